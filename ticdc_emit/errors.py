@@ -1,0 +1,132 @@
+"""Every error of the library: one root, each subclass says the cause and the remedy.
+
+An error carries its place as keyword context (``table``, ``column``, ``row``, ``option``, ``subject`` ...), which is
+printed after the message and kept as attributes, so that a program can read it. Errors cross process borders (Spark
+workers pickle them back to the driver), hence :meth:`TicdcEmitError.__reduce__`.
+
+Never put a secret into a message or a context value: mask URIs with :func:`ticdc_emit.config.secrets.mask_uri` first.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = [
+    "BrokerUnreachableError",
+    "ConfigError",
+    "DdlError",
+    "DeliveryError",
+    "DuplicateChangeError",
+    "InvalidValueError",
+    "LateRowError",
+    "MessageTooLargeError",
+    "MissingColumnError",
+    "MissingDependencyError",
+    "MissingImageError",
+    "RowError",
+    "SchemaError",
+    "StateError",
+    "TicdcEmitError",
+    "UnknownTableError",
+    "UnknownTopicError",
+    "UnsupportedTypeError",
+]
+
+
+class TicdcEmitError(Exception):
+    """Root of all errors that this library raises on purpose.
+
+    ``message`` says the cause, ``remedy`` what to do about it; ``context`` names the place.
+    """
+
+    def __init__(self, message: str, *, remedy: str = "", **context: Any) -> None:
+        super().__init__(message)
+        self.message = message
+        self.remedy = remedy
+        self.context = {name: value for name, value in context.items() if value is not None}
+
+    def __getattr__(self, name: str) -> Any:
+        context = self.__dict__.get("context")
+        if context and name in context:
+            return context[name]
+        raise AttributeError(name)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild, (type(self), self.message, self.remedy, self.context)
+
+    def __str__(self) -> str:
+        place = ", ".join(f"{name}={value!r}" for name, value in self.context.items())
+        text = self.message if not place else f"{self.message} [{place}]"
+        return text if not self.remedy else f"{text}. {self.remedy}"
+
+
+def _rebuild(kind: type[TicdcEmitError], message: str, remedy: str, context: dict[str, Any]) -> TicdcEmitError:
+    return kind(message, remedy=remedy, **context)
+
+
+class ConfigError(TicdcEmitError, ValueError):
+    """A sink URI or changefeed option is wrong. ``option`` names it; ``code`` is TiCDC's own RFC error code, if any."""
+
+
+class SchemaError(TicdcEmitError, ValueError):
+    """A table schema is wrong or does not fit the operation (unknown column, empty table ...)."""
+
+
+class DdlError(SchemaError):
+    """A DDL statement is not understood or not applicable. ``statement`` is its text, ``position`` the offset."""
+
+
+class UnknownTableError(SchemaError, LookupError):
+    """A row or DDL names a table that the catalog does not have at that point of the history."""
+
+
+class UnsupportedTypeError(SchemaError, TypeError):
+    """A column's Arrow or Spark type cannot hold the MySQL type (the type table in docs/types.md lists what can)."""
+
+
+class RowError(TicdcEmitError, ValueError):
+    """A row change cannot be encoded. ``table``, ``column`` and ``row`` (position or key) name it."""
+
+
+class InvalidValueError(RowError):
+    """A value is outside its column: range, length, label, encoding, NULL in NOT NULL, NaN or infinity."""
+
+
+class MissingColumnError(RowError):
+    """The input lacks a column that the table (or the change format) needs."""
+
+
+class MissingImageError(RowError):
+    """A change lacks the before or after image that its operation needs."""
+
+
+class DuplicateChangeError(RowError):
+    """Two changes of one key have the same commit_ts and no ``seq`` to order them."""
+
+
+class LateRowError(RowError):
+    """A row's commit_ts is at or below a watermark that was already emitted."""
+
+
+class MessageTooLargeError(RowError):
+    """A message exceeds ``max-message-bytes`` (TiCDC: CDC:ErrMessageTooLarge)."""
+
+
+class DeliveryError(TicdcEmitError, RuntimeError):
+    """The sink refused or lost a message; nothing after it is reported as delivered."""
+
+
+class BrokerUnreachableError(DeliveryError):
+    """No broker answered in the time given (``waited`` seconds)."""
+
+
+class UnknownTopicError(DeliveryError, LookupError):
+    """The topic does not exist and ``auto-create-topic`` is off."""
+
+
+class StateError(TicdcEmitError, RuntimeError):
+    """The per-batch state store disagrees with the run (a replayed batch with other input, an unreadable record)."""
+
+
+class MissingDependencyError(TicdcEmitError, ImportError):
+    """An optional package is needed: the message holds the pip command."""

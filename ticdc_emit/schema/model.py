@@ -1,0 +1,144 @@
+"""The schema of one table version: ``TableInfo``, ``Column``, ``Index``; immutable, hashable, picklable.
+
+A ``TableInfo`` is what TiDB's own ``model.TableInfo`` shows to a TiCDC encoder (and what the golden vectors print under
+``table_info``). Everything derives from the DDL but the ids and versions, which TiDB assigns and the caller may give.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from ticdc_emit.schema.types import BINARY_CHARSET, STRING_TYPES, ColumnFlag, MySQLType
+
+__all__ = ["Column", "Index", "Partition", "TableInfo"]
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column. ``flen``/``decimal`` are TiDB's (-1: unspecified); ``default`` is the text (or bytes) that TiDB stores."""
+
+    id: int
+    name: str
+    type: MySQLType
+    flen: int
+    decimal: int
+    charset: str = BINARY_CHARSET
+    collate: str = BINARY_CHARSET
+    flags: ColumnFlag = ColumnFlag.NONE
+    elems: tuple[str, ...] = ()
+    default: str | bytes | None = None
+    comment: str = ""
+    generated: str | None = None  # None, "virtual" or "stored"
+    generated_expr: str = ""
+    hidden: bool = False  # made by TiDB for an expression index; no message shows it
+
+    @property
+    def nullable(self) -> bool:
+        return not self.flags & ColumnFlag.NOT_NULL
+
+    @property
+    def unsigned(self) -> bool:
+        return bool(self.flags & ColumnFlag.UNSIGNED)
+
+    @property
+    def zerofill(self) -> bool:
+        return bool(self.flags & ColumnFlag.ZEROFILL)
+
+    @property
+    def is_primary_key(self) -> bool:
+        return bool(self.flags & ColumnFlag.PRIMARY_KEY)
+
+    @property
+    def is_virtual(self) -> bool:
+        return self.generated == "virtual"
+
+    @property
+    def is_binary(self) -> bool:
+        """True for BINARY, VARBINARY and the BLOBs: string types whose charset is ``binary``."""
+        return self.type in STRING_TYPES and self.charset == BINARY_CHARSET
+
+
+@dataclass(frozen=True)
+class Index:
+    """One index; ``columns`` in index order (hidden columns of expression indexes by their internal name)."""
+
+    id: int
+    name: str
+    columns: tuple[str, ...]
+    unique: bool = False
+    primary: bool = False
+    visible: bool = True
+
+
+@dataclass(frozen=True)
+class Partition:
+    """One partition of a partitioned table; ``id`` is the physical table id of its rows."""
+
+    id: int
+    name: str
+
+
+@dataclass(frozen=True)
+class TableInfo:
+    """One version of one table (or view). ``version`` and ``update_ts`` are TSOs, ``columns`` are in table order."""
+
+    schema: str
+    name: str
+    id: int
+    columns: tuple[Column, ...]
+    indexes: tuple[Index, ...] = ()
+    charset: str = "utf8mb4"
+    collate: str = "utf8mb4_bin"
+    version: int = 0
+    update_ts: int = 0
+    pk_is_handle: bool = False
+    common_handle: bool = False
+    comment: str = ""
+    partitions: tuple[Partition, ...] = ()
+    is_view: bool = False
+
+    def __iter__(self) -> Iterator[Column]:
+        return iter(self.columns)
+
+    @property
+    def full_name(self) -> str:
+        return f"{self.schema}.{self.name}"
+
+    def column(self, name: str) -> Column:
+        """Return the column called ``name`` (exact case); ``KeyError`` if there is none."""
+        return self._by_name[name]
+
+    @cached_property
+    def _by_name(self) -> dict[str, Column]:
+        return {column.name: column for column in self.columns}
+
+    @cached_property
+    def data_columns(self) -> tuple[Column, ...]:
+        """The columns whose values row changes carry, in table order: all but virtual and hidden ones (semantics 2.0.6)."""
+        return tuple(c for c in self.columns if not c.is_virtual and not c.hidden)
+
+    @cached_property
+    def primary_key(self) -> tuple[Column, ...]:
+        """The PRIMARY KEY columns in table order, empty without one."""
+        return tuple(c for c in self.data_columns if c.is_primary_key)
+
+    @cached_property
+    def handle_key(self) -> tuple[Column, ...]:
+        """The handle key in table order (semantics 2.0.5): the primary key, else the best NOT NULL unique index, else ().
+
+        Among unique indexes whose columns are all NOT NULL and none virtual: fewest columns, tie by smallest index id.
+        """
+        if self.primary_key:
+            return self.primary_key
+        best: Index | None = None
+        for index in self.indexes:
+            columns = [self._by_name.get(name) for name in index.columns]
+            if not index.unique or any(c is None or c.nullable or c.is_virtual or c.hidden for c in columns):
+                continue
+            if best is None or (len(index.columns), index.id) < (len(best.columns), best.id):
+                best = index
+        if best is None:
+            return ()
+        return tuple(c for c in self.data_columns if c.name in best.columns)

@@ -1,0 +1,72 @@
+"""MySQL column types and column flags, with the numbers that TiDB uses (``pingcap/tidb: pkg/parser/mysql/type.go``)."""
+
+from __future__ import annotations
+
+from enum import IntEnum, IntFlag
+
+__all__ = ["BINARY_CHARSET", "INTEGER_TYPES", "STRING_TYPES", "TEMPORAL_TYPES", "ColumnFlag", "MySQLType"]
+
+BINARY_CHARSET = "binary"
+
+
+class MySQLType(IntEnum):
+    """Type byte of a column. The member's name is TiDB's; ``TypeUnspecified`` (0) is a view's column."""
+
+    UNSPECIFIED = 0
+    TINY = 1
+    SHORT = 2
+    LONG = 3
+    FLOAT = 4
+    DOUBLE = 5
+    NULL = 6
+    TIMESTAMP = 7
+    LONGLONG = 8
+    INT24 = 9
+    DATE = 10
+    DURATION = 11
+    DATETIME = 12
+    YEAR = 13
+    NEWDATE = 14
+    VARCHAR = 15
+    BIT = 16
+    VECTOR_FLOAT32 = 225
+    JSON = 245
+    NEWDECIMAL = 246
+    ENUM = 247
+    SET = 248
+    TINY_BLOB = 249
+    MEDIUM_BLOB = 250
+    LONG_BLOB = 251
+    BLOB = 252
+    VAR_STRING = 253
+    STRING = 254
+    GEOMETRY = 255
+
+
+class ColumnFlag(IntFlag):
+    """The flags that the golden vectors show; values are MySQL's own."""
+
+    NONE = 0
+    NOT_NULL = 1
+    PRIMARY_KEY = 2
+    UNSIGNED = 32
+    ZEROFILL = 64
+    AUTO_INCREMENT = 512
+    ON_UPDATE_NOW = 8192
+
+
+INTEGER_TYPES = frozenset(
+    {MySQLType.TINY, MySQLType.SHORT, MySQLType.INT24, MySQLType.LONG, MySQLType.LONGLONG}
+)
+STRING_TYPES = frozenset(
+    {
+        MySQLType.VARCHAR,
+        MySQLType.VAR_STRING,
+        MySQLType.STRING,
+        MySQLType.TINY_BLOB,
+        MySQLType.BLOB,
+        MySQLType.MEDIUM_BLOB,
+        MySQLType.LONG_BLOB,
+    }
+)
+TEMPORAL_TYPES = frozenset({MySQLType.DATE, MySQLType.DATETIME, MySQLType.TIMESTAMP, MySQLType.DURATION})
