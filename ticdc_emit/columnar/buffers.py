@@ -1,0 +1,137 @@
+"""Views over Arrow buffers as numpy arrays, and back.
+
+Every function takes arrays as they come (sliced, large, chunk-free) and gives zero-copy views where the layout allows.
+Text is always ``int32``-offset ``string``/``binary`` here: chunks are bounded far below 2 GiB by the encoder.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+__all__ = [
+    "TextBuffers",
+    "as_text",
+    "empty_text",
+    "fixed_values",
+    "from_byte_matrix",
+    "from_bytes",
+    "hits_before",
+    "null_mask",
+    "text_buffers",
+    "with_validity",
+]
+
+Bytes = npt.NDArray[np.uint8]
+_NO_BYTES = np.zeros(0, np.uint8)
+
+
+@dataclass(frozen=True)
+class TextBuffers:
+    """Offsets (``length + 1``, starting at 0) and bytes of a string or binary array, cut to exactly its elements."""
+
+    offsets: npt.NDArray[np.int32]
+    data: Bytes
+
+    @property
+    def lengths(self) -> npt.NDArray[np.int32]:
+        return np.diff(self.offsets)
+
+
+def as_text(array: pa.Array) -> pa.Array:
+    """Return string-like arrays as plain ``string``/``binary`` (views, large and dictionary types are unfolded)."""
+    kind = array.type
+    if pa.types.is_dictionary(kind):
+        return as_text(array.dictionary_decode())
+    if pa.types.is_string(kind) or pa.types.is_binary(kind):
+        return array
+    if pa.types.is_null(kind):
+        return array.cast(pa.string())
+    if pa.types.is_large_string(kind) or kind == pa.string_view():
+        return array.cast(pa.string())
+    if pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind) or kind == pa.binary_view():
+        return array.cast(pa.binary())
+    raise TypeError(f"{kind} is neither text nor binary")
+
+
+def text_buffers(array: pa.Array) -> TextBuffers:
+    """Return offsets and data of a plain string/binary array; the bytes of null elements are kept as they are."""
+    _, raw_offsets, raw_data = array.buffers()
+    count = len(array)
+    if raw_offsets is None or count == 0:
+        return TextBuffers(np.zeros(count + 1, np.int32), _NO_BYTES)
+    offsets = np.frombuffer(raw_offsets, np.int32, count + 1, array.offset * 4)
+    start, end = int(offsets[0]), int(offsets[-1])
+    data = np.frombuffer(raw_data, np.uint8, end - start, start) if raw_data is not None and end > start else _NO_BYTES
+    return TextBuffers(offsets - np.int32(start) if start else offsets, data)
+
+
+def null_mask(array: pa.Array) -> npt.NDArray[np.bool_] | None:
+    """Return a mask that is true where ``array`` is null, or ``None`` if it holds no null at all."""
+    if array.null_count == 0:
+        return None
+    return np.asarray(pc.is_null(array).to_numpy(zero_copy_only=False), dtype=np.bool_)
+
+
+def fixed_values(array: pa.Array, dtype: npt.DTypeLike) -> npt.NDArray[np.generic]:
+    """Return the value buffer of a fixed-width array as ``dtype``; what stands under nulls is unspecified."""
+    item = np.dtype(dtype)
+    data = array.buffers()[1]
+    if data is None:
+        return np.zeros(len(array), item)
+    return np.frombuffer(data, item, len(array), array.offset * item.itemsize)
+
+
+def _validity(array: pa.Array | None) -> pa.Buffer | None:
+    if array is None or array.null_count == 0:
+        return None
+    return pc.is_valid(array).buffers()[1]
+
+
+def from_bytes(
+    offsets: npt.NDArray[np.int32], data: bytes | Bytes, *, like: pa.Array | None = None, binary: bool = False
+) -> pa.Array:
+    """Build a string (or binary) array of ``len(offsets) - 1`` elements, null where ``like`` is."""
+    kind = pa.binary() if binary else pa.string()
+    buffers = [_validity(like), pa.py_buffer(np.ascontiguousarray(offsets, np.int32)), pa.py_buffer(data)]
+    return pa.Array.from_buffers(kind, len(offsets) - 1, buffers)
+
+
+def from_byte_matrix(matrix: Bytes, keep: npt.NDArray[np.bool_] | None, *, like: pa.Array | None = None) -> pa.Array:
+    """Build a string array from the rows of a byte matrix, dropping the cells where ``keep`` is false."""
+    rows, width = matrix.shape
+    if keep is None:
+        return from_bytes(np.arange(0, (rows + 1) * width, width, dtype=np.int32), matrix.ravel(), like=like)
+    offsets = np.zeros(rows + 1, np.int32)
+    np.cumsum(keep.sum(axis=1), out=offsets[1:])
+    return from_bytes(offsets, matrix[keep], like=like)
+
+
+def with_validity(array: pa.Array, like: pa.Array) -> pa.Array:
+    """Return ``array`` (text without nulls) with the nulls of ``like``."""
+    if like.null_count == 0:
+        return array
+    parts = text_buffers(array)
+    return from_bytes(parts.offsets, parts.data, like=like, binary=pa.types.is_binary(array.type))
+
+
+def empty_text(count: int) -> pa.Array:
+    """Return ``count`` empty strings."""
+    return from_bytes(np.zeros(count + 1, np.int32), b"")
+
+
+def hits_before(hit: npt.NDArray[np.bool_], offsets: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
+    """Return for each offset how many elements of ``hit`` before it are true (population counts of 64-bit words)."""
+    packed = np.packbits(hit, bitorder="little")
+    words = np.zeros(len(packed) // 8 + 2, np.uint64)
+    words.view(np.uint8)[: len(packed)] = packed
+    before = np.zeros(len(words) + 1, np.int32)
+    np.cumsum(np.bitwise_count(words), out=before[1:])
+    word = offsets >> 6
+    below = (np.uint64(1) << (offsets & 63).astype(np.uint64)) - np.uint64(1)
+    found: npt.NDArray[np.int32] = before[word] + np.bitwise_count(words[word] & below)
+    return found

@@ -1,0 +1,104 @@
+"""DECIMAL columns: acceptance and TiDB's text (plain notation, exactly ``scale`` fraction digits, no negative zero).
+
+In: Arrow decimals, integers, text. Out: a decimal array of exactly the column's precision and scale, ``decimal128``
+up to 38 digits and ``decimal256`` up to TiDB's 65.
+"""
+
+from __future__ import annotations
+
+from decimal import Context, Decimal, InvalidOperation
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ticdc_emit.columnar.buffers import as_text, null_mask
+from ticdc_emit.columnar.faults import ValueFault, refuse_any
+from ticdc_emit.schema.model import Column
+
+__all__ = ["accept_decimal", "decimal_text", "decimal_type"]
+
+_EXACT = Context(prec=120)
+_PLAIN_SCALE = 6  # Arrow prints numbers near zero with an exponent from the next scale on
+
+
+def decimal_type(column: Column) -> pa.DataType:
+    """Return the Arrow type that holds the column exactly."""
+    precision = column.flen if column.flen > 0 else 10
+    scale = max(column.decimal, 0)
+    return pa.decimal128(precision, scale) if precision <= 38 else pa.decimal256(precision, scale)
+
+
+def accept_decimal(column: Column, array: pa.Array) -> pa.Array:
+    """Return the values at the column's precision and scale; :class:`ValueFault` where digits would be lost."""
+    kind = decimal_type(column)
+    values = array if array.type == kind else _converted(array, kind)
+    if column.unsigned:
+        zero = pa.scalar(Decimal(0), kind)
+        negative = pc.less(values, zero)
+        if pc.any(negative).as_py():
+            raise ValueFault(pc.index(negative, True).as_py(), "an UNSIGNED column holds no negative number")
+    _refuse_overflow(values, kind)
+    return values
+
+
+def _converted(array: pa.Array, kind: pa.DataType) -> pa.Array:
+    if pa.types.is_floating(array.type):
+        raise TypeError("a binary float has no exact decimal value: cast it to decimal first")
+    if pa.types.is_null(array.type):
+        return pa.nulls(len(array), kind)
+    if pa.types.is_integer(array.type):
+        array = array.cast(pa.decimal128(20, 0))
+    if pa.types.is_decimal(array.type):
+        try:
+            return array.cast(kind)
+        except pa.ArrowInvalid:
+            return _by_row(array.to_pylist(), kind)
+    text = as_text(array)
+    if pa.types.is_binary(text.type):
+        raise TypeError("binary is not a number")
+    return _by_row(text.to_pylist(), kind)
+
+
+def _by_row(items: list[Decimal | str | None], kind: pa.DataType) -> pa.Array:
+    step, limit = Decimal(1).scaleb(-kind.scale), Decimal(10) ** (kind.precision - kind.scale)
+    found: list[Decimal | None] = []
+    for index, item in enumerate(items):
+        if item is None:
+            found.append(None)
+            continue
+        try:
+            value = Decimal(item)
+            exact = value.quantize(step, context=_EXACT)
+        except InvalidOperation:
+            raise ValueFault(index, f"{item!r} is not a decimal number") from None
+        if exact != value or exact.copy_abs() >= limit:
+            raise ValueFault(
+                index, f"{item} does not fit DECIMAL({kind.precision},{kind.scale})", "Round it to the column's scale"
+            )
+        found.append(exact if exact else exact.copy_abs())
+    return pa.array(found, kind)
+
+
+def _refuse_overflow(values: pa.Array, kind: pa.DataType) -> None:
+    """A buffer can hold more digits than its type says: TiDB could not have stored it."""
+    if kind.precision > 18 or len(values) == values.null_count:
+        return
+    words = np.frombuffer(values.buffers()[1], np.int64, len(values) * 2, values.offset * 16)
+    low, high = words[0::2], words[1::2]
+    bad = (high != low >> 63) | (np.abs(low) >= 10**kind.precision)
+    nulls = null_mask(values)
+    refuse_any(bad if nulls is None else bad & ~nulls, f"more digits than DECIMAL({kind.precision},{kind.scale})")
+
+
+def decimal_text(values: pa.Array) -> pa.Array:
+    """Return TiDB's text of a decimal array; nulls stay null."""
+    text = values.cast(pa.string())
+    scale = values.type.scale
+    if scale <= _PLAIN_SCALE:
+        return text
+    scientific = pc.match_substring(text, "E")
+    if not pc.any(scientific).as_py():
+        return text
+    plain = [f"{value:.{scale}f}" for value in values.filter(scientific).to_pylist() if value is not None]
+    return pc.replace_with_mask(text, scientific.fill_null(False), pa.array(plain, pa.string()))

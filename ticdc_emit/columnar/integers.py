@@ -1,0 +1,147 @@
+"""Integer columns (TINYINT ... BIGINT, signed and unsigned), YEAR and BIT: acceptance, range checks, decimal text.
+
+In: any Arrow integer, bool, ``decimal(p, 0)`` (Spark's shape of BIGINT UNSIGNED), canonical text; for BIT also the
+big-endian bytes. Out: ``int64``, or ``uint64`` where the column is unsigned, checked against the column's range.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ticdc_emit.columnar.buffers import as_text, null_mask, text_buffers
+from ticdc_emit.columnar.faults import ValueFault, refuse_any
+from ticdc_emit.schema.model import Column
+from ticdc_emit.schema.types import MySQLType
+
+__all__ = ["accept_bit", "accept_integer", "accept_year", "integer_text", "parse_integers"]
+
+_BITS = {MySQLType.TINY: 8, MySQLType.SHORT: 16, MySQLType.INT24: 24, MySQLType.LONG: 32, MySQLType.LONGLONG: 64}
+
+
+def integer_range(column: Column) -> tuple[int, int]:
+    """Return the least and greatest value that the column's type holds."""
+    bits = _BITS[column.type]
+    return (0, (1 << bits) - 1) if column.unsigned else (-(1 << bits - 1), (1 << bits - 1) - 1)
+
+
+def accept_integer(column: Column, array: pa.Array) -> pa.Array:
+    """Return the column's values as ``int64``/``uint64``; :class:`ValueFault` for the first one out of range."""
+    low, high = integer_range(column)
+    return _within(parse_integers(array, unsigned=column.unsigned), low, high)
+
+
+def accept_year(array: pa.Array) -> pa.Array:
+    """Return YEAR values as ``int64``: 0 (for 0000) or 1901 to 2155."""
+    values = parse_integers(array, unsigned=False)
+    _within(values, 0, 2155)
+    years = np.asarray(pc.fill_null(values, 0))
+    refuse_any((years > 0) & (years < 1901), "a YEAR is 0 or lies in 1901..2155")
+    return values
+
+
+def accept_bit(column: Column, array: pa.Array) -> pa.Array:
+    """Return BIT values as ``uint64``; ``binary`` input is read as big-endian bytes."""
+    bits = max(column.flen, 1)
+    if pa.types.is_binary(array.type) or pa.types.is_large_binary(array.type):
+        array = _from_big_endian(as_text(array))
+    return _within(parse_integers(array, unsigned=True), 0, (1 << bits) - 1)
+
+
+def integer_text(values: pa.Array) -> pa.Array:
+    """Return the decimal text of integers; of a dictionary, each distinct one is printed once."""
+    if pa.types.is_dictionary(values.type):
+        return values.dictionary.cast(pa.string()).take(values.indices)
+    return values.cast(pa.string())
+
+
+def parse_integers(array: pa.Array, *, unsigned: bool) -> pa.Array:
+    """Return any accepted integer-like array as ``uint64`` or ``int64``; ``TypeError`` for other Arrow types."""
+    kind, target = array.type, pa.uint64() if unsigned else pa.int64()
+    if kind == target:
+        return array
+    if pa.types.is_dictionary(kind):
+        return parse_integers(array.dictionary_decode(), unsigned=unsigned)
+    if pa.types.is_null(kind):
+        return pa.nulls(len(array), target)
+    if pa.types.is_decimal(kind):
+        return _from_decimal(array, target)
+    if pa.types.is_boolean(kind):
+        return array.cast(pa.uint8()).cast(target)
+    if pa.types.is_integer(kind):
+        if unsigned and pa.types.is_signed_integer(kind):
+            _within(array, 0, None)
+        elif not unsigned and kind == pa.uint64():
+            _within(array, None, (1 << 63) - 1)
+        return array.cast(target, safe=False)
+    return _from_text(as_text(array), target)
+
+
+def _within(values: pa.Array, low: int | None, high: int | None) -> pa.Array:
+    bounds = pc.min_max(values).as_py()
+    if bounds["min"] is None:
+        return values
+    if (low is None or bounds["min"] >= low) and (high is None or bounds["max"] <= high):
+        return values
+    for index, value in enumerate(values.to_pylist()):
+        if value is not None and ((low is not None and value < low) or (high is not None and value > high)):
+            raise ValueFault(index, f"{value} is outside {'' if low is None else low}..{'' if high is None else high}")
+    return values
+
+
+def _from_decimal(array: pa.Array, target: pa.DataType) -> pa.Array:
+    if array.type.scale != 0 or pa.types.is_decimal256(array.type):
+        try:
+            array = array.cast(pa.decimal128(38, 0))
+        except pa.ArrowInvalid:
+            return _by_row(array.cast(pa.string()), target)
+    words = np.frombuffer(array.buffers()[1], np.uint64, len(array) * 2, array.offset * 16)
+    low, high = words[0::2], words[1::2]
+    nulls = null_mask(array)
+    fits: npt.NDArray[np.bool_] = high == 0
+    if target == pa.int64():
+        fits = (high.view(np.int64) == (low.view(np.int64) >> 63)).astype(np.bool_)
+    if nulls is not None:
+        fits |= nulls
+    refuse_any(~fits, "the number does not fit 64 bits" if target == pa.int64() else "the number is outside 0..2^64-1")
+    values = np.ascontiguousarray(low if target == pa.uint64() else low.view(np.int64))
+    return pa.array(values, mask=nulls)
+
+
+def _from_text(array: pa.Array, target: pa.DataType) -> pa.Array:
+    if pa.types.is_binary(array.type):
+        raise TypeError("binary is not a number")
+    try:
+        return array.cast(target)
+    except pa.ArrowInvalid:
+        return _by_row(array, target)
+
+
+def _by_row(array: pa.Array, target: pa.DataType) -> pa.Array:
+    """Parse one by one, for the row's position in the error (and for forms such as ``+5`` or ``5.0``)."""
+    found: list[int | None] = []
+    for index, text in enumerate(array.to_pylist()):
+        if text is None:
+            found.append(None)
+            continue
+        whole, _, fraction = text.strip().partition(".")
+        digits = whole.lstrip("+-")
+        if not (digits.isascii() and digits.isdigit()) or fraction.strip("0"):
+            raise ValueFault(index, f"{text!r} is not a whole number")
+        value = int(whole)
+        if not (0 <= value < 1 << 64 if target == pa.uint64() else -(1 << 63) <= value < 1 << 63):
+            raise ValueFault(index, f"{value} does not fit the column")
+        found.append(value)
+    return pa.array(found, target)
+
+
+def _from_big_endian(array: pa.Array) -> pa.Array:
+    parts = text_buffers(array)
+    refuse_any(parts.lengths > 8, "a BIT value has at most 8 bytes")
+    values = np.zeros(len(array), np.uint64)
+    for place in range(8):
+        has = parts.lengths > place
+        values[has] |= parts.data[parts.offsets[1:][has] - 1 - place].astype(np.uint64) << np.uint64(8 * place)
+    return pa.array(values, mask=null_mask(array))

@@ -1,0 +1,200 @@
+"""JSON columns: the text as TiDB prints it, proven column-wise, normalised one by one only where the proof fails.
+
+TiDB's form (semantics 2.0.3): ``", "`` and ``": "`` between items, object keys sorted bytewise, the last of equal keys,
+doubles in fixed notation with at least one fraction digit and an exponent only from 1e15 and below 1e-15.
+
+The proof works on **shapes**. Two texts that differ only in digits have the same shape (digits written as ``0``). One
+text of each shape is normalised for real; if it comes back unchanged, every text of that shape is canonical too,
+provided that the digits at a few known places (a leading digit, a last fraction digit) are not zero, which is checked
+for all rows at once. Machine-made JSON has few shapes; where a column has many, each row is normalised by itself.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import orjson
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ticdc_emit.columnar.buffers import from_bytes, null_mask, text_buffers
+from ticdc_emit.columnar.faults import ValueFault
+
+__all__ = ["canonical_json", "normalise"]
+
+_DIGITS_AS_ZERO = bytes(0x30 if 0x31 <= code <= 0x39 else code for code in range(256))
+_ZERO = 0x30
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|-?\d[-+.eE\d]*')
+_MAX_EXACT_DIGITS = 15  # any decimal of so many digits is its own shortest form
+_MAX_INT_DIGITS = 18
+
+
+def canonical_json(array: pa.Array) -> pa.Array:
+    """Return JSON texts in TiDB's form; :class:`ValueFault` for what is not JSON. Nulls stay null."""
+    if len(array) == array.null_count:
+        return array
+    parts = text_buffers(array)
+    shapes = from_bytes(parts.offsets, parts.data.tobytes().translate(_DIGITS_AS_ZERO), like=array).dictionary_encode()
+    if len(shapes.dictionary) * 4 > len(array) > 64:
+        proven = np.zeros(len(array), np.bool_)
+    else:
+        proven = _proven(parts.offsets, parts.data, shapes)
+    nulls = null_mask(array)
+    if nulls is not None:
+        proven |= nulls
+    if proven.all():
+        return array
+    return _normalised(array, ~proven)
+
+
+def _normalised(array: pa.Array, doubtful: npt.NDArray[np.bool_]) -> pa.Array:
+    fixed, changed = [], False
+    for index, text in zip(
+        np.flatnonzero(doubtful).tolist(), array.filter(pa.array(doubtful)).to_pylist(), strict=True
+    ):
+        try:
+            fixed.append(text if _plainly_canonical(text) else normalise(text))
+        except ValueError as fault:
+            raise ValueFault(index, f"not a JSON document: {fault}") from None
+        changed |= fixed[-1] != text
+    return pc.replace_with_mask(array, pa.array(doubtful), pa.array(fixed, array.type)) if changed else array
+
+
+def _proven(offsets: npt.NDArray[np.int32], data: npt.NDArray[np.uint8], shapes: pa.Array) -> npt.NDArray[np.bool_]:
+    """Return which rows have a canonical shape and no zero at the places where their shape forbids one."""
+    kinds = np.asarray(shapes.indices.fill_null(0))
+    places = [_nonzero_places(shape) for shape in shapes.dictionary.to_pylist()]
+    width = max((len(each) for each in places if each is not None), default=0)
+    good: npt.NDArray[np.bool_] = np.array([each is not None for each in places], np.bool_)[kinds]
+    if width == 0:
+        return good
+    table = np.full((len(places), width), -1, np.int32)
+    for row, each in enumerate(places):
+        if each:
+            table[row, : len(each)] = each
+    guarded = np.append(data, np.uint8(0xFF))
+    starts = offsets[:-1]
+    for column in table.T:
+        place = column[kinds]
+        good &= guarded[np.where(place < 0, len(data), np.minimum(starts + place, len(data)))] != _ZERO
+    return good
+
+
+@lru_cache(maxsize=8192)
+def _nonzero_places(shape: str) -> tuple[int, ...] | None:
+    """Return the byte places that must not be ``0`` for a text of this shape to be canonical; ``None`` if unknowable.
+
+    The shape itself is tried with ones for zeros, which no number rule forbids.
+    """
+    if "\\" in shape:
+        return None
+    sample = shape.replace("0", "1")
+    try:
+        if normalise(sample) != sample:
+            return None
+    except ValueError:
+        return None
+    places: list[int] = []
+    by_byte = shape.encode().decode("latin-1")
+    for token in _TOKEN.finditer(by_byte):
+        text = token.group()
+        if text[0] == '"':
+            if "0" in text and by_byte[token.end() : token.end() + 1] == ":":
+                return None  # digits in a key: their order matters
+            continue
+        if (found := _number_places(text, token.start())) is None:
+            return None
+        places += found
+    return tuple(places)
+
+
+def _number_places(text: str, start: int) -> list[int] | None:
+    negative = text[0] == "-"
+    digits = text.lstrip("-")
+    whole, dot, fraction = digits.partition(".")
+    if "e" in digits or "E" in digits or len(whole) > _MAX_INT_DIGITS:
+        return None
+    first = start + negative
+    places = [first] if negative or len(whole) > 1 else []
+    if dot:
+        if len(whole) + len(fraction) > _MAX_EXACT_DIGITS or len(fraction) > 10:
+            return None
+        if len(fraction) > 1:
+            places.append(start + len(text) - 1)
+    return places
+
+
+_PYTHON_FORM = json.JSONEncoder(ensure_ascii=False, sort_keys=True).encode
+_NOT_PYTHON_FORM = re.compile("[0-9][eE][-+0-9]|[0-9]{16}[.]|[\u2028\u2029]")
+
+
+def _plainly_canonical(text: str) -> bool:
+    """Return True if Python's C encoder gives the text back and no spot in it is one that TiDB prints otherwise."""
+    try:
+        return _PYTHON_FORM(orjson.loads(text)) == text and not _NOT_PYTHON_FORM.search(text)
+    except ValueError:
+        return False
+
+
+def normalise(text: str) -> str:
+    """Return one JSON document as TiDB prints it; ``ValueError`` if it is none (NaN and Infinity included)."""
+    return _printed(json.loads(text, parse_constant=_refuse, parse_int=_integer, parse_float=_double))
+
+
+def _refuse(name: str) -> Any:
+    raise ValueError(f"{name} is no JSON value")
+
+
+def _integer(text: str) -> int | float:
+    """TiDB keeps an integer in int64, else uint64, else as a double (``types/json_binary.go`` appendBinaryNumber)."""
+    value = int(text)
+    return value if -(1 << 63) <= value < 1 << 64 else _double(text)
+
+
+def _double(text: str) -> float:
+    value = float(text)
+    if math.isinf(value):
+        raise ValueError(f"{text} is beyond a double")
+    return value
+
+
+def _printed(value: Any) -> str:
+    if isinstance(value, str):
+        return _quoted(value)
+    if isinstance(value, dict):
+        items = sorted((key.encode("utf-8", "surrogatepass"), key, item) for key, item in value.items())
+        return "{" + ", ".join(f"{_quoted(key)}: {_printed(item)}" for _, key, item in items) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_printed, value)) + "]"
+    if isinstance(value, float):
+        return _double_text(value)
+    return (
+        {None: "null", True: "true", False: "false"}[value] if value is None or isinstance(value, bool) else str(value)
+    )
+
+
+def _double_text(value: float) -> str:
+    """Go's 'f' form, or 'e' from 1e15 and below 1e-15 without ``+`` and leading zero; ``.0`` marks a whole number."""
+    size = abs(value)
+    if value and (size < 1e-15 or size >= 1e15):
+        mantissa, _, exponent = np.format_float_scientific(value, unique=True, trim="-").partition("e")
+        return f"{mantissa}e{int(exponent)}"
+    fixed = np.format_float_positional(value, unique=True, trim="-")
+    return fixed if "." in fixed else fixed + ".0"
+
+
+_ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\b": "\\b", "\f": "\\f"}
+_SPECIAL = re.compile('["\\\\\x00-\x1f\u2028\u2029]')
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def _quoted(text: str) -> str:
+    """Go's encoding/json string without HTML escaping; a lone surrogate becomes U+FFFD, as Go decodes it."""
+    clean = _SURROGATE.sub("\ufffd", text)
+    return '"' + _SPECIAL.sub(lambda found: _ESCAPES.get(found[0]) or f"\\u{ord(found[0]):04x}", clean) + '"'

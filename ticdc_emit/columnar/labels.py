@@ -1,0 +1,101 @@
+"""ENUM and SET columns: labels or numbers in, ordinals (ENUM, from 1) or bit masks (SET) out.
+
+A protocol prints either the number (Canal-JSON, Simple JSON) or the labels (Avro, Debezium). Distinct values are few,
+so the work is done per distinct value and gathered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ticdc_emit.columnar.buffers import as_text
+from ticdc_emit.columnar.faults import ValueFault
+from ticdc_emit.columnar.integers import parse_integers
+from ticdc_emit.schema.model import Column
+from ticdc_emit.schema.types import MySQLType
+
+__all__ = ["accept_labels", "label_text"]
+
+
+def accept_labels(column: Column, array: pa.Array) -> pa.Array:
+    """Return ordinals (ENUM) or bit masks (SET): ``uint64``, or a dictionary of it.
+
+    Raises :class:`ValueFault` for an unknown label or number.
+    """
+    if pa.types.is_integer(array.type) or pa.types.is_decimal(array.type) or pa.types.is_null(array.type):
+        return _checked_numbers(column, parse_integers(array, unsigned=True))
+    kind = array.type.value_type if pa.types.is_dictionary(array.type) else array.type
+    if not (pa.types.is_string(kind) or pa.types.is_large_string(kind) or kind == pa.string_view()):
+        raise TypeError(f"{kind} holds no label")
+    read = _enum_number(column) if column.type == MySQLType.ENUM else _set_number(column)
+    return _by_distinct(array if pa.types.is_dictionary(array.type) else as_text(array), read)
+
+
+def label_text(column: Column, numbers: pa.Array) -> pa.Array:
+    """Return the labels of ordinals or bit masks: ENUM 0 is the empty string, a SET joins its labels with commas."""
+
+    def print_one(number: int) -> str:
+        if column.type == MySQLType.ENUM:
+            return column.elems[number - 1] if number else ""
+        return ",".join(label for place, label in enumerate(column.elems) if number >> place & 1)
+
+    encoded = numbers if pa.types.is_dictionary(numbers.type) else numbers.dictionary_encode()
+    texts = pa.array(
+        [None if number is None else print_one(number) for number in encoded.dictionary.to_pylist()], pa.string()
+    )
+    return texts.take(encoded.indices)
+
+
+def _by_distinct(array: pa.Array, read: Callable[[str], int]) -> pa.Array:
+    encoded = array if pa.types.is_dictionary(array.type) else array.dictionary_encode()
+    numbers: list[int | None] = []
+    for place, text in enumerate(encoded.dictionary.to_pylist()):
+        try:
+            numbers.append(None if text is None else read(text))
+        except LookupError as fault:
+            index = pc.index(encoded.indices, pa.scalar(place, encoded.indices.type)).as_py()
+            if index < 0:  # a dictionary entry that no row uses
+                numbers.append(None)
+                continue
+            raise ValueFault(index, str(fault.args[0]), "Give one of the column's labels, or its number") from None
+    return pa.DictionaryArray.from_arrays(encoded.indices, pa.array(numbers, pa.uint64()))
+
+
+def _enum_number(column: Column) -> Callable[[str], int]:
+    ordinals = {label: place for place, label in reversed(list(enumerate(column.elems, 1)))}
+    ordinals.setdefault("", 0)  # MySQL's mark of an invalid ENUM value
+
+    def read(text: str) -> int:
+        if text not in ordinals:
+            raise LookupError(f"{text!r} is no label of the ENUM")
+        return ordinals[text]
+
+    return read
+
+
+def _set_number(column: Column) -> Callable[[str], int]:
+    bits = {label: 1 << place for place, label in reversed(list(enumerate(column.elems)))}
+
+    def read(text: str) -> int:
+        if text == "":
+            return 0
+        number = 0
+        for label in text.split(","):
+            if label not in bits:
+                raise LookupError(f"{label!r} is no label of the SET")
+            number |= bits[label]
+        return number
+
+    return read
+
+
+def _checked_numbers(column: Column, numbers: pa.Array) -> pa.Array:
+    limit = len(column.elems) if column.type == MySQLType.ENUM else (1 << len(column.elems)) - 1
+    greatest = pc.max(numbers).as_py()
+    if greatest is not None and greatest > limit:
+        index = pc.index(pc.greater(numbers, pa.scalar(limit, pa.uint64())), pa.scalar(True)).as_py()
+        raise ValueFault(index, f"{numbers[index]} is beyond the column's {len(column.elems)} labels")
+    return numbers

@@ -1,0 +1,133 @@
+"""Character, binary, JSON and VECTOR columns: acceptance.
+
+Character columns take strings (or UTF-8 bytes) and are checked for UTF-8 element by element; binary columns take
+bytes, or base64 as their canonical text. Lengths are checked against the column: characters for CHAR and VARCHAR,
+bytes otherwise.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ticdc_emit.columnar.buffers import as_text, from_bytes, null_mask, text_buffers
+from ticdc_emit.columnar.escape import first_invalid_utf8
+from ticdc_emit.columnar.faults import ValueFault, refuse_any
+from ticdc_emit.columnar.floats import fixed_text
+from ticdc_emit.schema.model import Column
+from ticdc_emit.schema.types import MySQLType
+
+__all__ = ["accept_binary", "accept_text", "accept_vector"]
+
+_COUNTED_IN_CHARACTERS = {MySQLType.VARCHAR, MySQLType.VAR_STRING, MySQLType.STRING}
+_NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
+_VECTOR = re.compile(rf"\s*\[\s*(?:{_NUMBER}\s*(?:,\s*{_NUMBER}\s*)*)?\]\s*")
+
+
+def _compact(array: pa.Array) -> pa.Array:
+    """Drop bytes that stand under nulls: whole-buffer kernels would read them."""
+    nulls = null_mask(array)
+    if nulls is None or not text_buffers(array).lengths[nulls].any():
+        return array
+    return pc.if_else(pc.is_valid(array), array, pa.scalar(None, array.type))
+
+
+def accept_text(column: Column, array: pa.Array) -> pa.Array:
+    """Return a ``string`` array of valid UTF-8 within the column's length."""
+    text = _compact(as_text(array))
+    parts = text_buffers(text)
+    bad = first_invalid_utf8(parts.offsets, parts.data)
+    if bad is not None:
+        raise ValueFault(bad, "the text is not valid UTF-8", "Repair the text, or make the column binary")
+    if pa.types.is_binary(text.type):
+        text = text.cast(pa.string())
+    if column.flen >= 0 and len(text) and int(parts.lengths.max(initial=0)) > column.flen:
+        lengths = parts.lengths
+        if column.type in _COUNTED_IN_CHARACTERS:
+            lengths = np.asarray(pc.utf8_length(text).fill_null(0))
+        refuse_any(lengths > column.flen, f"longer than the column's {column.flen}")
+    return text
+
+
+def accept_binary(column: Column, array: pa.Array) -> pa.Array:
+    """Return a ``binary`` array; text is read as base64, and BINARY(n) is padded with zero bytes as TiDB stores it."""
+    data = as_text(array)
+    if pa.types.is_string(data.type):
+        data = _from_base64(data)
+    data = _compact(data)
+    lengths = text_buffers(data).lengths
+    if column.flen < 0 or len(data) == 0:
+        return data
+    refuse_any(lengths > column.flen, f"longer than the column's {column.flen} bytes")
+    if column.type == MySQLType.STRING and int(lengths.min(initial=column.flen)) < column.flen:
+        data = _padded(data, column.flen)
+    return data
+
+
+def _from_base64(text: pa.Array) -> pa.Array:
+    found: list[bytes | None] = []
+    for index, item in enumerate(text.to_pylist()):
+        try:
+            found.append(None if item is None else base64.b64decode(item, validate=True))
+        except (binascii.Error, ValueError):
+            raise ValueFault(
+                index, "the text of a binary column must be base64", "Give the column as binary data instead"
+            ) from None
+    return pa.array(found, pa.binary())
+
+
+def _padded(data: pa.Array, width: int) -> pa.Array:
+    parts = text_buffers(data)
+    cells = np.zeros((len(data), width), np.uint8)
+    cells[np.arange(width) < parts.lengths[:, None]] = parts.data
+    nulls = null_mask(data)
+    lengths = np.full(len(data), width, np.int32)
+    if nulls is not None:
+        lengths[nulls] = 0
+        cells = cells[~nulls]
+    offsets = np.zeros(len(data) + 1, np.int32)
+    np.cumsum(lengths, out=offsets[1:])
+    return from_bytes(offsets, cells.ravel(), like=data, binary=True)
+
+
+def accept_vector(column: Column, array: pa.Array) -> pa.Array:
+    """Return the text ``[1,2.5,-3]`` of VECTOR values; lists of floats and text are taken, dimensions are checked."""
+    kind = array.type
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
+        lists = array.cast(pa.list_(pa.float32()))
+    else:
+        lists = _parsed_vectors(as_text(array))
+    items = lists.flatten()
+    numbers = np.asarray(items.fill_null(np.float32("nan")))
+    sizes = pc.list_value_length(lists).fill_null(0)
+    if not np.isfinite(numbers).all():
+        first = int((~np.isfinite(numbers)).argmax())
+        owner = int(np.searchsorted(np.cumsum(np.asarray(sizes)), first, side="right"))
+        raise ValueFault(owner, "a VECTOR holds finite float32 numbers only")
+    if column.flen > 0:
+        wrong = np.asarray(sizes) != column.flen
+        nulls = null_mask(lists)
+        refuse_any(wrong if nulls is None else wrong & ~nulls, f"the column has {column.flen} dimensions")
+    offsets = np.zeros(len(lists) + 1, np.int32)
+    np.cumsum(np.asarray(sizes), out=offsets[1:])
+    texts = pa.ListArray.from_arrays(pa.array(offsets), fixed_text(items))
+    body = pc.binary_join(texts, ",")
+    joined = pc.binary_join_element_wise("[", body, "]", "")
+    return pc.if_else(pc.is_valid(lists), joined, pa.scalar(None, pa.string()))
+
+
+def _parsed_vectors(text: pa.Array) -> pa.Array:
+    found: list[list[float] | None] = []
+    for index, item in enumerate(text.to_pylist()):
+        if item is None:
+            found.append(None)
+            continue
+        if isinstance(item, bytes) or not _VECTOR.fullmatch(item):
+            raise ValueFault(index, f"{item!r} is not a vector such as [1,2.5]")
+        found.append([float(number) for number in item.strip(" []").split(",") if number.strip()])
+    return pa.array(found, pa.list_(pa.float64())).cast(pa.list_(pa.float32()), safe=False)

@@ -1,0 +1,277 @@
+"""DATE, DATETIME, TIMESTAMP and TIME columns: acceptance and text with exactly ``fsp`` fraction digits.
+
+In: Arrow dates, timestamps (with a zone: an instant, shown in the changefeed's zone; without: the wall clock as it is),
+durations and times of day, or text, which alone can hold zero dates (``0000-00-00``, ``2024-00-00``) and what lies
+outside Arrow's and Spark's ranges. Out: text, for every protocol but one prints text (Debezium reads numbers back
+from it).
+
+Text in the column's own layout is checked by columns of bytes; any other row is read one by one and rewritten, so a
+shorter or longer fraction is fine as long as no digit is lost.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from collections.abc import Callable
+from functools import lru_cache
+from zoneinfo import ZoneInfo
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ticdc_emit.columnar.buffers import as_text, from_byte_matrix, null_mask, text_buffers
+from ticdc_emit.columnar.faults import ValueFault, refuse_any
+from ticdc_emit.schema.model import Column
+
+__all__ = ["accept_date", "accept_datetime", "accept_time", "fsp_of"]
+
+_UNITS = ("s", "ms", "ms", "ms", "us", "us", "us")  # the coarsest Arrow unit that holds each fsp
+_UNIT_DIGITS = {"s": 0, "ms": 3, "us": 6, "ns": 9}
+_FIRST_DAY, _LAST_DAY = -719528, 2932896  # 0000-01-01 and 9999-12-31
+_MAX_TIME_S = 838 * 3600 + 59 * 60 + 59
+_DATE_LAYOUT, _CLOCK_LAYOUT = "dddd-dd-dd", "dd:dd:dd"
+_DATE_TEXT = re.compile(r"(\d{4})-(\d{2})-(\d{2})")
+_DATETIME_TEXT = re.compile(r"(\d{4})-(\d{2})-(\d{2})[ T](\d{2}):(\d{2}):(\d{2})(?:\.(\d+))?")
+_TIME_TEXT = re.compile(r"(-?)(\d{2,3}):(\d{2}):(\d{2})(?:\.(\d+))?")
+_DAYS = (0, 31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+
+
+def fsp_of(column: Column) -> int:
+    """Return the column's fractional seconds precision, 0 to 6."""
+    return max(column.decimal, 0)
+
+
+def accept_date(array: pa.Array) -> pa.Array:
+    """Return DATE values as ``YYYY-MM-DD``."""
+    kind = array.type
+    if pa.types.is_null(kind):
+        return pa.nulls(len(array), pa.string())
+    if pa.types.is_timestamp(kind):
+        days = array.cast(pa.date32(), safe=False)
+        if not pc.all(pc.equal(days.cast(kind), array), min_count=0).as_py():
+            raise ValueFault(0, "a DATE column holds no time of day", "Cast the column to date")
+        array, kind = days, pa.date32()
+    if pa.types.is_date(kind):
+        days = array.cast(pa.date32())
+        _refuse_outside(days.cast(pa.int32()), _FIRST_DAY, _LAST_DAY, "the year is outside 0..9999")
+        return days.cast(pa.string())
+    return _checked_text(as_text(array), _DATE_LAYOUT, _date_row)
+
+
+def accept_datetime(column: Column, array: pa.Array, zone: str) -> pa.Array:
+    """Return DATETIME/TIMESTAMP values as ``YYYY-MM-DD HH:MM:SS[.f]``; instants are shown in ``zone``."""
+    kind, fsp = array.type, fsp_of(column)
+    if pa.types.is_null(kind):
+        return pa.nulls(len(array), pa.string())
+    if pa.types.is_date(kind):
+        array, kind = array.cast(pa.timestamp("ms")), pa.timestamp("ms")
+    if pa.types.is_timestamp(kind):
+        return _datetime_text(_wall_clock(array, zone), fsp)
+    layout = f"{_DATE_LAYOUT} {_CLOCK_LAYOUT}" + ("." + "d" * fsp if fsp else "")
+    return _checked_text(as_text(array), layout, lambda text: _datetime_row(text, fsp))
+
+
+def _wall_clock(array: pa.Array, zone: str) -> pa.Array:
+    kind = array.type
+    if kind.tz is None:
+        return array
+    if zone == "UTC":
+        return array.cast(pa.timestamp(kind.unit))
+    try:
+        return pc.local_timestamp(array.cast(pa.timestamp(kind.unit, tz=zone)))
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # Arrow found no zone database on this machine
+        return _wall_clock_by_row(array, zone)
+
+
+def _wall_clock_by_row(array: pa.Array, zone: str) -> pa.Array:
+    place, utc = ZoneInfo(zone), dt.timezone.utc
+    per_second = 10 ** _UNIT_DIGITS[array.type.unit]
+    ticks = array.cast(pa.int64())
+    moments = np.asarray(ticks.fill_null(0))
+    seconds, inverse = np.unique(moments // per_second, return_inverse=True)
+    epoch = dt.datetime(1970, 1, 1, tzinfo=utc)
+    local_times = [(epoch + dt.timedelta(seconds=int(at))).astimezone(place) for at in seconds]
+    shift = [round((moment.utcoffset() or dt.timedelta()).total_seconds()) for moment in local_times]
+    local = moments + np.array(shift, np.int64)[inverse] * per_second
+    return pa.array(local, pa.int64(), mask=null_mask(array)).cast(pa.timestamp(array.type.unit))
+
+
+def _datetime_text(clock: pa.Array, fsp: int) -> pa.Array:
+    unit = _UNITS[fsp]
+    try:
+        fitted = clock.cast(pa.timestamp(unit))
+    except pa.ArrowInvalid:
+        coarse = clock.cast(pa.timestamp(unit), safe=False)
+        refuse_any(
+            np.asarray(pc.not_equal(coarse.cast(clock.type), clock).fill_null(False)),
+            f"more than the column's {fsp} fraction digits",
+            "Round the column, as TiDB does when it stores a value",
+        )
+        raise
+    ticks = fitted.cast(pa.int64())
+    per_second = 10 ** _UNIT_DIGITS[unit]
+    seconds_low, seconds_high = _FIRST_DAY * 86400, (_LAST_DAY + 1) * 86400
+    _refuse_outside(ticks, seconds_low * per_second, seconds_high * per_second - 1, "the year is outside 0..9999")
+    text = fitted.cast(pa.string())
+    surplus = _UNIT_DIGITS[unit] - fsp
+    if not surplus:
+        return text
+    extra = np.asarray(ticks.fill_null(0)) % 10**surplus != 0
+    refuse_any(extra, f"more than the column's {fsp} fraction digits", "Round the column to its fsp")
+    return pc.utf8_slice_codeunits(text, 0, 20 + fsp)
+
+
+def accept_time(column: Column, array: pa.Array) -> pa.Array:
+    """Return TIME values as ``[-]HH:MM:SS[.f]``; durations, times of day and text up to 838:59:59.999999."""
+    kind, fsp = array.type, fsp_of(column)
+    if pa.types.is_null(kind):
+        return pa.nulls(len(array), pa.string())
+    if pa.types.is_duration(kind) or pa.types.is_time(kind):
+        ticks = array.cast(pa.int32() if pa.types.is_time32(kind) else pa.int64()).cast(pa.int64())
+        return _clock_text(ticks, 10 ** _UNIT_DIGITS[kind.unit], fsp)
+    layout = _CLOCK_LAYOUT + ("." + "d" * fsp if fsp else "")
+    return _checked_text(as_text(array), layout, lambda text: _time_row(text, fsp))
+
+
+def _clock_text(ticks: pa.Array, per_second: int, fsp: int) -> pa.Array:
+    values = np.asarray(ticks.fill_null(0))
+    size = np.abs(values)
+    refuse_any(size // per_second > _MAX_TIME_S, "a TIME lies within -838:59:59 and 838:59:59")
+    step = max(per_second // 10**fsp, 1)
+    refuse_any(size % step != 0, f"more than the column's {fsp} fraction digits", "Round the column to its fsp")
+    seconds, fraction = size // per_second, size % per_second * 10**6 // per_second
+    width = 10 + (fsp + 1 if fsp else 0)
+    cells = np.full((len(values), width), 0x30, np.uint8)
+    cells[:, 0] = 0x2D
+    hours = seconds // 3600
+    _put_digits(cells[:, 1:4], hours)
+    cells[:, 4] = cells[:, 7] = 0x3A
+    _put_digits(cells[:, 5:7], seconds // 60 % 60)
+    _put_digits(cells[:, 8:10], seconds % 60)
+    if fsp:
+        cells[:, 10] = 0x2E
+        _put_digits(cells[:, 11:], fraction // 10 ** (6 - fsp))
+    keep = np.ones(cells.shape, np.bool_)
+    keep[:, 0] = values < 0
+    keep[:, 1] = hours > 99
+    nulls = null_mask(ticks)
+    if nulls is not None:
+        keep[nulls] = False
+    return from_byte_matrix(cells, keep, like=ticks)
+
+
+def _put_digits(cells: npt.NDArray[np.uint8], number: npt.NDArray[np.int64]) -> None:
+    for place in range(cells.shape[1] - 1, -1, -1):
+        cells[:, place] = number % 10 + 0x30
+        number = number // 10
+
+
+def _refuse_outside(values: pa.Array, low: int, high: int, reason: str) -> None:
+    bounds = pc.min_max(values).as_py()
+    if bounds["min"] is not None and (bounds["min"] < low or bounds["max"] > high):
+        outside = pc.or_(pc.less(values, low), pc.greater(values, high)).fill_null(False)
+        refuse_any(np.asarray(outside), reason)
+
+
+@lru_cache(maxsize=32)
+def _layout_bounds(layout: str) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8]]:
+    low = [0x30 if mark == "d" else ord(mark) for mark in layout]
+    span = [9 if mark == "d" else 0 for mark in layout]
+    return np.array(low, np.uint8), np.array(span, np.uint8)
+
+
+def _checked_text(text: pa.Array, layout: str, read: Callable[[str], str]) -> pa.Array:
+    """Return ``text`` if every row has the layout and lies in the calendar; rewrite the other rows one by one."""
+    if pa.types.is_binary(text.type):
+        raise TypeError("binary is not a time")
+    parts = text_buffers(text)
+    fits = parts.lengths == len(layout)
+    nulls = null_mask(text)
+    if nulls is not None:
+        fits &= ~nulls
+    cells = _cells(parts.offsets, parts.data, fits, len(layout))
+    low, span = _layout_bounds(layout)
+    good = ((cells - low) <= span).all(axis=1)
+    good &= _in_calendar(cells, layout)
+    regular = fits.copy()
+    regular[fits] = good
+    odd = ~regular if nulls is None else ~regular & ~nulls
+    if not odd.any():
+        return text
+    fixed = []
+    for index, item in zip(np.flatnonzero(odd).tolist(), text.filter(pa.array(odd)).to_pylist(), strict=True):
+        try:
+            fixed.append(read(item))
+        except ValueError as fault:
+            raise ValueFault(index, f"{item!r}: {fault}") from None
+    return pc.replace_with_mask(text, pa.array(odd), pa.array(fixed, pa.string()))
+
+
+def _cells(
+    offsets: npt.NDArray[np.int32], data: npt.NDArray[np.uint8], fits: npt.NDArray[np.bool_], width: int
+) -> npt.NDArray[np.uint8]:
+    count = int(fits.sum())
+    if count * width == len(data):
+        return data.reshape(count, width)
+    return data[offsets[:-1][fits][:, None] + np.arange(width)] if count else np.zeros((0, width), np.uint8)
+
+
+def _in_calendar(cells: npt.NDArray[np.uint8], layout: str) -> npt.NDArray[np.bool_]:
+    """Test month, day, hour, minute and second by their tens digit only: the rare rest is read row by row."""
+    clock = layout.find(":") - 2
+    good = np.ones(len(cells), np.bool_)
+    if layout.startswith("dddd"):
+        month = cells[:, 5] * np.uint8(10) + cells[:, 6]
+        day = cells[:, 8] * np.uint8(10) + cells[:, 9]
+        zero = np.uint8(0x30 * 11 & 0xFF)
+        good &= ((month - zero - np.uint8(1)) <= 11) & ((day - zero - np.uint8(1)) <= 27)
+    if clock >= 0:
+        if layout.startswith("dddd"):
+            good &= (cells[:, clock] < 0x32) | ((cells[:, clock] == 0x32) & (cells[:, clock + 1] < 0x34))
+        good &= (cells[:, clock + 3] < 0x36) & (cells[:, clock + 6] < 0x36)
+    return good
+
+
+def _date_row(text: str) -> str:
+    found = _DATE_TEXT.fullmatch(text)
+    if not found:
+        raise ValueError("not a date such as 2024-05-05")
+    _check_day(*map(int, found.groups()))
+    return text
+
+
+def _check_day(year: int, month: int, day: int) -> None:
+    leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
+    if month > 12 or day > (28 if month == 2 and not leap else _DAYS[month] if month else 31):
+        raise ValueError("no such day")
+
+
+def _datetime_row(text: str, fsp: int) -> str:
+    found = _DATETIME_TEXT.fullmatch(text)
+    if not found:
+        raise ValueError("not a moment such as 2024-05-05 12:34:56")
+    year, month, day, hour, minute, second = map(int, found.groups()[:6])
+    _check_day(year, month, day)
+    if hour > 23 or minute > 59 or second > 59:
+        raise ValueError("no such time of day")
+    return f"{text[:10]} {text[11:19]}{_fraction(found[7], fsp)}"
+
+
+def _time_row(text: str, fsp: int) -> str:
+    found = _TIME_TEXT.fullmatch(text)
+    if not found:
+        raise ValueError("not a time such as -12:34:56")
+    sign, hour, minute, second, fraction = found.groups()
+    if int(minute) > 59 or int(second) > 59 or int(hour) > 838:
+        raise ValueError("a TIME lies within -838:59:59 and 838:59:59")
+    return f"{sign}{int(hour):02d}:{minute}:{second}{_fraction(fraction, fsp)}"
+
+
+def _fraction(digits: str | None, fsp: int) -> str:
+    digits = digits or ""
+    if digits[fsp:].strip("0"):
+        raise ValueError(f"more than the column's {fsp} fraction digits")
+    return "." + digits[:fsp].ljust(fsp, "0") if fsp else ""

@@ -1,0 +1,124 @@
+"""One table of renderers: which function accepts and prints the values of each MySQL type.
+
+``accept`` turns whatever Arrow type the caller has (the documented ones: docs/types.md) into the checked form that the
+renderers know; ``plain_text`` gives TiCDC's canonical text of it (semantics 2.0.3 "T-text"); ``json_content`` the
+same as the content of a JSON string. Nulls stay null everywhere.
+
+===========================  ==========================================
+MySQL type                   accepted form
+===========================  ==========================================
+integers, YEAR               int64, or uint64 where UNSIGNED
+BIT                          uint64
+ENUM, SET                    uint64, or a dictionary of it
+FLOAT / DOUBLE               float32 / float64
+DECIMAL                      decimal128 / decimal256 at precision, scale
+DATE, DATETIME, TIMESTAMP,
+TIME, JSON, VECTOR, CHAR...  string
+BINARY, VARBINARY, BLOBs     binary
+===========================  ==========================================
+"""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from ticdc_emit.columnar.binaries import latin1_json
+from ticdc_emit.columnar.buffers import as_text, null_mask, text_buffers
+from ticdc_emit.columnar.decimals import accept_decimal, decimal_text
+from ticdc_emit.columnar.escape import JsonWriter, escape_text, first_invalid_utf8
+from ticdc_emit.columnar.faults import ValueFault, refuse_any
+from ticdc_emit.columnar.floats import accept_float, fixed_text
+from ticdc_emit.columnar.integers import accept_bit, accept_integer, accept_year, integer_text
+from ticdc_emit.columnar.json_text import canonical_json
+from ticdc_emit.columnar.labels import accept_labels
+from ticdc_emit.columnar.strings import accept_binary, accept_text, accept_vector
+from ticdc_emit.columnar.times import accept_date, accept_datetime, accept_time
+from ticdc_emit.schema.model import Column
+from ticdc_emit.schema.types import INTEGER_TYPES, STRING_TYPES, MySQLType
+
+__all__ = ["Rendering", "accept", "json_content", "plain_text"]
+
+_NUMBERS = INTEGER_TYPES | {MySQLType.YEAR, MySQLType.BIT, MySQLType.ENUM, MySQLType.SET}
+_FLOATS = {MySQLType.FLOAT, MySQLType.DOUBLE}
+
+
+class Rendering:
+    """How values are read: the changefeed's time zone, and whether JSON text is normalised or taken verbatim."""
+
+    __slots__ = ("verbatim_json", "zone")
+
+    def __init__(self, zone: str = "UTC", *, verbatim_json: bool = False) -> None:
+        self.zone = zone
+        self.verbatim_json = verbatim_json
+
+
+def accept(column: Column, array: pa.Array, how: Rendering) -> pa.Array:
+    """Return the checked form of a column's values.
+
+    Raises :class:`ValueFault` for a value outside the column (NULL in NOT NULL included), ``TypeError`` for an Arrow
+    type that cannot hold the column's type.
+    """
+    if not column.nullable and array.null_count:
+        nulls = null_mask(array)
+        assert nulls is not None
+        refuse_any(nulls, "NULL in a NOT NULL column")
+    return _accepted(column, array, how)
+
+
+def _accepted(column: Column, array: pa.Array, how: Rendering) -> pa.Array:
+    kind = column.type
+    if kind in INTEGER_TYPES:
+        return accept_integer(column, array)
+    if kind in STRING_TYPES:
+        return accept_binary(column, array) if column.is_binary else accept_text(column, array)
+    if kind == MySQLType.NEWDECIMAL:
+        return accept_decimal(column, array)
+    if kind in _FLOATS:
+        return accept_float(column, array)
+    if kind in (MySQLType.DATETIME, MySQLType.TIMESTAMP):
+        return accept_datetime(column, array, how.zone)
+    if kind in (MySQLType.DATE, MySQLType.NEWDATE):
+        return accept_date(array)
+    if kind == MySQLType.DURATION:
+        return accept_time(column, array)
+    if kind in (MySQLType.ENUM, MySQLType.SET):
+        return accept_labels(column, array)
+    if kind == MySQLType.BIT:
+        return accept_bit(column, array)
+    if kind == MySQLType.YEAR:
+        return accept_year(array)
+    if kind == MySQLType.JSON:
+        return _accepted_json(array, how)
+    if kind == MySQLType.VECTOR_FLOAT32:
+        return accept_vector(column, array)
+    raise TypeError(f"the MySQL type {kind.name} has no values in row changes")
+
+
+def _accepted_json(array: pa.Array, how: Rendering) -> pa.Array:
+    text = as_text(array)
+    parts = text_buffers(text)
+    bad = first_invalid_utf8(parts.offsets, parts.data)
+    if bad is not None:
+        raise ValueFault(bad, "the JSON text is not valid UTF-8")
+    if pa.types.is_binary(text.type):
+        text = text.cast(pa.string())
+    return text if how.verbatim_json else canonical_json(text)
+
+
+def plain_text(column: Column, values: pa.Array) -> pa.Array:
+    """Return the canonical text of accepted values; binary columns have none and are returned as they are."""
+    kind = column.type
+    if kind in _NUMBERS:
+        return integer_text(values)
+    if kind == MySQLType.NEWDECIMAL:
+        return decimal_text(values)
+    return fixed_text(values) if kind in _FLOATS else values
+
+
+def json_content(column: Column, values: pa.Array, writer: JsonWriter) -> pa.Array:
+    """Return accepted values as the content of a JSON string; binary columns byte by byte as ISO-8859-1."""
+    if column.is_binary:
+        return latin1_json(values, writer)
+    if column.type in STRING_TYPES or column.type == MySQLType.JSON:
+        return escape_text(values, writer)
+    return plain_text(column, values)
