@@ -1,0 +1,111 @@
+"""Row changes of one table version and one kind, as the row encoders of every protocol take them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ticdc_emit.encode.images import BeforeImage, Image
+from ticdc_emit.schema.model import TableInfo
+from ticdc_emit.tso import LOGICAL_BITS
+
+__all__ = ["Changes", "Encoded", "Op", "RowEncoder"]
+
+_SHARED = 0.6  # share of rows that begin a new transaction, from which every TSO is printed by itself
+
+
+class Op(str, Enum):
+    """The kind of a row change."""
+
+    INSERT = "insert"
+    UPDATE = "update"
+    DELETE = "delete"
+
+    @classmethod
+    def parse(cls, text: str) -> Op | None:
+        """Return the kind for ``c``/``u``/``d`` or the full word, any case; ``None`` for anything else."""
+        return _OPS.get(text.lower())
+
+
+_OPS = {op.value: op for op in Op} | {"c": Op.INSERT, "u": Op.UPDATE, "d": Op.DELETE}
+
+
+@dataclass(frozen=True)
+class Changes:
+    """Changes of one table version and one kind. ``commit_ts`` is ``uint64`` TSO.
+
+    ``build_ts`` is the wall clock of the message in ms; ``None`` takes each row's commit time instead. An insert has
+    only ``after``, a delete only ``before``, an update both.
+    """
+
+    table: TableInfo
+    op: Op
+    commit_ts: pa.Array
+    build_ts: int | None = None
+    before: Image | None = None
+    after: Image | None = None
+
+    def __len__(self) -> int:
+        return len(self.commit_ts)
+
+    @property
+    def current(self) -> Image:
+        """The image that describes the row now, or last: after, or before for a delete."""
+        image = self.after if self.after is not None else self.before
+        assert image is not None
+        return image
+
+    @property
+    def old(self) -> BeforeImage:
+        """The before image of an update."""
+        assert isinstance(self.before, BeforeImage)
+        return self.before
+
+    @cached_property
+    def _commits(self) -> tuple[pa.Array, pa.Array | None]:
+        """The distinct TSO of neighbouring rows and each row's place among them; ``None`` if sharing saves nothing."""
+        numbers = self.commit_ts.to_numpy()
+        starts = np.append(True, numbers[1:] != numbers[:-1])
+        if starts.mean() > _SHARED:
+            return self.commit_ts, None
+        return pa.array(numbers[starts]), pa.array(np.cumsum(starts, dtype=np.int32) - 1)
+
+    def _per_commit(self, numbers: pa.Array) -> pa.Array:
+        text, places = numbers.cast(pa.string()), self._commits[1]
+        return text if places is None else text.take(places)
+
+    def commit_ts_text(self) -> pa.Array:
+        """Return the TSO of each row as decimal text."""
+        return self._per_commit(self._commits[0])
+
+    def commit_ms_text(self) -> pa.Array:
+        """Return the physical time of each commit, in ms since the epoch, as decimal text."""
+        return self._per_commit(pc.shift_right(self._commits[0], pa.scalar(LOGICAL_BITS, pa.uint64())))
+
+    def build_ms_text(self) -> pa.Array | bytes:
+        """Return the wall clock of each message in ms, as text: one constant, or the commit times."""
+        return self.commit_ms_text() if self.build_ts is None else b"%d" % self.build_ts
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """Keys (``None``: every key is the empty byte string) and values of a batch, ``binary``, in the rows' order."""
+
+    values: pa.Array
+    keys: pa.Array | None = None
+
+
+class RowEncoder(Protocol):
+    """A protocol's plan for one table version: picklable, free of state, made on the driver and used on workers."""
+
+    table: TableInfo
+
+    def encode(self, changes: Changes) -> Encoded:
+        """Return one message per change."""
+        ...

@@ -1,0 +1,156 @@
+"""Row images: the columns of a batch before and after the change, accepted and rendered once each.
+
+In: raw Arrow arrays as the caller has them, by column name. Out: accepted values and rendered forms. A before image of
+updates renders only the rows that differ from the after image and gathers the rest from there, for most cells of most
+updates do not change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ticdc_emit.columnar.assemble import Mask
+from ticdc_emit.columnar.buffers import null_mask
+from ticdc_emit.columnar.faults import ValueFault
+from ticdc_emit.columnar.values import Rendering, accept
+from ticdc_emit.errors import InvalidValueError, MissingColumnError, UnsupportedTypeError
+from ticdc_emit.schema.model import Column, TableInfo
+from ticdc_emit.schema.types import MySQLType
+
+__all__ = ["BeforeImage", "Image", "Render"]
+
+Render: TypeAlias = Callable[[Column, pa.Array], pa.Array]
+_MOSTLY = 0.5  # share of differing rows from which rendering the whole column is cheaper than gathering
+
+
+class Image:
+    """One image of every row of a batch. ``arrays`` maps column names to arrays of equal length."""
+
+    def __init__(self, table: TableInfo, arrays: Mapping[str, pa.Array], how: Rendering) -> None:
+        self.table = table
+        self.how = how
+        self._arrays = arrays
+        self._values: dict[str, pa.Array] = {}
+        self._rendered: dict[tuple[str, str], pa.Array] = {}
+
+    def raw(self, column: Column) -> pa.Array:
+        """Return the column as it came; ``MissingColumnError`` if the input has none of that name."""
+        try:
+            return self._arrays[column.name]
+        except KeyError:
+            raise MissingColumnError(
+                "the image lacks a column of the table",
+                remedy="Add the column to the before/after struct (null where unknown)",
+                table=self.table.full_name,
+                column=column.name,
+            ) from None
+
+    def values(self, column: Column) -> pa.Array:
+        """Return the column's accepted form (see ``columnar.values``)."""
+        if column.name not in self._values:
+            self._values[column.name] = self._accept(column, self.raw(column), None)
+        return self._values[column.name]
+
+    def rendered(self, column: Column, form: str, render: Render) -> pa.Array:
+        """Return ``render(column, values)``; ``form`` names the rendering, so that equal ones are made once."""
+        key = (column.name, form)
+        if key not in self._rendered:
+            self._rendered[key] = self._render(column, form, render)
+        return self._rendered[key]
+
+    def _render(self, column: Column, form: str, render: Render) -> pa.Array:
+        return render(column, self.values(column))
+
+    def _accept(self, column: Column, array: pa.Array, rows: Mask | None) -> pa.Array:
+        """Accept a column, or the part of it that the mask ``rows`` selected; errors name the row of the batch."""
+        try:
+            return accept(column, array, self.how)
+        except ValueFault as fault:
+            index = fault.index if rows is None else int(np.flatnonzero(rows)[fault.index])
+            raise InvalidValueError(
+                fault.reason,
+                remedy=fault.remedy,
+                table=self.table.full_name,
+                column=column.name,
+                row=self.row_key(index),
+            ) from None
+        except TypeError as fault:
+            raise UnsupportedTypeError(
+                f"{array.type} cannot hold a {column.type.name} column: {fault}",
+                remedy="See the type table in docs/types.md, or give canonical text",
+                table=self.table.full_name,
+                column=column.name,
+            ) from None
+
+    def row_key(self, index: int) -> dict[str, object]:
+        """Return what names a row in an error: its handle key, or its place in the batch where there is none."""
+        key = {c.name: self._arrays[c.name][index].as_py() for c in self.table.handle_key if c.name in self._arrays}
+        return key or {"position": index}
+
+
+class BeforeImage(Image):
+    """The before image of updates, which leans on the after image."""
+
+    def __init__(self, table: TableInfo, arrays: Mapping[str, pa.Array], how: Rendering, after: Image) -> None:
+        super().__init__(table, arrays, how)
+        self.after = after
+        self._differs: dict[str, Mask | None] = {}
+
+    def differs(self, column: Column) -> Mask | None:
+        """Return where the raw values differ, ``None`` if nowhere; equal values may differ in form (1.5, 1.50)."""
+        if column.name not in self._differs:
+            self._differs[column.name] = _differs(self.raw(column), self.after.raw(column))
+        return self._differs[column.name]
+
+    def changed(self, column: Column, form: str, render: Render) -> Mask:
+        """Return where the column really changed: by number for floats (-0.0 equals 0.0), else by its rendered form."""
+        mask = self.differs(column)
+        if mask is None:
+            return np.zeros(len(self.raw(column)), np.bool_)
+        rows = pa.array(mask)
+        if column.type in (MySQLType.FLOAT, MySQLType.DOUBLE):
+            pair = self.values(column).filter(rows), self.after.values(column).filter(rows)
+        else:
+            pair = (
+                self.rendered(column, form, render).filter(rows),
+                self.after.rendered(column, form, render).filter(rows),
+            )
+        still = _differs(*pair)
+        changed = np.zeros(len(mask), np.bool_)
+        if still is not None:
+            changed[np.flatnonzero(mask)[still]] = True
+        return changed
+
+    def _render(self, column: Column, form: str, render: Render) -> pa.Array:
+        mask = self.differs(column)
+        if mask is not None and mask.mean() > _MOSTLY:
+            return super()._render(column, form, render)
+        text = self.after.rendered(column, form, render)
+        if mask is None:
+            return text
+        rows = pa.array(mask)
+        part = render(column, self._accept(column, self.raw(column).filter(rows), mask))
+        index = np.arange(len(mask))
+        index[mask] = np.arange(len(mask), len(mask) + len(part))
+        return pa.concat_arrays([text, part.cast(text.type)]).take(pa.array(index))
+
+
+def _differs(left: pa.Array, right: pa.Array) -> Mask | None:
+    """Return a mask of the rows whose values (or nulls) differ, ``None`` if none does; types may differ too."""
+    if left is right or left.equals(right):
+        return None
+    if left.type != right.type or pa.types.is_nested(left.type):
+        return np.ones(len(left), np.bool_) if len(left) else None
+    if pa.types.is_dictionary(left.type):
+        left, right = left.dictionary_decode(), right.dictionary_decode()
+    mask = np.asarray(pc.not_equal(left, right).fill_null(False).to_numpy(zero_copy_only=False))
+    left_null, right_null = null_mask(left), null_mask(right)
+    if left_null is not None or right_null is not None:
+        none = np.zeros(len(left), np.bool_)
+        mask = mask | ((none if left_null is None else left_null) ^ (none if right_null is None else right_null))
+    return mask if mask.any() else None

@@ -1,0 +1,165 @@
+"""The layout of Canal-JSON row messages: which constants, which rendered columns, in which order.
+
+Rule sources: protocol document "TiCDC Canal-JSON Protocol"; semantics 2.6; reference ``pingcap/tiflow:
+pkg/sink/codec/canal/canal_json_row_event_encoder.go``. Key order of a message::
+
+    id database table pkNames isDdl type es ts sql sqlType mysqlType old data [_tidb]
+
+Every value is a JSON string or null. ``mysqlType`` is a Go map in the reference (random order); here: column order.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+
+from ticdc_emit.columnar.assemble import Fragment, Mask, ObjectLayout, gather, join, share
+from ticdc_emit.columnar.escape import EASYJSON, escape
+from ticdc_emit.columnar.values import json_content
+from ticdc_emit.encode.changes import Changes, Encoded, Op
+from ticdc_emit.encode.images import Image
+from ticdc_emit.protocols.canal_json.java_types import java_type, promotion
+from ticdc_emit.schema.model import Column, TableInfo
+from ticdc_emit.schema.typenames import mysql_type_name, type_desc
+
+__all__ = ["CanalJsonOptions", "CanalJsonRows", "json_string"]
+
+_FORM = "canal-json"
+
+
+@dataclass(frozen=True)
+class CanalJsonOptions:
+    """What the sink URI and the changefeed say about Canal-JSON, resolved."""
+
+    enable_tidb_extension: bool = False
+    only_output_updated_columns: bool = False
+    content_compatible: bool = False
+    delete_only_output_handle_key_columns: bool = False
+    empty_mysql_type: bytes = b"{}"
+    empty_sql_type: bytes = b"null"
+
+
+def json_string(text: str) -> bytes:
+    """Return ``text`` as a JSON string with quotes, as easyjson and goccy/go-json write it."""
+    content: str = escape(pa.array([text], pa.string()), EASYJSON)[0].as_py()
+    return b'"' + content.encode() + b'"'
+
+
+def _content(column: Column, values: pa.Array) -> pa.Array:
+    return json_content(column, values, EASYJSON)
+
+
+@dataclass(frozen=True)
+class _Members:
+    """The columns that one kind of message shows, with every constant that depends on them only."""
+
+    columns: tuple[Column, ...]
+    options: CanalJsonOptions
+
+    @cached_property
+    def object(self) -> ObjectLayout:
+        return ObjectLayout(
+            tuple(json_string(column.name) + b":" for column in self.columns), (b'"',) * len(self.columns)
+        )
+
+    @cached_property
+    def mysql_type(self) -> bytes:
+        name = type_desc if self.options.content_compatible else mysql_type_name
+        types = (json_string(column.name) + b":" + json_string(name(column)) for column in self.columns)
+        return b"{" + b",".join(types) + b"}" if self.columns else self.options.empty_mysql_type
+
+    def sql_type(self, image: Image) -> list[Fragment]:
+        """Lay out the Java types; those of unsigned integers depend on the row's value."""
+        if not self.columns:
+            return [self.options.empty_sql_type]
+        laid: list[Fragment] = []
+        for place, column in enumerate(self.columns):
+            laid += [b"," if place else b"{", self.object.names[place], _java_type(column, image)]
+        return [*laid, b"}"]
+
+    def texts(self, image: Image) -> list[pa.Array]:
+        """Render every shown column of the image."""
+        return [image.rendered(column, _FORM, _content) for column in self.columns]
+
+
+def _java_type(column: Column, image: Image) -> Fragment:
+    base = b"%d" % java_type(column)
+    promoted = promotion(column)
+    if promoted is None:
+        return base
+    above = promoted.mask(image.values(column))
+    if not above.any():
+        return base
+    larger = b"%d" % promoted.code
+    return larger if above.all() else gather([base, larger], above.view(np.uint8))
+
+
+@dataclass(frozen=True)
+class CanalJsonRows:
+    """The row encoder of one table version (see ``encode.changes.RowEncoder``)."""
+
+    table: TableInfo
+    options: CanalJsonOptions
+
+    @cached_property
+    def _all(self) -> _Members:
+        return _Members(self.table.data_columns, self.options)
+
+    @cached_property
+    def _handle_key(self) -> _Members:
+        return _Members(self.table.handle_key, self.options)
+
+    @cached_property
+    def _prefix(self) -> bytes:
+        names = b",".join(json_string(column.name) for column in self.table.primary_key)
+        return b'{"id":0,"database":%s,"table":%s,"pkNames":[%s],"isDdl":false,"type":"' % (
+            json_string(self.table.schema),
+            json_string(self.table.name),
+            names,
+        )
+
+    def encode(self, changes: Changes) -> Encoded:
+        """Return one message per change; the key of a Canal-JSON row is always empty."""
+        return Encoded(join(self._fragments(changes), len(changes)))
+
+    def _fragments(self, changes: Changes) -> list[Fragment]:
+        handle_key_only = changes.op is Op.DELETE and self.options.delete_only_output_handle_key_columns
+        members = self._handle_key if handle_key_only else self._all
+        laid: list[Fragment] = [self._prefix, changes.op.value.upper().encode(), b'","es":']
+        laid += [changes.commit_ms_text(), b',"ts":', changes.build_ms_text(), b',"sql":"","sqlType":']
+        laid += members.sql_type(changes.current)
+        old, data = self._images(members, changes)
+        laid += [b',"mysqlType":', members.mysql_type, b',"old":', *old, b',"data":[', *data, b"]"]
+        if self.options.enable_tidb_extension:
+            laid += [b',"_tidb":{"commitTs":', changes.commit_ts_text(), b"}"]
+        return [*laid, b"}"]
+
+    def _images(self, members: _Members, changes: Changes) -> tuple[list[Fragment], list[Fragment]]:
+        """Lay out ``old`` (null but for updates) and the object of ``data``."""
+        data = members.object.fragments(members.texts(changes.current))
+        if changes.op is not Op.UPDATE:
+            return [b"null"], list(data)
+        if self.options.only_output_updated_columns:
+            return [b"[", *self._updated(members, changes), b"]"], list(data)
+        before = members.object.fragments(members.texts(changes.old), data.texts, data.seams)
+        old, new = share(list(before), list(data), len(changes))
+        return [b"[", *old, b"]"], new
+
+    def _updated(self, members: _Members, changes: Changes) -> list[Fragment]:
+        texts: list[pa.Array] = []
+        shown: list[Mask] = []
+        for column in members.columns:
+            mask = changes.old.changed(column, _FORM, _content)
+            texts.append(_blank_where(changes.old.rendered(column, _FORM, _content), ~mask))
+            shown.append(mask)
+        return members.object.sparse_fragments(texts, shown)
+
+
+def _blank_where(text: pa.Array, hidden: Mask) -> pa.Array:
+    if not hidden.any():
+        return text
+    index = pa.array(np.arange(len(hidden)), mask=hidden)
+    return text.take(index)
