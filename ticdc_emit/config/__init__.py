@@ -1,0 +1,57 @@
+"""Configuration: TiCDC's sink URI and changefeed file in, frozen and validated records out.
+
+:func:`load_changefeed` is the entry; what it returns is :class:`ChangefeedConfig`.  Nothing in it shows a secret when
+printed.  See ``docs/config.md`` for every option.
+"""
+
+from __future__ import annotations
+
+from ticdc_emit.config.load import ConfigWarning, load_changefeed
+from ticdc_emit.config.options import (
+    DEFAULT_MAX_MESSAGE_BYTES,
+    DEFAULT_PARTITION_NUM,
+    ChangefeedConfig,
+    CodecConfig,
+    ColumnSelector,
+    DispatchRule,
+    GlueSchemaRegistry,
+    GssapiConfig,
+    Integrity,
+    KafkaConfig,
+    LargeMessageHandle,
+    OAuthConfig,
+    SaslConfig,
+    TlsConfig,
+)
+from ticdc_emit.config.profiles import CLASSIC, NEXT, PROFILES, Profile
+from ticdc_emit.config.protocol import Protocol
+from ticdc_emit.config.secrets import Secret, mask_text, mask_uri
+from ticdc_emit.config.sink_uri import SinkUri
+
+__all__ = [
+    "CLASSIC",
+    "DEFAULT_MAX_MESSAGE_BYTES",
+    "DEFAULT_PARTITION_NUM",
+    "NEXT",
+    "PROFILES",
+    "ChangefeedConfig",
+    "CodecConfig",
+    "ColumnSelector",
+    "ConfigWarning",
+    "DispatchRule",
+    "GlueSchemaRegistry",
+    "GssapiConfig",
+    "Integrity",
+    "KafkaConfig",
+    "LargeMessageHandle",
+    "OAuthConfig",
+    "Profile",
+    "Protocol",
+    "SaslConfig",
+    "Secret",
+    "SinkUri",
+    "TlsConfig",
+    "load_changefeed",
+    "mask_text",
+    "mask_uri",
+]

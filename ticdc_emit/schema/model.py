@@ -17,7 +17,7 @@ __all__ = ["Column", "Index", "Partition", "TableInfo"]
 
 @dataclass(frozen=True)
 class Column:
-    """One column. ``flen``/``decimal`` are TiDB's (-1: unspecified); ``default`` is the text (or bytes) that TiDB stores."""
+    """One column; ``flen``/``decimal`` are TiDB's (-1: unspecified), ``default`` the text or bytes that TiDB stores."""
 
     id: int
     name: str
@@ -116,7 +116,7 @@ class TableInfo:
 
     @cached_property
     def data_columns(self) -> tuple[Column, ...]:
-        """The columns whose values row changes carry, in table order: all but virtual and hidden ones (semantics 2.0.6)."""
+        """The columns whose values row changes carry, in table order: neither virtual nor hidden (semantics 2.0.6)."""
         return tuple(c for c in self.columns if not c.is_virtual and not c.hidden)
 
     @cached_property
@@ -126,7 +126,7 @@ class TableInfo:
 
     @cached_property
     def handle_key(self) -> tuple[Column, ...]:
-        """The handle key in table order (semantics 2.0.5): the primary key, else the best NOT NULL unique index, else ().
+        """The handle key in table order (semantics 2.0.5): the primary key, else the best unique index, else ().
 
         Among unique indexes whose columns are all NOT NULL and none virtual: fewest columns, tie by smallest index id.
         """

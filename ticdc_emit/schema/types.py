@@ -55,9 +55,7 @@ class ColumnFlag(IntFlag):
     ON_UPDATE_NOW = 8192
 
 
-INTEGER_TYPES = frozenset(
-    {MySQLType.TINY, MySQLType.SHORT, MySQLType.INT24, MySQLType.LONG, MySQLType.LONGLONG}
-)
+INTEGER_TYPES = frozenset({MySQLType.TINY, MySQLType.SHORT, MySQLType.INT24, MySQLType.LONG, MySQLType.LONGLONG})
 STRING_TYPES = frozenset(
     {
         MySQLType.VARCHAR,

@@ -1,0 +1,495 @@
+"""Defaults, precedence, validation and warnings of the two inputs, beyond what the vectors hold."""
+
+from __future__ import annotations
+
+import dataclasses
+import pickle
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ticdc_emit.config import (
+    NEXT,
+    ChangefeedConfig,
+    CodecConfig,
+    ColumnSelector,
+    ConfigWarning,
+    DispatchRule,
+    Integrity,
+    KafkaConfig,
+    LargeMessageHandle,
+    Profile,
+    Protocol,
+    Secret,
+    load_changefeed,
+)
+from ticdc_emit.errors import ConfigError
+
+URI = "kafka://127.0.0.1:9092/topic?protocol=canal-json"
+
+
+@pytest.fixture(autouse=True)
+def _no_warning_unless_expected() -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ConfigWarning)
+        yield
+
+
+def refusal(uri: str, changefeed: Any = None, **options: Any) -> ConfigError:
+    with pytest.raises(ConfigError) as caught:
+        load_changefeed(uri, changefeed, **options)
+    return caught.value
+
+
+def test_defaults() -> None:
+    config = load_changefeed(URI)
+    assert config.codec == CodecConfig()
+    assert config.codec.max_message_bytes == 10485760
+    assert config.kafka == KafkaConfig(brokers=("127.0.0.1:9092",), topic="topic")
+    assert config == ChangefeedConfig(config.sink_uri, config.codec, config.kafka)
+    assert (config.kafka.partition_num, config.kafka.replication_factor, config.kafka.required_acks) == (None, 1, -1)
+    assert config.send_bootstrap_interval_in_sec == 120
+    assert config.send_bootstrap_in_msg_count == 10000
+    assert config.integrity == Integrity("none", "warn")
+
+
+def test_frozen_hashable_and_picklable() -> None:
+    config = load_changefeed(URI)
+    assert hash(config) == hash(pickle.loads(pickle.dumps(config)))
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        config.codec.enable_tidb_extension = True  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(
+    ("text", "protocol"),
+    [
+        ("default", Protocol.OPEN),
+        ("open-protocol", Protocol.OPEN),
+        ("flat-avro", Protocol.AVRO),
+        ("Canal-JSON", Protocol.CANAL_JSON),
+        ("canal", Protocol.CANAL),
+        ("CRAFT", Protocol.CRAFT),
+    ],
+)
+def test_protocol_names(text: str, protocol: Protocol) -> None:
+    assert Protocol.parse(text) is protocol
+    assert str(protocol) == protocol.value
+
+
+def test_inputs_are_equal(tmp_path: Path) -> None:
+    text = '[sink]\nprotocol = "simple"\n[sink.kafka-config.codec-config]\nencoding-format = "avro"\n'
+    path = tmp_path / "changefeed.toml"
+    path.write_text(text, encoding="utf-8")
+    mapping = {"sink": {"protocol": "simple", "kafka-config": {"codec-config": {"encoding-format": "avro"}}}}
+    uri = "kafka://h:9092/t"
+    first = load_changefeed(uri, text)
+    assert first.codec.encoding_format == "avro"
+    assert first == load_changefeed(uri, path) == load_changefeed(uri, str(path)) == load_changefeed(uri, mapping)
+    assert first.codec == load_changefeed("kafka://h:9092/t?protocol=simple&encoding-format=avro", "").codec
+
+
+def test_uri_wins() -> None:
+    file = """
+    [sink]
+    protocol = "simple"
+    [sink.kafka-config]
+    max-message-bytes = 500
+    partition-num = 4
+    [sink.kafka-config.codec-config]
+    enable-tidb-extension = false
+    max-batch-size = 9
+    """
+    config = load_changefeed(URI + "&max-message-bytes=600&partition-num=5&enable-tidb-extension=1", file)
+    assert config.codec.protocol is Protocol.CANAL_JSON
+    assert config.codec.max_message_bytes == config.kafka.max_message_bytes == 600
+    assert config.kafka.partition_num == 5
+    assert config.codec.enable_tidb_extension
+    assert config.codec.max_batch_size == 9
+
+
+def test_a_zero_uri_value_leaves_the_files_value() -> None:
+    file = """
+    [sink.kafka-config]
+    max-message-bytes = 500
+    partition-num = 4
+    [sink.kafka-config.codec-config]
+    enable-tidb-extension = true
+    """
+    config = load_changefeed(URI + "&max-message-bytes=0&partition-num=&enable-tidb-extension=false", file)
+    assert config.codec.max_message_bytes == 500
+    assert config.kafka.partition_num == 4
+    assert config.codec.enable_tidb_extension
+
+
+def test_a_parameter_without_a_value_is_zero() -> None:
+    assert not load_changefeed(URI + "&enable-tidb-extension").codec.enable_tidb_extension
+    assert refusal(URI + "&max-message-bytes").message.endswith("invalid max-message-bytes 0")
+    with pytest.warns(ConfigWarning, match="a parameter without a value"):
+        load_changefeed(URI + "&no-such-option")
+
+
+def test_first_of_repeated_parameters_counts() -> None:
+    assert load_changefeed(URI + "&max-message-bytes=7&max-message-bytes=x").codec.max_message_bytes == 7
+
+
+@pytest.mark.parametrize(
+    ("uri", "file", "updated", "compatible"),
+    [
+        ("canal-json&content-compatible=true", "", True, True),
+        ("canal-json&content-compatible=true&only-output-updated-columns=false", "", True, True),
+        ("canal-json", "[sink]\ncontent-compatible = true\n", True, True),
+        ("simple&content-compatible=true", "", False, False),
+        ("simple", "[sink]\ncontent-compatible = true\n", True, False),
+        ("canal-json&only-output-updated-columns=false", "[sink]\nonly-output-updated-columns = true\n", True, False),
+    ],
+)
+def test_content_compatible(uri: str, file: str, updated: bool, compatible: bool) -> None:
+    codec = load_changefeed(f"kafka://h:9092/t?protocol={uri}", file).codec
+    assert (codec.only_output_updated_columns, codec.content_compatible) == (updated, compatible)
+
+
+def test_options_of_other_protocols_stay_off() -> None:
+    codec = load_changefeed(URI + "&encoding-format=xml&avro-enable-watermark=true&enable-tidb-extension=true").codec
+    assert codec.encoding_format == "json"
+    assert not codec.avro_enable_watermark
+
+
+def test_avro() -> None:
+    uri = "kafka://h:9092/t?protocol=avro&avro-enable-watermark=true"
+    registry = "&schema-registry=http%3A%2F%2Fr%3A8081"
+    assert refusal(uri).code == "CDC:ErrCodecInvalidConfig"
+    codec = load_changefeed(uri + registry).codec
+    assert codec.schema_registry == Secret("http://r:8081")
+    assert not codec.avro_enable_watermark
+    assert load_changefeed(uri + registry + "&enable-tidb-extension=true").codec.avro_enable_watermark
+    assert load_changefeed(uri + registry, schema_registry="http://x").codec.schema_registry == Secret("http://r:8081")
+    assert load_changefeed(uri, schema_registry="http://x").codec.schema_registry == Secret("http://x")
+
+
+def test_avro_checksum_needs_text_modes() -> None:
+    uri = "kafka://h:9092/t?protocol=avro&schema-registry=http://r&enable-tidb-extension=true"
+    file = '[integrity]\nintegrity-check-level = "correctness"\n'
+    assert refusal(uri, file).message == (
+        "[CDC:ErrCodecInvalidConfig]Avro protocol with row level checksum,\n"
+        '\t\t\t\t\tshould set "enable-tidb-extension" to "true", and set "avro-decimal-handling-mode" to "string" '
+        'and "avro-bigint-unsigned-handling-mode" to "string"'
+    )
+    modes = "&avro-decimal-handling-mode=string&avro-bigint-unsigned-handling-mode=string"
+    assert load_changefeed(uri + modes, file).codec.enable_row_checksum
+    assert not load_changefeed(uri, file, integrity=False).codec.enable_row_checksum
+
+
+def test_glue() -> None:
+    uri = "kafka://h:9092/t?protocol=avro"
+    glue = '[sink.kafka-config.glue-schema-registry-config]\nregistry-name = "r"\nregion = "e"\naccess-key = "a"\n'
+    assert "access-key is set" in refusal(uri, glue).message
+    glue += 'secret-access-key = "s"\n'
+    registry = load_changefeed(uri, glue, schema_registry="http://x").codec
+    assert registry.glue_schema_registry is not None
+    assert registry.glue_schema_registry.secret_access_key == Secret("s")
+    assert registry.schema_registry is None
+    assert "requires only one of" in refusal(uri + "&schema-registry=http://r", glue).message
+    assert "cannot be set at the same time" in refusal(uri, '[sink]\nschema-registry = "http://r"\n' + glue).message
+
+
+def test_large_message_handle() -> None:
+    file = """
+    [sink.kafka-config.large-message-handle]
+    large-message-handle-option = "claim-check"
+    large-message-handle-compression = "lz4"
+    claim-check-storage-uri = "file:///claims"
+    claim-check-raw-value = true
+    """
+    handle = load_changefeed(URI + "&enable-tidb-extension=true", file).codec.large_message_handle
+    assert handle == LargeMessageHandle("claim-check", "lz4", Secret("file:///claims"), True)
+    assert (handle.claim_check, handle.handle_key_only, handle.disabled) == (True, False, False)
+    # As in the reference, the file's own enable-tidb-extension does not count for this check.
+    file_extension = file + "[sink.kafka-config.codec-config]\nenable-tidb-extension = true\n"
+    assert "enable-tidb-extension is false" in refusal(URI, file_extension).message
+    assert "raw value is not supported" in refusal("kafka://h:9092/t?protocol=open-protocol", file).message
+    simple = "kafka://h:9092/t?protocol=simple"
+    assert refusal(simple, file, force_replicate=True).message.endswith('large message handle: "claim-check"')
+    assert refusal(URI + "&enable-tidb-extension=maybe", file).message == (
+        'strconv.ParseBool: parsing "maybe": invalid syntax'
+    )
+
+
+def test_old_values() -> None:
+    file = "[sink.debezium]\noutput-old-value = false\n[sink.open]\noutput-old-value = true\n"
+    assert not load_changefeed("kafka://h:9092/t?protocol=debezium", file).codec.output_old_value
+    assert load_changefeed("kafka://h:9092/t?protocol=open-protocol", file).codec.output_old_value
+    assert load_changefeed(URI, file).codec.output_old_value
+
+
+def test_dispatchers_and_selectors() -> None:
+    file = """
+    case-sensitive = true
+    force-replicate = true
+    [sink]
+    dispatchers = [
+      {matcher = ['a.*', '!a.b'], topic = "{schema}_{table}", partition = "columns", columns = ["x", "y"]},
+      {matcher = ['*.*'], dispatcher = "index-value", index = "uk"},
+    ]
+    column-selectors = [{matcher = ['a.*'], columns = ['*', '!z']}]
+    [sink.kafka-config]
+    output-raw-change-event = true
+    """
+    config = load_changefeed(URI, file)
+    assert config.dispatchers == (
+        DispatchRule(("a.*", "!a.b"), "{schema}_{table}", "columns", ("x", "y"), ""),
+        DispatchRule(("*.*",), "", "index-value", (), "uk"),
+    )
+    assert config.column_selectors == (ColumnSelector(("a.*",), ("*", "!z")),)
+    assert config.case_sensitive
+    assert config.force_replicate
+    assert config.output_raw_change_event
+    assert not load_changefeed(URI, file, force_replicate=False).force_replicate
+    message = "[CDC:ErrInvalidReplicaConfig]integrity check enabled and column selector set, not allowed"
+    assert refusal(URI, file, integrity=True).message == message
+
+
+@pytest.mark.parametrize(
+    ("protocol", "file", "enabled"),
+    [
+        ("simple", "", True),
+        ("SIMPLE", "", False),
+        ("canal-json", "", False),
+        ("simple", "send-bootstrap-interval-in-sec = 0", False),
+        ("simple", "send-bootstrap-in-msg-count = -1", False),
+    ],
+)
+def test_bootstrap(protocol: str, file: str, enabled: bool) -> None:
+    config = load_changefeed(f"kafka://h:9092/t?protocol={protocol}", f"[sink]\n{file}\n")
+    assert config.bootstrap_enabled is enabled
+
+
+def test_kafka_options() -> None:
+    config = load_changefeed(
+        "kafka://a:1,b:2,[::1]:3/my%2Dtopic?protocol=simple&replication-factor=3&required-acks=1&compression=LZ4"
+        "&kafka-version=2.6.0&kafka-client-id=me&auto-create-topic=false&dial-timeout=3s&write-timeout=1m&max-retry=7",
+        '[sink.kafka-config]\nread-timeout = "250ms"\ncompression = "gzip"\n',
+    ).kafka
+    assert config == KafkaConfig(
+        brokers=("a:1", "b:2", "[::1]:3"),
+        topic="my-topic",
+        replication_factor=3,
+        required_acks=1,
+        compression="lz4",
+        kafka_version="2.6.0",
+        kafka_client_id="me",
+        auto_create_topic=False,
+        max_retry=7,
+        dial_timeout_ms=3000,
+        write_timeout_ms=60_000,
+        read_timeout_ms=250,
+    )
+    assert load_changefeed(URI + "&max-retry=-1&compression=zip").kafka == load_changefeed(URI).kafka
+
+
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        ("partition-num=0", "[CDC:ErrKafkaInvalidPartitionNum]invalid partition num 0"),
+        (
+            "partition-num=2147483648",
+            "[CDC:ErrMySQLInvalidConfig]MySQL config invalid: "
+            'strconv.ParseInt: parsing "2147483648": value out of range',
+        ),
+        (
+            "required-acks=3",
+            "[CDC:ErrKafkaInvalidRequiredAcks]invalid required acks 3, "
+            "only support these values: 0(NoResponse),1(WaitForLocal) and -1(WaitForAll)",
+        ),
+        ("kafka-client-id=a%20b", "[CDC:ErrKafkaInvalidClientID]invalid kafka client ID 'a b'"),
+        ("dial-timeout=10", 'time: missing unit in duration "10"'),
+        ("ca=/ca", "[CDC:ErrKafkaInvalidConfig]kafka config invalid: ca, cert and key files should all be supplied"),
+        (
+            "ca=a&cert=b&key=c&enable-tls=false",
+            "[CDC:ErrKafkaInvalidConfig]kafka config invalid: "
+            "credential files are supplied, but 'enable-tls' is set to false",
+        ),
+        ("sasl-mechanism=x", "[CDC:ErrKafkaInvalidConfig]kafka config invalid: unknown x SASL mechanism"),
+        ("sasl-gssapi-auth-type=x", "[CDC:ErrKafkaInvalidConfig]kafka config invalid: unknown x auth type"),
+        (
+            "transaction-atomicity=table",
+            "[CDC:ErrSinkURIInvalid]sink uri invalid 'table level atomicity is not supported by kafka scheme'",
+        ),
+    ],
+)
+def test_kafka_refusals(query: str, message: str) -> None:
+    assert refusal(f"{URI}&{query}").message == message
+
+
+def test_tls_and_sasl() -> None:
+    kafka = load_changefeed(
+        URI
+        + "&ca=a&cert=b&key=c&insecure-skip-verify=true&sasl-mechanism=scram-sha-256&sasl-user=u&sasl-password=p%26q"
+        "&sasl-gssapi-auth-type=KEYTAB&sasl-gssapi-disable-pafxfast=true"
+    ).kafka
+    assert (kafka.tls.enable, kafka.tls.ca, kafka.tls.key, kafka.tls.insecure_skip_verify) == (
+        True,
+        "a",
+        Secret("c"),
+        True,
+    )
+    assert (kafka.sasl.mechanism, kafka.sasl.user, kafka.sasl.password) == ("SCRAM-SHA-256", "u", Secret("p&q"))
+    assert (kafka.sasl.gssapi.auth_type, kafka.sasl.gssapi.disable_pafxfast) == ("keytab", True)
+    assert not load_changefeed(URI + "&insecure-skip-verify=true").kafka.tls.insecure_skip_verify
+
+
+def test_oauth() -> None:
+    file = """
+    [sink.kafka-config]
+    sasl-mechanism = "OAUTHBEARER"
+    sasl-oauth-client-id = "id"
+    sasl-oauth-client-secret = "c2VjcmV0"
+    sasl-oauth-token-url = "http://t"
+    sasl-oauth-scopes = ["a", "b"]
+    """
+    oauth = load_changefeed(URI, file).kafka.sasl.oauth
+    assert oauth is not None
+    assert (oauth.client_id, oauth.client_secret, oauth.token_url) == ("id", Secret("secret"), Secret("http://t"))
+    assert (oauth.scopes, oauth.grant_type, oauth.audience) == (("a", "b"), "client_credentials", None)
+    assert "but got PLAIN" in refusal(URI + "&sasl-mechanism=plain", file).message
+    assert "not base64" in refusal(URI, file.replace("c2VjcmV0", "c2Vjcm")).message
+    assert "token url is empty" in refusal(URI, file.replace("sasl-oauth-token-url", "#")).message
+
+
+@pytest.mark.parametrize(
+    ("uri", "path", "topic", "partitions"),
+    [
+        ("file:///tmp/out%20put?protocol=simple", "/tmp/out put", "ticdc", 3),
+        ("file://./out?protocol=simple&topic=orders&partition-num=8", "./out", "orders", 8),
+        ("memory://test?protocol=simple&topic=a", "test", "a", 3),
+        ("MEMORY://test/?protocol=simple", "test", "ticdc", 3),
+    ],
+)
+def test_embedded_sinks(uri: str, path: str, topic: str, partitions: int) -> None:
+    config = load_changefeed(uri)
+    assert config.sink_uri.embedded
+    assert (config.sink_uri.path, config.sink_uri.hosts) == (path, ())
+    assert (config.sink_uri.topic, config.kafka.topic, config.kafka.partition_num) == (topic, topic, partitions)
+
+
+def test_embedded_sinks_take_the_codec_parameters_and_name_the_rest() -> None:
+    query = "protocol=avro&schema-registry=http://r&enable-tidb-extension=true&max-message-bytes=99"
+    assert load_changefeed(f"memory://m?{query}").codec == load_changefeed(f"kafka://h:9092/t?{query}").codec
+    with pytest.warns(ConfigWarning, match=r"sink URI: compression; changefeed: sink\.kafka-config\.ca\)"):
+        load_changefeed("memory://m?protocol=simple&compression=lz4", '[sink.kafka-config]\nca = "x"\n')
+
+
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "",
+        "topic",
+        "kafka:/h/t",
+        "kafka://h:x/t",
+        "kafka://h:9092/a%zzb",
+        "kafka://h/t\x00",
+        "file://?a=b",
+        "memory:///?a=b",
+    ],
+)
+def test_no_uri(uri: str) -> None:
+    assert refusal(uri).code == "CDC:ErrSinkURIInvalid"
+
+
+@pytest.mark.parametrize(
+    "scheme", ["pulsar", "pulsar+ssl", "mysql", "tidb", "s3", "gcs", "azblob", "blackhole", "http"]
+)
+def test_other_schemes(scheme: str) -> None:
+    error = refusal(f"{scheme}://h:1/t?protocol=canal-json")
+    assert error.message == f"[CDC:ErrSinkURIInvalid]the sink scheme ({scheme}) is not supported"
+    assert "kafka://" in error.remedy
+
+
+def test_no_topic() -> None:
+    assert refusal("kafka://h:9092/?protocol=simple").message == (
+        "[CDC:ErrKafkaInvalidConfig]no topic is specified in sink-uri"
+    )
+
+
+def test_one_warning_names_everything_without_effect(caplog: pytest.LogCaptureFixture) -> None:
+    file = """
+    memory-quota = 1
+    [filter]
+    rules = ["a.*"]
+    [sink]
+    no-such = 1
+    dispatchers = [{matcher = ["*.*"], partitions = "ts"}]
+    [sink.kafka-config.codec-config]
+    no-codec = 1
+    """
+    with caplog.at_level("INFO"), pytest.warns(ConfigWarning) as caught:
+        load_changefeed(URI + "&no-such-option=1&client-x=secret&worker-count=100%", file)
+    assert len(caught) == 1
+    message = str(caught[0].message)
+    assert message == (
+        "options unknown or without effect here were ignored "
+        "(sink URI: no-such-option, client-x, worker-count (not percent-encoded); "
+        "changefeed: memory-quota, filter, sink.no-such, sink.kafka-config.codec-config.no-codec, "
+        "sink.dispatchers[0].partitions)"
+    )
+    assert message in caplog.text
+    assert caught[0].filename == __file__
+
+
+def test_key_names_match_without_case() -> None:
+    assert load_changefeed("kafka://h:9092/t", '[SINK]\nProtocol = "simple"\n').codec.protocol is Protocol.SIMPLE
+
+
+@pytest.mark.parametrize(
+    ("changefeed", "message", "option"),
+    [
+        ("force-replicate = 1\n", "force-replicate: expected boolean, got integer", "force-replicate"),
+        ("sink = 1\n", "sink: expected table, got integer", "sink"),
+        ("[sink]\ndispatchers = ['x']\n", "sink.dispatchers: expected array of tables, got string", "sink.dispatchers"),
+        ("[sink]\ndispatchers = [{matcher = 'a.*'}]\n", "expected array, got string", "sink.dispatchers[0].matcher"),
+        (
+            "[sink.kafka-config]\nreplication-factor = 40000\n",
+            "does not fit 16 bits",
+            "sink.kafka-config.replication-factor",
+        ),
+        (
+            "[sink.kafka-config]\nmax-message-bytes = true\n",
+            "expected integer, got boolean",
+            "sink.kafka-config.max-message-bytes",
+        ),
+        ("sink = \n", "is not TOML", "changefeed"),
+        ("no-such-file.toml", "cannot read the changefeed file no-such-file.toml", "changefeed"),
+        ("[integrity]\nintegrity-check-level = 'x'\n", "[CDC:ErrInvalidReplicaConfig]", "integrity-check-level"),
+        ("[integrity]\ncorruption-handle-level = 'x'\n", "[CDC:ErrInvalidReplicaConfig]", "corruption-handle-level"),
+    ],
+)
+def test_bad_files(changefeed: str, message: str, option: str) -> None:
+    error = refusal(URI, changefeed)
+    assert message in error.message
+    assert error.option == option
+
+
+def test_time_zone() -> None:
+    assert load_changefeed(URI, time_zone="America/New_York", cluster_id="c1").time_zone == "America/New_York"
+    for zone in ("Mars/Olympus", "", "/etc/localtime", "../UTC", "asia/\x00"):
+        assert refusal(URI, time_zone=zone).option == "time_zone"
+
+
+def test_profiles() -> None:
+    assert load_changefeed(URI).profile.canal_empty_mysql_type == "object"
+    assert load_changefeed(URI, profile="next").profile is NEXT
+    assert load_changefeed(URI, profile=NEXT).profile.canal_empty_mysql_type == "null"
+    own = Profile("mine", canal_empty_mysql_type="null")
+    assert load_changefeed(URI, profile=own).profile is own
+    assert refusal(URI, profile="newest").option == "profile"
+
+
+def test_import_loads_no_extra() -> None:
+    code = (
+        "import sys, ticdc_emit.config\n"
+        "assert not {'pyspark', 'confluent_kafka', 'typer', 'rich', 'pyarrow'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, env={"PYTHONPATH": ":".join(sys.path)})

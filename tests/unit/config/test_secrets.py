@@ -1,0 +1,220 @@
+"""No secret is shown: not by a repr, an error, a warning, a log line, nor through a path that fails."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import json
+import logging
+import pickle
+import traceback
+import warnings
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ticdc_emit.config import Secret, load_changefeed, mask_text, mask_uri
+from ticdc_emit.errors import ConfigError
+
+CANARY = "cAnArY77"
+AVRO = (
+    f"kafka://user:{CANARY}@h1:9092,h2:9092/topic?protocol=avro&sasl-mechanism=plain&sasl-user=me&sasl-password={CANARY}"
+    f"&schema-registry={quote(f'https://api:{CANARY}@registry:8081/?token={CANARY}', safe='')}"
+    f"&sasl-gssapi-password={CANARY}&ca=/ca&cert=/cert&key=/{CANARY}&x-access-token={CANARY}"
+)
+FILE = f"""
+[sink.kafka-config]
+sasl-password = "{CANARY}"
+sasl-gssapi-password = "{CANARY}"
+key = "/{CANARY}"
+[sink.kafka-config.large-message-handle]
+large-message-handle-option = "claim-check"
+claim-check-storage-uri = "s3://bucket/x?access-key={CANARY}&secret-access-key={CANARY}"
+"""
+
+
+def test_secret_shows_nothing_and_keeps_its_value() -> None:
+    secret = Secret(CANARY)
+    for text in (repr(secret), str(secret), f"{secret}", f"{secret:>20}", "%s %r" % (secret, secret)):  # noqa: UP031
+        assert CANARY not in text
+    assert secret.reveal() == CANARY
+    assert pickle.loads(pickle.dumps(secret)) == secret == copy.deepcopy(secret)
+    assert hash(secret) == hash(Secret(CANARY))
+    assert secret != Secret("other")
+    assert secret != CANARY
+    with pytest.raises(AttributeError):
+        secret._value = "other"  # type: ignore[misc]
+    with pytest.raises(TypeError):
+        json.dumps(secret)
+
+
+@pytest.mark.parametrize(
+    ("uri", "masked"),
+    [
+        ("kafka://h:9092/t?protocol=avro&sasl-password=x", "kafka://h:9092/t?protocol=avro&sasl-password=****"),
+        ("http://user:pw@h:8081", "http://****@h:8081"),
+        ("http://user:p/w?d@h:8081/x?y=1", "http://****@h:8081/x?y=1"),
+        ("http://user:pw=@h:8081/x", "http://****@h:8081/x"),
+        ("http://user:a=b@c/d@h:8081/x", "http://****@h:8081/x"),
+        ("user:pw@h:8081", "****@h:8081"),
+        ("s3://b/p?Access-Key=1&endpoint=e&sig=2", "s3://b/p?Access-Key=****&endpoint=e&sig=****"),
+        ("k://h/t?r=http%3A%2F%2Fu%3Ap%40r%2F", "k://h/t?r=http://****@r/"),
+        ("k://h/t?r=http%3A%2F%2Fr%2F&b", "k://h/t?r=http%3A%2F%2Fr%2F&****"),
+        ("k://h/t?r=u%3Ap%40r", "k://h/t?r=****@r"),
+        ("k://h/t?r=%2Fp%3Ftoken%3Dx", "k://h/t?r=/p?token=****"),
+        ("k://h/t?a=1#rest", "k://h/t?a=1#****"),
+        ("k://h/t", "k://h/t"),
+        ("", ""),
+    ],
+)
+def test_mask_uri(uri: str, masked: str) -> None:
+    assert mask_uri(uri) == masked
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "password",
+        "Passwd",
+        "pwd",
+        "access-key",
+        "x-token",
+        "client_secret",
+        "oauth-client",
+        "key",
+        "signature",
+        "credential",
+        "private",
+    ],
+)
+def test_mask_uri_names(name: str) -> None:
+    assert mask_uri(f"k://h/t?{name}={CANARY}") == f"k://h/t?{name}=****"
+
+
+def test_mask_text() -> None:
+    text = f'GET http://u:{CANARY}@r/subjects failed, sasl.password={CANARY}, {{"secret": "{CANARY}"}} at topic orders'
+    masked = mask_text(text)
+    assert CANARY not in masked
+    assert "GET http://****@r/subjects failed" in masked
+    assert masked.endswith("at topic orders")
+
+
+@given(st.text(alphabet="ab:/?#@=&%;, \n[]", max_size=30))
+def test_masking_never_raises(text: str) -> None:
+    mask_uri(text)
+    mask_uri("k://" + text)
+    mask_text("at k://" + text)
+
+
+@given(st.lists(st.sampled_from("/?#=&%;:,"), max_size=6))
+def test_an_unescaped_password_in_the_userinfo_is_hidden(separators: list[str]) -> None:
+    password = "S" + "".join(f"{separator}S" for separator in separators)
+    assert mask_uri(f"k://u:{password}@h:1/t?a=1") == "k://****@h:1/t?a=1"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            shown = repr(load_changefeed(f"kafka://u:{password}@h:1/t?protocol=simple").sink_uri)
+        except ConfigError as error:
+            shown = error.message.partition("]")[2]
+    assert "S" not in shown.removeprefix("SinkUri")
+
+
+@given(st.text(st.characters(exclude_characters="&#", codec="utf-8"), min_size=1))
+def test_mask_uri_hides_any_password(password: str) -> None:
+    assert mask_uri(f"k://h/t?sasl-password={CANARY}{password}") == "k://h/t?sasl-password=****"
+
+
+def test_a_loaded_config_shows_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    with warnings.catch_warnings(record=True) as caught, caplog.at_level(logging.DEBUG):
+        warnings.simplefilter("always")
+        config = load_changefeed(AVRO, FILE.split("[sink.kafka-config.large")[0])
+    assert config.kafka.sasl.password == Secret(CANARY)
+    assert config.codec.schema_registry is not None
+    assert CANARY in config.codec.schema_registry.reveal()
+    shown = [repr(config), str(config), str(dataclasses.asdict(config)), str(config.sink_uri), caplog.text]
+    shown += [str(warning.message) for warning in caught]
+    assert not [text for text in shown if CANARY in text]
+    assert any("x-access-token" in str(warning.message) for warning in caught)
+    assert pickle.loads(pickle.dumps(config)) == config
+
+
+SIMPLE = f"kafka://u:{CANARY}@h:9092/t?protocol=simple&sasl-password={CANARY}&schema-registry=http://u:{CANARY}@r"
+SECRET_TOML = f'[sink.kafka-config]\nsasl-password = "{CANARY}"\n'
+
+
+@pytest.mark.parametrize(
+    ("uri", "changefeed"),
+    [
+        (SIMPLE.replace("simple", "nothing"), None),
+        (SIMPLE.replace("kafka://", "mysql://"), None),
+        (SIMPLE.replace("kafka://", "kafka:"), None),
+        (SIMPLE.replace("/t?", "/?"), None),
+        (SIMPLE.replace("/t?", "/t\n?"), None),
+        (SIMPLE.replace("/t?", "/%zz?"), None),
+        (f"kafka://u:{CANARY}/x@h:9092/t?protocol=simple", None),
+        (f"kafka://u:1/{CANARY}@h:9092/t?protocol=simple", None),
+        (f"kafka://u:1?{CANARY}@h:9092/t?protocol=simple", None),
+        (f"kafka://u:{CANARY}#@h:9092/t?protocol=simple", None),
+        (CANARY, None),
+        (SIMPLE + "&enable-tidb-extension=maybe", None),
+        (SIMPLE + "&max-message-bytes=0", None),
+        (SIMPLE + "&required-acks=7", None),
+        (SIMPLE + "&partition-num=0", None),
+        (SIMPLE + "&sasl-mechanism=none", None),
+        (SIMPLE + "&sasl-gssapi-auth-type=none", None),
+        (SIMPLE + "&dial-timeout=soon", None),
+        (SIMPLE + "&kafka-client-id=?", None),
+        (SIMPLE + f"&key={CANARY}", None),
+        (SIMPLE + "&transaction-atomicity=table", None),
+        (SIMPLE, f"[sink.kafka-config]\nsasl-oauth-client-secret = '{CANARY}!'\n"),
+        (SIMPLE, f"[sink.kafka-config]\nsasl-oauth-client-secret = '{CANARY}'\n"),
+        (SIMPLE, f"[sink.kafka-config]\nsasl-oauth-token-url = 'http://u:{CANARY}@t'\n"),
+        (SIMPLE, f"[sink.kafka-config]\nsasl-password = ['{CANARY}']\n"),
+        (SIMPLE, f"[sink.kafka-config]\nsasl-password = {CANARY}\n"),
+        (SIMPLE, f"[sink.kafka-config]\nsasl-password = '{CANARY}\n"),
+        (SIMPLE, f"[sink]\nkafka-config = '{CANARY}'\n"),
+        (SIMPLE, SECRET_TOML + "[sink.kafka-config]\n"),
+        (SIMPLE, SECRET_TOML + "[integrity]\nintegrity-check-level = 'much'\n"),
+        (SIMPLE, f"/no/such/file?password:{CANARY}"),
+        (SIMPLE, FILE.replace("claim-check-storage-uri", "x")),
+        (SIMPLE.replace("simple", "canal-json"), FILE),
+        (
+            SIMPLE,
+            f"[sink.kafka-config.glue-schema-registry-config]\nregistry-name='r'\naccess-key='{CANARY}'\ntoken='{CANARY}'\n",
+        ),
+        (
+            SIMPLE,
+            "[sink.kafka-config.glue-schema-registry-config]\n"
+            f"registry-name='r'\nregion='e'\naccess-key='{CANARY}'\ntoken='{CANARY}'\n",
+        ),
+    ],
+)
+def test_a_refusal_shows_nothing(uri: str, changefeed: str | None, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.DEBUG), pytest.raises(ConfigError) as refusal:
+        load_changefeed(uri, changefeed)
+    error = refusal.value
+    chain = "".join(traceback.TracebackException.from_exception(error).format_exception_only())
+    shown = [str(error), repr(error), repr(error.args), repr(error.context), chain, caplog.text]
+    assert not [text for text in shown if CANARY in text]
+    assert CANARY.encode() not in pickle.dumps(error)
+    assert error.__cause__ is None
+    assert error.__suppress_context__ or error.__context__ is None
+
+
+def test_an_unescaped_password_is_not_listed_as_an_option() -> None:
+    uri = f"kafka://h:9092/t?protocol=simple&sasl-password=a&{CANARY}&b;{CANARY}#{CANARY}"
+    with pytest.warns(UserWarning, match="without effect") as caught:
+        config = load_changefeed(uri)
+    assert CANARY not in str(caught[0].message)
+    assert CANARY not in repr(config)
+
+
+def test_file_with_a_secret_that_is_not_toml(tmp_path: Path) -> None:
+    path = tmp_path / "changefeed.toml"
+    path.write_bytes(CANARY.encode() + b" = \xff")
+    with pytest.raises(ConfigError, match="not UTF-8") as refusal:
+        load_changefeed(SIMPLE, path)
+    assert CANARY not in str(refusal.value)

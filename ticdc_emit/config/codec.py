@@ -1,0 +1,166 @@
+"""From URI parameters and the ``[sink]`` table to a validated :class:`CodecConfig`.
+
+Rules and order of the checks: ``pkg/sink/codec/common/config.go`` of pingcap/tiflow.  Every refusal is TiCDC's own
+text.
+"""
+
+from __future__ import annotations
+
+import logging
+
+from ticdc_emit.config.document import Section
+from ticdc_emit.config.merge import MergedOptions, UriParameters
+from ticdc_emit.config.options import CodecConfig, GlueSchemaRegistry, LargeMessageHandle
+from ticdc_emit.config.protocol import Protocol
+from ticdc_emit.config.refusal import refused
+from ticdc_emit.config.secrets import Secret
+from ticdc_emit.errors import ConfigError
+
+__all__ = ["build_codec"]
+
+logger = logging.getLogger(__name__)
+
+_EXTENSION_PROTOCOLS = frozenset({Protocol.CANAL_JSON, Protocol.AVRO, Protocol.DEBEZIUM})
+_DEFAULTS = CodecConfig()
+
+
+def build_codec(
+    uri: UriParameters,
+    sink: Section,
+    *,
+    protocol: Protocol,
+    large_message_handle: LargeMessageHandle,
+    glue: GlueSchemaRegistry | None,
+    force_replicate: bool,
+    row_checksum: bool,
+    default_registry: str | None,
+) -> CodecConfig:
+    """Bind, merge and validate.  ``default_registry`` serves where neither input names a registry."""
+    kafka = sink.table("kafka-config") or Section({}, "")
+    from_sink = MergedOptions(uri, sink)
+    from_kafka = MergedOptions(uri, kafka)
+    from_codec = MergedOptions(uri, kafka.table("codec-config") or Section({}, ""))
+
+    # In the order in which TiCDC binds them, so that of two bad texts the same one is refused.
+    extension = bool(from_codec.boolean("enable-tidb-extension"))
+    max_batch_size = from_codec.integer_or("max-batch-size", _DEFAULTS.max_batch_size)
+    max_message_bytes = from_kafka.integer_or("max-message-bytes", _DEFAULTS.max_message_bytes)
+    decimal = from_codec.text("avro-decimal-handling-mode") or _DEFAULTS.avro_decimal_handling_mode
+    bigint = from_codec.text("avro-bigint-unsigned-handling-mode") or _DEFAULTS.avro_bigint_unsigned_handling_mode
+    watermark = bool(from_codec.boolean("avro-enable-watermark"))
+    registry = from_sink.text("schema-registry")
+    only_updated = bool(from_sink.boolean("only-output-updated-columns"))
+    compatible = bool(from_sink.boolean("content-compatible")) and protocol is Protocol.CANAL_JSON
+    disable_schema = bool(from_sink.boolean("debezium-disable-schema"))
+    encoding = from_codec.text("encoding-format") or _DEFAULTS.encoding_format
+    delete_handle_key = bool(sink.boolean("delete-only-output-handle-key-columns"))
+    # The file's content-compatible implies updated columns for every protocol, the URI's for Canal-JSON alone.
+    only_updated = only_updated or compatible or bool(sink.boolean("content-compatible"))
+
+    if registry is None and glue is None:
+        registry = default_registry
+    _refuse_force_replicate(force_replicate, protocol, large_message_handle, delete_handle_key)
+    if protocol is Protocol.SIMPLE and encoding not in ("json", "avro"):
+        raise _codec_refused(
+            f"unsupported encoding format type: {encoding} for the simple protocol",
+            "encoding-format",
+            "Use json or avro",
+        )
+    config = CodecConfig(
+        protocol=protocol,
+        enable_tidb_extension=extension,
+        max_message_bytes=max_message_bytes,
+        max_batch_size=max_batch_size,
+        delete_only_output_handle_key_columns=delete_handle_key,
+        only_output_updated_columns=only_updated,
+        content_compatible=compatible,
+        large_message_handle=large_message_handle,
+        encoding_format=encoding if protocol is Protocol.SIMPLE else _DEFAULTS.encoding_format,
+        avro_decimal_handling_mode=decimal,
+        avro_bigint_unsigned_handling_mode=bigint,
+        avro_enable_watermark=watermark and extension and protocol is Protocol.AVRO,
+        schema_registry=Secret(registry) if registry else None,
+        glue_schema_registry=glue,
+        debezium_disable_schema=disable_schema,
+        output_old_value=_read_output_old_value(sink, protocol),
+        enable_row_checksum=row_checksum,
+    )
+    _validate(config)
+    return config
+
+
+def _read_output_old_value(sink: Section, protocol: Protocol) -> bool:
+    given = {}
+    for name in (Protocol.OPEN, Protocol.DEBEZIUM):
+        table = sink.table("open" if name is Protocol.OPEN else "debezium")
+        given[name] = table.boolean("output-old-value") if table else None
+    return given.get(protocol) is not False
+
+
+def _refuse_force_replicate(
+    force_replicate: bool, protocol: Protocol, handle: LargeMessageHandle, delete_handle_key: bool
+) -> None:
+    if not force_replicate:
+        return
+    if protocol is Protocol.AVRO:
+        cause = "force-replicate must be disabled, when using avro protocol"
+    elif not handle.disabled:
+        cause = (
+            "force-replicate must be disabled, when the large message handle is enabled, "
+            f'large message handle: "{handle.option}"'
+        )
+    elif delete_handle_key:
+        cause = 'force-replicate must be disabled when configuration "delete-only-output-handle-key-columns" is true.'
+    else:
+        return
+    raise _codec_refused(cause, "force-replicate")
+
+
+def _validate(config: CodecConfig) -> None:
+    if config.enable_tidb_extension and config.protocol not in _EXTENSION_PROTOCOLS:
+        logger.warning("enable-tidb-extension has no effect with the %s protocol", config.protocol)
+    if config.protocol is Protocol.AVRO:
+        _validate_avro(config)
+    if config.max_message_bytes <= 0:
+        raise _codec_refused(
+            f"Codec invalid config: invalid max-message-bytes {config.max_message_bytes}", "max-message-bytes"
+        )
+    if config.max_batch_size <= 0:
+        raise _codec_refused(f"Codec invalid config: invalid max-batch-size {config.max_batch_size}", "max-batch-size")
+
+
+def _validate_avro(config: CodecConfig) -> None:
+    if config.schema_registry and config.glue_schema_registry:
+        raise _codec_refused(
+            'Avro protocol requires only one of "schema-registry" or "glue-schema-registry" '
+            "to specify the schema registry",
+            "schema-registry",
+        )
+    if not config.schema_registry and not config.glue_schema_registry:
+        raise _codec_refused(
+            'Avro protocol requires parameter "schema-registry" or "glue-schema-registry" '
+            "to specify the schema registry",
+            "schema-registry",
+            "Add schema-registry=http://host:port to the sink URI",
+        )
+    if config.avro_decimal_handling_mode not in ("precise", "string"):
+        raise _codec_refused(
+            'avro-decimal-handling-mode value could only be "string" or "precise"', "avro-decimal-handling-mode"
+        )
+    if config.avro_bigint_unsigned_handling_mode not in ("long", "string"):
+        raise _codec_refused(
+            'avro-bigint-unsigned-handling-mode value could only be "long" or "string"',
+            "avro-bigint-unsigned-handling-mode",
+        )
+    strings = config.avro_decimal_handling_mode == config.avro_bigint_unsigned_handling_mode == "string"
+    if config.enable_row_checksum and not (config.enable_tidb_extension and strings):
+        # The line break and the tabs are in TiCDC's text.
+        raise _codec_refused(
+            'Avro protocol with row level checksum,\n\t\t\t\t\tshould set "enable-tidb-extension" to "true", '
+            'and set "avro-decimal-handling-mode" to "string" and "avro-bigint-unsigned-handling-mode" to "string"',
+            "integrity-check-level",
+        )
+
+
+def _codec_refused(cause: str, option: str, remedy: str = "") -> ConfigError:
+    return refused("ErrCodecInvalidConfig", cause, option=option, remedy=remedy)

@@ -1,0 +1,143 @@
+"""The changefeed file as typed tables that remember what was read.
+
+In: the path of a TOML file, TOML text, or a mapping.  Out: a :class:`Section` over the document; after the options are
+taken out of it, :meth:`Section.unread` names what nobody asked for.  A wrong type is a ``ConfigError`` with the option
+and the two types, never with the value.  Key names match as in BurntSushi's decoder: exactly, else without case.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from ticdc_emit.config.secrets import mask_text
+from ticdc_emit.errors import ConfigError
+
+__all__ = ["Section", "read_document"]
+
+T = TypeVar("T")
+
+# Python 3.10 has no TOML reader of its own.
+_toml = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
+_NAMES = {bool: "boolean", int: "integer", float: "float", str: "string", list: "array", tuple: "array", dict: "table"}
+
+
+def read_document(changefeed: str | os.PathLike[str] | Mapping[str, Any] | None) -> Section:
+    """The root section.  A text with a newline or ``=`` (or an empty one) is TOML, any other names a file."""
+    if changefeed is None:
+        return Section({}, "")
+    if isinstance(changefeed, Mapping):
+        return Section(changefeed, "")
+    if isinstance(changefeed, str) and (not changefeed.strip() or "\n" in changefeed or "=" in changefeed):
+        return Section(_parse(changefeed, "the changefeed text"), "")
+    path = Path(changefeed)
+    place = mask_text(str(path))
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        cause = error.strerror if isinstance(error, OSError) else "not UTF-8"
+        raise ConfigError(f"cannot read the changefeed file {place}: {cause}", option="changefeed") from None
+    return Section(_parse(text, place), "")
+
+
+def _parse(text: str, place: str) -> dict[str, Any]:
+    try:
+        document: dict[str, Any] = _toml.loads(text)
+    except ValueError as error:
+        # The decoder's exception carries the whole document, secrets included: only its message may go on.
+        raise ConfigError(f"{place} is not TOML: {mask_text(str(error))}", option="changefeed") from None
+    return document
+
+
+class Section:
+    """One TOML table.  Readers return None where the key is absent."""
+
+    def __init__(self, table: Mapping[str, Any], path: str) -> None:
+        self._table = table
+        self._path = path
+        self._read: set[str] = set()
+        self._children: dict[str, Section] = {}
+
+    def boolean(self, name: str) -> bool | None:
+        return self._typed(name, bool, "boolean")
+
+    def text(self, name: str) -> str | None:
+        return self._typed(name, str, "string")
+
+    def integer(self, name: str, bits: int = 64) -> int | None:
+        """A signed integer of that many bits."""
+        value = self._typed(name, int, "integer")
+        if value is not None and not -(1 << (bits - 1)) <= value < 1 << (bits - 1):
+            raise ConfigError(f"{self._place(name)} does not fit {bits} bits", option=self._place(name))
+        return value
+
+    def texts(self, name: str) -> tuple[str, ...] | None:
+        """An array of strings."""
+        values = self._sequence(name)
+        if values is None:
+            return None
+        for value in values:
+            if not isinstance(value, str):
+                raise self._wrong_type(name, "array of strings", value)
+        return tuple(values)
+
+    def table(self, name: str) -> Section | None:
+        """A table, None where it is absent."""
+        value = self._get(name)
+        if value is None:
+            return None
+        if not isinstance(value, Mapping):
+            raise self._wrong_type(name, "table", value)
+        return self._child(value, self._place(name))
+
+    def tables(self, name: str) -> tuple[Section, ...]:
+        """An array of tables, empty where it is absent."""
+        values = self._sequence(name) or ()
+        for value in values:
+            if not isinstance(value, Mapping):
+                raise self._wrong_type(name, "array of tables", value)
+        return tuple(self._child(value, f"{self._place(name)}[{index}]") for index, value in enumerate(values))
+
+    def unread(self) -> list[str]:
+        """Dotted names of the keys, here and below, that no reader asked for."""
+        names = [self._place(key) for key in self._table if key not in self._read]
+        return names + [name for child in self._children.values() for name in child.unread()]
+
+    def _child(self, table: Mapping[str, Any], path: str) -> Section:
+        # One child per place, so that several readers share what was read.
+        return self._children.setdefault(path, Section(table, path))
+
+    def _place(self, name: str) -> str:
+        return f"{self._path}.{name}" if self._path else name
+
+    def _get(self, name: str) -> Any:
+        key = name
+        if key not in self._table:
+            folded = (key for key in self._table if isinstance(key, str) and key.casefold() == name)
+            key = next(folded, name)
+        self._read.add(key)
+        return self._table.get(key)
+
+    def _typed(self, name: str, kind: type[T], kind_name: str) -> T | None:
+        value = self._get(name)
+        if value is None:
+            return None
+        # bool is an int in Python, and is not one in TOML
+        if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+            raise self._wrong_type(name, kind_name, value)
+        return value
+
+    def _sequence(self, name: str) -> Sequence[Any] | None:
+        value = self._get(name)
+        if value is not None and not isinstance(value, (list, tuple)):
+            raise self._wrong_type(name, "array", value)
+        return value
+
+    def _wrong_type(self, name: str, wanted: str, value: Any) -> ConfigError:
+        place = self._place(name)
+        found = _NAMES.get(type(value), type(value).__name__)
+        return ConfigError(f"{place}: expected {wanted}, got {found}", option=place)

@@ -1,0 +1,201 @@
+"""From URI parameters and ``[sink.kafka-config]`` to a validated :class:`KafkaConfig`.
+
+Rules and texts: ``pkg/sink/kafka/options.go``, ``pkg/sink/kafka/sarama.go`` and ``pkg/security/sasl.go`` of
+pingcap/tiflow.  The SASL/OAUTHBEARER options exist in the changefeed file only, ``max-retry`` in the URI only.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import logging
+import re
+
+from ticdc_emit.config.document import Section
+from ticdc_emit.config.merge import MergedOptions, UriParameters
+from ticdc_emit.config.options import (
+    DEFAULT_MAX_MESSAGE_BYTES,
+    DEFAULT_PARTITION_NUM,
+    GssapiConfig,
+    KafkaConfig,
+    OAuthConfig,
+    SaslConfig,
+    TlsConfig,
+)
+from ticdc_emit.config.refusal import refused
+from ticdc_emit.config.secrets import Secret
+from ticdc_emit.config.sink_uri import SinkUri
+from ticdc_emit.errors import ConfigError
+
+__all__ = ["build_embedded", "build_kafka"]
+
+logger = logging.getLogger(__name__)
+
+_DEFAULTS = KafkaConfig()
+_CLIENT_ID = re.compile(r"[A-Za-z0-9._-]+\Z")
+_COMPRESSIONS = ("none", "gzip", "snappy", "lz4", "zstd")
+_MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "GSSAPI", "OAUTHBEARER")
+
+
+def build_embedded(sink_uri: SinkUri, uri: UriParameters, table: Section) -> KafkaConfig:
+    """What an embedded sink needs: its topic, the partition count and the size limit."""
+    uri.text("topic")
+    options = MergedOptions(uri, table)
+    return KafkaConfig(
+        topic=sink_uri.topic,
+        partition_num=_partition_num(options) or DEFAULT_PARTITION_NUM,
+        max_message_bytes=_max_message_bytes(options),
+    )
+
+
+def build_kafka(sink_uri: SinkUri, uri: UriParameters, table: Section) -> KafkaConfig:
+    """Bind, merge and validate."""
+    options = MergedOptions(uri, table)
+    partition_num = _partition_num(options)
+    max_retry = uri.integer("max-retry")
+    client_id = options.text("kafka-client-id") or _DEFAULTS.kafka_client_id
+    if not _CLIENT_ID.match(client_id):
+        raise refused("ErrKafkaInvalidClientID", f"invalid kafka client ID '{client_id}'", option="kafka-client-id")
+    return KafkaConfig(
+        brokers=sink_uri.hosts,
+        topic=sink_uri.topic,
+        partition_num=partition_num,
+        replication_factor=options.integer_or("replication-factor", _DEFAULTS.replication_factor, 16),
+        kafka_version=options.text("kafka-version"),
+        max_message_bytes=_max_message_bytes(options),
+        max_retry=_DEFAULTS.max_retry if max_retry is None or max_retry < 0 else max_retry,
+        compression=_compression(options.text("compression")),
+        kafka_client_id=client_id,
+        auto_create_topic=options.boolean("auto-create-topic") is not False,
+        dial_timeout_ms=options.duration_ms("dial-timeout", _DEFAULTS.dial_timeout_ms),
+        write_timeout_ms=options.duration_ms("write-timeout", _DEFAULTS.write_timeout_ms),
+        read_timeout_ms=options.duration_ms("read-timeout", _DEFAULTS.read_timeout_ms),
+        required_acks=_required_acks(options),
+        sasl=_sasl(options, table),
+        tls=_tls(options, sink_uri),
+    )
+
+
+def _partition_num(options: MergedOptions) -> int | None:
+    number = options.integer("partition-num", 32)
+    if number is not None and number <= 0:
+        raise refused("ErrKafkaInvalidPartitionNum", f"invalid partition num {number}", option="partition-num")
+    return number
+
+
+def _max_message_bytes(options: MergedOptions) -> int:
+    return options.integer_or("max-message-bytes", DEFAULT_MAX_MESSAGE_BYTES)
+
+
+def _compression(text: str | None) -> str:
+    name = (_DEFAULTS.compression if text is None else text).strip().lower()
+    if name in _COMPRESSIONS:
+        return name
+    logger.warning("unsupported compression %r, messages go uncompressed; known: %s", text, ", ".join(_COMPRESSIONS))
+    return "none"
+
+
+def _required_acks(options: MergedOptions) -> int:
+    acks = options.integer_or("required-acks", _DEFAULTS.required_acks)
+    if acks not in (-1, 0, 1):
+        raise refused(
+            "ErrKafkaInvalidRequiredAcks",
+            f"invalid required acks {acks}, "
+            "only support these values: 0(NoResponse),1(WaitForLocal) and -1(WaitForAll)",
+            option="required-acks",
+        )
+    return acks
+
+
+def _tls(options: MergedOptions, sink_uri: SinkUri) -> TlsConfig:
+    files = [options.text(name) for name in ("ca", "cert", "key")]
+    enable = options.boolean("enable-tls")
+    skip_verify = bool(options.boolean("insecure-skip-verify"))
+    if any(files) and not all(files):
+        raise _kafka_refused("kafka config invalid: ca, cert and key files should all be supplied", "ca")
+    if all(files) and enable is False:
+        raise _kafka_refused(
+            "kafka config invalid: credential files are supplied, but 'enable-tls' is set to false", "enable-tls"
+        )
+    enabled = all(files) if enable is None else enable
+    if sink_uri.scheme == "kafka+ssl" and not enabled:
+        logger.warning("kafka+ssl:// does not switch TLS on by itself; add enable-tls=true to the sink URI")
+    ca, cert, key = files
+    return TlsConfig(enabled, ca, cert, Secret(key) if key else None, enabled and skip_verify)
+
+
+def _sasl(options: MergedOptions, table: Section) -> SaslConfig:
+    mechanism = options.text("sasl-mechanism")
+    if mechanism is not None:
+        known = next((name for name in _MECHANISMS if name == mechanism.upper()), None)
+        if known is None:
+            raise _kafka_refused(f"kafka config invalid: unknown {mechanism} SASL mechanism", "sasl-mechanism")
+        mechanism = known
+    return SaslConfig(
+        mechanism=mechanism,
+        user=options.text("sasl-user"),
+        password=options.secret("sasl-password"),
+        gssapi=_gssapi(options),
+        oauth=_oauth(table, mechanism),
+    )
+
+
+def _gssapi(options: MergedOptions) -> GssapiConfig:
+    auth_type = options.text("sasl-gssapi-auth-type")
+    if auth_type is not None and auth_type.lower() not in ("user", "keytab"):
+        raise _kafka_refused(f"kafka config invalid: unknown {auth_type} auth type", "sasl-gssapi-auth-type")
+    return GssapiConfig(
+        auth_type=auth_type.lower() if auth_type else None,
+        keytab_path=options.text("sasl-gssapi-keytab-path"),
+        kerberos_config_path=options.text("sasl-gssapi-kerberos-config-path"),
+        service_name=options.text("sasl-gssapi-service-name"),
+        user=options.text("sasl-gssapi-user"),
+        password=options.secret("sasl-gssapi-password"),
+        realm=options.text("sasl-gssapi-realm"),
+        disable_pafxfast=bool(options.boolean("sasl-gssapi-disable-pafxfast")),
+    )
+
+
+def _oauth(table: Section, mechanism: str | None) -> OAuthConfig | None:
+    client_id = _present(table, "sasl-oauth-client-id", "OAuth2 client ID cannot be empty")
+    encoded = _present(table, "sasl-oauth-client-secret", "OAuth2 client secret cannot be empty")
+    client_secret = _decode_client_secret(encoded) if encoded is not None else None
+    token_url = _present(table, "sasl-oauth-token-url", "OAuth2 token URL cannot be empty")
+    scopes = table.texts("sasl-oauth-scopes") or ()
+    grant_type = table.text("sasl-oauth-grant-type")
+    audience = table.text("sasl-oauth-audience")
+    if not (client_id or client_secret or token_url):
+        return None
+    if mechanism != "OAUTHBEARER":
+        raise _kafka_refused(
+            f"OAuth2 is only supported with SASL mechanism type OAUTHBEARER, but got {mechanism or ''}",
+            "sasl-mechanism",
+        )
+    if not client_id:
+        raise _kafka_refused("kafka config invalid: OAuth2 client id is empty", "sasl-oauth-client-id")
+    if not client_secret:
+        raise _kafka_refused("kafka config invalid: OAuth2 client secret is empty", "sasl-oauth-client-secret")
+    if not token_url:
+        raise _kafka_refused("kafka config invalid: OAuth2 token url is empty", "sasl-oauth-token-url")
+    grant_type = OAuthConfig.grant_type if grant_type is None else grant_type
+    return OAuthConfig(client_id, Secret(client_secret), Secret(token_url), scopes, grant_type, audience)
+
+
+def _present(table: Section, name: str, cause: str) -> str | None:
+    text = table.text(name)
+    if text == "":
+        raise _kafka_refused(cause, name)
+    return text
+
+
+def _decode_client_secret(encoded: str) -> str:
+    try:
+        # Go's decoder skips line breaks and nothing else.
+        plain = base64.b64decode(encoded.replace("\r", "").replace("\n", ""), validate=True)
+        return plain.decode("utf-8")
+    except (binascii.Error, ValueError):
+        raise _kafka_refused("OAuth2 client secret is not base64 encoded", "sasl-oauth-client-secret") from None
+
+
+def _kafka_refused(cause: str, option: str) -> ConfigError:
+    return refused("ErrKafkaInvalidConfig", cause, option=option)

@@ -1,0 +1,106 @@
+"""URI parameters as TiCDC binds them, and the precedence between URI and changefeed file.
+
+In: the sink URI's parameters and a table of the file.  Out: typed values; a text that does not parse is refused with
+TiCDC's message.  Rules: gin's query binding (an empty text is ``false`` or 0, the first of several values counts) and
+``mergo.Merge`` with override.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from ticdc_emit.config.document import Section
+from ticdc_emit.config.gotext import GoSyntaxError, parse_bool, parse_duration_ms, parse_int
+from ticdc_emit.config.refusal import bind_refused
+from ticdc_emit.config.secrets import Secret
+from ticdc_emit.config.sink_uri import SinkUri
+from ticdc_emit.errors import ConfigError
+
+__all__ = ["MergedOptions", "UriParameters", "merge"]
+
+T = TypeVar("T")
+
+
+def merge(file_value: T | None, uri_value: T | None) -> T | None:
+    """The URI's value over the file's.
+
+    As in the reference, a false, zero or empty URI value does not replace a value that the file sets: ``mergo`` takes
+    it for "not given".
+    """
+    if uri_value is None or (not uri_value and file_value is not None):
+        return file_value
+    return uri_value
+
+
+class UriParameters:
+    """Typed readers over a URI's query that remember what was asked for; None where a parameter is absent."""
+
+    def __init__(self, uri: SinkUri) -> None:
+        self._uri = uri
+        self._read: set[str] = set()
+
+    def text(self, name: str) -> str | None:
+        self._read.add(name)
+        return self._uri.get(name)
+
+    def boolean(self, name: str) -> bool | None:
+        return self._bound(name, parse_bool, "false")
+
+    def integer(self, name: str, bits: int = 64) -> int | None:
+        """A signed integer of that many bits."""
+        return self._bound(name, lambda text: parse_int(text, bits), "0")
+
+    def _bound(self, name: str, parse: Callable[[str], T], empty: str) -> T | None:
+        text = self.text(name)
+        if text is None:
+            return None
+        try:
+            return parse(text or empty)
+        except GoSyntaxError as error:
+            raise bind_refused(str(error), option=name) from None
+
+    def unread(self) -> list[str]:
+        """Names of the parameters that no reader asked for, and what of the URI was dropped as malformed."""
+        unread = [(name, value) for name, value in self._uri.params if name not in self._read]
+        # A name without a value may be the rest of an unescaped password.
+        names = [name if value.reveal() else "a parameter without a value" for name, value in unread]
+        return list(dict.fromkeys([*names, *self._uri.dropped]))
+
+
+class MergedOptions:
+    """Options of the URI and of one table of the file, by the same name; None where neither has it."""
+
+    def __init__(self, uri: UriParameters, table: Section) -> None:
+        self._uri = uri
+        self._table = table
+
+    def text(self, name: str) -> str | None:
+        """None for an empty text too: TiCDC takes it for "not given"."""
+        return merge(self._table.text(name), self._uri.text(name)) or None
+
+    def boolean(self, name: str) -> bool | None:
+        return merge(self._table.boolean(name), self._uri.boolean(name))
+
+    def integer(self, name: str, bits: int = 64) -> int | None:
+        """A signed integer of that many bits."""
+        return merge(self._table.integer(name, bits), self._uri.integer(name, bits))
+
+    def integer_or(self, name: str, default: int, bits: int = 64) -> int:
+        """The integer, or ``default``; zero is a value."""
+        value = self.integer(name, bits)
+        return default if value is None else value
+
+    def secret(self, name: str) -> Secret[str] | None:
+        text = self.text(name)
+        return Secret(text) if text else None
+
+    def duration_ms(self, name: str, default: int) -> int:
+        """A Go duration in milliseconds."""
+        text = self.text(name)
+        if not text:
+            return default
+        try:
+            return parse_duration_ms(text)
+        except GoSyntaxError as error:
+            raise ConfigError(str(error), option=name, remedy="Write a duration such as 10s") from None

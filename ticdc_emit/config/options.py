@@ -1,0 +1,227 @@
+"""The configuration of a changefeed as frozen records: what PLAN, ENCODE and DELIVER read.
+
+Built by :func:`ticdc_emit.config.load_changefeed` only, already validated; every record is hashable and pickles.  Field
+names are TiCDC's option names in snake_case, units are in the name or the comment.  Sources: ``pkg/config/sink.go``,
+``pkg/sink/codec/common/config.go`` and ``pkg/sink/kafka/options.go`` of pingcap/tiflow.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ticdc_emit.config.profiles import CLASSIC, Profile
+from ticdc_emit.config.protocol import Protocol
+from ticdc_emit.config.secrets import Secret
+from ticdc_emit.config.sink_uri import SinkUri
+
+__all__ = [
+    "DEFAULT_MAX_MESSAGE_BYTES",
+    "DEFAULT_PARTITION_NUM",
+    "ChangefeedConfig",
+    "CodecConfig",
+    "ColumnSelector",
+    "DispatchRule",
+    "GlueSchemaRegistry",
+    "GssapiConfig",
+    "Integrity",
+    "KafkaConfig",
+    "LargeMessageHandle",
+    "OAuthConfig",
+    "SaslConfig",
+    "TlsConfig",
+]
+
+DEFAULT_MAX_MESSAGE_BYTES = 10 * 1024 * 1024
+DEFAULT_PARTITION_NUM = 3
+"""Partitions of a topic that TiCDC creates without being told how many."""
+
+
+@dataclass(frozen=True)
+class LargeMessageHandle:
+    """``[sink.kafka-config.large-message-handle]``.
+
+    An ``option`` that TiCDC does not know is kept: the reference then handles large messages in neither way.
+    """
+
+    option: str = "none"
+    compression: str = "none"
+    claim_check_storage_uri: Secret[str] | None = None
+    claim_check_raw_value: bool = False
+
+    @property
+    def disabled(self) -> bool:
+        return self.option == "none"
+
+    @property
+    def handle_key_only(self) -> bool:
+        return self.option == "handle-key-only"
+
+    @property
+    def claim_check(self) -> bool:
+        return self.option == "claim-check"
+
+
+@dataclass(frozen=True)
+class GlueSchemaRegistry:
+    """``[sink.kafka-config.glue-schema-registry-config]``."""
+
+    registry_name: str
+    region: str
+    access_key: Secret[str] | None = None
+    secret_access_key: Secret[str] | None = None
+    token: Secret[str] | None = None
+
+
+@dataclass(frozen=True)
+class CodecConfig:
+    """What an encoder reads."""
+
+    protocol: Protocol = Protocol.CANAL_JSON
+    enable_tidb_extension: bool = False
+    max_message_bytes: int = DEFAULT_MAX_MESSAGE_BYTES
+    max_batch_size: int = 16
+    delete_only_output_handle_key_columns: bool = False
+    only_output_updated_columns: bool = False
+    content_compatible: bool = False
+    """Canal-JSON only; implies ``only_output_updated_columns``."""
+    large_message_handle: LargeMessageHandle = field(default_factory=LargeMessageHandle)
+    encoding_format: str = "json"
+    """``json`` or ``avro``; anything but ``json`` for the simple protocol only."""
+    avro_decimal_handling_mode: str = "precise"
+    avro_bigint_unsigned_handling_mode: str = "long"
+    avro_enable_watermark: bool = False
+    schema_registry: Secret[str] | None = None
+    glue_schema_registry: GlueSchemaRegistry | None = None
+    debezium_disable_schema: bool = False
+    output_old_value: bool = True
+    """``[sink.debezium]`` or ``[sink.open] output-old-value``; true for a protocol that has no such option."""
+    enable_row_checksum: bool = False
+
+
+@dataclass(frozen=True)
+class TlsConfig:
+    """TLS towards the brokers.  ``ca``, ``cert`` and ``key`` are file paths, given all or none."""
+
+    enable: bool = False
+    ca: str | None = None
+    cert: str | None = None
+    key: Secret[str] | None = None
+    insecure_skip_verify: bool = False
+
+
+@dataclass(frozen=True)
+class GssapiConfig:
+    """``sasl-gssapi-*``; ``auth_type`` is ``user`` or ``keytab``."""
+
+    auth_type: str | None = None
+    keytab_path: str | None = None
+    kerberos_config_path: str | None = None
+    service_name: str | None = None
+    user: str | None = None
+    password: Secret[str] | None = None
+    realm: str | None = None
+    disable_pafxfast: bool = False
+
+
+@dataclass(frozen=True)
+class OAuthConfig:
+    """``sasl-oauth-*`` of the changefeed file; ``client_secret`` is already base64-decoded."""
+
+    client_id: str
+    client_secret: Secret[str]
+    token_url: Secret[str]
+    scopes: tuple[str, ...] = ()
+    grant_type: str = "client_credentials"
+    audience: str | None = None
+
+
+@dataclass(frozen=True)
+class SaslConfig:
+    """SASL towards the brokers.  ``mechanism`` None: no SASL; else Kafka's own name (``SCRAM-SHA-256`` ...)."""
+
+    mechanism: str | None = None
+    user: str | None = None
+    password: Secret[str] | None = None
+    gssapi: GssapiConfig = field(default_factory=GssapiConfig)
+    oauth: OAuthConfig | None = None
+
+
+@dataclass(frozen=True)
+class KafkaConfig:
+    """What delivery reads.  Of an embedded sink only ``topic``, ``partition_num`` and ``max_message_bytes`` count."""
+
+    brokers: tuple[str, ...] = ()
+    topic: str = ""
+    """The default topic, for events that no dispatcher sends elsewhere."""
+    partition_num: int | None = None
+    """None: as many as the topic has, ``DEFAULT_PARTITION_NUM`` for a topic to be created."""
+    replication_factor: int = 1
+    required_acks: int = -1
+    """-1 all in-sync replicas, 1 the leader, 0 none."""
+    compression: str = "none"
+    kafka_version: str | None = None
+    kafka_client_id: str = "ticdc-emit"
+    auto_create_topic: bool = True
+    max_retry: int = 5
+    dial_timeout_ms: int = 10_000
+    write_timeout_ms: int = 10_000
+    read_timeout_ms: int = 10_000
+    max_message_bytes: int = DEFAULT_MAX_MESSAGE_BYTES
+    tls: TlsConfig = field(default_factory=TlsConfig)
+    sasl: SaslConfig = field(default_factory=SaslConfig)
+
+
+@dataclass(frozen=True)
+class DispatchRule:
+    """One ``[[sink.dispatchers]]`` entry; ``partition`` holds a deprecated ``dispatcher`` too.  Texts as given."""
+
+    matcher: tuple[str, ...]
+    topic: str = ""
+    partition: str = ""
+    columns: tuple[str, ...] = ()
+    index: str = ""
+
+
+@dataclass(frozen=True)
+class ColumnSelector:
+    """One ``[[sink.column-selectors]]`` entry."""
+
+    matcher: tuple[str, ...]
+    columns: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Integrity:
+    """``[integrity]``: row checksums when ``integrity_check_level`` is ``correctness``."""
+
+    integrity_check_level: str = "none"
+    corruption_handle_level: str = "warn"
+
+    @property
+    def enabled(self) -> bool:
+        return self.integrity_check_level == "correctness"
+
+
+@dataclass(frozen=True)
+class ChangefeedConfig:
+    """Everything that a sink URI and a changefeed file say."""
+
+    sink_uri: SinkUri
+    codec: CodecConfig
+    kafka: KafkaConfig
+    dispatchers: tuple[DispatchRule, ...] = ()
+    column_selectors: tuple[ColumnSelector, ...] = ()
+    case_sensitive: bool = False
+    force_replicate: bool = False
+    integrity: Integrity = field(default_factory=Integrity)
+    output_raw_change_event: bool = False
+    send_bootstrap_interval_in_sec: int = 120
+    send_bootstrap_in_msg_count: int = 10_000
+    send_bootstrap_to_all_partition: bool = True
+    send_all_bootstrap_at_start: bool = False
+    bootstrap_enabled: bool = False
+    """Protocol given as exactly ``simple`` (TiCDC compares the text) and both bootstrap limits above zero."""
+    time_zone: str = "UTC"
+    """IANA name of the zone in which TIMESTAMP values are written."""
+    cluster_id: str = "default"
+    profile: Profile = CLASSIC

@@ -1,0 +1,42 @@
+"""Profiles: the places where TiCDC's two lineages differ, as independent switches.
+
+``classic`` is pingcap/tiflow, ``next`` is pingcap/ticdc (the new architecture).  A profile is stated as differences
+over its parent, and an encoder reads a switch, never the profile's name.  A switch enters together with the code that
+reads it.  Out: :class:`Profile`, carried by every :class:`~ticdc_emit.config.ChangefeedConfig`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from ticdc_emit.errors import ConfigError
+
+__all__ = ["CLASSIC", "NEXT", "PROFILES", "Profile"]
+
+
+@dataclass(frozen=True)
+class Profile:
+    """One lineage's bytes.  The defaults of the switches are those of ``classic``."""
+
+    name: str
+    canal_empty_mysql_type: Literal["object", "null"] = "object"
+    """Canal-JSON ``mysqlType`` of a message that shows no column: ``{}`` or ``null``."""
+
+    @classmethod
+    def parse(cls, profile: str | Profile) -> Profile:
+        """The profile of that name; a :class:`Profile` passes through.  :class:`ConfigError` for an unknown name."""
+        if isinstance(profile, Profile):
+            return profile
+        try:
+            return PROFILES[profile]
+        except KeyError:
+            raise ConfigError(
+                f"unknown profile {profile!r}", remedy=f"Use one of: {', '.join(PROFILES)}", option="profile"
+            ) from None
+
+
+CLASSIC = Profile("classic")
+NEXT = replace(CLASSIC, name="next", canal_empty_mysql_type="null")
+
+PROFILES = {profile.name: profile for profile in (CLASSIC, NEXT)}

@@ -1,0 +1,117 @@
+"""The sink URI, taken apart as Go's ``net/url`` does it.
+
+In: the text of a sink URI.  Out: :class:`SinkUri`, secrets wrapped.  Schemes: TiCDC's ``kafka`` and ``kafka+ssl``, and
+two embedded sinks of this library, ``file://DIRECTORY`` and ``memory://NAME``, which take the same codec parameters.
+TiCDC's other schemes are refused by name.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from urllib.parse import unquote, unquote_plus
+
+from ticdc_emit.config.refusal import refused
+from ticdc_emit.config.secrets import Secret, is_host_list, mask_uri
+from ticdc_emit.errors import ConfigError
+
+__all__ = ["EMBEDDED_SCHEMES", "KAFKA_SCHEMES", "SinkUri"]
+
+KAFKA_SCHEMES = frozenset({"kafka", "kafka+ssl"})
+EMBEDDED_SCHEMES = frozenset({"file", "memory"})
+DEFAULT_EMBEDDED_TOPIC = "ticdc"
+
+_PARTS = re.compile(
+    r"(?P<scheme>[A-Za-z][A-Za-z0-9+.\-]*)://(?P<authority>[^/?#]*)(?P<path>[^?#]*)(?:\?(?P<query>[^#]*))?"
+)
+_BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+
+
+@dataclass(frozen=True, repr=False)
+class SinkUri:
+    """A parsed sink URI.  ``str()`` and ``repr()`` show it masked."""
+
+    scheme: str
+    hosts: tuple[str, ...]
+    """``host:port`` of each broker; empty for an embedded sink."""
+    path: str
+    """Directory of a ``file`` sink, name of a ``memory`` sink, else the path as written (slashes included)."""
+    topic: str
+    params: tuple[tuple[str, Secret[str]], ...]
+    """Query parameters in order, decoded; all wrapped, since a value's place does not tell what it holds."""
+    dropped: tuple[str, ...]
+    """What Go silently drops: parameters with a bare ``;`` or a broken percent escape, text after ``#``."""
+    raw: Secret[str]
+
+    @property
+    def embedded(self) -> bool:
+        """Whether this is one of the library's own sinks."""
+        return self.scheme in EMBEDDED_SCHEMES
+
+    def get(self, name: str) -> str | None:
+        """The first value of a parameter, None where it is absent."""
+        return next((value.reveal() for key, value in self.params if key == name), None)
+
+    def __str__(self) -> str:
+        return mask_uri(self.raw.reveal())
+
+    def __repr__(self) -> str:
+        return f"SinkUri({str(self)!r})"
+
+    @classmethod
+    def parse(cls, text: str) -> SinkUri:
+        """:class:`~ticdc_emit.errors.ConfigError` for what is no URI, has an unsupported scheme or names no topic."""
+        found = _PARTS.match(text)
+        if found is None or _CONTROL.search(text) or _BAD_ESCAPE.search(found["authority"] + found["path"]):
+            raise _invalid("Write kafka://host:port[,host:port]/topic?..., file://DIRECTORY?... or memory://NAME?...")
+        scheme = found["scheme"].lower()
+        params, dropped = _parse_query(found["query"] or "")
+        if "#" in text:
+            dropped.append("text after #")
+        authority = found["authority"].rpartition("@")[2]
+        path = unquote(found["path"])
+        hosts: tuple[str, ...] = ()
+        if scheme in KAFKA_SCHEMES:
+            hosts, topic = tuple(authority.split(",")), path.strip("/")
+            if not is_host_list(authority) or "@" in path:
+                raise _invalid("Percent-encode / ? # and @ in a user name or password; a port is a number")
+            if not topic:
+                raise refused(
+                    "ErrKafkaInvalidConfig",
+                    "no topic is specified in sink-uri",
+                    option="sink-uri",
+                    remedy="Put the default topic behind the brokers: kafka://host:port/topic",
+                )
+        elif scheme in EMBEDDED_SCHEMES:
+            path = authority + path if scheme == "file" else (authority + path).strip("/")
+            topic = next((value for name, value in params if name == "topic" and value), DEFAULT_EMBEDDED_TOPIC)
+            if not path.strip("/"):
+                raise _invalid("Name the directory or the store: file:///tmp/out?... or memory://name?...")
+        else:
+            raise refused(
+                "ErrSinkURIInvalid",
+                f"the sink scheme ({scheme}) is not supported",
+                option="sink-uri",
+                remedy="This library writes to kafka://, kafka+ssl://, file:// and memory:// sinks",
+            )
+        wrapped = tuple((name, Secret(value)) for name, value in params)
+        return cls(scheme, hosts, path, topic, wrapped, tuple(dropped), Secret(text))
+
+
+def _invalid(remedy: str) -> ConfigError:
+    # What cannot be taken apart cannot be masked with certainty: it is not shown, as in TiCDC.
+    return refused("ErrSinkURIInvalid", "sink uri invalid '<invalid uri>'", option="sink-uri", remedy=remedy)
+
+
+def _parse_query(query: str) -> tuple[list[tuple[str, str]], list[str]]:
+    params: list[tuple[str, str]] = []
+    dropped: list[str] = []
+    for pair in query.split("&"):
+        name, mark, value = pair.partition("=")
+        if ";" in pair or _BAD_ESCAPE.search(pair):
+            # A pair without "=" may be the rest of an unescaped password: it is not shown.
+            dropped.append(f"{name} (not percent-encoded)" if mark else "a parameter that is not percent-encoded")
+        elif pair:
+            params.append((unquote_plus(name), unquote_plus(value)))
+    return params, dropped
