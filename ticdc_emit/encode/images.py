@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_emit.columnar.assemble import Mask
-from ticdc_emit.columnar.buffers import null_mask
+from ticdc_emit.columnar.buffers import null_mask, plain
 from ticdc_emit.columnar.faults import ValueFault
 from ticdc_emit.columnar.values import Rendering, accept
 from ticdc_emit.errors import InvalidValueError, MissingColumnError, UnsupportedTypeError
@@ -41,7 +41,7 @@ class Image:
     def raw(self, column: Column) -> pa.Array:
         """Return the column as it came; ``MissingColumnError`` if the input has none of that name."""
         try:
-            return self._arrays[column.name]
+            return plain(self._arrays[column.name])
         except KeyError:
             raise MissingColumnError(
                 "the image lacks a column of the table",
@@ -62,6 +62,11 @@ class Image:
         if key not in self._rendered:
             self._rendered[key] = self._render(column, form, render)
         return self._rendered[key]
+
+    def check(self) -> None:
+        """Accept every column: whatever is wrong with a value is raised here, before anything is rendered."""
+        for column in self.table.data_columns:
+            self.values(column)
 
     def _render(self, column: Column, form: str, render: Render) -> pa.Array:
         return render(column, self.values(column))
@@ -100,6 +105,7 @@ class BeforeImage(Image):
         super().__init__(table, arrays, how)
         self.after = after
         self._differs: dict[str, Mask | None] = {}
+        self._parts: dict[str, pa.Array] = {}
 
     def differs(self, column: Column) -> Mask | None:
         """Return where the raw values differ, ``None`` if nowhere; equal values may differ in form (1.5, 1.50)."""
@@ -114,7 +120,11 @@ class BeforeImage(Image):
             return np.zeros(len(self.raw(column)), np.bool_)
         rows = pa.array(mask)
         if column.type in (MySQLType.FLOAT, MySQLType.DOUBLE):
-            pair = self.values(column).filter(rows), self.after.values(column).filter(rows)
+            zero = pa.scalar(0.0)  # added to -0.0 it gives 0.0
+            pair = (
+                pc.add(self.values(column).filter(rows), zero),
+                pc.add(self.after.values(column).filter(rows), zero),
+            )
         else:
             pair = (
                 self.rendered(column, form, render).filter(rows),
@@ -126,15 +136,32 @@ class BeforeImage(Image):
             changed[np.flatnonzero(mask)[still]] = True
         return changed
 
-    def _render(self, column: Column, form: str, render: Render) -> pa.Array:
+    def check(self) -> None:
+        """Accept every cell that the after image does not vouch for."""
+        for column in self.table.data_columns:
+            if self._mostly_differs(column):
+                self.values(column)
+            elif self.differs(column) is not None:
+                self._part(column)
+
+    def _mostly_differs(self, column: Column) -> bool:
         mask = self.differs(column)
-        if mask is not None and mask.mean() > _MOSTLY:
+        return mask is not None and bool(mask.mean() > _MOSTLY)
+
+    def _part(self, column: Column) -> pa.Array:
+        """Return the accepted values of the differing rows only."""
+        if column.name not in self._parts:
+            mask = self.differs(column)
+            self._parts[column.name] = self._accept(column, self.raw(column).filter(pa.array(mask)), mask)
+        return self._parts[column.name]
+
+    def _render(self, column: Column, form: str, render: Render) -> pa.Array:
+        if self._mostly_differs(column):
             return super()._render(column, form, render)
-        text = self.after.rendered(column, form, render)
+        text, mask = self.after.rendered(column, form, render), self.differs(column)
         if mask is None:
             return text
-        rows = pa.array(mask)
-        part = render(column, self._accept(column, self.raw(column).filter(rows), mask))
+        part = render(column, self._part(column))
         index = np.arange(len(mask))
         index[mask] = np.arange(len(mask), len(mask) + len(part))
         return pa.concat_arrays([text, part.cast(text.type)]).take(pa.array(index))
@@ -142,7 +169,12 @@ class BeforeImage(Image):
 
 def _differs(left: pa.Array, right: pa.Array) -> Mask | None:
     """Return a mask of the rows whose values (or nulls) differ, ``None`` if none does; types may differ too."""
-    if left is right or left.equals(right):
+    if left is right:
+        return None
+    if left.type == right.type and pa.types.is_floating(left.type):  # by bits: -0.0 is printed otherwise than 0.0
+        bits = pa.int32() if pa.types.is_float32(left.type) else pa.int64()
+        left, right = left.view(bits), right.view(bits)
+    if left.equals(right):
         return None
     if left.type != right.type or pa.types.is_nested(left.type):
         return np.ones(len(left), np.bool_) if len(left) else None

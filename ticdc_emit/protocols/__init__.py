@@ -1,0 +1,27 @@
+"""The protocols: which package speaks which wire format."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import cast
+
+from ticdc_emit.config import ChangefeedConfig, Protocol
+from ticdc_emit.errors import ConfigError
+from ticdc_emit.protocols.base import Codec
+
+__all__ = ["SUPPORTED", "codec_for"]
+
+SUPPORTED = {Protocol.CANAL_JSON: "canal_json"}
+
+
+def codec_for(changefeed: ChangefeedConfig) -> Codec:
+    """Return the codec of the changefeed's protocol; :class:`ConfigError` for one that this library does not write."""
+    protocol = changefeed.codec.protocol
+    package = SUPPORTED.get(protocol)
+    if package is None:
+        raise ConfigError(
+            f"the protocol {protocol.value} is not written by this version",
+            remedy=f"Set protocol= to one of: {', '.join(known.value for known in SUPPORTED)}",
+            option="protocol",
+        )
+    return cast("Codec", import_module(f"ticdc_emit.protocols.{package}").make_codec(changefeed))

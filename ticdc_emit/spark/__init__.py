@@ -1,0 +1,13 @@
+"""Spark: row-change DataFrames to Kafka, through ``foreachBatch`` or in one batch.
+
+    from ticdc_emit.spark import TicdcSink, encode
+
+Needs the extra ``ticdc-emit[spark]``. Nothing here uses ``.rdd`` or ``_jvm``, so Spark Connect works too.
+"""
+
+from __future__ import annotations
+
+from ticdc_emit.spark.report import RunReport
+from ticdc_emit.spark.sink import TicdcSink, encode
+
+__all__ = ["RunReport", "TicdcSink", "encode"]

@@ -1,0 +1,24 @@
+"""Which sink a changefeed's URI means."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ticdc_emit.config import ChangefeedConfig
+from ticdc_emit.delivery.contract import Sink
+from ticdc_emit.delivery.files import FileSink
+from ticdc_emit.delivery.kafka import KafkaSink
+from ticdc_emit.delivery.memory import MemorySink
+
+__all__ = ["sink_for"]
+
+
+def sink_for(changefeed: ChangefeedConfig, librdkafka: Mapping[str, Any] | None = None) -> Sink:
+    """Return the sink of ``kafka://``, ``file://`` or ``memory://``; ``librdkafka`` holds further client settings."""
+    uri, limit = changefeed.sink_uri, changefeed.codec.max_message_bytes
+    if uri.scheme == "file":
+        return FileSink(uri.path, max_message_bytes=limit)
+    if uri.scheme == "memory":
+        return MemorySink(uri.path, max_message_bytes=limit)
+    return KafkaSink.of(changefeed.kafka, librdkafka)

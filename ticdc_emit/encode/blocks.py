@@ -1,0 +1,169 @@
+"""Blocks: pieces of a sorted stream of changes, of one table or of many, checked and ready to be encoded.
+
+In: record batches in change form (``encode.reader``), sorted in total order within each topic-partition. A stream of
+many tables has the columns ``_schema``, ``_table``, ``_partition`` too; its batches are gathered to about 64 k rows
+or 64 MiB, so that each table's rows of a block can be encoded at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from ticdc_emit.encode.encoder import message_batch
+from ticdc_emit.encode.order import OrderCheck
+from ticdc_emit.encode.plan import Plan, TablePlan
+from ticdc_emit.encode.run import Prepared, prepare
+from ticdc_emit.errors import LateRowError
+
+__all__ = ["Block", "BlockReader"]
+
+_GATHER_ROWS = 64 * 1024
+_GATHER_BYTES = 64 * 1024 * 1024
+
+
+@dataclass(frozen=True)
+class _Share:
+    """One table's rows of a block; ``rows`` is their place in it (``None``: the whole block)."""
+
+    table: TablePlan
+    prepared: Prepared
+    rows: npt.NDArray[np.int64] | None
+
+
+@dataclass(frozen=True)
+class Block:
+    """A checked piece of the stream; ``raw`` is what it was read from."""
+
+    raw: pa.RecordBatch
+    commit_ts: pa.Array
+    shares: tuple[_Share, ...]
+
+    def messages(self) -> pa.RecordBatch:
+        """Return the block's messages (``MESSAGE_SCHEMA``) in the rows' order."""
+        made = [
+            message_batch(
+                share.prepared.messages(),
+                share.table.topic,
+                share.table.partition,
+                self.commit_ts if share.rows is None else self.commit_ts.take(pa.array(share.rows)),
+            )
+            for share in self.shares
+        ]
+        if len(made) == 1:
+            return made[0]
+        order = np.empty(self.raw.num_rows, np.int64)
+        places = np.concatenate([share.rows for share in self.shares if share.rows is not None])
+        order[places] = np.arange(len(order))
+        return pa.concat_batches(made).take(pa.array(order))
+
+    def targets(self) -> Iterator[tuple[tuple[str, int], int, int]]:
+        """Yield (topic-partition, start, length) of the runs that go to one topic-partition."""
+        if len(self.shares) == 1:
+            table = self.shares[0].table
+            yield (table.topic, table.partition), 0, self.raw.num_rows
+            return
+        codes = np.empty(self.raw.num_rows, np.int32)
+        known: dict[tuple[str, int], int] = {}
+        for share in self.shares:
+            assert share.rows is not None
+            codes[share.rows] = known.setdefault((share.table.topic, share.table.partition), len(known))
+        names = list(known)
+        starts = np.flatnonzero(np.append(True, codes[1:] != codes[:-1])).tolist()
+        for start, end in zip(starts, [*starts[1:], len(codes)], strict=True):
+            yield names[codes[start]], start, end - start
+
+
+class BlockReader:
+    """Reads a task's batches into blocks: drops or refuses late rows, checks order and values.
+
+    ``late``: ``error``, ``emit`` or ``drop`` for rows at or below ``watermark``; ``late_rows`` counts the dropped ones.
+    """
+
+    def __init__(self, plan: Plan, table: tuple[str, str] | None, late: str, watermark: int | None) -> None:
+        self._plan = plan
+        self._table = None if table is None else plan.table(*table)
+        self._late = late
+        self._watermark = watermark
+        self._orders: dict[tuple[str, str], OrderCheck] = {}
+        self.late_rows: dict[tuple[str, int], int] = {}
+
+    def blocks(self, batches: Iterator[pa.RecordBatch]) -> Iterator[Block]:
+        """Yield checked blocks. Raises the :class:`~ticdc_emit.errors.RowError` family."""
+        for batch in batches if self._table is not None else _gathered(batches):
+            if batch.num_rows:
+                kept = self._without_late(batch)
+                if kept.num_rows:
+                    yield self.read(kept, check_order=True)
+
+    def read(self, batch: pa.RecordBatch, *, check_order: bool = False) -> Block:
+        """Check one batch and make a block of it."""
+        shares = []
+        for table, rows in self._by_table(batch):
+            part = batch if rows is None else batch.take(pa.array(rows))
+            if check_order:
+                self._orders.setdefault((table.schema, table.name), OrderCheck(table.newest)).check(part)
+            shares.append(_Share(table, prepare(part, table, self._plan), rows))
+        return Block(batch, batch.column("commit_ts"), tuple(shares))
+
+    def _by_table(self, batch: pa.RecordBatch) -> list[tuple[TablePlan, npt.NDArray[np.int64] | None]]:
+        if self._table is not None:
+            return [(self._table, None)]
+        schemas, tables = batch.column("_schema"), batch.column("_table")
+        encoded = _combined(schemas, tables)
+        codes = np.asarray(encoded.indices)
+        found: list[tuple[TablePlan, npt.NDArray[np.int64] | None]] = []
+        order = np.argsort(codes, kind="stable")
+        cuts = np.searchsorted(codes[order], np.arange(len(encoded.dictionary) + 1))
+        for code in range(len(encoded.dictionary)):
+            rows = order[cuts[code] : cuts[code + 1]]
+            first = int(rows[0])
+            found.append((self._plan.table(schemas[first].as_py(), tables[first].as_py()), rows))
+        return [(found[0][0], None)] if len(found) == 1 else found
+
+    def _without_late(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        if self._watermark is None or self._late == "emit":
+            return batch
+        stamps = batch.column("commit_ts").to_numpy(zero_copy_only=False)
+        late = stamps <= self._watermark
+        if not late.any():
+            return batch
+        if self._late == "error":
+            index = int(late.argmax())
+            table = next(table for table, rows in self._by_table(batch) if rows is None or index in rows)
+            raise LateRowError(
+                f"a row's commit_ts is at or below the watermark {self._watermark} that was already sent",
+                remedy="Allow lateness (allowed_lateness), or choose late='drop' or late='emit'",
+                table=f"{table.schema}.{table.name}",
+                commit_ts=int(stamps[index]),
+            )
+        for table, rows in self._by_table(batch):
+            target = (table.topic, table.partition)
+            count = int((late if rows is None else late[rows]).sum())
+            if count:
+                self.late_rows[target] = self.late_rows.get(target, 0) + count
+        return batch.filter(pa.array(~late))
+
+
+def _combined(schemas: pa.Array, tables: pa.Array) -> pa.DictionaryArray:
+    """Number the distinct (schema, table) pairs."""
+    one, two = schemas.dictionary_encode(), tables.dictionary_encode()
+    codes = np.asarray(one.indices).astype(np.int64) * len(two.dictionary) + np.asarray(two.indices)
+    return pa.array(codes).dictionary_encode()
+
+
+def _gathered(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    held: list[pa.RecordBatch] = []
+    rows = size = 0
+    for batch in batches:
+        held.append(batch)
+        rows, size = rows + batch.num_rows, size + batch.nbytes
+        if rows >= _GATHER_ROWS or size >= _GATHER_BYTES:
+            yield pa.concat_batches(held)
+            held, rows, size = [], 0, 0
+    if held:
+        yield pa.concat_batches(held)

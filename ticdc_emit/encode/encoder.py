@@ -1,0 +1,156 @@
+"""The encoder without Spark: row changes in, Kafka messages out.
+
+    encoder = Encoder("memory://demo/?protocol=canal-json", "create table test.t (id int primary key)")
+    batch = encoder.encode([{"op": "c", "commit_ts": 450000000262144000, "after": {"id": 1}}], table="test.t")
+
+Out come record batches of ``delivery.contract.MESSAGE_SCHEMA`` in the order in which each partition must receive them.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import pyarrow as pa
+
+from ticdc_emit.config import DEFAULT_PARTITION_NUM, ChangefeedConfig, load_changefeed
+from ticdc_emit.delivery.contract import MESSAGE_SCHEMA
+from ticdc_emit.encode.changes import Encoded
+from ticdc_emit.encode.order import OrderCheck, sort_changes
+from ticdc_emit.encode.plan import Plan, make_plan
+from ticdc_emit.encode.rows import rows_to_batch
+from ticdc_emit.encode.run import prepare
+from ticdc_emit.errors import SchemaError
+from ticdc_emit.protocols.base import ControlMessage
+from ticdc_emit.schema.catalog import Catalog, catalog_from_sql
+from ticdc_emit.schema.events import DdlEvent
+
+__all__ = ["Encoder", "control_batch", "message_batch", "split_name"]
+
+
+class Encoder:
+    """Encodes the changes of a changefeed's tables, one batch after the other. Holds no connection and sends nothing.
+
+    ``sink_uri``: TiCDC's sink URI (or a loaded :class:`ChangefeedConfig`); only its options are used. ``schema``: a
+    :class:`Catalog`, or SQL text with the tables' DDL. ``changefeed``: TiCDC's TOML. ``partitions``: partition count
+    of the topic, default the URI's ``partition-num``. ``build_ts``: the wall clock of messages in ms; without it
+    every message carries the physical time of its commit_ts.
+    """
+
+    def __init__(
+        self,
+        sink_uri: str | ChangefeedConfig,
+        schema: str | Catalog,
+        *,
+        changefeed: str | os.PathLike[str] | Mapping[str, Any] | None = None,
+        partitions: int | None = None,
+        build_ts: int | None = None,
+        verbatim_json: bool = False,
+        **options: Any,
+    ) -> None:
+        if isinstance(sink_uri, ChangefeedConfig):
+            self.config = sink_uri
+        else:
+            self.config = load_changefeed(sink_uri, changefeed, **options)
+        self.catalog = catalog_from_sql(schema) if isinstance(schema, str) else schema
+        self._partitions = {
+            self.config.kafka.topic: partitions or self.config.kafka.partition_num or DEFAULT_PARTITION_NUM
+        }
+        self._build_ts = build_ts
+        self._verbatim_json = verbatim_json
+        self.plan = self._make_plan()
+
+    def _make_plan(self) -> Plan:
+        return make_plan(
+            self.config,
+            self.catalog.histories(),
+            self._partitions,
+            build_ts=self._build_ts,
+            verbatim_json=self._verbatim_json,
+        )
+
+    def encode(
+        self, changes: pa.Table | pa.RecordBatch | Iterable[Mapping[str, Any]], table: str | None = None
+    ) -> pa.RecordBatch:
+        """Return the messages of one table's changes, in total order.
+
+        ``changes``: an Arrow table or batch in change form (``encode.reader``), or mappings with ``op``, ``commit_ts``,
+        ``before``, ``after``. ``table``: ``schema.name``, needed if the catalog has more than one. Raises the
+        :class:`~ticdc_emit.errors.RowError` family for bad rows; then nothing of the batch is returned.
+        """
+        schema, name = split_name(table, [(info.schema, info.name) for info in self.catalog.tables()])
+        planned = self.plan.table(schema, name)
+        info = self.catalog.table(schema, name)
+        batch = sort_changes(_one_batch(changes, planned.newest), info)
+        OrderCheck(info).check(batch)
+        encoded = prepare(batch, planned, self.plan).messages()
+        return message_batch(encoded, planned.topic, planned.partition, batch.column("commit_ts"))
+
+    def ddl(self, query: str, commit_ts: int, *, schema: str | None = None) -> pa.RecordBatch:
+        """Apply a DDL statement to the catalog and return its messages; rows after ``commit_ts`` see it."""
+        events = self.catalog.apply(query, schema=schema, commit_ts=commit_ts)
+        self.plan = self._make_plan()
+        return pa.concat_batches([control_batch([]), *(self.ddl_messages(event) for event in events)])
+
+    def ddl_messages(self, event: DdlEvent) -> pa.RecordBatch:
+        """Return the messages of a DDL that the catalog knows already."""
+        message = self.plan.codec.ddl(event, self.plan.clock(event.commit_ts))
+        targets = self.plan.router.ddl_targets(all_partitions=self.plan.codec.ddl_to_all_partitions)
+        return control_batch([] if message is None else [(target, message) for target in targets])
+
+    def watermark(self, ts: int) -> pa.RecordBatch:
+        """Return the watermark messages for the TSO ``ts``, one per partition; empty if the protocol sends none."""
+        message = self.plan.codec.watermark(ts, self.plan.clock(ts))
+        targets = self.plan.router.watermark_targets()
+        return control_batch([] if message is None else [(target, message) for target in targets])
+
+
+def split_name(table: str | None, known: list[tuple[str, str]]) -> tuple[str, str]:
+    """Return (schema, name) of ``schema.name``; without one, the only table there is."""
+    if table is None:
+        if len(known) == 1:
+            return known[0]
+        raise SchemaError(
+            f"the catalog has {len(known)} tables: which one do the rows belong to?",
+            remedy="Name it: table='schema.name'",
+        )
+    schema, dot, name = table.partition(".")
+    return (schema, name) if dot else ("test", table)
+
+
+def _one_batch(changes: Any, info: Any) -> pa.RecordBatch:
+    if isinstance(changes, pa.RecordBatch):
+        return changes
+    if isinstance(changes, pa.Table):
+        batches = changes.combine_chunks().to_batches()
+        return batches[0] if batches else pa.RecordBatch.from_pylist([], schema=changes.schema)
+    return rows_to_batch(changes, info)
+
+
+def message_batch(encoded: Encoded, topic: str, partition: int, commit_ts: pa.Array) -> pa.RecordBatch:
+    """Return encoded rows as a batch of :data:`MESSAGE_SCHEMA`; a protocol without keys sends zero-length ones."""
+    count = len(encoded.values)
+    keys = pa.repeat(pa.scalar(b"", pa.binary()), count) if encoded.keys is None else encoded.keys
+    columns = [
+        pa.repeat(pa.scalar(topic, pa.string()), count),
+        pa.repeat(pa.scalar(partition, pa.int32()), count),
+        keys,
+        encoded.values,
+        commit_ts.cast(pa.int64(), safe=False),
+    ]
+    return pa.RecordBatch.from_arrays(columns, schema=MESSAGE_SCHEMA)
+
+
+def control_batch(messages: list[tuple[tuple[str, int], ControlMessage]]) -> pa.RecordBatch:
+    """Return control messages with their targets as a batch of :data:`MESSAGE_SCHEMA`."""
+    return pa.RecordBatch.from_arrays(
+        [
+            pa.array([topic for (topic, _), _ in messages], pa.string()),
+            pa.array([partition for (_, partition), _ in messages], pa.int32()),
+            pa.array([message.key for _, message in messages], pa.binary()),
+            pa.array([message.value for _, message in messages], pa.binary()),
+            pa.array([message.commit_ts for _, message in messages], pa.uint64()).cast(pa.int64(), safe=False),
+        ],
+        schema=MESSAGE_SCHEMA,
+    )

@@ -1,0 +1,60 @@
+"""Holds the checked blocks of a task until all are checked: in memory up to a limit, then on disk.
+
+What is spilled loses its checked arrays and is read, sorted out and checked again when its turn comes.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from types import TracebackType
+from typing import IO
+
+import pyarrow as pa
+
+from ticdc_emit.encode.blocks import Block, BlockReader
+
+__all__ = ["Spool"]
+
+
+class Spool:
+    """A first-in first-out store of blocks, bounded to about ``limit`` bytes of memory."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._held: list[Block] = []
+        self._bytes = 0
+        self._file: IO[bytes] | None = None
+        self._writer: pa.RecordBatchStreamWriter | None = None
+
+    def add(self, block: Block) -> None:
+        """Keep a block; once one was spilled all later ones are, so that their order stays."""
+        if self._writer is None and self._bytes + block.raw.nbytes <= self._limit:
+            self._held.append(block)
+            self._bytes += block.raw.nbytes
+            return
+        if self._writer is None:
+            self._file = tempfile.TemporaryFile(prefix="ticdc-emit-")  # noqa: SIM115 - closed by __exit__
+            options = pa.ipc.IpcWriteOptions(compression="lz4")
+            self._writer = pa.ipc.new_stream(self._file, block.raw.schema, options=options)
+        self._writer.write_batch(block.raw)
+
+    def drain(self, reader: BlockReader) -> Iterator[Block]:
+        """Yield the blocks in their order, forgetting each."""
+        while self._held:
+            yield self._held.pop(0)
+        if self._writer is None or self._file is None:
+            return
+        self._writer.close()
+        self._file.seek(0)
+        for raw in pa.ipc.open_stream(self._file):
+            yield reader.read(raw)
+
+    def __enter__(self) -> Spool:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._file is not None:
+            self._file.close()

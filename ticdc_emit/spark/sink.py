@@ -1,0 +1,303 @@
+"""The Spark sink: PLAN on the driver, ENCODE and DELIVER on the workers, REPORT back.
+
+    sink = TicdcSink("kafka://127.0.0.1:9092/orders?protocol=canal-json", "create table test.orders (...)")
+    changes.writeStream.foreachBatch(sink).start()          # streaming
+    report = sink.write(changes)                            # or one batch
+
+A micro-batch is one Spark job: rows are shuffled by topic-partition, sorted in total order, encoded and produced in the
+same stage; control messages are merged into the rows by the workers, and what stands behind a topic-partition's last
+row is sent by the driver once every row is acknowledged.
+"""
+
+from __future__ import annotations
+
+import copy
+import os
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal
+
+import pyarrow as pa
+
+from ticdc_emit.config import ChangefeedConfig, load_changefeed
+from ticdc_emit.delivery.contract import DeliveryReport, PartitionCount, Sink
+from ticdc_emit.delivery.factory import sink_for
+from ticdc_emit.delivery.memory import MemorySink
+from ticdc_emit.encode.encoder import control_batch, split_name
+from ticdc_emit.encode.plan import Plan, make_plan
+from ticdc_emit.errors import ConfigError
+from ticdc_emit.protocols.base import ControlMessage
+from ticdc_emit.schedule.control import Controls
+from ticdc_emit.schema.catalog import Catalog, catalog_from_sql
+from ticdc_emit.schema.events import DdlEvent
+from ticdc_emit.spark.frame import DDL_OP, arrange_generic, arrange_typed, commit_ts_column, is_generic, without_ddl
+from ticdc_emit.spark.report import RunReport
+from ticdc_emit.spark.state import BatchState, open_state_store
+from ticdc_emit.spark.worker import RESULT_SCHEMA, Task, TaskResult, read_results
+from ticdc_emit.tso import LOGICAL_BITS
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+__all__ = ["TicdcSink", "encode"]
+
+_RESULT_DDL = (
+    "topic string, partition int, rows long, late_rows long, messages long, bytes long, "
+    "first_commit_ts long, max_commit_ts long, ddl_until long, watermark long"
+)
+_MESSAGE_DDL = "topic string, partition int, key binary, value binary, commit_ts long"
+_Ddl = tuple[int, str, str]
+
+
+class TicdcSink:
+    """A ``foreachBatch`` callable that emits row changes as TiCDC would.
+
+    ``sink_uri``, ``changefeed``: TiCDC's two inputs. ``schema``: SQL text of the tables as they are before the first
+    row, or a :class:`Catalog`. ``table``: ``schema.name`` of a typed DataFrame, needed if there are several tables.
+    ``ddl``: later DDL as (commit_ts, statement), emitted in its place. ``clock``: ``commit`` (messages carry the
+    commit time), ``wall`` (the time at which the batch was first seen), or fixed ms. ``watermark_interval``: seconds
+    of commit time between watermarks inside a batch, 0 for one at its end only. ``allowed_lateness``: seconds that
+    the watermark stays behind. ``late``: what becomes of a row at or below a sent watermark. ``validate``: ``task``
+    checks a Spark task's rows before its first message, ``batch`` checks the whole batch in a pass of its own.
+    ``state_uri``: where per-batch state is kept (any fsspec URI); without one it lives as long as the object.
+    ``librdkafka``: further client settings. ``sink``: where messages go instead of to the sink URI's place.
+    """
+
+    def __init__(
+        self,
+        sink_uri: str | ChangefeedConfig,
+        schema: str | Catalog,
+        *,
+        table: str | None = None,
+        changefeed: str | os.PathLike[str] | Mapping[str, Any] | None = None,
+        ddl: Iterable[tuple[int, str]] = (),
+        clock: Literal["commit", "wall"] | int = "commit",
+        watermark_interval: float = 0,
+        allowed_lateness: float = 0,
+        late: Literal["error", "emit", "drop"] = "error",
+        validate: Literal["task", "batch"] = "task",
+        state_uri: str | None = None,
+        verbatim_json: bool = False,
+        librdkafka: Mapping[str, Any] | None = None,
+        sink: Sink | None = None,
+        **options: Any,
+    ) -> None:
+        if late not in ("error", "emit", "drop"):
+            raise ConfigError(f"late={late!r} is unknown", remedy="Use error, emit or drop", option="late")
+        if validate not in ("task", "batch"):
+            raise ConfigError(f"validate={validate!r} is unknown", remedy="Use task or batch", option="validate")
+        if not (clock in ("commit", "wall") or isinstance(clock, int)):
+            raise ConfigError(f"clock={clock!r} is unknown", remedy="Use commit, wall or ms", option="clock")
+        given = isinstance(sink_uri, ChangefeedConfig)
+        self.config = sink_uri if given else load_changefeed(sink_uri, changefeed, **options)  # type: ignore[arg-type]
+        self.sink: Sink = sink or sink_for(self.config, librdkafka)
+        self.reports: list[RunReport] = []
+        self._base = catalog_from_sql(schema) if isinstance(schema, str) else copy.deepcopy(schema)
+        self._table = table
+        self._ddl: tuple[_Ddl, ...] = tuple((int(ts), "test", query) for ts, query in ddl)
+        self._clock = clock
+        self._interval_ms = round(watermark_interval * 1000)
+        self._lateness_ms = round(allowed_lateness * 1000)
+        self._late = late
+        self._validate = validate
+        self._verbatim_json = verbatim_json
+        self._store = open_state_store(state_uri)
+        self._partitions: dict[str, int] | None = None
+        self._plans: dict[tuple[_Ddl, ...], tuple[Plan, tuple[DdlEvent, ...]]] = {}
+        self._plan_for(self._ddl)  # a wrong schema or option is refused here, before any data
+
+    def __call__(self, df: DataFrame, batch_id: int) -> None:
+        """Send one micro-batch; a batch_id that was begun before is replayed with its own state."""
+        self._run(df, batch_id, final=False)
+
+    def write(self, df: DataFrame) -> RunReport:
+        """Send a whole DataFrame and the watermark behind its last row."""
+        last = self.reports[-1].batch_id if self.reports else -1
+        return self._run(df, last + 1, final=True)
+
+    def messages(self, df: DataFrame) -> DataFrame:
+        """Return the messages of a DataFrame instead of sending them (see :func:`encode`)."""
+        state = self._begin(df, self.reports[-1].batch_id + 1 if self.reports else 0)
+        plan = self._plan_at(state)
+        arranged, table = self._arranged(without_ddl(df), plan)
+        task = Task(plan, self._controls(state), self._late, table, None)
+        return arranged.mapInArrow(lambda batches: task(batches), _MESSAGE_DDL)
+
+    def finish(self) -> RunReport | None:
+        """Send what waits for the end: DDL behind the last row, and the last watermark. ``None`` if no row was sent."""
+        if not self.reports:
+            return None
+        last = self.reports[-1]
+        latest = self._store.load(last.batch_id)
+        assert latest is not None
+        started = time.monotonic()
+        state = latest.next(last.batch_id + 1, self._now(), latest.ddl)
+        end = max([ts for ts, _, _ in latest.ddl], default=-1)
+        top = max(end, -1 if last.max_commit_ts is None else last.max_commit_ts)
+        delivery, watermark = self._send_tail(self._plan_at(state), state, {}, top, top)
+        report = RunReport(state.batch_id, 0, 0, delivery, time.monotonic() - started, watermark, top)
+        self._store.save(state.completed(watermark=watermark, sent_until=top, rows=0))
+        self.reports.append(report)
+        return report
+
+    def _run(self, df: DataFrame, batch_id: int, *, final: bool) -> RunReport:
+        started = time.monotonic()
+        _refuse_speculation(df)
+        state = self._begin(df, batch_id)
+        plan = self._plan_at(state)
+        rows = without_ddl(df)
+        if self._validate == "batch":
+            self._job(rows, plan, state, check_only=True)
+        results = self._job(rows, plan, state)
+        top = max((result.max_commit_ts for result in results.values()), default=-1)
+        if final:
+            top = max([top, *(ts for ts, _, _ in state.ddl)])
+        limit = top if final else top - 1 - (self._lateness_ms << LOGICAL_BITS)
+        counted = sum(result.rows for result in results.values())
+        sent = DeliveryReport({t: PartitionCount(r.messages, r.bytes) for t, r in results.items() if r.messages})
+        tail, watermark = (DeliveryReport(), state.watermark)
+        if top >= 0:
+            tail, watermark = self._send_tail(plan, state, results, top, limit)
+        late = sum(result.late_rows for result in results.values())
+        done = state.completed(watermark=watermark, sent_until=max(top, state.sent_until), rows=counted)
+        self._store.save(done)
+        seconds = time.monotonic() - started
+        report = RunReport(batch_id, counted, late, sent + tail, seconds, watermark, top if top >= 0 else None)
+        self.reports.append(report)
+        return report
+
+    def _begin(self, df: DataFrame, batch_id: int) -> BatchState:
+        known = self._store.load(batch_id)
+        if known is not None:
+            return known
+        before = self._store.latest_before(batch_id) or BatchState(-1, ddl=self._ddl, done=True)
+        ddl = tuple(sorted({*before.ddl, *self._ddl, *_ddl_rows(df)}, key=lambda entry: entry[0]))
+        state = before.next(batch_id, self._now(), ddl)
+        self._refuse_late_ddl(state, before)
+        self._store.save(state)
+        return state
+
+    def _refuse_late_ddl(self, state: BatchState, before: BatchState) -> None:
+        for ts, _, query in state.ddl:
+            if (ts, query) not in {(known, text) for known, _, text in before.ddl} and ts <= state.sent_until:
+                raise ConfigError(
+                    "a DDL's commit_ts is not above what was sent already",
+                    remedy="Give DDL in commit order, before or with the rows that follow it",
+                    commit_ts=ts,
+                    statement=query,
+                )
+
+    def _job(
+        self, df: DataFrame, plan: Plan, state: BatchState, *, check_only: bool = False
+    ) -> dict[tuple[str, int], TaskResult]:
+        arranged, table = self._arranged(df, plan)
+        controls = self._controls(state)
+        collects = isinstance(self.sink, MemorySink) and not check_only
+        task = Task(plan, controls, self._late, table, None if collects else self.sink, check_only)
+        if collects:
+            return self._deliver_here(arranged, task)
+        return read_results(arranged.mapInArrow(lambda batches: task(batches), _RESULT_DDL).toArrow())
+
+    def _deliver_here(self, arranged: DataFrame, task: Task) -> dict[tuple[str, int], TaskResult]:
+        """Run the worker stage without a sink and write from the driver: for a store that lives in this process."""
+        local = replace(task, sink=self.sink)
+        batches = arranged.toArrow().combine_chunks().to_batches()
+        produced = list(local(iter(batches)))
+        return read_results(pa.Table.from_batches(produced, schema=RESULT_SCHEMA))
+
+    def _arranged(self, df: DataFrame, plan: Plan) -> tuple[DataFrame, tuple[str, str] | None]:
+        if is_generic(df):
+            return arrange_generic(df, plan), None
+        name = split_name(self._table, [key for key, table in plan.tables.items() if any(table.encoders)])
+        return arrange_typed(df, plan.table(*name)), name
+
+    def _send_tail(
+        self, plan: Plan, state: BatchState, results: Mapping[tuple[str, int], TaskResult], top: int, limit: int
+    ) -> tuple[DeliveryReport, int | None]:
+        """Send what stands behind the last row of each topic-partition; ``limit`` is the watermark to reach."""
+        controls = self._controls(state)
+        start = controls.start()
+        begin = min((result.first_commit_ts for result in results.values() if result.rows), default=top)
+        messages: list[tuple[tuple[str, int], ControlMessage]] = []
+        watermark = state.watermark
+        rises = limit >= 0 and (watermark is None or limit > watermark)
+        last = plan.codec.watermark(limit, plan.clock(limit)) if rises else None
+        for target in plan.router.watermark_targets():
+            result = results.get(target)
+            seen = result is not None and result.rows > 0
+            cursor, first = (result.cursor, result.first_commit_ts) if result and seen else (start, begin)
+            due, cursor = cursor.due(controls, plan, target, first, top + 1, limit + 1)
+            messages += [(target, message) for _, message in due]
+            if last is not None and (cursor.watermark is None or cursor.watermark < limit):
+                messages.append((target, last))
+        if not messages:
+            return DeliveryReport(), limit if last is not None else watermark
+        with self.sink.open() as writer:
+            writer.write(control_batch(messages))
+            report = writer.flush()
+        return report, limit if last is not None else watermark
+
+    def _controls(self, state: BatchState) -> Controls:
+        plan, events = self._plan_for(state.ddl)
+        interval = self._interval_ms if plan.codec.watermark(1, 1) is not None else 0
+        return Controls(events, interval, self._lateness_ms, state.sent_until, state.watermark)
+
+    def _plan_at(self, state: BatchState) -> Plan:
+        return self._plan_for(state.ddl)[0].at(state.build_ts)
+
+    def _plan_for(self, ddl: tuple[_Ddl, ...]) -> tuple[Plan, tuple[DdlEvent, ...]]:
+        if ddl not in self._plans:
+            catalog = copy.deepcopy(self._base)
+            events = [
+                event
+                for commit_ts, schema, query in sorted(ddl, key=lambda entry: entry[0])
+                for event in catalog.apply(query, schema=schema, commit_ts=commit_ts)
+            ]
+            topic = self.config.kafka.topic
+            if self._partitions is None:
+                self._partitions = self.sink.prepare({topic: self.config.kafka.partition_num})
+            plan = make_plan(
+                self.config,
+                catalog.histories(),
+                self._partitions,
+                verbatim_json=self._verbatim_json,
+                message_limit=self.sink.message_limit([topic]),
+            )
+            self._plans = {ddl: (plan, tuple(events))}
+        return self._plans[ddl]
+
+    def _now(self) -> int | None:
+        if self._clock == "commit":
+            return None
+        return time.time_ns() // 1_000_000 if self._clock == "wall" else int(self._clock)
+
+
+def encode(df: DataFrame, sink_uri: str | ChangefeedConfig, schema: str | Catalog, **options: Any) -> DataFrame:
+    """Return the messages of a DataFrame of row changes as a DataFrame: topic, partition, key, value, commit_ts.
+
+    For whoever brings a sink of their own (``df.write.format("kafka")`` takes these columns). Takes the arguments of
+    :class:`TicdcSink`; rows of a topic-partition are in order within one Spark partition.
+    """
+    sink = TicdcSink(sink_uri, schema, **options)
+    return sink.messages(df)
+
+
+def _refuse_speculation(df: DataFrame) -> None:
+    if df.sparkSession.conf.get("spark.speculation", "false") == "true":
+        raise ConfigError(
+            "spark.speculation would send a task's messages twice",
+            remedy="Set spark.speculation=false",
+            option="spark.speculation",
+        )
+
+
+def _ddl_rows(df: DataFrame) -> list[_Ddl]:
+    """Collect the DDL rows of a batch: the only rows that PLAN must see before the job."""
+    if "query" not in df.columns:
+        return []
+    from pyspark.sql import functions as F  # noqa: N812
+
+    schema = F.col("schema") if "schema" in df.columns else F.lit("test")
+    rows = df.filter(F.lower("op") == F.lit(DDL_OP)).select(commit_ts_column(df), schema, "query").collect()
+    return [(int(row[0]), row[1] or "test", row[2]) for row in rows]

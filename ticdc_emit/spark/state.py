@@ -1,0 +1,136 @@
+"""Per-batch state: what a replayed micro-batch must see again to send identical bytes.
+
+One small JSON record per batchId, written before the batch sends anything and completed after its last acknowledgement.
+A replayed batchId reads its record instead of the clock; the next one starts where the last completed one ended. The
+store is any ``fsspec`` URI (``state_uri``), or this process's memory.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Protocol
+
+from ticdc_emit.errors import MissingDependencyError, StateError
+
+__all__ = ["BatchState", "FsspecStateStore", "MemoryStateStore", "StateStore", "open_state_store"]
+
+_KEEP = 100
+
+
+@dataclass(frozen=True)
+class BatchState:
+    """``build_ts`` is the wall clock in ms (None: commit times); ``watermark``, ``sent_until`` are TSO before the
+    batch.
+
+    ``ddl`` is every DDL up to and with the batch: (commit_ts, current database, statement). ``end_*`` are set on
+    completion.
+    """
+
+    batch_id: int
+    build_ts: int | None = None
+    watermark: int | None = None
+    sent_until: int = -1
+    ddl: tuple[tuple[int, str, str], ...] = ()
+    done: bool = False
+    end_watermark: int | None = None
+    end_sent_until: int = -1
+    rows: int = 0
+
+    def completed(self, *, watermark: int | None, sent_until: int, rows: int) -> BatchState:
+        """Return the record of the finished batch. A replay that counts other rows than the first run is refused."""
+        if self.done and self.rows != rows:
+            raise StateError(
+                f"the replayed batch has {rows} rows, it had {self.rows}",
+                remedy="The source does not replay deterministically: check the query, or use another state_uri",
+                batch_id=self.batch_id,
+            )
+        return replace(self, done=True, end_watermark=watermark, end_sent_until=sent_until, rows=rows)
+
+    def next(self, batch_id: int, build_ts: int | None, ddl: tuple[tuple[int, str, str], ...]) -> BatchState:
+        """Return the state in which the batch after this one begins."""
+        return BatchState(batch_id, build_ts, self.end_watermark, self.end_sent_until, ddl)
+
+
+class StateStore(Protocol):
+    """Records by batchId."""
+
+    def load(self, batch_id: int) -> BatchState | None: ...
+    def latest_before(self, batch_id: int) -> BatchState | None: ...
+    def save(self, state: BatchState) -> None: ...
+
+
+class MemoryStateStore:
+    """Keeps records in this process: enough for a run that is not restarted."""
+
+    def __init__(self) -> None:
+        self._records: dict[int, BatchState] = {}
+
+    def load(self, batch_id: int) -> BatchState | None:
+        return self._records.get(batch_id)
+
+    def latest_before(self, batch_id: int) -> BatchState | None:
+        earlier = [known for known, state in self._records.items() if known < batch_id and state.done]
+        return self._records[max(earlier)] if earlier else None
+
+    def save(self, state: BatchState) -> None:
+        self._records[state.batch_id] = state
+        for old in sorted(self._records)[:-_KEEP]:
+            del self._records[old]
+
+
+class FsspecStateStore:
+    """Keeps records as files ``batch-<id>.json`` under a URI that fsspec knows (``file``, ``s3``, ``gs`` ...)."""
+
+    def __init__(self, uri: str) -> None:
+        try:
+            import fsspec
+        except ImportError:
+            raise MissingDependencyError(
+                "state_uri needs fsspec", remedy='pip install "ticdc-emit[state]"', package="fsspec"
+            ) from None
+        self._fs, self._root = fsspec.core.url_to_fs(uri)
+        self._fs.makedirs(self._root, exist_ok=True)
+
+    def load(self, batch_id: int) -> BatchState | None:
+        path = self._path(batch_id)
+        if not self._fs.exists(path):
+            return None
+        try:
+            with self._fs.open(path, "rb") as file:
+                record: dict[str, Any] = json.load(file)
+            ddl = tuple((int(ts), str(schema), str(query)) for ts, schema, query in record.pop("ddl"))
+            return BatchState(**record, ddl=ddl)
+        except (ValueError, TypeError, KeyError) as fault:
+            raise StateError(
+                f"the state record cannot be read: {fault}",
+                remedy="Restore it, or start anew with another state_uri",
+                batch_id=batch_id,
+            ) from None
+
+    def latest_before(self, batch_id: int) -> BatchState | None:
+        for known in sorted((known for known in self._ids() if known < batch_id), reverse=True):
+            state = self.load(known)
+            if state is not None and state.done:
+                return state
+        return None
+
+    def save(self, state: BatchState) -> None:
+        path = self._path(state.batch_id)
+        with self._fs.open(path + ".tmp", "wb") as file:
+            file.write(json.dumps(asdict(state)).encode())
+        self._fs.mv(path + ".tmp", path)
+        for old in sorted(self._ids())[:-_KEEP]:
+            self._fs.rm(self._path(old))
+
+    def _path(self, batch_id: int) -> str:
+        return f"{self._root}/batch-{batch_id}.json"
+
+    def _ids(self) -> list[int]:
+        names = (str(path).rpartition("/")[2] for path in self._fs.ls(self._root, detail=False))
+        return [int(n[len("batch-") : -len(".json")]) for n in names if n.startswith("batch-") and n.endswith(".json")]
+
+
+def open_state_store(uri: str | None) -> StateStore:
+    """Return the store of ``state_uri``; this process's memory without one."""
+    return MemoryStateStore() if uri is None else FsspecStateStore(uri)
