@@ -1,0 +1,51 @@
+"""Run by test_replay in a process of its own: one history into files, with a given number of Spark partitions."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import random
+import sys
+from pathlib import Path
+
+
+def main(folder: str, partitions: int, seed: int) -> None:
+    from pyspark.sql import SparkSession
+
+    from ticdc_emit.spark import TicdcSink
+
+    spark = (
+        SparkSession.builder.master("local[2]")
+        .config("spark.ui.enabled", "false")
+        .config("spark.driver.host", "127.0.0.1")
+        .config("spark.sql.shuffle.partitions", str(partitions))
+        .config("spark.executorEnv.PYTHONHASHSEED", os.environ["PYTHONHASHSEED"])
+        .getOrCreate()
+    )
+    spark.sparkContext.setLogLevel("OFF")
+    tables = 5
+    schema = "".join(
+        f"create table test.t{n} (id int primary key, tags set('a','b','c'), doc json, v varchar(20));"
+        for n in range(tables)
+    )
+    schema += "create table test.quiet (id int primary key);"
+    rows = []
+    for n in range(600):
+        image = {"id": str(n // 3), "tags": "a,c", "doc": json.dumps({"n": n, "k": [1, 2]}), "v": f"<{n}>"}
+        before = image if n % 3 == 2 else None
+        commit_ts = 450_000_000_262_144_000 + (n // 4) * (1 << 26)
+        rows.append(("test", f"t{n % tables}", "d" if before else "c", commit_ts, n, before, None if before else image))
+    random.Random(seed).shuffle(rows)
+    kind = "schema string, table string, op string, commit_ts long, seq long, before map<string,string>"
+    df = spark.createDataFrame(rows, kind + ", after map<string,string>").repartition(partitions)
+    uri = f"file://{folder}?protocol=canal-json&enable-tidb-extension=true&partition-num=3"
+    ddl = [(450_000_000_262_144_000 + 50 * (1 << 26), "alter table test.quiet add column z int")]
+    TicdcSink(uri, schema, watermark_interval=1, ddl=ddl).write(df)
+    for path in sorted(Path(folder).rglob("*.jsonl")):
+        print("SHA", path.name, hashlib.sha256(path.read_bytes()).hexdigest(), path.stat().st_size)
+    spark.stop()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))
