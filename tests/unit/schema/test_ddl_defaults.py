@@ -1,0 +1,135 @@
+"""Defaults as TiDB stores them."""
+
+from __future__ import annotations
+
+import pytest
+
+from ticdc_emit.errors import DdlError
+from ticdc_emit.schema.catalog import Catalog
+
+
+def stored(definition: str, time_zone: str = "UTC") -> str | bytes | None:
+    catalog = Catalog(time_zone=time_zone)
+    catalog.apply(f"create table t (c {definition})")
+    return catalog.table("test", "t").column("c").default
+
+
+@pytest.mark.parametrize(
+    ("definition", "expected"),
+    [
+        ("int default null", None),
+        ("int", None),
+        ("int default '12'", "12"),
+        ("int default 1.5", "2"),
+        ("int default -1.5", "-2"),
+        ("int default 2.5e0", "2"),
+        ("int default + 3", "3"),
+        ("int default (7)", "7"),
+        ("int default 0x10", "16"),
+        ("int default b'11'", "3"),
+        ("bigint unsigned default 18446744073709551615", "18446744073709551615"),
+        ("bool default true", "1"),
+        ("double default 1e-7", "0.0000001"),
+        ("double default -0.0", "0"),
+        ("float default 16777217", "16777216"),
+        ("float default 3.14", "3.14"),
+        ("float(5,2) default 3.14159", "3.14"),
+        ("decimal(10,3) default 1.50", "1.50"),
+        ("decimal(10,3) default '1.5'", "1.5"),
+        ("decimal(10,3) default -.5", "-0.5"),
+        ("decimal(10,3) default 1e2", "100"),
+        ("year default 2023", "2023"),
+        ("year not null", "0000"),
+        ("char(3) default 5", "5"),
+        ("varchar(9) default 'a' 'b'", "ab"),
+        ("varchar(9) default _utf8mb4'é'", "é"),
+        ("varchar(9) default N'n'", "n"),
+        ('varchar(20) default "a""b\'\\"c\\n\\%"', 'a"b\'"c\n\\%'),
+        ("varchar(9) charset gbk default 0xd6d0", "中"),
+        ("binary(3) default 'ab'", "ab\0"),
+        ("binary(3) default 0xff00", "\ufffd\0\0"),
+        ("varbinary(4) default x'e4b8'", "\ufffd\ufffd"),
+        ("bit(8) default 5", b"\x05"),
+        ("bit(16) default x'0005'", b"\x00\x05"),
+        ("bit(8) default 'a'", b"a"),
+        ("bit(8) default 0", b"\x00"),
+        ("enum('x','Y') default 2", "Y"),
+        ("enum('x','Y') collate utf8mb4_general_ci default 'y '", "Y"),
+        ("set('b','a') default 'a,b'", "b,a"),
+        ("set('b','a') default 3", "b,a"),
+        ("set('b','a') default ''", ""),
+        ("date default 20200229", "2020-02-29"),
+        ("date default '99-1-2'", "1999-01-02"),
+        ("date default '2020-01-02 23:59:59.9999999'", "2020-01-03"),
+        ("datetime default '2020-1-2 3:4:5.5'", "2020-01-02 03:04:06"),
+        ("datetime(3) default '2020-12-31 23:59:59.9996'", "2021-01-01 00:00:00.000"),
+        ("datetime(6) default '20200102030405.123456'", "2020-01-02 03:04:05.123456"),
+        ("datetime default '2020-00-00'", "2020-00-00 00:00:00"),
+        ("datetime default 0", "0000-00-00 00:00:00"),
+        ("datetime default 70101", "2007-01-01 00:00:00"),
+        ("timestamp default 700102030405", "1970-01-02 03:04:05"),
+        ("time(2) default '1:2:3.456'", "01:02:03.46"),
+        ("time default 101112", "10:11:12"),
+        ("time default '1 2:3'", "26:03:00"),
+        ("time(6) default '-838:59:59'", "-838:59:59.000000"),
+        ("time default '2020-01-01 01:00:00'", "01:00:00"),
+        ("timestamp default '0000-00-00 00:00:00'", "0000-00-00 00:00:00"),
+        ("datetime(3) default now(3)", "CURRENT_TIMESTAMP"),
+        ("datetime default localtime()", "CURRENT_TIMESTAMP"),
+        ("date default (curdate())", "CURRENT_DATE"),
+        ("json default (json_array(1, 'x', -2))", "json_array(1, _utf8mb4'x', -2)"),
+        ("varchar(36) default (uuid())", "uuid()"),
+    ],
+)
+def test_stored_text(definition: str, expected: str | bytes | None) -> None:
+    assert stored(definition) == expected
+
+
+def test_timestamps_are_kept_in_utc() -> None:
+    definition = "timestamp(3) default '2020-01-01 00:00:00.5'"
+    assert stored(definition, "Asia/Shanghai") == "2019-12-31 16:00:00.500"
+    assert stored(definition, "+02:00") == "2019-12-31 22:00:00.500"
+    assert stored("timestamp default '2020-11-01 01:30:00'", "America/New_York") == "2020-11-01 05:30:00"
+    assert stored("datetime default '2020-01-01 00:00:00'", "Asia/Shanghai") == "2020-01-01 00:00:00"
+
+
+@pytest.mark.parametrize(
+    "definition",
+    [
+        "tinyint default 128",
+        "int unsigned default -1",
+        "int default 'x'",
+        "decimal(3,1) default 100",
+        "float(3,1) default 100",
+        "year default 1800",
+        "char(2) default 'abc'",
+        "binary(2) default 'é1'",
+        "bit(2) default 4",
+        "enum('a') default 'b'",
+        "set('a') default 'a,b'",
+        "date default '2021-02-29'",
+        "time default '839:00:00'",
+        "time default '00:60:00'",
+        "timestamp default '1969-12-31 23:59:59'",
+        "timestamp default '2038-01-19 03:14:08'",
+        "datetime(3) default now()",
+        "date default now()",
+        "text default 'x'",
+        "json default '{}'",
+        "vector(2) default '[1,2]'",
+        "int not null default null",
+        "int default (sleep(1))",
+        "int default (other)",
+        "int as (1) default 2",
+    ],
+)
+def test_a_default_that_does_not_fit_is_refused(definition: str) -> None:
+    with pytest.raises(DdlError) as caught:
+        stored(definition)
+    assert "default" in str(caught.value) or "DEFAULT" in str(caught.value)
+    assert caught.value.statement.startswith("create table t")
+
+
+def test_a_time_in_a_daylight_saving_gap_is_refused() -> None:
+    with pytest.raises(DdlError, match="daylight-saving gap"):
+        stored("timestamp default '2020-03-08 02:30:00'", "America/New_York")

@@ -1,0 +1,149 @@
+"""Words, strings, comments and names as TiDB reads them."""
+
+from __future__ import annotations
+
+import pytest
+import sqlglot
+
+from ticdc_emit.errors import DdlError
+from ticdc_emit.schema import nodes, statements
+from ticdc_emit.schema.catalog import Catalog
+from ticdc_emit.schema.dialect import DdlStatement, TiDB, parse_ddl, split_statements
+from ticdc_emit.schema.lexer import decode_quoted, unmask_comments
+
+
+def columns(sql: str) -> list[str]:
+    catalog = Catalog()
+    (event,) = catalog.apply(sql)
+    assert event.table_info is not None
+    return [column.name for column in event.table_info]
+
+
+def test_it_is_a_sqlglot_dialect() -> None:
+    parsed = sqlglot.parse_one("TRUNCATE t", dialect=TiDB)
+    assert isinstance(parsed, DdlStatement)
+    assert parsed.args["node"] == statements.TruncateTable(nodes.TableName("", "t"))
+
+
+@pytest.mark.parametrize(
+    ("sql", "expected"),
+    [
+        ("a /*T! b */ c", "a      b    c"),
+        ("a /*T![clustered_index] b */ c", "a                       b    c"),
+        ("a /*!40101 b */ c", "a          b    c"),
+        ("a /*! b */ c", "a     b    c"),
+        ("'/*! b */' /* /*! */ c", "'/*! b */' /* /*! */ c"),
+        ("`/*!` -- /*! */ \n c", "`/*!` -- /*! */ \n c"),
+    ],
+)
+def test_executable_comments_keep_every_position(sql: str, expected: str) -> None:
+    assert unmask_comments(sql) == expected
+    assert len(unmask_comments(sql)) == len(sql)
+
+
+def test_a_comment_for_an_unknown_feature_stays_a_comment() -> None:
+    assert columns("create table t (a int /*T![warp_drive] , b int */)") == ["a"]
+    assert columns("create table t (a int /*T![ttl,clustered_index] , b int */)") == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("raw", "value"),
+    [
+        ("'it''s'", "it's"),
+        (r"'\'\"\\\n\t\r\0\Z\b'", "'\"\\\n\t\r\0\x1a\b"),
+        (r"'\%\_\q'", r"\%\_q"),
+        ('"a""b\'c"', "a\"b'c"),
+        ("`a``b\\`", "a`b\\"),
+        (r"'\''''", "''"),
+    ],
+)
+def test_decode_quoted(raw: str, value: str) -> None:
+    assert decode_quoted(raw) == value
+
+
+def test_names_in_any_dress() -> None:
+    sql = "CREATE table `t``\"1` (`a``b` int, `select` int, 列 int, 1st int, `x y` int, _u int, a$b int, `'` int)"
+    assert columns(sql) == ["a`b", "select", "列", "1st", "x y", "_u", "a$b", "'"]
+
+
+def test_most_keywords_are_names() -> None:
+    words = (
+        *("date", "time", "timestamp", "year", "text", "json", "comment", "status", "begin", "end", "format", "type"),
+        *("value", "offset", "position", "enum", "vector", "bit", "bool", "datetime", "first", "after", "signed"),
+        *("local", "serial", "action", "names", "data", "user", "hash", "columnar", "clustered", "start", "no"),
+        *("visible", "fixed", "nchar", "national", "global", "ttl", "mode", "session", "escape", "separator"),
+    )
+    assert columns("create table t (" + ", ".join(f"{word} int" for word in words) + ")") == list(words)
+
+
+@pytest.mark.parametrize("word", ["select", "key", "index", "partition", "order", "rank", "TABLE"])
+def test_reserved_words_need_quotes(word: str) -> None:
+    with pytest.raises(DdlError):
+        parse_ddl(f"create table t ({word} int)")
+    assert columns(f"create table t (`{word}` int)") == [word]
+
+
+def test_comments_spaces_and_case_do_not_matter() -> None:
+    sql = "cReAtE/**/TABLE -- it's\n  test . t # \"x\n(\n\ta\tINT/* ' */NOT\nNULL\n)\n;\n"
+    assert columns(sql) == ["a"]
+
+
+def test_split_statements() -> None:
+    script = "use a; -- x;\n create table t (a int comment ';');; /* ; */ drop table `;`"
+    assert split_statements(script) == [
+        "use a",
+        "-- x;\n create table t (a int comment ';')",
+        "/* ; */ drop table `;`",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("sql", "position"),
+    [
+        ("create table t (a foo)", 18),
+        ("create table t (a int) engine innodb nonsense", 37),
+        ("alter table t add column a int sideways", 31),
+        ("create table t (a int", 18),
+        ("select 1", 0),
+        ("", 0),
+        ("create table t (a varchar(3) default 'x", 0),
+        ("create table t (a int) /* never closed", 0),
+        ("drop table a; drop table b", 0),
+        ("create table t (a int) partition by range (a)", 44),
+        ("create table t (a int) as select 1", 23),
+    ],
+)
+def test_what_is_not_understood_is_an_error_with_statement_and_position(sql: str, position: int) -> None:
+    with pytest.raises(DdlError) as caught:
+        parse_ddl(sql)
+    assert caught.value.statement == sql
+    assert caught.value.position == position
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "create table if not exists t (a int) engine = InnoDB auto_increment 5, row_format=compact comment 'x' "
+        "charset=utf8mb4 key_block_size 8 stats_persistent=default shard_row_id_bits=4 pre_split_regions=2 "
+        "placement policy = p1 ttl = a + interval 3 day ttl_enable 'ON' ttl_job_interval='1h' auto_id_cache 1",
+        "create table t (a int, constraint c unique key u using btree (a) comment 'x' invisible, check (a > 0) not "
+        "enforced, constraint f foreign key i (a) references p (a) match full on delete set null on update cascade)",
+        "create table t (a bigint auto_random(5, 54) primary key clustered) auto_random_base=100",
+        "create table t (a int) partition by list columns (a) (partition p values in ((1), (2)) engine=innodb, "
+        "partition d default)",
+        "create table t (a int) partition by linear key algorithm=2 () partitions 4",
+        "create unique index i using hash on t (a desc, (b + 1), c(5)) global algorithm=inplace lock=none",
+        "alter table t add partition if not exists (partition p values less than maxvalue placement policy 'x')",
+        "alter table t exchange partition p with table u without validation",
+        "alter table t rebuild partition all, algorithm = default",
+        "alter table t partition p attributes='merge_option=deny'",
+        "rename table a to b, `c`.`d` to e.f",
+        "drop tables if exists a, b.c cascade",
+        "alter database default character set = utf8mb4",
+        "create or replace algorithm = merge definer = `r`@`%` sql security invoker view v (a) as select 1 "
+        "with cascaded check option",
+    ],
+)
+def test_grammar(sql: str) -> None:
+    parse_ddl(sql)
+    parse_ddl(sql.upper())

@@ -1,0 +1,109 @@
+"""The schema catalog: DDL statements go in, versions of :class:`TableInfo` and :class:`DdlEvent` come out.
+
+A :class:`Catalog` holds databases and tables as TiDB does after a history of DDL. It is deterministic: the same history
+gives the same ids and versions. A statement applies as a whole or, with an error, not at all.
+Rule source: pingcap/tidb ``pkg/ddl`` and, for what one statement becomes on the wire, TiCDC (one event per renamed or
+dropped table).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NoReturn
+
+from ticdc_emit.errors import DdlError, SchemaError, UnknownTableError
+from ticdc_emit.schema.charsets import resolve
+from ticdc_emit.schema.dialect import parse_ddl, split_statements
+from ticdc_emit.schema.events import DdlEvent
+from ticdc_emit.schema.executor import DdlExecutor
+from ticdc_emit.schema.ids import AssignedIds, IdSource
+from ticdc_emit.schema.model import TableInfo
+from ticdc_emit.schema.store import SchemaStore
+from ticdc_emit.schema.temporal import time_zone_of
+
+__all__ = ["Catalog", "catalog_from_sql"]
+
+
+class Catalog:
+    """A mutable holder of immutable table versions; database ``test`` exists from the start, as in TiDB."""
+
+    def __init__(
+        self,
+        *,
+        default_charset: str = "utf8mb4",
+        default_collate: str = "utf8mb4_bin",
+        time_zone: str = "UTC",
+        ids: IdSource | None = None,
+    ) -> None:
+        """``time_zone`` (a name or ``+08:00``) is the session's: TIMESTAMP defaults are written in it, kept in UTC."""
+        try:
+            zone = time_zone_of(time_zone)
+        except ValueError as error:
+            raise SchemaError(str(error), time_zone=time_zone) from None
+        self._store = SchemaStore(resolve(default_charset, default_collate))
+        self._executor = DdlExecutor(self._store, zone, ids or IdSource())
+
+    def apply(
+        self,
+        query: str,
+        *,
+        schema: str | None = None,
+        commit_ts: int = 0,
+        ids: AssignedIds | Sequence[AssignedIds] | None = None,
+    ) -> tuple[DdlEvent, ...]:
+        """Apply one DDL statement and return its events (none where TiDB does nothing, as for USE or IF NOT EXISTS).
+
+        ``schema`` is the current database of this statement, ``commit_ts`` a TSO, ``ids`` what is known of the events'
+        ids. Raises ``DdlError`` (not understood or not applicable), ``UnknownTableError``.
+        """
+        assigned = (ids,) if isinstance(ids, AssignedIds) else tuple(ids or ())
+        try:
+            statement = parse_ddl(query)
+            return self._executor.execute(statement, query, schema, commit_ts, assigned)
+        except SchemaError as error:
+            _with_statement(error, query)
+
+    def table(self, schema: str, name: str) -> TableInfo:
+        """Return the current version of a table or view (names in any case); ``UnknownTableError`` if there is none."""
+        return self._store.table(schema, name).info
+
+    def tables(self) -> tuple[TableInfo, ...]:
+        """Return the current versions of all tables and views, in the order of their creation."""
+        return tuple(state.info for state in self._store.tables())
+
+    def at(self, schema: str, name: str, commit_ts: int) -> TableInfo:
+        """Return the version that was valid at ``commit_ts``; ``UnknownTableError`` if there was none."""
+        return self._store.at(schema, name, commit_ts)
+
+    def histories(self) -> dict[tuple[str, str], tuple[tuple[int, TableInfo | None], ...]]:
+        """Return the versions of every table name by (schema, name): commit_ts of the DDL, schema (None: dropped)."""
+        return self._store.histories()
+
+
+def _with_statement(error: SchemaError, query: str) -> NoReturn:
+    kind = UnknownTableError if isinstance(error, UnknownTableError) else DdlError
+    context = {"statement": query, "position": _position_of(error, query), **error.context}
+    raise kind(error.message, remedy=error.remedy, **context) from None
+
+
+def _position_of(error: SchemaError, query: str) -> int:
+    """Where the statement names what the error is about; its start if it does not."""
+    for key in ("column", "index", "partition", "table", "schema"):
+        name = str(error.context.get(key, "")).rpartition(".")[2]
+        if name and (found := query.lower().find(name.lower())) >= 0:
+            return found
+    return 0
+
+
+def catalog_from_sql(text: str, *, schema: str = "test", time_zone: str = "UTC", commit_ts: int = 0) -> Catalog:
+    """Build a catalog from a script of DDL statements (comments, ``USE``, ``CREATE DATABASE`` ...).
+
+    ``schema`` is the current database at the start; it is created if it does not exist.
+    """
+    catalog = Catalog(time_zone=time_zone)
+    quoted = schema.replace("`", "``")
+    catalog.apply(f"CREATE DATABASE IF NOT EXISTS `{quoted}`", commit_ts=commit_ts)
+    catalog.apply(f"USE `{quoted}`")
+    for statement in split_statements(text):
+        catalog.apply(statement, commit_ts=commit_ts)
+    return catalog

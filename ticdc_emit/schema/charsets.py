@@ -1,0 +1,116 @@
+"""Character sets and collations that TiDB supports: names in, checked (charset, collation) pairs out.
+
+Rule source: pingcap/tidb ``pkg/parser/charset`` and ``pkg/ddl`` (``ResolveCharsetCollation``) with the new collation
+framework on, which is TiDB's default: ``gbk`` and ``gb18030`` default to their ``_chinese_ci`` collations.
+"""
+
+from __future__ import annotations
+
+from ticdc_emit.errors import SchemaError
+
+__all__ = [
+    "charset_of_collation",
+    "collation_key",
+    "default_collation",
+    "max_bytes_per_char",
+    "python_codec",
+    "resolve",
+]
+
+# charset -> (default collation, bytes of the longest character, Python codec)
+_CHARSETS = {
+    "utf8mb4": ("utf8mb4_bin", 4, "utf-8"),
+    "utf8": ("utf8_bin", 3, "utf-8"),
+    "latin1": ("latin1_bin", 1, "utf-8"),  # TiDB keeps latin1 text as UTF-8
+    "ascii": ("ascii_bin", 1, "utf-8"),
+    "binary": ("binary", 1, ""),
+    "gbk": ("gbk_chinese_ci", 2, "gbk"),
+    "gb18030": ("gb18030_chinese_ci", 4, "gb18030"),
+}
+_COLLATIONS = {
+    "utf8mb4_bin": "utf8mb4",
+    "utf8mb4_general_ci": "utf8mb4",
+    "utf8mb4_unicode_ci": "utf8mb4",
+    "utf8mb4_0900_ai_ci": "utf8mb4",
+    "utf8mb4_0900_bin": "utf8mb4",
+    "utf8_bin": "utf8",
+    "utf8_general_ci": "utf8",
+    "utf8_unicode_ci": "utf8",
+    "latin1_bin": "latin1",
+    "ascii_bin": "ascii",
+    "binary": "binary",
+    "gbk_bin": "gbk",
+    "gbk_chinese_ci": "gbk",
+    "gb18030_bin": "gb18030",
+    "gb18030_chinese_ci": "gb18030",
+}
+_COLLATION_ALIASES = {
+    "utf8mb3_bin": "utf8_bin",
+    "utf8mb3_general_ci": "utf8_general_ci",
+    "utf8mb3_unicode_ci": "utf8_unicode_ci",
+}
+_NO_PAD = frozenset({"binary", "utf8mb4_0900_ai_ci", "utf8mb4_0900_bin"})
+
+
+def _charset_name(name: str) -> str:
+    lowered = name.lower()
+    lowered = "utf8" if lowered == "utf8mb3" else lowered
+    if lowered not in _CHARSETS:
+        raise SchemaError(f"unknown character set {name!r}", remedy="TiDB supports " + ", ".join(sorted(_CHARSETS)))
+    return lowered
+
+
+def _collation_name(name: str) -> str:
+    lowered = name.lower()
+    lowered = _COLLATION_ALIASES.get(lowered, lowered)
+    if lowered not in _COLLATIONS:
+        raise SchemaError(f"unsupported collation {name!r}", remedy="TiDB supports " + ", ".join(sorted(_COLLATIONS)))
+    return lowered
+
+
+def default_collation(charset: str) -> str:
+    """Return TiDB's default collation of a charset (not MySQL's: ``latin1_bin``, ``utf8mb4_bin`` ...)."""
+    return _CHARSETS[_charset_name(charset)][0]
+
+
+def charset_of_collation(collation: str) -> str:
+    """Return the charset that a collation belongs to; ``SchemaError`` if TiDB does not support it."""
+    return _COLLATIONS[_collation_name(collation)]
+
+
+def max_bytes_per_char(charset: str) -> int:
+    """Return the length in bytes of the charset's longest character."""
+    return _CHARSETS[_charset_name(charset)][1]
+
+
+def python_codec(charset: str) -> str:
+    """Return the Python codec that decodes a hex literal given to a column of this charset; "" for ``binary``."""
+    return _CHARSETS[_charset_name(charset)][2]
+
+
+def resolve(charset: str, collation: str, *inherited: tuple[str, str]) -> tuple[str, str]:
+    """Return the (charset, collation) that result from an explicit pair and the levels it inherits from.
+
+    Each level may leave either or both empty; a collation alone implies its charset, a charset alone its default
+    collation. ``SchemaError`` for an unknown name or a collation of another charset.
+    """
+    for level_charset, level_collation in ((charset, collation), *inherited):
+        if level_collation:
+            collate = _collation_name(level_collation)
+            owner = _COLLATIONS[collate]
+            if level_charset and _charset_name(level_charset) != owner:
+                raise SchemaError(f"collation {collate!r} is not valid for character set {level_charset!r}")
+            return owner, collate
+        if level_charset:
+            name = _charset_name(level_charset)
+            return name, _CHARSETS[name][0]
+    return "utf8mb4", "utf8mb4_bin"
+
+
+def collation_key(text: str, collation: str) -> str:
+    """Return a key that is equal for labels which the collation holds equal (case folding, PAD SPACE).
+
+    Accents are not folded: a label that differs only by accent is matched exactly or not at all.
+    """
+    padded = text if collation in _NO_PAD else text.rstrip(" ")
+    return padded.upper() if collation.endswith("_ci") else padded

@@ -1,0 +1,269 @@
+"""From a column definition to a :class:`Column`: lengths, charset, flags, default. What TiDB derives, derived.
+
+Rule source: pingcap/tidb ``pkg/ddl/add_column.go`` (``buildColumnAndConstraint``, ``columnDefToCol``,
+``processColumnFlags``) and ``pkg/planner/core/preprocess.go`` (``checkColumn``), with ``sql_mode=''``.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import dataclass, replace
+from typing import NoReturn
+
+from ticdc_emit.errors import DdlError, SchemaError
+from ticdc_emit.schema.charsets import collation_key, default_collation, max_bytes_per_char, python_codec, resolve
+from ticdc_emit.schema.defaults import stored_default
+from ticdc_emit.schema.expressions import column_names, restore
+from ticdc_emit.schema.literals import go_utf8
+from ticdc_emit.schema.model import Column
+from ticdc_emit.schema.nodes import ColumnDef, Constraint, DefaultExpression, Expression, KeyPart, Literal, TypeSpec
+from ticdc_emit.schema.typenames import UNSPECIFIED_LENGTH, default_length
+from ticdc_emit.schema.types import BINARY_CHARSET, INTEGER_TYPES, STRING_TYPES, ColumnFlag, MySQLType
+
+__all__ = ["BuiltColumn", "build_column", "with_default"]
+
+_MAX_CHAR_LENGTH, _MAX_VARCHAR_BYTES, _MAX_LENGTH = 255, 65535, 4294967295
+_MAX_WIDTH, _MAX_SCALE, _MAX_DECIMAL, _MAX_BITS, _MAX_FSP = 255, 30, 65, 64, 6
+_MAX_NAME, _MAX_COMMENT, _MAX_SET_LABELS, _MAX_VECTOR = 64, 1024, 64, 16383
+_MAX_LABEL_BYTES, _MAX_LABEL_STORAGE = 255, 1020
+_WITH_CHARSET = STRING_TYPES | {MySQLType.ENUM, MySQLType.SET}
+_BLOB_SIZES = (
+    (MySQLType.TINY_BLOB, 255),
+    (MySQLType.BLOB, 65535),
+    (MySQLType.MEDIUM_BLOB, 16777215),
+    (MySQLType.LONG_BLOB, 4294967295),
+)
+_FSP_TYPES = frozenset({MySQLType.DATETIME, MySQLType.TIMESTAMP, MySQLType.DURATION})
+_AUTO_INCREMENT_TYPES = INTEGER_TYPES | {MySQLType.FLOAT, MySQLType.DOUBLE}
+
+
+@dataclass(frozen=True)
+class BuiltColumn:
+    """A column (id 0) and the key constraints that its own options declare."""
+
+    column: Column
+    constraints: tuple[Constraint, ...] = ()
+
+
+def build_column(definition: ColumnDef, charset: str, collate: str, zone: dt.tzinfo) -> BuiltColumn:
+    """Build a column under the table's ``charset`` and ``collate``; ``DdlError`` if TiDB would refuse it."""
+    try:
+        return _Builder(definition, charset, collate, zone).build()
+    except SchemaError as error:
+        context = {"column": definition.name, "position": definition.offset, **error.context}
+        raise DdlError(error.message, remedy=error.remedy, **context) from None
+
+
+def with_default(column: Column, default: Literal | DefaultExpression | None, zone: dt.tzinfo) -> Column:
+    """ALTER COLUMN SET DEFAULT (or DROP DEFAULT, None): return the column with its new default."""
+    if default is None:
+        return replace(column, default=None)
+    if column.generated:
+        raise DdlError(f"generated column {column.name!r} takes no default", column=column.name)
+    stored = stored_default(default, column, zone)
+    _check_default(column, stored is None)
+    return replace(column, default=stored)
+
+
+def _check_default(column: Column, is_null: bool) -> None:
+    if is_null and not column.nullable:
+        raise DdlError(f"invalid default value for {column.name!r}: NULL in a NOT NULL column", column=column.name)
+    if column.flags & ColumnFlag.AUTO_INCREMENT and not is_null:
+        raise DdlError(f"AUTO_INCREMENT column {column.name!r} takes no default", column=column.name)
+
+
+class _Builder:
+    def __init__(self, definition: ColumnDef, charset: str, collate: str, zone: dt.tzinfo) -> None:
+        self._definition = definition
+        self._options = {option.kind: option for option in definition.options}
+        self._inherited = (charset, collate)
+        self._zone = zone
+
+    def _fail(self, message: str) -> NoReturn:
+        raise DdlError(f"column {self._definition.name!r}: {message}")
+
+    def build(self) -> BuiltColumn:
+        definition = self._definition
+        if definition.name != definition.name.rstrip(" ") or len(definition.name) > _MAX_NAME:
+            self._fail(f"a name has at most {_MAX_NAME} characters and no trailing space")
+        if definition.name.lower() == "_tidb_rowid":
+            self._fail("the name is reserved")
+        spec = definition.type
+        self._check_type(spec)
+        charset, collate = self._charset(spec)
+        kind, flen, decimal = self._lengths(spec, charset)
+        column = Column(
+            id=0,
+            name=definition.name,
+            type=kind,
+            flen=flen,
+            decimal=decimal,
+            charset=charset,
+            collate=collate,
+            flags=_flags_of_type(spec),
+            elems=self._labels(spec, charset, collate),
+        )
+        return self._with_options(column)
+
+    # -- type ----------------------------------------------------------------------------------------------------
+
+    def _check_type(self, spec: TypeSpec) -> None:
+        kind, flen, decimal = spec.type, spec.flen, spec.decimal
+        if flen > _MAX_LENGTH:
+            self._fail(f"display width {flen} is too big")
+        if kind is MySQLType.STRING and flen > _MAX_CHAR_LENGTH:
+            self._fail(f"length {flen} is too big (at most {_MAX_CHAR_LENGTH}); use TEXT or BLOB")
+        elif kind in INTEGER_TYPES and flen > _MAX_WIDTH:
+            self._fail(f"display width {flen} is too big (at most {_MAX_WIDTH})")
+        elif kind is MySQLType.BIT and not 1 <= flen <= _MAX_BITS:
+            self._fail(f"BIT has 1 to {_MAX_BITS} bits, not {flen}")
+        elif kind in _FSP_TYPES and decimal > _MAX_FSP:
+            self._fail(f"fractional seconds {decimal} are too many (at most {_MAX_FSP})")
+        elif kind is MySQLType.VECTOR_FLOAT32 and flen > _MAX_VECTOR:
+            self._fail(f"{flen} dimensions are too many (at most {_MAX_VECTOR})")
+        elif kind is MySQLType.NEWDECIMAL:
+            self._check_scale(flen, decimal, _MAX_DECIMAL)
+        elif kind in (MySQLType.FLOAT, MySQLType.DOUBLE):
+            if decimal == UNSPECIFIED_LENGTH and flen != UNSPECIFIED_LENGTH:
+                self._fail(f"precision {flen} is too big (at most 53)")
+            if decimal != UNSPECIFIED_LENGTH:
+                self._check_scale(flen, decimal, _MAX_WIDTH)
+            if flen == 0:
+                self._fail("display width 0 is too small")
+
+    def _check_scale(self, flen: int, decimal: int, width: int) -> None:
+        if decimal > _MAX_SCALE:
+            self._fail(f"{decimal} decimals are too many (at most {_MAX_SCALE})")
+        if flen > width:
+            self._fail(f"precision {flen} is too big (at most {width})")
+        if flen < decimal:
+            self._fail(f"precision {flen} is less than its {decimal} decimals")
+
+    def _charset(self, spec: TypeSpec) -> tuple[str, str]:
+        collate_option = self._options.get("collate")
+        collate = str(collate_option.value) if collate_option else ""
+        if spec.type not in _WITH_CHARSET:
+            resolve("", collate)  # an unknown collation is an error even where it has no effect
+            return BINARY_CHARSET, BINARY_CHARSET
+        charset, resolved = resolve(spec.charset, collate, self._inherited)
+        if spec.binary and not (spec.charset and collate) and charset != BINARY_CHARSET:
+            resolved = default_collation(charset)
+        return charset, resolved
+
+    def _lengths(self, spec: TypeSpec, charset: str) -> tuple[MySQLType, int, int]:
+        kind, flen, decimal = spec.type, spec.flen, spec.decimal
+        default_flen, default_decimal = default_length(kind)
+        if kind is MySQLType.NEWDECIMAL and flen == 0 and decimal <= 0:
+            flen = default_flen
+        decimal = default_decimal if decimal == UNSPECIFIED_LENGTH else decimal
+        if flen == UNSPECIFIED_LENGTH:
+            shorter = spec.unsigned and kind in INTEGER_TYPES and kind is not MySQLType.LONGLONG
+            return kind, default_flen - 1 if shorter else default_flen, decimal
+        if kind is MySQLType.VARCHAR and flen * max_bytes_per_char(charset) > _MAX_VARCHAR_BYTES:
+            kind = MySQLType.BLOB  # sql_mode='' turns a VARCHAR that is too long into a TEXT
+        if kind is MySQLType.BLOB:
+            bytes_needed = flen * max_bytes_per_char(charset)
+            for blob, size in _BLOB_SIZES:
+                if bytes_needed <= size:
+                    return blob, size, decimal
+        return kind, flen, decimal
+
+    def _labels(self, spec: TypeSpec, charset: str, collate: str) -> tuple[str, ...]:
+        if spec.type not in (MySQLType.ENUM, MySQLType.SET):
+            return ()
+        codec = python_codec(charset) or "utf-8"
+        labels = tuple(
+            label if isinstance(label, str) else go_utf8(label) if codec == "utf-8" else label.decode(codec, "replace")
+            for label in spec.elems
+        )
+        if spec.type is MySQLType.SET:
+            if len(labels) > _MAX_SET_LABELS:
+                self._fail(f"a SET has at most {_MAX_SET_LABELS} labels, not {len(labels)}")
+            if any("," in label for label in labels):
+                self._fail("a SET label cannot contain a comma")
+        seen: set[str] = set()
+        for label in labels:
+            size = len(label.encode())
+            if size > _MAX_LABEL_BYTES or size * max_bytes_per_char(charset) > _MAX_LABEL_STORAGE:
+                self._fail(f"label {label[:20]!r}... is too long")
+            key = collation_key(label, collate)
+            if key in seen:
+                self._fail(f"label {label!r} occurs twice")
+            seen.add(key)
+        return labels
+
+    # -- options -------------------------------------------------------------------------------------------------
+
+    def _with_options(self, column: Column) -> BuiltColumn:
+        constraints: list[Constraint] = []
+        flags = column.flags
+        comment, generated, generated_expr = "", None, ""
+        default: Literal | DefaultExpression | None = None
+        for option in self._definition.options:
+            if option.kind == "not null":
+                flags |= ColumnFlag.NOT_NULL
+            elif option.kind == "null":
+                flags &= ~ColumnFlag.NOT_NULL
+            elif option.kind == "auto_increment":
+                flags |= ColumnFlag.AUTO_INCREMENT | ColumnFlag.NOT_NULL
+            elif option.kind == "primary key" and not flags & ColumnFlag.PRIMARY_KEY:
+                flags |= ColumnFlag.PRIMARY_KEY | ColumnFlag.NOT_NULL
+                clustered = option.value if isinstance(option.value, bool) else None
+                constraints.append(self._key("primary", clustered))
+            elif option.kind == "unique" and all(constraint.kind != "unique" for constraint in constraints):
+                constraints.append(self._key("unique", None))
+            elif option.kind == "default" and isinstance(option.value, (Literal, DefaultExpression)):
+                default = option.value
+            elif option.kind == "on update" and isinstance(option.value, DefaultExpression):
+                flags |= self._on_update(column, option.value)
+            elif option.kind == "comment":
+                comment = str(option.value)[:_MAX_COMMENT]
+            elif option.kind.startswith("generated") and isinstance(option.value, Expression):
+                generated, generated_expr = option.kind.removeprefix("generated "), restore(option.value.text)
+        column = replace(column, flags=flags, comment=comment, generated=generated, generated_expr=generated_expr)
+        self._check_options(column, default)
+        return BuiltColumn(self._with_stored_default(column, default), tuple(constraints))
+
+    def _key(self, kind: str, clustered: bool | None) -> Constraint:
+        part = KeyPart(column=self._definition.name)
+        return Constraint(
+            "primary" if kind == "primary" else "unique", "", (part,), clustered, offset=self._definition.offset
+        )
+
+    def _on_update(self, column: Column, value: DefaultExpression) -> ColumnFlag:
+        if column.type not in (MySQLType.TIMESTAMP, MySQLType.DATETIME) or value.fsp != column.decimal:
+            self._fail("invalid ON UPDATE clause")
+        return ColumnFlag.ON_UPDATE_NOW
+
+    def _check_options(self, column: Column, default: Literal | DefaultExpression | None) -> None:
+        options = self._options
+        if "primary key" in options and "null" in options:
+            self._fail("a PRIMARY KEY column cannot be NULL")
+        if column.flags & ColumnFlag.AUTO_INCREMENT and column.type not in _AUTO_INCREMENT_TYPES:
+            self._fail("AUTO_INCREMENT needs a numeric type")
+        if "auto_random" in options and (
+            column.type is not MySQLType.LONGLONG or "auto_increment" in options or default is not None
+        ):
+            self._fail("AUTO_RANDOM needs a BIGINT without AUTO_INCREMENT and DEFAULT")
+        if column.generated:
+            if default is not None or {"auto_increment", "on update"} & options.keys():
+                self._fail("a generated column takes no DEFAULT, AUTO_INCREMENT or ON UPDATE")
+            if column.name.lower() in (name.lower() for name in column_names(column.generated_expr)):
+                self._fail("a generated column cannot refer to itself")
+
+    def _with_stored_default(self, column: Column, default: Literal | DefaultExpression | None) -> Column:
+        if default is None:
+            no_default = column.type is MySQLType.YEAR and not column.nullable and not column.generated
+            return replace(column, default="0000") if no_default else column
+        stored = stored_default(default, column, self._zone)
+        _check_default(column, stored is None)
+        return replace(column, default=stored)
+
+
+def _flags_of_type(spec: TypeSpec) -> ColumnFlag:
+    if spec.type is MySQLType.BIT:
+        return ColumnFlag.UNSIGNED
+    if spec.type is MySQLType.YEAR:
+        return ColumnFlag.UNSIGNED | ColumnFlag.ZEROFILL
+    flags = ColumnFlag.UNSIGNED if spec.unsigned or spec.zerofill else ColumnFlag.NONE
+    return flags | ColumnFlag.ZEROFILL if spec.zerofill else flags

@@ -1,0 +1,1 @@
+"""The TiDB DDL grammar as sqlglot parser overrides, layered: base, literal, column, table, alter, statement."""

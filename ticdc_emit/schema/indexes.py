@@ -1,0 +1,216 @@
+"""Keys and constraints: checked against the table's columns, named as TiDB names them, added as :class:`Index`.
+
+Rule source: pingcap/tidb ``pkg/ddl/create_table.go`` (``BuildTableInfo``, ``setEmptyConstraintName``) and
+``pkg/ddl/index.go`` (``buildIndexColumns``, ``GetName4AnonymousIndex``). A single integer PRIMARY KEY that is clustered
+is the row id itself and no index; a foreign key gets an index of its own where none covers it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ticdc_emit.errors import DdlError
+from ticdc_emit.schema.expressions import column_names, restore
+from ticdc_emit.schema.inference import infer_column
+from ticdc_emit.schema.model import Column, Index
+from ticdc_emit.schema.nodes import Constraint, KeyPart
+from ticdc_emit.schema.serde import HIDDEN_PREFIX
+from ticdc_emit.schema.state import ForeignKey, TableState
+from ticdc_emit.schema.types import INTEGER_TYPES, STRING_TYPES, ColumnFlag, MySQLType
+
+__all__ = [
+    "PRIMARY",
+    "add_foreign_key",
+    "add_primary_key",
+    "add_secondary_index",
+    "covering_index",
+    "drop_index",
+    "name_for_alter",
+    "names_for_create",
+]
+
+PRIMARY = "PRIMARY"
+_MAX_NAME, _MAX_KEY_PARTS = 64, 16
+_BLOBS = frozenset({MySQLType.TINY_BLOB, MySQLType.BLOB, MySQLType.MEDIUM_BLOB, MySQLType.LONG_BLOB})
+_ANONYMOUS_EXPRESSION = "expression_index"
+
+
+def names_for_create(constraints: tuple[Constraint, ...]) -> tuple[Constraint, ...]:
+    """Name the anonymous keys of a CREATE TABLE after their first column, numbered where that is taken."""
+    taken: set[str] = set()
+    foreign: set[str] = set()
+    for constraint in constraints:
+        names = foreign if constraint.kind == "foreign" else taken
+        if constraint.kind == "primary" or not constraint.name:
+            continue
+        if constraint.name.lower() in names:
+            raise DdlError(f"duplicate key name {constraint.name!r}", position=constraint.offset)
+        names.add(constraint.name.lower())
+    named: list[Constraint] = []
+    for constraint in constraints:
+        if constraint.kind in ("primary", "foreign", "check") or constraint.name:
+            named.append(constraint)
+            continue
+        base = _base_name(constraint)
+        name, number = (f"{base}_2", 3) if base.upper() == PRIMARY else (base, 2)
+        while name.lower() in taken:
+            name, number = f"{base}_{number}", number + 1
+        taken.add(name.lower())
+        named.append(replace(constraint, name=name))
+    return tuple(named)
+
+
+def name_for_alter(state: TableState, constraint: Constraint) -> str:
+    """Name an anonymous key that is added to an existing table."""
+    base = constraint.keys[0].column or _ANONYMOUS_EXPRESSION
+    name, number = (f"{base}_2", 3) if base.upper() == PRIMARY else (base, 2)
+    while state.find_index(name):
+        name, number = f"{base}_{number}", number + 1
+    return name
+
+
+def _base_name(constraint: Constraint) -> str:
+    if any(part.expression is not None for part in constraint.keys):
+        return _ANONYMOUS_EXPRESSION
+    return constraint.keys[0].column
+
+
+def add_primary_key(state: TableState, constraint: Constraint, *, clustered: bool) -> TableState:
+    """Add the PRIMARY KEY: flags on its columns, and an index unless it is the integer row id."""
+    if _has_key(state):
+        raise DdlError("multiple primary keys defined", position=constraint.offset)
+    if any(part.expression is not None for part in constraint.keys):
+        raise DdlError("a primary key cannot hold an expression", position=constraint.offset)
+    columns = _key_columns(state, constraint)
+    if any(column.is_virtual for column in columns):
+        raise DdlError("a primary key cannot hold a virtual generated column", position=constraint.offset)
+    if clustered and not constraint.visible:
+        raise DdlError("a clustered primary key cannot be invisible", position=constraint.offset)
+    for column in columns:
+        flags = column.flags | ColumnFlag.PRIMARY_KEY | ColumnFlag.NOT_NULL
+        state = state.replace_column(column.name, replace(column, flags=flags))
+    if clustered and len(columns) == 1 and columns[0].type in INTEGER_TYPES:
+        return replace(state, info=replace(state.info, pk_is_handle=True))
+    state = replace(state, info=replace(state.info, common_handle=clustered))
+    names = tuple(column.name for column in columns)
+    return state.append_index(Index(0, PRIMARY, names, unique=True, primary=True, visible=constraint.visible))
+
+
+def _has_key(state: TableState) -> bool:
+    return state.info.pk_is_handle or any(index.primary for index in state.info.indexes)
+
+
+def add_secondary_index(state: TableState, constraint: Constraint) -> TableState:
+    """Add a named KEY or UNIQUE KEY; expressions become hidden columns first."""
+    name = constraint.name
+    if constraint.clustered is not None:
+        raise DdlError("CLUSTERED and NONCLUSTERED are for the primary key", position=constraint.offset)
+    if name.upper() == PRIMARY or len(name) > _MAX_NAME:
+        raise DdlError(f"incorrect index name {name!r}", index=name, position=constraint.offset)
+    if state.find_index(name):
+        raise DdlError(f"duplicate key name {name!r}", index=name, position=constraint.offset)
+    keys: list[KeyPart] = []
+    for number, part in enumerate(constraint.keys):
+        if part.expression is not None:
+            hidden = _hidden_column(state, part, f"{HIDDEN_PREFIX}{name}_{number}")
+            state = state.append_columns(hidden)
+            part = KeyPart(column=hidden.name)
+        keys.append(part)
+    columns = _key_columns(state, replace(constraint, keys=tuple(keys)))
+    names = tuple(column.name for column in columns)
+    return state.append_index(Index(0, name, names, unique=constraint.kind == "unique", visible=constraint.visible))
+
+
+def _hidden_column(state: TableState, part: KeyPart, name: str) -> Column:
+    assert part.expression is not None
+    text = part.expression.text
+    for used in column_names(text):
+        state.column(used)
+    if state.find_column(name):
+        raise DdlError(f"duplicate column name {name!r}", column=name)
+    if len(name) > _MAX_NAME:
+        raise DdlError(f"hidden column name {name!r} is too long", column=name)
+    column = infer_column(text, state)
+    return replace(column, name=name, generated="virtual", generated_expr=restore(text), hidden=True)
+
+
+def _key_columns(state: TableState, constraint: Constraint) -> list[Column]:
+    if len(constraint.keys) > _MAX_KEY_PARTS:
+        raise DdlError(f"a key has at most {_MAX_KEY_PARTS} parts", position=constraint.offset)
+    columns: list[Column] = []
+    for part in constraint.keys:
+        column = state.find_column(part.column)
+        if column is None or (column.hidden and not part.column.startswith(HIDDEN_PREFIX)):
+            message = f"key column {part.column!r} doesn't exist in table"
+            raise DdlError(message, column=part.column, position=constraint.offset)
+        if column in columns:
+            raise DdlError(f"duplicate column name {part.column!r} in a key", column=part.column)
+        if constraint.kind not in ("fulltext", "columnar"):
+            _check_key_part(column, part)
+        columns.append(column)
+    return columns
+
+
+def _check_key_part(column: Column, part: KeyPart) -> None:
+    name = column.name
+    if column.type in (MySQLType.JSON, MySQLType.VECTOR_FLOAT32) and not column.hidden:
+        raise DdlError(f"{column.type.name} column {name!r} cannot be in a key", column=name)
+    if part.length == 0:
+        raise DdlError(f"key part {name!r} length cannot be 0", column=name)
+    if part.length < 0:
+        if column.type in _BLOBS and not column.hidden:
+            raise DdlError(f"BLOB/TEXT column {name!r} used in key without a key length", column=name)
+        return
+    if column.type not in STRING_TYPES or (column.type not in _BLOBS and part.length > column.flen):
+        raise DdlError(f"incorrect prefix key on column {name!r}", column=name)
+
+
+def covering_index(state: TableState, columns: tuple[str, ...]) -> bool:
+    """Whether an index (or the integer row id) starts with ``columns``."""
+    wanted = [name.lower() for name in columns]
+    if state.info.pk_is_handle:
+        handle = [column.name.lower() for column in state.info.columns if column.is_primary_key]
+        if handle == wanted:
+            return True
+    return any([name.lower() for name in index.columns[: len(wanted)]] == wanted for index in state.info.indexes)
+
+
+def add_foreign_key(state: TableState, constraint: Constraint) -> tuple[TableState, bool]:
+    """Add a foreign key; return the state and whether an index had to be added for it."""
+    number = state.max_foreign_key_id + 1
+    name = constraint.name or f"fk_{number}"
+    if any(key.name.lower() == name.lower() for key in state.foreign_keys):
+        raise DdlError(f"duplicate foreign key {name!r}", position=constraint.offset)
+    columns = tuple(state.column(part.column).name for part in constraint.keys)
+    keys = (*state.foreign_keys, ForeignKey(name, columns))
+    state = replace(state, foreign_keys=keys, max_foreign_key_id=number)
+    if covering_index(state, columns):
+        return state, False
+    index = replace(constraint, kind="index", name=name, keys=tuple(KeyPart(column=column) for column in columns))
+    return add_secondary_index(state, index), True
+
+
+def drop_index(state: TableState, name: str) -> TableState:
+    """Drop an index and the hidden columns that were made for it."""
+    index = state.index(name)
+    if index.primary:
+        if state.info.common_handle:
+            raise DdlError("a clustered primary key cannot be dropped", index=name)
+        for member in index.columns:
+            column = state.column(member)
+            state = state.replace_column(member, replace(column, flags=column.flags & ~ColumnFlag.PRIMARY_KEY))
+    else:
+        for key in state.foreign_keys:
+            rest = _without(state, index)
+            first = [column.lower() for column in index.columns[: len(key.columns)]]
+            if first == [column.lower() for column in key.columns] and not covering_index(rest, key.columns):
+                raise DdlError(f"index {name!r} is needed by foreign key {key.name!r}", index=name)
+    hidden = {column for column in index.columns if column.startswith(HIDDEN_PREFIX)}
+    state = state.with_columns(
+        tuple(column for column in state.info.columns if not (column.hidden and column.name in hidden))
+    )
+    return _without(state, index)
+
+
+def _without(state: TableState, index: Index) -> TableState:
+    return state.with_indexes(tuple(other for other in state.info.indexes if other.id != index.id))

@@ -1,0 +1,102 @@
+"""Partition changes: a spec and a :class:`TableState` in, the next state and its action out. New partitions have id 0.
+
+Rule source: pingcap/tidb ``pkg/ddl/partition.go`` and ``executor.go``. Rebuilding partitioning as a whole (PARTITION
+BY, REMOVE PARTITIONING) makes a new physical table, so the table's id opens too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ticdc_emit.errors import DdlError
+from ticdc_emit.schema.model import Partition
+from ticdc_emit.schema.nodes import AddPartitions, ChangePartitions
+from ticdc_emit.schema.state import TableState
+from ticdc_emit.schema.tables import unique_names, with_partitioning
+
+__all__ = ["alter_partitions", "find_partition"]
+
+_REORGANIZE = "alter table reorganize partition"
+
+
+def find_partition(state: TableState, name: str) -> Partition:
+    """Return the partition called ``name`` in any case; ``DdlError`` if there is none."""
+    if not state.info.partitions:
+        raise DdlError(f"table {state.info.full_name} is not partitioned")
+    for partition in state.info.partitions:
+        if partition.name.lower() == name.lower():
+            return partition
+    raise DdlError(f"table {state.info.full_name} has no partition {name!r}", partition=name)
+
+
+def alter_partitions(state: TableState, spec: AddPartitions | ChangePartitions) -> tuple[TableState, str]:
+    """Return the next state and the action ("" where nothing is done)."""
+    if isinstance(spec, ChangePartitions) and spec.by is not None:
+        state = with_partitioning(state, spec.by)
+        return replace(state, info=replace(state.info, id=0)), "alter table partition by"
+    if not state.info.partitions:
+        raise DdlError(f"table {state.info.full_name} is not partitioned")
+    if isinstance(spec, AddPartitions):
+        return _added(state, spec)
+    if spec.kind == "remove":
+        bare = replace(state.info, partitions=(), id=0)
+        state = replace(state, info=bare, partition_method="", partition_columns=())
+        return state, "alter table remove partitioning"
+    if spec.kind == "coalesce":
+        return _coalesced(state, spec.count)
+    if spec.if_exists and not all(_has(state, name) for name in spec.names):
+        return state, ""
+    unique_names(spec.names, "partition")
+    chosen = [find_partition(state, name) for name in spec.names] or list(state.info.partitions)
+    if spec.kind == "truncate":
+        fresh = tuple(Partition(0, p.name) if p in chosen else p for p in state.info.partitions)
+        return _with(state, fresh), "truncate partition"
+    if spec.kind == "drop":
+        _needs_ranges(state)
+        if len(chosen) == len(state.info.partitions):
+            raise DdlError("cannot drop all partitions, use DROP TABLE instead")
+        return _with(state, tuple(p for p in state.info.partitions if p not in chosen)), "drop partition"
+    return _reorganized(state, chosen, spec.into), _REORGANIZE
+
+
+def _has(state: TableState, name: str) -> bool:
+    return any(partition.name.lower() == name.lower() for partition in state.info.partitions)
+
+
+def _with(state: TableState, partitions: tuple[Partition, ...]) -> TableState:
+    unique_names((partition.name for partition in partitions), "partition")
+    return replace(state, info=replace(state.info, partitions=partitions))
+
+
+def _needs_ranges(state: TableState) -> None:
+    if state.partition_method not in ("range", "list"):
+        raise DdlError("this needs RANGE or LIST partitions")
+
+
+def _added(state: TableState, spec: AddPartitions) -> tuple[TableState, str]:
+    present = state.info.partitions
+    if state.partition_method in ("hash", "key"):
+        added = spec.names or tuple(f"p{number}" for number in range(len(present), len(present) + spec.count))
+        names = (*(partition.name for partition in present), *added)  # all rows move, so all partitions are new
+        return _with(state, tuple(Partition(0, name) for name in names)), _REORGANIZE
+    if spec.count:
+        raise DdlError("ADD PARTITION PARTITIONS is for HASH and KEY partitions")
+    if spec.if_not_exists and any(_has(state, name) for name in spec.names):
+        return state, ""
+    return _with(state, present + tuple(Partition(0, name) for name in spec.names)), "add partition"
+
+
+def _coalesced(state: TableState, count: int) -> tuple[TableState, str]:
+    if state.partition_method not in ("hash", "key"):
+        raise DdlError("COALESCE PARTITION is for HASH and KEY partitions")
+    if not 0 < count < len(state.info.partitions):
+        raise DdlError(f"cannot coalesce {count} of {len(state.info.partitions)} partitions")
+    kept = state.info.partitions[: len(state.info.partitions) - count]
+    return _with(state, tuple(Partition(0, partition.name) for partition in kept)), _REORGANIZE
+
+
+def _reorganized(state: TableState, chosen: list[Partition], into: tuple[str, ...]) -> TableState:
+    _needs_ranges(state)
+    at = state.info.partitions.index(chosen[0])
+    rest = [partition for partition in state.info.partitions if partition not in chosen]
+    return _with(state, (*rest[:at], *(Partition(0, name) for name in into), *rest[at:]))

@@ -1,0 +1,46 @@
+"""Does MODIFY COLUMN rewrite the data? If so TiDB makes a new column, with a new id, in the old one's place.
+
+Rule source: pingcap/tidb ``pkg/ddl/column.go`` (``needChangeColumnData``).
+"""
+
+from __future__ import annotations
+
+from ticdc_emit.schema.model import Column
+from ticdc_emit.schema.typenames import UNSPECIFIED_LENGTH, default_length
+from ticdc_emit.schema.types import INTEGER_TYPES, STRING_TYPES, MySQLType
+
+__all__ = ["needs_reorg"]
+
+_CHAR, _VARCHARS = MySQLType.STRING, (MySQLType.VARCHAR, MySQLType.VAR_STRING)
+
+
+def needs_reorg(old: Column, new: Column) -> bool:
+    """Return whether the stored data of ``old`` does not serve as ``new``."""
+    if old.type is new.type:
+        return _same_type_differs(old, new)
+    if {old.type, new.type} <= STRING_TYPES:
+        char_to_varchar = (old.type is _CHAR and new.type in _VARCHARS) or (new.type is _CHAR and old.type in _VARCHARS)
+        return char_to_varchar or _shrinks(old, new)
+    if {old.type, new.type} <= INTEGER_TYPES:
+        return default_length(new.type)[0] < default_length(old.type)[0] or old.unsigned != new.unsigned
+    return True
+
+
+def _same_type_differs(old: Column, new: Column) -> bool:
+    kind = old.type
+    if kind is MySQLType.NEWDECIMAL:
+        return (old.flen, old.decimal, old.unsigned) != (new.flen, new.decimal, new.unsigned)
+    if kind in (MySQLType.ENUM, MySQLType.SET):
+        return old.elems != new.elems[: len(old.elems)]
+    if kind in INTEGER_TYPES:
+        return old.unsigned != new.unsigned
+    if kind is _CHAR and old.is_binary:
+        return old.flen != new.flen
+    if kind is MySQLType.VECTOR_FLOAT32:
+        return new.flen not in (UNSPECIFIED_LENGTH, old.flen)
+    return _shrinks(old, new)
+
+
+def _shrinks(old: Column, new: Column) -> bool:
+    shorter = new.flen > 0 and (new.flen < old.flen or new.decimal < old.decimal)
+    return shorter or old.unsigned != new.unsigned

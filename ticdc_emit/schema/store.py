@@ -1,0 +1,117 @@
+"""Databases, tables and their history by name.
+
+Names keep their case and are found in any (``lower_case_table_names=2``). Changes are staged and take effect together,
+so that a statement that fails half-way leaves nothing behind.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ticdc_emit.errors import DdlError, UnknownTableError
+from ticdc_emit.schema.model import TableInfo
+from ticdc_emit.schema.state import TableState
+
+__all__ = ["Database", "SchemaStore"]
+
+TableKey = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Database:
+    name: str
+    charset: str
+    collate: str
+
+    @property
+    def default(self) -> tuple[str, str]:
+        return self.charset, self.collate
+
+
+class SchemaStore:
+    def __init__(self, server_default: tuple[str, str]) -> None:
+        self.server_default = server_default
+        self.current = "test"
+        self._databases = {"test": Database("test", *server_default)}
+        self._tables: dict[TableKey, TableState] = {}
+        self._history: dict[TableKey, list[tuple[int, TableInfo | None]]] = {}
+        self._staged: dict[TableKey, TableState | None] = {}
+
+    # -- databases -----------------------------------------------------------------------------------------------
+
+    def database(self, name: str) -> Database:
+        """Return a database; ``DdlError`` if there is none of that name."""
+        found = self._databases.get(name.lower())
+        if found is None:
+            raise DdlError(f"unknown database {name!r}", schema=name)
+        return found
+
+    def has_database(self, name: str) -> bool:
+        return name.lower() in self._databases
+
+    def put_database(self, database: Database) -> None:
+        self._databases[database.name.lower()] = database
+
+    def drop_database(self, name: str) -> None:
+        self._databases.pop(name.lower())
+
+    # -- tables --------------------------------------------------------------------------------------------------
+
+    def find(self, schema: str, name: str) -> TableState | None:
+        key = (schema.lower(), name.lower())
+        return self._staged[key] if key in self._staged else self._tables.get(key)
+
+    def table(self, schema: str, name: str) -> TableState:
+        """Return a table's current state; ``UnknownTableError`` if there is none."""
+        state = self.find(schema, name)
+        if state is None:
+            raise UnknownTableError(
+                f"table {schema}.{name} does not exist", remedy="Apply its CREATE TABLE first", table=f"{schema}.{name}"
+            )
+        return state
+
+    def tables(self) -> Iterator[TableState]:
+        return iter(self._tables.values())
+
+    def stage(self, state: TableState) -> None:
+        """Put a table's new state, visible to :meth:`find` at once, lasting from :meth:`commit` on."""
+        self._staged[state.info.schema.lower(), state.info.name.lower()] = state
+
+    def stage_drop(self, info: TableInfo) -> None:
+        self._staged[info.schema.lower(), info.name.lower()] = None
+
+    def commit(self, commit_ts: int) -> None:
+        """Make the staged changes last; they are valid from ``commit_ts`` on."""
+        for key, state in self._staged.items():
+            history = self._history.setdefault(key, [])
+            if state is None:
+                self._tables.pop(key, None)
+            else:
+                self._tables[key] = state
+            history.append((max(commit_ts, history[-1][0] if history else 0), state.info if state else None))
+        self._staged.clear()
+
+    def rollback(self) -> None:
+        self._staged.clear()
+
+    def at(self, schema: str, name: str, commit_ts: int) -> TableInfo:
+        """Return the version of a table that was valid at ``commit_ts``; ``UnknownTableError`` if there was none."""
+        history = self._history.get((schema.lower(), name.lower()), [])
+        position = bisect_right(history, commit_ts, key=lambda entry: entry[0])
+        info = history[position - 1][1] if position else None
+        if info is None:
+            raise UnknownTableError(
+                f"table {schema}.{name} does not exist at commit_ts {commit_ts}", commit_ts=commit_ts
+            )
+        return info
+
+    def histories(self) -> dict[tuple[str, str], tuple[tuple[int, TableInfo | None], ...]]:
+        """Return the versions of every name that ever was a table's, oldest first, under the name's last spelling."""
+        found = {}
+        for versions in self._history.values():
+            known = [info for _, info in versions if info is not None]
+            if known:
+                found[known[-1].schema, known[-1].name] = tuple(versions)
+        return found

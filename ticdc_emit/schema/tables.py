@@ -1,0 +1,188 @@
+"""CREATE TABLE: the statement's node in, a :class:`TableState` out (ids of table and partitions still 0).
+
+Rule source: pingcap/tidb ``pkg/ddl/create_table.go``. A primary key is clustered unless it says NONCLUSTERED
+(``tidb_enable_clustered_index = ON``, TiDB's default).
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterable
+from dataclasses import replace
+
+from ticdc_emit.errors import DdlError
+from ticdc_emit.schema.charsets import charset_of_collation, resolve
+from ticdc_emit.schema.columns import build_column
+from ticdc_emit.schema.expressions import column_names
+from ticdc_emit.schema.indexes import add_foreign_key, add_primary_key, add_secondary_index, names_for_create
+from ticdc_emit.schema.model import Partition, TableInfo
+from ticdc_emit.schema.nodes import ColumnDef, Constraint, Expression, Partitioning, TableOption
+from ticdc_emit.schema.state import TableState
+from ticdc_emit.schema.statements import CreateTable
+from ticdc_emit.schema.types import ColumnFlag, MySQLType
+
+__all__ = [
+    "build_table",
+    "charset_of_options",
+    "check_generated",
+    "check_identifier",
+    "clone_table",
+    "unique_names",
+    "with_partitioning",
+    "with_ttl",
+]
+
+_MAX_NAME, _MAX_COLUMNS = 64, 1017
+_TTL_TYPES = frozenset({MySQLType.DATE, MySQLType.DATETIME, MySQLType.TIMESTAMP})
+
+
+def check_identifier(name: str, what: str) -> None:
+    """Refuse names that TiDB refuses: empty, too long, or ending in a space."""
+    if not name or len(name) > _MAX_NAME or name.endswith(" "):
+        raise DdlError(f"incorrect {what} name {name!r}", remedy=f"A name has 1 to {_MAX_NAME} characters")
+
+
+def unique_names(names: Iterable[str], what: str) -> None:
+    seen: set[str] = set()
+    for name in names:
+        if name.lower() in seen:
+            raise DdlError(f"duplicate {what} name {name!r}")
+        seen.add(name.lower())
+
+
+def charset_of_options(options: Iterable[TableOption]) -> tuple[str, str]:
+    """Return the (charset, collation) that table options give, "" where they give none."""
+    charset = collate = ""
+    for option in options:
+        if option.name == "charset":
+            given = resolve(str(option.value), "")[0]
+            if charset and charset != given:
+                raise DdlError(f"conflicting declarations: character set {charset!r} and {given!r}")
+            charset = given
+        elif option.name == "collate":
+            collate = str(option.value)
+            owner = charset_of_collation(collate)
+            if charset and charset != owner:
+                raise DdlError(f"collation {collate!r} is not valid for character set {charset!r}")
+            charset = owner
+    return charset, collate
+
+
+def build_table(statement: CreateTable, schema: str, database: tuple[str, str], zone: dt.tzinfo) -> TableState:
+    """Build the first version of a table under the database's (charset, collation)."""
+    check_identifier(statement.table.name, "table")
+    if not statement.columns:
+        raise DdlError("a table must have at least one column", table=statement.table.name)
+    if len(statement.columns) > _MAX_COLUMNS:
+        raise DdlError(f"a table has at most {_MAX_COLUMNS} columns", table=statement.table.name)
+    unique_names((definition.name for definition in statement.columns), "column")
+    charset, collate = resolve(*charset_of_options(statement.options), database)
+    comment = next((str(o.value) for o in reversed(statement.options) if o.name == "comment"), "")
+    info = TableInfo(schema, statement.table.name, 0, (), charset=charset, collate=collate, comment=comment)
+    built = [build_column(definition, charset, collate, zone) for definition in statement.columns]
+    state = TableState(info).append_columns(*(each.column for each in built))
+    constraints = [*statement.constraints, *(constraint for each in built for constraint in each.constraints)]
+    for definition in statement.columns:
+        check_generated(definition, state)
+    _check_auto_columns(statement, state)
+    _check_nullable_key(statement.columns, constraints)
+    state = _with_constraints(state, names_for_create(tuple(constraints)))
+    _check_auto_random(statement.columns, state)
+    if not any(option.name == "auto_id_cache" and option.value == 1 for option in statement.options):
+        _check_auto_increment_key(state)
+    if statement.partitioning is not None:
+        state = with_partitioning(state, statement.partitioning)
+    return with_ttl(state, statement.options)
+
+
+def _with_constraints(state: TableState, constraints: tuple[Constraint, ...]) -> TableState:
+    foreign: list[Constraint] = []
+    for constraint in constraints:
+        if constraint.kind == "primary":
+            state = add_primary_key(state, constraint, clustered=constraint.clustered is not False)
+        elif constraint.kind == "foreign":
+            foreign.append(constraint)
+        elif constraint.kind in ("unique", "index", "columnar"):
+            state = add_secondary_index(state, constraint)
+    for constraint in foreign:
+        state, _ = add_foreign_key(state, constraint)
+    return state
+
+
+def check_generated(definition: ColumnDef, state: TableState) -> None:
+    """A generated column may name existing columns only, and of the generated ones only earlier ones."""
+    option = next((o for o in definition.options if o.kind.startswith("generated")), None)
+    if option is None or not isinstance(option.value, Expression):
+        return
+    positions = {column.name.lower(): number for number, column in enumerate(state.info.columns)}
+    own = positions.get(definition.name.lower(), len(positions))
+    for name in column_names(option.value.text):
+        column = state.column(name)
+        if column.generated and positions[name.lower()] >= own:
+            raise DdlError("a generated column can refer only to generated columns before it", column=definition.name)
+        if column.flags & ColumnFlag.AUTO_INCREMENT:
+            raise DdlError("a generated column cannot refer to an auto-increment column", column=definition.name)
+
+
+def _check_auto_columns(statement: CreateTable, state: TableState) -> None:
+    automatic = [column for column in state.info.columns if column.flags & ColumnFlag.AUTO_INCREMENT]
+    if len(automatic) > 1:
+        raise DdlError("there can be only one auto-increment column", table=statement.table.name)
+
+
+def _check_auto_increment_key(state: TableState) -> None:
+    first = {index.columns[0] for index in state.info.indexes}
+    for column in state.info.columns:
+        is_key = column.name in first or (column.is_primary_key and state.info.pk_is_handle)
+        if column.flags & ColumnFlag.AUTO_INCREMENT and not is_key:
+            raise DdlError("an auto-increment column must be the first of a key", column=column.name)
+
+
+def _check_nullable_key(definitions: tuple[ColumnDef, ...], constraints: list[Constraint]) -> None:
+    keys = {part.column.lower() for c in constraints if c.kind == "primary" for part in c.keys}
+    for definition in definitions:
+        kinds = [option.kind for option in definition.options if option.kind in ("null", "not null")]
+        if definition.name.lower() in keys and "null" in kinds:
+            raise DdlError("all parts of a PRIMARY KEY must be NOT NULL", column=definition.name)
+
+
+def _check_auto_random(definitions: tuple[ColumnDef, ...], state: TableState) -> None:
+    for definition in definitions:
+        if any(option.kind == "auto_random" for option in definition.options):
+            clustered = next((i.columns[0] for i in state.info.indexes if i.primary and state.info.common_handle), "")
+            is_handle = state.info.pk_is_handle and state.column(definition.name).is_primary_key
+            if not is_handle and clustered.lower() != definition.name.lower():
+                raise DdlError("AUTO_RANDOM needs a clustered primary key", column=definition.name)
+
+
+def with_partitioning(state: TableState, by: Partitioning) -> TableState:
+    """Partition a table anew; the columns of the partitioning must exist."""
+    unique_names(by.names, "partition")
+    named = column_names(by.expression.text) if by.expression is not None else by.columns
+    columns = tuple(state.column(name).name for name in named)
+    partitions = tuple(Partition(0, name) for name in by.names)
+    info = replace(state.info, partitions=partitions)
+    return replace(state, info=info, partition_method=by.method, partition_columns=columns)
+
+
+def with_ttl(state: TableState, options: tuple[TableOption, ...]) -> TableState:
+    """Apply TTL options; the column must exist and hold dates."""
+    name = next((str(option.value) for option in options if option.name == "ttl"), "")
+    if not name:
+        if not state.ttl_column and any(option.name.startswith("ttl") for option in options):
+            raise DdlError("TTL options need a table with TTL")
+        return state
+    column = state.column(name)
+    if column.type not in _TTL_TYPES:
+        raise DdlError(f"TTL column {name!r} must be a DATE, DATETIME or TIMESTAMP", column=name)
+    return replace(state, ttl_column=column.name)
+
+
+def clone_table(source: TableState, schema: str, name: str) -> TableState:
+    """CREATE TABLE ... LIKE: everything but the foreign keys, with ids of table and partitions open again."""
+    check_identifier(name, "table")
+    if source.info.is_view:
+        raise DdlError(f"{source.info.full_name} is a view, LIKE needs a table")
+    partitions = tuple(Partition(0, partition.name) for partition in source.info.partitions)
+    info = replace(source.info, schema=schema, name=name, id=0, partitions=partitions)
+    return replace(source, info=info, foreign_keys=())
