@@ -1,0 +1,32 @@
+"""Delivery: batches of messages in, acknowledged messages out, per-partition order kept.
+
+:mod:`~ticdc_emit.delivery.contract` is what the rest of the library knows; Kafka, files and memory are three sinks
+behind it.  Only ``delivery.kafka*`` talk to confluent_kafka, and only inside their functions.
+"""
+
+from __future__ import annotations
+
+from ticdc_emit.delivery.contract import (
+    MESSAGE_SCHEMA,
+    DeliveryReport,
+    Message,
+    MessageWriter,
+    PartitionCount,
+    Sink,
+)
+from ticdc_emit.delivery.files import FileSink, read_files
+from ticdc_emit.delivery.kafka import KafkaSink
+from ticdc_emit.delivery.memory import MemorySink
+
+__all__ = [
+    "MESSAGE_SCHEMA",
+    "DeliveryReport",
+    "FileSink",
+    "KafkaSink",
+    "MemorySink",
+    "Message",
+    "MessageWriter",
+    "PartitionCount",
+    "Sink",
+    "read_files",
+]

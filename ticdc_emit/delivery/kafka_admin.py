@@ -1,0 +1,152 @@
+"""The driver's side of Kafka: is it there, which topics with how many partitions, how large may a message be.
+
+In: a :class:`~ticdc_emit.delivery.kafka.KafkaSink` and topic names.  Out: partition counts and limits, topics created
+on the way.  Rules: ``pkg/sink/kafka/options.go`` (``AdjustOptions``, ``SetPartitionNum``) of pingcap/tiflow.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from ticdc_emit.config.options import DEFAULT_PARTITION_NUM
+from ticdc_emit.config.secrets import mask_text
+from ticdc_emit.delivery.kafka_errors import is_unreachable, unreachable
+from ticdc_emit.delivery.kafka_pool import client_settings
+from ticdc_emit.delivery.topics import effective_partitions, unknown_topic
+from ticdc_emit.errors import ConfigError, DeliveryError
+
+if TYPE_CHECKING:
+    from confluent_kafka import KafkaError
+
+    from ticdc_emit.delivery.kafka import KafkaSink
+
+__all__ = ["KafkaAdmin"]
+
+logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+_RECORD_OVERHEAD_BYTES = 128
+"""What TiCDC leaves below the topic's ``max.message.bytes``."""
+
+
+class KafkaAdmin:
+    """One admin connection, for one call of :meth:`KafkaSink.prepare` or :meth:`KafkaSink.message_limit`."""
+
+    def __init__(self, sink: KafkaSink) -> None:
+        from confluent_kafka import KafkaException
+        from confluent_kafka.admin import AdminClient
+
+        self._sink = sink
+        self._timeout = sink.dial_timeout_ms / 1000
+        self._last_error = ""
+        try:
+            self._client = AdminClient(client_settings(sink.connection_settings(), self._on_error))
+        except KafkaException as error:
+            raise ConfigError(f"librdkafka refuses the Kafka options: {mask_text(error.args[0].str())}") from None
+
+    def prepare(self, topics: Mapping[str, int | None]) -> dict[str, int]:
+        """Create what is missing and return the partitions to dispatch to (see the contract)."""
+        existing = self._partition_counts()
+        missing = {topic: asked or DEFAULT_PARTITION_NUM for topic, asked in topics.items() if topic not in existing}
+        if missing:
+            if not self._sink.auto_create_topic:
+                raise unknown_topic(next(iter(missing)))
+            self._create(missing)
+            existing = self._wait_for(missing)
+        return {topic: effective_partitions(topic, asked, existing[topic]) for topic, asked in topics.items()}
+
+    def message_limit(self, topics: Iterable[str]) -> int:
+        """``max-message-bytes``, lowered to what the topics take."""
+        from confluent_kafka.admin._config import ConfigResource
+        from confluent_kafka.admin._resource import ResourceType
+
+        limit = self._sink.max_message_bytes
+        resources = [ConfigResource(ResourceType.TOPIC, topic) for topic in topics]
+        for resource, future in self._client.describe_configs(resources, request_timeout=self._timeout).items():
+            entry = self._ask(future.result).get("max.message.bytes")
+            if entry is None or entry.value is None or int(entry.value) - _RECORD_OVERHEAD_BYTES >= limit:
+                continue
+            limit = int(entry.value) - _RECORD_OVERHEAD_BYTES
+            logger.warning(
+                "max-message-bytes is lowered to %d: topic %s takes messages of %s bytes",
+                limit,
+                resource.name,
+                entry.value,
+            )
+        return limit
+
+    def _create(self, missing: Mapping[str, int]) -> None:
+        from confluent_kafka import KafkaError, KafkaException
+        from confluent_kafka.cimpl import NewTopic
+
+        if not self._sink.admin_api:
+            for topic in missing:
+                self._ask(self._client.list_topics, topic, timeout=self._timeout)
+            return
+        new_topics = [
+            NewTopic(topic, partitions, replication_factor=self._sink.replication_factor)
+            for topic, partitions in missing.items()
+        ]
+        created = self._client.create_topics(new_topics, request_timeout=self._timeout)
+        for topic, future in created.items():
+            try:
+                future.result()
+            except KafkaException as error:
+                cause = error.args[0]
+                if cause.code() == KafkaError.TOPIC_ALREADY_EXISTS:
+                    continue
+                raise self._refused(topic, cause) from None
+
+    def _refused(self, topic: str, cause: KafkaError) -> Exception:
+        from confluent_kafka import KafkaError
+
+        if cause.code() == KafkaError.INVALID_REPLICATION_FACTOR:
+            return ConfigError(
+                f"the topic {topic} cannot have {self._sink.replication_factor} replicas: {mask_text(cause.str())}",
+                remedy="Set replication-factor to at most the number of brokers.",
+                option="replication-factor",
+            )
+        return DeliveryError(f"Kafka did not create the topic {topic}: {mask_text(cause.str())}", topic=topic)
+
+    def _wait_for(self, topics: Iterable[str]) -> dict[str, int]:
+        """Creation is done before every broker knows it."""
+        deadline = time.monotonic() + self._timeout
+        while True:
+            counts = self._partition_counts()
+            unseen = [topic for topic in topics if not counts.get(topic)]
+            if not unseen:
+                return counts
+            if time.monotonic() > deadline:
+                raise DeliveryError(
+                    f"the topic {unseen[0]} was created, but is not visible after {self._timeout:.1f} s",
+                    topic=unseen[0],
+                )
+            time.sleep(0.05)
+
+    def _partition_counts(self) -> dict[str, int]:
+        metadata = self._ask(self._client.list_topics, timeout=self._timeout)
+        return {name: len(topic.partitions) for name, topic in metadata.topics.items()}
+
+    def _ask(self, request: Callable[..., T], *args: Any, **kwargs: Any) -> T:
+        from confluent_kafka import KafkaException
+
+        started = time.monotonic()
+        try:
+            return request(*args, **kwargs)
+        except KafkaException as error:
+            cause = error.args[0]
+            if is_unreachable(cause):
+                self._client.poll(0)
+                waited = time.monotonic() - started
+                raise unreachable(self._sink.brokers, waited, self._last_error or cause.str()) from None
+            raise DeliveryError(f"Kafka refused a request: {mask_text(cause.str())} ({cause.name()})") from None
+
+    def _on_error(self, error: KafkaError) -> None:
+        from confluent_kafka import KafkaError
+
+        if error.code() != KafkaError._ALL_BROKERS_DOWN:
+            self._last_error = error.str()

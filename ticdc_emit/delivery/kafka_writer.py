@@ -1,0 +1,144 @@
+"""Messages on their way to Kafka: enqueued in order, counted when acknowledged.
+
+In: batches of messages, already ordered.  Out: records in Kafka, and a report once every delivery report is in.  The
+loop over messages is plain ``produce``: measured, it feeds librdkafka as fast as it delivers, and ``produce_batch``
+no faster.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from ticdc_emit.delivery.batches import Run
+from ticdc_emit.delivery.kafka_errors import delivery_failed, is_unreachable, unreachable
+from ticdc_emit.delivery.kafka_pool import discard, give_back, lend
+from ticdc_emit.delivery.topics import unknown_partition, unknown_topic
+from ticdc_emit.delivery.writer import TaskWriter
+from ticdc_emit.errors import DeliveryError
+
+if TYPE_CHECKING:
+    from ticdc_emit.delivery.kafka import KafkaSink
+
+__all__ = ["KafkaWriter"]
+
+_POLL_EVERY = 5_000
+"""Messages between two looks at delivery reports: 10 ms at full speed."""
+
+
+class KafkaWriter(TaskWriter):
+    """Produces on a lent producer, which it gives back if nothing failed."""
+
+    def __init__(self, sink: KafkaSink) -> None:
+        super().__init__(sink.max_message_bytes)
+        self._sink = sink
+        self._lent = lend(sink.producer_settings())
+        self._producer = self._lent.producer
+        self._unserved = 0
+
+    def check_place(self, topic: str, partition: int) -> None:
+        """A topic is looked up once per producer: one round trip instead of librdkafka's 30 s of hope."""
+        known = self._lent.partitions
+        if partition >= known.get(topic, 0):
+            known[topic] = self._partitions_of(topic)
+        if partition >= known[topic]:
+            raise unknown_partition(topic, partition)
+
+    def enqueue(self, run: Run) -> None:
+        topic, partition, keys, values = run
+        produce = self._producer.produce
+        for start in range(0, len(values), _POLL_EVERY):
+            stop = start + _POLL_EVERY
+            for key, value in zip(keys[start:stop], values[start:stop], strict=True):
+                try:
+                    produce(topic, value, key, partition)
+                except Exception as error:
+                    self._produce_again(error, topic, value, key, partition)
+            self._unserved += min(_POLL_EVERY, len(values) - start)
+            if self._unserved >= _POLL_EVERY:
+                self._unserved = 0
+                self._producer.poll(0)
+                self._raise_failures()
+
+    def settle(self) -> None:
+        self._wait(lambda: self._producer.flush(0.2), until=0)
+
+    def release(self, failed: bool) -> None:
+        self._producer.poll(0)
+        if failed or self._lent.failed or len(self._producer):
+            discard(self._lent)
+        else:
+            give_back(self._lent)
+
+    def _produce_again(
+        self, error: Exception, topic: str, value: bytes | None, key: bytes | None, partition: int
+    ) -> None:
+        """``produce`` raised ``error``: wait while it says that the queue is full, fail for anything else."""
+        from confluent_kafka import KafkaException
+
+        while isinstance(error, BufferError):
+            self._wait(self._poll, until=len(self._producer) - 1)
+            try:
+                self._producer.produce(topic, value, key, partition)
+                return
+            except Exception as again:
+                error = again
+        if not isinstance(error, KafkaException):
+            raise error
+        raise delivery_failed(error.args[0], topic, partition, len(key or b"") + len(value or b""))
+
+    def _poll(self) -> int:
+        self._producer.poll(0.1)
+        return len(self._producer)
+
+    def _wait(self, serve: Callable[[], int], until: int) -> None:
+        """Serve delivery reports until at most ``until`` messages are outstanding; fail when none moves."""
+        outstanding = len(self._producer)
+        last_progress = time.monotonic()
+        while True:
+            left = serve()
+            self._raise_failures()
+            if left <= until:
+                return
+            now = time.monotonic()
+            if left < outstanding:
+                outstanding, last_progress = left, now
+                self._lent.last_error = ""
+            elif (now - last_progress) * 1000 > self._sink.delivery_timeout_ms:
+                raise self._stalled(left, now - last_progress)
+
+    def _stalled(self, outstanding: int, waited: float) -> DeliveryError:
+        if self._lent.last_error:
+            return unreachable(self._sink.brokers, waited, self._lent.last_error)
+        return DeliveryError(
+            f"Kafka acknowledged none of {outstanding} messages in {waited:.1f} s",
+            remedy="Check that the topic has enough in-sync replicas (min.insync.replicas).",
+            outstanding=outstanding,
+            waited=round(waited, 1),
+        )
+
+    def _partitions_of(self, topic: str) -> int:
+        from confluent_kafka import KafkaException
+
+        started = time.monotonic()
+        try:
+            metadata = self._producer.list_topics(topic, timeout=self._sink.dial_timeout_ms / 1000)
+        except KafkaException as error:
+            cause = error.args[0]
+            self._producer.poll(0)
+            if is_unreachable(cause):
+                raise unreachable(self._sink.brokers, time.monotonic() - started, self._lent.last_error) from None
+            raise delivery_failed(cause, topic) from None
+        found = metadata.topics[topic]
+        if found.error is not None:
+            raise delivery_failed(found.error, topic)
+        if not found.partitions:
+            raise unknown_topic(topic)
+        return len(found.partitions)
+
+    def _raise_failures(self) -> None:
+        if self._lent.first_failure is not None:
+            raise delivery_failed(*self._lent.first_failure)
+        if self._lent.fatal is not None:
+            raise DeliveryError(f"the Kafka producer cannot go on: {self._lent.fatal.str()}")

