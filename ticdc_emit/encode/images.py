@@ -86,7 +86,7 @@ class Image:
             ) from None
         except TypeError as fault:
             raise UnsupportedTypeError(
-                f"{array.type} cannot hold a {column.type.name} column: {fault}",
+                f"{self._arrays[column.name].type} cannot hold a {column.type.name} column: {fault}",
                 remedy="See the type table in docs/types.md, or give canonical text",
                 table=self.table.full_name,
                 column=column.name,

@@ -91,7 +91,7 @@ def _by_op(batch: pa.RecordBatch, info: TableInfo) -> list[tuple[Op, npt.NDArray
                 )
     if len(set(kinds)) == 1 and kinds[0] is not None:
         return [(kinds[0], None)]
-    found = []
+    found: list[tuple[Op, npt.NDArray[np.int64] | None]] = []
     for op in Op:
         codes = [code for code, kind in enumerate(kinds) if kind is op]
         rows = np.flatnonzero(np.isin(places, codes))

@@ -18,6 +18,7 @@ from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.executor import DdlExecutor
 from ticdc_emit.schema.ids import AssignedIds, IdSource
 from ticdc_emit.schema.model import TableInfo
+from ticdc_emit.schema.statements import CreateTable
 from ticdc_emit.schema.store import SchemaStore
 from ticdc_emit.schema.temporal import time_zone_of
 
@@ -63,6 +64,11 @@ class Catalog:
         except SchemaError as error:
             _with_statement(error, query)
 
+    def ensure_database(self, name: str, *, commit_ts: int = 0) -> None:
+        """Create the database called ``name`` unless it exists; "" is no database."""
+        if name and not self._store.has_database(name):
+            self.apply(f"CREATE DATABASE {_quoted(name)}", commit_ts=commit_ts)
+
     def table(self, schema: str, name: str) -> TableInfo:
         """Return the current version of a table or view (names in any case); ``UnknownTableError`` if there is none."""
         return self._store.table(schema, name).info
@@ -98,12 +104,26 @@ def _position_of(error: SchemaError, query: str) -> int:
 def catalog_from_sql(text: str, *, schema: str = "test", time_zone: str = "UTC", commit_ts: int = 0) -> Catalog:
     """Build a catalog from a script of DDL statements (comments, ``USE``, ``CREATE DATABASE`` ...).
 
-    ``schema`` is the current database at the start; it is created if it does not exist.
+    ``schema`` is the current database at the start. It, and the database of any ``CREATE TABLE db.table``, is created if
+    it does not exist: a file of table definitions need not say so.
     """
     catalog = Catalog(time_zone=time_zone)
-    quoted = schema.replace("`", "``")
-    catalog.apply(f"CREATE DATABASE IF NOT EXISTS `{quoted}`", commit_ts=commit_ts)
-    catalog.apply(f"USE `{quoted}`")
-    for statement in split_statements(text):
-        catalog.apply(statement, commit_ts=commit_ts)
+    catalog.ensure_database(schema, commit_ts=commit_ts)
+    catalog.apply(f"USE {_quoted(schema)}")
+    for query in split_statements(text):
+        catalog.ensure_database(_database_of(query), commit_ts=commit_ts)
+        catalog.apply(query, commit_ts=commit_ts)
     return catalog
+
+
+def _database_of(query: str) -> str:
+    """Return the database that a CREATE TABLE names, "" for any other statement."""
+    try:
+        statement = parse_ddl(query)
+    except SchemaError:
+        return ""
+    return statement.table.schema if isinstance(statement, CreateTable) else ""
+
+
+def _quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"

@@ -24,16 +24,15 @@ from ticdc_emit.config import ChangefeedConfig, load_changefeed
 from ticdc_emit.delivery.contract import DeliveryReport, PartitionCount, Sink
 from ticdc_emit.delivery.factory import sink_for
 from ticdc_emit.delivery.memory import MemorySink
-from ticdc_emit.encode.encoder import control_batch, split_name
-from ticdc_emit.encode.plan import Plan, make_plan
+from ticdc_emit.encode.encoder import split_name
+from ticdc_emit.encode.plan import Plan
 from ticdc_emit.errors import ConfigError
-from ticdc_emit.protocols.base import ControlMessage
-from ticdc_emit.schedule.control import Controls
 from ticdc_emit.schema.catalog import Catalog, catalog_from_sql
-from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.spark.frame import DDL_OP, arrange_generic, arrange_typed, commit_ts_column, is_generic, without_ddl
+from ticdc_emit.spark.planning import DdlStatement, Planner
 from ticdc_emit.spark.report import RunReport
 from ticdc_emit.spark.state import BatchState, open_state_store
+from ticdc_emit.spark.tail import send_tail
 from ticdc_emit.spark.worker import RESULT_SCHEMA, Task, TaskResult, read_results
 from ticdc_emit.tso import LOGICAL_BITS
 
@@ -47,7 +46,6 @@ _RESULT_DDL = (
     "first_commit_ts long, max_commit_ts long, ddl_until long, watermark long"
 )
 _MESSAGE_DDL = "topic string, partition int, key binary, value binary, commit_ts long"
-_Ddl = tuple[int, str, str]
 
 
 class TicdcSink:
@@ -89,43 +87,51 @@ class TicdcSink:
             raise ConfigError(f"validate={validate!r} is unknown", remedy="Use task or batch", option="validate")
         if not (clock in ("commit", "wall") or isinstance(clock, int)):
             raise ConfigError(f"clock={clock!r} is unknown", remedy="Use commit, wall or ms", option="clock")
-        given = isinstance(sink_uri, ChangefeedConfig)
-        self.config = sink_uri if given else load_changefeed(sink_uri, changefeed, **options)  # type: ignore[arg-type]
+        if isinstance(sink_uri, ChangefeedConfig):
+            self.config = sink_uri
+        else:
+            self.config = load_changefeed(sink_uri, changefeed, **options)
         self.sink: Sink = sink or sink_for(self.config, librdkafka)
         self.reports: list[RunReport] = []
-        self._base = catalog_from_sql(schema) if isinstance(schema, str) else copy.deepcopy(schema)
         self._table = table
-        self._ddl: tuple[_Ddl, ...] = tuple((int(ts), "test", query) for ts, query in ddl)
+        self._ddl: tuple[DdlStatement, ...] = tuple((int(ts), "test", query) for ts, query in ddl)
         self._clock = clock
-        self._interval_ms = round(watermark_interval * 1000)
         self._lateness_ms = round(allowed_lateness * 1000)
         self._late = late
         self._validate = validate
-        self._verbatim_json = verbatim_json
         self._store = open_state_store(state_uri)
-        self._partitions: dict[str, int] | None = None
-        self._plans: dict[tuple[_Ddl, ...], tuple[Plan, tuple[DdlEvent, ...]]] = {}
-        self._plan_for(self._ddl)  # a wrong schema or option is refused here, before any data
+        self._planner = Planner(
+            self.config,
+            self.sink,
+            catalog_from_sql(schema) if isinstance(schema, str) else copy.deepcopy(schema),
+            interval_ms=round(watermark_interval * 1000),
+            lateness_ms=self._lateness_ms,
+            verbatim_json=verbatim_json,
+        )
+        self._planner.plan(BatchState(-1, ddl=self._ddl))  # a wrong schema or option is refused here, before any data
 
     def __call__(self, df: DataFrame, batch_id: int) -> None:
         """Send one micro-batch; a batch_id that was begun before is replayed with its own state."""
         self._run(df, batch_id, final=False)
 
-    def write(self, df: DataFrame) -> RunReport:
-        """Send a whole DataFrame and the watermark behind its last row."""
-        last = self.reports[-1].batch_id if self.reports else -1
-        return self._run(df, last + 1, final=True)
+    def write(self, df: DataFrame, *, batch_id: int | None = None) -> RunReport:
+        """Send a whole DataFrame and the watermark behind its last row.
+
+        ``batch_id`` defaults to the one after the last batch in the state store; a batch that was begun and not
+        finished is replayed.
+        """
+        return self._run(df, self._next_batch_id() if batch_id is None else batch_id, final=True)
 
     def messages(self, df: DataFrame) -> DataFrame:
         """Return the messages of a DataFrame instead of sending them (see :func:`encode`)."""
-        state = self._begin(df, self.reports[-1].batch_id + 1 if self.reports else 0)
-        plan = self._plan_at(state)
+        state = self._begin(df, self._next_batch_id())
+        plan = self._planner.plan(state)
         arranged, table = self._arranged(without_ddl(df), plan)
-        task = Task(plan, self._controls(state), self._late, table, None)
+        task = Task(plan, self._planner.controls(state), self._late, table, None)
         return arranged.mapInArrow(lambda batches: task(batches), _MESSAGE_DDL)
 
     def finish(self) -> RunReport | None:
-        """Send what waits for the end: DDL behind the last row, and the last watermark. ``None`` if no row was sent."""
+        """Send what waits for the end: DDL behind the last row and the last watermark. ``None`` if nothing was sent."""
         if not self.reports:
             return None
         last = self.reports[-1]
@@ -133,19 +139,21 @@ class TicdcSink:
         assert latest is not None
         started = time.monotonic()
         state = latest.next(last.batch_id + 1, self._now(), latest.ddl)
-        end = max([ts for ts, _, _ in latest.ddl], default=-1)
-        top = max(end, -1 if last.max_commit_ts is None else last.max_commit_ts)
-        delivery, watermark = self._send_tail(self._plan_at(state), state, {}, top, top)
-        report = RunReport(state.batch_id, 0, 0, delivery, time.monotonic() - started, watermark, top)
-        self._store.save(state.completed(watermark=watermark, sent_until=top, rows=0))
-        self.reports.append(report)
-        return report
+        self._store.save(state)
+        top = max([last.max_commit_ts or -1, *(ts for ts, _, _ in state.ddl)])
+        return self._finished(state, {}, top, top, started)
+
+    def _next_batch_id(self) -> int:
+        newest = self._store.newest()
+        if newest is None:
+            return 0
+        return newest.batch_id + 1 if newest.done else newest.batch_id
 
     def _run(self, df: DataFrame, batch_id: int, *, final: bool) -> RunReport:
         started = time.monotonic()
         _refuse_speculation(df)
         state = self._begin(df, batch_id)
-        plan = self._plan_at(state)
+        plan = self._planner.plan(state)
         rows = without_ddl(df)
         if self._validate == "batch":
             self._job(rows, plan, state, check_only=True)
@@ -154,16 +162,29 @@ class TicdcSink:
         if final:
             top = max([top, *(ts for ts, _, _ in state.ddl)])
         limit = top if final else top - 1 - (self._lateness_ms << LOGICAL_BITS)
-        counted = sum(result.rows for result in results.values())
+        return self._finished(state, results, top, limit, started)
+
+    def _finished(
+        self, state: BatchState, results: dict[tuple[str, int], TaskResult], top: int, limit: int, started: float
+    ) -> RunReport:
+        """Send what stands behind the rows, complete the state and report. ``top`` is -1 for a batch without rows."""
+        rows = sum(result.rows for result in results.values())
         sent = DeliveryReport({t: PartitionCount(r.messages, r.bytes) for t, r in results.items() if r.messages})
-        tail, watermark = (DeliveryReport(), state.watermark)
+        watermark = state.watermark
         if top >= 0:
-            tail, watermark = self._send_tail(plan, state, results, top, limit)
-        late = sum(result.late_rows for result in results.values())
-        done = state.completed(watermark=watermark, sent_until=max(top, state.sent_until), rows=counted)
-        self._store.save(done)
-        seconds = time.monotonic() - started
-        report = RunReport(batch_id, counted, late, sent + tail, seconds, watermark, top if top >= 0 else None)
+            plan, controls = self._planner.plan(state), self._planner.controls(state)
+            tail, watermark = send_tail(self.sink, plan, controls, results, top, limit)
+            sent += tail
+        self._store.save(state.completed(watermark=watermark, sent_until=max(top, state.sent_until), rows=rows))
+        report = RunReport(
+            batch_id=state.batch_id,
+            rows=rows,
+            late_rows=sum(result.late_rows for result in results.values()),
+            delivery=sent,
+            seconds=time.monotonic() - started,
+            watermark=watermark,
+            max_commit_ts=top if top >= 0 else None,
+        )
         self.reports.append(report)
         return report
 
@@ -192,7 +213,7 @@ class TicdcSink:
         self, df: DataFrame, plan: Plan, state: BatchState, *, check_only: bool = False
     ) -> dict[tuple[str, int], TaskResult]:
         arranged, table = self._arranged(df, plan)
-        controls = self._controls(state)
+        controls = self._planner.controls(state)
         collects = isinstance(self.sink, MemorySink) and not check_only
         task = Task(plan, controls, self._late, table, None if collects else self.sink, check_only)
         if collects:
@@ -211,61 +232,6 @@ class TicdcSink:
             return arrange_generic(df, plan), None
         name = split_name(self._table, [key for key, table in plan.tables.items() if any(table.encoders)])
         return arrange_typed(df, plan.table(*name)), name
-
-    def _send_tail(
-        self, plan: Plan, state: BatchState, results: Mapping[tuple[str, int], TaskResult], top: int, limit: int
-    ) -> tuple[DeliveryReport, int | None]:
-        """Send what stands behind the last row of each topic-partition; ``limit`` is the watermark to reach."""
-        controls = self._controls(state)
-        start = controls.start()
-        begin = min((result.first_commit_ts for result in results.values() if result.rows), default=top)
-        messages: list[tuple[tuple[str, int], ControlMessage]] = []
-        watermark = state.watermark
-        rises = limit >= 0 and (watermark is None or limit > watermark)
-        last = plan.codec.watermark(limit, plan.clock(limit)) if rises else None
-        for target in plan.router.watermark_targets():
-            result = results.get(target)
-            seen = result is not None and result.rows > 0
-            cursor, first = (result.cursor, result.first_commit_ts) if result and seen else (start, begin)
-            due, cursor = cursor.due(controls, plan, target, first, top + 1, limit + 1)
-            messages += [(target, message) for _, message in due]
-            if last is not None and (cursor.watermark is None or cursor.watermark < limit):
-                messages.append((target, last))
-        if not messages:
-            return DeliveryReport(), limit if last is not None else watermark
-        with self.sink.open() as writer:
-            writer.write(control_batch(messages))
-            report = writer.flush()
-        return report, limit if last is not None else watermark
-
-    def _controls(self, state: BatchState) -> Controls:
-        plan, events = self._plan_for(state.ddl)
-        interval = self._interval_ms if plan.codec.watermark(1, 1) is not None else 0
-        return Controls(events, interval, self._lateness_ms, state.sent_until, state.watermark)
-
-    def _plan_at(self, state: BatchState) -> Plan:
-        return self._plan_for(state.ddl)[0].at(state.build_ts)
-
-    def _plan_for(self, ddl: tuple[_Ddl, ...]) -> tuple[Plan, tuple[DdlEvent, ...]]:
-        if ddl not in self._plans:
-            catalog = copy.deepcopy(self._base)
-            events = [
-                event
-                for commit_ts, schema, query in sorted(ddl, key=lambda entry: entry[0])
-                for event in catalog.apply(query, schema=schema, commit_ts=commit_ts)
-            ]
-            topic = self.config.kafka.topic
-            if self._partitions is None:
-                self._partitions = self.sink.prepare({topic: self.config.kafka.partition_num})
-            plan = make_plan(
-                self.config,
-                catalog.histories(),
-                self._partitions,
-                verbatim_json=self._verbatim_json,
-                message_limit=self.sink.message_limit([topic]),
-            )
-            self._plans = {ddl: (plan, tuple(events))}
-        return self._plans[ddl]
 
     def _now(self) -> int | None:
         if self._clock == "commit":
@@ -292,7 +258,7 @@ def _refuse_speculation(df: DataFrame) -> None:
         )
 
 
-def _ddl_rows(df: DataFrame) -> list[_Ddl]:
+def _ddl_rows(df: DataFrame) -> list[DdlStatement]:
     """Collect the DDL rows of a batch: the only rows that PLAN must see before the job."""
     if "query" not in df.columns:
         return []

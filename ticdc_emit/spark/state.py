@@ -56,7 +56,14 @@ class StateStore(Protocol):
     """Records by batchId."""
 
     def load(self, batch_id: int) -> BatchState | None: ...
-    def latest_before(self, batch_id: int) -> BatchState | None: ...
+    def latest_before(self, batch_id: int) -> BatchState | None:
+        """Return the last completed record before a batch."""
+        ...
+
+    def newest(self) -> BatchState | None:
+        """Return the record of the greatest batchId, completed or not."""
+        ...
+
     def save(self, state: BatchState) -> None: ...
 
 
@@ -72,6 +79,9 @@ class MemoryStateStore:
     def latest_before(self, batch_id: int) -> BatchState | None:
         earlier = [known for known, state in self._records.items() if known < batch_id and state.done]
         return self._records[max(earlier)] if earlier else None
+
+    def newest(self) -> BatchState | None:
+        return self._records[max(self._records)] if self._records else None
 
     def save(self, state: BatchState) -> None:
         self._records[state.batch_id] = state
@@ -114,6 +124,10 @@ class FsspecStateStore:
             if state is not None and state.done:
                 return state
         return None
+
+    def newest(self) -> BatchState | None:
+        known = self._ids()
+        return self.load(max(known)) if known else None
 
     def save(self, state: BatchState) -> None:
         path = self._path(state.batch_id)
