@@ -24,6 +24,7 @@ __all__ = ["Block", "BlockReader"]
 
 _GATHER_ROWS = 64 * 1024
 _GATHER_BYTES = 64 * 1024 * 1024
+_BLOCK_BYTES = 64 * 1024 * 1024
 
 
 @dataclass(frozen=True)
@@ -96,9 +97,8 @@ class BlockReader:
         """Yield checked blocks. Raises the :class:`~ticdc_emit.errors.RowError` family."""
         for batch in batches if self._table is not None else _gathered(batches):
             if batch.num_rows:
-                kept = self._without_late(batch)
-                if kept.num_rows:
-                    yield self.read(kept, check_order=True)
+                for piece in _bounded(self._without_late(batch)):
+                    yield self.read(piece, check_order=True)
 
     def read(self, batch: pa.RecordBatch, *, check_order: bool = False) -> Block:
         """Check one batch and make a block of it."""
@@ -147,6 +147,14 @@ class BlockReader:
             if count:
                 self.late_rows[target] = self.late_rows.get(target, 0) + count
         return batch.filter(pa.array(~late))
+
+
+def _bounded(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    """Cut a batch into pieces of bounded bytes: escaping can make them six times larger, and Arrow joins end at 2 GiB."""
+    pieces = max(1, -(-batch.nbytes // _BLOCK_BYTES))
+    rows = max(1, -(-batch.num_rows // pieces))
+    for start in range(0, batch.num_rows, rows):
+        yield batch.slice(start, rows)
 
 
 def _combined(schemas: pa.Array, tables: pa.Array) -> pa.DictionaryArray:

@@ -28,7 +28,7 @@ from ticdc_emit.columnar.values import Rendering
 from ticdc_emit.encode.changes import Changes, Op, RowEncoder
 from ticdc_emit.encode.images import BeforeImage, Image
 from ticdc_emit.encode.plan import TablePlan
-from ticdc_emit.errors import InvalidValueError, MissingColumnError, MissingImageError
+from ticdc_emit.errors import InvalidValueError, MissingColumnError, MissingImageError, UnsupportedTypeError
 from ticdc_emit.schema.model import TableInfo
 
 __all__ = ["CHUNK_ROWS", "Part", "read_parts"]
@@ -75,7 +75,14 @@ def _commit_ts(batch: pa.RecordBatch, table: TablePlan) -> pa.Array:
 
 
 def _by_op(batch: pa.RecordBatch, info: TableInfo) -> list[tuple[Op, npt.NDArray[np.int64] | None]]:
-    ops = batch.column("op")
+    ops = batch.column("op") if "op" in batch.schema.names else pa.nulls(batch.num_rows)
+    if not (pa.types.is_dictionary(ops.type) or pa.types.is_string(ops.type) or pa.types.is_large_string(ops.type)):
+        raise UnsupportedTypeError(
+            f"op is {ops.type}, not a string",
+            remedy="Give op as c, u, d or insert, update, delete",
+            table=info.full_name,
+            column="op",
+        )
     encoded = ops if pa.types.is_dictionary(ops.type) else ops.dictionary_encode()
     kinds = [Op.parse(text) if text is not None else None for text in encoded.dictionary.to_pylist()]
     places = np.asarray(encoded.indices.fill_null(len(kinds)))
@@ -129,7 +136,7 @@ def _image_columns(batch: pa.RecordBatch, name: str, info: TableInfo, op: Op) ->
     if pa.types.is_map(image.type):
         return _map_columns(image, info)
     if not pa.types.is_struct(image.type):
-        raise MissingColumnError(
+        raise UnsupportedTypeError(
             f"the image {name!r} is {image.type}, not a struct or map", table=info.full_name, column=name
         )
     children = image.flatten()

@@ -104,8 +104,8 @@ def _position_of(error: SchemaError, query: str) -> int:
 def catalog_from_sql(text: str, *, schema: str = "test", time_zone: str = "UTC", commit_ts: int = 0) -> Catalog:
     """Build a catalog from a script of DDL statements (comments, ``USE``, ``CREATE DATABASE`` ...).
 
-    ``schema`` is the current database at the start. It, and the database of any ``CREATE TABLE db.table``, is created if
-    it does not exist: a file of table definitions need not say so.
+    ``schema`` is the current database at the start. It, and the database of any ``CREATE TABLE db.table``, is created
+    if it does not exist: a file of table definitions need not say so.
     """
     catalog = Catalog(time_zone=time_zone)
     catalog.ensure_database(schema, commit_ts=commit_ts)

@@ -26,7 +26,7 @@ from ticdc_emit.delivery.factory import sink_for
 from ticdc_emit.delivery.memory import MemorySink
 from ticdc_emit.encode.encoder import split_name
 from ticdc_emit.encode.plan import Plan
-from ticdc_emit.errors import ConfigError
+from ticdc_emit.errors import ConfigError, SchemaError
 from ticdc_emit.schema.catalog import Catalog, catalog_from_sql
 from ticdc_emit.spark.frame import DDL_OP, arrange_generic, arrange_typed, commit_ts_column, is_generic, without_ddl
 from ticdc_emit.spark.planning import DdlStatement, Planner
@@ -108,7 +108,11 @@ class TicdcSink:
             lateness_ms=self._lateness_ms,
             verbatim_json=verbatim_json,
         )
-        self._planner.plan(BatchState(-1, ddl=self._ddl))  # a wrong schema or option is refused here, before any data
+        # a wrong schema or option is refused here, before any data
+        if not self._planner.plan(BatchState(-1, ddl=self._ddl)).tables:
+            raise SchemaError(
+                "the schema has no table", remedy="Give CREATE TABLE statements, or a catalog with tables"
+            )
 
     def __call__(self, df: DataFrame, batch_id: int) -> None:
         """Send one micro-batch; a batch_id that was begun before is replayed with its own state."""
