@@ -27,7 +27,6 @@ __all__ = ["Fragment", "Laid", "Mask", "ObjectLayout", "gather", "join", "share"
 
 Fragment: TypeAlias = "bytes | pa.Array"
 Mask: TypeAlias = "npt.NDArray[np.bool_]"
-_NOTHING = pa.scalar(b"", pa.binary())
 
 
 def join(fragments: Iterable[Fragment], count: int) -> pa.Array:
@@ -46,11 +45,12 @@ def join(fragments: Iterable[Fragment], count: int) -> pa.Array:
         pieces.append(pa.scalar(constant, pa.binary()))
     if not any(isinstance(piece, pa.Array) for piece in pieces):
         return pa.repeat(pa.scalar(b"".join(piece.as_py() for piece in pieces), pa.binary()), count)
-    return pc.binary_join_element_wise(*pieces, _NOTHING, null_handling="replace", null_replacement=b"")
+    separator = pa.scalar(b"", pa.binary())
+    return pc.binary_join_element_wise(*pieces, separator, null_handling="replace", null_replacement=b"")
 
 
 def gather(forms: Sequence[bytes], index: npt.NDArray[np.uint8]) -> Fragment:
-    """Return per row the form that ``index`` names; a constant if all rows have the same."""
+    """Return per row the form that ``index`` names."""
     return pa.array(forms, pa.binary()).take(pa.array(index))
 
 

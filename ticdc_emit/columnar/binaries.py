@@ -3,22 +3,32 @@
 from __future__ import annotations
 
 import binascii
+from functools import lru_cache
 
 import numpy as np
 import pyarrow as pa
 
-from ticdc_emit.columnar.buffers import from_bytes, hits_before, text_buffers
+from ticdc_emit.columnar.buffers import from_bytes, text_buffers
 from ticdc_emit.columnar.escape import JsonWriter, escape_text
 
 __all__ = ["base64_text", "latin1_json"]
 
 
+@lru_cache(maxsize=4)
+def _latin1_table(writer: JsonWriter) -> pa.Array:
+    """Return the 256 escaped characters that the bytes 0..255 stand for."""
+    return escape_text(pa.array([chr(code) for code in range(256)], pa.string()), writer)
+
+
 def latin1_json(data: pa.Array, writer: JsonWriter) -> pa.Array:
-    """Return each byte as the code point of the same number, in UTF-8 and escaped for a JSON string (semantics 2.6)."""
+    """Return each byte as the code point of the same number, in UTF-8 and escaped for a JSON string (semantics 2.6).
+
+    All bytes of the column are gathered from a table of 256 texts; the old offsets, looked up in the gathered array's
+    own offsets, are the new ones.
+    """
     parts = text_buffers(data)
-    text = parts.data.tobytes().decode("latin-1").encode()
-    offsets = parts.offsets + hits_before(parts.data >= 0x80, parts.offsets)
-    return escape_text(from_bytes(offsets, text, like=data), writer)
+    mapped = text_buffers(_latin1_table(writer).take(pa.array(parts.data)))
+    return from_bytes(mapped.offsets[parts.offsets], mapped.data, like=data)
 
 
 def base64_text(data: pa.Array) -> pa.Array:

@@ -16,12 +16,17 @@ import pyarrow.compute as pc
 __all__ = [
     "TextBuffers",
     "as_text",
+    "compact",
+    "element_lengths",
     "empty_text",
     "fixed_values",
     "from_byte_matrix",
     "from_bytes",
     "hits_before",
+    "is_binary_like",
+    "longest",
     "null_mask",
+    "plain",
     "text_buffers",
     "with_validity",
 ]
@@ -53,9 +58,25 @@ def as_text(array: pa.Array) -> pa.Array:
         return array.cast(pa.string())
     if pa.types.is_large_string(kind) or kind == pa.string_view():
         return array.cast(pa.string())
-    if pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind) or kind == pa.binary_view():
+    if is_binary_like(kind):
         return array.cast(pa.binary())
     raise TypeError(f"{kind} is neither text nor binary")
+
+
+def plain(array: pa.Array) -> pa.Array:
+    """Return arrays of types that few Arrow kernels know (views, half floats) as the common type of the same values."""
+    kind = array.type
+    if kind == pa.string_view():
+        return array.cast(pa.string())
+    if kind == pa.binary_view():
+        return array.cast(pa.binary())
+    return array.cast(pa.float32()) if pa.types.is_float16(kind) else array
+
+
+def is_binary_like(kind: pa.DataType) -> bool:
+    """Return True for every Arrow type of byte strings."""
+    tests = (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_fixed_size_binary)
+    return any(test(kind) for test in tests) or bool(kind == pa.binary_view())
 
 
 def text_buffers(array: pa.Array) -> TextBuffers:
@@ -68,6 +89,29 @@ def text_buffers(array: pa.Array) -> TextBuffers:
     start, end = int(offsets[0]), int(offsets[-1])
     data = np.frombuffer(raw_data, np.uint8, end - start, start) if raw_data is not None and end > start else _NO_BYTES
     return TextBuffers(offsets - np.int32(start) if start else offsets, data)
+
+
+def compact(array: pa.Array) -> pa.Array:
+    """Return a plain string/binary array without bytes under its nulls, which whole-buffer kernels would read."""
+    nulls = null_mask(array)
+    if nulls is None or not text_buffers(array).lengths[nulls].any():
+        return array
+    return array.take(pa.array(np.arange(len(array))))  # if_else would keep them
+
+
+def element_lengths(array: pa.Array) -> npt.NDArray[np.int32]:
+    """Return the byte length of every element of a plain string/binary array."""
+    return text_buffers(array).lengths
+
+
+def longest(array: pa.Array) -> int:
+    """Return a bound on the byte length of any element; 0 for fixed-width types."""
+    kind = array.type
+    if pa.types.is_string(kind) or pa.types.is_binary(kind):
+        return int(text_buffers(array).lengths.max(initial=0))
+    if pa.types.is_primitive(kind) or pa.types.is_decimal(kind) or pa.types.is_null(kind):
+        return 0
+    return int(array.nbytes)
 
 
 def null_mask(array: pa.Array) -> npt.NDArray[np.bool_] | None:

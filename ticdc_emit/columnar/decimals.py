@@ -6,6 +6,7 @@ up to 38 digits and ``decimal256`` up to TiDB's 65.
 
 from __future__ import annotations
 
+import re
 from decimal import Context, Decimal, InvalidOperation
 
 import numpy as np
@@ -19,6 +20,7 @@ from ticdc_emit.schema.model import Column
 __all__ = ["accept_decimal", "decimal_text", "decimal_type"]
 
 _EXACT = Context(prec=120)
+_NUMBER_TEXT = re.compile(r"\s*[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?\s*", re.ASCII)
 _PLAIN_SCALE = 6  # Arrow prints numbers near zero with an exponent from the next scale on
 
 
@@ -67,11 +69,13 @@ def _by_row(items: list[Decimal | str | None], kind: pa.DataType) -> pa.Array:
         if item is None:
             found.append(None)
             continue
+        if isinstance(item, str) and not _NUMBER_TEXT.fullmatch(item):
+            raise ValueFault(index, f"{item!r} is not a decimal number")
+        value = Decimal(item)
         try:
-            value = Decimal(item)
             exact = value.quantize(step, context=_EXACT)
-        except InvalidOperation:
-            raise ValueFault(index, f"{item!r} is not a decimal number") from None
+        except InvalidOperation:  # more digits than any column has
+            exact = limit
         if exact != value or exact.copy_abs() >= limit:
             raise ValueFault(
                 index, f"{item} does not fit DECIMAL({kind.precision},{kind.scale})", "Round it to the column's scale"

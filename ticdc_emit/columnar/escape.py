@@ -65,13 +65,16 @@ def first_invalid_utf8(offsets: npt.NDArray[np.int32], data: npt.NDArray[np.uint
     raw = data.tobytes()
     if raw.isascii():
         return None
+    end = len(data)
     try:
         raw.decode()
     except UnicodeDecodeError as fault:
-        return int(np.searchsorted(offsets, fault.start, side="right")) - 1
-    starts = offsets[:-1][offsets[:-1] < len(data)]
+        end = fault.start
+    starts = offsets[:-1][offsets[:-1] < end]
     split = np.flatnonzero(data[starts] & 0xC0 == 0x80)
-    return max(int(split[0]) - 1, 0) if len(split) else None
+    if len(split):
+        return int(split[0]) - 1
+    return None if end == len(data) else int(np.searchsorted(offsets, end, side="right")) - 1
 
 
 def escape(array: pa.Array, writer: JsonWriter) -> pa.Array:

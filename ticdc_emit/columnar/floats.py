@@ -5,11 +5,12 @@ are refused, for TiDB cannot store them.
 
 Text is Go's ``FormatFloat(v, 'f', -1, bits)`` (semantics 2.0.2 "fixed32"/"fixed64"): the shortest digits that read
 back, never an exponent, no ``.0``. The digits come from one ``orjson`` dump of the column; the few values that it
-would print with an exponent are printed one by one.
+would print with an exponent (from 1e16, of a float32 from 1e13, and below 1e-5) are printed one by one.
 """
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,11 @@ from ticdc_emit.schema.types import MySQLType
 __all__ = ["accept_float", "fixed_text"]
 
 _COMMA = 0x2C
+_FIXED_BELOW = {4: 1e13, 8: 1e15}  # by item size: from here on orjson may print an exponent
+_FIXED_FROM = 1e-4
+_GO_TIE = 2.0**-12  # the one float32 whose shortest digits are a tie that Go does not round to even
+_GO_TIE_TEXT = "0.00024414063"
+_NUMBER_TEXT = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?", re.ASCII)
 
 
 def accept_float(column: Column, array: pa.Array) -> pa.Array:
@@ -64,12 +70,15 @@ def _as_double(array: pa.Array) -> pa.Array:
     try:
         return text.cast(pa.float64())
     except pa.ArrowInvalid:
-        for index, item in enumerate(text.to_pylist()):
-            try:
-                float(item or 0)
-            except ValueError as fault:
-                raise ValueFault(index, f"{item!r} is not a number") from fault
-        raise
+        return _by_row(text.to_pylist())
+
+
+def _by_row(items: list[str | None]) -> pa.Array:
+    """Parse one by one, for the row's position in the error (and for blanks around a number)."""
+    for index, item in enumerate(items):
+        if item is not None and not _NUMBER_TEXT.fullmatch(item.strip()):
+            raise ValueFault(index, f"{item!r} is not a number")
+    return pa.array([None if item is None else float(item) for item in items], pa.float64())
 
 
 def fixed_text(values: pa.Array) -> pa.Array:
@@ -83,9 +92,22 @@ def fixed_text(values: pa.Array) -> pa.Array:
     offsets = np.zeros(len(ends) + 1, np.int32)
     offsets[1:] = ends - np.arange(len(ends))
     text = from_bytes(offsets, raw.translate(None, delete=b","), like=values)
-    if b"e" not in raw and b"E" not in raw:
-        return text
     size = np.abs(numbers)
-    exponent = ((size >= 1e15) | (size < 1e-4)) & (numbers != 0)
-    fixed = [np.format_float_positional(number, unique=True, trim="-") for number in numbers[exponent]]
-    return pc.replace_with_mask(text, pa.array(exponent), pa.array(fixed, pa.string())) if fixed else text
+    single = numbers.dtype == np.float32
+    tie = size == np.float32(_GO_TIE) if single else np.zeros(0, np.bool_)
+    if b"e" not in raw and b"E" not in raw and not tie.any():
+        return text
+    odd = ((size >= _FIXED_BELOW[numbers.itemsize]) | (size < _FIXED_FROM)) & (numbers != 0)
+    if single:
+        odd |= tie
+    nulls = null_mask(values)
+    if nulls is not None:
+        odd &= ~nulls
+    fixed = [_positional(number) for number in numbers[odd]]
+    return pc.replace_with_mask(text, pa.array(odd), pa.array(fixed, pa.string())) if fixed else text
+
+
+def _positional(number: np.floating[Any]) -> str:
+    if number.dtype == np.float32 and abs(number) == _GO_TIE:
+        return _GO_TIE_TEXT if number > 0 else "-" + _GO_TIE_TEXT
+    return np.format_float_positional(number, unique=True, trim="-")

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_emit.columnar.buffers import as_text, null_mask, text_buffers
+from ticdc_emit.columnar.buffers import as_text, compact, is_binary_like, null_mask, text_buffers
 from ticdc_emit.columnar.faults import ValueFault, refuse_any
 from ticdc_emit.schema.model import Column
 from ticdc_emit.schema.types import MySQLType
@@ -45,8 +45,8 @@ def accept_year(array: pa.Array) -> pa.Array:
 def accept_bit(column: Column, array: pa.Array) -> pa.Array:
     """Return BIT values as ``uint64``; ``binary`` input is read as big-endian bytes."""
     bits = max(column.flen, 1)
-    if pa.types.is_binary(array.type) or pa.types.is_large_binary(array.type):
-        array = _from_big_endian(as_text(array))
+    if is_binary_like(array.type):
+        array = _from_big_endian(compact(as_text(array)))
     return _within(parse_integers(array, unsigned=True), 0, (1 << bits) - 1)
 
 
@@ -62,8 +62,6 @@ def parse_integers(array: pa.Array, *, unsigned: bool) -> pa.Array:
     kind, target = array.type, pa.uint64() if unsigned else pa.int64()
     if kind == target:
         return array
-    if pa.types.is_dictionary(kind):
-        return parse_integers(array.dictionary_decode(), unsigned=unsigned)
     if pa.types.is_null(kind):
         return pa.nulls(len(array), target)
     if pa.types.is_decimal(kind):
@@ -92,7 +90,7 @@ def _within(values: pa.Array, low: int | None, high: int | None) -> pa.Array:
 
 
 def _from_decimal(array: pa.Array, target: pa.DataType) -> pa.Array:
-    if array.type.scale != 0 or pa.types.is_decimal256(array.type):
+    if array.type.scale != 0 or not pa.types.is_decimal128(array.type):
         try:
             array = array.cast(pa.decimal128(38, 0))
         except pa.ArrowInvalid:
@@ -113,6 +111,9 @@ def _from_decimal(array: pa.Array, target: pa.DataType) -> pa.Array:
 def _from_text(array: pa.Array, target: pa.DataType) -> pa.Array:
     if pa.types.is_binary(array.type):
         raise TypeError("binary is not a number")
+    raw = text_buffers(array).data.tobytes()
+    if b"x" in raw or b"X" in raw:  # Arrow would read 0x10 as 16
+        return _by_row(array, target)
     try:
         return array.cast(target)
     except pa.ArrowInvalid:

@@ -144,7 +144,10 @@ def _plainly_canonical(text: str) -> bool:
 
 def normalise(text: str) -> str:
     """Return one JSON document as TiDB prints it; ``ValueError`` if it is none (NaN and Infinity included)."""
-    return _printed(json.loads(text, parse_constant=_refuse, parse_int=_integer, parse_float=_double))
+    try:
+        return _printed(json.loads(text, parse_constant=_refuse, parse_int=_integer, parse_float=_double))
+    except RecursionError:
+        raise ValueError("too deeply nested") from None
 
 
 def _refuse(name: str) -> Any:

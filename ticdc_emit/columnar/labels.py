@@ -17,7 +17,7 @@ from ticdc_emit.columnar.integers import parse_integers
 from ticdc_emit.schema.model import Column
 from ticdc_emit.schema.types import MySQLType
 
-__all__ = ["accept_labels", "label_text"]
+__all__ = ["accept_labels", "label_number", "label_text"]
 
 
 def accept_labels(column: Column, array: pa.Array) -> pa.Array:
@@ -25,13 +25,19 @@ def accept_labels(column: Column, array: pa.Array) -> pa.Array:
 
     Raises :class:`ValueFault` for an unknown label or number.
     """
-    if pa.types.is_integer(array.type) or pa.types.is_decimal(array.type) or pa.types.is_null(array.type):
-        return _checked_numbers(column, parse_integers(array, unsigned=True))
     kind = array.type.value_type if pa.types.is_dictionary(array.type) else array.type
+    if pa.types.is_integer(kind) or pa.types.is_decimal(kind) or pa.types.is_null(kind):
+        numbers = array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
+        return _checked_numbers(column, parse_integers(numbers, unsigned=True))
     if not (pa.types.is_string(kind) or pa.types.is_large_string(kind) or kind == pa.string_view()):
         raise TypeError(f"{kind} holds no label")
     read = _enum_number(column) if column.type == MySQLType.ENUM else _set_number(column)
     return _by_distinct(array if pa.types.is_dictionary(array.type) else as_text(array), read)
+
+
+def label_number(column: Column, text: str) -> int:
+    """Return the ordinal or bit mask of one label text; ``LookupError`` for an unknown label."""
+    return (_enum_number(column) if column.type == MySQLType.ENUM else _set_number(column))(text)
 
 
 def label_text(column: Column, numbers: pa.Array) -> pa.Array:

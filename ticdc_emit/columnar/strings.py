@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_emit.columnar.buffers import as_text, from_bytes, null_mask, text_buffers
+from ticdc_emit.columnar.buffers import as_text, compact, from_bytes, null_mask, text_buffers
 from ticdc_emit.columnar.escape import first_invalid_utf8
 from ticdc_emit.columnar.faults import ValueFault, refuse_any
 from ticdc_emit.columnar.floats import fixed_text
@@ -26,20 +26,12 @@ __all__ = ["accept_binary", "accept_text", "accept_vector"]
 
 _COUNTED_IN_CHARACTERS = {MySQLType.VARCHAR, MySQLType.VAR_STRING, MySQLType.STRING}
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
-_VECTOR = re.compile(rf"\s*\[\s*(?:{_NUMBER}\s*(?:,\s*{_NUMBER}\s*)*)?\]\s*")
-
-
-def _compact(array: pa.Array) -> pa.Array:
-    """Drop bytes that stand under nulls: whole-buffer kernels would read them."""
-    nulls = null_mask(array)
-    if nulls is None or not text_buffers(array).lengths[nulls].any():
-        return array
-    return pc.if_else(pc.is_valid(array), array, pa.scalar(None, array.type))
+_VECTOR = re.compile(rf"\s*\[\s*(?:{_NUMBER}\s*(?:,\s*{_NUMBER}\s*)*)?\]\s*", re.ASCII)
 
 
 def accept_text(column: Column, array: pa.Array) -> pa.Array:
     """Return a ``string`` array of valid UTF-8 within the column's length."""
-    text = _compact(as_text(array))
+    text = compact(as_text(array))
     parts = text_buffers(text)
     bad = first_invalid_utf8(parts.offsets, parts.data)
     if bad is not None:
@@ -59,7 +51,7 @@ def accept_binary(column: Column, array: pa.Array) -> pa.Array:
     data = as_text(array)
     if pa.types.is_string(data.type):
         data = _from_base64(data)
-    data = _compact(data)
+    data = compact(data)
     lengths = text_buffers(data).lengths
     if column.flen < 0 or len(data) == 0:
         return data
@@ -99,7 +91,9 @@ def accept_vector(column: Column, array: pa.Array) -> pa.Array:
     """Return the text ``[1,2.5,-3]`` of VECTOR values; lists of floats and text are taken, dimensions are checked."""
     kind = array.type
     if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
-        lists = array.cast(pa.list_(pa.float32()))
+        if not (pa.types.is_floating(kind.value_type) or pa.types.is_integer(kind.value_type)):
+            raise TypeError(f"a VECTOR is no list of {kind.value_type}")
+        lists = array.cast(pa.list_(pa.float32()), safe=False)
     else:
         lists = _parsed_vectors(as_text(array))
     items = lists.flatten()
@@ -122,12 +116,14 @@ def accept_vector(column: Column, array: pa.Array) -> pa.Array:
 
 
 def _parsed_vectors(text: pa.Array) -> pa.Array:
+    if pa.types.is_binary(text.type):
+        raise TypeError("binary is not a vector")
     found: list[list[float] | None] = []
     for index, item in enumerate(text.to_pylist()):
         if item is None:
             found.append(None)
             continue
-        if isinstance(item, bytes) or not _VECTOR.fullmatch(item):
+        if not _VECTOR.fullmatch(item):
             raise ValueFault(index, f"{item!r} is not a vector such as [1,2.5]")
         found.append([float(number) for number in item.strip(" []").split(",") if number.strip()])
     return pa.array(found, pa.list_(pa.float64())).cast(pa.list_(pa.float32()), safe=False)

@@ -25,6 +25,7 @@ import pyarrow.compute as pc
 from ticdc_emit.columnar.buffers import as_text, from_byte_matrix, null_mask, text_buffers
 from ticdc_emit.columnar.faults import ValueFault, refuse_any
 from ticdc_emit.schema.model import Column
+from ticdc_emit.schema.types import MySQLType
 
 __all__ = ["accept_date", "accept_datetime", "accept_time", "fsp_of"]
 
@@ -32,10 +33,12 @@ _UNITS = ("s", "ms", "ms", "ms", "us", "us", "us")  # the coarsest Arrow unit th
 _UNIT_DIGITS = {"s": 0, "ms": 3, "us": 6, "ns": 9}
 _FIRST_DAY, _LAST_DAY = -719528, 2932896  # 0000-01-01 and 9999-12-31
 _MAX_TIME_S = 838 * 3600 + 59 * 60 + 59
+_TIME_RANGE = "a TIME lies within -838:59:59 and 838:59:59"
+_ZERO_MOMENT = "0000-00-00 00:00:00"
 _DATE_LAYOUT, _CLOCK_LAYOUT = "dddd-dd-dd", "dd:dd:dd"
-_DATE_TEXT = re.compile(r"(\d{4})-(\d{2})-(\d{2})")
-_DATETIME_TEXT = re.compile(r"(\d{4})-(\d{2})-(\d{2})[ T](\d{2}):(\d{2}):(\d{2})(?:\.(\d+))?")
-_TIME_TEXT = re.compile(r"(-?)(\d{2,3}):(\d{2}):(\d{2})(?:\.(\d+))?")
+_DATE_TEXT = re.compile(r"(\d{4})-(\d{2})-(\d{2})", re.ASCII)
+_DATETIME_TEXT = re.compile(r"(\d{4})-(\d{2})-(\d{2})[ T](\d{2}):(\d{2}):(\d{2})(?:\.(\d+))?", re.ASCII)
+_TIME_TEXT = re.compile(r"(-?)(\d{2,3}):(\d{2}):(\d{2})(?:\.(\d+))?", re.ASCII)
 _DAYS = (0, 31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 
@@ -50,12 +53,14 @@ def accept_date(array: pa.Array) -> pa.Array:
     if pa.types.is_null(kind):
         return pa.nulls(len(array), pa.string())
     if pa.types.is_timestamp(kind):
+        if kind.tz is not None:
+            raise TypeError("an instant is no day: cast it to date")
         days = array.cast(pa.date32(), safe=False)
-        if not pc.all(pc.equal(days.cast(kind), array), min_count=0).as_py():
-            raise ValueFault(0, "a DATE column holds no time of day", "Cast the column to date")
+        timed = pc.not_equal(days.cast(kind), array).fill_null(False)
+        refuse_any(np.asarray(timed), "a DATE column holds no time of day", "Cast the column to date")
         array, kind = days, pa.date32()
     if pa.types.is_date(kind):
-        days = array.cast(pa.date32())
+        days = array.cast(pa.date32(), safe=False)
         _refuse_outside(days.cast(pa.int32()), _FIRST_DAY, _LAST_DAY, "the year is outside 0..9999")
         return days.cast(pa.string())
     return _checked_text(as_text(array), _DATE_LAYOUT, _date_row)
@@ -69,9 +74,31 @@ def accept_datetime(column: Column, array: pa.Array, zone: str) -> pa.Array:
     if pa.types.is_date(kind):
         array, kind = array.cast(pa.timestamp("ms")), pa.timestamp("ms")
     if pa.types.is_timestamp(kind):
-        return _datetime_text(_wall_clock(array, zone), fsp)
-    layout = f"{_DATE_LAYOUT} {_CLOCK_LAYOUT}" + ("." + "d" * fsp if fsp else "")
-    return _checked_text(as_text(array), layout, lambda text: _datetime_row(text, fsp))
+        text = _datetime_text(_wall_clock(array, zone), fsp)
+    else:
+        layout = f"{_DATE_LAYOUT} {_CLOCK_LAYOUT}" + ("." + "d" * fsp if fsp else "")
+        text = _checked_text(as_text(array), layout, lambda text: _datetime_row(text, fsp))
+    if column.type == MySQLType.TIMESTAMP:
+        _refuse_beyond_timestamp(text, zone)
+    return text
+
+
+@lru_cache(maxsize=32)
+def _timestamp_bounds(zone: str) -> tuple[str, str]:
+    """Return the first and last TIMESTAMP as ``zone`` shows them (in UTC: 1970-01-01 00:00:01, 2038-01-19 03:14:07)."""
+    instants = pa.array([1, (1 << 31) - 1], pa.timestamp("s", tz="UTC"))
+    first, last = _wall_clock(instants, zone).cast(pa.string()).to_pylist()
+    return first, f"{last}.999999"
+
+
+def _refuse_beyond_timestamp(text: pa.Array, zone: str) -> None:
+    first, last = _timestamp_bounds(zone)
+    found = pc.min_max(text).as_py()
+    if found["min"] is None or (found["min"] >= first and found["max"] <= last):
+        return
+    beyond = pc.or_(pc.less(text, first), pc.greater(text, last))
+    beyond = pc.and_not(beyond, pc.starts_with(text, _ZERO_MOMENT)).fill_null(False)
+    refuse_any(np.asarray(beyond), f"a TIMESTAMP is zero or lies in {first}..{last} ({zone})")
 
 
 def _wall_clock(array: pa.Array, zone: str) -> pa.Array:
@@ -125,7 +152,7 @@ def _datetime_text(clock: pa.Array, fsp: int) -> pa.Array:
 
 
 def accept_time(column: Column, array: pa.Array) -> pa.Array:
-    """Return TIME values as ``[-]HH:MM:SS[.f]``; durations, times of day and text up to 838:59:59.999999."""
+    """Return TIME values as ``[-]HH:MM:SS[.f]``; durations, times of day and text up to 838:59:59."""
     kind, fsp = array.type, fsp_of(column)
     if pa.types.is_null(kind):
         return pa.nulls(len(array), pa.string())
@@ -138,8 +165,9 @@ def accept_time(column: Column, array: pa.Array) -> pa.Array:
 
 def _clock_text(ticks: pa.Array, per_second: int, fsp: int) -> pa.Array:
     values = np.asarray(ticks.fill_null(0))
+    limit = _MAX_TIME_S * per_second
+    refuse_any((values > limit) | (values < -limit), _TIME_RANGE)
     size = np.abs(values)
-    refuse_any(size // per_second > _MAX_TIME_S, "a TIME lies within -838:59:59 and 838:59:59")
     step = max(per_second // 10**fsp, 1)
     refuse_any(size % step != 0, f"more than the column's {fsp} fraction digits", "Round the column to its fsp")
     seconds, fraction = size // per_second, size % per_second * 10**6 // per_second
@@ -265,9 +293,12 @@ def _time_row(text: str, fsp: int) -> str:
     if not found:
         raise ValueError("not a time such as -12:34:56")
     sign, hour, minute, second, fraction = found.groups()
-    if int(minute) > 59 or int(second) > 59 or int(hour) > 838:
-        raise ValueError("a TIME lies within -838:59:59 and 838:59:59")
-    return f"{sign}{int(hour):02d}:{minute}:{second}{_fraction(fraction, fsp)}"
+    if int(minute) > 59 or int(second) > 59:
+        raise ValueError("no such time")
+    shown = f"{int(hour):02d}:{minute}:{second}{_fraction(fraction, fsp)}"
+    if int(hour) > 838 or (shown.startswith("838:59:59.") and shown[10:].strip("0")):
+        raise ValueError(_TIME_RANGE)
+    return sign + shown if shown.strip("0:.") else shown
 
 
 def _fraction(digits: str | None, fsp: int) -> str:

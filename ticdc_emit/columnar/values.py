@@ -23,7 +23,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 from ticdc_emit.columnar.binaries import latin1_json
-from ticdc_emit.columnar.buffers import as_text, null_mask, text_buffers
+from ticdc_emit.columnar.buffers import as_text, compact, null_mask, text_buffers
 from ticdc_emit.columnar.decimals import accept_decimal, decimal_text
 from ticdc_emit.columnar.escape import JsonWriter, escape_text, first_invalid_utf8
 from ticdc_emit.columnar.faults import ValueFault, refuse_any
@@ -40,6 +40,7 @@ __all__ = ["Rendering", "accept", "json_content", "plain_text"]
 
 _NUMBERS = INTEGER_TYPES | {MySQLType.YEAR, MySQLType.BIT, MySQLType.ENUM, MySQLType.SET}
 _FLOATS = {MySQLType.FLOAT, MySQLType.DOUBLE}
+_LABELS = {MySQLType.ENUM, MySQLType.SET}
 
 
 class Rendering:
@@ -58,11 +59,21 @@ def accept(column: Column, array: pa.Array, how: Rendering) -> pa.Array:
     Raises :class:`ValueFault` for a value outside the column (NULL in NOT NULL included), ``TypeError`` for an Arrow
     type that cannot hold the column's type.
     """
+    if pa.types.is_dictionary(array.type) and (column.type not in _LABELS or array.dictionary.null_count):
+        array = array.dictionary_decode()
     if not column.nullable and array.null_count:
         nulls = null_mask(array)
         assert nulls is not None
         refuse_any(nulls, "NULL in a NOT NULL column")
-    return _accepted(column, array, how)
+    try:
+        return _accepted(column, array, how)
+    except UnicodeDecodeError:  # text of a column that is no text, such as a number
+        raise _not_utf8(array) from None
+
+
+def _not_utf8(array: pa.Array) -> ValueFault:
+    parts = text_buffers(as_text(array))
+    return ValueFault(first_invalid_utf8(parts.offsets, parts.data) or 0, "the text is not valid UTF-8")
 
 
 def _accepted(column: Column, array: pa.Array, how: Rendering) -> pa.Array:
@@ -81,7 +92,7 @@ def _accepted(column: Column, array: pa.Array, how: Rendering) -> pa.Array:
         return accept_date(array)
     if kind == MySQLType.DURATION:
         return accept_time(column, array)
-    if kind in (MySQLType.ENUM, MySQLType.SET):
+    if kind in _LABELS:
         return accept_labels(column, array)
     if kind == MySQLType.BIT:
         return accept_bit(column, array)
@@ -95,7 +106,7 @@ def _accepted(column: Column, array: pa.Array, how: Rendering) -> pa.Array:
 
 
 def _accepted_json(array: pa.Array, how: Rendering) -> pa.Array:
-    text = as_text(array)
+    text = compact(as_text(array))
     parts = text_buffers(text)
     bad = first_invalid_utf8(parts.offsets, parts.data)
     if bad is not None:

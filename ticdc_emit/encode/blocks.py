@@ -150,7 +150,7 @@ class BlockReader:
 
 
 def _bounded(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-    """Cut a batch into pieces of bounded bytes: escaping can make them six times larger, and Arrow joins end at 2 GiB."""
+    """Cut a batch into pieces of bounded bytes: escapes make them up to six times larger, and Arrow ends at 2 GiB."""
     pieces = max(1, -(-batch.nbytes // _BLOCK_BYTES))
     rows = max(1, -(-batch.num_rows // pieces))
     for start in range(0, batch.num_rows, rows):

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
+import numpy as np
 import pyarrow as pa
 
 from ticdc_emit.columnar.values import Rendering
@@ -65,7 +66,9 @@ class TablePlan:
             return []
         if len(self.since) == 1:
             return [(0, len(numbers), self.encoder_at(int(numbers[0])))]
-        cuts = sorted({0, len(numbers), *(int(numbers.searchsorted(ts, side="right")) for ts in self.since[1:])})
+        # as uint64: numpy would compare a Python int with uint64 by way of float64
+        changes = numbers.searchsorted(np.array(self.since[1:], np.uint64), side="right")
+        cuts = sorted({0, len(numbers), *changes.tolist()})
         return [
             (start, end - start, self.encoder_at(int(numbers[start]))) for start, end in pairwise(cuts) if end > start
         ]

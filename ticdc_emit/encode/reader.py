@@ -33,7 +33,8 @@ from ticdc_emit.schema.model import TableInfo
 
 __all__ = ["CHUNK_ROWS", "Part", "read_parts"]
 
-CHUNK_ROWS = 5_000
+CHUNK_ROWS = 10_000
+_CHUNK_BYTES = 64 * 1024 * 1024
 _IMAGES = {Op.INSERT: ("after",), Op.UPDATE: ("before", "after"), Op.DELETE: ("before",)}
 
 
@@ -50,9 +51,10 @@ def read_parts(batch: pa.RecordBatch, table: TablePlan, how: Rendering, build_ts
     """Split one table's batch into parts. Raises :class:`RowError` subclasses that name table and row."""
     commit_ts = _commit_ts(batch, table)
     parts: list[Part] = []
+    chunk = max(1, min(CHUNK_ROWS, batch.num_rows * _CHUNK_BYTES // max(batch.nbytes, 1)))
     for start, length, encoder in table.spans(commit_ts):
-        for at in range(start, start + length, CHUNK_ROWS):
-            size = min(CHUNK_ROWS, start + length - at)
+        for at in range(start, start + length, chunk):
+            size = min(chunk, start + length - at)
             piece = batch.slice(at, size)
             for op, rows in _by_op(piece, encoder.table):
                 whole = rows is None and at == 0 and size == batch.num_rows

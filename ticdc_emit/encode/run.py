@@ -18,6 +18,7 @@ from ticdc_emit.encode.images import BeforeImage
 from ticdc_emit.encode.plan import Plan, TablePlan
 from ticdc_emit.encode.reader import Part, read_parts
 from ticdc_emit.errors import MessageTooLargeError
+from ticdc_emit.schema.types import MySQLType
 
 __all__ = ["MESSAGE_OVERHEAD", "Prepared", "prepare"]
 
@@ -40,6 +41,8 @@ class Prepared:
     def messages(self) -> Encoded:
         """Return keys and values in the rows' order. Raises :class:`MessageTooLargeError`."""
         made = [self._encode(part) for part in self.parts]
+        if not made:
+            return Encoded(pa.array([], pa.binary()))
         if len(made) == 1 and self.parts[0].rows is None:
             return made[0]
         order = np.empty(self.rows, np.int64)
@@ -93,5 +96,11 @@ def _largest(changes: Changes) -> int:
     """Return a bound on the size of any message: every cell as long as its column's longest, every byte escaped."""
     images = [image for image in (changes.before, changes.after) if image is not None]
     columns = changes.table.data_columns
-    names = sum(len(column.name) * _WORST_GROWTH * _NAME_USES + _COLUMN_ALLOWANCE for column in columns)
-    return names + sum(_WORST_GROWTH * longest(image.raw(column)) for image in images for column in columns)
+    constants = sum(
+        len(column.name) * _WORST_GROWTH * _NAME_USES
+        + sum(len(label) * _WORST_GROWTH for label in column.elems)
+        + (column.flen * _WORST_GROWTH if column.is_binary and column.type is MySQLType.STRING else 0)
+        + _COLUMN_ALLOWANCE
+        for column in columns
+    )
+    return constants + sum(_WORST_GROWTH * longest(image.raw(column)) for image in images for column in columns)

@@ -81,6 +81,7 @@ _DEFAULT_LENGTHS = {
     MySQLType.ENUM: (UNSPECIFIED_LENGTH, 0),
     MySQLType.VECTOR_FLOAT32: (UNSPECIFIED_LENGTH, 0),
 }
+_LABEL_ESCAPES = str.maketrans({"'": "''", "\0": "\\0", "\n": "\\n", "\r": "\\r"})  # parser/format: OutputFormat
 _UNSIGNED_IS_SILENT = frozenset({MySQLType.BIT, MySQLType.YEAR})
 _LENGTH_ONLY = frozenset({MySQLType.BIT, MySQLType.VARCHAR, MySQLType.STRING, MySQLType.VAR_STRING, MySQLType.YEAR})
 _FSP_ONLY = frozenset({MySQLType.TIMESTAMP, MySQLType.DATETIME, MySQLType.DURATION})
@@ -123,7 +124,7 @@ def _sign_suffix(column: Column) -> str:
 def _length_suffix(column: Column) -> str:
     kind = column.type
     if kind in (MySQLType.ENUM, MySQLType.SET):
-        return "(" + ",".join("'" + label.replace("'", "''") + "'" for label in column.elems) + ")"
+        return "(" + ",".join("'" + label.translate(_LABEL_ESCAPES) + "'" for label in column.elems) + ")"
     default_flen, default_decimal = default_length(kind)
     flen = default_flen if column.flen == UNSPECIFIED_LENGTH else column.flen
     decimal = default_decimal if column.decimal == UNSPECIFIED_LENGTH else column.decimal

@@ -1,0 +1,151 @@
+"""The encoder without Spark: what goes in, what comes out, what is refused before anything comes out."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from ticdc_emit import Encoder
+from ticdc_emit.errors import (
+    ConfigError,
+    DuplicateChangeError,
+    InvalidValueError,
+    MessageTooLargeError,
+    MissingColumnError,
+    MissingImageError,
+    SchemaError,
+    UnknownTableError,
+)
+
+URI = "memory://x?protocol=canal-json&enable-tidb-extension=true"
+SCHEMA = "create table test.t (id int primary key, v varchar(10))"
+TS = 450_000_000_262_144_000
+
+
+def insert(key: int, ts: int = TS, **more: Any) -> dict[str, Any]:
+    return {"op": "c", "commit_ts": ts, "after": {"id": key, "v": "x"}, **more}
+
+
+def decoded(batch: pa.RecordBatch) -> list[dict[str, Any]]:
+    return [json.loads(value) for value in batch.column("value").to_pylist()]
+
+
+def test_rows_come_out_in_total_order_whatever_order_they_came_in() -> None:
+    rows = [insert(3, TS + 2), insert(2, TS + 1), insert(10, TS + 1), insert(1, TS + 1), insert(9, TS)]
+    ids = [int(message["data"][0]["id"]) for message in decoded(Encoder(URI, SCHEMA).encode(rows))]
+    assert ids == [9, 1, 2, 10, 3]
+
+
+def test_seq_orders_the_changes_of_one_key() -> None:
+    rows = [
+        {"op": "d", "commit_ts": TS, "seq": 2, "before": {"id": 1, "v": "a"}},
+        {"op": "c", "commit_ts": TS, "seq": 1, "after": {"id": 1, "v": "a"}},
+    ]
+    assert [m["type"] for m in decoded(Encoder(URI, SCHEMA).encode(rows))] == ["INSERT", "DELETE"]
+    for row in rows:
+        del row["seq"]
+    with pytest.raises(DuplicateChangeError, match="seq"):
+        Encoder(URI, SCHEMA).encode(rows)
+
+
+def test_rows_after_a_ddl_take_the_new_schema() -> None:
+    encoder = Encoder(URI, SCHEMA)
+    ddl = decoded(encoder.ddl("alter table test.t add column z int", TS + 5))
+    assert [(m["isDdl"], m["type"]) for m in ddl] == [(True, "ALTER")]
+    rows = [insert(1, TS + 5), {"op": "c", "commit_ts": TS + 6, "after": {"id": 2, "v": "x", "z": 7}}]
+    rows[0]["after"]["z"] = None
+    assert [sorted(m["data"][0]) for m in decoded(encoder.encode(rows))] == [["id", "v"], ["id", "v", "z"]]
+
+
+def test_a_watermark_reaches_every_partition() -> None:
+    batch = Encoder(f"{URI}&partition-num=5", SCHEMA).watermark(TS)
+    assert batch.column("partition").to_pylist() == [0, 1, 2, 3, 4]
+    assert batch.column("key").null_count == 5
+    assert Encoder(URI.replace("&enable-tidb-extension=true", ""), SCHEMA).watermark(TS).num_rows == 0
+
+
+def test_the_clock_is_the_commit_time_unless_told() -> None:
+    assert decoded(Encoder(URI, SCHEMA).encode([insert(1)]))[0]["ts"] == TS >> 18
+    assert decoded(Encoder(URI, SCHEMA, build_ts=5).encode([insert(1)]))[0]["ts"] == 5
+
+
+def test_commit_time_stands_for_commit_ts() -> None:
+    moment = dt.datetime(2024, 5, 5, 12, 0, tzinfo=dt.timezone.utc)
+    row = {"op": "insert", "commit_time": moment, "after": {"id": 1, "v": None}}
+    assert decoded(Encoder(URI, SCHEMA).encode([row]))[0]["es"] == 1714910400000
+
+
+def test_no_rows_give_no_messages() -> None:
+    encoder = Encoder(URI, SCHEMA)
+    assert encoder.encode([]).num_rows == 0
+    some = pa.table({"op": ["c"], "commit_ts": [TS], "after": [{"id": 1, "v": "x"}]})
+    assert encoder.encode(some.slice(0, 0)).num_rows == 0
+    assert encoder.encode(some).num_rows == 1
+
+
+@pytest.mark.parametrize(
+    ("row", "error", "match"),
+    [
+        ({"op": "c", "commit_ts": TS}, MissingImageError, "after"),
+        ({"op": "u", "commit_ts": TS, "after": {"id": 1, "v": "x"}}, MissingColumnError, "before"),
+        ({"op": "c", "after": {"id": 1, "v": "x"}}, MissingColumnError, "commit_ts"),
+        ({"op": "c", "commit_ts": TS, "after": {"id": 1}}, MissingColumnError, "v"),
+        ({"op": "upsert", "commit_ts": TS, "after": {"id": 1, "v": "x"}}, InvalidValueError, "upsert"),
+        ({"op": "c", "commit_ts": TS, "after": {"id": None, "v": "x"}}, InvalidValueError, "NOT NULL"),
+        ({"op": "c", "commit_ts": TS, "after": {"id": 1 << 40, "v": "x"}}, InvalidValueError, "outside"),
+        ({"op": "c", "commit_ts": TS, "after": {"id": 1, "v": "\ud800"}}, InvalidValueError, "surrogates"),
+        ({"op": "c", "commit_ts": TS, "after": {"id": 1, "v": "x" * 11}}, InvalidValueError, "longer"),
+        ({"op": "c", "commit_ts": TS, "after": {"id": "one", "v": "x"}}, InvalidValueError, "one"),
+    ],
+)
+def test_bad_rows_are_refused_by_name(row: Any, error: type[Exception], match: str) -> None:
+    with pytest.raises(error, match=match) as caught:
+        Encoder(URI, SCHEMA).encode([insert(5), row])
+    assert caught.value.table == "test.t"  # type: ignore[attr-defined]
+
+
+def test_an_image_that_is_null_for_one_row_is_named() -> None:
+    rows = [insert(1), {"op": "c", "commit_ts": TS + 1, "after": None}]
+    with pytest.raises(MissingImageError, match="after"):
+        Encoder(URI, SCHEMA).encode(rows)
+
+
+def test_a_message_above_the_limit_names_row_and_size() -> None:
+    encoder = Encoder(f"{URI}&max-message-bytes=500", "create table test.t (id int primary key, v text)")
+    rows = [insert(1), {"op": "c", "commit_ts": TS + 1, "after": {"id": 2, "v": "<" * 200}}]
+    with pytest.raises(MessageTooLargeError, match="max-message-bytes") as caught:
+        encoder.encode(rows)
+    assert caught.value.row == {"id": 2}
+    assert caught.value.length > 1200
+
+
+def test_the_table_must_be_known_and_unambiguous() -> None:
+    two = Encoder(URI, SCHEMA + "; create table test.other (id int primary key)")
+    with pytest.raises(SchemaError, match="2 tables"):
+        two.encode([insert(1)])
+    with pytest.raises(UnknownTableError, match=r"test\.none"):
+        two.encode([insert(1)], table="test.none")
+    assert two.encode([insert(1)], table="test.t").num_rows == 1
+
+
+@pytest.mark.parametrize(
+    "toml",
+    [
+        '[sink.kafka-config.large-message-handle]\nlarge-message-handle-option = "handle-key-only"\n',
+        '[sink.kafka-config.large-message-handle]\nlarge-message-handle-compression = "lz4"\n',
+        '[sink]\ndispatchers = [{matcher = ["*.*"], partition = "ts"}]\n',
+        '[sink]\ncolumn-selectors = [{matcher = ["*.*"], columns = ["id"]}]\n',
+    ],
+)
+def test_options_that_would_change_bytes_and_are_not_acted_on_are_refused(toml: str) -> None:
+    with pytest.raises(ConfigError, match="not acted on"):
+        Encoder(URI, SCHEMA, changefeed=toml)
+
+
+def test_other_protocols_are_refused_by_name() -> None:
+    with pytest.raises(ConfigError, match="open-protocol"):
+        Encoder("memory://x?protocol=open-protocol", SCHEMA)
