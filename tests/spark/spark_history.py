@@ -7,7 +7,8 @@ __all__ = ["FIRST_TSO", "SCHEMA", "tso"]
 FIRST_TSO = 450_000_000_262_144_000
 SCHEMA = """
 create table test.account (
-  id bigint primary key, owner varchar(40) not null, balance decimal(12,2) not null, note text, touched timestamp(3) null
+  id bigint primary key, owner varchar(40) not null, balance decimal(12,2) not null, note text,
+  touched timestamp(3) null
 );
 """
 

@@ -7,6 +7,7 @@ checked before its first message is written; control messages are merged in thei
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -18,6 +19,7 @@ from ticdc_emit.encode.blocks import Block, BlockReader
 from ticdc_emit.encode.encoder import control_batch
 from ticdc_emit.encode.plan import Plan
 from ticdc_emit.encode.spool import Spool
+from ticdc_emit.errors import RowError, SchemaError
 from ticdc_emit.schedule.control import Controls, Cursor
 
 __all__ = ["RESULT_SCHEMA", "Task", "TaskResult", "read_results"]
@@ -34,6 +36,7 @@ RESULT_SCHEMA = pa.schema(
         ("max_commit_ts", pa.int64()),
         ("ddl_until", pa.int64()),
         ("watermark", pa.int64()),
+        ("error", pa.binary()),
     ]
 )
 _SPOOL_BYTES = 256 * 1024 * 1024
@@ -67,7 +70,19 @@ class Task:
     check_only: bool = False
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Run the task over Spark's batches; yields :data:`RESULT_SCHEMA`, or :data:`MESSAGE_SCHEMA` without a sink."""
+        """Run the task over Spark's batches; yields :data:`RESULT_SCHEMA`, or ``MESSAGE_SCHEMA`` without a sink.
+
+        What is wrong with the data is handed to the driver as a result, so that it is raised there with its own type;
+        trying again would not help. A delivery error fails the task, which Spark may try again elsewhere.
+        """
+        try:
+            yield from self._run(batches)
+        except (RowError, SchemaError) as error:
+            if self.sink is None and not self.check_only:
+                raise
+            yield pa.RecordBatch.from_pylist([{"error": pickle.dumps(error)}], schema=RESULT_SCHEMA)
+
+    def _run(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         reader = BlockReader(self.plan, self.table, self.late, self.controls.watermark)
         with Spool(_SPOOL_BYTES) as spool:
             for block in reader.blocks(batches):
@@ -147,7 +162,9 @@ def _result_batch(results: dict[tuple[str, int], TaskResult]) -> pa.RecordBatch:
 
 
 def read_results(table: pa.Table) -> dict[tuple[str, int], TaskResult]:
-    """Return what the tasks of a batch reported, by topic-partition."""
+    """Return what the tasks of a batch reported, by topic-partition; raise the error that one of them met."""
+    for error in table.column("error").drop_null().to_pylist():
+        raise pickle.loads(error)
     return {
         (row["topic"], row["partition"]): TaskResult(
             rows=row["rows"],
