@@ -1,0 +1,66 @@
+"""The demo's history: valid for its table, the same however it is cut, and a life for every order."""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from ticdc_emit.cli.demo_data import CREATED_TS, DATABASE, ORDERS, TABLE, history_batch
+from ticdc_emit.encode.encoder import Encoder
+from ticdc_emit.schema.catalog import catalog_from_sql
+
+SAMPLE = Path(__file__).parents[3] / "schemas" / "orders.sql"
+
+
+def test_cutting_changes_nothing() -> None:
+    whole = history_batch(np.arange(1_000), seed=4)
+    pieces = [history_batch(np.arange(start, start + 250), seed=4) for start in range(0, 1_000, 250)]
+    assert pa.Table.from_batches(pieces).combine_chunks().equals(pa.Table.from_batches([whole]).combine_chunks())
+
+
+def test_another_seed_is_another_history() -> None:
+    assert not history_batch(np.arange(100), seed=1).equals(history_batch(np.arange(100), seed=2))
+
+
+def test_every_change_is_valid_and_after_the_ddl() -> None:
+    changes = history_batch(np.arange(10_000), seed=1)
+    messages = Encoder("memory://demo?protocol=canal-json", f"{DATABASE}; {ORDERS}").encode(changes, TABLE)
+    assert messages.num_rows == 10_000
+    assert min(changes.column("commit_ts").to_pylist()) > CREATED_TS
+
+
+def test_each_order_is_inserted_changed_and_ended() -> None:
+    lives: dict[int, list[dict[str, Any]]] = {}
+    changes = history_batch(np.arange(500), seed=1).to_pylist()
+    for change in sorted(changes, key=lambda change: change["commit_ts"]):
+        lives.setdefault((change["after"] or change["before"])["id"], []).append(change)
+    assert len(lives) == 100
+    ends = set()
+    for life in lives.values():
+        assert "".join(change["op"] for change in life[:4]) == "cuuu"
+        assert all(new["before"] == old["after"] for old, new in pairwise(life))
+        ends.add((life[-1]["op"], life[-1]["after"] and life[-1]["after"]["status"]))
+    assert ends == {("d", None), ("u", "returned")}
+
+
+def test_the_details_are_canonical_json() -> None:
+    """In the order and with the spaces in which TiDB prints it, so that nothing has to be normalised."""
+    after = [change["after"] for change in history_batch(np.arange(50), seed=1).to_pylist() if change["after"]]
+    assert all(json.dumps(json.loads(row["details"])) == row["details"] for row in after)
+    assert all(list(json.loads(row["details"])) == ["product", "tags", "units"] for row in after)
+
+
+def test_the_sample_schema_is_the_demos() -> None:
+    sample = catalog_from_sql(SAMPLE.read_text(encoding="utf-8"))
+    assert sample.tables() == catalog_from_sql(f"{DATABASE}; {ORDERS}").tables()
+
+
+@pytest.mark.parametrize("rows", [1, 3, 7])
+def test_a_history_may_end_anywhere(rows: int) -> None:
+    assert history_batch(np.arange(rows), seed=1).num_rows == rows

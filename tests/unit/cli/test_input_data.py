@@ -1,0 +1,106 @@
+"""Parquet, CSV and JSON as row changes, without loss."""
+
+from __future__ import annotations
+
+import datetime as dt
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from ticdc_emit.cli.input_data import read_changes
+from ticdc_emit.encode.encoder import Encoder
+from ticdc_emit.errors import ConfigError, MissingColumnError
+from ticdc_emit.schema.catalog import catalog_from_sql
+
+pytestmark = pytest.mark.spark
+
+DDL = (
+    "create table test.t (id bigint unsigned primary key, d decimal(30,10), j json, b varbinary(10), `a.b` varchar(20))"
+)
+INFO = catalog_from_sql(DDL).table("test", "t")
+TSO = 450_000_000_262_144_000
+DATA = '"data":[{"id":"18446744073709551615","d":"12345678901234567.8900000000",'
+
+
+def messages(spark: Any, path: Path, **options: Any) -> list[str]:
+    given = {"input_format": None, "commit_time_column": None, "commit_ts": TSO} | options
+    changes = read_changes(spark, str(path), INFO, **given)
+    made = Encoder("memory://x?protocol=canal-json", DDL).encode(changes.toArrow())
+    return [value.decode() for value in made.column("value").to_pylist()]
+
+
+def test_json_rows_keep_every_digit_and_nested_objects(spark: Any, tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_text(
+        '{"id": 18446744073709551615, "d": 12345678901234567.89, "j": {"b": [1, 2.5]}, "b": "AAE=", "a.b": "x"}\n',
+        encoding="utf-8",
+    )
+    (value,) = messages(spark, path)
+    assert DATA + r'"j":"{\"b\": [1, 2.5]}","b":"\u0000\u0001","a.b":"x"}]' in value
+    assert f'"es":{TSO >> 18}' in value
+
+
+def test_json_changes(spark: Any, tmp_path: Path) -> None:
+    path = tmp_path / "changes.json"
+    image = '{"id": 1, "d": 1.5, "j": null, "b": null, "a.b": "%s"}'
+    path.write_text(
+        f'{{"op": "c", "commit_ts": {TSO}, "after": {image % "x"}}}\n'
+        f'{{"op": "u", "commit_ts": {TSO + 1}, "before": {image % "x"}, "after": {image % "y"}}}\n'
+        f'{{"op": "d", "commit_ts": {TSO + 2}, "before": {image % "y"}, "after": null}}\n',
+        encoding="utf-8",
+    )
+    kinds = [value.split('"type":"')[1].split('"')[0] for value in messages(spark, path)]
+    assert kinds == ["INSERT", "UPDATE", "DELETE"]
+
+
+def test_csv_changes(spark: Any, tmp_path: Path) -> None:
+    path = tmp_path / "changes.csv"
+    path.write_text(
+        "op,commit_ts,seq,before.id,before.d,before.j,before.b,before.a.b,after.id,after.d,after.j,after.b,after.a.b\n"
+        f'c,{TSO},1,,,,,,1,1.5,"{{""a"": 1}}",AAE=,"q""uo\nte"\n'
+        f'u,{TSO},2,1,1.5,"{{""a"": 1}}",AAE=,"q""uo\nte",1,,,,new\n',
+        encoding="utf-8",
+    )
+    insert, update = messages(spark, path)
+    assert r'"j":"{\"a\": 1}","b":"\u0000\u0001","a.b":"q\"uo\nte"' in insert
+    assert '"data":[{"id":"1","d":null,"j":null,"b":null,"a.b":"new"}]' in update
+
+
+def test_parquet_brings_its_types(spark: Any, tmp_path: Path) -> None:
+    moment = dt.datetime(2024, 5, 25, 5, 9, 30, 531_000, tzinfo=dt.timezone.utc)
+    table = pa.table(
+        {
+            "id": pa.array([Decimal(2**64 - 1)], pa.decimal128(20, 0)),
+            "d": pa.array([Decimal("12345678901234567.89")], pa.decimal128(30, 10)),
+            "j": ["{}"],
+            "b": pa.array([b"\x00\x01"]),
+            "a.b": ["x"],
+            "at": pa.array([moment]),
+            "tso": [TSO + 7],
+        }
+    )
+    path = tmp_path / "rows.parquet"
+    pq.write_table(table, path)
+    (value,) = messages(spark, path, commit_time_column="tso")
+    assert DATA + r'"j":"{}","b":"\u0000\u0001","a.b":"x"}]' in value
+    changes = read_changes(spark, str(path), INFO, input_format=None, commit_time_column="at", commit_ts=TSO)
+    assert changes.columns == ["op", "commit_time", "after"]
+    assert changes.toArrow().column("commit_time").to_pylist() == [moment]
+
+
+def test_refusals(spark: Any, tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text("id,d\n1,2\n", encoding="utf-8")
+    with pytest.raises(MissingColumnError, match=r"Missing: j, b, a\.b"):
+        messages(spark, path)
+    with pytest.raises(ConfigError, match="cannot tell the input's format"):
+        messages(spark, tmp_path / "rows.dat")
+    with pytest.raises(ConfigError, match="unknown input format 'orc'"):
+        messages(spark, path, input_format="orc")
+    path.write_text("id,d,j,b,a.b\n1,2,,,\n", encoding="utf-8")
+    with pytest.raises(MissingColumnError, match="lacks the commit time column"):
+        messages(spark, path, commit_time_column="nope")

@@ -1,0 +1,93 @@
+"""The entry point: help is quick, errors are one line, exit codes say what happened."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ticdc_emit.cli.main import main
+
+VECTORS = Path(__file__).parents[2] / "vectors" / "classic"
+
+
+def exit_code(*arguments: str) -> int | str | None:
+    with pytest.raises(SystemExit) as end:
+        main(arguments)
+    return end.value.code
+
+
+def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert exit_code("--help") == 0
+    shown = capsys.readouterr().out
+    assert all(command in shown for command in ("demo", "emit", "conformance", "bench"))
+
+
+@pytest.mark.parametrize("command", ["demo", "emit", "conformance", "bench"])
+def test_every_command_has_help(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert exit_code(command, "--help") == 0
+    assert command in capsys.readouterr().out
+
+
+def test_the_commands_are_imported_when_they_run() -> None:
+    heavy = "pyspark", "confluent_kafka", "pandas", "ticdc_emit.spark", "ticdc_emit.conformance", "ticdc_emit.bench"
+    program = f"import sys, ticdc_emit.cli.app; print([name for name in {heavy!r} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_runs_as_a_module() -> None:
+    done = subprocess.run([sys.executable, "-m", "ticdc_emit", "--help"], capture_output=True, text=True, check=True)
+    assert "conformance" in done.stdout
+
+
+def test_an_error_is_one_line_with_its_remedy(capsys: pytest.CaptureFixture[str]) -> None:
+    assert exit_code("conformance", str(VECTORS), "--protocol", "avro") == 2
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert shown.err == (
+        "ticdc-emit: error: the protocol avro is not written by this version [option='protocol']. "
+        "Use one of: canal-json\n"
+    )
+
+
+def test_errors_hide_secrets(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    schema = tmp_path / "t.sql"
+    schema.write_text("create table t (id int primary key)", encoding="utf-8")
+    uri = "kafka://someone:hunter1@127.0.0.1:1/t?protocol=canal-json&max-message-bytes=x&sasl-password=hunter2"
+    assert exit_code("emit", "--schema", str(schema), "--input", "x.csv", "--sink-uri", uri) == 2
+    shown = capsys.readouterr()
+    assert "ErrMySQLInvalidConfig" in shown.err
+    assert "hunter" not in shown.err + shown.out
+    assert "Traceback" not in shown.err
+
+
+@pytest.mark.parametrize(
+    ("ddl", "table", "said"),
+    [
+        ("create table a (id int); create table b (id int)", None, "the schema file has 2 tables"),
+        ("create table a (id int)", "test.b", "test.b does not exist"),
+        ("create table a (id no_such_type)", None, "no_such_type"),
+        ("create database d", None, "the schema file has 0 tables"),
+    ],
+)
+def test_the_schema_file_is_checked_first(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], ddl: str, table: str | None, said: str
+) -> None:
+    schema = tmp_path / "t.sql"
+    schema.write_text(ddl, encoding="utf-8")
+    uri = f"file://{tmp_path}/out?protocol=canal-json"
+    named = ["--table", table] if table else []
+    assert exit_code("emit", "--schema", str(schema), "--input", "x.csv", "--sink-uri", uri, *named) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_without_the_extra_the_command_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "typer", None)
+    monkeypatch.delitem(sys.modules, "ticdc_emit.cli.app", raising=False)
+    assert exit_code("--help") == 2
+    assert "pip install 'ticdc-emit[cli]'" in capsys.readouterr().err

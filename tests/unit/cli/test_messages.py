@@ -1,0 +1,78 @@
+"""What of a topic is shown, and how."""
+
+from __future__ import annotations
+
+import io
+import json
+
+from rich.console import Console
+
+from ticdc_emit.cli.messages import pick_story, print_messages
+from ticdc_emit.delivery.contract import Message
+
+
+def row(offset: int, kind: str, key: int) -> Message:
+    value = {"type": kind, "table": "t", "pkNames": ["id"], "data": [{"id": str(key)}]}
+    return Message("topic", 0, offset, b"", json.dumps(value).encode())
+
+
+def watermark(offset: int, partition: int = 0) -> Message:
+    return Message("topic", partition, offset, None, b'{"type":"TIDB_WATERMARK","data":null,"pkNames":null}')
+
+
+def offsets(messages: list[Message]) -> list[int]:
+    return [message.offset for message in messages]
+
+
+def test_the_newest_whole_life_and_the_last_watermark() -> None:
+    topic = [
+        row(0, "INSERT", 1),
+        row(1, "INSERT", 2),
+        row(2, "UPDATE", 1),
+        row(3, "DELETE", 1),
+        watermark(4),
+        row(5, "UPDATE", 2),
+        watermark(6),
+        watermark(0, partition=1),
+    ]
+    assert offsets(pick_story(topic)) == [0, 2, 3, 6]
+
+
+def test_a_long_life_keeps_its_beginning_and_its_end() -> None:
+    topic = [row(0, "INSERT", 1), *(row(n, "UPDATE", 1) for n in range(1, 9)), row(9, "DELETE", 1)]
+    assert offsets(pick_story(topic)) == [0, 8, 9]
+
+
+def test_without_a_whole_life_the_newest_key() -> None:
+    assert offsets(pick_story([row(7, "UPDATE", 1), row(8, "UPDATE", 2), row(9, "UPDATE", 1)])) == [7, 9]
+
+
+def test_binary_messages_are_shown_too() -> None:
+    topic = [Message("topic", 0, offset, b"k", b"\x00\xff") for offset in range(9)]
+    assert offsets(pick_story(topic)) == [6, 7, 8]
+    assert pick_story([]) == []
+    assert r"key k | " in printed(topic[:1], terminal=False)
+    assert r"\xff" in printed(topic[:1], terminal=True)
+
+
+def printed(messages: list[Message], *, terminal: bool) -> str:
+    stream = io.StringIO()
+    console = Console(file=stream, force_terminal=terminal, width=100, soft_wrap=True, color_system=None)
+    print_messages(console, messages)
+    return stream.getvalue()
+
+
+def test_plain_lines_hold_the_value_as_it_is() -> None:
+    message = row(5, "INSERT", 1)
+    assert message.value is not None
+    assert printed([message], terminal=False) == (
+        f"topic · partition 0 · offset 5 | key of zero length | {message.value.decode()}\n"
+    )
+    assert printed([watermark(1)], terminal=False).startswith("topic · partition 0 · offset 1 | key null | ")
+
+
+def test_panels_show_one_member_per_line() -> None:
+    shown = printed([row(5, "INSERT", 1)], terminal=True)
+    assert "INSERT" in shown.splitlines()[0]
+    assert '"pkNames": ["id"],' in shown
+    assert "key of zero length" in shown.splitlines()[-1]

@@ -1,0 +1,137 @@
+"""The rows of the benchmark: the two tables of ``reference.json`` with varied values, in Spark's Arrow types.
+
+BIGINT UNSIGNED is ``decimal128(20, 0)``, TIME is text, JSON is canonical text, one value in ten of a nullable column is
+null. An update changes three columns of ``orders`` (of ``sbtest`` one); with ``all_changed`` it changes every cell.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+
+import numpy as np
+import pyarrow as pa
+
+from ticdc_emit.encode.changes import Op
+from ticdc_emit.schema.catalog import catalog_from_sql
+from ticdc_emit.schema.model import TableInfo
+from ticdc_emit.tso import LOGICAL_BITS
+
+__all__ = ["TABLES", "BenchTable", "change_batch", "commit_stamps", "make_rows", "make_update", "table_sql"]
+
+_NULLS = 0.1
+_FIRST_TS = 450_000_000_262_144_000
+_OP_LETTERS = {Op.INSERT: "c", Op.UPDATE: "u"}
+_CHANGED = {"orders": ("qty", "note", "updated"), "sbtest": ("k",)}
+_SQL = {
+    "sbtest": """create table test.sbtest (
+        id int primary key, k int not null default 0, c char(120) not null default '', pad char(60) not null default ''
+    )""",
+    "orders": """create table test.orders (
+        id bigint primary key, user_id bigint unsigned not null, status enum('new','paid','shipped'),
+        amount decimal(12,2) not null, qty int, price double, note varchar(255), payload json, created datetime(3),
+        updated timestamp null, flags bit(8), tags set('a','b','c'), token varbinary(64), ratio float, day date, t time
+    )""",
+}
+TABLES = tuple(_SQL)
+
+
+@dataclass(frozen=True)
+class BenchTable:
+    """A table of the benchmark and its rows, one array per column."""
+
+    info: TableInfo
+    columns: dict[str, pa.Array]
+
+
+def make_rows(name: str, count: int, seed: int = 1) -> BenchTable:
+    """Return ``count`` rows of the table, the same for the same seed."""
+    info = catalog_from_sql(_SQL[name]).table("test", name)
+    rng = np.random.default_rng(seed)
+    columns = _orders(rng, count) if name == "orders" else _sbtest(rng, count)
+    nullable = {column.name for column in info.columns if column.nullable}
+    return BenchTable(info, {n: _with_nulls(a, rng) if n in nullable else a for n, a in columns.items()})
+
+
+def make_update(table: BenchTable, *, all_changed: bool = False, seed: int = 2) -> dict[str, pa.Array]:
+    """Return before images for the rows of ``table``: most columns equal, the changed ones from other rows."""
+    other = make_rows(table.info.name, len(table.columns["id"]), seed)
+    names = tuple(table.columns) if all_changed else _CHANGED[table.info.name]
+    everything = pa.array(np.arange(len(table.columns["id"])))
+    return {n: other.columns[n] if n in names else array.take(everything) for n, array in table.columns.items()}
+
+
+def table_sql(name: str) -> str:
+    """Return the CREATE TABLE of a bench table."""
+    return _SQL[name]
+
+
+def commit_stamps(count: int) -> pa.Array:
+    """Return TSOs for ``count`` rows: transactions of three rows, a millisecond apart."""
+    return pa.array(np.arange(count, dtype=np.uint64) // 3 * (1 << LOGICAL_BITS) + _FIRST_TS)
+
+
+def change_batch(
+    op: Op, commit_ts: pa.Array, *, after: dict[str, pa.Array], before: dict[str, pa.Array] | None = None
+) -> pa.RecordBatch:
+    """Return images as a batch in change form (``encode.reader``)."""
+    columns = {"op": pa.repeat(pa.scalar(_OP_LETTERS[op]), len(commit_ts)), "commit_ts": commit_ts}
+    if before is not None:
+        columns["before"] = _struct(before)
+    columns["after"] = _struct(after)
+    return pa.record_batch(columns)
+
+
+def _struct(columns: dict[str, pa.Array]) -> pa.StructArray:
+    return pa.StructArray.from_arrays(list(columns.values()), list(columns))
+
+
+def _with_nulls(array: pa.Array, rng: np.random.Generator) -> pa.Array:
+    keep = rng.random(len(array)) >= _NULLS
+    return array.take(pa.array(np.arange(len(array)), mask=~keep))
+
+
+def _texts(rng: np.random.Generator, count: int, groups: int, digits: int) -> pa.Array:
+    numbers = rng.integers(10 ** (digits - 1), 10**digits, (count, groups))
+    return pa.array(["-".join(map(str, row)) for row in numbers.tolist()])
+
+
+def _sbtest(rng: np.random.Generator, count: int) -> dict[str, pa.Array]:
+    return {
+        "id": pa.array(rng.permutation(count).astype(np.int32) + 1_000_000),
+        "k": pa.array(rng.integers(1, 1_000_000, count).astype(np.int32)),
+        "c": _texts(rng, count, 10, 11),
+        "pad": _texts(rng, count, 5, 11),
+    }
+
+
+def _orders(rng: np.random.Generator, count: int) -> dict[str, pa.Array]:
+    words = np.array(["note", "with", "some", "text", "& more", '"quotes"', "and", "plain", "words", "in it"])
+    seconds = rng.integers(1_600_000_000, 1_750_000_000, count)
+    clock = rng.integers(0, 86400, count).tolist()
+    users = rng.integers(0, 1 << 62, count).tolist()
+    return {
+        "id": pa.array(rng.permutation(count).astype(np.int64) + 900_719_000_000),
+        "user_id": pa.array([Decimal(user + (1 << 63) * (user % 2)) for user in users], pa.decimal128(20, 0)),
+        "status": pa.array(rng.choice(["new", "paid", "shipped"], count).tolist()),
+        "amount": pa.array(
+            [Decimal(c).scaleb(-2) for c in rng.integers(0, 10**8, count).tolist()], pa.decimal128(12, 2)
+        ),
+        "qty": pa.array(rng.integers(1, 100, count).astype(np.int32)),
+        "price": pa.array(np.round(rng.random(count) * 1000, 2)),
+        "note": pa.array([" ".join(row) for row in rng.choice(words, (count, 6)).tolist()]),
+        "payload": pa.array(
+            [
+                f'{{"qty": {q}, "sku": "X-{s}", "tags": [{a}, {b}]}}'
+                for q, s, a, b in rng.integers(1, (100, 1000, 10, 10), (count, 4)).tolist()
+            ]
+        ),
+        "created": pa.array(seconds * 1_000_000 + rng.integers(0, 1000, count) * 1000).cast(pa.timestamp("us")),
+        "updated": pa.array((seconds + 60) * 1_000_000).cast(pa.timestamp("us", tz="UTC")),
+        "flags": pa.array(rng.integers(0, 256, count)),
+        "tags": pa.array(rng.choice(["a", "b", "a,c", "a,b,c", ""], count).tolist()),
+        "token": pa.array([rng.bytes(16) for _ in range(count)], pa.binary()),
+        "ratio": pa.array(rng.random(count).round(3).astype(np.float32)),
+        "day": pa.array((seconds // 86400).astype(np.int32)).cast(pa.date32()),
+        "t": pa.array([f"{s // 3600:02d}:{s // 60 % 60:02d}:{s % 60:02d}" for s in clock]),
+    }

@@ -1,0 +1,136 @@
+"""The lines of the benchmark: what is encoded, from which batch, and what TiCDC's Go encoder does in comparison.
+
+A line is a closure from nothing to a message batch. Its input, an Arrow batch in change form, is made before; what the
+closure does is what a worker does with such a batch: read and check it, encode it, lay the messages out for the sink.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+import numpy as np
+import pyarrow as pa
+
+from ticdc_emit.bench.golden import BUILD_TS, golden_row, golden_value
+from ticdc_emit.bench.inputs import TABLES, change_batch, commit_stamps, make_rows, make_update, table_sql
+from ticdc_emit.config import load_changefeed
+from ticdc_emit.encode.blocks import BlockReader
+from ticdc_emit.encode.changes import Op
+from ticdc_emit.encode.encoder import message_batch
+from ticdc_emit.encode.plan import Plan, make_plan
+from ticdc_emit.encode.run import prepare
+from ticdc_emit.errors import TicdcEmitError
+from ticdc_emit.schema.catalog import Catalog, catalog_from_sql
+
+__all__ = ["CHUNK", "VARIANTS", "BenchError", "Line", "bench_lines", "check_golden"]
+
+CHUNK = 5_000
+"""Rows per batch."""
+
+VARIANTS = {"canal-json-ext": "protocol=canal-json&enable-tidb-extension=true"}
+"""The variants of ``reference.json`` that this version encodes, as parameters of a sink URI."""
+
+_GROUPS = 60
+_GROUP_ROWS = 10_000
+_OPS = (Op.INSERT, Op.UPDATE)
+
+
+class BenchError(TicdcEmitError, AssertionError):
+    """The encoder's bytes are not TiCDC's, so a rate would mean nothing. ``line`` names what was compared."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """``run`` encodes ``rows`` rows. ``go`` is the Go encoder's rate in units, ``None`` for a line without a bar."""
+
+    name: str
+    rows: int
+    run: Callable[[], object]
+    go: float | None
+
+
+@cache
+def _go_rates() -> dict[str, float]:
+    reference = json.loads((files("ticdc_emit.bench") / "reference.json").read_text(encoding="utf-8"))
+    return {name: rate["x_unit"] for name, rate in reference["rates"].items()}
+
+
+def _plan(variant: str, catalog: Catalog, partitions: int = 1) -> Plan:
+    config = load_changefeed(f"memory://bench/?{VARIANTS[variant]}")
+    return make_plan(config, catalog.histories(), {config.kafka.topic: partitions}, build_ts=BUILD_TS)
+
+
+def _encode(batch: pa.RecordBatch, plan: Plan, table: str) -> Callable[[], pa.RecordBatch]:
+    planned = plan.table("test", table)
+
+    def run() -> pa.RecordBatch:
+        made = prepare(batch, planned, plan).messages()
+        return message_batch(made, planned.topic, planned.partition, batch.column("commit_ts"))
+
+    return run
+
+
+def _batch(table: str, op: Op, rows: int, *, all_changed: bool = False) -> pa.RecordBatch:
+    made = make_rows(table, rows)
+    before = make_update(made, all_changed=all_changed) if op is Op.UPDATE else None
+    return change_batch(op, commit_stamps(rows), after=made.columns, before=before)
+
+
+def check_golden() -> list[str]:
+    """Encode the recorded row of every line with a bar; return the lines' names. Raises :class:`BenchError`."""
+    checked = []
+    for variant in VARIANTS:
+        for table in TABLES:
+            plan = _plan(variant, catalog_from_sql(table_sql(table)))
+            for op in _OPS:
+                name = f"{variant}/{table}/{op.value}"
+                value = _encode(golden_row(table, op), plan, table)().column("value")[0].as_py()
+                if value != golden_value(name):
+                    raise BenchError("the encoder's bytes differ from TiCDC's", line=name)
+                checked.append(name)
+    return checked
+
+
+def bench_lines() -> list[Line]:
+    """Return all lines: first those with a bar, named as in ``reference.json``, then those without."""
+    barred, free = [], []
+    for variant in VARIANTS:
+        for table in TABLES:
+            plan = _plan(variant, catalog_from_sql(table_sql(table)))
+            for op in _OPS:
+                name = f"{variant}/{table}/{op.value}"
+                barred.append(Line(name, CHUNK, _encode(_batch(table, op, CHUNK), plan, table), _go_rates()[name]))
+            changed = _encode(_batch(table, Op.UPDATE, CHUNK, all_changed=True), plan, table)
+            free.append(Line(f"{variant}/{table}/update, every cell changed", CHUNK, changed, None))
+            free.append(
+                Line(
+                    f"{variant}/{table}/insert, a batch of one",
+                    1,
+                    _encode(_batch(table, Op.INSERT, 1), plan, table),
+                    None,
+                )
+            )
+        free.append(_many_tables(variant))
+    return barred + free
+
+
+def _many_tables(variant: str) -> Line:
+    """Encode 60 tables' inserts in one stream, row by row in turn, as a worker gets them."""
+    names = [f"orders_{number:02}" for number in range(_GROUPS)]
+    catalog = catalog_from_sql(";".join(table_sql("orders").replace("test.orders", f"test.{name}") for name in names))
+    batch = _batch("orders", Op.INSERT, _GROUP_ROWS)
+    order = np.random.default_rng(3).integers(0, _GROUPS, _GROUP_ROWS)
+    stream = {
+        "_schema": pa.repeat(pa.scalar("test"), _GROUP_ROWS),
+        "_table": pa.array(names).take(pa.array(order)),
+        "_partition": pa.repeat(pa.scalar(0, pa.int32()), _GROUP_ROWS),
+    } | {name: batch.column(name) for name in batch.schema.names}
+    mixed = pa.record_batch(stream)
+    reader = BlockReader(_plan(variant, catalog), None, "emit", None)
+    return Line(
+        f"{variant}/orders/insert, {_GROUPS} tables mixed", _GROUP_ROWS, lambda: reader.read(mixed).messages(), None
+    )

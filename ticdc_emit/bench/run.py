@@ -1,0 +1,109 @@
+"""Measure the lines: rows per CPU-second on one core, as multiples of the machine's unit and of TiCDC's Go encoders.
+
+The unit is measured anew before every line of every round, so that a machine whose speed drifts (a shared one, a
+laptop) slows both alike; each figure is the median over rounds. Arrow is held to one thread.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from ticdc_emit.bench.end_to_end import EndToEnd
+from ticdc_emit.bench.lines import Line, bench_lines, check_golden
+from ticdc_emit.bench.unit import measure_unit
+
+__all__ = ["BenchReport", "LineResult", "run_bench"]
+
+
+@dataclass(frozen=True)
+class LineResult:
+    """``x_unit``: our rate over the unit. ``ratio_to_go``: ``x_unit`` over the Go encoder's; ``None``: no bar."""
+
+    name: str
+    rows_per_cpu_s: float
+    x_unit: float
+    ratio_to_go: float | None
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "rows_per_cpu_s": round(self.rows_per_cpu_s),
+            "x_unit": round(self.x_unit, 3),
+            "ratio_to_go": None if self.ratio_to_go is None else round(self.ratio_to_go, 2),
+        }
+
+
+@dataclass(frozen=True)
+class BenchReport:
+    """``unit``: rows per CPU-second of ``json.dumps`` here (see ``bench.unit``)."""
+
+    unit: float
+    lines: list[LineResult]
+    end_to_end: EndToEnd | None = None
+
+    def medians(self) -> dict[str, float]:
+        """Return the median ratio to Go of each variant."""
+        ratios: dict[str, list[float]] = {}
+        for line in self.lines:
+            if line.ratio_to_go is not None:
+                ratios.setdefault(line.name.partition("/")[0], []).append(line.ratio_to_go)
+        return {variant: statistics.median(found) for variant, found in ratios.items()}
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the machine-readable form."""
+        return {
+            "unit": round(self.unit),
+            "lines": [line.as_dict() for line in self.lines],
+            "median_ratio_to_go": {name: round(value, 2) for name, value in self.medians().items()},
+            "end_to_end": None if self.end_to_end is None else self.end_to_end.as_dict(),
+        }
+
+
+def run_bench(
+    *, quick: bool = False, progress: Callable[[int, int, str], None] | None = None, rounds: int = 5
+) -> BenchReport:
+    """Check the bytes, then measure. ``quick``: one short round, for a smoke test; its figures are rough.
+
+    Raises :class:`~ticdc_emit.bench.lines.BenchError` if the bytes are not TiCDC's.
+    """
+    check_golden()
+    lines = bench_lines()
+    rounds, seconds = (1, 0.05) if quick else (rounds, 0.25)
+    previous = pa.cpu_count(), pa.io_thread_count()
+    pa.set_cpu_count(1)
+    pa.set_io_thread_count(1)
+    try:
+        for line in lines:
+            line.run()  # what is made once (layouts, imports) is not part of a rate
+        measured: list[list[tuple[float, float]]] = [[] for _ in lines]
+        for turn in range(rounds):
+            for place, line in enumerate(lines):
+                if progress is not None:
+                    progress(turn * len(lines) + place, rounds * len(lines), line.name)
+                measured[place].append((measure_unit(), _rate(line, seconds)))
+    finally:
+        pa.set_cpu_count(previous[0])
+        pa.set_io_thread_count(previous[1])
+    unit = statistics.median(unit for pairs in measured for unit, _ in pairs)
+    return BenchReport(unit, [_result(line, pairs) for line, pairs in zip(lines, measured, strict=True)])
+
+
+def _rate(line: Line, seconds: float) -> float:
+    start = time.process_time()
+    calls = 0
+    while (spent := time.process_time() - start) < seconds:
+        line.run()
+        calls += 1
+    return calls * line.rows / spent
+
+
+def _result(line: Line, measured: list[tuple[float, float]]) -> LineResult:
+    x_unit = statistics.median(rate / unit for unit, rate in measured)
+    rate = statistics.median(rate for _, rate in measured)
+    return LineResult(line.name, rate, x_unit, None if line.go is None else x_unit / line.go)

@@ -1,0 +1,116 @@
+"""The commands and their options. Each command's work is imported when it runs, so that ``--help`` is quick."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+__all__ = ["app"]
+
+app = typer.Typer(
+    name="ticdc-emit",
+    help="Emit the exact bytes that TiCDC would put on Kafka, without a TiDB cluster.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document, for programs.")]
+
+
+@app.command()
+def conformance(
+    paths: Annotated[list[Path], typer.Argument(help="Vector files, or folders of them.", metavar="PATH…")],
+    protocol: Annotated[str | None, typer.Option(help="Only variants of this protocol.")] = None,
+    profile: Annotated[
+        str | None,
+        typer.Option(help="Lineage of the files: classic or next. Default: the folder's name, else classic."),
+    ] = None,
+    as_json: AsJson = False,
+    dump: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write every produced message as JSON Lines.", dir_okay=False)
+    ] = None,
+    show: Annotated[int, typer.Option(help="How many mismatches to print.", min=0)] = 5,
+) -> None:
+    """Run golden vectors and compare byte for byte. Exit 1 on any mismatch."""
+    from ticdc_emit.cli.conformance import run
+
+    raise typer.Exit(run(paths, protocol=protocol, profile=profile, as_json=as_json, dump=dump, show=show))
+
+
+@app.command()
+def bench(
+    as_json: AsJson = False,
+    quick: Annotated[bool, typer.Option("--quick", help="One short round: a smoke test, rough figures.")] = False,
+    end_to_end: Annotated[bool, typer.Option(help="Also measure Spark to Kafka.")] = True,
+    rows: Annotated[int, typer.Option(help="Rows of the end-to-end run.", min=1)] = 1_000_000,
+    table: Annotated[str, typer.Option(help="Table of the end-to-end run: orders or sbtest.")] = "orders",
+    sink_uri: Annotated[
+        str | None, typer.Option("--sink-uri", help="Kafka of the end-to-end run. Default: an embedded one.")
+    ] = None,
+) -> None:
+    """Measure rows per CPU-second from Arrow batch to message batch, against TiCDC's Go encoders."""
+    from ticdc_emit.cli.bench import run
+
+    if table not in ("orders", "sbtest"):
+        raise typer.BadParameter("choose orders or sbtest", param_hint="--table")
+    code = run(as_json=as_json, quick=quick, end_to_end=end_to_end, rows=rows, table=table, sink_uri=sink_uri)
+    raise typer.Exit(code)
+
+
+@app.command()
+def demo(
+    protocol: Annotated[str, typer.Option(help="Protocol, unless the sink URI names one.")] = "canal-json",
+    rows: Annotated[int, typer.Option(help="Row changes to make.", min=1)] = 20_000,
+    sink_uri: Annotated[
+        str | None, typer.Option("--sink-uri", help="Where to, in TiCDC's form. Default: an embedded Kafka.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="The same seed makes the same history.")] = 1,
+    as_json: AsJson = False,
+) -> None:
+    """Replay a table's history through Spark into Kafka and show the messages."""
+    from ticdc_emit.cli.demo import run
+
+    raise typer.Exit(run(protocol=protocol, rows=rows, sink_uri=sink_uri, seed=seed, as_json=as_json))
+
+
+@app.command()
+def emit(
+    schema: Annotated[Path, typer.Option(metavar="FILE.sql", help="DDL of the tables.", exists=True, dir_okay=False)],
+    input_path: Annotated[str, typer.Option("--input", metavar="PATH", help="Parquet, CSV or JSON lines.")],
+    sink_uri: Annotated[str, typer.Option("--sink-uri", metavar="URI", help="Where to, in TiCDC's form.")],
+    config: Annotated[
+        Path | None, typer.Option(metavar="FILE.toml", help="TiCDC's changefeed file.", exists=True, dir_okay=False)
+    ] = None,
+    table: Annotated[str | None, typer.Option(help="schema.name, where the file has several tables.")] = None,
+    input_format: Annotated[
+        str | None, typer.Option("--format", help="parquet, csv or json. Default: from the name.")
+    ] = None,
+    commit_time_column: Annotated[
+        str | None, typer.Option(help="Of plain rows: the column with each row's commit time or TSO.")
+    ] = None,
+    commit_ts: Annotated[
+        int | None, typer.Option(help="Of plain rows without such a column: the TSO of all. Default: now.", min=1)
+    ] = None,
+    time_zone: Annotated[str, typer.Option(help="The changefeed's time zone, for TIMESTAMP values.")] = "UTC",
+    as_json: AsJson = False,
+) -> None:
+    """Emit your own data: row changes (with a column op), or plain rows as inserts."""
+    from ticdc_emit.cli.emit import run
+
+    code = run(
+        schema=schema,
+        input_path=input_path,
+        sink_uri=sink_uri,
+        config=config,
+        table=table,
+        input_format=input_format,
+        commit_time_column=commit_time_column,
+        commit_ts=commit_ts,
+        time_zone=time_zone,
+        as_json=as_json,
+    )
+    raise typer.Exit(code)

@@ -1,0 +1,102 @@
+"""``ticdc-emit bench``: measure and print."""
+
+from __future__ import annotations
+
+import tempfile
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from ticdc_emit.bench import BenchReport, LineResult, run_bench
+from ticdc_emit.bench.end_to_end import EndToEnd, measure_end_to_end
+from ticdc_emit.cli.console import print_json, progress, result_console, step
+from ticdc_emit.cli.session import local_spark
+from ticdc_emit.config import load_changefeed
+
+__all__ = ["run"]
+
+_LEAST, _GOOD = 2.0, 3.0
+_LEAST_END_TO_END = 0.5
+
+
+def run(*, as_json: bool, quick: bool, end_to_end: bool, rows: int, table: str, sink_uri: str | None) -> int:
+    """Run and print; return the exit code."""
+    with progress("bench") as line:
+        report = run_bench(quick=quick, progress=line)
+    if end_to_end:
+        with step(f"end to end, {rows:,} rows of {table}", quiet=as_json):
+            report = replace(report, end_to_end=_end_to_end(table, rows, sink_uri))
+    if as_json:
+        print_json(report.as_dict())
+        return 0
+    console = result_console()
+    (_print_table if console.is_terminal else _print_lines)(console, report)
+    for variant, median in report.medians().items():
+        console.print(Text(f"{variant}: median {median:.2f} x Go", _style(median)))
+    if report.end_to_end is not None:
+        _print_end_to_end(console, report.end_to_end)
+    return 0
+
+
+def _end_to_end(table: str, rows: int, sink_uri: str | None) -> EndToEnd:
+    from ticdc_emit.delivery.kafka import KafkaSink
+    from ticdc_emit.testing import EmbeddedKafka
+
+    with ExitStack() as stack:
+        if sink_uri is None:
+            kafka = stack.enter_context(EmbeddedKafka())
+            uri = f"kafka://{kafka.bootstrap}/ticdc-bench?protocol=canal-json&enable-tidb-extension=true"
+            changefeed, sink = load_changefeed(uri), kafka.sink()
+        else:
+            changefeed = load_changefeed(sink_uri)
+            sink = KafkaSink.of(changefeed.kafka)
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="ticdc-emit-bench-")))
+        spark = stack.enter_context(local_spark("bench", cores="2"))
+        return measure_end_to_end(spark, changefeed, sink, folder, table=table, rows=rows)
+
+
+def _style(ratio: float | None) -> str:
+    if ratio is None:
+        return ""
+    return "green" if ratio >= _GOOD else "yellow" if ratio >= _LEAST else "red"
+
+
+def _cells(line: LineResult) -> tuple[str, str, str]:
+    ratio = "" if line.ratio_to_go is None else f"{line.ratio_to_go:.2f}"
+    return f"{line.rows_per_cpu_s:,.0f}", f"{line.x_unit:.3f}", ratio
+
+
+def _print_table(console: Console, report: BenchReport) -> None:
+    table = Table(title=f"unit: {report.unit:,.0f} rows per CPU-second (json.dumps)", title_justify="left")
+    table.add_column("line", no_wrap=True)
+    for name in ("rows per CPU-s", "x unit", "x Go"):
+        table.add_column(name, justify="right")
+    for line in report.lines:
+        rate, x_unit, ratio = _cells(line)
+        table.add_row(line.name, rate, x_unit, Text(ratio, _style(line.ratio_to_go)))
+    console.print(table)
+
+
+def _print_lines(console: Console, report: BenchReport) -> None:
+    console.print(Text(f"unit {report.unit:,.0f} rows per CPU-second (json.dumps)"))
+    width = max(len(line.name) for line in report.lines)
+    for line in report.lines:
+        rate, x_unit, ratio = _cells(line)
+        bar = f"{ratio:>6} x Go" if ratio else ""
+        console.print(Text(f"{line.name:<{width}} {rate:>12} rows/cpu-s {x_unit:>8} x unit {bar}".rstrip()))
+
+
+def _print_end_to_end(console: Console, result: EndToEnd) -> None:
+    style = "green" if result.ratio_to_lower >= _LEAST_END_TO_END else "red"
+    console.print(
+        Text(
+            f"end to end ({result.rows:,} rows of {result.table}): {result.library:,.0f} rows/s; "
+            f"Spark with an identity mapInArrow {result.spark_identity:,.0f}, "
+            f"raw produce {result.raw_produce:,.0f}; {result.ratio_to_lower:.2f} of the lower",
+            style,
+        )
+    )

@@ -1,0 +1,99 @@
+"""``ticdc-emit conformance``: run golden vectors and show what matched."""
+
+from __future__ import annotations
+
+import logging
+from contextlib import ExitStack
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from ticdc_emit.cli.console import print_json, progress, result_console
+from ticdc_emit.conformance import Report, Tally, run_conformance
+
+__all__ = ["run"]
+
+
+def run(
+    paths: list[Path], *, protocol: str | None, profile: str | None, as_json: bool, dump: Path | None, show: int
+) -> int:
+    """Run and print; return the exit code: 1 if anything differs. ``show``: how many mismatches to print."""
+    # Vectors hold configurations that the library rightly warns about; here that is expected.
+    logging.getLogger("ticdc_emit").setLevel(logging.ERROR)
+    with ExitStack() as stack:
+        stream = stack.enter_context(dump.open("w", encoding="utf-8")) if dump else None
+        line = stack.enter_context(progress("conformance"))
+        report = run_conformance(paths, protocol=protocol, profile=profile, dump=stream, progress=line)
+    if as_json:
+        print_json(report.summary())
+    else:
+        console = result_console()
+        (_print_table if console.is_terminal else _print_lines)(console, report)
+        _print_left_out(console, report)
+        _print_mismatches(console, report, show)
+        _print_verdict(console, report)
+    return 0 if report.ok else 1
+
+
+def _sum(tallies: dict[str, Tally]) -> Tally:
+    return Tally(sum(tally.matched for tally in tallies.values()), sum(tally.total for tally in tallies.values()))
+
+
+def _print_lines(console: Console, report: Report) -> None:
+    for protocol, variants in report.protocols().items():
+        total = _sum(variants)
+        _line(console, f"{protocol} {total.matched}/{total.total}")
+        for name, tally in variants.items():
+            _line(console, f"  {name} {tally.matched}/{tally.total}")
+    _line(console, f"catalog {report.catalog.matched}/{report.catalog.total}")
+
+
+def _print_table(console: Console, report: Report) -> None:
+    table = Table(title=f"{report.files} vector files", title_justify="left")
+    table.add_column("protocol / variant", no_wrap=True)
+    table.add_column("matched", justify="right")
+    table.add_column("total", justify="right")
+    for protocol, variants in report.protocols().items():
+        _row(table, protocol, _sum(variants), "bold")
+        for name, tally in variants.items():
+            _row(table, f"  {name}", tally, "")
+    table.add_section()
+    _row(table, "catalog (table_info of DDL events)", report.catalog, "bold")
+    console.print(table)
+
+
+def _row(table: Table, name: str, tally: Tally, style: str) -> None:
+    colour = "green" if tally.matched == tally.total else "red"
+    table.add_row(Text(name, style), Text(f"{tally.matched}", colour), Text(f"{tally.total}"))
+
+
+def _print_left_out(console: Console, report: Report) -> None:
+    for what, left in report.left_out.items():
+        counts = {"variant": left.variants, "event": left.events}
+        shown = ", ".join(f"{count} {name}{'s' * (count > 1)}" for name, count in counts.items() if count)
+        _line(console, f"left out: {what}: {shown}", "yellow")
+
+
+def _print_mismatches(console: Console, report: Report, show: int) -> None:
+    for mismatch in report.mismatches[:show]:
+        _line(console, "")
+        _line(console, f"mismatch: {mismatch.title}", "bold red")
+        for line in mismatch.detail.splitlines():
+            _line(console, f"  {line}")
+    hidden = len(report.mismatches) - show
+    if hidden > 0:
+        _line(console, f"\n… and {hidden} more (--show {len(report.mismatches)} prints all, --json lists them)")
+
+
+def _print_verdict(console: Console, report: Report) -> None:
+    total = report.total
+    if report.ok:
+        _line(console, f"all matched: {total.matched}/{total.total}", "bold green")
+    else:
+        _line(console, f"\n{len(report.mismatches)} mismatches, matched {total.matched}/{total.total}", "bold red")
+
+
+def _line(console: Console, text: str, style: str = "") -> None:
+    console.print(Text(text, style))

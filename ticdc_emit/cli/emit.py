@@ -1,0 +1,78 @@
+"""``ticdc-emit emit``: the user's own data through Spark to Kafka (or files)."""
+
+from __future__ import annotations
+
+import time
+from contextlib import ExitStack
+from pathlib import Path
+
+from ticdc_emit.cli.console import print_json, result_console, step
+from ticdc_emit.cli.input_data import read_changes
+from ticdc_emit.cli.session import local_spark
+from ticdc_emit.cli.summary import print_summary
+from ticdc_emit.config import load_changefeed, mask_uri
+from ticdc_emit.encode.encoder import split_name
+from ticdc_emit.errors import SchemaError
+from ticdc_emit.schema.catalog import Catalog, catalog_from_sql
+from ticdc_emit.schema.model import TableInfo
+from ticdc_emit.tso import compose
+
+__all__ = ["run"]
+
+
+def run(
+    *,
+    schema: Path,
+    input_path: str,
+    sink_uri: str,
+    config: Path | None,
+    table: str | None,
+    input_format: str | None,
+    commit_time_column: str | None,
+    commit_ts: int | None,
+    time_zone: str,
+    as_json: bool,
+) -> int:
+    """Emit a file or folder of row changes, or of plain rows as inserts; print a summary and return the exit code."""
+    changefeed = load_changefeed(sink_uri, config, time_zone=time_zone)
+    catalog = _catalog(schema, time_zone)
+    info = _table(catalog, table)
+    from ticdc_emit.spark import TicdcSink
+
+    sink = TicdcSink(changefeed, catalog, table=info.full_name)
+    with ExitStack() as stack:
+        with step("starting Spark", quiet=as_json):
+            spark = stack.enter_context(local_spark("emit"))
+        changes = read_changes(
+            spark,
+            input_path,
+            info,
+            input_format=input_format,
+            commit_time_column=commit_time_column,
+            commit_ts=compose(time.time_ns() // 1_000_000) if commit_ts is None else commit_ts,
+        )
+        with step(f"emitting {input_path} as changes of {info.full_name} to {mask_uri(sink_uri)}", quiet=as_json):
+            report = sink.write(changes)
+    if as_json:
+        print_json({"table": info.full_name, **report.to_dict()})
+    else:
+        print_summary(result_console(), report)
+    return 0
+
+
+def _catalog(schema: Path, time_zone: str) -> Catalog:
+    try:
+        return catalog_from_sql(schema.read_text(encoding="utf-8"), time_zone=time_zone)
+    except (OSError, UnicodeDecodeError) as error:
+        raise SchemaError(f"cannot read the schema file: {error}", path=str(schema)) from None
+
+
+def _table(catalog: Catalog, table: str | None) -> TableInfo:
+    known = [(info.schema, info.name) for info in catalog.tables() if not info.is_view]
+    if table is None and len(known) != 1:
+        names = ", ".join(f"{schema}.{name}" for schema, name in known) or "none"
+        raise SchemaError(
+            f"the schema file has {len(known)} tables: which one do the rows belong to?",
+            remedy=f"Name it with --table. Known: {names}",
+        )
+    return catalog.table(*split_name(table, known))

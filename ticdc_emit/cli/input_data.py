@@ -1,0 +1,149 @@
+"""Files of row changes, or of plain rows, as a DataFrame in the typed form.
+
+In: Parquet, CSV or JSON (one object per line). **Change form** is data with an ``op`` column: beside it ``commit_ts``
+or ``commit_time``, and the images as ``before`` and ``after`` structs; CSV, which has no structs, writes them as
+columns ``before.<name>`` and ``after.<name>``. **Plain rows** have the table's columns and become inserts, at
+the time in ``commit_time_column`` or all in one transaction.
+
+Parquet brings its own types. CSV and JSON are read as text, for guessed types would turn ``12345678901234567.89`` into
+a double; the text must be canonical for its column (``docs/types.md``), binary columns are base64.
+"""
+
+from __future__ import annotations
+
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Any
+
+from ticdc_emit.errors import ConfigError, MissingColumnError
+from ticdc_emit.schema.model import TableInfo
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+__all__ = ["FORMATS", "read_changes"]
+
+FORMATS = ("parquet", "csv", "json")
+_SUFFIXES = {".parquet": "parquet", ".csv": "csv", ".json": "json", ".jsonl": "json", ".ndjson": "json"}
+_IMAGES = ("before", "after")
+
+
+def read_changes(
+    spark: SparkSession,
+    path: str,
+    info: TableInfo,
+    *,
+    input_format: str | None,
+    commit_time_column: str | None,
+    commit_ts: int,
+) -> DataFrame:
+    """Return the changes. ``commit_ts`` is the TSO of plain rows without a ``commit_time_column``.
+
+    Raises :class:`ConfigError` for an unknown format, :class:`MissingColumnError` for missing columns.
+    """
+    given = input_format or _guess(path)
+    if given not in FORMATS:
+        raise ConfigError(
+            f"unknown input format {given!r}", remedy=f"Use one of: {', '.join(FORMATS)}", option="format"
+        )
+    found = _read(spark, path, given, info)
+    if "op" in found.columns and "op" not in {column.name for column in info.data_columns}:
+        return _changes(found, info)
+    return _inserts(found, info, commit_time_column, commit_ts)
+
+
+def _guess(path: str) -> str:
+    suffixes = [suffix for suffix in PurePosixPath(path).suffixes if suffix in _SUFFIXES]
+    if not suffixes:
+        raise ConfigError(
+            "cannot tell the input's format from its name",
+            remedy=f"Add --format {' or '.join(FORMATS)}",
+            option="format",
+        )
+    return _SUFFIXES[suffixes[-1]]
+
+
+def _read(spark: SparkSession, path: str, given: str, info: TableInfo) -> DataFrame:
+    if given == "parquet":
+        return spark.read.parquet(path)
+    if given == "csv":
+        return spark.read.csv(path, header=True, multiLine=True, escape='"')
+    names = spark.read.option("primitivesAsString", True).json(path).columns
+    # Fields read as strings keep a number's digits and a nested object's text.
+    return spark.read.schema(", ".join(_json_field(name, info) for name in names)).json(path)
+
+
+def _json_field(name: str, info: TableInfo) -> str:
+    if name not in _IMAGES:
+        return f"{_quoted(name)} string"
+    columns = ", ".join(f"{_quoted(column.name)}: string" for column in info.data_columns)
+    return f"{name} struct<{columns}>"
+
+
+def _quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
+
+
+def _changes(found: DataFrame, info: TableInfo) -> DataFrame:
+    from pyspark.sql import functions as F  # noqa: N812
+
+    columns = [F.col("op")]
+    if "commit_ts" in found.columns:
+        columns.append(F.col("commit_ts").cast("long").alias("commit_ts"))
+    elif "commit_time" in found.columns:
+        columns.append(F.col("commit_time").cast("timestamp").alias("commit_time"))
+    if "seq" in found.columns:
+        columns.append(F.col("seq").cast("long").alias("seq"))
+    for image in _IMAGES:
+        if image in found.columns:
+            fields = found.schema[image].dataType.fieldNames()  # type: ignore[attr-defined]
+            source = {name: F.col(image)[name] for name in fields}
+            columns.append(F.when(F.col(image).isNotNull(), _struct(source, info)).alias(image))
+        elif any(name.startswith(f"{image}.") for name in found.columns):
+            named = {name: F.col(_quoted(f"{image}.{name}")) for name in _flat(found, image)}
+            columns.append(_struct(named, info).alias(image))
+    return found.select(*columns)
+
+
+def _flat(found: DataFrame, image: str) -> list[str]:
+    return [name.removeprefix(f"{image}.") for name in found.columns if name.startswith(f"{image}.")]
+
+
+def _inserts(found: DataFrame, info: TableInfo, commit_time_column: str | None, commit_ts: int) -> DataFrame:
+    from pyspark.sql import functions as F  # noqa: N812
+
+    source = {name: F.col(_quoted(name)) for name in found.columns}
+    missing = [column.name for column in info.data_columns if column.name not in source]
+    if missing:
+        raise MissingColumnError(
+            "the input lacks columns of the table",
+            remedy=f"Missing: {', '.join(missing)}. Row changes need a column op",
+            table=info.full_name,
+            column=missing[0],
+        )
+    return found.select(
+        F.lit("c").alias("op"),
+        _moment(found, info, commit_time_column, commit_ts),
+        _struct(source, info).alias("after"),
+    )
+
+
+def _moment(found: DataFrame, info: TableInfo, column: str | None, commit_ts: int) -> Column:
+    from pyspark.sql import functions as F  # noqa: N812
+
+    if column is None:
+        return F.lit(commit_ts).cast("long").alias("commit_ts")
+    if column not in found.columns:
+        raise MissingColumnError(
+            "the input lacks the commit time column", table=info.full_name, column=column, known=found.columns
+        )
+    if found.schema[column].dataType.typeName() in ("long", "integer"):
+        return F.col(_quoted(column)).alias("commit_ts")
+    return F.col(_quoted(column)).cast("timestamp").alias("commit_time")
+
+
+def _struct(source: dict[str, Any], info: TableInfo) -> Column:
+    """Return the table's columns as a struct; those that the source lacks are missing in it too, and told later."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    names = [column.name for column in info.data_columns if column.name in source]
+    return F.struct(*(source[name].alias(name) for name in names))

@@ -1,0 +1,105 @@
+"""A local Spark for the commands that need one, and readable errors out of it.
+
+In: nothing but the environment. Out: a local ``SparkSession``, quiet, in UTC, on a Java that
+:mod:`ticdc_emit.java` finds.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ticdc_emit import errors
+from ticdc_emit.config import mask_text
+from ticdc_emit.errors import MissingDependencyError, TicdcEmitError
+from ticdc_emit.java import java_env
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = ["SparkJobError", "local_spark"]
+
+_TRACEBACK = "Traceback (most recent call last):"
+_RAISED = re.compile(r"^(?:[\w.]*\.)?(?P<kind>[A-Z]\w+): (?P<text>.+)$", re.MULTILINE)
+
+
+class SparkJobError(TicdcEmitError, RuntimeError):
+    """A Spark job failed; the message is that of the error which a worker or Spark itself raised."""
+
+
+@contextmanager
+def local_spark(name: str, *, cores: str = "*") -> Iterator[SparkSession]:
+    """Start Spark for the length of the block. Errors of Spark jobs in it become :class:`SparkJobError`.
+
+    Raises :class:`~ticdc_emit.errors.MissingDependencyError` without pyspark or Java.
+    """
+    try:
+        from pyspark.errors import PySparkException
+        from pyspark.sql import SparkSession
+    except ImportError as error:
+        raise MissingDependencyError(
+            "this command runs Spark, which needs pyspark", remedy="Run: pip install 'ticdc-emit[spark]'"
+        ) from error
+    os.environ.update(java_env())
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    # Workers must have this interpreter's packages, whatever python3 is first on the PATH.
+    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    with tempfile.TemporaryDirectory(prefix="ticdc-emit-", ignore_cleanup_errors=True) as folder:
+        log = Path(folder, "spark.log")
+        try:
+            with _stderr_to(log):
+                spark = (
+                    SparkSession.builder.master(f"local[{cores}]")
+                    .appName(f"ticdc-emit {name}")
+                    .config("spark.ui.enabled", "false")
+                    .config("spark.ui.showConsoleProgress", "false")
+                    .config("spark.sql.session.timeZone", "UTC")
+                    .config("spark.sql.warehouse.dir", f"{folder}/warehouse")
+                    .config("spark.local.dir", folder)
+                    .getOrCreate()
+                )
+        except (PySparkException, OSError) as error:
+            raise SparkJobError(f"Spark did not start: {_last_lines(log) or error}") from None
+        spark.sparkContext.setLogLevel("OFF")
+        logging.getLogger("DataFrameQueryContextLogger").setLevel(logging.CRITICAL)
+        try:
+            yield spark
+        except PySparkException as error:
+            raise _readable(str(error)) from None
+        finally:
+            spark.stop()
+
+
+@contextmanager
+def _stderr_to(log: Path) -> Iterator[None]:
+    """Give processes that start in the block ``log`` as their stderr: Spark's start-up is talkative."""
+    sys.stderr.flush()
+    kept = os.dup(2)
+    try:
+        with log.open("wb") as file:
+            os.dup2(file.fileno(), 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+
+
+def _last_lines(log: Path) -> str:
+    lines = log.read_text(encoding="utf-8", errors="replace").strip().splitlines() if log.exists() else []
+    return mask_text(" / ".join(lines[-3:]))
+
+
+def _readable(text: str) -> SparkJobError:
+    """Return what a worker raised, which Spark buries under both sides' stack traces; else Spark's own first line."""
+    raised = _RAISED.search(text.rpartition(_TRACEBACK)[2]) if _TRACEBACK in text else None
+    if raised is None:
+        return SparkJobError(mask_text(text.strip().partition("\n")[0]))
+    ours = raised["kind"] in errors.__all__
+    return SparkJobError(raised["text"] if ours else mask_text(raised[0]))

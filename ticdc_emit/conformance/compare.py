@@ -1,0 +1,124 @@
+"""Compare what the library gave with what TiCDC gave, and say readably where they part.
+
+In: two :class:`~ticdc_emit.conformance.vectors.Outcome` or two JSON-like trees. Out: ``None``, or text that names the
+place: for bytes the offset of the first difference and both sides around it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ticdc_emit.conformance.vectors import Outcome, Record
+
+__all__ = ["byte_diff", "compare_outcomes", "first_difference"]
+
+_BEFORE, _AFTER = 36, 48  # bytes of context around the first difference
+
+
+def compare_outcomes(expected: Outcome, got: Outcome, *, dml: bool) -> str | None:
+    """Return what differs, ``None`` if nothing does.
+
+    A refusal matches any error that the library raises on purpose. ``dml``: a null key stands for one of zero length.
+    """
+    if got.crashed:
+        return f"the library crashed: {got.error}"
+    if expected.error is not None:
+        if got.error is not None:
+            return None
+        return f"TiCDC refuses this ({expected.error}), the library gave {_count(got)}"
+    if got.error is not None:
+        return f"the library refuses this: {got.error}"
+    for place, (left, right) in enumerate(zip(expected.records, got.records, strict=False)):
+        wanted = left._replace(key=b"") if dml and left.key is None else left
+        difference = _record_difference(wanted, right)
+        if difference:
+            return difference if len(expected.records) == 1 else f"message {place}: {difference}"
+    if len(expected.records) != len(got.records):
+        return f"TiCDC gives {_count(expected)}, the library {_count(got)}"
+    return None
+
+
+def _count(outcome: Outcome) -> str:
+    number = len(outcome.records)
+    return "no message" if number == 0 else f"{number} message{'s' if number > 1 else ''}"
+
+
+def _record_difference(expected: Record, got: Record) -> str | None:
+    for part, left, right in zip(Record._fields, expected, got, strict=True):
+        if left != right:
+            return byte_diff(left, right, part)
+    return None
+
+
+def byte_diff(expected: bytes | None, got: bytes | None, what: str) -> str:
+    """Return where two differing byte strings part, with both sides around that place and a caret below it."""
+    if expected is None or got is None:
+        return "\n".join(
+            (
+                f"{what} differs: one side is null",
+                f"  expected  {_shortened(expected)}",
+                f"  got       {_shortened(got)}",
+            )
+        )
+    shorter = min(len(expected), len(got))
+    at = next((place for place in range(shorter) if expected[place] != got[place]), shorter)
+    start = max(at - _BEFORE, 0)
+    lead = "…" if start else ""
+    pointer = " " * (len(lead) + len(_printable(expected[start:at])))
+    return "\n".join(
+        (
+            f"{what} differs at byte {at} (expected {len(expected)} bytes, got {len(got)})",
+            f"  expected  {lead}{_window(expected, start, at)}",
+            f"  got       {lead}{_window(got, start, at)}",
+            f"            {pointer}^",
+        )
+    )
+
+
+def _window(data: bytes, start: int, at: int) -> str:
+    end = at + _AFTER
+    tail = "…" if end < len(data) else " (ends here)" if at >= len(data) else ""
+    return _printable(data[start:end]) + tail
+
+
+def _shortened(data: bytes | None) -> str:
+    if data is None:
+        return "null"
+    if not data:
+        return "(zero bytes)"
+    return _printable(data[: _BEFORE + _AFTER]) + ("…" if len(data) > _BEFORE + _AFTER else "")
+
+
+def _printable(data: bytes) -> str:
+    return "".join(chr(byte) if 0x20 <= byte < 0x7F else f"\\x{byte:02x}" for byte in data)
+
+
+def first_difference(got: Any, expected: Any, path: str = "") -> str | None:
+    """Return the first place where two trees of dicts and lists differ, ``None`` if they are equal."""
+    if isinstance(got, Mapping) and isinstance(expected, Mapping):
+        for name in sorted(got.keys() | expected.keys()):
+            place = f"{path}.{name}" if path else name
+            if name not in got or name not in expected:
+                side, tree = ("missing here", expected) if name not in got else ("only here", got)
+                return f"{place}: {side}: {tree[name]!r}"
+            difference = first_difference(got[name], expected[name], place)
+            if difference:
+                return difference
+        return None
+    if _is_list(got) and _is_list(expected):
+        for index, (left, right) in enumerate(zip(got, expected, strict=False)):
+            difference = first_difference(left, right, f"{path}[{index}]")
+            if difference:
+                return difference
+        if len(got) != len(expected):
+            return f"{path}: {len(got)} entries, expected {len(expected)}"
+        return None
+    # 1 == True and 1 == 1.0 in Python, not on the wire
+    if type(got) is type(expected) and got == expected:
+        return None
+    return f"{path}: got {got!r}, expected {expected!r}"
+
+
+def _is_list(tree: Any) -> bool:
+    return isinstance(tree, Sequence) and not isinstance(tree, (str, bytes))

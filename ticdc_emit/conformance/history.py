@@ -1,0 +1,103 @@
+"""The schemas of a case: its DDL events applied to a :class:`Catalog`, and compared with what TiDB had.
+
+In: a :class:`~ticdc_emit.conformance.vectors.Case`. Out: the :class:`DdlEvent` of every DDL event (or why there is
+none) and the history of every table. Ids and versions, which only TiDB can know, are taken from the recorded
+``table_info``; everything else follows from the SQL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ticdc_emit.conformance.compare import first_difference
+from ticdc_emit.conformance.vectors import Case
+from ticdc_emit.encode.plan import TableHistory
+from ticdc_emit.errors import SchemaError, UnknownTableError
+from ticdc_emit.schema.catalog import Catalog
+from ticdc_emit.schema.events import DdlEvent
+from ticdc_emit.schema.ids import AssignedIds
+from ticdc_emit.schema.model import TableInfo
+from ticdc_emit.schema.serde import table_info_to_dict
+
+__all__ = ["CaseHistory"]
+
+
+class CaseHistory:
+    """``ddl``: by event index, the event or the exception. ``differences``: by event index, what differs from TiDB."""
+
+    def __init__(self, case: Case) -> None:
+        self.ddl: dict[int, DdlEvent | Exception] = {}
+        self.differences: dict[int, str] = {}
+        try:
+            catalog = Catalog(time_zone=case.time_zone)
+        except SchemaError as fault:
+            self._histories: dict[tuple[str, str], TableHistory] = {}
+            places = (index for index, event in enumerate(case.events) if event["kind"] == "ddl")
+            self.ddl = dict.fromkeys(places, fault)
+        else:
+            self._apply(catalog, case)
+            found = catalog.histories().items()
+            self._histories = {(schema.lower(), name.lower()): history for (schema, name), history in found}
+        self.differences |= {
+            index: f"{type(fault).__name__}: {fault}"
+            for index, fault in self.ddl.items()
+            if isinstance(fault, Exception)
+        }
+
+    def table(self, schema: str, name: str) -> TableHistory:
+        """Return the versions of a table name, in any case; :class:`UnknownTableError` if it never existed."""
+        try:
+            return self._histories[schema.lower(), name.lower()]
+        except KeyError:
+            raise UnknownTableError("the DDL of the case made no such table", table=f"{schema}.{name}") from None
+
+    def _apply(self, catalog: Catalog, case: Case) -> None:
+        for index, event in enumerate(case.events):
+            if event["kind"] != "ddl":
+                continue
+            try:
+                made = catalog.apply(event["query"], schema="test", commit_ts=event["commit_ts"], ids=_ids(event))
+                self.ddl[index] = _only(made)
+            except Exception as fault:  # a crash is this event's result, the case goes on
+                self.ddl[index] = fault
+                continue
+            difference = first_difference(_shown(made[0]), _recorded(event))
+            if difference:
+                self.differences[index] = difference
+
+
+def _only(events: tuple[DdlEvent, ...]) -> DdlEvent:
+    if len(events) != 1:
+        raise SchemaError(f"the statement gave {len(events)} events, TiDB gave one")
+    return events[0]
+
+
+def _ids(event: Mapping[str, Any]) -> AssignedIds | None:
+    info = event.get("table_info")
+    if not info:
+        return None
+    columns = {column["name"]: column["id"] for column in info["columns"] or ()}
+    return AssignedIds(info["table_id"], columns, {}, info["version"], info["update_ts"])
+
+
+def _recorded(event: Mapping[str, Any]) -> dict[str, Any]:
+    named = ("action", "action_code", "schema", "table", "query")
+    shown = {name: event[name] for name in named if name in event}
+    return shown | {name: event.get(name) or None for name in ("table_info", "pre_table_info")}
+
+
+def _shown(event: DdlEvent) -> dict[str, Any]:
+    return {
+        "action": event.action,
+        "action_code": event.action_code,
+        "schema": event.schema,
+        "table": event.table,
+        "query": event.query,
+        "table_info": _info(event.table_info),
+        "pre_table_info": _info(event.pre_table_info),
+    }
+
+
+def _info(info: TableInfo | None) -> dict[str, Any] | None:
+    return None if info is None else table_info_to_dict(info)

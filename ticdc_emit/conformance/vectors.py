@@ -1,0 +1,150 @@
+"""Golden vector files as records.
+
+In: JSON files, one per case. Out: :class:`Case` with its events as recorded, and per :class:`Variant` (one sink) what
+TiCDC's encoder gave for each event: messages, nothing, or a refusal. The format is described in ``docs/cli.md``.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ticdc_emit.config import CLASSIC, PROFILES, Profile
+from ticdc_emit.errors import TicdcEmitError
+
+__all__ = ["DML_KINDS", "Case", "Outcome", "Record", "Variant", "VectorError", "find_vectors", "read_case"]
+
+DML_KINDS = frozenset({"row", "txn"})
+"""Event kinds whose null key means a key of zero length on Kafka; of all others it is Kafka's null."""
+
+
+class VectorError(TicdcEmitError, ValueError):
+    """A path holds no vectors, or a file is not one. ``path`` names it."""
+
+
+class Record(NamedTuple):
+    """Key and value of one message."""
+
+    key: bytes | None
+    value: bytes | None
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one event becomes: messages (none where the protocol says nothing), or the text of a refusal.
+
+    ``crashed``: the error is none that the library raises on purpose.
+    """
+
+    records: tuple[Record, ...] = ()
+    error: str | None = None
+    crashed: bool = False
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One sink of a case. ``expected`` is by event index, ``None`` if the file holds no messages to compare with."""
+
+    id: str
+    sink_uri: str
+    changefeed: str | None
+    config_error: str | None
+    expected: Mapping[int, Outcome] | None
+
+
+@dataclass(frozen=True)
+class Case:
+    """One vector file. ``now_ms`` is the wall clock of its messages, in ms since the epoch; events are as recorded."""
+
+    name: str
+    profile: Profile
+    time_zone: str
+    now_ms: int
+    cluster_id: str
+    integrity: bool | None
+    force_replicate: bool | None
+    events: Sequence[Mapping[str, Any]]
+    variants: Sequence[Variant]
+    routes: int = field(default=0)
+    """Number of dispatcher configurations."""
+
+
+def find_vectors(paths: Iterable[Path]) -> list[Path]:
+    """Return the vector files of files and folders (searched to any depth, in order of their names).
+
+    Raises :class:`VectorError` for a path that does not exist or a folder without any ``.json`` file.
+    """
+    found: list[Path] = []
+    for path in paths:
+        if path.is_dir():
+            files = sorted(file for file in path.rglob("*.json") if file.is_file())
+        elif path.exists():
+            files = [path]
+        else:
+            raise VectorError("no such file or folder", path=str(path))
+        if not files:
+            raise VectorError("the folder holds no .json file", path=str(path))
+        found += files
+    return found
+
+
+def read_case(path: Path, profile: str | Profile | None = None) -> Case:
+    """Read one vector file; :class:`VectorError` if it is not one.
+
+    ``profile``: the lineage whose bytes the file holds; by default the one after which its folder is named, or classic.
+    """
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+        lineage = PROFILES.get(path.resolve().parent.name, CLASSIC) if profile is None else Profile.parse(profile)
+        return Case(
+            name=data.get("name", path.stem),
+            profile=lineage,
+            time_zone=data["timezone"],
+            now_ms=data["now_ms"],
+            cluster_id=data.get("cluster_id", "default"),
+            integrity=data.get("integrity"),
+            force_replicate=data.get("force_replicate"),
+            events=tuple(data.get("events") or ()),
+            variants=tuple(_variant(entry) for entry in data.get("variants") or ()),
+            routes=len(data.get("routes") or ()),
+        )
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as fault:
+        if isinstance(fault, TicdcEmitError):
+            raise
+        raise VectorError(f"not a vector file: {type(fault).__name__}: {fault}", path=str(path)) from fault
+
+
+def _variant(entry: Mapping[str, Any]) -> Variant:
+    messages = entry.get("messages")
+    return Variant(
+        id=entry["id"],
+        sink_uri=entry["sink_uri"],
+        changefeed=entry.get("changefeed"),
+        config_error=entry.get("config_error"),
+        expected=None if messages is None else _expected(messages),
+    )
+
+
+def _expected(messages: Iterable[Mapping[str, Any]]) -> dict[int, Outcome]:
+    found: dict[int, Outcome] = {}
+    for message in messages:
+        index = message["event"]
+        refusal = message.get("error") or message.get("panic")
+        if refusal:
+            found[index] = Outcome(error=refusal)
+        elif message.get("none"):
+            found.setdefault(index, Outcome())
+        else:
+            record = Record(_bytes(message["key"]), _bytes(message["value"]))
+            found[index] = Outcome((*found.get(index, Outcome()).records, record))
+    return found
+
+
+def _bytes(given: Mapping[str, str] | None) -> bytes | None:
+    if given is None:
+        return None
+    return base64.b64decode(given["base64"]) if "base64" in given else given["text"].encode()
