@@ -1,9 +1,7 @@
-"""One local Spark session for every test that wants one (over Spark Connect with TICDC_EMIT_TEST_CONNECT=1)."""
+"""One local Spark session for every test that wants one."""
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,25 +11,8 @@ import pytest
 @pytest.fixture(scope="session")
 def spark() -> Iterator[Any]:
     pytest.importorskip("pyspark")
-    from pyspark.sql import SparkSession
+    from spark_session import local_session
 
-    from ticdc_emit.java import java_env
-
-    os.environ.update(java_env())
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    if os.environ.get("TICDC_EMIT_TEST_CONNECT") == "1":
-        builder = SparkSession.builder.remote("local[2]")
-    else:
-        builder = SparkSession.builder.master("local[2]")
-    session = (
-        builder.config("spark.ui.enabled", "false")
-        .config("spark.driver.host", "127.0.0.1")
-        .config("spark.driver.bindAddress", "127.0.0.1")
-        .config("spark.sql.shuffle.partitions", "3")
-        .config("spark.sql.session.timeZone", "UTC")
-        .getOrCreate()
-    )
-    if os.environ.get("TICDC_EMIT_TEST_CONNECT") != "1":
-        session.sparkContext.setLogLevel("OFF")
+    session = local_session(spark_sql_shuffle_partitions="3")
     yield session
     session.stop()

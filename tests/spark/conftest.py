@@ -15,15 +15,12 @@ def changes(spark: Any) -> Callable[..., Any]:
 
     def make(keys: int, start: int = 0) -> Any:
         row = "struct<id:bigint,owner:string,balance:decimal(12,2),note:string,touched:timestamp>"
-        base = spark.range(keys).selectExpr(
-            "id",
-            f"{start} + id as at",
-            "concat('owner <', id, '>') as owner",
-            "cast(id * 7 % 1000 / 100 as decimal(12,2)) as balance",
-        )
-        base.createOrReplaceTempView("base")
         return spark.sql(f"""
-            with images as (
+            with base as (
+              select id, {start} + id as at, concat('owner <', id, '>') as owner,
+                     cast(id * 7 % 1000 / 100 as decimal(12,2)) as balance
+              from range({keys})),
+            images as (
               select id, at, named_struct('id', id, 'owner', owner, 'balance', balance, 'note', cast(null as string),
                        'touched', timestamp_millis(1700000000123 + id)) as first,
                      named_struct('id', id, 'owner', owner, 'balance', cast(balance + 1 as decimal(12,2)),

@@ -11,19 +11,13 @@ from pathlib import Path
 
 
 def main(folder: str, partitions: int, seed: int) -> None:
-    from pyspark.sql import SparkSession
+    from spark_session import local_session
 
     from ticdc_emit.spark import TicdcSink
 
-    spark = (
-        SparkSession.builder.master("local[2]")
-        .config("spark.ui.enabled", "false")
-        .config("spark.driver.host", "127.0.0.1")
-        .config("spark.sql.shuffle.partitions", str(partitions))
-        .config("spark.executorEnv.PYTHONHASHSEED", os.environ["PYTHONHASHSEED"])
-        .getOrCreate()
+    spark = local_session(
+        spark_sql_shuffle_partitions=str(partitions), spark_executorEnv_PYTHONHASHSEED=os.environ["PYTHONHASHSEED"]
     )
-    spark.sparkContext.setLogLevel("OFF")
     tables = 5
     schema = "".join(
         f"create table test.t{n} (id int primary key, tags set('a','b','c'), doc json, v varchar(20));"

@@ -15,7 +15,6 @@ import pytest
 from spark_history import SCHEMA
 
 from ticdc_emit.delivery.files import read_files
-from ticdc_emit.java import java_env
 from ticdc_emit.spark import TicdcSink
 
 pytestmark = pytest.mark.spark
@@ -25,8 +24,10 @@ ROOT = Path(__file__).parents[2]
 
 
 def _digests(folder: Path, partitions: int, seed: int) -> list[str]:
-    env = {**os.environ, **java_env(), "PYTHONHASHSEED": str(seed), "PYSPARK_PYTHON": sys.executable}
-    env["PYTHONPATH"] = str(ROOT)
+    # without what this process's own session left behind
+    env = {name: value for name, value in os.environ.items() if not name.startswith(("SPARK_", "PYSPARK_"))}
+    env |= {"PYTHONHASHSEED": str(seed), "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "tests")])}
+    env["TICDC_EMIT_TEST_CONNECT"] = "0"  # its server's port is this process's
     job = [sys.executable, str(Path(__file__).with_name("replay_job.py")), str(folder), str(partitions), str(seed)]
     done = subprocess.run(job, env=env, capture_output=True, text=True, timeout=240, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
@@ -40,17 +41,6 @@ def test_partition_counts_input_order_and_hash_seeds_change_no_byte(tmp_path: Pa
     assert one == other
 
 
-class _CrashAfterSending(TicdcSink):
-    """Fails once, between the last acknowledgement of a batch and Spark's checkpoint."""
-
-    crash_at: int | None = None
-
-    def __call__(self, df: Any, batch_id: int) -> None:
-        super().__call__(df, batch_id)
-        if batch_id == self.crash_at:
-            raise RuntimeError("killed before the checkpoint")
-
-
 def test_a_killed_and_replayed_batch_sends_identical_bytes(
     spark: Any, changes: Callable[..., Any], tmp_path: Path
 ) -> None:
@@ -60,10 +50,15 @@ def test_a_killed_and_replayed_batch_sends_identical_bytes(
     kind = spark.read.parquet(str(source)).schema
 
     def run(crash_at: int | None) -> None:
-        sink = _CrashAfterSending(f"file://{out}?{URI}", SCHEMA, clock="wall", state_uri=str(state), late="emit")
-        sink.crash_at = crash_at
+        sink = TicdcSink(f"file://{out}?{URI}", SCHEMA, clock="wall", state_uri=str(state), late="emit")
+
+        def emit(df: Any, batch_id: int) -> None:
+            sink(df, batch_id)
+            if batch_id == crash_at:  # between the last acknowledgement and Spark's checkpoint
+                raise RuntimeError("killed before the checkpoint")
+
         stream = spark.readStream.schema(kind).option("maxFilesPerTrigger", 1).parquet(str(source))
-        writer = stream.writeStream.foreachBatch(sink).trigger(availableNow=True)
+        writer = stream.writeStream.foreachBatch(emit).trigger(availableNow=True)
         writer.option("checkpointLocation", str(tmp_path / "checkpoint")).start().awaitTermination()
 
     with pytest.raises(Exception, match="killed before the checkpoint"):
