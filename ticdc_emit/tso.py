@@ -8,9 +8,19 @@ from __future__ import annotations
 
 import datetime as dt
 
-__all__ = ["LOGICAL_BITS", "MAX_TSO", "compose", "logical", "physical_ms", "tso_from_datetime"]
+__all__ = [
+    "LOGICAL_BITS",
+    "LOGICAL_PER_MICROSECOND",
+    "MAX_TSO",
+    "compose",
+    "logical",
+    "physical_ms",
+    "tso_from_datetime",
+    "tso_from_micros",
+]
 
 LOGICAL_BITS = 18
+LOGICAL_PER_MICROSECOND = 262  # 999 of them stay below the 2**18 of a millisecond
 MAX_TSO = (1 << 64) - 1
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.timezone.utc)
 
@@ -36,4 +46,12 @@ def tso_from_datetime(moment: dt.datetime, logical: int = 0) -> int:
     """Return the TSO of an aware datetime; a naive one is refused, for its zone would be a guess."""
     if moment.tzinfo is None:
         raise ValueError("a naive datetime has no place in time: give it a tzinfo")
-    return compose((moment - _EPOCH) // dt.timedelta(milliseconds=1), logical)
+    return tso_from_micros((moment - _EPOCH) // dt.timedelta(microseconds=1)) + logical
+
+
+def tso_from_micros(micros: int) -> int:
+    """Return the TSO of a moment in microseconds since the epoch.
+
+    What is finer than a millisecond goes into the logical part, so that order is kept.
+    """
+    return (micros // 1000 << LOGICAL_BITS) + micros % 1000 * LOGICAL_PER_MICROSECOND

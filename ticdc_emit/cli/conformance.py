@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from rich.console import Console
@@ -21,8 +22,8 @@ def run(
 ) -> int:
     """Run and print; return the exit code: 1 if anything differs. ``show``: how many mismatches to print."""
     # Vectors hold configurations that the library rightly warns about; here that is expected.
-    logging.getLogger("ticdc_emit").setLevel(logging.ERROR)
     with ExitStack() as stack:
+        stack.enter_context(_only_errors("ticdc_emit"))
         stream = stack.enter_context(dump.open("w", encoding="utf-8")) if dump else None
         line = stack.enter_context(progress("conformance"))
         report = run_conformance(paths, protocol=protocol, profile=profile, dump=stream, progress=line)
@@ -35,6 +36,17 @@ def run(
         _print_mismatches(console, report, show)
         _print_verdict(console, report)
     return 0 if report.ok else 1
+
+
+@contextmanager
+def _only_errors(name: str) -> Iterator[None]:
+    logger = logging.getLogger(name)
+    before = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
 
 
 def _sum(tallies: dict[str, Tally]) -> Tally:

@@ -106,7 +106,7 @@ class BlockReader:
         for table, rows in self._by_table(batch):
             part = batch if rows is None else batch.take(pa.array(rows))
             if check_order:
-                self._orders.setdefault((table.schema, table.name), OrderCheck(table.newest)).check(part)
+                self._orders.setdefault((table.schema, table.name), OrderCheck(table)).check(part)
             shares.append(_Share(table, prepare(part, table, self._plan), rows))
         return Block(batch, batch.column("commit_ts"), tuple(shares))
 

@@ -17,11 +17,13 @@ import pyarrow as pa
 from ticdc_emit.config import DEFAULT_PARTITION_NUM, ChangefeedConfig, load_changefeed
 from ticdc_emit.delivery.contract import MESSAGE_SCHEMA
 from ticdc_emit.encode.changes import Encoded
+from ticdc_emit.encode.commits import check_tso
 from ticdc_emit.encode.order import OrderCheck, sort_changes
-from ticdc_emit.encode.plan import Plan, make_plan
+from ticdc_emit.encode.plan import Plan, TablePlan, make_plan
+from ticdc_emit.encode.reader import positioned
 from ticdc_emit.encode.rows import rows_to_batch
 from ticdc_emit.encode.run import prepare
-from ticdc_emit.errors import SchemaError
+from ticdc_emit.errors import DdlError, SchemaError
 from ticdc_emit.protocols.base import ControlMessage
 from ticdc_emit.schema.catalog import Catalog, catalog_from_sql
 from ticdc_emit.schema.events import DdlEvent
@@ -53,7 +55,7 @@ class Encoder:
             self.config = sink_uri
         else:
             self.config = load_changefeed(sink_uri, changefeed, **options)
-        self.catalog = catalog_from_sql(schema) if isinstance(schema, str) else schema
+        self.catalog = catalog_from_sql(schema, time_zone=self.config.time_zone) if isinstance(schema, str) else schema
         self._partitions = {
             self.config.kafka.topic: partitions or self.config.kafka.partition_num or DEFAULT_PARTITION_NUM
         }
@@ -76,19 +78,42 @@ class Encoder:
         """Return the messages of one table's changes, in total order.
 
         ``changes``: an Arrow table or batch in change form (``encode.reader``), or mappings with ``op``, ``commit_ts``,
-        ``before``, ``after``. ``table``: ``schema.name``, needed if the catalog has more than one. Raises the
-        :class:`~ticdc_emit.errors.RowError` family for bad rows; then nothing of the batch is returned.
+        ``before``, ``after``; either may give ``commit_time`` instead of ``commit_ts``. Each row is of the table's
+        version at its commit_ts. ``table``: ``schema.name``, needed if the catalog has more than one. Raises the
+        :class:`~ticdc_emit.errors.RowError` family for bad rows, then nothing of the batch is returned, and
+        :class:`~ticdc_emit.errors.SchemaError` for a table or column that is not what the schema says.
         """
-        schema, name = split_name(table, [(info.schema, info.name) for info in self.catalog.tables()])
-        planned = self.plan.table(schema, name)
-        info = self.catalog.table(schema, name)
-        batch = sort_changes(_one_batch(changes, planned.newest), info)
-        OrderCheck(info).check(batch)
+        planned = self._planned(table)
+        batch = sort_changes(self._change_form(changes, planned), planned)
+        OrderCheck(planned).check(batch)
         encoded = prepare(batch, planned, self.plan).messages()
         return message_batch(encoded, planned.topic, planned.partition, batch.column("commit_ts"))
 
+    def _planned(self, table: str | None) -> TablePlan:
+        live = [(info.schema, info.name) for info in self.catalog.tables() if not info.is_view]
+        planned = self.plan.table(*split_name(table, live or list(self.plan.tables)))
+        if not any(planned.encoders):
+            raise SchemaError("a view has no row changes", table=f"{planned.schema}.{planned.name}")
+        return planned
+
+    def _change_form(self, changes: Any, table: TablePlan) -> pa.RecordBatch:
+        """Return the changes with a checked commit_ts and with their places, which errors name."""
+        if isinstance(changes, pa.Table):
+            batches = changes.combine_chunks().to_batches()
+            changes = batches[0] if batches else pa.RecordBatch.from_pylist([], schema=changes.schema)
+        if not isinstance(changes, pa.RecordBatch):
+            changes = rows_to_batch(changes, table, self.config.time_zone)
+        return positioned(changes, f"{table.schema}.{table.name}")
+
     def ddl(self, query: str, commit_ts: int, *, schema: str | None = None) -> pa.RecordBatch:
-        """Apply a DDL statement to the catalog and return its messages; rows after ``commit_ts`` see it."""
+        """Apply a DDL statement to the catalog and return its messages; rows after ``commit_ts`` see it.
+
+        Raises :class:`~ticdc_emit.errors.DdlError`; :class:`~ticdc_emit.errors.InvalidValueError` for a commit_ts that
+        is no TSO.
+        """
+        if not isinstance(query, str):
+            raise DdlError(f"a DDL statement is text, not {type(query).__name__}", statement=repr(query))
+        commit_ts = check_tso(commit_ts, statement=query)
         events = self.catalog.apply(query, schema=schema, commit_ts=commit_ts)
         self.plan = self._make_plan()
         return pa.concat_batches([control_batch([]), *(self.ddl_messages(event) for event in events)])
@@ -100,7 +125,11 @@ class Encoder:
         return control_batch([] if message is None else [(target, message) for target in targets])
 
     def watermark(self, ts: int) -> pa.RecordBatch:
-        """Return the watermark messages for the TSO ``ts``, one per partition; empty if the protocol sends none."""
+        """Return the watermark messages for the TSO ``ts``, one per partition; empty if the protocol sends none.
+
+        Raises :class:`~ticdc_emit.errors.InvalidValueError` if ``ts`` is no TSO.
+        """
+        ts = check_tso(ts, watermark=repr(ts))
         message = self.plan.codec.watermark(ts, self.plan.clock(ts))
         targets = self.plan.router.watermark_targets()
         return control_batch([] if message is None else [(target, message) for target in targets])
@@ -111,21 +140,14 @@ def split_name(table: str | None, known: list[tuple[str, str]]) -> tuple[str, st
     if table is None:
         if len(known) == 1:
             return known[0]
+        if not known:
+            raise SchemaError("the catalog has no table yet", remedy="Give the tables' DDL as the schema, or by ddl()")
         raise SchemaError(
             f"the catalog has {len(known)} tables: which one do the rows belong to?",
             remedy="Name it: table='schema.name'",
         )
     schema, dot, name = table.partition(".")
     return (schema, name) if dot else ("test", table)
-
-
-def _one_batch(changes: Any, info: Any) -> pa.RecordBatch:
-    if isinstance(changes, pa.RecordBatch):
-        return changes
-    if isinstance(changes, pa.Table):
-        batches = changes.combine_chunks().to_batches()
-        return batches[0] if batches else pa.RecordBatch.from_pylist([], schema=changes.schema)
-    return rows_to_batch(changes, info)
 
 
 def message_batch(encoded: Encoded, topic: str, partition: int, commit_ts: pa.Array) -> pa.RecordBatch:

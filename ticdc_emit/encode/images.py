@@ -29,11 +29,17 @@ _MOSTLY = 0.5  # share of differing rows from which rendering the whole column i
 
 
 class Image:
-    """One image of every row of a batch. ``arrays`` maps column names to arrays of equal length."""
+    """One image of every row of a batch. ``arrays`` maps column names to arrays of equal length.
 
-    def __init__(self, table: TableInfo, arrays: Mapping[str, pa.Array], how: Rendering) -> None:
+    ``positions`` are the rows' places in the caller's batch, which errors name where there is no key.
+    """
+
+    def __init__(
+        self, table: TableInfo, arrays: Mapping[str, pa.Array], how: Rendering, positions: pa.Array | None = None
+    ) -> None:
         self.table = table
         self.how = how
+        self.positions = positions
         self._arrays = arrays
         self._values: dict[str, pa.Array] = {}
         self._rendered: dict[tuple[str, str], pa.Array] = {}
@@ -95,14 +101,14 @@ class Image:
     def row_key(self, index: int) -> dict[str, object]:
         """Return what names a row in an error: its handle key, or its place in the batch where there is none."""
         key = {c.name: self._arrays[c.name][index].as_py() for c in self.table.handle_key if c.name in self._arrays}
-        return key or {"position": index}
+        return key or {"position": index if self.positions is None else self.positions[index].as_py()}
 
 
 class BeforeImage(Image):
     """The before image of updates, which leans on the after image."""
 
     def __init__(self, table: TableInfo, arrays: Mapping[str, pa.Array], how: Rendering, after: Image) -> None:
-        super().__init__(table, arrays, how)
+        super().__init__(table, arrays, how, after.positions)
         self.after = after
         self._differs: dict[str, Mask | None] = {}
         self._parts: dict[str, pa.Array] = {}
@@ -114,7 +120,7 @@ class BeforeImage(Image):
         return self._differs[column.name]
 
     def changed(self, column: Column, form: str, render: Render) -> Mask:
-        """Return where the column really changed: by number for floats (-0.0 equals 0.0), else by its rendered form."""
+        """Return where the column really changed: by number for floats (-0 equals 0), else by the rendered form."""
         mask = self.differs(column)
         if mask is None:
             return np.zeros(len(self.raw(column)), np.bool_)
@@ -130,6 +136,8 @@ class BeforeImage(Image):
                 self.rendered(column, form, render).filter(rows),
                 self.after.rendered(column, form, render).filter(rows),
             )
+        if column.type is MySQLType.VECTOR_FLOAT32:
+            pair = _without_negative_zero(pair[0]), _without_negative_zero(pair[1])
         still = _differs(*pair)
         changed = np.zeros(len(mask), np.bool_)
         if still is not None:
@@ -165,6 +173,10 @@ class BeforeImage(Image):
         index = np.arange(len(mask))
         index[mask] = np.arange(len(mask), len(mask) + len(part))
         return pa.concat_arrays([text, part.cast(text.type)]).take(pa.array(index))
+
+
+def _without_negative_zero(vectors: pa.Array) -> pa.Array:
+    return pc.replace_substring_regex(vectors, r"-0([,\]])", r"0\1")
 
 
 def _differs(left: pa.Array, right: pa.Array) -> Mask | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -21,7 +22,7 @@ from ticdc_emit.errors import ConfigError, SchemaError, UnknownTableError
 from ticdc_emit.protocols import codec_for
 from ticdc_emit.protocols.base import Codec
 from ticdc_emit.routing.topic import Router
-from ticdc_emit.schema.model import TableInfo
+from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.tso import physical_ms
 
 __all__ = ["Plan", "TableHistory", "TablePlan", "make_plan"]
@@ -46,10 +47,16 @@ class TablePlan:
         """The last schema of the table that rows can have."""
         return next(encoder.table for encoder in reversed(self.encoders) if encoder is not None)
 
+    @cached_property
+    def order_columns(self) -> tuple[Column, ...]:
+        """What orders changes of equal commit_ts: the columns that do so in any version, by name."""
+        infos = [encoder.table for encoder in self.encoders if encoder is not None]
+        return tuple({column.name: column for info in infos for column in info.order_columns}.values())
+
     def encoder_at(self, commit_ts: int) -> RowEncoder:
         """Return the encoder for rows committed at ``commit_ts``: a DDL shapes the rows after its own TSO."""
-        place = max(bisect_right(self.since, commit_ts - 1) - 1, 0)
-        encoder = self.encoders[place]
+        place = bisect_right(self.since, commit_ts - 1) - 1
+        encoder = self.encoders[place] if place >= 0 else None
         if encoder is None:
             raise UnknownTableError(
                 "the table does not exist at this commit_ts",

@@ -4,7 +4,8 @@ The **change form** of a batch, one row per change, already in total order:
 
 =================  ==============================================================================================
 ``op``             string: ``c``/``u``/``d`` or insert/update/delete, any case
-``commit_ts``      int64 or uint64: TSO
+``commit_ts``      int64 or uint64: TSO; or ``commit_time``, a timestamp with a zone, in its place
+``_position``      optional int64: the row's place in what the caller gave, if the batch was sorted since; for errors
 ``seq``            optional int64: order inside a transaction
 ``before``         struct of the table's columns (typed form) or ``map<string, string>`` (generic form); null where
 ``after``          the change has no such image
@@ -26,14 +27,23 @@ import pyarrow.compute as pc
 
 from ticdc_emit.columnar.values import Rendering
 from ticdc_emit.encode.changes import Changes, Op, RowEncoder
+from ticdc_emit.encode.commits import commit_ts_array
 from ticdc_emit.encode.images import BeforeImage, Image
 from ticdc_emit.encode.plan import TablePlan
-from ticdc_emit.errors import InvalidValueError, MissingColumnError, MissingImageError, UnsupportedTypeError
+from ticdc_emit.errors import (
+    InvalidValueError,
+    MissingColumnError,
+    MissingImageError,
+    SchemaError,
+    UnsupportedTypeError,
+)
 from ticdc_emit.schema.model import TableInfo
 
-__all__ = ["CHUNK_ROWS", "Part", "read_parts"]
+__all__ = ["CHUNK_ROWS", "POSITION", "Part", "column_names", "positioned", "read_parts"]
 
 CHUNK_ROWS = 10_000
+POSITION = "_position"
+_COLUMNS = ("op", "before", "after")
 _CHUNK_BYTES = 64 * 1024 * 1024
 _IMAGES = {Op.INSERT: ("after",), Op.UPDATE: ("before", "after"), Op.DELETE: ("before",)}
 
@@ -49,7 +59,13 @@ class Part:
 
 def read_parts(batch: pa.RecordBatch, table: TablePlan, how: Rendering, build_ts: int | None) -> list[Part]:
     """Split one table's batch into parts. Raises :class:`RowError` subclasses that name table and row."""
-    commit_ts = _commit_ts(batch, table)
+    commit_ts = commit_ts_array(batch, f"{table.schema}.{table.name}")
+    if POSITION not in batch.schema.names:
+        batch = batch.append_column(POSITION, pa.array(np.arange(batch.num_rows)))
+    if "commit_ts" not in batch.schema.names:
+        batch = batch.append_column("commit_ts", commit_ts)
+    known = column_names(table)
+    _check_fields(batch, table, known)
     parts: list[Part] = []
     chunk = max(1, min(CHUNK_ROWS, batch.num_rows * _CHUNK_BYTES // max(batch.nbytes, 1)))
     for start, length, encoder in table.spans(commit_ts):
@@ -61,19 +77,69 @@ def read_parts(batch: pa.RecordBatch, table: TablePlan, how: Rendering, build_ts
                 place = None if whole else (np.arange(size) if rows is None else rows) + at
                 selected = piece if rows is None else piece.take(pa.array(rows))
                 stamps = commit_ts.slice(at, size) if rows is None else commit_ts.slice(at, size).take(pa.array(rows))
-                parts.append(Part(_changes(selected, encoder.table, op, stamps, build_ts, how), encoder, place))
+                changes = _PartReader(selected, encoder.table, op, known).changes(stamps, build_ts, how)
+                parts.append(Part(changes, encoder, place))
     return parts
 
 
-def _commit_ts(batch: pa.RecordBatch, table: TablePlan) -> pa.Array:
+def positioned(batch: pa.RecordBatch, table: str) -> pa.RecordBatch:
+    """Return the columns of the change form alone, with a checked commit_ts and each row's place."""
+    names = batch.schema.names
+    for name in (*_COLUMNS, "commit_ts", "commit_time", "seq"):
+        if names.count(name) > 1:
+            raise SchemaError("the changes have two columns of one name", table=table, column=name)
+    columns = {name: batch.column(name) for name in _COLUMNS if name in names}
+    columns["commit_ts"] = commit_ts_array(batch, table)
+    if "seq" in names:
+        seq = batch.column("seq")
+        if not (pa.types.is_integer(seq.type) or pa.types.is_null(seq.type)):
+            raise UnsupportedTypeError(f"seq is {seq.type}, not a whole number", table=table, column="seq")
+        columns["seq"] = seq.cast(pa.int64()) if pa.types.is_null(seq.type) else seq
+    return pa.record_batch(columns | {POSITION: pa.array(np.arange(batch.num_rows))})
+
+
+def column_names(table: TableInfo | TablePlan) -> frozenset[str]:
+    """Return the name of every column that any version of the table has, those without values included."""
+    infos = [table] if isinstance(table, TableInfo) else [each.table for each in table.encoders if each is not None]
+    return frozenset(column.name for info in infos for column in info.columns)
+
+
+def _check_fields(batch: pa.RecordBatch, table: TablePlan, known: frozenset[str]) -> None:
     full_name = f"{table.schema}.{table.name}"
-    if "commit_ts" not in batch.schema.names:
-        raise MissingColumnError("the changes have no commit_ts", table=full_name, column="commit_ts")
-    stamps = batch.column("commit_ts")
-    low = pc.min(stamps).as_py()
-    if stamps.null_count or (low is not None and low < 0):
-        raise InvalidValueError("a commit_ts is null or negative", table=full_name, column="commit_ts")
-    return stamps.cast(pa.uint64())
+    for name in ("before", "after"):
+        kind = batch.schema.field(name).type if name in batch.schema.names else pa.null()
+        fields = [field.name for field in kind] if pa.types.is_struct(kind) else []
+        for place, field in enumerate(fields):
+            if field in fields[:place]:
+                raise SchemaError(f"the image {name!r} has two columns of one name", table=full_name, column=field)
+            if field not in known:
+                raise _unknown_column(full_name, field, None)
+
+
+def _unknown_column(table: str, name: str, row: dict[str, object] | None) -> InvalidValueError:
+    return InvalidValueError(
+        "an image has a column that the table never had",
+        remedy="Names are case-sensitive; remove it, or complete the schema",
+        table=table,
+        column=name,
+        row=row,
+    )
+
+
+def _row_place(batch: pa.RecordBatch, info: TableInfo, index: int) -> dict[str, object]:
+    """Return what names a row in an error: the handle key of an image that has it, and the row's place."""
+    key: dict[str, object] = {}
+    for name in ("after", "before"):
+        image = batch.column(name)[index] if name in batch.schema.names else None
+        if key or image is None or not image.is_valid:
+            continue
+        if pa.types.is_struct(image.type):
+            held = {field.name for field in image.type}
+            key = {column.name: image[column.name].as_py() for column in info.handle_key if column.name in held}
+        elif pa.types.is_map(image.type):
+            texts = dict(image.as_py())
+            key = {column.name: texts[column.name] for column in info.handle_key if column.name in texts}
+    return {**key, "position": batch.column(POSITION)[index].as_py()}
 
 
 def _by_op(batch: pa.RecordBatch, info: TableInfo) -> list[tuple[Op, npt.NDArray[np.int64] | None]]:
@@ -96,7 +162,7 @@ def _by_op(batch: pa.RecordBatch, info: TableInfo) -> list[tuple[Op, npt.NDArray
                     remedy="Use c, u, d or insert, update, delete",
                     table=info.full_name,
                     column="op",
-                    row={"position": index},
+                    row=_row_place(batch, info, index),
                 )
     if len(set(kinds)) == 1 and kinds[0] is not None:
         return [(kinds[0], None)]
@@ -109,70 +175,83 @@ def _by_op(batch: pa.RecordBatch, info: TableInfo) -> list[tuple[Op, npt.NDArray
     return found
 
 
-def _changes(
-    batch: pa.RecordBatch, info: TableInfo, op: Op, commit_ts: pa.Array, build_ts: int | None, how: Rendering
-) -> Changes:
-    images = {name: _image_columns(batch, name, info, op) for name in _IMAGES[op]}
-    after = Image(info, images["after"], how) if "after" in images else None
-    if "before" not in images:
-        return Changes(info, op, commit_ts, build_ts, None, after)
-    if after is None:
-        return Changes(info, op, commit_ts, build_ts, Image(info, images["before"], how), None)
-    return Changes(info, op, commit_ts, build_ts, BeforeImage(info, images["before"], how, after), after)
+@dataclass(frozen=True)
+class _PartReader:
+    """Reads the images of changes of one version and kind; ``known``: the columns of all versions."""
 
+    batch: pa.RecordBatch
+    info: TableInfo
+    op: Op
+    known: frozenset[str]
 
-def _image_columns(batch: pa.RecordBatch, name: str, info: TableInfo, op: Op) -> Mapping[str, pa.Array]:
-    if name not in batch.schema.names:
-        raise MissingColumnError(
-            f"a {op.value} needs the image {name!r}", remedy=f"Add the column {name}", table=info.full_name, column=name
-        )
-    image = batch.column(name)
-    if image.null_count:
-        index = int(np.asarray(pc.is_null(image).to_numpy(zero_copy_only=False)).argmax())
-        raise MissingImageError(
-            f"a {op.value} without its {name} image",
-            remedy=f"Give the {name} image, or another op",
-            table=info.full_name,
-            row={"commit_ts": batch.column("commit_ts")[index].as_py(), "position": index},
-        )
-    if pa.types.is_map(image.type):
-        return _map_columns(image, info)
-    if not pa.types.is_struct(image.type):
-        raise UnsupportedTypeError(
-            f"the image {name!r} is {image.type}, not a struct or map", table=info.full_name, column=name
-        )
-    children = image.flatten()
-    fields = [image.type.field(place).name for place in range(image.type.num_fields)]
-    return dict(zip(fields, children, strict=True))
+    def changes(self, commit_ts: pa.Array, build_ts: int | None, how: Rendering) -> Changes:
+        info, op, places = self.info, self.op, self.batch.column(POSITION)
+        images = {name: self._image_columns(name) for name in _IMAGES[op]}
+        after = Image(info, images["after"], how, places) if "after" in images else None
+        if "before" not in images:
+            return Changes(info, op, commit_ts, build_ts, None, after)
+        if after is None:
+            return Changes(info, op, commit_ts, build_ts, Image(info, images["before"], how, places), None)
+        return Changes(info, op, commit_ts, build_ts, BeforeImage(info, images["before"], how, after), after)
 
+    def _image_columns(self, name: str) -> Mapping[str, pa.Array]:
+        subject = "a delete" if self.op is Op.DELETE else f"an {self.op.value}"
+        if name not in self.batch.schema.names:
+            raise MissingColumnError(
+                f"{subject} needs the image {name!r}",
+                remedy=f"Add the column {name}",
+                table=self.info.full_name,
+                column=name,
+                row=_row_place(self.batch, self.info, 0),
+            )
+        image = self.batch.column(name)
+        if image.null_count:
+            index = int(np.asarray(pc.is_null(image).to_numpy(zero_copy_only=False)).argmax())
+            raise MissingImageError(
+                f"{subject} without its {name} image",
+                remedy=f"Give the {name} image, or another op",
+                table=self.info.full_name,
+                row=_row_place(self.batch, self.info, index),
+                commit_ts=self.batch.column("commit_ts")[index].as_py(),
+            )
+        if pa.types.is_map(image.type):
+            return self._map_columns(image)
+        if not pa.types.is_struct(image.type):
+            raise UnsupportedTypeError(
+                f"the image {name!r} is {image.type}, not a struct or map", table=self.info.full_name, column=name
+            )
+        return dict(zip((field.name for field in image.type), image.flatten(), strict=True))
 
-def _map_columns(image: pa.MapArray, info: TableInfo) -> Mapping[str, pa.Array]:
-    """Pivot maps of canonical text into columns. A missing key is an error; a null value is NULL."""
-    encoded = image.keys.dictionary_encode()
-    names = encoded.dictionary.to_pylist()
-    codes = np.asarray(encoded.indices)
-    offsets = np.asarray(image.offsets)
-    # keys and items are those of the whole parent buffer: cut them to this slice
-    first, last = int(offsets[0]), int(offsets[-1])
-    codes = codes[first:last] if len(codes) != last - first else codes
-    items = image.items.slice(first, last - first) if len(image.items) != last - first else image.items
-    owners = np.repeat(np.arange(len(image)), np.diff(offsets))
-    columns: dict[str, pa.Array] = {}
-    for code, name in enumerate(names):
-        entries = np.flatnonzero(codes == code)
-        rows = owners[entries]
-        if len(rows) == len(image) and (rows == np.arange(len(image))).all():
-            columns[name] = items.take(pa.array(entries))
-            continue
-        if name not in {column.name for column in info.data_columns}:
-            continue
-        missing = np.setdiff1d(np.arange(len(image)), rows)
-        index = int(missing[0]) if len(missing) else int(rows[np.flatnonzero(np.diff(rows) == 0)[0]])
-        raise MissingColumnError(
-            "a row's image lacks a column of the table, or has it twice",
-            remedy="A map holds every column exactly once; NULL is a null value",
-            table=info.full_name,
-            column=name,
-            row={"position": index},
-        )
-    return columns
+    def _map_columns(self, image: pa.MapArray) -> Mapping[str, pa.Array]:
+        """Pivot maps of canonical text into columns. A missing key is an error; a null value is NULL."""
+        encoded = image.keys.dictionary_encode()
+        names = encoded.dictionary.to_pylist()
+        codes = np.asarray(encoded.indices)
+        offsets = np.asarray(image.offsets)
+        # keys and items are those of the whole parent buffer: cut them to this slice
+        first, last = int(offsets[0]), int(offsets[-1])
+        codes = codes[first:last] if len(codes) != last - first else codes
+        items = image.items.slice(first, last - first) if len(image.items) != last - first else image.items
+        owners = np.repeat(np.arange(len(image)), np.diff(offsets))
+        data_columns = {column.name for column in self.info.data_columns}
+        columns: dict[str, pa.Array] = {}
+        for code, name in enumerate(names):
+            entries = np.flatnonzero(codes == code)
+            rows = owners[entries]
+            if len(entries) and name not in self.known:
+                raise _unknown_column(self.info.full_name, name, _row_place(self.batch, self.info, int(rows[0])))
+            if len(rows) == len(image) and (rows == np.arange(len(image))).all():
+                columns[name] = items.take(pa.array(entries))
+                continue
+            if name not in data_columns:
+                continue
+            missing = np.setdiff1d(np.arange(len(image)), rows)
+            index = int(missing[0]) if len(missing) else int(rows[np.flatnonzero(np.diff(rows) == 0)[0]])
+            raise MissingColumnError(
+                "a row's image lacks a column of the table, or has it twice",
+                remedy="A map holds every column exactly once; NULL is a null value",
+                table=self.info.full_name,
+                column=name,
+                row=_row_place(self.batch, self.info, index),
+            )
+        return columns

@@ -1,95 +1,188 @@
 """Row changes as Python objects, turned into the change form (``encode.reader``) that the encoder takes.
 
-In: mappings ``{"op": "c", "commit_ts": tso, "before": {...}, "after": {...}}`` with Python values: int, float, Decimal,
-str, bytes, bool, datetime, date, timedelta, list of float, None. Values of one column need not be of one type.
+In: mappings ``{"op": "c", "commit_ts": tso, "before": {...}, "after": {...}}`` with Python values
+(``encode.canonical``), of which those of one column need not be of one type. A row's images hold the columns of the
+table's version at the row's commit_ts; rows of several versions may come together.
 """
 
 from __future__ import annotations
 
-import datetime as dt
 from collections.abc import Iterable, Mapping, Sequence
-from decimal import Decimal
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
-from ticdc_emit.columnar.labels import label_number
-from ticdc_emit.errors import InvalidValueError, MissingColumnError
+from ticdc_emit.columnar.faults import ValueFault
+from ticdc_emit.encode.canonical import canonical_text, one_kind_array
+from ticdc_emit.encode.commits import commit_ts_of
+from ticdc_emit.encode.plan import TablePlan
+from ticdc_emit.encode.reader import column_names
+from ticdc_emit.errors import InvalidValueError, MissingColumnError, UnsupportedTypeError
 from ticdc_emit.schema.model import Column, TableInfo
-from ticdc_emit.schema.types import MySQLType
-from ticdc_emit.tso import tso_from_datetime
 
-__all__ = ["column_array", "rows_to_batch"]
+__all__ = ["rows_to_batch"]
 
-_NUMBERED = {MySQLType.ENUM, MySQLType.SET, MySQLType.BIT}
-_NO_IMAGE: dict[str, Any] = {}
+_Image = Mapping[str, Any]
+_IMAGES = ("before", "after")
+_INT64 = range(-(1 << 63), 1 << 63)
 
 
-def rows_to_batch(rows: Iterable[Mapping[str, Any]], info: TableInfo) -> pa.RecordBatch:
+def rows_to_batch(rows: Iterable[Mapping[str, Any]], table: TableInfo | TablePlan, zone: str = "UTC") -> pa.RecordBatch:
     """Return the rows as one batch in change form.
 
-    A row may give ``commit_time`` (an aware datetime) instead of ``commit_ts``. Raises :class:`MissingColumnError`
-    for a row without either, or for an image that lacks a column.
+    A row may give ``commit_time`` (an aware datetime) instead of ``commit_ts``. ``table``: the rows' one version, or
+    the plan of all versions. ``zone``: the changefeed's, whose wall clock aware datetimes are shown in. Raises the
+    :class:`~ticdc_emit.errors.RowError` family with the row's place, ``UnknownTableError`` for a row of no version.
     """
-    rows = list(rows)
+    reader = _RowReader(table, zone)
+    if not isinstance(rows, Iterable):
+        raise UnsupportedTypeError(
+            f"a {type(rows).__name__} is no collection of changes", remedy="Give a list of mappings", table=reader.name
+        )
+    changes = [reader.mapping(row, "change", position) for position, row in enumerate(rows)]
+    stamps = [commit_ts_of(row, position, reader.name) for position, row in enumerate(changes)]
     columns: dict[str, pa.Array] = {
-        "op": pa.array([row.get("op") for row in rows], pa.string()),
-        "commit_ts": pa.array([_commit_ts(row, info) for row in rows], pa.uint64()),
+        "op": pa.array([reader.op(row.get("op"), position) for position, row in enumerate(changes)], pa.string()),
+        "commit_ts": pa.array(stamps, pa.uint64()),
     }
-    if any(row.get("seq") is not None for row in rows):
-        columns["seq"] = pa.array([row.get("seq") for row in rows], pa.int64())
-    for name in ("before", "after"):
-        if any(row.get(name) is not None for row in rows):
-            columns[name] = _image([row.get(name) for row in rows], info)
+    if any(row.get("seq") is not None for row in changes):
+        seq = [reader.seq(row.get("seq"), position) for position, row in enumerate(changes)]
+        columns["seq"] = pa.array(seq, pa.int64())
+    at = {stamp: reader.version(stamp) for stamp in dict.fromkeys(stamps)}
+    versions = [at[stamp] for stamp in stamps]
+    images = {name: [reader.image(row, name, position) for position, row in enumerate(changes)] for name in _IMAGES}
+    columns |= reader.image_columns(images, versions)
     return pa.record_batch(columns)
 
 
-def _commit_ts(row: Mapping[str, Any], info: TableInfo) -> int:
-    if row.get("commit_ts") is not None:
-        return int(row["commit_ts"])
-    moment = row.get("commit_time")
-    if isinstance(moment, dt.datetime):
-        return tso_from_datetime(moment)
-    raise MissingColumnError(
-        "a change has neither commit_ts nor commit_time", table=info.full_name, column="commit_ts", row=dict(row)
-    )
+@dataclass(frozen=True)
+class _RowReader:
+    """What the rows of one table are read against."""
 
+    table: TableInfo | TablePlan
+    zone: str
 
-def _image(images: Sequence[Mapping[str, Any] | None], info: TableInfo) -> pa.StructArray:
-    arrays, names = [], []
-    for column in info.data_columns:
-        for index, image in enumerate(images):
-            if image is not None and column.name not in image:
+    @property
+    def name(self) -> str:
+        return f"{self.table.schema}.{self.table.name}"
+
+    def version(self, commit_ts: int) -> TableInfo:
+        return self.table if isinstance(self.table, TableInfo) else self.table.encoder_at(commit_ts).table
+
+    def mapping(self, value: Any, what: str, position: int, column: str | None = None) -> _Image:
+        if isinstance(value, Mapping):
+            return value
+        raise InvalidValueError(
+            f"a {what} is a {type(value).__name__}, not a mapping",
+            remedy="Give each change as {'op': ..., 'commit_ts': ..., 'before': {...}, 'after': {...}}",
+            table=self.name,
+            column=column,
+            row={"position": position},
+        )
+
+    def op(self, value: Any, position: int) -> str | None:
+        if value is None or isinstance(value, str):
+            return value
+        raise InvalidValueError(
+            f"{value!r} is no operation",
+            remedy="Use c, u, d or insert, update, delete",
+            table=self.name,
+            column="op",
+            row={"position": position},
+        )
+
+    def seq(self, value: Any, position: int) -> int | None:
+        if value is None:
+            return None
+        if isinstance(value, int | np.integer) and not isinstance(value, bool) and int(value) in _INT64:
+            return int(value)
+        raise InvalidValueError(
+            f"seq is {value!r}, not a whole number of 64 bits",
+            table=self.name,
+            column="seq",
+            row={"position": position},
+        )
+
+    def image(self, row: _Image, name: str, position: int) -> _Image | None:
+        given = row.get(name)
+        return None if given is None else self.mapping(given, f"{name} image", position, name)
+
+    def image_columns(
+        self, images: Mapping[str, Sequence[_Image | None]], versions: Sequence[TableInfo]
+    ) -> dict[str, pa.Array]:
+        """Return before and after as structs of one type, so that their values can be compared; without empty ones."""
+        given = {name: rows for name, rows in images.items() if any(row is not None for row in rows)}
+        used = {id(info): info for info in versions}
+        readings = {key: {column.name: column for column in info.data_columns} for key, info in used.items()}
+        names = list(dict.fromkeys(name for reading in readings.values() for name in reading))
+        of_row = [readings[id(info)] for info in versions]
+        for rows in given.values():
+            self._check_names(rows, of_row)
+        fields = [
+            self._field(name, list(given.values()), [columns.get(name) for columns in of_row], list(readings.values()))
+            for name in names
+        ]
+        count = len(versions)
+        return {
+            name: pa.StructArray.from_arrays(
+                [field.slice(place * count, count) for field in fields],
+                names,
+                mask=pa.array([row is None for row in rows], pa.bool_()),
+            )
+            for place, (name, rows) in enumerate(given.items())
+        }
+
+    def _check_names(self, rows: Sequence[_Image | None], of_row: Sequence[Mapping[str, Column]]) -> None:
+        known = column_names(self.table)
+        for position, (row, columns) in enumerate(zip(rows, of_row, strict=True)):
+            if row is None or (row.keys() >= columns.keys() and row.keys() <= known):
+                continue
+            missing = next((name for name in columns if name not in row), None)
+            unknown = next((name for name in row if name not in known), None)
+            if unknown is not None:
+                raise InvalidValueError(
+                    "a row's image has a column that the table never had",
+                    remedy="Names are case-sensitive; remove it, or complete the schema",
+                    table=self.name,
+                    column=unknown,
+                    row={"position": position},
+                )
+            if missing is not None:
                 raise MissingColumnError(
                     "a row's image lacks a column of the table",
                     remedy="An image holds every column; NULL is None",
-                    table=info.full_name,
-                    column=column.name,
-                    row={"position": index},
+                    table=self.name,
+                    column=missing,
+                    row={"position": position},
                 )
-        values = [(image or _NO_IMAGE).get(column.name) for image in images]
-        arrays.append(column_array(column, values, info))
-        names.append(column.name)
-    mask = pa.array([image is None for image in images])
-    return pa.StructArray.from_arrays(arrays, names, mask=mask)
 
-
-def column_array(column: Column, values: Sequence[Any], info: TableInfo) -> pa.Array:
-    """Return Python values of one column as an Arrow array of a type that the column accepts."""
-    kinds = {type(value) for value in values if value is not None}
-    try:
-        if column.type in (MySQLType.ENUM, MySQLType.SET) and len(kinds) > 1:
-            values = [label_number(column, value) if isinstance(value, str) else value for value in values]
-            kinds = {int}
-        if not kinds:
-            return pa.nulls(len(values))
-        if kinds <= {int, bool}:
-            unsigned = column.unsigned or column.type in _NUMBERED
-            return pa.array([None if v is None else int(v) for v in values], pa.uint64() if unsigned else pa.int64())
-        if kinds <= {int, float, bool}:
-            return pa.array([None if v is None else float(v) for v in values], pa.float64())
-        if Decimal in kinds or (str in kinds and len(kinds) > 1):
-            return pa.array([None if v is None else str(v) for v in values], pa.string())
-        return pa.array(values)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError, LookupError, UnicodeEncodeError) as fault:
-        raise InvalidValueError(str(fault), table=info.full_name, column=column.name) from None
+    def _field(
+        self,
+        name: str,
+        images: Sequence[Sequence[_Image | None]],
+        columns: Sequence[Column | None],
+        readings: Sequence[Mapping[str, Column]],
+    ) -> pa.Array:
+        """Return one column of all images, one after the other; null where the row's version has no such column."""
+        values = [
+            None if row is None or column is None else row[name]
+            for rows in images
+            for row, column in zip(rows, columns, strict=True)
+        ]
+        known = [reading[name] for reading in readings if name in reading]
+        kinds = {(column.type, column.is_binary, column.unsigned, column.elems) for column in known}
+        try:
+            if len(kinds) == 1:
+                return one_kind_array(known[0], values, self.zone)
+            filled = [column or known[0] for column in columns]
+            return canonical_text(filled * len(images), values, self.zone)
+        except ValueFault as fault:
+            raise InvalidValueError(
+                fault.reason,
+                remedy=fault.remedy,
+                table=self.name,
+                column=name,
+                row={"position": fault.index % len(columns)},
+            ) from None

@@ -18,6 +18,7 @@ from ticdc_emit.encode.images import BeforeImage
 from ticdc_emit.encode.plan import Plan, TablePlan
 from ticdc_emit.encode.reader import Part, read_parts
 from ticdc_emit.errors import MessageTooLargeError
+from ticdc_emit.schema.model import Column
 from ticdc_emit.schema.types import MySQLType
 
 __all__ = ["MESSAGE_OVERHEAD", "Prepared", "prepare"]
@@ -27,6 +28,8 @@ MESSAGE_OVERHEAD = 36
 
 _WORST_GROWTH = 6  # one byte of a value can become \\u003c
 _NAME_USES = 4
+_FLOAT_TEXT, _FLOAT_BYTES = 64, 4
+_NUMBER_TEXT = {MySQLType.FLOAT: _FLOAT_TEXT, MySQLType.DOUBLE: 352}
 _COLUMN_ALLOWANCE = 512  # bytes that a column's type and a value of fixed width can add to a message
 
 
@@ -103,4 +106,11 @@ def _largest(changes: Changes) -> int:
         + _COLUMN_ALLOWANCE
         for column in columns
     )
-    return constants + sum(_WORST_GROWTH * longest(image.raw(column)) for image in images for column in columns)
+    return constants + sum(_longest_text(column, image.raw(column)) for image in images for column in columns)
+
+
+def _longest_text(column: Column, values: pa.Array) -> int:
+    """Return a bound on a cell's text: all bytes escaped, a float with every digit that fixed notation can need."""
+    if column.type is MySQLType.VECTOR_FLOAT32:
+        return longest(values) * _FLOAT_TEXT // _FLOAT_BYTES
+    return longest(values) * _WORST_GROWTH + _NUMBER_TEXT.get(column.type, 0)

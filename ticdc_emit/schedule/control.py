@@ -13,11 +13,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from ticdc_emit.encode.plan import Plan
+from ticdc_emit.errors import ConfigError
 from ticdc_emit.protocols.base import ControlMessage
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.tso import LOGICAL_BITS, compose, physical_ms
 
 __all__ = ["Controls", "Cursor"]
+
+_MAX_TICKS = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -78,6 +81,12 @@ class Cursor:
             return
         last = first_row if self.watermark is None else self.watermark
         number = physical_ms(last) // step + 1
+        if (physical_ms(until) // step) - number > _MAX_TICKS:
+            raise ConfigError(
+                f"watermark_interval={step / 1000} would put more than {_MAX_TICKS} watermarks between two rows",
+                remedy="Choose a longer interval for a history with such gaps",
+                option="watermark_interval",
+            )
         lateness = controls.lateness_ms << LOGICAL_BITS
         while (tick := compose(number * step)) + lateness < until:
             yield tick

@@ -125,6 +125,11 @@ class TableInfo:
         return tuple(c for c in self.data_columns if c.is_primary_key)
 
     @cached_property
+    def order_columns(self) -> tuple[Column, ...]:
+        """What orders changes of equal commit_ts: the handle key, or every data column of a table that has none."""
+        return self.handle_key or self.data_columns
+
+    @cached_property
     def handle_key(self) -> tuple[Column, ...]:
         """The handle key in table order (semantics 2.0.5): the primary key, else the best unique index, else ().
 

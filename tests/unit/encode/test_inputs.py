@@ -1,0 +1,204 @@
+"""What callers get wrong around the values is refused by an error of the library that names the place."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from ticdc_emit import Encoder
+from ticdc_emit.errors import (
+    DdlError,
+    InvalidValueError,
+    MissingColumnError,
+    MissingImageError,
+    SchemaError,
+    UnknownTableError,
+    UnsupportedTypeError,
+)
+
+URI = "memory://x?protocol=canal-json&enable-tidb-extension=true"
+SCHEMA = "create table test.t (id int primary key, v varchar(10), w int as (id + 1))"
+KEYLESS = "create table test.t (id int, v varchar(10))"
+TS = 450_000_000_262_144_000
+MOMENT = dt.datetime(2024, 5, 5, 12, 0, 0, 1002, tzinfo=dt.timezone.utc)
+MOMENT_TSO = (1714910400001 << 18) + 2 * 262
+TEXTS = pa.map_(pa.string(), pa.string())
+IMAGE = {"id": 1, "v": "x"}
+
+
+def insert(**more: Any) -> dict[str, Any]:
+    return {"op": "c", "commit_ts": TS, "after": IMAGE, **more}
+
+
+def stamps(batch: pa.RecordBatch) -> list[int]:
+    return [json.loads(value)["_tidb"]["commitTs"] for value in batch.column("value").to_pylist()]
+
+
+@pytest.mark.parametrize(
+    ("row", "column"),
+    [
+        (insert(commit_ts=-1), "commit_ts"),
+        (insert(commit_ts=1 << 64), "commit_ts"),
+        (insert(commit_ts="abc"), "commit_ts"),
+        (insert(commit_ts=1.5), "commit_ts"),
+        (insert(commit_ts=True), "commit_ts"),
+        (insert(commit_ts=None, commit_time=MOMENT.replace(tzinfo=None)), "commit_time"),
+        (insert(commit_ts=None, commit_time="2024-05-05"), "commit_time"),
+        (insert(commit_ts=None, commit_time=MOMENT.replace(year=1969)), "commit_time"),
+        (insert(op=1), "op"),
+        (insert(op="x"), "op"),
+        (insert(seq="1"), "seq"),
+        (insert(seq=1 << 63), "seq"),
+        (insert(after=[1, "x"]), "after"),
+        (insert(after={**IMAGE, "vv": "x"}), "vv"),
+        (insert(after={**IMAGE, 5: "x"}), 5),
+        (["c", TS], None),
+    ],
+)
+def test_rows_of_wrong_shape(row: Any, column: str | None) -> None:
+    with pytest.raises(InvalidValueError) as caught:
+        Encoder(URI, SCHEMA).encode([insert(after={"id": 5, "v": "x"}), row])
+    assert caught.value.context.get("column") == column
+    assert caught.value.table == "test.t"
+    assert caught.value.row["position"] == 1
+
+
+@pytest.mark.parametrize("changes", [None, 5])
+def test_changes_that_are_no_collection(changes: Any) -> None:
+    with pytest.raises(UnsupportedTypeError, match="no collection"):
+        Encoder(URI, SCHEMA).encode(changes)
+    with pytest.raises(InvalidValueError, match="not a mapping"):
+        Encoder(URI, SCHEMA).encode(insert())
+
+
+def test_virtual_columns_may_come_and_are_ignored() -> None:
+    row = insert(after={**IMAGE, "w": 2})
+    one = Encoder(URI, SCHEMA).encode([row])
+    assert one.equals(Encoder(URI, SCHEMA).encode([insert()]))
+    assert one.equals(Encoder(URI, SCHEMA).encode(pa.Table.from_pylist([row])))
+
+
+def table(**columns: Any) -> pa.Table:
+    made = {"op": pa.array(["c"]), "commit_ts": pa.array([TS]), "after": pa.array([IMAGE]), **columns}
+    return pa.table({name: values for name, values in made.items() if values is not None})
+
+
+@pytest.mark.parametrize("tz", ["UTC", "Asia/Shanghai"])
+@pytest.mark.parametrize("unit", ["us", "ns"])
+def test_commit_time_in_rows_and_in_arrow(unit: str, tz: str) -> None:
+    moments = pa.array([MOMENT], pa.timestamp(unit, tz=tz))
+    assert stamps(Encoder(URI, SCHEMA).encode(table(commit_ts=None, commit_time=moments))) == [MOMENT_TSO]
+    assert stamps(Encoder(URI, SCHEMA).encode([insert(commit_ts=None, commit_time=MOMENT)])) == [MOMENT_TSO]
+
+
+@pytest.mark.parametrize("kind", [pa.int64(), pa.uint64(), pa.decimal128(20, 0)])
+def test_commit_ts_of_any_whole_type(kind: pa.DataType) -> None:
+    assert stamps(Encoder(URI, SCHEMA).encode(table(commit_ts=pa.array([TS]).cast(kind)))) == [TS]
+    assert stamps(Encoder(URI, SCHEMA).encode([insert(commit_ts=np.uint64(TS))])) == [TS]
+
+
+@pytest.mark.parametrize(
+    ("columns", "error", "column"),
+    [
+        ({"commit_ts": None}, MissingColumnError, "commit_ts"),
+        ({"commit_ts": pa.array(["1"])}, UnsupportedTypeError, "commit_ts"),
+        ({"commit_ts": pa.array([1.0])}, UnsupportedTypeError, "commit_ts"),
+        ({"commit_ts": pa.array([-1])}, InvalidValueError, "commit_ts"),
+        ({"commit_ts": pa.array([None], pa.int64())}, InvalidValueError, "commit_ts"),
+        (
+            {"commit_ts": None, "commit_time": pa.array([MOMENT.replace(tzinfo=None)])},
+            UnsupportedTypeError,
+            "commit_time",
+        ),
+        (
+            {"commit_ts": None, "commit_time": pa.array([-1], pa.timestamp("s", "UTC"))},
+            InvalidValueError,
+            "commit_time",
+        ),
+        (
+            {"commit_ts": None, "commit_time": pa.array([1 << 60], pa.timestamp("s", "UTC"))},
+            InvalidValueError,
+            "commit_time",
+        ),
+        ({"seq": pa.array(["1"])}, UnsupportedTypeError, "seq"),
+        ({"op": pa.array([1])}, UnsupportedTypeError, "op"),
+        ({"after": pa.array(["x"])}, UnsupportedTypeError, "after"),
+        ({"after": pa.array([{**IMAGE, "vv": 1}])}, InvalidValueError, "vv"),
+        ({"after": pa.array([{"id": 1}])}, MissingColumnError, "v"),
+        ({"after": pa.array([[("id", "1"), ("v", "x"), ("vv", "1")]], TEXTS)}, InvalidValueError, "vv"),
+    ],
+)
+def test_arrow_of_wrong_shape(columns: dict[str, Any], error: type[Exception], column: str) -> None:
+    with pytest.raises(error) as caught:
+        Encoder(URI, SCHEMA).encode(table(**columns))
+    assert (caught.value.table, caught.value.column) == ("test.t", column)  # type: ignore[attr-defined]
+
+
+def test_a_seq_that_is_null_throughout_is_none() -> None:
+    rows = pa.concat_tables([table(seq=pa.nulls(1)), table(seq=pa.nulls(1), commit_ts=pa.array([TS + 1]))])
+    assert stamps(Encoder(URI, SCHEMA).encode(rows.take([1, 0]))) == [TS, TS + 1]
+
+
+def test_two_columns_of_one_name() -> None:
+    twice = pa.StructArray.from_arrays([pa.array([1]), pa.array(["x"]), pa.array(["y"])], ["id", "v", "v"])
+    with pytest.raises(SchemaError, match="one name") as caught:
+        Encoder(URI, SCHEMA).encode(table(after=twice))
+    assert caught.value.column == "v"
+    batch = table().to_batches()[0].append_column("op", pa.array(["d"]))
+    with pytest.raises(SchemaError, match="one name"):
+        Encoder(URI, SCHEMA).encode(batch)
+
+
+def test_a_view_and_an_empty_catalog_have_no_rows() -> None:
+    encoder = Encoder(URI, SCHEMA + "; create view test.x as select * from t")
+    with pytest.raises(SchemaError, match="view"):
+        encoder.encode([insert()], table="test.x")
+    assert encoder.encode([insert()]).num_rows == 1
+    empty = Encoder(URI, "")
+    with pytest.raises(SchemaError, match="no table"):
+        empty.encode([insert()])
+    with pytest.raises(UnknownTableError, match="Known tables: none"):
+        empty.encode([insert()], table="test.t")
+    empty.ddl(SCHEMA, TS - 1)
+    assert empty.encode([insert()]).num_rows == 1
+
+
+@pytest.mark.parametrize("query", [None, b"drop table test.t", 5])
+def test_ddl_is_text(query: Any) -> None:
+    with pytest.raises(DdlError, match="text"):
+        Encoder(URI, SCHEMA).ddl(query, TS)
+
+
+@pytest.mark.parametrize("ts", [-1, 1 << 64, "5", None, 1.0])
+def test_control_messages_take_a_tso(ts: Any) -> None:
+    encoder = Encoder(URI, SCHEMA)
+    with pytest.raises(InvalidValueError, match="TSO"):
+        encoder.watermark(ts)
+    with pytest.raises(InvalidValueError, match="TSO"):
+        encoder.ddl("alter table test.t add column z int", ts)
+    assert encoder.catalog.table("test", "t").version == Encoder(URI, SCHEMA).catalog.table("test", "t").version
+
+
+def test_errors_name_the_row_as_the_caller_has_it() -> None:
+    rows = [
+        insert(commit_ts=TS + 3, after={"id": 3, "v": "x"}),
+        {"op": "d", "commit_ts": TS + 2, "before": {"id": 2, "v": "x"}},
+        {"op": "u", "commit_ts": TS + 1, "after": {"id": 7, "v": "x"}},
+        insert(commit_ts=TS, after={"id": 1, "v": "x"}),
+    ]
+    with pytest.raises(MissingImageError, match="an update without its before image") as caught:
+        Encoder(URI, SCHEMA).encode(rows)
+    assert caught.value.row == {"id": 7, "position": 2}
+    rows[2] = {"op": "x", "commit_ts": TS + 1, "before": {"id": 7, "v": "x"}}
+    with pytest.raises(InvalidValueError, match="no operation") as bad:
+        Encoder(URI, SCHEMA).encode(rows)
+    assert bad.value.row == {"id": 7, "position": 2}
+    rows[2] = {"op": "c", "commit_ts": TS + 1}
+    with pytest.raises(MissingImageError, match="an insert without its after image") as keyless:
+        Encoder(URI, KEYLESS).encode(rows)
+    assert keyless.value.row == {"position": 2}

@@ -1,0 +1,95 @@
+"""The total order: by value, never by the place of a row in the input."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from ticdc_emit import Encoder
+from ticdc_emit.encode.order import OrderCheck, sort_changes
+from ticdc_emit.encode.plan import TablePlan
+from ticdc_emit.errors import DuplicateChangeError
+from ticdc_emit.schema.catalog import catalog_from_sql
+from ticdc_emit.schema.model import TableInfo
+
+
+def info(columns: str) -> TableInfo:
+    return catalog_from_sql(f"create table test.t ({columns})").table("test", "t")
+
+
+def batch(rows: list[tuple[Any, ...]], **kinds: Any) -> pa.RecordBatch:
+    names = ["commit_ts", *(name for name in ("seq", "before", "after") if name in kinds)]
+    arrays = [pa.array([row[place] for row in rows], kinds.get(name)) for place, name in enumerate(names)]
+    return pa.RecordBatch.from_arrays(arrays, names=names)
+
+
+KEYED = info("id int primary key, v varchar(9)")
+KEYLESS = info("a int, b varchar(9)")
+
+
+def planned(columns: str) -> TablePlan:
+    return Encoder("memory://x?protocol=canal-json", f"create table test.t ({columns})").plan.table("test", "t")
+
+
+ID = pa.struct([("id", pa.int32())])
+TEXTS = pa.map_(pa.string(), pa.string())
+
+
+def orders(table: TableInfo, rows: list[tuple[Any, ...]], **kinds: Any) -> list[Any]:
+    """The after images in total order; the same for every order of the input."""
+    found = None
+    for seed in range(5):
+        shuffled = random.Random(seed).sample(rows, len(rows))
+        after = sort_changes(batch(shuffled, **kinds), table).column("after").to_pylist()
+        assert found is None or after == found
+        found = after
+    assert found is not None
+    return found
+
+
+def test_integer_keys_compare_by_value_in_every_form() -> None:
+    ids = [10, 9, -5, -10, 0, 2**31 - 1]
+    typed = orders(KEYED, [(7, {"id": key}) for key in ids], after=ID)
+    assert [row["id"] for row in typed] == sorted(ids)
+    text = orders(KEYED, [(7, [("id", str(key)), ("v", "x")]) for key in ids], after=TEXTS)
+    assert [int(dict(row)["id"]) for row in text] == sorted(ids)
+
+
+def test_commit_ts_then_seq_then_key() -> None:
+    rows = [(2, 0, {"id": 1}), (1, 5, {"id": 2}), (1, 4, {"id": 3}), (1, 4, {"id": 1})]
+    after = orders(KEYED, rows, seq=pa.int64(), after=ID)
+    assert [row["id"] for row in after] == [1, 3, 2, 1]
+
+
+def test_a_table_without_a_key_is_ordered_by_all_its_columns() -> None:
+    kind = pa.struct([("a", pa.int32()), ("b", pa.string())])
+    rows = [(1, {"a": a, "b": b}) for a in (2, None, 1) for b in ("y", "x", None)]
+    assert [(row["a"], row["b"]) for row in orders(KEYLESS, rows, after=kind)][:4] == [
+        (None, None),
+        (None, "x"),
+        (None, "y"),
+        (1, None),
+    ]
+
+
+def test_a_delete_takes_its_place_by_its_before_image() -> None:
+    rows = [(1, {"id": 2}, None), (1, None, {"id": 3}), (1, None, {"id": 1})]
+    done = sort_changes(batch(rows, before=ID, after=ID), KEYED)
+    assert [(b or a)["id"] for b, a in zip(done["before"].to_pylist(), done["after"].to_pylist(), strict=True)] == [
+        1,
+        2,
+        3,
+    ]
+
+
+def test_two_changes_of_a_key_are_refused_across_batches_too() -> None:
+    check = OrderCheck(planned("id int primary key"))
+    check.check(batch([(1, {"id": 1}), (2, {"id": 2})], after=ID))
+    with pytest.raises(DuplicateChangeError, match="seq") as caught:
+        check.check(batch([(2, {"id": 2}), (3, {"id": 2})], after=ID))
+    assert caught.value.row == {"id": 2}
+    assert caught.value.commit_ts == 2
+    OrderCheck(planned("a int")).check(batch([(1, {"a": 1}), (1, {"a": 1})], after=pa.struct([("a", pa.int32())])))

@@ -1,0 +1,82 @@
+"""Rows of several versions of a table, together and apart: each is encoded with the schema of its own commit_ts."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from ticdc_emit import Encoder
+from ticdc_emit.errors import MissingColumnError, UnknownTableError
+
+URI = "memory://x?protocol=canal-json"
+SCHEMA = "create table test.t (id int primary key, v varchar(10))"
+TS = 450_000_000_262_144_000
+
+
+def insert(ts: int, **image: Any) -> dict[str, Any]:
+    return {"op": "c", "commit_ts": ts, "after": image}
+
+
+def data(batch: pa.RecordBatch) -> list[dict[str, Any]]:
+    return [json.loads(value)["data"][0] for value in batch.column("value").to_pylist()]
+
+
+def changed(*statements: str) -> Encoder:
+    encoder = Encoder(URI, SCHEMA)
+    for place, statement in enumerate(statements, 1):
+        encoder.ddl(statement, TS + 10 * place)
+    return encoder
+
+
+def test_rows_before_an_added_and_a_dropped_column() -> None:
+    encoder = changed("alter table test.t add column z int not null", "alter table test.t drop column v")
+    rows = [insert(TS + 10, id=1, v="x"), insert(TS + 20, id=2, v="x", z=5), insert(TS + 21, id=3, z=6)]
+    expected = [{"id": "1", "v": "x"}, {"id": "2", "v": "x", "z": "5"}, {"id": "3", "z": "6"}]
+    assert data(encoder.encode(rows)) == expected
+    assert [data(encoder.encode([row]))[0] for row in rows] == expected
+    assert data(encoder.encode(pa.Table.from_pylist(rows[:1]))) == expected[:1]
+    for row, lacking in ((insert(TS + 11, id=1, v="x"), "z"), (insert(TS + 10, id=1, z=1), "v")):
+        for changes in ([row], pa.Table.from_pylist([row]), [rows[0], rows[1], row | {"commit_ts": row["commit_ts"]}]):
+            with pytest.raises(MissingColumnError) as caught:
+                encoder.encode(changes)
+            assert caught.value.column == lacking
+
+
+def test_rows_before_a_dropped_and_a_renamed_table() -> None:
+    encoder = changed("drop table test.t")
+    row = insert(TS, id=1, v="x")
+    assert data(encoder.encode([row], table="test.t")) == data(encoder.encode([row])) == [{"id": "1", "v": "x"}]
+    with pytest.raises(UnknownTableError, match="does not exist at this commit_ts"):
+        encoder.encode([insert(TS + 11, id=1, v="x")], table="test.t")
+    renamed = changed("rename table test.t to test.u")
+    assert data(renamed.encode([row], table="test.t")) == [{"id": "1", "v": "x"}]
+    assert data(renamed.encode([insert(TS + 11, id=1, v="x")])) == [{"id": "1", "v": "x"}]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "before", "after", "texts"),
+    [
+        ("int", "varchar(9)", 5, "five", ["5", "five"]),
+        ("varchar(9)", "varbinary(9)", "a", b"\xff", ["a", "ÿ"]),
+        ("enum('a','b')", "enum('b','a')", "a", "a", ["1", "2"]),
+        ("enum('a','b')", "enum('x','a','b')", 1, 1, ["1", "1"]),
+        ("int", "bigint unsigned", -1, (1 << 64) - 1, ["-1", str((1 << 64) - 1)]),
+        ("datetime", "varchar(30)", "2024-05-05 00:00:00", "x", ["2024-05-05 00:00:00", "x"]),
+    ],
+)
+def test_a_column_that_changed_its_type(old: str, new: str, before: Any, after: Any, texts: list[str]) -> None:
+    encoder = Encoder(URI, f"create table test.t (id int primary key, c {old})")
+    encoder.ddl("drop table test.t", TS + 1)
+    encoder.ddl(f"create table test.t (id int primary key, c {new})", TS + 2)
+    rows = [insert(TS, id=1, c=before), insert(TS + 3, id=1, c=after)]
+    assert [row["c"] for row in data(encoder.encode(rows))] == texts
+    assert [data(encoder.encode([row]))[0]["c"] for row in rows] == texts
+
+
+def test_sql_text_is_read_in_the_zone_of_the_changefeed() -> None:
+    sql = "create table test.t (id int primary key, c timestamp default '2024-05-05 08:00:00')"
+    encoder = Encoder(URI, sql, time_zone="Asia/Shanghai")
+    assert encoder.catalog.table("test", "t").column("c").default == "2024-05-05 00:00:00"

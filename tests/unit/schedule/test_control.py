@@ -1,0 +1,70 @@
+"""Where DDL and watermarks stand among the rows, whoever sends them."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from ticdc_emit.config import load_changefeed
+from ticdc_emit.encode.plan import Plan, make_plan
+from ticdc_emit.errors import ConfigError, UnknownTableError
+from ticdc_emit.schedule.control import Controls
+from ticdc_emit.schema.catalog import Catalog
+from ticdc_emit.tso import compose
+
+CATALOG = Catalog()
+CREATED = CATALOG.apply("create table test.t (id int primary key)", commit_ts=compose(5_000))
+ALTERED = CATALOG.apply("alter table test.t add column v int", commit_ts=compose(8_000))
+CONTROLS = Controls((*CREATED, *ALTERED), interval_ms=1_000)
+
+
+def plan(extension: str = "true") -> Plan:
+    config = load_changefeed(f"memory://x?protocol=canal-json&enable-tidb-extension={extension}")
+    return make_plan(config, CATALOG.histories(), {"ticdc": 2})
+
+
+def kinds(controls: Controls, target: int, *steps: int) -> list[str]:
+    """What is sent before rows at these times (ms), told shortly."""
+    cursor, told = controls.start(), []
+    for step in steps:
+        due, cursor = cursor.due(controls, plan(), ("ticdc", target), compose(steps[0]), compose(step))
+        for _, message in due:
+            value = json.loads(message.value)
+            told.append(value["type"] if value["isDdl"] else str(value["es"] // 1000))
+    return told
+
+
+def test_ddl_goes_to_partition_0_and_ticks_to_all() -> None:
+    assert kinds(CONTROLS, 0, 4_500, 9_500) == ["CREATE", "5", "6", "7", "ALTER", "8", "9"]
+    assert kinds(CONTROLS, 1, 4_500, 9_500) == ["5", "6", "7", "8", "9"]
+
+
+def test_the_sequence_does_not_depend_on_where_it_is_cut() -> None:
+    whole = kinds(CONTROLS, 0, 4_500, 9_500)
+    assert kinds(CONTROLS, 0, 4_500, 5_000, 5_001, 6_000, 6_001, 8_000, 8_001, 9_500) == whole
+
+
+def test_a_watermark_stays_behind_by_the_lateness() -> None:
+    late = Controls((), interval_ms=1_000, lateness_ms=2_000)
+    assert kinds(late, 0, 4_500, 9_500) == ["5", "6", "7"]
+
+
+def test_what_earlier_batches_sent_is_not_sent_again() -> None:
+    later = Controls(CONTROLS.ddls, 1_000, sent_until=compose(6_000), watermark=compose(7_000))
+    assert kinds(later, 0, 9_500, 9_500) == ["ALTER", "8", "9"]
+
+
+def test_an_endless_run_of_ticks_is_refused() -> None:
+    with pytest.raises(ConfigError, match="longer interval"):
+        kinds(CONTROLS, 0, 1_000, 10**12)
+
+
+def test_rows_before_the_table_s_first_version_are_refused() -> None:
+    table = plan().table("test", "t")
+    assert len(table.encoder_at(compose(5_001)).table.columns) == 1
+    assert len(table.encoder_at(compose(8_000)).table.columns) == 1, "a DDL shapes the rows after its own TSO"
+    assert len(table.encoder_at(compose(8_000) + 1).table.columns) == 2
+    for ts in (compose(4_000), compose(5_000)):
+        with pytest.raises(UnknownTableError, match="does not exist at this commit_ts"):
+            table.encoder_at(ts)

@@ -1,0 +1,115 @@
+"""The commit_ts of changes: checked, and made from ``commit_time`` where the caller has a moment instead of a TSO.
+
+In: one Python row, or an Arrow batch in change form. Out: TSO in 0..2^64-1, as int or as an array of ``uint64``.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from ticdc_emit.columnar.buffers import null_mask
+from ticdc_emit.errors import InvalidValueError, MissingColumnError, UnsupportedTypeError
+from ticdc_emit.tso import MAX_TSO, tso_from_datetime, tso_from_micros
+
+__all__ = ["check_tso", "commit_ts_array", "commit_ts_of"]
+
+_TSO_REMEDY = "A TSO is a whole number in 0..2^64-1"
+
+
+def check_tso(value: Any, **place: Any) -> int:
+    """Return ``value`` as a TSO; :class:`InvalidValueError` with the given place for anything that is none."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or not 0 <= value <= MAX_TSO:
+        raise InvalidValueError(f"{value!r} is no TSO", remedy=_TSO_REMEDY, **place)
+    return int(value)
+
+
+def commit_ts_of(row: Mapping[str, Any], position: int, table: str) -> int:
+    """Return the commit_ts of a row, or the TSO of its ``commit_time`` (an aware datetime)."""
+    stamp, moment = row.get("commit_ts"), row.get("commit_time")
+    place = {"position": position}
+    if stamp is not None:
+        return check_tso(stamp, table=table, column="commit_ts", row=place)
+    if moment is None:
+        raise MissingColumnError(
+            "a change has neither commit_ts nor commit_time", table=table, column="commit_ts", row=place
+        )
+    if not isinstance(moment, dt.datetime) or moment.tzinfo is None:
+        raise InvalidValueError(
+            f"{moment!r} has no place in time",
+            remedy="Give commit_time as a datetime with a tzinfo, or commit_ts as a TSO",
+            table=table,
+            column="commit_time",
+            row=place,
+        )
+    return check_tso(tso_from_datetime(moment), table=table, column="commit_time", row=place)
+
+
+def commit_ts_array(batch: pa.RecordBatch, table: str) -> pa.Array:
+    """Return the commit_ts of a batch as ``uint64``, or the TSO of its ``commit_time`` (a timestamp with a zone).
+
+    Raises :class:`MissingColumnError`, :class:`UnsupportedTypeError`, :class:`InvalidValueError`.
+    """
+    if "commit_ts" in batch.schema.names:
+        stamps = batch.column("commit_ts")
+        if not (pa.types.is_integer(stamps.type) or pa.types.is_decimal(stamps.type) or pa.types.is_null(stamps.type)):
+            raise UnsupportedTypeError(
+                f"commit_ts is {stamps.type}, not a whole number",
+                remedy="Give commit_ts as int64 or uint64, or commit_time as a timestamp with a zone",
+                table=table,
+                column="commit_ts",
+            )
+        _refuse_null(stamps, table, "commit_ts")
+        try:
+            return stamps.cast(pa.uint64())
+        except pa.ArrowInvalid:
+            _refuse_beyond(stamps.to_pylist(), table, "commit_ts")
+            raise
+    if "commit_time" not in batch.schema.names:
+        raise MissingColumnError(
+            "the changes have neither commit_ts nor commit_time",
+            remedy="Add commit_ts (TSO) or commit_time (a timestamp with a zone)",
+            table=table,
+            column="commit_ts",
+        )
+    return _from_moments(batch.column("commit_time"), table)
+
+
+def _from_moments(moments: pa.Array, table: str) -> pa.Array:
+    if not pa.types.is_timestamp(moments.type) or moments.type.tz is None:
+        raise UnsupportedTypeError(
+            f"commit_time is {moments.type}, which has no place in time",
+            remedy="Give commit_time as a timestamp with a zone, or commit_ts as a TSO",
+            table=table,
+            column="commit_time",
+        )
+    _refuse_null(moments, table, "commit_time")
+    try:
+        micros = moments.cast(pa.timestamp("us", tz="UTC"), safe=moments.type.unit != "ns").cast(pa.int64()).to_numpy()
+    except pa.ArrowInvalid as fault:
+        raise InvalidValueError(f"a commit_time is out of range: {fault}", table=table, column="commit_time") from None
+    distinct, places = np.unique(micros, return_inverse=True)
+    stamps = [tso_from_micros(moment) for moment in distinct.tolist()]
+    if stamps and not 0 <= stamps[0] <= stamps[-1] <= MAX_TSO:
+        _refuse_beyond([stamps[place] for place in places.tolist()], table, "commit_time")
+    return pa.array(stamps, pa.uint64()).take(pa.array(places))
+
+
+def _refuse_null(values: pa.Array, table: str, column: str) -> None:
+    nulls = null_mask(values)
+    if nulls is not None:
+        raise InvalidValueError(
+            f"a {column} is null", table=table, column=column, row={"position": int(nulls.argmax())}
+        )
+
+
+def _refuse_beyond(stamps: list[Any], table: str, column: str) -> None:
+    for position, stamp in enumerate(stamps):
+        if stamp != stamp // 1 or not 0 <= stamp <= MAX_TSO:
+            raise InvalidValueError(
+                f"{stamp} is no TSO", remedy=_TSO_REMEDY, table=table, column=column, row={"position": position}
+            )
