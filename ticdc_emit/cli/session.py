@@ -1,7 +1,7 @@
 """A local Spark for the commands that need one, and readable errors out of it.
 
-In: nothing but the environment. Out: a local ``SparkSession``, quiet, in UTC, on a Java that
-:mod:`ticdc_emit.java` finds.
+In: nothing but the environment. Out: the session of :func:`ticdc_emit.spark.local_session`, quiet, with its files in a
+temporary folder, stopped at the end of the command.
 """
 
 from __future__ import annotations
@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING
 
 from ticdc_emit import errors
 from ticdc_emit.config import mask_text
-from ticdc_emit.errors import MissingDependencyError, TicdcEmitError
-from ticdc_emit.java import java_env
+from ticdc_emit.errors import TicdcEmitError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -40,30 +39,22 @@ def local_spark(name: str, *, cores: str = "*") -> Iterator[SparkSession]:
 
     Raises :class:`~ticdc_emit.errors.MissingDependencyError` without pyspark or Java.
     """
-    try:
-        from pyspark.errors import PySparkException
-        from pyspark.sql import SparkSession
-    except ImportError as error:
-        raise MissingDependencyError(
-            "this command runs Spark, which needs pyspark", remedy="Run: pip install 'ticdc-emit[spark]'"
-        ) from error
-    os.environ.update(java_env())
-    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    # Workers must have this interpreter's packages, whatever python3 is first on the PATH.
-    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    from ticdc_emit.spark.session import local_session, require_pyspark
+
+    require_pyspark()
+    from pyspark.errors import PySparkException
+
     with tempfile.TemporaryDirectory(prefix="ticdc-emit-", ignore_cleanup_errors=True) as folder:
         log = Path(folder, "spark.log")
         try:
             with _stderr_to(log):
-                spark = (
-                    SparkSession.builder.master(f"local[{cores}]")
-                    .appName(f"ticdc-emit {name}")
-                    .config("spark.ui.enabled", "false")
-                    .config("spark.ui.showConsoleProgress", "false")
-                    .config("spark.sql.session.timeZone", "UTC")
-                    .config("spark.sql.warehouse.dir", f"{folder}/warehouse")
-                    .config("spark.local.dir", folder)
-                    .getOrCreate()
+                spark = local_session(
+                    f"ticdc-emit {name}",
+                    **{
+                        "spark.master": f"local[{cores}]",
+                        "spark.sql.warehouse.dir": f"{folder}/warehouse",
+                        "spark.local.dir": folder,
+                    },
                 )
         except (PySparkException, OSError) as error:
             raise SparkJobError(f"Spark did not start: {_last_lines(log) or error}") from None

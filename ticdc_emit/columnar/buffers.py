@@ -118,7 +118,12 @@ def null_mask(array: pa.Array) -> npt.NDArray[np.bool_] | None:
     """Return a mask that is true where ``array`` is null, or ``None`` if it holds no null at all."""
     if array.null_count == 0:
         return None
-    return np.asarray(pc.is_null(array).to_numpy(zero_copy_only=False), dtype=np.bool_)
+    bitmap = array.buffers()[0]
+    if bitmap is None or pa.types.is_dictionary(array.type):
+        return np.asarray(pc.is_null(array).to_numpy(zero_copy_only=False), dtype=np.bool_)
+    end = array.offset + len(array)
+    bits = np.unpackbits(np.frombuffer(bitmap, np.uint8, -(-end // 8)), bitorder="little")
+    return bits[array.offset : end] == 0
 
 
 def fixed_values(array: pa.Array, dtype: npt.DTypeLike) -> npt.NDArray[np.generic]:
@@ -133,7 +138,7 @@ def fixed_values(array: pa.Array, dtype: npt.DTypeLike) -> npt.NDArray[np.generi
 def _validity(array: pa.Array | None) -> pa.Buffer | None:
     if array is None or array.null_count == 0:
         return None
-    return pc.is_valid(array).buffers()[1]
+    return array.buffers()[0] if array.offset == 0 else pc.is_valid(array).buffers()[1]
 
 
 def from_bytes(

@@ -1,6 +1,6 @@
 """Spark: row-change DataFrames to Kafka, through ``foreachBatch`` or in one batch.
 
-    from ticdc_emit.spark import TicdcSink, encode
+    from ticdc_emit.spark import TicdcSink, encode, local_session
 
 Needs the extra ``ticdc-emit[spark]``. Nothing here uses ``.rdd`` or ``_jvm``, so Spark Connect works too.
 """
@@ -8,6 +8,7 @@ Needs the extra ``ticdc-emit[spark]``. Nothing here uses ``.rdd`` or ``_jvm``, s
 from __future__ import annotations
 
 from ticdc_emit.spark.report import RunReport
+from ticdc_emit.spark.session import local_session
 from ticdc_emit.spark.sink import TicdcSink, encode
 
-__all__ = ["RunReport", "TicdcSink", "encode"]
+__all__ = ["RunReport", "TicdcSink", "encode", "local_session"]

@@ -1,27 +1,82 @@
 """PLAN on the driver: from the changefeed, the base schema and the DDL so far to a plan and its control messages.
 
-The topics' partition counts and size limits are asked of the sink once. Plans are kept for the DDL history that they
-were made for, which changes only when a batch brings new DDL.
+DDL comes as arguments (:func:`ddl_statements`) or as rows of a DataFrame (:func:`ddl_rows`), which are the only rows
+that PLAN must see before the job. The topics' partition counts and size limits are asked of the sink once. Plans are
+kept for the DDL history that they were made for, which changes only when a batch brings new DDL.
 """
 
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from numbers import Integral
+from typing import TYPE_CHECKING, Any
 
 from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.delivery.contract import Sink
 from ticdc_emit.encode.plan import Plan, make_plan
+from ticdc_emit.errors import ConfigError, InvalidValueError
 from ticdc_emit.schedule.control import Controls
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.events import DdlEvent
-from ticdc_emit.spark.state import BatchState
+from ticdc_emit.spark.frame import DDL_OP, commit_ts_column
+from ticdc_emit.spark.state import BatchState, DdlStatement
 
-__all__ = ["DdlStatement", "Planner"]
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
-DdlStatement: TypeAlias = "tuple[int, str, str]"
-"""commit_ts, current database, statement."""
+__all__ = ["Planner", "current_database", "ddl_rows", "ddl_statements"]
+
+
+def current_database(table: str | None, catalog: Catalog) -> str:
+    """Return the database of DDL that names none: that of ``table``, else the one that all tables are in, else test."""
+    if table is not None and "." in table:
+        return table.partition(".")[0]
+    databases = {info.schema for info in catalog.tables()} if table is None else set()
+    return databases.pop() if len(databases) == 1 else "test"
+
+
+def ddl_statements(ddl: Iterable[tuple[Any, ...]], database: str) -> tuple[DdlStatement, ...]:
+    """Read (commit_ts, statement) or (commit_ts, statement, database) entries; :class:`ConfigError` for others."""
+    found = []
+    for entry in ddl:
+        match entry:
+            case (Integral() as commit_ts, str(query)):
+                found.append((int(commit_ts), database, query))
+            case (Integral() as commit_ts, str(query), str(schema)):
+                found.append((int(commit_ts), schema or database, query))
+            case _:
+                raise ConfigError(
+                    f"{entry!r} is no DDL",
+                    remedy="Give (commit_ts, statement) or (commit_ts, statement, schema)",
+                    option="ddl",
+                )
+    return tuple(found)
+
+
+def ddl_rows(df: DataFrame, database: str) -> list[DdlStatement]:
+    """Collect the DDL rows of a DataFrame (``op = 'ddl'`` with ``query``), in an order that no partitioning changes.
+
+    Their current database is their ``schema``, where they have one. Raises :class:`InvalidValueError` for a NULL.
+    """
+    if "query" not in df.columns:
+        return []
+    from pyspark.sql import functions as F  # noqa: N812
+
+    schema = F.col("schema") if "schema" in df.columns else F.lit(None).cast("string")
+    rows = df.filter(F.lower("op") == F.lit(DDL_OP)).select(commit_ts_column(df), schema, "query").collect()
+    time = "commit_ts" if "commit_ts" in df.columns else "commit_time"
+    for commit_ts, _, query in rows:
+        if commit_ts is None or query is None:
+            raise InvalidValueError(
+                "a DDL row is NULL where it needs a value",
+                remedy="Give every row with op = 'ddl' its commit time and its statement",
+                column=time if commit_ts is None else "query",
+                commit_ts=commit_ts,
+                statement=query,
+            )
+    return sorted((commit_ts, schema or database, query) for commit_ts, schema, query in rows)
 
 
 @dataclass

@@ -27,9 +27,10 @@ from ticdc_emit.delivery.memory import MemorySink
 from ticdc_emit.encode.encoder import split_name
 from ticdc_emit.encode.plan import Plan
 from ticdc_emit.errors import ConfigError, SchemaError
+from ticdc_emit.schedule.control import Controls
 from ticdc_emit.schema.catalog import Catalog, catalog_from_sql
-from ticdc_emit.spark.frame import DDL_OP, arrange_generic, arrange_typed, commit_ts_column, is_generic, without_ddl
-from ticdc_emit.spark.planning import DdlStatement, Planner
+from ticdc_emit.spark.frame import arrange_generic, arrange_typed, is_generic, without_ddl
+from ticdc_emit.spark.planning import Planner, current_database, ddl_rows, ddl_statements
 from ticdc_emit.spark.report import RunReport
 from ticdc_emit.spark.state import BatchState, open_state_store
 from ticdc_emit.spark.tail import send_tail
@@ -52,14 +53,16 @@ class TicdcSink:
     """A ``foreachBatch`` callable that emits row changes as TiCDC would.
 
     ``sink_uri``, ``changefeed``: TiCDC's two inputs. ``schema``: SQL text of the tables as they are before the first
-    row, or a :class:`Catalog`. ``table``: ``schema.name`` of a typed DataFrame, needed if there are several tables.
-    ``ddl``: later DDL as (commit_ts, statement), emitted in its place. ``clock``: ``commit`` (messages carry the
-    commit time), ``wall`` (the time at which the batch was first seen), or fixed ms. ``watermark_interval``: seconds
-    of commit time between watermarks inside a batch, 0 for one at its end only. ``allowed_lateness``: seconds that
-    the watermark stays behind. ``late``: what becomes of a row at or below a sent watermark. ``validate``: ``task``
-    checks a Spark task's rows before its first message, ``batch`` checks the whole batch in a pass of its own.
-    ``state_uri``: where per-batch state is kept (any fsspec URI); without one it lives as long as the object.
-    ``librdkafka``: further client settings. ``sink``: where messages go instead of to the sink URI's place.
+    row, read in the changefeed's time zone, or a :class:`Catalog`. ``table``: ``schema.name`` of a typed DataFrame,
+    needed if there are several tables. ``ddl``: later DDL as (commit_ts, statement) or (commit_ts, statement, schema),
+    emitted in its place; without a schema it runs in the database of the table or tables. ``clock``: ``commit``
+    (messages carry the commit time), ``wall`` (the time at which the batch was first seen), or fixed ms.
+    ``watermark_interval``: seconds of commit time between watermarks inside a batch, 0 for one at its end only.
+    ``allowed_lateness``: seconds that the watermark stays behind. ``late``: what becomes of a row at or below a sent
+    watermark. ``validate``: ``task`` checks a Spark task's rows before its first message, ``batch`` checks the whole
+    batch in a pass of its own. ``state_uri``: where per-batch state is kept (any fsspec URI); without one it lives as
+    long as the object. ``librdkafka``: further client settings. ``sink``: where messages go instead of to the sink
+    URI's place.
     """
 
     def __init__(
@@ -69,7 +72,7 @@ class TicdcSink:
         *,
         table: str | None = None,
         changefeed: str | os.PathLike[str] | Mapping[str, Any] | None = None,
-        ddl: Iterable[tuple[int, str]] = (),
+        ddl: Iterable[tuple[int, str] | tuple[int, str, str]] = (),
         clock: Literal["commit", "wall"] | int = "commit",
         watermark_interval: float = 0,
         allowed_lateness: float = 0,
@@ -94,7 +97,12 @@ class TicdcSink:
         self.sink: Sink = sink or sink_for(self.config, librdkafka)
         self.reports: list[RunReport] = []
         self._table = table
-        self._ddl: tuple[DdlStatement, ...] = tuple((int(ts), "test", query) for ts, query in ddl)
+        if isinstance(schema, str):
+            catalog = catalog_from_sql(schema, time_zone=self.config.time_zone)
+        else:
+            catalog = copy.deepcopy(schema)
+        self._database = current_database(table, catalog)
+        self._ddl = ddl_statements(ddl, self._database)
         self._clock = clock
         self._lateness_ms = round(allowed_lateness * 1000)
         self._late = late
@@ -103,7 +111,7 @@ class TicdcSink:
         self._planner = Planner(
             self.config,
             self.sink,
-            catalog_from_sql(schema) if isinstance(schema, str) else copy.deepcopy(schema),
+            catalog,
             interval_ms=round(watermark_interval * 1000),
             lateness_ms=self._lateness_ms,
             verbatim_json=verbatim_json,
@@ -122,30 +130,36 @@ class TicdcSink:
         """Send a whole DataFrame and the watermark behind its last row.
 
         ``batch_id`` defaults to the one after the last batch in the state store; a batch that was begun and not
-        finished is replayed.
+        finished is begun again, with the DDL that it had then and what ``df`` adds to it.
         """
         return self._run(df, self._next_batch_id() if batch_id is None else batch_id, final=True)
 
     def messages(self, df: DataFrame) -> DataFrame:
-        """Return the messages of a DataFrame instead of sending them (see :func:`encode`)."""
-        state = self._begin(df, self._next_batch_id())
+        """Return the messages of a DataFrame's rows instead of sending them (see :func:`encode`).
+
+        Neither reads nor changes the per-batch state, so no row is late.
+        """
+        state = BatchState(-1, self._now()).with_ddl([*self._ddl, *ddl_rows(df, self._database)])
         plan = self._planner.plan(state)
         arranged, table = self._arranged(without_ddl(df), plan)
-        task = Task(plan, self._planner.controls(state), self._late, table, None)
+        task = Task(plan, Controls(), self._late, table, None)
         return arranged.mapInArrow(lambda batches: task(batches), _MESSAGE_DDL)
 
     def finish(self) -> RunReport | None:
-        """Send what waits for the end: DDL behind the last row and the last watermark. ``None`` if nothing was sent."""
+        """Send what waits for the end: DDL behind the last row and the last watermark. ``None`` if nothing was sent.
+
+        It belongs to the last batch, whose id the report has; further batches may follow.
+        """
         if not self.reports:
             return None
-        last = self.reports[-1]
-        latest = self._store.load(last.batch_id)
-        assert latest is not None
         started = time.monotonic()
-        state = latest.next(last.batch_id + 1, self._now(), latest.ddl)
-        self._store.save(state)
-        top = max([last.max_commit_ts or -1, *(ts for ts, _, _ in state.ddl)])
-        return self._finished(state, {}, top, top, started)
+        record = self._store.load(self.reports[-1].batch_id)
+        assert record is not None
+        top = max([record.end_sent_until, *(ts for ts, _, _ in record.ddl)])
+        report = self._closed(record.next(record.batch_id, record.build_ts), {}, top, top, started)
+        self._store.save(record.completed(watermark=report.watermark, sent_until=top, rows=record.rows))
+        self.reports.append(report)
+        return report
 
     def _next_batch_id(self) -> int:
         newest = self._store.newest()
@@ -159,59 +173,51 @@ class TicdcSink:
         state = self._begin(df, batch_id)
         plan = self._planner.plan(state)
         rows = without_ddl(df)
-        if self._validate == "batch":
-            self._job(rows, plan, state, check_only=True)
+        if self._validate == "batch" or state.done:
+            checked = self._job(rows, plan, state, check_only=True)
+            state.refuse_other_rows(sum(result.rows for result in checked.values()))
         results = self._job(rows, plan, state)
         top = max((result.max_commit_ts for result in results.values()), default=-1)
         if final:
             top = max([top, *(ts for ts, _, _ in state.ddl)])
         limit = top if final else top - 1 - (self._lateness_ms << LOGICAL_BITS)
-        return self._finished(state, results, top, limit, started)
+        report = self._closed(state, results, top, limit, started)
+        sent_until = max(top, state.sent_until)
+        self._store.save(state.completed(watermark=report.watermark, sent_until=sent_until, rows=report.rows))
+        self.reports.append(report)
+        return report
 
-    def _finished(
+    def _closed(
         self, state: BatchState, results: dict[tuple[str, int], TaskResult], top: int, limit: int, started: float
     ) -> RunReport:
-        """Send what stands behind the rows, complete the state and report. ``top`` is -1 for a batch without rows."""
-        rows = sum(result.rows for result in results.values())
+        """Send what stands behind the rows, and report. ``top`` is -1 for a batch without rows."""
         sent = DeliveryReport({t: PartitionCount(r.messages, r.bytes) for t, r in results.items() if r.messages})
         watermark = state.watermark
         if top >= 0:
             plan, controls = self._planner.plan(state), self._planner.controls(state)
             tail, watermark = send_tail(self.sink, plan, controls, results, top, limit)
             sent += tail
-        self._store.save(state.completed(watermark=watermark, sent_until=max(top, state.sent_until), rows=rows))
-        report = RunReport(
+        return RunReport(
             batch_id=state.batch_id,
-            rows=rows,
+            rows=sum(result.rows for result in results.values()),
             late_rows=sum(result.late_rows for result in results.values()),
             delivery=sent,
             seconds=time.monotonic() - started,
             watermark=watermark,
             max_commit_ts=top if top >= 0 else None,
         )
-        self.reports.append(report)
-        return report
 
     def _begin(self, df: DataFrame, batch_id: int) -> BatchState:
+        rows = ddl_rows(df, self._database)
         known = self._store.load(batch_id)
-        if known is not None:
+        if known is not None and known.done:
+            known.refuse_other_ddl(rows)
             return known
-        before = self._store.latest_before(batch_id) or BatchState(-1, ddl=self._ddl, done=True)
-        ddl = tuple(sorted({*before.ddl, *self._ddl, *_ddl_rows(df)}, key=lambda entry: entry[0]))
-        state = before.next(batch_id, self._now(), ddl)
-        self._refuse_late_ddl(state, before)
+        before = self._store.latest_before(batch_id) or BatchState(-1)
+        state = (known or before.next(batch_id, self._now())).with_ddl([*self._ddl, *rows])
+        self._planner.plan(state)  # a statement that does not apply must not be in a record
         self._store.save(state)
         return state
-
-    def _refuse_late_ddl(self, state: BatchState, before: BatchState) -> None:
-        for ts, _, query in state.ddl:
-            if (ts, query) not in {(known, text) for known, _, text in before.ddl} and ts <= state.sent_until:
-                raise ConfigError(
-                    "a DDL's commit_ts is not above what was sent already",
-                    remedy="Give DDL in commit order, before or with the rows that follow it",
-                    commit_ts=ts,
-                    statement=query,
-                )
 
     def _job(
         self, df: DataFrame, plan: Plan, state: BatchState, *, check_only: bool = False
@@ -219,7 +225,7 @@ class TicdcSink:
         arranged, table = self._arranged(df, plan)
         controls = self._planner.controls(state)
         collects = isinstance(self.sink, MemorySink) and not check_only
-        task = Task(plan, controls, self._late, table, None if collects else self.sink, check_only)
+        task = Task(plan, controls, self._late, table, None if collects or check_only else self.sink, check_only)
         if collects:
             return self._deliver_here(arranged, task)
         return read_results(arranged.mapInArrow(lambda batches: task(batches), _RESULT_DDL).toArrow())
@@ -247,7 +253,8 @@ def encode(df: DataFrame, sink_uri: str | ChangefeedConfig, schema: str | Catalo
     """Return the messages of a DataFrame of row changes as a DataFrame: topic, partition, key, value, commit_ts.
 
     For whoever brings a sink of their own (``df.write.format("kafka")`` takes these columns). Takes the arguments of
-    :class:`TicdcSink`; rows of a topic-partition are in order within one Spark partition.
+    :class:`TicdcSink`; rows of a topic-partition are in order within one Spark partition. Rows only: DDL (``ddl``, or
+    rows of ``df``) gives each row the table version of its commit time, but is no message here, nor is a watermark.
     """
     sink = TicdcSink(sink_uri, schema, **options)
     return sink.messages(df)
@@ -260,14 +267,3 @@ def _refuse_speculation(df: DataFrame) -> None:
             remedy="Set spark.speculation=false",
             option="spark.speculation",
         )
-
-
-def _ddl_rows(df: DataFrame) -> list[DdlStatement]:
-    """Collect the DDL rows of a batch: the only rows that PLAN must see before the job."""
-    if "query" not in df.columns:
-        return []
-    from pyspark.sql import functions as F  # noqa: N812
-
-    schema = F.col("schema") if "schema" in df.columns else F.lit("test")
-    rows = df.filter(F.lower("op") == F.lit(DDL_OP)).select(commit_ts_column(df), schema, "query").collect()
-    return [(int(row[0]), row[1] or "test", row[2]) for row in rows]

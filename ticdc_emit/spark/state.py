@@ -1,21 +1,27 @@
 """Per-batch state: what a replayed micro-batch must see again to send identical bytes.
 
 One small JSON record per batchId, written before the batch sends anything and completed after its last acknowledgement.
-A replayed batchId reads its record instead of the clock; the next one starts where the last completed one ended. The
-store is any ``fsspec`` URI (``state_uri``), or this process's memory.
+A replayed batchId reads its record instead of the clock; the next one starts where the last completed one ended. What
+a finished batch was is fixed: a replay with other rows or other DDL is refused. The store is any ``fsspec`` URI
+(``state_uri``), or this process's memory.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
-from ticdc_emit.errors import MissingDependencyError, StateError
+from ticdc_emit.errors import ConfigError, MissingDependencyError, StateError
 
-__all__ = ["BatchState", "FsspecStateStore", "MemoryStateStore", "StateStore", "open_state_store"]
+__all__ = ["BatchState", "DdlStatement", "FsspecStateStore", "MemoryStateStore", "StateStore", "open_state_store"]
+
+DdlStatement: TypeAlias = "tuple[int, str, str]"
+"""commit_ts, current database, statement."""
 
 _KEEP = 100
+_OTHER_SOURCE = "The source does not replay deterministically: check the query, or use another state_uri"
 
 
 @dataclass(frozen=True)
@@ -23,33 +29,69 @@ class BatchState:
     """``build_ts`` is the wall clock in ms (None: commit times); ``watermark``, ``sent_until`` are TSO before the
     batch.
 
-    ``ddl`` is every DDL up to and with the batch: (commit_ts, current database, statement). ``end_*`` are set on
-    completion.
+    ``ddl`` is every DDL up to and with the batch, in commit order. ``end_*`` are set on completion.
     """
 
     batch_id: int
     build_ts: int | None = None
     watermark: int | None = None
     sent_until: int = -1
-    ddl: tuple[tuple[int, str, str], ...] = ()
+    ddl: tuple[DdlStatement, ...] = ()
     done: bool = False
     end_watermark: int | None = None
     end_sent_until: int = -1
     rows: int = 0
 
     def completed(self, *, watermark: int | None, sent_until: int, rows: int) -> BatchState:
-        """Return the record of the finished batch. A replay that counts other rows than the first run is refused."""
+        """Return the record of the finished batch. What was sent already stays sent: a replay moves no end back."""
+        self.refuse_other_rows(rows)
+        reached = [ts for ts in (watermark, self.end_watermark) if ts is not None]
+        return replace(
+            self,
+            done=True,
+            end_watermark=max(reached, default=None),
+            end_sent_until=max(sent_until, self.end_sent_until),
+            rows=rows,
+        )
+
+    def next(self, batch_id: int, build_ts: int | None) -> BatchState:
+        """Return the state in which the batch after this one begins, before any DDL of its own."""
+        return BatchState(batch_id, build_ts, self.end_watermark, self.end_sent_until, self.ddl)
+
+    def with_ddl(self, ddl: Iterable[DdlStatement]) -> BatchState:
+        """Return the state with further DDL. Known statements may come again; what must have been sent is refused."""
+        merged = tuple(sorted(dict.fromkeys([*self.ddl, *ddl]), key=lambda entry: entry[0]))
+        for commit_ts, schema, query in merged:
+            if commit_ts <= self.sent_until and (commit_ts, schema, query) not in self.ddl:
+                raise ConfigError(
+                    "a DDL's commit_ts is not above what was sent already",
+                    remedy="Give DDL in commit order, before or with the rows that follow it",
+                    commit_ts=commit_ts,
+                    statement=query,
+                )
+        return replace(self, ddl=merged)
+
+    def refuse_other_rows(self, rows: int) -> None:
+        """Raise :class:`StateError` if the batch is finished and had another number of rows."""
         if self.done and self.rows != rows:
             raise StateError(
                 f"the replayed batch has {rows} rows, it had {self.rows}",
-                remedy="The source does not replay deterministically: check the query, or use another state_uri",
+                remedy=_OTHER_SOURCE,
                 batch_id=self.batch_id,
             )
-        return replace(self, done=True, end_watermark=watermark, end_sent_until=sent_until, rows=rows)
 
-    def next(self, batch_id: int, build_ts: int | None, ddl: tuple[tuple[int, str, str], ...]) -> BatchState:
-        """Return the state in which the batch after this one begins."""
-        return BatchState(batch_id, build_ts, self.end_watermark, self.end_sent_until, ddl)
+    def refuse_other_ddl(self, ddl: Iterable[DdlStatement]) -> None:
+        """Raise :class:`StateError` if the batch is finished and one of the statements was not in it."""
+        fresh = [entry for entry in ddl if entry not in self.ddl]
+        if self.done and fresh:
+            commit_ts, _, query = fresh[0]
+            raise StateError(
+                "the replayed batch has a DDL that it did not have",
+                remedy=_OTHER_SOURCE,
+                batch_id=self.batch_id,
+                commit_ts=commit_ts,
+                statement=query,
+            )
 
 
 class StateStore(Protocol):

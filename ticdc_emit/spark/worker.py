@@ -59,7 +59,7 @@ class TaskResult:
 class Task:
     """The work of one task, pickled to the workers. ``table`` is (schema, name) where all rows are of one table.
 
-    ``sink`` writes; without one, the messages themselves are yielded. ``check_only`` stops after the checks.
+    ``sink`` writes; without one, the messages themselves are yielded. ``check_only`` checks and counts the rows.
     """
 
     plan: Plan
@@ -84,11 +84,12 @@ class Task:
 
     def _run(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         reader = BlockReader(self.plan, self.table, self.late, self.controls.watermark)
+        if self.check_only:
+            yield _result_batch(_counted(reader.blocks(batches)))
+            return
         with Spool(_SPOOL_BYTES) as spool:
             for block in reader.blocks(batches):
                 spool.add(block)
-            if self.check_only:
-                return
             results: dict[tuple[str, int], TaskResult] = {
                 target: TaskResult(late_rows=count) for target, count in reader.late_rows.items()
             }
@@ -140,6 +141,14 @@ class Task:
         joined = pa.concat_batches([batch, control_batch([(target, message) for _, message in due])])
         order = np.insert(np.arange(len(stamps)), places, np.arange(len(stamps), len(stamps) + len(due)))
         return joined.take(pa.array(order))
+
+
+def _counted(blocks: Iterator[Block]) -> dict[tuple[str, int], TaskResult]:
+    results: dict[tuple[str, int], TaskResult] = {}
+    for block in blocks:
+        for target, _, length in block.targets():
+            results.setdefault(target, TaskResult()).rows += length
+    return results
 
 
 def _result_batch(results: dict[tuple[str, int], TaskResult]) -> pa.RecordBatch:

@@ -1,0 +1,65 @@
+"""A local Spark session on this interpreter.
+
+In: nothing but the environment. Out: a ``SparkSession`` in UTC, on loopback, on a Java that :mod:`ticdc_emit.java`
+finds, whose workers run this interpreter: left alone, Spark starts whatever ``python3`` is first on the PATH, which has
+none of this environment's packages unless it was activated.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from ticdc_emit.errors import MissingDependencyError
+from ticdc_emit.java import java_env
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = ["local_session", "require_pyspark"]
+
+_SETTINGS = {
+    "spark.master": "local[*]",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+}
+
+
+def require_pyspark() -> None:
+    """Raise :class:`MissingDependencyError` unless pyspark can be imported."""
+    try:
+        import pyspark  # noqa: F401
+    except ImportError as error:
+        raise MissingDependencyError(
+            "Spark is needed here, and pyspark is not installed", remedy="Run: pip install 'ticdc-emit[spark]'"
+        ) from error
+
+
+def local_session(app: str = "ticdc-emit", **settings: str) -> SparkSession:
+    """Return the running Spark session, else start one in this process (``local[*]``).
+
+    ``settings`` are Spark's, with ``_`` for ``.`` (``spark_sql_shuffle_partitions="4"``) or spelt as they are
+    (``**{"spark.master": "local[2]"}``). A running session takes those that it can still change. Raises
+    :class:`MissingDependencyError` without pyspark or Java.
+    """
+    require_pyspark()
+    from pyspark.sql import SparkSession
+
+    given = {name if "." in name else name.replace("_", "."): value for name, value in settings.items()}
+    running = SparkSession.getActiveSession()
+    if running is not None:
+        for name, value in given.items():
+            if running.conf.isModifiable(name):
+                running.conf.set(name, value)
+        return running
+    os.environ.update(java_env())
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    builder = SparkSession.builder.appName(app)
+    for name, value in {**_SETTINGS, **given}.items():
+        builder = builder.config(name, value)
+    return builder.getOrCreate()
