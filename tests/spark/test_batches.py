@@ -12,7 +12,7 @@ from spark_history import FIRST_TSO, SCHEMA, tso
 
 from ticdc_emit.delivery.files import read_files
 from ticdc_emit.delivery.memory import messages
-from ticdc_emit.errors import ConfigError, DdlError, InvalidValueError, StateError
+from ticdc_emit.errors import ConfigError, DdlError, InvalidValueError, LateRowError, StateError
 from ticdc_emit.schema.catalog import catalog_from_sql
 from ticdc_emit.spark import TicdcSink, encode
 from ticdc_emit.spark.planning import current_database, ddl_statements
@@ -217,3 +217,25 @@ def test_a_ddl_row_with_a_null_is_refused(spark: Any, tmp_path: Path, row: Any, 
     with pytest.raises(InvalidValueError, match="DDL row") as caught:
         TicdcSink(f"file://{tmp_path}?{URI}", TABLE).write(spark.createDataFrame([row], KIND))
     assert caught.value.column == column
+
+
+def test_a_ddl_waits_while_rows_of_its_old_schema_may_come(spark: Any, tmp_path: Path) -> None:
+    kind = "op string, commit_ts long, after struct<id:int,z:int>"
+
+    def rows(*stamps: int) -> Any:
+        return spark.createDataFrame([("c", ts, (n, 7)) for n, ts in enumerate(stamps)], kind)
+
+    uri = f"file://{tmp_path}?protocol=canal-json&partition-num=1"
+    ddl = [(tso(5), "alter table test.t add column z int")]
+    sink = TicdcSink(uri, "create table test.t (id int primary key)", ddl=ddl)
+    sink(rows(tso(4), tso(5)), 0)
+    sink(rows(tso(5) + 1), 1)
+    kinds = [json.loads(message.value or b"{}") for message in read_files(tmp_path)]
+    assert [(m["type"], m["isDdl"] or sorted(m["data"][0])) for m in kinds] == [
+        ("INSERT", ["id"]),
+        ("INSERT", ["id"]),
+        ("ALTER", True),
+        ("INSERT", ["id", "z"]),
+    ]
+    with pytest.raises(LateRowError, match="DDL"):
+        sink(rows(tso(5)), 2)

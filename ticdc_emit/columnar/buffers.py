@@ -123,7 +123,8 @@ def null_mask(array: pa.Array) -> npt.NDArray[np.bool_] | None:
         return np.asarray(pc.is_null(array).to_numpy(zero_copy_only=False), dtype=np.bool_)
     end = array.offset + len(array)
     bits = np.unpackbits(np.frombuffer(bitmap, np.uint8, -(-end // 8)), bitorder="little")
-    return bits[array.offset : end] == 0
+    mask: npt.NDArray[np.bool_] = bits[array.offset : end] == 0
+    return mask
 
 
 def fixed_values(array: pa.Array, dtype: npt.DTypeLike) -> npt.NDArray[np.generic]:

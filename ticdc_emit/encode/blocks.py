@@ -82,14 +82,15 @@ class Block:
 class BlockReader:
     """Reads a task's batches into blocks: drops or refuses late rows, checks order and values.
 
-    ``late``: ``error``, ``emit`` or ``drop`` for rows at or below ``watermark``; ``late_rows`` counts the dropped ones.
+    ``late``: ``error``, ``emit`` or ``drop`` for rows at or below ``late_until``; ``late_rows`` counts the dropped
+    ones.
     """
 
-    def __init__(self, plan: Plan, table: tuple[str, str] | None, late: str, watermark: int | None) -> None:
+    def __init__(self, plan: Plan, table: tuple[str, str] | None, late: str, late_until: int | None) -> None:
         self._plan = plan
         self._table = None if table is None else plan.table(*table)
         self._late = late
-        self._watermark = watermark
+        self._late_until = late_until
         self._orders: dict[tuple[str, str], OrderCheck] = {}
         self.late_rows: dict[tuple[str, int], int] = {}
 
@@ -126,17 +127,17 @@ class BlockReader:
         return [(found[0][0], None)] if len(found) == 1 else found
 
     def _without_late(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        if self._watermark is None or self._late == "emit":
+        if self._late_until is None or self._late == "emit":
             return batch
         stamps = batch.column("commit_ts").to_numpy(zero_copy_only=False)
-        late = stamps <= self._watermark
+        late = stamps <= self._late_until
         if not late.any():
             return batch
         if self._late == "error":
             index = int(late.argmax())
             table = next(table for table, rows in self._by_table(batch) if rows is None or index in rows)
             raise LateRowError(
-                f"a row's commit_ts is at or below the watermark {self._watermark} that was already sent",
+                f"a row's commit_ts is at or below {self._late_until}, up to which a watermark or DDL was already sent",
                 remedy="Allow lateness (allowed_lateness), or choose late='drop' or late='emit'",
                 table=f"{table.schema}.{table.name}",
                 commit_ts=int(stamps[index]),

@@ -36,6 +36,17 @@ class Controls:
     sent_until: int = -1
     watermark: int | None = None
 
+    @property
+    def late_until(self) -> int | None:
+        """A row at or below this TSO is late: the last watermark, or the last DDL that earlier batches have sent."""
+        sent = [*self.sent_ddl(self.sent_until, after=-1), *([] if self.watermark is None else [self.watermark])]
+        return max(sent, default=None)
+
+    def sent_ddl(self, until: int, after: int | None = None) -> list[int]:
+        """Return the commit_ts of the DDL up to ``until``, behind what earlier batches have sent (or ``after``)."""
+        behind = self.sent_until if after is None else after
+        return [event.commit_ts for event in self.ddls if behind < event.commit_ts <= until]
+
     def start(self) -> Cursor:
         """Return the place of a topic-partition at the beginning of the batch."""
         return Cursor(self.sent_until, self.watermark)

@@ -33,7 +33,7 @@ from ticdc_emit.spark.frame import arrange_generic, arrange_typed, is_generic, w
 from ticdc_emit.spark.planning import Planner, current_database, ddl_rows, ddl_statements
 from ticdc_emit.spark.report import RunReport
 from ticdc_emit.spark.state import BatchState, open_state_store
-from ticdc_emit.spark.tail import send_tail
+from ticdc_emit.spark.tail import Tail, send_tail
 from ticdc_emit.spark.worker import RESULT_SCHEMA, Task, TaskResult, read_results
 from ticdc_emit.tso import LOGICAL_BITS
 
@@ -155,8 +155,9 @@ class TicdcSink:
         started = time.monotonic()
         record = self._store.load(self.reports[-1].batch_id)
         assert record is not None
-        top = max([record.end_sent_until, *(ts for ts, _, _ in record.ddl)])
-        report = self._closed(record.next(record.batch_id, record.build_ts), {}, top, top, started)
+        stamps = (report.max_commit_ts for report in self.reports if report.max_commit_ts is not None)
+        top = max([record.end_sent_until, *stamps, *(ts for ts, _, _ in record.ddl)])
+        report, top = self._closed(record.next(record.batch_id, record.build_ts), {}, top, top, started)
         self._store.save(record.completed(watermark=report.watermark, sent_until=top, rows=record.rows))
         self.reports.append(report)
         return report
@@ -181,31 +182,33 @@ class TicdcSink:
         if final:
             top = max([top, *(ts for ts, _, _ in state.ddl)])
         limit = top if final else top - 1 - (self._lateness_ms << LOGICAL_BITS)
-        report = self._closed(state, results, top, limit, started)
-        sent_until = max(top, state.sent_until)
+        report, sent_until = self._closed(state, results, top, limit, started)
         self._store.save(state.completed(watermark=report.watermark, sent_until=sent_until, rows=report.rows))
         self.reports.append(report)
         return report
 
     def _closed(
         self, state: BatchState, results: dict[tuple[str, int], TaskResult], top: int, limit: int, started: float
-    ) -> RunReport:
-        """Send what stands behind the rows, and report. ``top`` is -1 for a batch without rows."""
+    ) -> tuple[RunReport, int]:
+        """Send what stands behind the rows; return the report and the TSO up to which DDL is sent.
+
+        ``top`` is the batch's greatest commit_ts, -1 for a batch without rows.
+        """
         sent = DeliveryReport({t: PartitionCount(r.messages, r.bytes) for t, r in results.items() if r.messages})
-        watermark = state.watermark
+        tail = Tail(DeliveryReport(), state.watermark, state.sent_until)
         if top >= 0:
             plan, controls = self._planner.plan(state), self._planner.controls(state)
-            tail, watermark = send_tail(self.sink, plan, controls, results, top, limit)
-            sent += tail
-        return RunReport(
+            tail = send_tail(self.sink, plan, controls, results, top, limit)
+        report = RunReport(
             batch_id=state.batch_id,
             rows=sum(result.rows for result in results.values()),
             late_rows=sum(result.late_rows for result in results.values()),
-            delivery=sent,
+            delivery=sent + tail.delivery,
             seconds=time.monotonic() - started,
-            watermark=watermark,
+            watermark=tail.watermark,
             max_commit_ts=top if top >= 0 else None,
         )
+        return report, max(tail.sent_until, state.sent_until)
 
     def _begin(self, df: DataFrame, batch_id: int) -> BatchState:
         rows = ddl_rows(df, self._database)

@@ -7,6 +7,7 @@ topic-partition's last row, once every row is acknowledged. What the workers mer
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from ticdc_emit.delivery.contract import DeliveryReport, Sink
 from ticdc_emit.encode.encoder import control_batch
@@ -15,7 +16,15 @@ from ticdc_emit.protocols.base import ControlMessage
 from ticdc_emit.schedule.control import Controls
 from ticdc_emit.spark.worker import TaskResult
 
-__all__ = ["send_tail"]
+__all__ = ["Tail", "send_tail"]
+
+
+class Tail(NamedTuple):
+    """What was delivered, the watermark reached (``None``: the protocol has none), the TSO up to which DDL is sent."""
+
+    delivery: DeliveryReport
+    watermark: int | None
+    sent_until: int
 
 
 def send_tail(
@@ -25,11 +34,13 @@ def send_tail(
     results: Mapping[tuple[str, int], TaskResult],
     top: int,
     limit: int,
-) -> tuple[DeliveryReport, int | None]:
-    """Send the DDL up to ``top`` and the watermarks up to ``limit`` (both TSO) that are still due.
+) -> Tail:
+    """Send the DDL and watermarks up to the TSO ``limit`` that are still due; ``top`` is the greatest commit_ts of all.
 
-    Returns what was delivered and the watermark reached (``None`` if the protocol sends none).
+    A DDL behind ``limit`` waits, for rows of its old schema may still come, unless a worker has sent it already in
+    front of a later row.
     """
+    until = max([limit, *controls.sent_ddl(_furthest(plan, results))])
     rises = limit >= 0 and (controls.watermark is None or limit > controls.watermark)
     last = plan.codec.watermark(limit, plan.clock(limit)) if rises else None
     begin = min((result.first_commit_ts for result in results.values() if result.rows), default=top)
@@ -39,13 +50,19 @@ def send_tail(
         cursor, first = controls.start(), begin
         if result is not None and result.rows:
             cursor, first = result.cursor, result.first_commit_ts
-        due, cursor = cursor.due(controls, plan, target, first, top + 1, limit + 1)
+        due, cursor = cursor.due(controls, plan, target, first, until + 1, limit + 1)
         messages += [(target, message) for _, message in due]
         if last is not None and (cursor.watermark is None or cursor.watermark < limit):
             messages.append((target, last))
     reached = controls.watermark if last is None else limit
     if not messages:
-        return DeliveryReport(), reached
+        return Tail(DeliveryReport(), reached, until)
     with sink.open() as writer:
         writer.write(control_batch(messages))
-        return writer.flush(), reached
+        return Tail(writer.flush(), reached, until)
+
+
+def _furthest(plan: Plan, results: Mapping[tuple[str, int], TaskResult]) -> int:
+    """Return up to which TSO any worker has sent DDL."""
+    targets = plan.router.ddl_targets(all_partitions=plan.codec.ddl_to_all_partitions)
+    return max((results[t].cursor.ddl_until for t in targets if t in results and results[t].rows), default=-1)

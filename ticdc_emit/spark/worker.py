@@ -83,7 +83,7 @@ class Task:
             yield pa.RecordBatch.from_pylist([{"error": pickle.dumps(error)}], schema=RESULT_SCHEMA)
 
     def _run(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        reader = BlockReader(self.plan, self.table, self.late, self.controls.watermark)
+        reader = BlockReader(self.plan, self.table, self.late, self.controls.late_until)
         if self.check_only:
             yield _result_batch(_counted(reader.blocks(batches)))
             return
