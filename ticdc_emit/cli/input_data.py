@@ -95,8 +95,8 @@ def _changes(found: DataFrame, info: TableInfo) -> DataFrame:
         columns.append(F.col("seq").cast("long").alias("seq"))
     for image in _IMAGES:
         if image in found.columns:
-            fields = found.schema[image].dataType.fieldNames()  # type: ignore[attr-defined]
-            source = {name: F.col(image)[name] for name in fields}
+            kind: Any = found.schema[image].dataType
+            source = {name: F.col(image)[name] for name in kind.fieldNames()}
             columns.append(F.when(F.col(image).isNotNull(), _struct(source, info)).alias(image))
         elif any(name.startswith(f"{image}.") for name in found.columns):
             named = {name: F.col(_quoted(f"{image}.{name}")) for name in _flat(found, image)}
