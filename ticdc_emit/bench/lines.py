@@ -28,7 +28,7 @@ from ticdc_emit.schema.catalog import Catalog, catalog_from_sql
 
 __all__ = ["CHUNK", "VARIANTS", "BenchError", "Line", "bench_lines", "check_golden"]
 
-CHUNK = 5_000
+CHUNK = 10_000
 """Rows per batch."""
 
 VARIANTS = {"canal-json-ext": "protocol=canal-json&enable-tidb-extension=true"}

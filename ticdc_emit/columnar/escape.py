@@ -3,7 +3,7 @@
 In: a string array. Out: a string array with the content between the quotes of a JSON string. The four writers of TiCDC
 differ in few characters (semantics 2.0.1); :class:`JsonWriter` holds that difference, the kernel is one.
 
-Most columns hold nothing to escape, which one C pass over the data buffer proves. Otherwise the whole buffer is escaped
+Most columns hold nothing to escape, which a few searches over the data buffer prove. Otherwise the whole buffer is
 at once and the offsets are shifted by what was added before them.
 """
 
@@ -45,16 +45,9 @@ EASYJSON = JsonWriter("easyjson", html=True, short_bf=False)  # Canal-JSON DML; 
 GO_STD = JsonWriter("encoding/json", html=True, short_bf=True)  # Simple JSON, registry bodies
 JSONITER = JsonWriter("json-iterator", html=False, short_bf=False)  # Debezium
 
-_CONTROL = bytes(range(0x20))
 _HTML = b"<>&"
-
-
-def _harmless(html: bool) -> bytes:
-    special = set(_CONTROL + b'"\\') | (set(_HTML + b"\xe2") if html else set())
-    return bytes(code for code in range(256) if code not in special)
-
-
-_HARMLESS = {html: _harmless(html) for html in (False, True)}
+_FIRST_PRINTABLE = 0x20
+_NOT_CONTROL = bytes(range(_FIRST_PRINTABLE, 256))
 
 
 def first_invalid_utf8(offsets: npt.NDArray[np.int32], data: npt.NDArray[np.uint8]) -> int | None:
@@ -94,9 +87,7 @@ def escape_text(array: pa.Array, writer: JsonWriter) -> pa.Array:
     """:func:`escape` without its UTF-8 check, for text that is known to be valid."""
     parts = text_buffers(array)
     raw = parts.data.tobytes()
-    found = _distinct(raw.translate(None, delete=_HARMLESS[writer.html]))
-    if 0xE2 in found and not any(separator in raw for separator in _LINE_SEPARATORS):
-        found.discard(0xE2)
+    found = _specials(raw, parts.data, writer)
     if not found:
         return array
     escaped = _escape_buffer(raw, found, writer)
@@ -104,13 +95,20 @@ def escape_text(array: pa.Array, writer: JsonWriter) -> pa.Array:
     return from_bytes(offsets, escaped, like=array)
 
 
-def _distinct(rest: bytes) -> set[int]:
-    """Return the distinct bytes; a pass per kind in C beats one over every byte in Python."""
-    kinds: set[int] = set()
-    while rest:
-        kinds.add(rest[0])
-        rest = rest.translate(None, delete=rest[:1])
-    return kinds
+def _specials(raw: bytes, data: npt.NDArray[np.uint8], writer: JsonWriter) -> set[int]:
+    """Return which characters to escape occur; 0xE2 stands for U+2028 and U+2029.
+
+    Most columns hold none: one search per character (memchr) proves it faster than any pass that looks at each byte.
+    """
+    found = {char for char in b'"\\' + (_HTML if writer.html else b"") if bytes([char]) in raw}
+    if len(data) and int(data.min()) < _FIRST_PRINTABLE:
+        rest = raw.translate(None, delete=_NOT_CONTROL)
+        while rest:  # a pass per kind in C beats one over every byte in Python
+            found.add(rest[0])
+            rest = rest.translate(None, delete=rest[:1])
+    if writer.html and not raw.isascii() and any(separator in raw for separator in _LINE_SEPARATORS):
+        found.add(0xE2)
+    return found
 
 
 def _escape_buffer(raw: bytes, found: set[int], writer: JsonWriter) -> bytes:

@@ -186,10 +186,10 @@ def _differs(left: pa.Array, right: pa.Array) -> Mask | None:
     if left.type == right.type and pa.types.is_floating(left.type):  # by bits: -0.0 is printed otherwise than 0.0
         bits = pa.int32() if pa.types.is_float32(left.type) else pa.int64()
         left, right = left.view(bits), right.view(bits)
+    if left.type != right.type or pa.types.is_nested(left.type):  # lists of floats compare by number too
+        return np.ones(len(left), np.bool_) if len(left) else None
     if left.equals(right):
         return None
-    if left.type != right.type or pa.types.is_nested(left.type):
-        return np.ones(len(left), np.bool_) if len(left) else None
     if pa.types.is_dictionary(left.type):
         left, right = left.dictionary_decode(), right.dictionary_decode()
     mask = np.asarray(pc.not_equal(left, right).fill_null(False).to_numpy(zero_copy_only=False))

@@ -149,3 +149,11 @@ def test_options_that_would_change_bytes_and_are_not_acted_on_are_refused(toml: 
 def test_other_protocols_are_refused_by_name() -> None:
     with pytest.raises(ConfigError, match="open-protocol"):
         Encoder("memory://x?protocol=open-protocol", SCHEMA)
+
+
+def test_a_negative_zero_in_a_vector_stays_in_the_image_that_has_it() -> None:
+    encoder = Encoder(URI, "create table test.t (id int primary key, v vector(2))")
+    rows = [{"op": "u", "commit_ts": TS, "before": {"id": 1, "v": [-0.0, 0.0]}, "after": {"id": 1, "v": [0.0, 0.0]}}]
+    (message,) = decoded(encoder.encode(rows))
+    assert message["old"][0]["v"] == "[-0,0]"
+    assert message["data"][0]["v"] == "[0,0]"
