@@ -1,4 +1,4 @@
-"""A quiet local Spark session for tests, classic or (with TICDC_EMIT_TEST_CONNECT=1) over Spark Connect."""
+"""A quiet local Spark session for tests: the library's own, or (TICDC_EMIT_TEST_CONNECT=1) one over Spark Connect."""
 
 from __future__ import annotations
 
@@ -7,27 +7,28 @@ import sys
 from typing import Any
 
 from ticdc_emit.java import java_env
+from ticdc_emit.spark import local_session as library_session
 
 __all__ = ["local_session"]
 
 
 def local_session(**settings: str) -> Any:
     """Start (or get) the session; ``settings`` are Spark's, with ``_`` for ``.``."""
+    if os.environ.get("TICDC_EMIT_TEST_CONNECT") == "1":
+        return _connect_session(settings)
+    session = library_session("tests", spark_master="local[2]", **settings)
+    session.sparkContext.setLogLevel("OFF")
+    return session
+
+
+def _connect_session(settings: dict[str, str]) -> Any:
     from pyspark.sql import SparkSession
 
     os.environ.update(java_env())
     os.environ["PYSPARK_PYTHON"] = sys.executable
-    connect = os.environ.get("TICDC_EMIT_TEST_CONNECT") == "1"
-    builder = SparkSession.builder.remote("local[2]") if connect else SparkSession.builder.master("local[2]")
-    builder = (
-        builder.config("spark.ui.enabled", "false")
-        .config("spark.driver.host", "127.0.0.1")
-        .config("spark.driver.bindAddress", "127.0.0.1")
-        .config("spark.sql.session.timeZone", "UTC")
-    )
+    builder = SparkSession.builder.remote("local[2]").config("spark.sql.session.timeZone", "UTC")
+    for name in ("host", "bindAddress"):
+        builder = builder.config(f"spark.driver.{name}", "127.0.0.1")
     for name, value in settings.items():
         builder = builder.config(name.replace("_", "."), value)
-    session = builder.getOrCreate()
-    if not connect:
-        session.sparkContext.setLogLevel("OFF")
-    return session
+    return builder.getOrCreate()

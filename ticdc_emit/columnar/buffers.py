@@ -18,7 +18,6 @@ __all__ = [
     "as_text",
     "compact",
     "element_lengths",
-    "empty_text",
     "fixed_values",
     "from_byte_matrix",
     "from_bytes",
@@ -28,7 +27,6 @@ __all__ = [
     "null_mask",
     "plain",
     "text_buffers",
-    "with_validity",
 ]
 
 Bytes = npt.NDArray[np.uint8]
@@ -159,19 +157,6 @@ def from_byte_matrix(matrix: Bytes, keep: npt.NDArray[np.bool_] | None, *, like:
     offsets = np.zeros(rows + 1, np.int32)
     np.cumsum(keep.sum(axis=1), out=offsets[1:])
     return from_bytes(offsets, matrix[keep], like=like)
-
-
-def with_validity(array: pa.Array, like: pa.Array) -> pa.Array:
-    """Return ``array`` (text without nulls) with the nulls of ``like``."""
-    if like.null_count == 0:
-        return array
-    parts = text_buffers(array)
-    return from_bytes(parts.offsets, parts.data, like=like, binary=pa.types.is_binary(array.type))
-
-
-def empty_text(count: int) -> pa.Array:
-    """Return ``count`` empty strings."""
-    return from_bytes(np.zeros(count + 1, np.int32), b"")
 
 
 def hits_before(hit: npt.NDArray[np.bool_], offsets: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
