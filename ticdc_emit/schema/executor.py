@@ -229,8 +229,9 @@ class DdlExecutor:
             raise DdlError("tables have different definitions", table=other.info.full_name)
         partitions = tuple(replace(p, id=other.info.id) if p is partition else p for p in state.info.partitions)
         exchanged = replace(state, info=replace(state.info, partitions=partitions))
-        self._store.stage(replace(other, info=replace(other.info, id=partition.id)))
-        self._finish("exchange partition", other.info, exchanged)
+        done = self._finish("exchange partition", other.info, exchanged)
+        # One job, one version: TiDB writes both tables with it.
+        self._store.stage(replace(other, info=replace(other.info, id=partition.id, version=done.info.version)))
 
     # -- events --------------------------------------------------------------------------------------------------
 
