@@ -243,3 +243,16 @@ def test_speculation_is_refused(tmp_path: Path) -> None:
     frame = SimpleNamespace(sparkSession=SimpleNamespace(conf={"spark.speculation": "true"}))
     with pytest.raises(ConfigError, match="speculation"):
         TicdcSink(f"file://{tmp_path}?{URI}", SCHEMA).write(frame)  # type: ignore[arg-type]
+
+
+def test_with_lateness_every_partition_gets_the_same_ticks(
+    spark: Any, changes: Callable[..., Any], tmp_path: Path
+) -> None:
+    sink = TicdcSink(f"file://{tmp_path}?{URI}", SCHEMA, watermark_interval=1, allowed_lateness=3)
+    sink(changes(40), 0)
+    ticks: dict[int, list[int]] = {}
+    for message in sent(tmp_path):
+        if message["type"] == "TIDB_WATERMARK":
+            ticks.setdefault(message["partition"], []).append(message["_tidb"]["watermarkTs"])
+    assert len(ticks[0]) > 5
+    assert ticks[0] == ticks[1] == ticks[2] == ticks[3]

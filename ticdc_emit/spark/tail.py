@@ -15,6 +15,7 @@ from ticdc_emit.encode.plan import Plan
 from ticdc_emit.protocols.base import ControlMessage
 from ticdc_emit.schedule.control import Controls
 from ticdc_emit.spark.worker import TaskResult
+from ticdc_emit.tso import LOGICAL_BITS
 
 __all__ = ["Tail", "send_tail"]
 
@@ -41,6 +42,7 @@ def send_tail(
     front of a later row.
     """
     until = max([limit, *controls.sent_ddl(_furthest(plan, results))])
+    ticks_until = limit + 1 + (controls.lateness_ms << LOGICAL_BITS)  # the limit is behind the rows already
     rises = limit >= 0 and (controls.watermark is None or limit > controls.watermark)
     last = plan.codec.watermark(limit, plan.clock(limit)) if rises else None
     begin = min((result.first_commit_ts for result in results.values() if result.rows), default=top)
@@ -50,7 +52,7 @@ def send_tail(
         cursor, first = controls.start(), begin
         if result is not None and result.rows:
             cursor, first = result.cursor, result.first_commit_ts
-        due, cursor = cursor.due(controls, plan, target, first, until + 1, limit + 1)
+        due, cursor = cursor.due(controls, plan, target, first, until + 1, ticks_until)
         messages += [(target, message) for _, message in due]
         if last is not None and (cursor.watermark is None or cursor.watermark < limit):
             messages.append((target, last))
