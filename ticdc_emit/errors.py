@@ -12,19 +12,25 @@ from __future__ import annotations
 from typing import Any
 
 __all__ = [
+    "BatchTooLargeError",
     "BrokerUnreachableError",
     "ConfigError",
+    "CorruptedRowError",
     "DdlError",
     "DeliveryError",
     "DuplicateChangeError",
+    "IncompatibleSchemaError",
     "InvalidValueError",
     "LateRowError",
     "MessageTooLargeError",
     "MissingColumnError",
     "MissingDependencyError",
     "MissingImageError",
+    "RegistryError",
+    "RegistryUnreachableError",
     "RowError",
     "SchemaError",
+    "SharedSubjectError",
     "StateError",
     "TicdcEmitError",
     "UnknownTableError",
@@ -92,6 +98,10 @@ class InvalidValueError(RowError):
     """A value is outside its column: range, length, label, encoding, NULL in NOT NULL, NaN or infinity."""
 
 
+class CorruptedRowError(RowError):
+    """A row is marked as corrupted and ``corruption-handle-level`` is ``error``."""
+
+
 class MissingColumnError(RowError):
     """The input lacks a column that the table (or the change format) needs."""
 
@@ -112,6 +122,10 @@ class MessageTooLargeError(RowError):
     """A message exceeds ``max-message-bytes`` (TiCDC: CDC:ErrMessageTooLarge)."""
 
 
+class BatchTooLargeError(TicdcEmitError, ValueError):
+    """The messages of a batch exceed what one Arrow array holds (2 GiB)."""
+
+
 class DeliveryError(TicdcEmitError, RuntimeError):
     """The sink refused or lost a message; nothing after it is reported as delivered."""
 
@@ -122,6 +136,22 @@ class BrokerUnreachableError(DeliveryError):
 
 class UnknownTopicError(DeliveryError, LookupError):
     """The topic does not exist and ``auto-create-topic`` is off."""
+
+
+class RegistryError(TicdcEmitError, RuntimeError):
+    """The schema registry did not take a schema (TiCDC: CDC:ErrAvroSchemaAPIError). ``subject`` names it."""
+
+
+class IncompatibleSchemaError(RegistryError):
+    """The registry refused a schema as incompatible. ``subject`` and ``version`` (the table version's TSO) name it."""
+
+
+class SharedSubjectError(RegistryError):
+    """Two tables share a subject and a version, so that TiCDC would mix up their schemas. ``subject`` names it."""
+
+
+class RegistryUnreachableError(RegistryError):
+    """The registry did not answer, or answered with 5xx, as often as was tried (``attempts``)."""
 
 
 class StateError(TicdcEmitError, RuntimeError):

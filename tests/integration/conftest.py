@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NoReturn
+from typing import NoReturn, Protocol
 
 import pytest
+from apicurio import Apicurio, ServerCertificate, unpacked
 from kraft import KraftBroker
-from locked_jars import JarsMissingError, locked_jars
+from locked_jars import JarsMissingError, locked_archive, locked_jars
 
 from ticdc_emit.errors import MissingDependencyError
 from ticdc_emit.java import find_java
@@ -17,6 +19,12 @@ from ticdc_emit.java import find_java
 _MESSAGE_MAX_BYTES = 12 * 1024 * 1024
 
 MakeBroker = Callable[[], KraftBroker]
+
+
+class MakeApicurio(Protocol):
+    def __call__(
+        self, *, login: tuple[str, str] | None = None, certificate: ServerCertificate | None = None
+    ) -> Apicurio: ...
 
 
 def missing(reason: str) -> NoReturn:
@@ -43,3 +51,38 @@ def kraft(make_broker: MakeBroker) -> Iterator[KraftBroker]:
     """One broker for all tests that leave it running."""
     with make_broker() as broker:
         yield broker
+
+
+@pytest.fixture(scope="session")
+def make_apicurio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MakeApicurio]:
+    """Makes registries that are not started yet."""
+    try:
+        java = find_java()
+        archive = locked_archive(Path(__file__).parent / "registry")
+    except (MissingDependencyError, JarsMissingError) as error:
+        missing(str(error))
+    # 115 MB that pytest would keep for three sessions.
+    with tempfile.TemporaryDirectory(prefix="apicurio-") as folder:
+        jar = unpacked(archive, Path(folder))
+        yield lambda **options: Apicurio(java, jar, tmp_path_factory.mktemp("apicurio") / "run", **options)
+
+
+@pytest.fixture(scope="session")
+def apicurio(make_apicurio: MakeApicurio) -> Iterator[Apicurio]:
+    """One registry for all tests that leave it running."""
+    with make_apicurio() as registry:
+        yield registry
+
+
+@pytest.fixture(scope="session")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> ServerCertificate:
+    """Of 127.0.0.1, signed by a CA that nobody trusts."""
+    trustme = pytest.importorskip("trustme")
+    folder = tmp_path_factory.mktemp("certificate")
+    files = ServerCertificate(folder / "cert.pem", folder / "key.pem", folder / "ca.pem")
+    authority = trustme.CA()
+    issued = authority.issue_cert("127.0.0.1")
+    authority.cert_pem.write_to_path(files.ca)
+    issued.private_key_pem.write_to_path(files.key)
+    files.cert.write_bytes(b"".join(blob.bytes() for blob in issued.cert_chain_pems))
+    return files

@@ -1,0 +1,70 @@
+"""The URL of a registry: where it is, and who asks.
+
+In: ``http[s]://[user:password@]host[:port][/path]`` as in ``schema-registry`` of a sink URI. Out: the URL without the
+userinfo, the credentials percent-decoded (``https://user:p%40ss@host``), and a form that people may read.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from base64 import b64encode
+from dataclasses import dataclass
+from urllib.parse import unquote_to_bytes, urlsplit
+
+from ticdc_emit.config.secrets import MASK, Secret, mask_uri
+from ticdc_emit.errors import ConfigError
+
+__all__ = ["RegistryAddress"]
+
+
+@dataclass(frozen=True)
+class RegistryAddress:
+    """``base``: the URL without userinfo and without a slash at its end; ``shown``: for messages, userinfo masked."""
+
+    base: str
+    shown: str
+    login: Secret[tuple[bytes, bytes]] | None
+
+    @classmethod
+    def parse(cls, url: str) -> RegistryAddress:
+        """Split a URL. Raises :class:`~ticdc_emit.errors.ConfigError` (``option="schema-registry"``)."""
+        shown = mask_uri(url)
+        try:
+            parts = urlsplit(url)
+            scheme, host, _ = parts.scheme, parts.hostname, parts.port
+        except ValueError:
+            scheme, host = "", None
+        if scheme not in ("http", "https") or not host or any(mark in url for mark in "?# \t\r\n"):
+            raise ConfigError(
+                f"{shown!r} is no URL of a schema registry",
+                remedy="Write http[s]://[user:password@]host[:port][/path], user and password percent-encoded",
+                option="schema-registry",
+            )
+        userinfo, at, authority = parts.netloc.rpartition("@")
+        user, _, password = userinfo.partition(":")
+        login = Secret((unquote_to_bytes(user), unquote_to_bytes(password))) if at else None
+        return cls(f"{scheme}://{authority}{parts.path.rstrip('/')}", shown, login)
+
+    @property
+    def https(self) -> bool:
+        return self.base.startswith("https:")
+
+    @property
+    def loopback(self) -> bool:
+        """Whether it is this machine: Go asks no proxy for it."""
+        host = urlsplit(self.base).hostname or ""
+        try:
+            return ipaddress.ip_address(host).is_loopback
+        except ValueError:
+            return host == "localhost"
+
+    def without_secrets(self, text: str) -> str:
+        """Return a text from elsewhere, say an answer of the registry, without the credentials that it may repeat."""
+        if self.login is None:
+            return text
+        user, password = self.login.reveal()
+        token = b64encode(user + b":" + password).decode()
+        # With a password the user is no secret, and it may be a word of the text.
+        for secret in (token, (password or user).decode("utf-8", "replace")):
+            text = text.replace(secret, MASK) if secret else text
+        return text

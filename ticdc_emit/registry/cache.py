@@ -1,0 +1,61 @@
+"""When a schema is registered: TiCDC's cache, one entry per subject, valid for one table version.
+
+In: the schemas that messages need, in the messages' order. Out: headers. A subject that several tables or versions
+share is registered anew at every change between them, which gives the ids that it had: registering is idempotent.
+Source: ``pingcap/tiflow: pkg/sink/codec/avro/confluent_schema_registry.go`` (GetCachedOrRegister).
+
+The reference compares versions only. One DDL job gives several tables one version (RENAME of several tables, EXCHANGE
+PARTITION); where they share a topic too, TiCDC writes the rows of one with the schema of the other. With equal fields
+that is harmless and done here too; with other fields it corrupts data, and is refused here.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, NamedTuple
+
+from ticdc_emit.errors import RegistryError, SharedSubjectError
+from ticdc_emit.registry.contract import SchemaRegistry
+
+__all__ = ["SubjectCache"]
+
+
+class _Entry(NamedTuple):
+    version: int
+    schema: str
+    header: bytes
+
+
+class SubjectCache:
+    """Asks the registry where the version of a subject's table changed."""
+
+    def __init__(self, registry: SchemaRegistry) -> None:
+        self._registry = registry
+        self._entries: dict[str, _Entry] = {}
+
+    def header(self, subject: str, version: int, schema: str) -> bytes:
+        """Return the header of messages of ``schema``; ``version`` is the TSO of the table's version.
+
+        Raises what :meth:`SchemaRegistry.register` raises, and :class:`~ticdc_emit.errors.SharedSubjectError`.
+        """
+        known = self._entries.get(subject)
+        if known is not None and known.version == version:
+            if known.schema != schema and _fields(known.schema) != _fields(schema):
+                raise SharedSubjectError(
+                    "two tables of one version share the subject, and TiCDC would write the rows of one with the "
+                    "schema of the other",
+                    remedy="Give every table a topic of its own, as Avro needs it",
+                    subject=subject,
+                )
+            return known.header
+        try:
+            header = self._registry.register(subject, schema).header
+        except RegistryError as fault:
+            fault.context["version"] = version
+            raise
+        self._entries[subject] = _Entry(version, schema, header)
+        return header
+
+
+def _fields(schema: str) -> Any:
+    return json.loads(schema)["fields"]

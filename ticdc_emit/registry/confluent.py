@@ -1,0 +1,138 @@
+"""A registry with Confluent's HTTP API: Confluent, Apicurio (``…/apis/ccompat/v7``), Karapace, Redpanda ...
+
+In: subject and schema text. Out: the id that the registry answers. The requests are TiCDC's own
+(:mod:`ticdc_emit.registry.request`), which confluent-kafka's client would not keep: it adds ``schemaType``,
+``normalize`` and headers.
+
+Source of the rules: ``pingcap/tiflow: pkg/sink/codec/avro/confluent_schema_registry.go``. One of them is wider here.
+TiCDC starts with a GET of the URL whose answer must be ``{}``, as Confluent's is. Apicurio answers a page of HTML, so
+TiCDC itself would refuse it; here any other answer leads to a second question, ``GET /schemas/types``, and where
+neither a list nor an error of Confluent's form comes back, there is no registry.
+"""
+
+from __future__ import annotations
+
+import logging
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from ticdc_emit.config.secrets import Secret
+from ticdc_emit.errors import IncompatibleSchemaError, RegistryError
+from ticdc_emit.registry.address import RegistryAddress
+from ticdc_emit.registry.contract import RegisteredSchema
+from ticdc_emit.registry.headers import confluent_schema
+from ticdc_emit.registry.request import ACCEPT, registration_request
+from ticdc_emit.registry.tls import RegistryTls
+from ticdc_emit.registry.transport import RegistryTransport, json_content
+
+if TYPE_CHECKING:
+    import httpx
+
+__all__ = ["ConfluentRegistry"]
+
+logger = logging.getLogger(__name__)
+
+_LARGEST_ID = 2**31 - 1
+_REMEDIES = {
+    401: "Put user and password, percent-encoded, into the URL: https://user:password@host",
+    403: "Give this user the right to write the subject",
+    404: "Check the path of the URL; Apicurio's is /apis/ccompat/v7",
+    422: "The registry does not take this text for an Avro schema",
+}
+
+
+class ConfluentRegistry:
+    """Registers schemas, one request each; holds connections until :meth:`close`. For the driver only."""
+
+    def __init__(
+        self,
+        url: str | Secret[str],
+        tls: RegistryTls | None = None,
+        *,
+        timeout_s: float = 10.0,
+        attempts: int = 7,
+        backoff_s: float = 0.5,
+    ) -> None:
+        """``url``: ``http[s]://[user:password@]host[:port][/path]``, user and password percent-encoded.
+
+        ``timeout_s`` holds for each step of a request (connect, send, each read). Network errors and 5xx are tried
+        ``attempts`` times; the first wait is ``backoff_s`` seconds, each next one twice as long, at most 30 seconds.
+        Nothing is sent before the first :meth:`register`.
+
+        Raises :class:`~ticdc_emit.errors.ConfigError` for a bad URL or TLS file, and
+        :class:`~ticdc_emit.errors.MissingDependencyError` without the extra ``avro``.
+        """
+        address = RegistryAddress.parse(url.reveal() if isinstance(url, Secret) else url)
+        self._shown = address.shown
+        self._transport = RegistryTransport(address, tls, timeout_s=timeout_s, attempts=attempts, backoff_s=backoff_s)
+        self._probed = False
+
+    def __repr__(self) -> str:
+        return f"ConfluentRegistry({self._shown!r})"
+
+    def register(self, subject: str, schema: str) -> RegisteredSchema:
+        """Register a schema text under a subject; the same text gives the same id again.
+
+        Raises :class:`~ticdc_emit.errors.IncompatibleSchemaError` where the registry answers 409,
+        :class:`~ticdc_emit.errors.RegistryUnreachableError` after the last attempt, else
+        :class:`~ticdc_emit.errors.RegistryError` (``status``) for any answer that is no id.
+        """
+        request = registration_request(subject, schema)
+        if not self._probed:
+            self._probe(subject)
+            self._probed = True
+        answer = self._transport.ask("POST", request.path, request.headers, request.body, subject=subject)
+        if answer.request.method != "POST":
+            raise self._error("turned a POST into a GET by redirecting it", answer, subject, "Use the URL it leads to")
+        if answer.status_code == 200:
+            number = self._number(answer, subject)
+            logger.info("registered a schema under %s at %s: id %d", subject, self._shown, number)
+            return confluent_schema(number)
+        if answer.status_code == 409:
+            raise IncompatibleSchemaError(
+                f"the registry refused the schema as incompatible: {self._transport.cause(answer)}",
+                remedy=f"Make the DDL compatible, or lower the subject's compatibility: PUT /config/{subject}",
+                subject=subject,
+                status=409,
+            )
+        raise self._error(f"answered {answer.status_code}", answer, subject)
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._transport.close()
+
+    def __enter__(self) -> ConfluentRegistry:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _probe(self, subject: str) -> None:
+        answer = self._transport.ask("GET", "", {}, subject=subject)
+        if answer.content == b"{}":
+            return
+        # A page for people may need no password where the API needs one.
+        answer = self._transport.ask("GET", "/schemas/types", {"Accept": ACCEPT}, subject=subject)
+        if answer.status_code in (401, 403):
+            raise self._error(f"answered {answer.status_code}", answer, subject)
+        content = json_content(answer)
+        # A registry older than this question refuses it in its own form.
+        if not isinstance(content, list) and not (isinstance(content, dict) and "error_code" in content):
+            raise self._error("does not answer as a registry", answer, subject, _REMEDIES[404])
+
+    def _number(self, answer: httpx.Response, subject: str) -> int:
+        content = json_content(answer)
+        number = content.get("id") if isinstance(content, dict) else None
+        if type(number) is int and 0 < number <= _LARGEST_ID:
+            return number
+        raise self._error("answered without the id of a schema", answer, subject, "Is there a schema registry?")
+
+    def _error(self, what: str, answer: httpx.Response, subject: str, remedy: str = "") -> RegistryError:
+        return RegistryError(
+            f"the registry {self._shown} {what}: {self._transport.cause(answer)}",
+            remedy=remedy or _REMEDIES.get(answer.status_code, ""),
+            subject=subject,
+            status=answer.status_code,
+        )

@@ -1,0 +1,36 @@
+"""What a schema registry is to the rest of the library.
+
+In: a subject and a schema text. Out: the id that the registry gave it, and the header with which messages refer to it.
+Registries are asked on the driver only (PLAN); workers get headers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+__all__ = ["RegisteredSchema", "SchemaRegistry"]
+
+
+@dataclass(frozen=True)
+class RegisteredSchema:
+    """``id``: a number (Confluent) or a UUID (AWS Glue); ``header``: the first bytes of every message of the schema."""
+
+    id: int | str
+    header: bytes
+
+
+class SchemaRegistry(Protocol):
+    """A registry of Avro schemas."""
+
+    def register(self, subject: str, schema: str) -> RegisteredSchema:
+        """Register a schema text under a subject; registering the same text again gives the same id.
+
+        Raises :class:`~ticdc_emit.errors.IncompatibleSchemaError` where the registry refuses it, else the
+        :class:`~ticdc_emit.errors.RegistryError` family.
+        """
+        ...
+
+    def close(self) -> None:
+        """Release connections."""
+        ...

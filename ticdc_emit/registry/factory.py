@@ -1,0 +1,36 @@
+"""The registry that a changefeed's configuration names.
+
+In: a validated configuration. Out: Confluent's API for ``schema-registry``, AWS Glue for
+``[sink.kafka-config.glue-schema-registry-config]``.
+"""
+
+from __future__ import annotations
+
+from ticdc_emit.config.options import ChangefeedConfig
+from ticdc_emit.errors import ConfigError
+from ticdc_emit.registry.confluent import ConfluentRegistry
+from ticdc_emit.registry.contract import SchemaRegistry
+from ticdc_emit.registry.glue import GlueRegistry
+from ticdc_emit.registry.tls import RegistryTls
+
+__all__ = ["registry_for"]
+
+
+def registry_for(config: ChangefeedConfig, tls: RegistryTls | None = None) -> SchemaRegistry:
+    """Return a client of the registry; nothing is sent yet, and the caller closes it. ``tls`` is for an https URL.
+
+    Raises :class:`~ticdc_emit.errors.ConfigError` where no registry is named or an option is wrong, and
+    :class:`~ticdc_emit.errors.MissingDependencyError` without the extra ``avro`` or ``glue``.
+    """
+    codec = config.codec
+    if codec.schema_registry is not None:
+        return ConfluentRegistry(codec.schema_registry, tls)
+    if codec.glue_schema_registry is None:
+        raise ConfigError(
+            "the changefeed names no schema registry",
+            remedy="Add schema-registry=http://host:port to the sink URI",
+            option="schema-registry",
+        )
+    if tls is not None:
+        raise ConfigError("TLS files are for schema-registry; AWS Glue takes none", option="schema-registry")
+    return GlueRegistry(codec.glue_schema_registry)

@@ -1,0 +1,228 @@
+"""The AWS Glue Schema Registry.
+
+In: subject (the schema's name there) and schema text, sent as it is. Out: a SchemaVersionId. Source of the requests:
+``pingcap/tiflow: pkg/sink/codec/avro/glue_schema_registry.go``: GetRegistry once, then GetSchemaVersion (latest) by
+name and RegisterSchemaVersion, or CreateSchema (AVRO, compatibility NONE) where there is no such schema. TiCDC takes
+the id at once; Glue checks compatibility after it has answered, so here a version that is PENDING is asked for until it
+is AVAILABLE or refused: no message may refer to a version that never comes to be.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from ticdc_emit.config.options import GlueSchemaRegistry
+from ticdc_emit.errors import (
+    ConfigError,
+    IncompatibleSchemaError,
+    MissingDependencyError,
+    RegistryError,
+    RegistryUnreachableError,
+)
+from ticdc_emit.registry.contract import RegisteredSchema
+from ticdc_emit.registry.headers import glue_schema
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["GlueRegistry"]
+
+logger = logging.getLogger(__name__)
+
+_LONGEST_WAIT_S = 5.0
+_NOT_FOUND = "EntityNotFoundException"
+
+
+class GlueRegistry:
+    """Registers schemas through boto3; without credentials in the configuration AWS's default chain is asked."""
+
+    def __init__(
+        self,
+        config: GlueSchemaRegistry,
+        *,
+        timeout_s: float = 10.0,
+        attempts: int = 7,
+        backoff_s: float = 0.5,
+        client: Any = None,
+    ) -> None:
+        """``attempts`` and ``timeout_s`` hold for each request (boto3's standard retries), and a PENDING version is
+        asked for as often, first after ``backoff_s`` seconds, then twice as long each time, at most 5 seconds.
+        ``client``: a boto3 Glue client of the caller's, instead of one of the configuration. Nothing is sent yet.
+
+        Raises :class:`~ticdc_emit.errors.MissingDependencyError` without the extra ``glue``.
+        """
+        self._name = config.registry_name
+        self._region = config.region
+        self._attempts = attempts
+        self._backoff_s = backoff_s
+        self._client = client if client is not None else _client(config, timeout_s, attempts)
+        self._probed = False
+
+    def __repr__(self) -> str:
+        return f"GlueRegistry({self._name!r}, region={self._region!r})"
+
+    def register(self, subject: str, schema: str) -> RegisteredSchema:
+        """Register a schema text as a version of the schema ``subject``; the same text gives the same id again.
+
+        Raises :class:`~ticdc_emit.errors.IncompatibleSchemaError` where Glue refuses the version,
+        :class:`~ticdc_emit.errors.RegistryUnreachableError` without an answer, else
+        :class:`~ticdc_emit.errors.RegistryError` (``code``: AWS's).
+        """
+        if not self._probed:
+            self._call(subject, self._client.get_registry, RegistryId={"RegistryName": self._name})
+            self._probed = True
+        name = {"RegistryName": self._name, "SchemaName": subject}
+        if self._exists(subject, name):
+            answer = self._call(subject, self._client.register_schema_version, SchemaId=name, SchemaDefinition=schema)
+            status = answer.get("Status")
+        else:
+            answer = self._call(
+                subject,
+                self._client.create_schema,
+                RegistryId={"RegistryName": self._name},
+                SchemaName=subject,
+                DataFormat="AVRO",
+                Compatibility="NONE",
+                SchemaDefinition=schema,
+            )
+            status = answer.get("SchemaVersionStatus")
+        version_id = answer.get("SchemaVersionId")
+        if not _is_uuid(version_id):
+            raise RegistryError("AWS Glue answered without the id of a schema version", subject=subject)
+        self._await_check(subject, version_id, status)
+        logger.info("registered a schema under %s in the Glue registry %s: %s", subject, self._name, version_id)
+        return glue_schema(version_id)
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
+
+    def _exists(self, subject: str, name: dict[str, str]) -> bool:
+        try:
+            self._call(
+                subject,
+                self._client.get_schema_version,
+                SchemaId=name,
+                SchemaVersionNumber={"LatestVersion": True},
+            )
+        except RegistryError as error:
+            if error.context.get("code") == _NOT_FOUND:
+                return False
+            raise
+        return True
+
+    def _await_check(self, subject: str, version_id: str, status: str | None) -> None:
+        from tenacity import Retrying, retry_if_result, stop_after_attempt, wait_exponential
+
+        def ask() -> str | None:
+            version = self._call(subject, self._client.get_schema_version, SchemaVersionId=version_id)
+            found: str | None = version.get("Status")
+            return found
+
+        if status == "PENDING":
+            wait = wait_exponential(multiplier=self._backoff_s, max=_LONGEST_WAIT_S)
+            retrying = Retrying(
+                stop=stop_after_attempt(self._attempts),
+                wait=wait,
+                retry=retry_if_result(lambda found: found == "PENDING"),
+                retry_error_callback=lambda state: "PENDING",
+            )
+            status = retrying(ask)
+        if status == "FAILURE":
+            raise IncompatibleSchemaError(
+                "AWS Glue refused the schema as incompatible",
+                remedy="Make the DDL compatible, or lower the schema's compatibility in Glue",
+                subject=subject,
+            )
+        if status != "AVAILABLE":
+            raise RegistryError(
+                f"the schema version {version_id} is {status or 'of no status'} in AWS Glue",
+                remedy="Try again" if status == "PENDING" else "",
+                subject=subject,
+                attempts=self._attempts,
+            )
+
+    def _call(self, subject: str, operation: Callable[..., Any], **request: Any) -> Any:
+        with _typed_errors(subject, self._name, self._region, self._attempts):
+            return operation(**request)
+
+
+@contextmanager
+def _typed_errors(subject: str, registry: str, region: str, attempts: int) -> Iterator[None]:
+    from botocore.exceptions import BotoCoreError, ClientError, ConnectionError, HTTPClientError
+
+    try:
+        yield
+    except ClientError as error:
+        answer = error.response.get("Error", {})
+        status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
+        kind = RegistryUnreachableError if status >= 500 else RegistryError
+        raise kind(
+            f"AWS Glue refused {error.operation_name}: {answer.get('Message') or 'no reason given'}",
+            remedy="Check the name of the registry, its region, and the rights of the credentials",
+            subject=subject,
+            registry=registry,
+            region=region,
+            code=answer.get("Code"),
+            status=status or None,
+            attempts=attempts if status >= 500 else None,
+        ) from None
+    except (ConnectionError, HTTPClientError) as error:
+        raise RegistryUnreachableError(
+            f"AWS Glue did not answer: {error}",
+            remedy="Check the region and that it can be reached from here",
+            subject=subject,
+            region=region,
+            attempts=attempts,
+        ) from None
+    except BotoCoreError as error:
+        raise RegistryError(
+            f"AWS Glue cannot be asked: {error}",
+            remedy="Give access-key and secret-access-key, or credentials that AWS's default chain finds",
+            subject=subject,
+            region=region,
+        ) from None
+
+
+def _client(config: GlueSchemaRegistry, timeout_s: float, attempts: int) -> Any:
+    try:
+        import boto3
+        import tenacity  # noqa: F401 - part of the same extra
+        from botocore.config import Config
+        from botocore.exceptions import BotoCoreError
+    except ImportError as error:
+        raise MissingDependencyError(
+            "AWS Glue needs boto3 and tenacity", remedy="Run: pip install 'ticdc-emit[glue]'"
+        ) from error
+    credentials = (config.access_key, config.secret_access_key, config.token)
+    names = ("aws_access_key_id", "aws_secret_access_key", "aws_session_token")
+    if any(credentials) and not all(credentials[:2]):
+        raise ConfigError(
+            "credentials of AWS Glue are incomplete",
+            remedy="Give access-key and secret-access-key, or neither and no token",
+            option="secret-access-key" if config.access_key else "access-key",
+        )
+    given = {name: secret.reveal() for name, secret in zip(names, credentials, strict=True) if secret is not None}
+    settings = Config(
+        connect_timeout=timeout_s, read_timeout=timeout_s, retries={"total_max_attempts": attempts, "mode": "standard"}
+    )
+    try:
+        return boto3.Session(region_name=config.region, **given).client("glue", config=settings)
+    except BotoCoreError as error:
+        raise ConfigError(
+            f"the AWS Glue registry cannot be used: {error}",
+            remedy="Check the region",
+            option="region",
+        ) from None
+
+
+def _is_uuid(text: object) -> bool:
+    try:
+        UUID(str(text))
+    except ValueError:
+        return False
+    return True
