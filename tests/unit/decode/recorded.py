@@ -1,0 +1,90 @@
+"""What TiCDC sent: the recorded Avro messages with the rows that went in and the schemas that were registered."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+__all__ = ["Recorded", "recorded", "row_messages"]
+
+_VECTORS = Path(__file__).parents[2] / "vectors" / "classic"
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """One record of a topic; ``row``: the row event it came from, ``None`` for a DDL or watermark."""
+
+    case: str
+    variant: str
+    time_zone: str
+    schemas: dict[int, str]
+    key: bytes | None
+    value: bytes | None
+    kind: str
+    schema: str
+    table: str
+    table_info: dict[str, Any]
+    row: dict[str, Any] | None
+
+    def __repr__(self) -> str:
+        return f"{self.case} {self.variant} {self.row}"
+
+
+def _bytes(given: dict[str, str] | None) -> bytes | None:
+    if given is None:
+        return None
+    return base64.b64decode(given["base64"]) if "base64" in given else given["text"].encode()
+
+
+def _read(path: Path) -> Iterator[Recorded]:
+    case = json.loads(path.read_text(encoding="utf-8"))
+    for variant in case.get("variants") or ():
+        if "protocol=avro" not in variant["sink_uri"] or not variant.get("messages"):
+            continue
+        schemas = {post["id"]: post["schema"] for post in variant.get("registrations") or () if post.get("id")}
+        taken: dict[int, int] = {}
+        for message in variant["messages"]:
+            if "key" not in message:
+                continue
+            at = message["event"]
+            event = case["events"][at]
+            place = taken[at] = taken.get(at, -1) + 1
+            row = event if event["kind"] == "row" else None
+            if event["kind"] == "txn":
+                row = {"commit_ts": event["commit_ts"], **event["emitted"][place]}
+            yield Recorded(
+                case=path.stem,
+                variant=variant["id"],
+                time_zone=case["timezone"],
+                schemas=schemas,
+                key=_bytes(message["key"]),
+                value=_bytes(message["value"]),
+                kind=event["kind"],
+                schema=event.get("schema", ""),
+                table=event.get("table", ""),
+                table_info=_table_info(case["events"][: at + 1], event),
+                row=row,
+            )
+
+
+def _table_info(events: list[dict[str, Any]], event: dict[str, Any]) -> dict[str, Any]:
+    """Return the newest schema that a DDL before the event gave its table."""
+    for other in reversed(events):
+        info: dict[str, Any] | None = other.get("table_info")
+        if info and (other["schema"], other["table"]) == (event.get("schema"), event.get("table")):
+            return info
+    return {}
+
+
+@cache
+def recorded() -> tuple[Recorded, ...]:
+    return tuple(message for path in sorted(_VECTORS.glob("*.json")) for message in _read(path))
+
+
+def row_messages() -> list[Recorded]:
+    return [message for message in recorded() if message.row is not None]

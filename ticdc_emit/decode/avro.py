@@ -1,0 +1,167 @@
+"""Reader of TiCDC's Avro messages: bytes of a Kafka record in, a row out. Decoding is fastavro's.
+
+A key or value begins with the id of its schema: a zero byte and four bytes big-endian (Confluent), or ``03 00`` and
+the 16 bytes of a UUID (AWS Glue). A null value is a delete. Rule sources: "TiCDC Avro Protocol" and "TiCDC Row Data
+Checksum Verification Based on Avro"; reference ``pingcap/tiflow: pkg/sink/codec/avro/decoder.go``.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from ticdc_emit.decode.checksum import verify_checksum
+from ticdc_emit.decode.errors import DecodeError
+from ticdc_emit.decode.schemas import SchemaId, SchemaSource, schema_text
+from ticdc_emit.errors import MissingDependencyError
+
+if TYPE_CHECKING:
+    from fastavro.types import Schema
+
+__all__ = ["AvroReader", "AvroRow", "split_header"]
+
+_CONFLUENT_BYTES = 5
+_GLUE_BYTES = 18
+_EXTENSION = ["_tidb_op", "_tidb_commit_ts", "_tidb_commit_physical_time"]
+_CONTROL = {1: "DDL", 2: "watermark"}
+
+
+@dataclass(frozen=True)
+class AvroRow:
+    """One row change.
+
+    ``table`` and ``namespace``: those of the schema, where ``_`` stands for characters that Avro names cannot have.
+    ``key``: the handle key, ``None`` for a table without. ``value``: every column of the row after the change, ``None``
+    for a delete.
+
+    With the TiDB extension fields: ``op`` (``c`` or ``u``), ``commit_ts`` (TSO), ``commit_physical_ms``. A delete has
+    no such fields; its ``op`` is ``d``. With row checksums: ``checksum`` (``None`` where the row has none),
+    ``corrupted``, ``checksum_version``. ``fields`` is the decoded value with all of these, ``schema`` its schema.
+    """
+
+    table: str
+    namespace: str
+    key: Mapping[str, Any] | None
+    value: Mapping[str, Any] | None
+    op: str | None
+    commit_ts: int | None = None
+    commit_physical_ms: int | None = None
+    checksum: str | None = None
+    corrupted: bool | None = None
+    checksum_version: int | None = None
+    fields: Mapping[str, Any] | None = None
+    schema: Mapping[str, Any] | None = None
+
+    def verify(self, time_zone: str = "UTC") -> int | None:
+        """Check the row against its checksum (:func:`verify_checksum`); ``None`` where there is nothing to check."""
+        return None if self.schema is None else verify_checksum(self.fields, self.schema, time_zone)
+
+
+class AvroReader:
+    """Reads the records of a topic. ``schemas``: a mapping or callable from schema id to schema text."""
+
+    def __init__(self, schemas: SchemaSource) -> None:
+        self._schemas = schemas
+        self._parsed: dict[SchemaId, tuple[dict[str, Any], Schema]] = {}
+
+    def read(self, key: bytes | None, value: bytes | None) -> AvroRow:
+        """Return the row change of a record; an empty key or value is none.
+
+        Raises :class:`DecodeError` for bytes that are no row change, or of another schema than they say, and
+        :class:`~ticdc_emit.errors.MissingDependencyError` without fastavro.
+        """
+        key_schema, key_fields = self._part("key", key)
+        schema, fields = self._part("value", value)
+        named = schema or key_schema
+        if named is None:
+            raise DecodeError("the record has neither key nor value")
+        shared = {"table": named["name"], "namespace": named.get("namespace", ""), "key": key_fields}
+        if fields is None or schema is None:
+            return AvroRow(**shared, value=None, op="d")
+        columns, extension = _parted(fields, schema)
+        return AvroRow(
+            **shared,
+            value=columns,
+            op=extension.get("_tidb_op"),
+            commit_ts=extension.get("_tidb_commit_ts"),
+            commit_physical_ms=extension.get("_tidb_commit_physical_time"),
+            checksum=extension.get("_tidb_row_level_checksum") or None,
+            corrupted=extension.get("_tidb_corrupted"),
+            checksum_version=extension.get("_tidb_checksum_version"),
+            fields=fields,
+            schema=schema,
+        )
+
+    def _part(self, part: str, data: bytes | None) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
+        if not data:
+            return None, None
+        try:
+            number, body = split_header(data)
+            schema, parsed = self._schema(number)
+        except DecodeError as fault:
+            raise DecodeError(fault.message, remedy=fault.remedy, **{**fault.context, "part": part}) from fault
+        stream = io.BytesIO(body)
+        try:
+            fields = _fastavro().schemaless_reader(stream, parsed, None)
+        except Exception as fault:  # fastavro raises whatever it meets: EOFError, IndexError, ValueError
+            raise DecodeError(
+                f"the bytes are not of their schema: {type(fault).__name__} {fault}", part=part, schema_id=number
+            ) from fault
+        if stream.tell() != len(body) or not isinstance(fields, dict):
+            raise DecodeError("the bytes are not of their schema: some are left over", part=part, schema_id=number)
+        return schema, fields
+
+    def _schema(self, number: SchemaId) -> tuple[dict[str, Any], Schema]:
+        if number not in self._parsed:
+            text = schema_text(self._schemas, number)
+            try:
+                schema = json.loads(text)
+                parsed = _fastavro().parse_schema(_without_defaults(schema))
+            except MissingDependencyError:
+                raise
+            except Exception as fault:  # bad JSON, or one of fastavro's schema errors, which have no common root
+                raise DecodeError(f"the schema is not one of a table: {fault}", schema_id=number) from fault
+            self._parsed[number] = schema, parsed
+        return self._parsed[number]
+
+
+def split_header(data: bytes) -> tuple[SchemaId, bytes]:
+    """Return the schema id that a key or value names (a number, or a UUID as text) and the encoded record.
+
+    Raises :class:`DecodeError` for other bytes, those of a DDL or watermark (``avro-enable-watermark``) included.
+    """
+    if data[:1] == b"\x00" and len(data) >= _CONFLUENT_BYTES:
+        return int.from_bytes(data[1:_CONFLUENT_BYTES], "big"), data[_CONFLUENT_BYTES:]
+    if data[:2] == b"\x03\x00" and len(data) >= _GLUE_BYTES:
+        return str(UUID(bytes=data[2:_GLUE_BYTES])), data[_GLUE_BYTES:]
+    control = _CONTROL.get(data[0]) if data else None
+    if control is not None:
+        raise DecodeError(f"the message is a {control}, not a row change")
+    raise DecodeError("the bytes do not begin with the id of a schema")
+
+
+def _without_defaults(schema: dict[str, Any]) -> dict[str, Any]:
+    """Leave out what readers do not need: fastavro refuses the whole number that TiCDC gives a float as its default."""
+    fields = [{name: part for name, part in field.items() if name != "default"} for field in schema["fields"]]
+    return {**schema, "fields": fields}
+
+
+def _parted(fields: dict[str, Any], schema: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the columns and the extension fields behind them."""
+    names = [field["name"] for field in schema["fields"]]
+    first = next((at for at in range(len(names)) if names[at : at + len(_EXTENSION)] == _EXTENSION), len(names))
+    return {name: fields[name] for name in names[:first]}, {name: fields[name] for name in names[first:]}
+
+
+def _fastavro() -> Any:
+    try:
+        import fastavro
+    except ImportError:
+        raise MissingDependencyError(
+            "reading Avro messages needs fastavro", remedy="pip install 'ticdc-emit[avro]'"
+        ) from None
+    return fastavro

@@ -1,0 +1,18 @@
+"""What can be wrong with a message that is read."""
+
+from __future__ import annotations
+
+from ticdc_emit.errors import TicdcEmitError
+
+__all__ = ["ChecksumMismatchError", "DecodeError"]
+
+
+class DecodeError(TicdcEmitError, ValueError):
+    """A message, or the schema that it names, cannot be read. ``part`` is ``key`` or ``value``, ``field`` a column."""
+
+
+class ChecksumMismatchError(DecodeError):
+    """A row is not the one that was sent: ``expected`` is the checksum in the message, ``actual`` that of its values.
+
+    ``corrupted``: TiCDC had already marked the row.
+    """
