@@ -89,13 +89,13 @@ def _equal(one: Fragment, other: Fragment) -> bool:
 
 @dataclass(frozen=True)
 class ObjectLayout:
-    """The members of a JSON object: escaped names with quotes and colon (``b'"id":'``), and the quote around values.
+    """The members of a JSON object: escaped names with quotes and colon (``b'"id":'``), and what stands around values.
 
-    ``quotes[i]`` is ``b'"'`` for a member printed as a JSON string and ``b""`` for one printed bare.
+    ``around[i]`` is what opens and closes member i where it is not null: quotes of a string, nothing for a bare number.
     """
 
     names: tuple[bytes, ...]
-    quotes: tuple[bytes, ...]
+    around: tuple[tuple[bytes, bytes], ...]
 
     def fragments(
         self, texts: Sequence[pa.Array], like: Sequence[pa.Array] = (), seams: Sequence[Fragment] = ()
@@ -107,14 +107,14 @@ class ObjectLayout:
         masks: list[Mask | None] = [null_mask(text) for text in texts]
         made: list[Fragment] = []
         for place in range(len(texts) + 1):
-            around = slice(max(place - 1, 0), place + 1)
-            if seams and all(map(is_, texts[around], like[around])):
+            neighbours = slice(max(place - 1, 0), place + 1)
+            if seams and all(map(is_, texts[neighbours], like[neighbours])):
                 made.append(seams[place])
                 continue
-            left = (self.quotes[place - 1], masks[place - 1]) if place else (b"{", None)
+            left = (self.around[place - 1][1], masks[place - 1]) if place else (b"{", None)
             if place < len(texts):
                 name = self.names[place]
-                made.append(_seam(*left, b"," + name if place else name, self.quotes[place], masks[place]))
+                made.append(_seam(*left, b"," + name if place else name, self.around[place][0], masks[place]))
             else:
                 made.append(_seam(*left, b"}", b"", None))
         return Laid(tuple(texts), tuple(made))
@@ -127,21 +127,21 @@ class ObjectLayout:
         for place, (text, visible) in enumerate(zip(texts, shown, strict=True)):
             nulls = null_mask(text)
             filled = visible if nulls is None else visible & ~nulls
-            name, quote = self.names[place], self.quotes[place]
-            opened = [b"", name + b"null", name + quote, b"," + name + b"null", b"," + name + quote]
+            name, (opening, closing) = self.names[place], self.around[place]
+            opened = [b"", name + b"null", name + opening, b"," + name + b"null", b"," + name + opening]
             index = visible * (1 + filled.astype(np.uint8)) + (visible & begun) * np.uint8(2)
             laid += [gather(opened + [close + form for form in opened], index + np.uint8(5) * open_quote), text]
             begun = begun | visible
-            close, open_quote = quote, filled.astype(np.uint8)
+            close, open_quote = closing, filled.astype(np.uint8)
         laid.append(gather([b"}", close + b"}"], open_quote) if len(texts) else b"}")
         return laid
 
 
-def _seam(close: bytes, was_null: Mask | None, between: bytes, quote: bytes, is_null: Mask | None) -> Fragment:
-    """Return what stands between two values: the closing quote of one, the name and opening quote of the next."""
+def _seam(close: bytes, was_null: Mask | None, between: bytes, opening: bytes, is_null: Mask | None) -> Fragment:
+    """Return what stands between two values: what closes the one, the name of the next and what opens it."""
     if was_null is None and is_null is None:
-        return close + between + quote
-    opened = [between + quote, between + b"null"]
+        return close + between + opening
+    opened = [between + opening, between + b"null"]
     if was_null is None:
         assert is_null is not None
         return gather([close + form for form in opened], is_null.view(np.uint8))

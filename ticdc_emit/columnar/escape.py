@@ -9,6 +9,7 @@ at once and the offsets are shifted by what was added before them.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,8 +20,9 @@ import pyarrow as pa
 from ticdc_emit.columnar.buffers import as_text, from_bytes, hits_before, text_buffers
 from ticdc_emit.columnar.faults import ValueFault
 
-__all__ = ["EASYJSON", "GO_STD", "JSONITER", "JsonWriter", "escape", "escape_text", "first_invalid_utf8"]
+__all__ = ["EASYJSON", "GO_STD", "JSONITER", "JsonWriter", "escape", "escape_text", "first_invalid_utf8", "quoted"]
 
+_PLAIN = re.compile(r"[\w .:/-]*", re.ASCII)  # nothing to escape: no need for a column of one
 _LINE_SEPARATORS = (b"\xe2\x80\xa8", b"\xe2\x80\xa9")
 
 
@@ -48,6 +50,14 @@ JSONITER = JsonWriter("json-iterator", html=False, short_bf=False)  # Debezium
 _HTML = b"<>&"
 _FIRST_PRINTABLE = 0x20
 _NOT_CONTROL = bytes(range(_FIRST_PRINTABLE, 256))
+
+
+def quoted(text: str, writer: JsonWriter) -> bytes:
+    """Return one text as a JSON string with quotes."""
+    if _PLAIN.fullmatch(text):
+        return b'"%s"' % text.encode()
+    content: str = escape(pa.array([text], pa.string()), writer)[0].as_py()
+    return b'"' + content.encode() + b'"'
 
 
 def first_invalid_utf8(offsets: npt.NDArray[np.int32], data: npt.NDArray[np.uint8]) -> int | None:

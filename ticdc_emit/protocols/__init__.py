@@ -11,7 +11,7 @@ from ticdc_emit.protocols.base import Codec
 
 __all__ = ["SUPPORTED", "codec_for"]
 
-SUPPORTED = {Protocol.CANAL_JSON: "canal_json"}
+SUPPORTED = {Protocol.CANAL_JSON: "canal_json", Protocol.AVRO: "avro"}
 
 
 def codec_for(changefeed: ChangefeedConfig) -> Codec:

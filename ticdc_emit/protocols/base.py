@@ -1,38 +1,24 @@
 """What a protocol is to the rest of the library: a factory of row encoders, and the bytes of control messages.
 
 A protocol package describes the layout of its messages and nothing else: it reads resolved options and schemas, and
-never sees a topic, a partition, a clock or a network. Adding one means one package with one :class:`Codec`, and one
-line in ``protocols/__init__.py``.
+never sees a partition, a clock or a network. Adding one means one package with one :class:`Codec`, and one line in
+``protocols/__init__.py``.
+
+A protocol whose messages refer to schemas in a registry says which (:class:`RegisteredRows`); PLAN registers them and
+gives the headers back (``encode.registration``).
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
-from ticdc_emit.encode.changes import RowEncoder
+from ticdc_emit.encode.changes import Op, RowEncoder
+from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import TableInfo
 
-__all__ = ["Codec", "ControlMessage", "DdlLike"]
-
-
-class DdlLike(Protocol):
-    """The part of a DDL event that messages show (``schema.catalog.DdlEvent`` is one)."""
-
-    @property
-    def action(self) -> str: ...
-    @property
-    def query(self) -> str: ...
-    @property
-    def schema(self) -> str: ...
-    @property
-    def table(self) -> str: ...
-    @property
-    def table_info(self) -> TableInfo | None: ...
-    @property
-    def pre_table_info(self) -> TableInfo | None: ...
-    @property
-    def commit_ts(self) -> int: ...
+__all__ = ["Codec", "ControlMessage", "RegisteredRows"]
 
 
 @dataclass(frozen=True)
@@ -54,10 +40,41 @@ class Codec(Protocol):
         """Return the row encoder of one table version."""
         ...
 
-    def ddl(self, event: DdlLike, build_ts: int) -> ControlMessage | None:
+    def ddl(self, event: DdlEvent, build_ts: int) -> ControlMessage | None:
         """Return the message of a DDL, ``None`` if the protocol sends none; ``build_ts`` is the wall clock in ms."""
         ...
 
     def watermark(self, ts: int, build_ts: int) -> ControlMessage | None:
         """Return the message that says that everything up to the TSO ``ts`` was sent, ``None`` if there is none."""
+        ...
+
+    def bootstrap(self, table: TableInfo, build_ts: int) -> ControlMessage | None:
+        """Return the message that shows a table's schema, ``None`` if the protocol has none; its ``commit_ts`` is 0.
+
+        Its null key is one of zero length where the message goes out among the rows (semantics 4.4).
+        """
+        ...
+
+
+@runtime_checkable
+class RegisteredRows(RowEncoder, Protocol):
+    """A row encoder whose messages begin with a header that names a registered schema.
+
+    ``headers``: those that it has, by part (``key``, ``value``).
+    """
+
+    headers: Mapping[str, bytes]
+
+    def schemas(self, op: Op) -> Mapping[str, str]:
+        """Return the schema texts that messages of this kind refer to, by part (``key``, ``value``), in the order in
+        which they are registered. Raises :class:`~ticdc_emit.errors.SchemaError` for a table that has none.
+        """
+        ...
+
+    def subject(self, topic: str, part: str) -> str:
+        """Return the subject under which the schema of a part is registered."""
+        ...
+
+    def with_headers(self, headers: Mapping[str, bytes]) -> RegisteredRows:
+        """Return the encoder with these headers by part, beside those that it has."""
         ...

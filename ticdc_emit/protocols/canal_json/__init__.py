@@ -9,9 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ticdc_emit.config import ChangefeedConfig
-from ticdc_emit.protocols.base import ControlMessage, DdlLike
+from ticdc_emit.protocols.base import ControlMessage
 from ticdc_emit.protocols.canal_json.control import ddl_message, watermark_message
 from ticdc_emit.protocols.canal_json.layout import CanalJsonOptions, CanalJsonRows
+from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import TableInfo
 
 __all__ = ["CanalJson", "make_codec"]
@@ -28,13 +29,16 @@ class CanalJson:
         """Return the row encoder of one table version."""
         return CanalJsonRows(table, self.options)
 
-    def ddl(self, event: DdlLike, build_ts: int) -> ControlMessage:
+    def ddl(self, event: DdlEvent, build_ts: int) -> ControlMessage:
         """Return the message of a DDL."""
         return ddl_message(event, build_ts, extension=self.options.enable_tidb_extension)
 
     def watermark(self, ts: int, build_ts: int) -> ControlMessage | None:
         """Return the watermark message, ``None`` without ``enable-tidb-extension``."""
         return watermark_message(ts, build_ts) if self.options.enable_tidb_extension else None
+
+    def bootstrap(self, table: TableInfo, build_ts: int) -> None:
+        """Return nothing: the protocol shows no schemas."""
 
 
 def make_codec(changefeed: ChangefeedConfig) -> CanalJson:

@@ -7,49 +7,16 @@ pkg/sink/codec/canal/canal_entry.go`` (convertDdlEventType). These two are Go st
 
 from __future__ import annotations
 
-from ticdc_emit.protocols.base import ControlMessage, DdlLike
+from ticdc_emit.protocols.base import ControlMessage
 from ticdc_emit.protocols.canal_json.layout import json_string
+from ticdc_emit.protocols.ddl_kinds import ddl_kind
+from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.tso import physical_ms
 
-__all__ = ["ddl_message", "ddl_type", "watermark_message"]
-
-_TYPES = {
-    "CREATE": ("create table",),
-    "RENAME": ("rename table", "rename tables"),
-    "CINDEX": ("add index", "add foreign key", "add primary key"),
-    "DINDEX": ("drop index", "drop foreign key", "drop primary key"),
-    "ALTER": (
-        "add column",
-        "drop column",
-        "modify column",
-        "add columns",
-        "drop columns",
-        "rebase auto_increment ID",
-        "set default value",
-        "modify table comment",
-        "rename index",
-        "add partition",
-        "drop partition",
-        "truncate partition",
-        "modify table charset and collate",
-        "alter index visibility",
-        "alter table multi-schema change",
-        "alter table reorganize partition",
-        "alter table partition by",
-        "alter table remove partitioning",
-    ),
-    "ERASE": ("drop table",),
-    "TRUNCATE": ("truncate table",),
-}
-_TYPE_OF_ACTION = {action: kind for kind, actions in _TYPES.items() for action in actions}
+__all__ = ["ddl_message", "watermark_message"]
 
 
-def ddl_type(action: str) -> str:
-    """Return the Canal event type of a TiDB DDL action; what has none of its own is ``QUERY``."""
-    return _TYPE_OF_ACTION.get(action, "QUERY")
-
-
-def ddl_message(event: DdlLike, build_ts: int, *, extension: bool) -> ControlMessage:
+def ddl_message(event: DdlEvent, build_ts: int, *, extension: bool) -> ControlMessage:
     """Return a DDL's message. The statement is printed as given."""
     return ControlMessage(
         None,
@@ -57,7 +24,7 @@ def ddl_message(event: DdlLike, build_ts: int, *, extension: bool) -> ControlMes
             event.schema,
             event.table,
             is_ddl=True,
-            kind=ddl_type(event.action),
+            kind=ddl_kind(event.action),
             ts=event.commit_ts,
             build_ts=build_ts,
             sql=event.query,

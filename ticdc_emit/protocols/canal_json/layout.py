@@ -10,18 +10,19 @@ Every value is a JSON string or null. ``mysqlType`` is a Go map in the reference
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
 
 from ticdc_emit.columnar.assemble import Fragment, Mask, ObjectLayout, gather, join, share
-from ticdc_emit.columnar.escape import EASYJSON, escape
+from ticdc_emit.columnar.escape import EASYJSON, quoted
 from ticdc_emit.columnar.values import json_content
 from ticdc_emit.encode.changes import Changes, Encoded, Op
 from ticdc_emit.encode.images import Image
+from ticdc_emit.encode.sizes import json_overhead
 from ticdc_emit.protocols.canal_json.java_types import java_type, promotion
 from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.schema.typenames import mysql_type_name, type_desc
@@ -29,7 +30,6 @@ from ticdc_emit.schema.typenames import mysql_type_name, type_desc
 __all__ = ["CanalJsonOptions", "CanalJsonRows", "json_string"]
 
 _FORM = "canal-json"
-_PLAIN = re.compile(r"[\w .:/-]*", re.ASCII)  # nothing to escape: no need for a column of one
 
 
 @dataclass(frozen=True)
@@ -46,10 +46,7 @@ class CanalJsonOptions:
 
 def json_string(text: str) -> bytes:
     """Return ``text`` as a JSON string with quotes, as easyjson and goccy/go-json write it."""
-    if _PLAIN.fullmatch(text):
-        return b'"%s"' % text.encode()
-    content: str = escape(pa.array([text], pa.string()), EASYJSON)[0].as_py()
-    return b'"' + content.encode() + b'"'
+    return quoted(text, EASYJSON)
 
 
 def _content(column: Column, values: pa.Array) -> pa.Array:
@@ -66,7 +63,7 @@ class _Members:
     @cached_property
     def object(self) -> ObjectLayout:
         return ObjectLayout(
-            tuple(json_string(column.name) + b":" for column in self.columns), (b'"',) * len(self.columns)
+            tuple(json_string(column.name) + b":" for column in self.columns), ((b'"', b'"'),) * len(self.columns)
         )
 
     @cached_property
@@ -107,6 +104,13 @@ class CanalJsonRows:
 
     table: TableInfo
     options: CanalJsonOptions
+    reads_old: ClassVar[bool] = True
+    growth: ClassVar[int] = 6  # \\u003c
+
+    @cached_property
+    def overhead(self) -> int:
+        """Bytes beside the values: a column's name stands in sqlType, mysqlType, old and data."""
+        return json_overhead(self.table, name_uses=4)
 
     @cached_property
     def _all(self) -> _Members:
@@ -124,6 +128,9 @@ class CanalJsonRows:
             json_string(self.table.name),
             names,
         )
+
+    def check(self, changes: Changes) -> None:
+        """Refuse nothing: every accepted value has a text."""
 
     def encode(self, changes: Changes) -> Encoded:
         """Return one message per change; the key of a Canal-JSON row is always empty."""

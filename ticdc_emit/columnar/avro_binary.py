@@ -1,0 +1,264 @@
+"""Avro's binary encoding of whole columns.
+
+In: accepted values (``columnar.values``). Out: pieces of messages (``columnar.cells``): zigzag varints, floats,
+decimals and bit strings as cells, text as a length and its bytes. A nullable column's value begins with the index of
+its branch (:class:`Union`), and that is all there is of a null.
+
+Rule sources: Avro specification "Binary Encoding"; semantics 2.1; reference ``linkedin/goavro: logical_type.go``
+(toSignedBytes) for decimals, ``pingcap/tidb: pkg/types/binary_literal.go`` (NewBinaryLiteralFromUint) for BIT.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ticdc_emit.columnar.assemble import Mask
+from ticdc_emit.columnar.avro_varints import byte_counts, varints, zigzag, zigzag_bytes
+from ticdc_emit.columnar.buffers import fixed_values, from_bytes, null_mask, text_buffers
+from ticdc_emit.columnar.cells import Cell, Piece
+from ticdc_emit.columnar.faults import ValueFault
+from ticdc_emit.columnar.labels import label_text
+from ticdc_emit.schema.model import Column
+from ticdc_emit.schema.types import MySQLType
+
+__all__ = [
+    "Union",
+    "bit_pieces",
+    "choice_pieces",
+    "decimal_pieces",
+    "flag_pieces",
+    "float_pieces",
+    "label_pieces",
+    "long_pieces",
+    "number_pieces",
+    "refuse_enum_zero",
+    "text_pieces",
+]
+
+_PACKED_TEXT = 32  # bytes; a column of texts of one length up to this is cheaper packed than joined
+_WORD_DIGITS = 18  # decimals of so many digits fit the low word
+_PACKED_CHOICE = 64
+
+
+@dataclass(frozen=True)
+class Union:
+    """The branches of a value, as the bytes of their indexes; ``first``: what every value but null begins with."""
+
+    value: int
+    null: int
+    first: bytes = b""
+
+    @classmethod
+    def null_at(cls, index: int) -> Union:
+        """Return the union of two branches whose ``null`` is at ``index``."""
+        return cls(2 * (1 - index), 2 * index)
+
+    @property
+    def lead(self) -> bytes:
+        """What stands before the value's own bytes."""
+        return bytes([self.value]) + self.first
+
+
+def _valid(values: pa.Array) -> Mask | None:
+    nulls = null_mask(values)
+    return None if nulls is None else ~nulls
+
+
+def _branch(union: Union | None, valid: Mask | None) -> list[Piece]:
+    if union is None:
+        return []
+    if valid is None:
+        return [union.lead]
+    if union.first:
+        return _few(valid.view(np.uint8), [bytes([union.null]), union.lead])
+    return [Cell(np.where(valid, np.uint8(union.value), np.uint8(union.null)), 1)]
+
+
+def _shown(length: int | npt.NDArray[np.uint8], valid: Mask | None) -> int | npt.NDArray[np.uint8]:
+    return length if valid is None else np.multiply(length, valid, dtype=np.uint8)
+
+
+def _shown_cells(cells: Sequence[Cell], valid: Mask | None) -> list[Piece]:
+    return [Cell(cell.data, _shown(cell.length, valid)) for cell in cells]
+
+
+def long_pieces(values: pa.Array, union: Union | None = None) -> list[Piece]:
+    """Return ``int``/``long`` values of 64-bit integers; of ``uint64`` as ``int64``, so that they may wrap."""
+    valid = _valid(values)
+    numbers = zigzag(fixed_values(values, np.int64).astype(np.int64, copy=False), valid)
+    return [*_branch(union, valid), *_shown_cells(varints(numbers), valid)]
+
+
+def float_pieces(values: pa.Array, union: Union | None = None) -> list[Piece]:
+    """Return ``float``/``double`` values of ``float32``/``float64``."""
+    size = values.type.bit_width // 8
+    valid = _valid(values)
+    return [*_branch(union, valid), Cell(fixed_values(values, f"<u{size}"), _shown(size, valid))]
+
+
+def flag_pieces(values: Mask) -> list[Piece]:
+    """Return ``boolean`` values."""
+    return [Cell(values.view(np.uint8), 1)]
+
+
+def text_pieces(text: pa.Array, union: Union | None = None) -> list[Piece]:
+    """Return ``string``/``bytes`` values of a plain string or binary array: the length and the bytes."""
+    valid = _valid(text)
+    parts = text_buffers(text)
+    lengths = parts.lengths if valid is None else parts.lengths[valid]
+    if len(lengths) and (width := int(lengths[0])) == lengths.max() == lengths.min():
+        return _texts_of_one_length(text, width, union, valid)
+    numbers = parts.lengths.astype(np.uint64) << np.uint64(1)
+    if valid is not None:
+        numbers *= valid
+    return [*_branch(union, valid), *_shown_cells(varints(numbers), valid), text]
+
+
+def _texts_of_one_length(text: pa.Array, width: int, union: Union | None, valid: Mask | None) -> list[Piece]:
+    size = zigzag_bytes(width)
+    if valid is None:
+        prefix: list[Piece] = [*_branch(union, None), size]
+    else:
+        lead = np.frombuffer(size, f"V{len(size)}")
+        prefix = [*_branch(union, valid), Cell(lead, _shown(len(size), valid))]
+    if not 0 < width <= _PACKED_TEXT:
+        return [*prefix, text]
+    parts = text_buffers(text)
+    if valid is None:
+        return [*prefix, Cell(parts.data.view(f"V{width}"), width)]
+    if len(parts.data) != width * int(valid.sum()):  # bytes under a null
+        return [*prefix, text]
+    data = np.zeros(len(text), f"V{width}")
+    data[valid] = parts.data.view(f"V{width}")
+    return [*prefix, Cell(data, _shown(width, valid))]
+
+
+def choice_pieces(
+    codes: npt.NDArray[Any], texts: Sequence[bytes], union: Union | None, valid: Mask | None
+) -> list[Piece]:
+    """Return ``string`` values of which there are few: row i is ``texts[codes[i]]``, null where not ``valid``."""
+    return _choices(codes, [zigzag_bytes(len(text)) + text for text in texts], union, valid)
+
+
+def _choices(
+    codes: npt.NDArray[Any], forms: Sequence[bytes], union: Union | None, valid: Mask | None
+) -> list[Piece]:
+    """Return values of which there are few, each as the bytes of its own: row i is ``forms[codes[i]]``."""
+    lead = b"" if union is None else union.lead
+    led = [lead + form for form in forms]
+    if valid is None:
+        return _few(codes, led)
+    return _few(np.where(valid, codes, len(led)), [*led, b"" if union is None else bytes([union.null])])
+
+
+def _few(codes: npt.NDArray[Any], forms: Sequence[bytes]) -> list[Piece]:
+    """Return per row the bytes that ``codes`` names."""
+    width = max(map(len, forms))
+    if width > _PACKED_CHOICE:
+        return [pa.array(forms, pa.binary()).take(pa.array(codes))]
+    width = next((size for size in (1, 2, 4, 8) if size >= width), width)
+    kind = f"<u{width}" if width in (1, 2, 4, 8) else f"V{width}"
+    table = np.frombuffer(b"".join(form.ljust(width, b"\0") for form in forms), kind)
+    lengths = np.array([len(form) for form in forms], np.uint8)
+    same = int(lengths[0]) if (lengths == lengths[0]).all() else lengths[codes]
+    return [Cell(table[codes], same)]
+
+
+def label_pieces(column: Column, numbers: pa.Array, union: Union | None = None) -> list[Piece]:
+    """Return the labels of ENUM and SET values as ``string``. Raises :class:`ValueFault` for an ENUM's 0."""
+    refuse_enum_zero(column, numbers)
+    encoded = numbers if pa.types.is_dictionary(numbers.type) else numbers.dictionary_encode()
+    texts = [(text or "").encode() for text in label_text(column, encoded.dictionary).to_pylist()]
+    codes = np.asarray(encoded.indices.fill_null(0))
+    return choice_pieces(codes, texts or [b""], union, _valid(numbers))
+
+
+def number_pieces(numbers: pa.Array, union: Union | None = None) -> list[Piece]:
+    """Return ``long`` values of ``uint64``, or a dictionary of it: ENUM and SET by number, which may wrap."""
+    if not pa.types.is_dictionary(numbers.type):
+        return long_pieces(numbers, union)
+    forms = [zigzag_bytes(number) for number in numbers.dictionary.fill_null(0).cast(pa.int64(), safe=False).to_pylist()]
+    codes = np.asarray(numbers.indices.fill_null(0))
+    return _choices(codes, forms or [b""], union, _valid(numbers))
+
+
+def refuse_enum_zero(column: Column, numbers: pa.Array) -> None:
+    """Raise :class:`ValueFault` for an ENUM's 0, MySQL's mark of an invalid value, which has no label."""
+    if column.type is not MySQLType.ENUM:
+        return
+    known = numbers.dictionary if pa.types.is_dictionary(numbers.type) else numbers
+    if pc.min(known).as_py() != 0:
+        return
+    plain = numbers.dictionary_decode() if pa.types.is_dictionary(numbers.type) else numbers
+    index = pc.index(plain, pa.scalar(0, pa.uint64())).as_py()
+    if index >= 0:
+        raise ValueFault(index, "the ENUM's number is 0, which has no label", "Give one of the column's labels")
+
+
+def bit_pieces(values: pa.Array, union: Union | None = None, *, width: int | None = None) -> list[Piece]:
+    """Return the ``bytes`` of BIT values: big-endian, ``width`` bytes or else as few as hold the value, one for 0."""
+    valid = _valid(values)
+    numbers = fixed_values(values, np.uint64).astype(np.uint64, copy=False)
+    if valid is not None:
+        numbers = numbers * valid
+    size = byte_counts(numbers, 8) if width is None else width
+    return [*_branch(union, valid), *_big_endian(numbers, size, valid)]
+
+
+def _big_endian(numbers: npt.NDArray[np.uint64], size: int | npt.NDArray[np.uint8], valid: Mask | None) -> list[Piece]:
+    """Return the length and the lowest ``size`` bytes of numbers, most significant first."""
+    shift = np.uint64(64) - np.asarray(size, np.uint64) * np.uint64(8)
+    data = (numbers << shift).byteswap()
+    if isinstance(size, int) and valid is None:
+        return [zigzag_bytes(size), Cell(data, size)]
+    lead = np.multiply(size, 2, dtype=np.uint8) + np.zeros(len(numbers), np.uint8)
+    return [Cell(lead, _shown(1, valid)), Cell(data, _shown(size, valid))]
+
+
+def decimal_pieces(values: pa.Array, union: Union | None = None) -> list[Piece]:
+    """Return the ``bytes`` of decimals: the unscaled number in two's complement, big-endian, as short as can be."""
+    valid = _valid(values)
+    if values.type.precision > _WORD_DIGITS:
+        return [*_branch(union, valid), _wide_decimals(values)]
+    numbers = np.ascontiguousarray(_words(values)[:, 0])
+    if valid is not None:
+        numbers *= valid
+    size = byte_counts((numbers ^ numbers >> 63).view(np.uint64) << np.uint64(1), 8)
+    return [*_branch(union, valid), *_big_endian(numbers.view(np.uint64), size, valid)]
+
+
+def _words(values: pa.Array) -> npt.NDArray[np.int64]:
+    """Return the 64-bit words of decimals, the lowest first."""
+    width = values.type.bit_width // 64
+    data = values.buffers()[1]
+    if data is None:
+        return np.zeros((len(values), width), np.int64)
+    return np.frombuffer(data, np.int64, len(values) * width, values.offset * 8 * width).reshape(-1, width)
+
+
+def _wide_decimals(values: pa.Array) -> pa.Array:
+    """Return length and bytes of decimals of more than one word: sign bytes that say nothing are not kept."""
+    words = _words(values)
+    width = words.shape[1] * 8
+    cells = words.view(np.uint8).reshape(len(values), width)[:, ::-1]
+    sign = (words[:, -1] >> 63).astype(np.uint8)
+    telling = cells != sign[:, None]
+    first = np.where(telling.any(axis=1), telling.argmax(axis=1), width - 1)
+    lead = cells[np.arange(len(cells)), first]
+    first -= (lead ^ sign) > 0x7F  # the byte before says the sign
+    size = (width - first).astype(np.uint8)
+    rows = np.column_stack([size * np.uint8(2), cells])
+    keep = np.column_stack([np.ones(len(cells), np.bool_), np.arange(width) >= first[:, None]])
+    nulls = null_mask(values)
+    if nulls is not None:
+        keep[nulls] = False
+    offsets = np.zeros(len(values) + 1, np.int32)
+    np.cumsum(keep.sum(axis=1), out=offsets[1:])
+    return from_bytes(offsets, rows[keep], binary=True)

@@ -1,0 +1,137 @@
+"""Short binary values of whole columns, packed row by row.
+
+In: **cells**, fixed-width numpy elements of which each row shows the first few bytes, and constants. Out: one binary
+array with the rows' bytes. A join pays per fragment and row, and more than a value of a few bytes costs here: a strided
+store, and where lengths vary one more run of bytes that the mask keeps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import groupby
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from ticdc_emit.columnar.assemble import Fragment, join
+from ticdc_emit.columnar.buffers import from_bytes
+
+__all__ = ["Cell", "Lengths", "Piece", "join_pieces", "share_pieces"]
+
+Lengths: TypeAlias = "int | npt.NDArray[np.uint8]"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """Row i is the first ``length`` bytes of ``data[i]`` in memory order; ``length`` is one number or one per row.
+
+    Elements are little-endian unsigned integers, or raw bytes (``V``), of which each row shows all or none.
+    """
+
+    data: npt.NDArray[Any]
+    length: Lengths
+
+    @property
+    def width(self) -> int:
+        return self.data.dtype.itemsize
+
+
+Piece: TypeAlias = "bytes | Cell | pa.Array"
+"""A fragment of a message (``columnar.assemble``), or a cell."""
+
+
+def join_pieces(pieces: Iterable[Piece], count: int) -> pa.Array:
+    """Return a ``binary`` array of ``count`` messages, each the concatenation of its pieces; null counts as empty."""
+    fragments: list[Fragment] = []
+    for arrays, run in groupby(pieces, key=lambda piece: isinstance(piece, pa.Array)):
+        group = list(run)
+        fragments += group if arrays else [_packed(group, count)]
+    if len(fragments) == 1 and not isinstance(fragments[0], bytes) and fragments[0].null_count == 0:
+        return fragments[0].view(pa.binary())
+    return join(fragments, count)
+
+
+def share_pieces(
+    one: Sequence[Sequence[Piece]], other: Sequence[Sequence[Piece]], count: int
+) -> tuple[list[Piece], list[Piece]]:
+    """Return two equally long sequences of entries as pieces; runs of the very same entries are joined once, for both.
+
+    The images of an update are mostly the same pieces.
+    """
+    shared: tuple[list[Piece], list[Piece]] = ([], [])
+    for same, run in groupby(zip(one, other, strict=True), key=lambda pair: pair[0] is pair[1]):
+        left, right = ([piece for entry in side for piece in entry] for side in zip(*run, strict=True))
+        if same and not all(isinstance(piece, bytes) for piece in left):
+            left = right = [join_pieces(left, count)]
+        shared[0].extend(left)
+        shared[1].extend(right)
+    return shared
+
+
+def _packed(run: Sequence[bytes | Cell], count: int) -> Fragment:
+    cells = [_constant(piece) if isinstance(piece, bytes) else piece for piece in run if piece != b""]
+    if count == 0 or not any(isinstance(piece, Cell) for piece in run):
+        return b"".join(piece for piece in run if isinstance(piece, bytes))
+    if all(isinstance(cell.length, int) for cell in cells):
+        return _whole([part for cell in cells for part in _exact(cell)], count)
+    return _squeezed(cells, count)
+
+
+def _constant(value: bytes) -> Cell:
+    return Cell(np.frombuffer(value, f"V{len(value)}"), len(value))
+
+
+def _exact(cell: Cell) -> Iterator[Cell]:
+    """Cut a cell of one length into cells that show every byte."""
+    if cell.length == cell.width:
+        yield cell
+        return
+    data = cell.data
+    for size in (4, 2, 1):
+        if cell.length & size:
+            yield Cell(data.astype(f"<u{size}"), size)
+            data = data >> data.dtype.type(8 * size)
+
+
+def _whole(cells: Sequence[Cell], count: int) -> Fragment:
+    width = sum(cell.width for cell in cells)
+    rows = np.empty(count * width, np.uint8)
+    place = 0
+    for cell in cells:
+        _field(rows, cell.data.dtype, place, count, width)[:] = cell.data
+        place += cell.width
+    return from_bytes(np.arange(0, (count + 1) * width, width, dtype=np.int32), rows, binary=True) if width else b""
+
+
+def _squeezed(cells: Sequence[Cell], count: int) -> pa.Array:
+    width = sum(cell.width for cell in cells)
+    rows, keep = np.empty(count * width, np.uint8), np.empty(count * width, np.uint8)
+    offsets = np.zeros(count + 1, np.int32)
+    lengths = offsets[1:]
+    place = 0
+    for cell in cells:
+        kind, table = cell.data.dtype, _kept(cell.width)
+        _field(rows, kind, place, count, width)[:] = cell.data
+        _field(keep, table.dtype, place, count, width)[:] = table[cell.length]
+        lengths += np.asarray(cell.length, np.uint8)
+        place += cell.width
+    np.cumsum(lengths, out=lengths)
+    return from_bytes(offsets, rows[keep.view(np.bool_)], binary=True)
+
+
+def _field(rows: npt.NDArray[np.uint8], kind: np.dtype[Any], place: int, count: int, width: int) -> npt.NDArray[Any]:
+    """Return the elements at byte ``place`` of rows of ``width`` bytes."""
+    elements: npt.NDArray[Any] = np.ndarray((count,), kind, rows.data, place, (width,))
+    return elements
+
+
+@lru_cache(maxsize=64)
+def _kept(width: int) -> npt.NDArray[Any]:
+    """Return by length the mask of an element: as many ones as bytes are shown."""
+    kind = f"<u{width}" if width in (1, 2, 4, 8) else f"V{width}"
+    rows = np.tri(width + 1, width, -1, np.uint8)
+    return np.frombuffer(rows.tobytes(), kind)

@@ -1,0 +1,212 @@
+"""The layout of Avro row messages: header, columns in the order of the schema, extension fields.
+
+In: changes and the headers of the registered schemas. Out: keys (the handle key's columns) and values. The message of
+an update shows the after image only; a delete has a key and a null value. Rule sources: semantics 2.1; reference
+``pingcap/tiflow: pkg/sink/codec/avro/avro.go`` (encodeKey, encodeValue, nativeValueWithExtension).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ticdc_emit.columnar.avro_binary import (
+    Union,
+    bit_pieces,
+    decimal_pieces,
+    flag_pieces,
+    float_pieces,
+    label_pieces,
+    long_pieces,
+    refuse_enum_zero,
+    text_pieces,
+)
+from ticdc_emit.columnar.cells import Piece, join_pieces
+from ticdc_emit.columnar.faults import ValueFault
+from ticdc_emit.columnar.values import plain_text
+from ticdc_emit.encode.changes import Changes, Encoded, Op
+from ticdc_emit.encode.images import Image
+from ticdc_emit.errors import InvalidValueError, RegistryError
+from ticdc_emit.protocols.avro.naming import subject
+from ticdc_emit.protocols.avro.schema import key_schema, value_columns, value_schema
+from ticdc_emit.protocols.avro.types import AvroOptions, AvroType, avro_type, branches
+from ticdc_emit.schema.model import Column, TableInfo
+from ticdc_emit.schema.types import MySQLType
+from ticdc_emit.tso import LOGICAL_BITS
+
+__all__ = ["AvroRows"]
+
+_CELL = 128  # bytes that a value of fixed width can take, as decimal text too
+_EXTENSION_BYTES = 128
+_OPERATIONS = {Op.INSERT: b"\x02c", Op.UPDATE: b"\x02u"}
+
+
+class _Field(NamedTuple):
+    column: Column
+    kind: AvroType
+    union: Union | None
+
+
+class _Texts(Mapping[str, str]):
+    """Schema texts by part, made when they are asked for: a key is registered before the value's schema is refused."""
+
+    def __init__(self, made: Mapping[str, Callable[[], str]]) -> None:
+        self._made = made
+
+    def __getitem__(self, part: str) -> str:
+        return self._made[part]()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._made)
+
+    def __len__(self) -> int:
+        return len(self._made)
+
+
+@dataclass(frozen=True)
+class AvroRows:
+    """The row encoder of one table version (see ``protocols.base.RegisteredRows``)."""
+
+    table: TableInfo
+    options: AvroOptions
+    headers: Mapping[str, bytes] = field(default_factory=dict)
+    reads_old: ClassVar[bool] = False
+    growth: ClassVar[int] = 1
+
+    @cached_property
+    def overhead(self) -> int:
+        """Bytes beside the values: labels, lengths and fixed widths, for key and value."""
+        cells = sum(_CELL + sum(len(label.encode()) for label in column.elems) for column in self.table.columns)
+        return 2 * cells + _EXTENSION_BYTES
+
+    @cached_property
+    def _key(self) -> tuple[_Field, ...]:
+        return self._fields(self.options.key_of(self.table))
+
+    @cached_property
+    def _value(self) -> tuple[_Field, ...]:
+        return self._fields(value_columns(self.table, self.options))
+
+    def _fields(self, columns: tuple[Column, ...]) -> tuple[_Field, ...]:
+        kinds = [avro_type(column, self.options) for column in columns]
+        return tuple(_Field(c, kind, branches(c, kind)) for c, kind in zip(columns, kinds, strict=True))
+
+    def schemas(self, op: Op) -> Mapping[str, str]:
+        """Return the schema texts that messages of this kind refer to, by part, in the order of registration.
+
+        :class:`~ticdc_emit.errors.SchemaError` is raised where the text of an invalid one is read.
+        """
+        made: dict[str, Callable[[], str]] = {}
+        if self.options.key_of(self.table):
+            made["key"] = lambda: key_schema(self.table, self.options)
+        if op is not Op.DELETE:
+            made["value"] = lambda: value_schema(self.table, self.options)
+        return _Texts(made)
+
+    def subject(self, topic: str, part: str) -> str:
+        """Return the subject under which the schema of a part is registered."""
+        return subject(topic, part)
+
+    def with_headers(self, headers: Mapping[str, bytes]) -> AvroRows:
+        """Return the encoder with these headers by part, beside those that it has."""
+        return replace(self, headers={**self.headers, **headers})
+
+    def check(self, changes: Changes) -> None:
+        """Refuse accepted values that Avro cannot show.
+
+        Raises :class:`InvalidValueError` for an ENUM's 0, and for a TIMESTAMP that no checksum can be made of.
+        """
+        if self.options.enable_row_checksum and changes.op is not Op.DELETE:
+            _ = changes.checksums  # kept for the messages
+        for shown in self._key if changes.op is Op.DELETE else self._value:
+            if shown.column.type is MySQLType.ENUM:
+                with _placed(changes.current, shown.column):
+                    refuse_enum_zero(shown.column, changes.current.values(shown.column))
+
+    def encode(self, changes: Changes) -> Encoded:
+        """Return one message per change.
+
+        Raises :class:`RegistryError` if a schema of theirs is not registered, and what :meth:`check` raises.
+        """
+        count, image = len(changes), changes.current
+        made: dict[str, list[Piece]] = {}  # of a key's columns, which have no union, for the value too
+
+        def record(part: str, fields: tuple[_Field, ...], tail: list[Piece]) -> pa.Array:
+            laid: list[Piece] = [self._header(part)]
+            for shown in fields:
+                name = shown.column.name
+                if name not in made:
+                    made[name] = self._pieces(shown, image)
+                laid += made[name]
+            return join_pieces([*laid, *tail], count)
+
+        keys = record("key", self._key, []) if self._key else None
+        if changes.op is Op.DELETE:
+            return Encoded(pa.nulls(count, pa.binary()), keys)
+        return Encoded(record("value", self._value, self._extension(changes)), keys)
+
+    def _header(self, part: str) -> bytes:
+        try:
+            return self.headers[part]
+        except KeyError:
+            raise RegistryError(
+                f"the {part} schema is not registered",
+                remedy="Register the schemas that the batch needs before it is encoded",
+                table=self.table.full_name,
+                version=self.table.version,
+            ) from None
+
+    def _pieces(self, shown: _Field, image: Image) -> list[Piece]:
+        column, kind, union = shown
+        values = image.values(column)
+        if column.type in (MySQLType.ENUM, MySQLType.SET):
+            with _placed(image, column):
+                return label_pieces(column, values, union)
+        if kind in ("int", "long"):
+            return long_pieces(values, union)
+        if kind in ("float", "double"):
+            return float_pieces(values, union)
+        if kind == "decimal":
+            return decimal_pieces(values, union)
+        if column.type is MySQLType.BIT:
+            width = -(-max(column.flen, 1) // 8) if self.options.bit_bytes == "fixed" else None
+            return bit_pieces(values, union, width=width)
+        return text_pieces(plain_text(column, values), union)
+
+    def _extension(self, changes: Changes) -> list[Piece]:
+        if not self.options.enable_tidb_extension:
+            return []
+        stamps = changes.commit_ts
+        times = pc.shift_right(stamps, pa.scalar(LOGICAL_BITS, pa.uint64()))
+        laid = [_OPERATIONS[changes.op], *long_pieces(stamps), *long_pieces(times)]
+        return [*laid, *self._checksum(changes)] if self.options.enable_row_checksum else laid
+
+    def _checksum(self, changes: Changes) -> list[Piece]:
+        """Lay out the checksum of the row as it is now; all three are empty, false and 0 where there is none."""
+        sums = changes.checksums
+        present = sums.present
+        text = pc.if_else(pa.array(present), pa.array(sums.current, pa.uint32()).cast(pa.string()), "")
+        versions = pa.array(np.where(present, sums.version, 0).astype(np.int64))
+        return [*text_pieces(text), *flag_pieces(present & sums.corrupted), *long_pieces(versions)]
+
+
+@contextmanager
+def _placed(image: Image, column: Column) -> Iterator[None]:
+    """Say the place of a value that Avro cannot show."""
+    try:
+        yield
+    except ValueFault as fault:
+        raise InvalidValueError(
+            fault.reason,
+            remedy=fault.remedy,
+            table=image.table.full_name,
+            column=column.name,
+            row=image.row_key(fault.index),
+        ) from None
