@@ -22,8 +22,10 @@ from ticdc_emit.encode.blocks import BlockReader
 from ticdc_emit.encode.changes import Op
 from ticdc_emit.encode.encoder import message_batch
 from ticdc_emit.encode.plan import Plan, make_plan
+from ticdc_emit.encode.registration import Registrar, needed_by_all
 from ticdc_emit.encode.run import prepare
 from ticdc_emit.errors import TicdcEmitError
+from ticdc_emit.registry import MemoryRegistry
 from ticdc_emit.schema.catalog import Catalog, catalog_from_sql
 
 __all__ = ["CHUNK", "VARIANTS", "BenchError", "Line", "bench_lines", "check_golden"]
@@ -31,9 +33,13 @@ __all__ = ["CHUNK", "VARIANTS", "BenchError", "Line", "bench_lines", "check_gold
 CHUNK = 10_000
 """Rows per batch."""
 
-VARIANTS = {"canal-json-ext": "protocol=canal-json&enable-tidb-extension=true"}
+VARIANTS = {
+    "canal-json-ext": "protocol=canal-json&enable-tidb-extension=true",
+    "avro-ext": "protocol=avro&enable-tidb-extension=true",
+}
 """The variants of ``reference.json`` that this version encodes, as parameters of a sink URI."""
 
+_REGISTRY = "http://registry.invalid"  # schemas are registered in memory
 _GROUPS = 60
 _GROUP_ROWS = 10_000
 _OPS = (Op.INSERT, Op.UPDATE)
@@ -60,8 +66,12 @@ def _go_rates() -> dict[str, float]:
 
 
 def _plan(variant: str, catalog: Catalog, partitions: int = 1) -> Plan:
-    config = load_changefeed(f"memory://bench/?{VARIANTS[variant]}")
-    return make_plan(config, catalog.histories(), {config.kafka.topic: partitions}, build_ts=BUILD_TS)
+    config = load_changefeed(f"memory://bench/?{VARIANTS[variant]}", schema_registry=_REGISTRY)
+    plan = make_plan(config, catalog.histories(), {config.kafka.topic: partitions}, build_ts=BUILD_TS)
+    registrar = Registrar(config, MemoryRegistry())
+    for table in list(plan.tables.values()):
+        plan = registrar.registered(plan, table, needed_by_all(table))
+    return plan
 
 
 def _encode(batch: pa.RecordBatch, plan: Plan, table: str) -> Callable[[], pa.RecordBatch]:

@@ -19,6 +19,14 @@ app = typer.Typer(
 )
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document, for programs.")]
+Registry = Annotated[
+    str | None,
+    typer.Option(
+        "--schema-registry",
+        metavar="URL",
+        help="Of Avro, where the sink URI names none: https://user:password@host, both URL-encoded.",
+    ),
+]
 
 
 @app.command()
@@ -68,13 +76,20 @@ def demo(
     sink_uri: Annotated[
         str | None, typer.Option("--sink-uri", help="Where to, in TiCDC's form. Default: an embedded Kafka.")
     ] = None,
+    schema_registry: Registry = None,
     seed: Annotated[int, typer.Option(help="The same seed makes the same history.")] = 1,
     as_json: AsJson = False,
 ) -> None:
-    """Replay a table's history through Spark into Kafka and show the messages."""
+    """Replay a table's history through Spark into Kafka and show the messages.
+
+    A protocol that needs a schema registry gets an embedded one unless you name yours.
+    """
     from ticdc_emit.cli.demo import run
 
-    raise typer.Exit(run(protocol=protocol, rows=rows, sink_uri=sink_uri, seed=seed, as_json=as_json))
+    code = run(
+        protocol=protocol, rows=rows, sink_uri=sink_uri, schema_registry=schema_registry, seed=seed, as_json=as_json
+    )
+    raise typer.Exit(code)
 
 
 @app.command()
@@ -96,6 +111,16 @@ def emit(
         int | None, typer.Option(help="Of plain rows without such a column: the TSO of all. Default: now.", min=1)
     ] = None,
     time_zone: Annotated[str, typer.Option(help="The changefeed's time zone, for TIMESTAMP values.")] = "UTC",
+    schema_registry: Registry = None,
+    registry_ca: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="PEM file of the registry's own authorities.", dir_okay=False)
+    ] = None,
+    registry_cert: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="PEM file of the client's certificate.", dir_okay=False)
+    ] = None,
+    registry_key: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="PEM file of the client's key.", dir_okay=False)
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Emit your own data: row changes (with a column op), or plain rows as inserts."""
@@ -111,6 +136,8 @@ def emit(
         commit_time_column=commit_time_column,
         commit_ts=commit_ts,
         time_zone=time_zone,
+        schema_registry=schema_registry,
+        registry_tls=(registry_ca, registry_cert, registry_key),
         as_json=as_json,
     )
     raise typer.Exit(code)

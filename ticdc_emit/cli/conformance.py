@@ -60,6 +60,8 @@ def _print_lines(console: Console, report: Report) -> None:
         for name, tally in variants.items():
             _line(console, f"  {name} {tally.matched}/{tally.total}")
     _line(console, f"catalog {report.catalog.matched}/{report.catalog.total}")
+    if report.registrations.total:
+        _line(console, f"registrations {report.registrations.matched}/{report.registrations.total}")
 
 
 def _print_table(console: Console, report: Report) -> None:
@@ -73,6 +75,8 @@ def _print_table(console: Console, report: Report) -> None:
             _row(table, f"  {name}", tally, "")
     table.add_section()
     _row(table, "catalog (table_info of DDL events)", report.catalog, "bold")
+    if report.registrations.total:
+        _row(table, "registrations (requests to the schema registry)", report.registrations, "bold")
     console.print(table)
 
 

@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Any
 from ticdc_emit.cli.console import print_json, result_console, step
 from ticdc_emit.cli.demo_data import CREATED_TS, DATABASE, ORDERS, TABLE, order_history
 from ticdc_emit.cli.messages import message_dict, pick_story, print_messages
+from ticdc_emit.cli.reading import reader_for
 from ticdc_emit.cli.session import local_spark
 from ticdc_emit.cli.summary import print_summary
 from ticdc_emit.config import ChangefeedConfig, load_changefeed, mask_uri
 from ticdc_emit.delivery.contract import Message, Sink
+from ticdc_emit.errors import ConfigError
 
 if TYPE_CHECKING:
     from ticdc_emit.spark.report import RunReport
@@ -27,12 +29,13 @@ _TOPIC = "ticdc-demo"
 _READ_BACK = 2_000  # messages per partition
 
 
-def run(*, protocol: str, rows: int, sink_uri: str | None, seed: int, as_json: bool) -> int:
+def run(
+    *, protocol: str, rows: int, sink_uri: str | None, schema_registry: str | None, seed: int, as_json: bool
+) -> int:
     """Run the demo and print; return the exit code."""
     with ExitStack() as stack:
         kafka, uri = _place(stack, sink_uri)
-        # As in TiCDC the URI's protocol, where it names one, wins over the file's.
-        config = load_changefeed(uri, {"sink": {"protocol": protocol}})
+        config = _config(stack, uri, protocol, schema_registry)
         with step("starting Spark", quiet=as_json):
             spark = stack.enter_context(local_spark("demo"))
         sink = kafka.sink() if kafka else None
@@ -40,14 +43,15 @@ def run(*, protocol: str, rows: int, sink_uri: str | None, seed: int, as_json: b
             report = _emit(order_history(spark, rows, seed), config, sink)
         with step("reading messages back", quiet=as_json):
             messages = _read_back(config, kafka)
-    story = pick_story(messages)
-    if as_json:
-        protocol_used = config.codec.protocol.value
-        print_json({"protocol": protocol_used, **report.to_dict(), "shown": [message_dict(each) for each in story]})
-        return 0
-    console = result_console()
-    print_messages(console, story)
-    print_summary(console, report)
+        read = reader_for(config)
+        story = pick_story(messages, read)
+        if as_json:
+            shown = [message_dict(each, read) for each in story]
+            print_json({"protocol": config.codec.protocol.value, **report.to_dict(), "shown": shown})
+            return 0
+        console = result_console()
+        print_messages(console, story, read)
+        print_summary(console, report)
     return 0
 
 
@@ -58,6 +62,20 @@ def _place(stack: ExitStack, sink_uri: str | None) -> tuple[EmbeddedKafka | None
 
     kafka = stack.enter_context(EmbeddedKafka())
     return kafka, f"kafka://{kafka.bootstrap}/{_TOPIC}?enable-tidb-extension=true"
+
+
+def _config(stack: ExitStack, uri: str, protocol: str, schema_registry: str | None) -> ChangefeedConfig:
+    """Load the configuration; where it lacks a schema registry, with an embedded one."""
+    # As in TiCDC the URI's protocol, where it names one, wins over the file's.
+    changefeed = {"sink": {"protocol": protocol}}
+    try:
+        return load_changefeed(uri, changefeed, schema_registry=schema_registry)
+    except ConfigError as error:
+        if error.context.get("option") != "schema-registry" or schema_registry is not None:
+            raise
+    from ticdc_emit.testing import EmbeddedRegistry
+
+    return load_changefeed(uri, changefeed, schema_registry=stack.enter_context(EmbeddedRegistry()).url)
 
 
 def _emit(history: Any, config: ChangefeedConfig, sink: Sink | None) -> RunReport:

@@ -13,6 +13,7 @@ from ticdc_emit.cli.summary import print_summary
 from ticdc_emit.config import load_changefeed, mask_uri
 from ticdc_emit.encode.encoder import split_name
 from ticdc_emit.errors import SchemaError
+from ticdc_emit.registry import RegistryTls, registry_for
 from ticdc_emit.schema.catalog import Catalog, catalog_from_sql
 from ticdc_emit.schema.model import TableInfo
 from ticdc_emit.tso import compose
@@ -31,15 +32,21 @@ def run(
     commit_time_column: str | None,
     commit_ts: int | None,
     time_zone: str,
+    schema_registry: str | None,
+    registry_tls: tuple[Path | None, Path | None, Path | None],
     as_json: bool,
 ) -> int:
-    """Emit a file or folder of row changes, or of plain rows as inserts; print a summary and return the exit code."""
-    changefeed = load_changefeed(sink_uri, config, time_zone=time_zone)
+    """Emit a file or folder of row changes, or of plain rows as inserts; print a summary and return the exit code.
+
+    ``registry_tls``: files of CA, client certificate and key.
+    """
+    changefeed = load_changefeed(sink_uri, config, time_zone=time_zone, schema_registry=schema_registry)
+    registry = registry_for(changefeed, RegistryTls(*registry_tls)) if any(registry_tls) else None
     catalog = _catalog(schema, time_zone)
     info = _table(catalog, table)
     from ticdc_emit.spark import TicdcSink
 
-    sink = TicdcSink(changefeed, catalog, table=info.full_name)
+    sink = TicdcSink(changefeed, catalog, table=info.full_name, registry=registry)
     with ExitStack() as stack:
         with step("starting Spark", quiet=as_json):
             spark = stack.enter_context(local_spark("emit"))

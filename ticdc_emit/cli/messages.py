@@ -1,12 +1,14 @@
 """Messages for people: which ones tell a story, and how one is laid out.
 
-In: :class:`~ticdc_emit.delivery.contract.Message` records as read from a topic. Out: on a terminal panels with JSON in
-colour, one member per line; elsewhere one plain line per message, with the value as it is.
+In: :class:`~ticdc_emit.delivery.contract.Message` records as read from a topic, and the protocol's reader. Out: on a
+terminal panels with JSON in colour, one member per line; elsewhere one plain line per message, text as it is and binary
+messages as what they say.
 """
 
 from __future__ import annotations
 
 import json
+from base64 import b64encode
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,82 +17,85 @@ from rich.panel import Panel
 from rich.syntax import Syntax
 from rich.text import Text
 
+from ticdc_emit.cli.reading import Reader, Shown
 from ticdc_emit.delivery.contract import Message
 
 __all__ = ["message_dict", "pick_story", "print_messages"]
 
 _LONGEST_STORY = 3
-_CLOSING = ("DELETE", "UPDATE")
+_NOTHING = Shown("", None, {})
 
 
-def pick_story(messages: Sequence[Message]) -> list[Message]:
+def pick_story(messages: Sequence[Message], read: Reader) -> list[Message]:
     """Return the newest key's life as far as it is there (insert, updates, delete), and the last message of all.
 
-    Of messages that are no JSON objects with a row in them, the newest few.
+    Of messages that are of no row, the newest few.
     """
-    by_key: dict[str, list[Message]] = {}
-    for message in messages:
-        key = _row_key(message)
+    shown = [(message, read(message) or _NOTHING) for message in messages]
+    by_key: dict[str, list[tuple[Message, Shown]]] = {}
+    for entry in shown:
+        key = entry[1].row
         if key is not None:
-            by_key[key] = [*by_key.pop(key, []), message]  # popped, so that the dict is in the order of last use
-    whole = [life for life in by_key.values() if _kind(life[0]) == "INSERT" and _kind(life[-1]) == "DELETE"]
+            by_key[key] = [*by_key.pop(key, []), entry]  # popped, so that the dict is in the order of last use
+    whole = [life for life in by_key.values() if life[0][1].kind == "INSERT" and life[-1][1].kind == "DELETE"]
     lives = whole or list(by_key.values())
     if not lives:
         return list(messages[-_LONGEST_STORY:])
-    life = lives[-1]
+    life = [message for message, _ in lives[-1]]
     chosen = life if len(life) <= _LONGEST_STORY else [life[0], *life[-(_LONGEST_STORY - 1) :]]
-    control = [message for message in messages if _row_key(message) is None and message.partition == life[0].partition]
+    control = [message for message, said in shown if said.row is None and message.partition == life[0].partition]
     return [*chosen, *control[-1:]]
 
 
-def _decoded(message: Message) -> dict[str, Any] | None:
-    try:
-        value = json.loads(message.value or b"")
-    except ValueError:
-        return None
-    return value if isinstance(value, dict) else None
-
-
-def _kind(message: Message) -> str:
-    return str((_decoded(message) or {}).get("type", ""))
-
-
-def _row_key(message: Message) -> str | None:
-    value = _decoded(message) or {}
-    rows, names = value.get("data"), value.get("pkNames")
-    if not rows or not names:
-        return None
-    return json.dumps([value.get("table"), *(rows[0].get(name) for name in names)])
-
-
-def message_dict(message: Message) -> dict[str, Any]:
-    """Return a message for JSON output; bytes that are not UTF-8 are shown with replacement characters."""
-    return {
+def message_dict(message: Message, read: Reader) -> dict[str, Any]:
+    """Return a message for JSON output; binary key and value are base64, with what they say beside them."""
+    found = {
         "topic": message.topic,
         "partition": message.partition,
         "offset": message.offset,
-        "key": None if message.key is None else message.key.decode("utf-8", "replace"),
-        "value": None if message.value is None else message.value.decode("utf-8", "replace"),
+        "key": _as_json(message.key),
+        "value": _as_json(message.value),
     }
+    binary = isinstance(found["key"], dict) or isinstance(found["value"], dict)
+    said = read(message) if binary else None
+    return found if said is None else found | {"decoded": said.members}
 
 
-def print_messages(console: Console, messages: Sequence[Message]) -> None:
+def _as_json(data: bytes | None) -> Any:
+    if data is None:
+        return None
+    return {"base64": b64encode(data).decode()} if _is_binary(data) else data.decode()
+
+
+def _is_binary(data: bytes) -> bool:
+    try:
+        return not all(char.isprintable() or char in "\n\t" for char in data.decode())
+    except UnicodeDecodeError:
+        return True
+
+
+def print_messages(console: Console, messages: Sequence[Message], read: Reader) -> None:
     """Print messages for reading."""
     for message in messages:
         if console.is_terminal:
-            console.print(_panel(message), soft_wrap=False)
+            console.print(_panel(message, read(message)), soft_wrap=False)
         else:
-            console.print(Text(f"{_place(message)} | {_shown_key(message)} | {_text(message.value)}"))
+            said = read(message) if _is_binary(message.key or b"") else None
+            shown = _text(message.value) if said is None else f"{said.kind} {_compact(said.members)}"
+            console.print(Text(f"{_place(message)} | {_shown_key(message)} | {shown}"))
 
 
-def _panel(message: Message) -> Panel:
-    value = _decoded(message)
+def _compact(members: dict[str, Any]) -> str:
+    return json.dumps(members, ensure_ascii=False)
+
+
+def _panel(message: Message, said: Shown | None) -> Panel:
     body = (
-        Syntax(_laid_out(value), "json", word_wrap=True, theme="ansi_dark", background_color="default")
-        if value
+        Syntax(_laid_out(said.members), "json", word_wrap=True, theme="ansi_dark", background_color="default")
+        if said
         else _text(message.value)
     )
-    title = f"[bold]{_kind(message) or 'message'}[/] [dim]{_place(message)}[/]"
+    title = f"[bold]{(said or _NOTHING).kind or 'message'}[/] [dim]{_place(message)}[/]"
     size = f"[dim]{len(message.value or b''):,} bytes · {_shown_key(message)}[/]"
     return Panel(Group(body), title=title, title_align="left", subtitle=size, subtitle_align="right")
 
@@ -102,6 +107,8 @@ def _place(message: Message) -> str:
 def _shown_key(message: Message) -> str:
     if message.key is None:
         return "key null"
+    if _is_binary(message.key):
+        return f"key {message.key.hex()}"
     return f"key {_text(message.key)}" if message.key else "key of zero length"
 
 

@@ -22,6 +22,10 @@ class Profile:
     name: str
     canal_empty_mysql_type: Literal["object", "null"] = "object"
     """Canal-JSON ``mysqlType`` of a message that shows no column: ``{}`` or ``null``."""
+    avro_key_columns: Literal["handle-key", "primary-key"] = "handle-key"
+    """Avro: what keys hold. A table whose handle key is a unique index has none with ``primary-key``."""
+    avro_bit_bytes: Literal["minimal", "fixed"] = "minimal"
+    """Avro: BIT values in as few bytes as hold them, or in as many as the column has."""
 
     @classmethod
     def parse(cls, profile: str | Profile) -> Profile:
@@ -37,6 +41,12 @@ class Profile:
 
 
 CLASSIC = Profile("classic")
-NEXT = replace(CLASSIC, name="next", canal_empty_mysql_type="null")
+NEXT = replace(
+    CLASSIC,
+    name="next",
+    canal_empty_mysql_type="null",
+    avro_key_columns="primary-key",
+    avro_bit_bytes="fixed",
+)
 
 PROFILES = {profile.name: profile for profile in (CLASSIC, NEXT)}

@@ -10,9 +10,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ticdc_emit.conformance.vectors import Outcome, Record
+from ticdc_emit.registry import SchemaPost, registration_request
 
-__all__ = ["byte_diff", "compare_outcomes", "first_difference"]
+__all__ = ["byte_diff", "compare_outcomes", "compare_registration", "first_difference"]
 
+_OK = 200
 _BEFORE, _AFTER = 36, 48  # bytes of context around the first difference
 
 
@@ -92,6 +94,29 @@ def _shortened(data: bytes | None) -> str:
 
 def _printable(data: bytes) -> str:
     return "".join(chr(byte) if 0x20 <= byte < 0x7F else f"\\x{byte:02x}" for byte in data)
+
+
+def compare_registration(expected: Mapping[str, Any] | None, got: SchemaPost | None) -> str | None:
+    """Return what differs between a recorded request to the schema registry and ours, ``None`` if nothing does."""
+    if got is None:
+        return f"TiCDC registers {expected['subject'] if expected else 'nothing'}, the library nothing"
+    if expected is None:
+        return f"the library registers {got.subject}, TiCDC nothing"
+    request = registration_request(got.subject, got.schema)
+    if got.schema != expected["schema"]:
+        return byte_diff(expected["schema"].encode(), got.schema.encode(), "schema")
+    made = {
+        "subject": got.subject,
+        "id": got.id,
+        "status": None if got.status == _OK else got.status,
+        "escaped_path": request.path,
+        "accept": request.headers["Accept"],
+        "content_type": request.headers["Content-Type"],
+    }
+    for name, value in made.items():
+        if value != expected.get(name):
+            return f"{name}: got {value!r}, expected {expected.get(name)!r}"
+    return None
 
 
 def first_difference(got: Any, expected: Any, path: str = "") -> str | None:

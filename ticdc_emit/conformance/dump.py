@@ -2,16 +2,20 @@
 
 One object per line, ``{case, variant, event, key, value, error}``: key and value in base64, null as the vectors write
 it (a row's key of zero length is null). An event that is refused is one line with the error's text and neither key nor
-value; a refused configuration is one line whose event is null. An event that gives no message gives no line.
+value; a refused configuration is one line whose event is null. An event that gives no message gives no line. Before an
+event's lines stand the schemas that it registered, ``{case, variant, registration: {subject, schema, id}}``; the id of
+one that the registry refused is null.
 """
 
 from __future__ import annotations
 
 import base64
 import json
-from typing import IO
+from collections.abc import Mapping
+from typing import IO, Any
 
 from ticdc_emit.conformance.vectors import DML_KINDS, Outcome
+from ticdc_emit.registry import SchemaPost
 
 __all__ = ["Dump"]
 
@@ -26,6 +30,11 @@ class Dump:
         """Write the line of a configuration that was refused."""
         self._line(case, variant, None, None, None, error)
 
+    def registration(self, case: str, variant: str, post: SchemaPost) -> None:
+        """Write the line of a schema that was registered, or refused."""
+        shown = {"subject": post.subject, "schema": post.schema, "id": post.id}
+        self._write({"case": case, "variant": variant, "registration": shown})
+
     def event(self, case: str, variant: str, index: int, kind: str, outcome: Outcome) -> None:
         """Write the lines of one event."""
         if outcome.error is not None:
@@ -37,14 +46,18 @@ class Dump:
     def _line(
         self, case: str, variant: str, event: int | None, key: bytes | None, value: bytes | None, error: str | None
     ) -> None:
-        line = {
-            "case": case,
-            "variant": variant,
-            "event": event,
-            "key": _base64(key),
-            "value": _base64(value),
-            "error": error,
-        }
+        self._write(
+            {
+                "case": case,
+                "variant": variant,
+                "event": event,
+                "key": _base64(key),
+                "value": _base64(value),
+                "error": error,
+            }
+        )
+
+    def _write(self, line: Mapping[str, Any]) -> None:
         self._stream.write(json.dumps(line, ensure_ascii=False) + "\n")
 
 

@@ -13,20 +13,21 @@ from typing import Any
 
 from ticdc_emit.config import DEFAULT_PARTITION_NUM, ChangefeedConfig, ConfigWarning, load_changefeed
 from ticdc_emit.conformance.history import CaseHistory
+from ticdc_emit.conformance.scope import SHARED_SUBJECT
 from ticdc_emit.conformance.vectors import Case, Outcome, Record, Variant
+from ticdc_emit.encode.attributes import ATTRIBUTES
 from ticdc_emit.encode.encoder import control_batch, message_batch
 from ticdc_emit.encode.plan import Plan, TablePlan, make_plan
+from ticdc_emit.encode.registration import Registrar, needed_by
 from ticdc_emit.encode.rows import rows_to_batch
 from ticdc_emit.encode.run import prepare
-from ticdc_emit.errors import TicdcEmitError
+from ticdc_emit.errors import SharedSubjectError, TicdcEmitError
 from ticdc_emit.protocols.base import ControlMessage
-from ticdc_emit.schema.model import Column, TableInfo
-from ticdc_emit.schema.types import MySQLType
+from ticdc_emit.registry import MemoryRegistry
 
 __all__ = ["VariantEncoder", "load_variant", "refusal"]
 
 _RECORDED_REGISTRY = "http://127.0.0.1:8081"
-_FLOATS = frozenset({MySQLType.FLOAT, MySQLType.DOUBLE})
 
 
 def load_variant(case: Case, variant: Variant) -> ChangefeedConfig:
@@ -49,13 +50,18 @@ def load_variant(case: Case, variant: Variant) -> ChangefeedConfig:
 
 def refusal(fault: Exception) -> Outcome:
     """Return the outcome of an event whose encoding raised ``fault``."""
+    if isinstance(fault, SharedSubjectError):
+        return Outcome(error=fault.message, left_out=SHARED_SUBJECT)
     if isinstance(fault, TicdcEmitError):
         return Outcome(error=fault.message)
     return Outcome(error=f"{type(fault).__name__}: {fault}", crashed=True)
 
 
 class VariantEncoder:
-    """Encodes the events of one case under one configuration; nothing that it does depends on earlier events."""
+    """Encodes the events of one case under one configuration.
+
+    Nothing that it does depends on earlier events, but for the ``registry``, which remembers what it was sent.
+    """
 
     def __init__(self, case: Case, history: CaseHistory, config: ChangefeedConfig) -> None:
         self._case = case
@@ -63,6 +69,8 @@ class VariantEncoder:
         self._config = config
         self._partitions = {config.kafka.topic: config.kafka.partition_num or DEFAULT_PARTITION_NUM}
         self._control = self._plan({})
+        self.registry = MemoryRegistry(reject=case.registry_reject)
+        self._registrar = Registrar(config, self.registry)
         self._tables: dict[tuple[str, str], tuple[Plan, TablePlan]] = {}
 
     def encode(self, index: int) -> Outcome:
@@ -86,8 +94,11 @@ class VariantEncoder:
         plan, table = self._table(event["schema"], event["table"])
         info = table.encoder_at(event["commit_ts"]).table
         change = {"op": event["op"], "commit_ts": event["commit_ts"]}
-        change |= {name: _image(event.get(name), info) for name in ("before", "after")}
+        change |= {name: event.get(name) for name in ATTRIBUTES}
+        change |= {name: _image(event.get(name)) for name in ("before", "after")}
         batch = rows_to_batch([change], info)
+        plan = self._registrar.registered(plan, table, needed_by(batch, table))
+        table = plan.table(table.schema, table.name)
         encoded = prepare(batch, table, plan).messages()
         messages = message_batch(encoded, table.topic, table.partition, batch.column("commit_ts"))
         return tuple(Record(row["key"], row["value"]) for row in messages.select(["key", "value"]).to_pylist())
@@ -111,17 +122,9 @@ class VariantEncoder:
         return tuple(Record(row["key"], row["value"]) for row in rows)
 
 
-def _image(image: Mapping[str, Any] | None, info: TableInfo) -> dict[str, Any] | None:
-    if image is None:
-        return None
-    kinds = {column.name: column for column in info.columns}
-    return {name: _value(value, kinds.get(name)) for name, value in image.items()}
+def _image(image: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    return None if image is None else {name: _value(value) for name, value in image.items()}
 
 
-def _value(value: Any, column: Column | None) -> Any:
-    if isinstance(value, Mapping):
-        return base64.b64decode(value["base64"])
-    # JSON has one kind of number: an integral DOUBLE reads as an int of any size.
-    if column is not None and column.type in _FLOATS and isinstance(value, int):
-        return float(value)
-    return value
+def _value(value: Any) -> Any:
+    return base64.b64decode(value["base64"]) if isinstance(value, Mapping) else value

@@ -61,11 +61,15 @@ class Mismatch:
 
 @dataclass
 class Report:
-    """Counts by (protocol, variant). A check is one event of one variant, or one refused configuration."""
+    """Counts by (protocol, variant). A check is one event of one variant, or one refused configuration.
+
+    ``catalog`` counts the schemas that DDL gave, ``registrations`` the requests to the schema registry.
+    """
 
     files: int = 0
     variants: dict[tuple[str, str], Tally] = field(default_factory=dict)
     catalog: Tally = field(default_factory=Tally)
+    registrations: Tally = field(default_factory=Tally)
     mismatches: list[Mismatch] = field(default_factory=list)
     left_out: dict[str, LeftOut] = field(default_factory=dict)
 
@@ -75,7 +79,7 @@ class Report:
 
     @property
     def total(self) -> Tally:
-        """The sum over all variants, without the catalog."""
+        """The sum over all variants, without catalog and registrations."""
         tallies = self.variants.values()
         return Tally(sum(tally.matched for tally in tallies), sum(tally.total for tally in tallies))
 
@@ -107,6 +111,7 @@ class Report:
             "files": self.files,
             **self.total.as_dict(),
             "catalog": self.catalog.as_dict(),
+            "registrations": self.registrations.as_dict(),
             "protocols": protocols,
             "left_out": [
                 {"what": what, "variants": left.variants, "events": left.events} for what, left in self.left_out.items()

@@ -6,12 +6,13 @@ crashes is a mismatch of the event, variant or case that it belongs to, and the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from itertools import zip_longest
 from pathlib import Path
 from typing import IO
 
 from ticdc_emit.config import ChangefeedConfig, Profile, Protocol
-from ticdc_emit.conformance.compare import compare_outcomes
+from ticdc_emit.conformance.compare import compare_outcomes, compare_registration
 from ticdc_emit.conformance.dump import Dump
 from ticdc_emit.conformance.history import CaseHistory
 from ticdc_emit.conformance.produce import VariantEncoder, load_variant, refusal
@@ -21,6 +22,7 @@ from ticdc_emit.conformance.scope import ROUTES, event_left_out, variant_left_ou
 from ticdc_emit.conformance.vectors import DML_KINDS, Case, Outcome, Variant, find_vectors, read_case
 from ticdc_emit.errors import ConfigError, TicdcEmitError
 from ticdc_emit.protocols import SUPPORTED
+from ticdc_emit.registry import SchemaPost
 
 __all__ = ["run_conformance"]
 
@@ -122,15 +124,23 @@ class _Run:
 
     def _events(self, case: Case, history: CaseHistory, variant: Variant, config: ChangefeedConfig) -> None:
         encoder = VariantEncoder(case, history, config)
+        whole = True
         for index, event in enumerate(case.events):
             kind = event["kind"]
             left_out = event_left_out(kind)
             if left_out is not None:
                 self._report.leave_out(left_out, events=1)
+                whole = False
                 continue
+            known = len(encoder.registry.posts)
             got = encoder.encode(index)
             if self._dump is not None:
+                for post in encoder.registry.posts[known:]:
+                    self._dump.registration(case.name, variant.id, post)
                 self._dump.event(case.name, variant.id, index, kind, got)
+            if got.left_out is not None:
+                self._report.leave_out(got.left_out, events=1)
+                continue
             if variant.expected is None:
                 self._report.leave_out("variants without recorded messages", events=1)
                 continue
@@ -139,6 +149,16 @@ class _Run:
                 continue  # an event that no encoder sees, such as a skipped row
             detail = compare_outcomes(expected or Outcome(), got, dml=kind in DML_KINDS)
             self._check(case, variant, config.codec.protocol.value, index, detail)
+        if whole and (variant.expected is not None or variant.registrations is not None):
+            self._registrations(case, variant, config.codec.protocol.value, encoder.registry.posts)
+
+    def _registrations(self, case: Case, variant: Variant, protocol: str, posts: Sequence[SchemaPost]) -> None:
+        for place, (expected, got) in enumerate(zip_longest(variant.registrations or (), posts)):
+            detail = compare_registration(expected, got)
+            self._report.registrations.count(matched=detail is None)
+            if detail is not None:
+                what = f"registration {place}"
+                self._report.mismatches.append(Mismatch(case.name, variant.id, protocol, None, what, detail))
 
     def _check(self, case: Case, variant: Variant, protocol: str, event: int | None, detail: str | None) -> None:
         mismatch = None

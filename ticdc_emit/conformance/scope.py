@@ -11,9 +11,11 @@ from collections.abc import Callable
 from ticdc_emit.config import NEXT, ChangefeedConfig
 from ticdc_emit.config.merge import UriParameters
 
-__all__ = ["ROUTES", "event_left_out", "variant_left_out"]
+__all__ = ["ROUTES", "SHARED_SUBJECT", "event_left_out", "variant_left_out"]
 
 ROUTES = "routes (dispatcher configurations)"
+SHARED_SUBJECT = "rows that TiCDC writes with another table's schema (one subject, one version, other fields): refused"
+"""Depends on what TiCDC encoded before, and corrupts data."""
 
 
 def _handles_large_messages(config: ChangefeedConfig) -> bool:
@@ -26,10 +28,20 @@ def _prints_row_keys(config: ChangefeedConfig) -> bool:
     return config.profile == NEXT and UriParameters(config.sink_uri).text("output-row-key") == "true"
 
 
+def _shows_before(config: ChangefeedConfig) -> bool:
+    return config.profile == NEXT and UriParameters(config.sink_uri).text("avro-include-before-value") == "true"
+
+
+def _marks_deletes(config: ChangefeedConfig) -> bool:
+    return config.profile == NEXT and config.codec.avro_enable_watermark
+
+
 _VARIANTS: dict[str, Callable[[ChangefeedConfig], bool]] = {
     "large messages (handle-key-only, claim-check, compression)": _handles_large_messages,
     "column selectors": lambda config: bool(config.column_selectors),
     "output-row-key (profile next)": _prints_row_keys,
+    "avro-include-before-value (profile next)": _shows_before,
+    "avro-enable-watermark's mark of deletes (profile next)": _marks_deletes,
     "dispatchers": lambda config: bool(config.dispatchers),
 }
 _EVENTS = {"txn": "transactions (update splitting)"}

@@ -37,28 +37,36 @@ class Record(NamedTuple):
 class Outcome:
     """What one event becomes: messages (none where the protocol says nothing), or the text of a refusal.
 
-    ``crashed``: the error is none that the library raises on purpose.
+    ``crashed``: the error is none that the library raises on purpose. ``left_out``: why there is nothing to compare.
     """
 
     records: tuple[Record, ...] = ()
     error: str | None = None
     crashed: bool = False
+    left_out: str | None = None
 
 
 @dataclass(frozen=True)
 class Variant:
-    """One sink of a case. ``expected`` is by event index, ``None`` if the file holds no messages to compare with."""
+    """One sink of a case. ``expected`` is by event index, ``None`` if the file holds no messages to compare with.
+
+    ``registrations``: every schema POST in order, as recorded; ``None`` for a sink without a registry.
+    """
 
     id: str
     sink_uri: str
     changefeed: str | None
     config_error: str | None
     expected: Mapping[int, Outcome] | None
+    registrations: Sequence[Mapping[str, Any]] | None = None
 
 
 @dataclass(frozen=True)
 class Case:
-    """One vector file. ``now_ms`` is the wall clock of its messages, in ms since the epoch; events are as recorded."""
+    """One vector file. ``now_ms`` is the wall clock of its messages, in ms since the epoch; events are as recorded.
+
+    ``registry_reject``: the schema registry refused every schema text that holds this.
+    """
 
     name: str
     profile: Profile
@@ -71,6 +79,7 @@ class Case:
     variants: Sequence[Variant]
     routes: int = field(default=0)
     """Number of dispatcher configurations."""
+    registry_reject: str | None = None
 
 
 def find_vectors(paths: Iterable[Path]) -> list[Path]:
@@ -111,6 +120,7 @@ def read_case(path: Path, profile: str | Profile | None = None) -> Case:
             events=tuple(data.get("events") or ()),
             variants=tuple(_variant(entry) for entry in data.get("variants") or ()),
             routes=len(data.get("routes") or ()),
+            registry_reject=data.get("registry_reject") or None,
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as fault:
         if isinstance(fault, TicdcEmitError):
@@ -126,6 +136,7 @@ def _variant(entry: Mapping[str, Any]) -> Variant:
         changefeed=entry.get("changefeed"),
         config_error=entry.get("config_error"),
         expected=None if messages is None else _expected(messages),
+        registrations=entry.get("registrations"),
     )
 
 

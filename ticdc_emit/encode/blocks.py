@@ -18,6 +18,7 @@ from ticdc_emit.encode.encoder import message_batch
 from ticdc_emit.encode.order import OrderCheck
 from ticdc_emit.encode.plan import Plan, TablePlan
 from ticdc_emit.encode.run import Prepared, prepare
+from ticdc_emit.encode.sizes import rows_within
 from ticdc_emit.errors import LateRowError
 
 __all__ = ["Block", "BlockReader"]
@@ -98,7 +99,7 @@ class BlockReader:
         """Yield checked blocks. Raises the :class:`~ticdc_emit.errors.RowError` family."""
         for batch in batches if self._table is not None else _gathered(batches):
             if batch.num_rows:
-                for piece in _bounded(self._without_late(batch)):
+                for piece in _bounded(self._without_late(batch), self._plan.overhead):
                     yield self.read(piece, check_order=True)
 
     def read(self, batch: pa.RecordBatch, *, check_order: bool = False) -> Block:
@@ -150,10 +151,9 @@ class BlockReader:
         return batch.filter(pa.array(~late))
 
 
-def _bounded(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-    """Cut a batch into pieces of bounded bytes: escapes make them up to six times larger, and Arrow ends at 2 GiB."""
-    pieces = max(1, -(-batch.nbytes // _BLOCK_BYTES))
-    rows = max(1, -(-batch.num_rows // pieces))
+def _bounded(batch: pa.RecordBatch, overhead: int) -> Iterator[pa.RecordBatch]:
+    """Cut a batch into pieces of bounded input and output: messages are larger than rows, and Arrow ends at 2 GiB."""
+    rows = rows_within(overhead, batch.num_rows, batch.nbytes, _BLOCK_BYTES)
     for start in range(0, batch.num_rows, rows):
         yield batch.slice(start, rows)
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
 from typing import Protocol
@@ -11,7 +12,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ticdc_emit.encode.attributes import CHECKSUM, PHYSICAL_TABLE_ID, physical_table_ids
 from ticdc_emit.encode.images import BeforeImage, Image
+from ticdc_emit.encode.integrity import Checksums, checksums_of, read_given
 from ticdc_emit.schema.model import TableInfo
 from ticdc_emit.tso import LOGICAL_BITS
 
@@ -41,7 +44,8 @@ class Changes:
     """Changes of one table version and one kind. ``commit_ts`` is ``uint64`` TSO.
 
     ``build_ts`` is the wall clock of the message in ms; ``None`` takes each row's commit time instead. An insert has
-    only ``after``, a delete only ``before``, an update both.
+    only ``after``, a delete only ``before``, an update both (only ``after`` where its message does not read the
+    other). ``attributes``: the optional columns that the input has (``encode.attributes``).
     """
 
     table: TableInfo
@@ -50,6 +54,7 @@ class Changes:
     build_ts: int | None = None
     before: Image | None = None
     after: Image | None = None
+    attributes: Mapping[str, pa.Array] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.commit_ts)
@@ -66,6 +71,25 @@ class Changes:
         """The before image of an update."""
         assert isinstance(self.before, BeforeImage)
         return self.before
+
+    @cached_property
+    def given_checksum(self) -> Mapping[str, pa.Array]:
+        """What the input says of checksums, by member. Raises what ``encode.integrity.read_given`` does."""
+        column = self.attributes.get(CHECKSUM)
+        return {} if column is None else read_given(column, self.table.full_name)
+
+    @cached_property
+    def physical_table_ids(self) -> pa.Array:
+        """The physical table id of each row, ``int64``: a partition's, or the table's own where none is given.
+
+        Raises :class:`InvalidValueError`, :class:`UnsupportedTypeError`.
+        """
+        return physical_table_ids(self.attributes.get(PHYSICAL_TABLE_ID), self.table, len(self))
+
+    @cached_property
+    def checksums(self) -> Checksums:
+        """The row checksums, computed when they are asked for: an encoder that shows them does so in its check."""
+        return checksums_of(self)
 
     @cached_property
     def _commits(self) -> tuple[pa.Array, pa.Array | None]:
@@ -95,7 +119,10 @@ class Changes:
 
 @dataclass(frozen=True)
 class Encoded:
-    """Keys (``None``: every key is the empty byte string) and values of a batch, ``binary``, in the rows' order."""
+    """Keys (``None``: every key is the empty byte string) and values of a batch, ``binary``, in the rows' order.
+
+    A null value is a tombstone.
+    """
 
     values: pa.Array
     keys: pa.Array | None = None
@@ -105,6 +132,19 @@ class RowEncoder(Protocol):
     """A protocol's plan for one table version: picklable, free of state, made on the driver and used on workers."""
 
     table: TableInfo
+    reads_old: bool
+    """Whether the message of an update shows its before image; where not, updates need none."""
+    growth: int
+    """Bytes of a message that one byte of a value can become."""
+
+    @property
+    def overhead(self) -> int:
+        """Bytes of a message that do not come from a value's own bytes, at most."""
+        ...
+
+    def check(self, changes: Changes) -> None:
+        """Refuse accepted values that the protocol cannot show (the :class:`~ticdc_emit.errors.RowError` family)."""
+        ...
 
     def encode(self, changes: Changes) -> Encoded:
         """Return one message per change."""

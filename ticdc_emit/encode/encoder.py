@@ -21,10 +21,12 @@ from ticdc_emit.encode.commits import check_tso
 from ticdc_emit.encode.order import OrderCheck, sort_changes
 from ticdc_emit.encode.plan import Plan, TablePlan, make_plan
 from ticdc_emit.encode.reader import positioned
+from ticdc_emit.encode.registration import Registrar, needed_by
 from ticdc_emit.encode.rows import rows_to_batch
 from ticdc_emit.encode.run import prepare
 from ticdc_emit.errors import DdlError, SchemaError
 from ticdc_emit.protocols.base import ControlMessage
+from ticdc_emit.registry.contract import SchemaRegistry
 from ticdc_emit.schema.catalog import Catalog, catalog_from_sql
 from ticdc_emit.schema.events import DdlEvent
 
@@ -37,7 +39,8 @@ class Encoder:
     ``sink_uri``: TiCDC's sink URI (or a loaded :class:`ChangefeedConfig`); only its options are used. ``schema``: a
     :class:`Catalog`, or SQL text with the tables' DDL. ``changefeed``: TiCDC's TOML. ``partitions``: partition count
     of the topic, default the URI's ``partition-num``. ``build_ts``: the wall clock of messages in ms; without it
-    every message carries the physical time of its commit_ts.
+    every message carries the physical time of its commit_ts. ``registry``: where Avro schemas are registered instead of
+    the configured schema registry.
     """
 
     def __init__(
@@ -49,6 +52,7 @@ class Encoder:
         partitions: int | None = None,
         build_ts: int | None = None,
         verbatim_json: bool = False,
+        registry: SchemaRegistry | None = None,
         **options: Any,
     ) -> None:
         if isinstance(sink_uri, ChangefeedConfig):
@@ -61,6 +65,7 @@ class Encoder:
         }
         self._build_ts = build_ts
         self._verbatim_json = verbatim_json
+        self._registrar = Registrar(self.config, registry)
         self.plan = self._make_plan()
 
     def _make_plan(self) -> Plan:
@@ -80,12 +85,15 @@ class Encoder:
         ``changes``: an Arrow table or batch in change form (``encode.reader``), or mappings with ``op``, ``commit_ts``,
         ``before``, ``after``; either may give ``commit_time`` instead of ``commit_ts``. Each row is of the table's
         version at its commit_ts. ``table``: ``schema.name``, needed if the catalog has more than one. Raises the
-        :class:`~ticdc_emit.errors.RowError` family for bad rows, then nothing of the batch is returned, and
-        :class:`~ticdc_emit.errors.SchemaError` for a table or column that is not what the schema says.
+        :class:`~ticdc_emit.errors.RowError` family for bad rows, then nothing of the batch is returned,
+        :class:`~ticdc_emit.errors.SchemaError` for a table or column that is not what the schema says, and the
+        :class:`~ticdc_emit.errors.RegistryError` family where schemas are registered.
         """
         planned = self._planned(table)
         batch = sort_changes(self._change_form(changes, planned), planned)
         OrderCheck(planned).check(batch)
+        self.plan = self._registrar.registered(self.plan, planned, needed_by(batch, planned))
+        planned = self.plan.table(planned.schema, planned.name)
         encoded = prepare(batch, planned, self.plan).messages()
         return message_batch(encoded, planned.topic, planned.partition, batch.column("commit_ts"))
 

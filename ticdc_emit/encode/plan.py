@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 
@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from ticdc_emit.columnar.values import Rendering
-from ticdc_emit.config import ChangefeedConfig
+from ticdc_emit.config import ChangefeedConfig, Integrity
 from ticdc_emit.encode.changes import RowEncoder
 from ticdc_emit.errors import ConfigError, SchemaError, UnknownTableError
 from ticdc_emit.protocols import codec_for
@@ -91,6 +91,14 @@ class Plan:
     rendering: Rendering
     max_message_bytes: int
     build_ts: int | None = None
+    integrity: Integrity = field(default_factory=Integrity)
+
+    @cached_property
+    def overhead(self) -> int:
+        """The greatest ``overhead`` of any encoder, in bytes."""
+        return max(
+            (each.overhead for table in self.tables.values() for each in table.encoders if each is not None), default=0
+        )
 
     def table(self, schema: str, name: str) -> TablePlan:
         """Return the plan of a table; :class:`UnknownTableError` if the catalog never had it."""
@@ -140,7 +148,8 @@ def make_plan(
         )
     rendering = Rendering(changefeed.time_zone, verbatim_json=verbatim_json)
     limit = changefeed.codec.max_message_bytes
-    return Plan(codec, planned, router, rendering, min(limit, message_limit or limit), build_ts)
+    limit = min(limit, message_limit or limit)
+    return Plan(codec, planned, router, rendering, limit, build_ts, changefeed.integrity)
 
 
 def _checked(codec: Codec, info: TableInfo | None) -> RowEncoder | None:

@@ -7,6 +7,7 @@ The **change form** of a batch, one row per change, already in total order:
 ``commit_ts``      int64 or uint64: TSO; or ``commit_time``, a timestamp with a zone, in its place
 ``_position``      optional int64: the row's place in what the caller gave, if the batch was sorted since; for errors
 ``seq``            optional int64: order inside a transaction
+``checksum`` ...   optional: what ``encode.attributes`` lists
 ``before``         struct of the table's columns (typed form) or ``map<string, string>`` (generic form); null where
 ``after``          the change has no such image
 =================  ==============================================================================================
@@ -26,10 +27,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_emit.columnar.values import Rendering
+from ticdc_emit.encode.attributes import ATTRIBUTES
 from ticdc_emit.encode.changes import Changes, Op, RowEncoder
 from ticdc_emit.encode.commits import commit_ts_array
 from ticdc_emit.encode.images import BeforeImage, Image
 from ticdc_emit.encode.plan import TablePlan
+from ticdc_emit.encode.sizes import rows_within
 from ticdc_emit.errors import (
     InvalidValueError,
     MissingColumnError,
@@ -43,9 +46,8 @@ __all__ = ["CHUNK_ROWS", "POSITION", "Part", "column_names", "positioned", "read
 
 CHUNK_ROWS = 10_000
 POSITION = "_position"
-_COLUMNS = ("op", "before", "after")
+_COLUMNS = ("op", "before", "after", *ATTRIBUTES)
 _CHUNK_BYTES = 64 * 1024 * 1024
-_IMAGES = {Op.INSERT: ("after",), Op.UPDATE: ("before", "after"), Op.DELETE: ("before",)}
 
 
 @dataclass(frozen=True)
@@ -67,8 +69,8 @@ def read_parts(batch: pa.RecordBatch, table: TablePlan, how: Rendering, build_ts
     known = column_names(table)
     _check_fields(batch, table, known)
     parts: list[Part] = []
-    chunk = max(1, min(CHUNK_ROWS, batch.num_rows * _CHUNK_BYTES // max(batch.nbytes, 1)))
     for start, length, encoder in table.spans(commit_ts):
+        chunk = min(CHUNK_ROWS, rows_within(encoder.overhead, batch.num_rows, batch.nbytes, _CHUNK_BYTES))
         for at in range(start, start + length, chunk):
             size = min(chunk, start + length - at)
             piece = batch.slice(at, size)
@@ -77,7 +79,7 @@ def read_parts(batch: pa.RecordBatch, table: TablePlan, how: Rendering, build_ts
                 place = None if whole else (np.arange(size) if rows is None else rows) + at
                 selected = piece if rows is None else piece.take(pa.array(rows))
                 stamps = commit_ts.slice(at, size) if rows is None else commit_ts.slice(at, size).take(pa.array(rows))
-                changes = _PartReader(selected, encoder.table, op, known).changes(stamps, build_ts, how)
+                changes = _PartReader(selected, encoder, op, known).changes(stamps, build_ts, how)
                 parts.append(Part(changes, encoder, place))
     return parts
 
@@ -180,19 +182,26 @@ class _PartReader:
     """Reads the images of changes of one version and kind; ``known``: the columns of all versions."""
 
     batch: pa.RecordBatch
-    info: TableInfo
+    encoder: RowEncoder
     op: Op
     known: frozenset[str]
 
+    @property
+    def info(self) -> TableInfo:
+        return self.encoder.table
+
     def changes(self, commit_ts: pa.Array, build_ts: int | None, how: Rendering) -> Changes:
-        info, op, places = self.info, self.op, self.batch.column(POSITION)
-        images = {name: self._image_columns(name) for name in _IMAGES[op]}
-        after = Image(info, images["after"], how, places) if "after" in images else None
-        if "before" not in images:
-            return Changes(info, op, commit_ts, build_ts, None, after)
-        if after is None:
-            return Changes(info, op, commit_ts, build_ts, Image(info, images["before"], how, places), None)
-        return Changes(info, op, commit_ts, build_ts, BeforeImage(info, images["before"], how, after), after)
+        info, places = self.info, self.batch.column(POSITION)
+        after = before = None
+        if self.op is not Op.DELETE:
+            after = Image(info, self._image_columns("after"), how, places)
+        if self.op is Op.DELETE:
+            before = Image(info, self._image_columns("before"), how, places)
+        elif self.op is Op.UPDATE and self.encoder.reads_old:
+            assert after is not None
+            before = BeforeImage(info, self._image_columns("before"), how, after)
+        given = {name: self.batch.column(name) for name in ATTRIBUTES if name in self.batch.schema.names}
+        return Changes(info, self.op, commit_ts, build_ts, before, after, given)
 
     def _image_columns(self, name: str) -> Mapping[str, pa.Array]:
         subject = "a delete" if self.op is Op.DELETE else f"an {self.op.value}"

@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from ticdc_emit.columnar.faults import ValueFault
+from ticdc_emit.encode.attributes import ATTRIBUTES
 from ticdc_emit.encode.canonical import canonical_text, one_kind_array
 from ticdc_emit.encode.commits import commit_ts_of
 from ticdc_emit.encode.plan import TablePlan
@@ -50,6 +51,11 @@ def rows_to_batch(rows: Iterable[Mapping[str, Any]], table: TableInfo | TablePla
     if any(row.get("seq") is not None for row in changes):
         seq = [reader.seq(row.get("seq"), position) for position, row in enumerate(changes)]
         columns["seq"] = pa.array(seq, pa.int64())
+    columns |= {
+        name: reader.attribute(name, [row.get(name) for row in changes])
+        for name in ATTRIBUTES
+        if any(row.get(name) is not None for row in changes)
+    }
     at = {stamp: reader.version(stamp) for stamp in dict.fromkeys(stamps)}
     versions = [at[stamp] for stamp in stamps]
     images = {name: [reader.image(row, name, position) for position, row in enumerate(changes)] for name in _IMAGES}
@@ -104,6 +110,18 @@ class _RowReader:
             column="seq",
             row={"position": position},
         )
+
+    def attribute(self, name: str, given: Sequence[Any]) -> pa.Array:
+        values = [dict(value) if isinstance(value, Mapping) else value for value in given]
+        try:
+            return pa.array(values, ATTRIBUTES[name])
+        except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError) as fault:
+            raise InvalidValueError(
+                f"the {name} of a change cannot be read: {fault}",
+                remedy=f"It is of the form {ATTRIBUTES[name]}",
+                table=self.name,
+                column=name,
+            ) from None
 
     def image(self, row: _Image, name: str, position: int) -> _Image | None:
         given = row.get(name)

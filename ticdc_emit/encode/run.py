@@ -12,25 +12,21 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from ticdc_emit.columnar.buffers import element_lengths, longest
-from ticdc_emit.encode.changes import Changes, Encoded
+from ticdc_emit.columnar.buffers import element_lengths
+from ticdc_emit.encode.changes import Encoded
 from ticdc_emit.encode.images import BeforeImage
+from ticdc_emit.encode.integrity import check_given
 from ticdc_emit.encode.plan import Plan, TablePlan
 from ticdc_emit.encode.reader import Part, read_parts
-from ticdc_emit.errors import MessageTooLargeError
-from ticdc_emit.schema.model import Column
-from ticdc_emit.schema.types import MySQLType
+from ticdc_emit.encode.sizes import largest_message
+from ticdc_emit.errors import BatchTooLargeError, MessageTooLargeError
 
 __all__ = ["MESSAGE_OVERHEAD", "Prepared", "prepare"]
 
 MESSAGE_OVERHEAD = 36
 """Bytes that TiCDC adds to key and value for the size check: sarama's record overhead (semantics 2.0.7)."""
 
-_WORST_GROWTH = 6  # one byte of a value can become \\u003c
-_NAME_USES = 4
-_FLOAT_TEXT, _FLOAT_BYTES = 64, 4
-_NUMBER_TEXT = {MySQLType.FLOAT: _FLOAT_TEXT, MySQLType.DOUBLE: 352}
-_COLUMN_ALLOWANCE = 512  # bytes that a column's type and a value of fixed width can add to a message
+_ARROW_LIMIT = (1 << 31) - 1
 
 
 @dataclass(frozen=True)
@@ -42,7 +38,10 @@ class Prepared:
     max_message_bytes: int
 
     def messages(self) -> Encoded:
-        """Return keys and values in the rows' order. Raises :class:`MessageTooLargeError`."""
+        """Return keys and values in the rows' order.
+
+        Raises :class:`MessageTooLargeError`, and :class:`BatchTooLargeError` where one Arrow array cannot hold them.
+        """
         made = [self._encode(part) for part in self.parts]
         if not made:
             return Encoded(pa.array([], pa.binary()))
@@ -52,10 +51,17 @@ class Prepared:
         places = np.concatenate([part.rows for part in self.parts if part.rows is not None])
         order[places] = np.arange(self.rows)
         index = pa.array(order)
+        size = sum(each.values.nbytes for each in made)
+        if size > _ARROW_LIMIT:
+            raise BatchTooLargeError(
+                f"the messages of {self.rows} rows take {size} bytes, and an Arrow array holds 2 GiB",
+                remedy="Encode fewer rows at a time",
+                table=self.parts[0].changes.table.full_name,
+            )
         values = pa.concat_arrays([each.values for each in made])
         keys = None
         if any(each.keys is not None for each in made):
-            keys = pa.concat_arrays([each.keys for each in made]).take(index)
+            keys = pa.concat_arrays([_keys(each) for each in made]).take(index)
         in_order = bool((places[1:] > places[:-1]).all())
         return Encoded(values if in_order else values.take(index), keys)
 
@@ -77,6 +83,11 @@ class Prepared:
         return made
 
 
+def _keys(made: Encoded) -> pa.Array:
+    """Return the keys, which not every version of a table needs to have."""
+    return pa.repeat(pa.scalar(b"", pa.binary()), len(made.values)) if made.keys is None else made.keys
+
+
 def prepare(batch: pa.RecordBatch, table: TablePlan, plan: Plan) -> Prepared:
     """Read one table's batch (see ``encode.reader``) and check every value and image.
 
@@ -89,28 +100,10 @@ def prepare(batch: pa.RecordBatch, table: TablePlan, plan: Plan) -> Prepared:
         changes.current.check()
         if isinstance(changes.before, BeforeImage):
             changes.old.check()
+        if plan.integrity.enabled and changes.given_checksum:
+            check_given(changes, refuse_corrupted=plan.integrity.corruption_handle_level == "error")
+        part.encoder.check(changes)
     prepared = Prepared(parts, batch.num_rows, plan.max_message_bytes)
-    if any(_largest(part.changes) > plan.max_message_bytes for part in parts):
+    if any(largest_message(part.encoder, part.changes) > plan.max_message_bytes for part in parts):
         prepared.messages()
     return prepared
-
-
-def _largest(changes: Changes) -> int:
-    """Return a bound on the size of any message: every cell as long as its column's longest, every byte escaped."""
-    images = [image for image in (changes.before, changes.after) if image is not None]
-    columns = changes.table.data_columns
-    constants = sum(
-        len(column.name) * _WORST_GROWTH * _NAME_USES
-        + sum(len(label) * _WORST_GROWTH for label in column.elems)
-        + (column.flen * _WORST_GROWTH if column.is_binary and column.type is MySQLType.STRING else 0)
-        + _COLUMN_ALLOWANCE
-        for column in columns
-    )
-    return constants + sum(_longest_text(column, image.raw(column)) for image in images for column in columns)
-
-
-def _longest_text(column: Column, values: pa.Array) -> int:
-    """Return a bound on a cell's text: all bytes escaped, a float with every digit that fixed notation can need."""
-    if column.type is MySQLType.VECTOR_FLOAT32:
-        return longest(values) * _FLOAT_TEXT // _FLOAT_BYTES
-    return longest(values) * _WORST_GROWTH + _NUMBER_TEXT.get(column.type, 0)

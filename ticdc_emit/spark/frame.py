@@ -2,8 +2,8 @@
 
 Two public forms (design: one DataFrame per table, or one for all):
 
-* **typed**: ``op``, ``commit_ts`` (TSO) or ``commit_time`` (timestamp), optional ``seq``, ``before`` and ``after``
-structs;
+* **typed**: ``op``, ``commit_ts`` (TSO) or ``commit_time`` (timestamp), optional ``seq`` and what
+``encode.attributes`` lists, structs ``before`` and ``after``;
 * **generic**: the same with ``schema`` and ``table`` columns, and images as ``map<string, string>`` of canonical text.
 
 Rows are shuffled by topic-partition and sorted by (commit_ts, table, seq, key) as ``encode.order`` says; nothing is
@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ticdc_emit.encode.attributes import ATTRIBUTES
 from ticdc_emit.encode.plan import Plan, TablePlan
 from ticdc_emit.errors import MissingColumnError, UnsupportedTypeError
 from ticdc_emit.schema.model import Column as TableColumn
@@ -140,7 +141,8 @@ def _change_columns(df: DataFrame, where: str) -> list[Column]:
     if not given:
         raise MissingColumnError("the changes have neither before nor after", table=where, column="after")
     seq = [F.col("seq").cast("long").alias("seq")] if "seq" in df.columns else []
-    return [F.col("op"), commit_ts_column(df).alias("commit_ts"), *seq, *(F.col(name) for name in given)]
+    known = [F.col(name) for name in ATTRIBUTES if name in df.columns]
+    return [F.col("op"), commit_ts_column(df).alias("commit_ts"), *seq, *known, *(F.col(name) for name in given)]
 
 
 def _typed_keys(df: DataFrame, table: TablePlan) -> list[Column]:

@@ -2,7 +2,8 @@
 
 DDL comes as arguments (:func:`ddl_statements`) or as rows of a DataFrame (:func:`ddl_rows`), which are the only rows
 that PLAN must see before the job. The topics' partition counts and size limits are asked of the sink once. Plans are
-kept for the DDL history that they were made for, which changes only when a batch brings new DDL.
+kept for the DDL history that they were made for, which changes only when a batch brings new DDL. Schemas are registered
+here, on the driver, before the first message of a batch that may need them.
 """
 
 from __future__ import annotations
@@ -10,13 +11,17 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import cached_property
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.delivery.contract import Sink
 from ticdc_emit.encode.plan import Plan, make_plan
+from ticdc_emit.encode.registration import Registrar, needed_by_all
 from ticdc_emit.errors import ConfigError, InvalidValueError
+from ticdc_emit.protocols.base import RegisteredRows
+from ticdc_emit.registry.contract import SchemaRegistry
 from ticdc_emit.schedule.control import Controls
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.events import DdlEvent
@@ -79,6 +84,12 @@ def ddl_rows(df: DataFrame, database: str) -> list[DdlStatement]:
     return sorted((commit_ts, schema or database, query) for commit_ts, schema, query in rows)
 
 
+def _tables_of(df: DataFrame) -> list[tuple[str, str]]:
+    """Return the tables that rows of the generic form belong to, in order: one small pass over two columns."""
+    rows = df.select("schema", "table").distinct().collect()
+    return sorted((schema, name) for schema, name in rows if schema is not None and name is not None)
+
+
 @dataclass
 class Planner:
     """Makes plans for batch states. ``catalog`` holds the tables as they are before the first DDL."""
@@ -89,12 +100,31 @@ class Planner:
     interval_ms: int = 0
     lateness_ms: int = 0
     verbatim_json: bool = False
+    registry: SchemaRegistry | None = None
     _topic: tuple[dict[str, int], int] | None = field(default=None, init=False)
     _made: dict[tuple[DdlStatement, ...], tuple[Plan, tuple[DdlEvent, ...]]] = field(default_factory=dict, init=False)
 
     def plan(self, state: BatchState) -> Plan:
         """Return the plan of a batch, at the batch's clock."""
         return self._planned(state.ddl)[0].at(state.build_ts)
+
+    def registered(self, state: BatchState, df: DataFrame, table: tuple[str, str] | None) -> Plan:
+        """Return the plan of a batch with every schema registered that its rows may need.
+
+        ``table``: whose rows ``df`` has, ``None`` for the generic form. Raises the
+        :class:`~ticdc_emit.errors.RegistryError` family.
+        """
+        plan, events = self._planned(state.ddl)
+        if any(isinstance(encoder, RegisteredRows) for each in plan.tables.values() for encoder in each.encoders):
+            for key in [table] if table else _tables_of(df):
+                planned = plan.table(*key)
+                plan = self._registrar.registered(plan, planned, needed_by_all(planned))
+            self._made[state.ddl] = plan, events
+        return plan.at(state.build_ts)
+
+    @cached_property
+    def _registrar(self) -> Registrar:
+        return Registrar(self.config, self.registry)
 
     def controls(self, state: BatchState) -> Controls:
         """Return what control messages a batch may have to send."""

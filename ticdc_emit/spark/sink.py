@@ -27,6 +27,7 @@ from ticdc_emit.delivery.memory import MemorySink
 from ticdc_emit.encode.encoder import split_name
 from ticdc_emit.encode.plan import Plan
 from ticdc_emit.errors import ConfigError, SchemaError
+from ticdc_emit.registry.contract import SchemaRegistry
 from ticdc_emit.schedule.control import Controls
 from ticdc_emit.schema.catalog import Catalog, catalog_from_sql
 from ticdc_emit.spark.frame import arrange_generic, arrange_typed, is_generic, without_ddl
@@ -62,7 +63,8 @@ class TicdcSink:
     watermark. ``validate``: ``task`` checks a Spark task's rows before its first message, ``batch`` checks the whole
     batch in a pass of its own. ``state_uri``: where per-batch state is kept (any fsspec URI); without one it lives as
     long as the object. ``librdkafka``: further client settings. ``sink``: where messages go instead of to the sink
-    URI's place.
+    URI's place. ``registry``: where Avro schemas are registered instead of the configured schema registry, by the
+    driver.
     """
 
     def __init__(
@@ -82,6 +84,7 @@ class TicdcSink:
         verbatim_json: bool = False,
         librdkafka: Mapping[str, Any] | None = None,
         sink: Sink | None = None,
+        registry: SchemaRegistry | None = None,
         **options: Any,
     ) -> None:
         if late not in ("error", "emit", "drop"):
@@ -115,6 +118,7 @@ class TicdcSink:
             interval_ms=round(watermark_interval * 1000),
             lateness_ms=self._lateness_ms,
             verbatim_json=verbatim_json,
+            registry=registry,
         )
         # a wrong schema or option is refused here, before any data
         if not self._planner.plan(BatchState(-1, ddl=self._ddl)).tables:
@@ -140,7 +144,7 @@ class TicdcSink:
         Neither reads nor changes the per-batch state, so no row is late.
         """
         state = BatchState(-1, self._now()).with_ddl([*self._ddl, *ddl_rows(df, self._database)])
-        plan = self._planner.plan(state)
+        plan = self._registered(state, df)
         arranged, table = self._arranged(without_ddl(df), plan)
         task = Task(plan, Controls(), self._late, table, None)
         return arranged.mapInArrow(lambda batches: task(batches), _MESSAGE_DDL)
@@ -172,7 +176,7 @@ class TicdcSink:
         started = time.monotonic()
         _refuse_speculation(df)
         state = self._begin(df, batch_id)
-        plan = self._planner.plan(state)
+        plan = self._registered(state, df)
         rows = without_ddl(df)
         if self._validate == "batch" or state.done:
             checked = self._job(rows, plan, state, check_only=True)
@@ -241,10 +245,20 @@ class TicdcSink:
         return read_results(pa.Table.from_batches(produced, schema=RESULT_SCHEMA))
 
     def _arranged(self, df: DataFrame, plan: Plan) -> tuple[DataFrame, tuple[str, str] | None]:
-        if is_generic(df):
+        name = self._name(df, plan)
+        if name is None:
             return arrange_generic(df, plan), None
-        name = split_name(self._table, [key for key, table in plan.tables.items() if any(table.encoders)])
         return arrange_typed(df, plan.table(*name)), name
+
+    def _registered(self, state: BatchState, df: DataFrame) -> Plan:
+        table = self._name(df, self._planner.plan(state))
+        return self._planner.registered(state, without_ddl(df), table)
+
+    def _name(self, df: DataFrame, plan: Plan) -> tuple[str, str] | None:
+        """Return whose changes a DataFrame in the typed form holds, ``None`` for the generic form."""
+        if is_generic(df):
+            return None
+        return split_name(self._table, [key for key, table in plan.tables.items() if any(table.encoders)])
 
     def _now(self) -> int | None:
         if self._clock == "commit":

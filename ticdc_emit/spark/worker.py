@@ -19,7 +19,7 @@ from ticdc_emit.encode.blocks import Block, BlockReader
 from ticdc_emit.encode.encoder import control_batch
 from ticdc_emit.encode.plan import Plan
 from ticdc_emit.encode.spool import Spool
-from ticdc_emit.errors import RowError, SchemaError
+from ticdc_emit.errors import RegistryError, RowError, SchemaError
 from ticdc_emit.schedule.control import Controls, Cursor
 
 __all__ = ["RESULT_SCHEMA", "Task", "TaskResult", "read_results"]
@@ -77,7 +77,7 @@ class Task:
         """
         try:
             yield from self._run(batches)
-        except (RowError, SchemaError) as error:
+        except (RowError, SchemaError, RegistryError) as error:
             if self.sink is None and not self.check_only:
                 raise
             yield pa.RecordBatch.from_pylist([{"error": pickle.dumps(error)}], schema=RESULT_SCHEMA)

@@ -12,12 +12,12 @@ import pytest
 
 from ticdc_emit.bench import BenchError, golden, lines, run_bench
 from ticdc_emit.bench.inputs import TABLES, make_rows, make_update
-from ticdc_emit.bench.lines import bench_lines, check_golden
+from ticdc_emit.bench.lines import VARIANTS, bench_lines, check_golden
 from ticdc_emit.cli.main import main
 from ticdc_emit.schema.catalog import catalog_from_sql
 
 SAMPLE = Path(__file__).parents[3] / "schemas" / "bench.sql"
-BARRED = [f"canal-json-ext/{table}/{op}" for table in TABLES for op in ("insert", "update")]
+BARRED = [f"{variant}/{table}/{op}" for variant in VARIANTS for table in TABLES for op in ("insert", "update")]
 
 
 def test_the_recorded_rows_give_the_recorded_bytes() -> None:

@@ -8,6 +8,7 @@ import json
 from rich.console import Console
 
 from ticdc_emit.cli.messages import pick_story, print_messages
+from ticdc_emit.cli.reading import read_json
 from ticdc_emit.delivery.contract import Message
 
 
@@ -35,22 +36,22 @@ def test_the_newest_whole_life_and_the_last_watermark() -> None:
         watermark(6),
         watermark(0, partition=1),
     ]
-    assert offsets(pick_story(topic)) == [0, 2, 3, 6]
+    assert offsets(pick_story(topic, read_json)) == [0, 2, 3, 6]
 
 
 def test_a_long_life_keeps_its_beginning_and_its_end() -> None:
     topic = [row(0, "INSERT", 1), *(row(n, "UPDATE", 1) for n in range(1, 9)), row(9, "DELETE", 1)]
-    assert offsets(pick_story(topic)) == [0, 8, 9]
+    assert offsets(pick_story(topic, read_json)) == [0, 8, 9]
 
 
 def test_without_a_whole_life_the_newest_key() -> None:
-    assert offsets(pick_story([row(7, "UPDATE", 1), row(8, "UPDATE", 2), row(9, "UPDATE", 1)])) == [7, 9]
+    assert offsets(pick_story([row(7, "UPDATE", 1), row(8, "UPDATE", 2), row(9, "UPDATE", 1)], read_json)) == [7, 9]
 
 
 def test_binary_messages_are_shown_too() -> None:
     topic = [Message("topic", 0, offset, b"k", b"\x00\xff") for offset in range(9)]
-    assert offsets(pick_story(topic)) == [6, 7, 8]
-    assert pick_story([]) == []
+    assert offsets(pick_story(topic, read_json)) == [6, 7, 8]
+    assert pick_story([], read_json) == []
     assert r"key k | " in printed(topic[:1], terminal=False)
     assert r"\xff" in printed(topic[:1], terminal=True)
 
@@ -58,7 +59,7 @@ def test_binary_messages_are_shown_too() -> None:
 def printed(messages: list[Message], *, terminal: bool) -> str:
     stream = io.StringIO()
     console = Console(file=stream, force_terminal=terminal, width=100, soft_wrap=True, color_system=None)
-    print_messages(console, messages)
+    print_messages(console, messages, read_json)
     return stream.getvalue()
 
 

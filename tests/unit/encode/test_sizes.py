@@ -1,0 +1,74 @@
+"""Bounds on messages hold, and keep every batch below what Arrow can hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pyarrow as pa
+import pytest
+
+from ticdc_emit import Encoder
+from ticdc_emit.encode import run, sizes
+from ticdc_emit.encode.blocks import BlockReader
+from ticdc_emit.encode.reader import read_parts
+from ticdc_emit.encode.rows import rows_to_batch
+from ticdc_emit.errors import BatchTooLargeError
+from ticdc_emit.registry import MemoryRegistry
+
+FIRST = 450_000_000_262_144_000
+TABLE = """create table test.t (id bigint primary key, d double, f float, v varchar(99), b binary(40), e enum('aaaaaaaaaa','b'),
+    s set('xxxxxxxxxxxxxxxx','y'), n decimal(65,30), t datetime(6), j json, x vector(2))"""
+ROW = {
+    "id": -(1 << 63), "d": -1.7976931348623157e308, "f": 1e-40, "v": "<\u2028\x00" * 30, "b": b"", "e": "aaaaaaaaaa",
+    "s": "xxxxxxxxxxxxxxxx,y", "n": "-" + "9" * 35 + "." + "1" * 30, "t": "2024-05-05 12:34:56.123456",
+    "j": '{"a": "<>"}', "x": [1e-38, -3.4e38],
+}  # fmt: skip
+URIS = [
+    "protocol=canal-json&enable-tidb-extension=true",
+    "protocol=canal-json&content-compatible=true",
+    "protocol=avro&enable-tidb-extension=true",
+    "protocol=avro&avro-decimal-handling-mode=string&avro-bigint-unsigned-handling-mode=string",
+]
+
+
+def encoder_of(uri: str, table: str = TABLE) -> Encoder:
+    return Encoder(
+        f"memory://x?{uri}", table, schema_registry="http://registry.invalid", registry=MemoryRegistry(), partitions=1
+    )
+
+
+@pytest.mark.parametrize("uri", URIS)
+@pytest.mark.parametrize("op", ["c", "u", "d"])
+def test_no_message_exceeds_its_bound(uri: str, op: str) -> None:
+    encoder = encoder_of(uri)
+    images = {"c": ("after",), "u": ("before", "after"), "d": ("before",)}[op]
+    change = {"op": op, "commit_ts": FIRST, **dict.fromkeys(images, ROW)}
+    (message,) = encoder.encode([change]).to_pylist()
+    table = encoder.plan.table("test", "t")
+    (part,) = read_parts(rows_to_batch([change], table), table, encoder.plan.rendering, None)
+    bound = sizes.largest_message(part.encoder, part.changes)
+    assert len(message["key"]) + len(message["value"] or b"") <= bound
+
+
+def _changes(count: int) -> pa.RecordBatch:
+    image = pa.StructArray.from_arrays([pa.array(range(count))], ["id"])
+    stamps = pa.array(range(FIRST, FIRST + count), pa.int64())
+    return pa.record_batch({"op": pa.repeat(pa.scalar("c"), count), "commit_ts": stamps, "after": image})
+
+
+def test_blocks_are_cut_by_the_size_of_their_messages(monkeypatch: pytest.MonkeyPatch) -> None:
+    encoder = encoder_of(URIS[0], "create table test.t (id bigint primary key)")
+    monkeypatch.setattr(sizes, "OUTPUT_BYTES", 100 * encoder.plan.overhead)
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        yield _changes(1000)
+
+    blocks = list(BlockReader(encoder.plan, ("test", "t"), "emit", None).blocks(batches()))
+    assert [block.raw.num_rows for block in blocks] == [100] * 10
+
+
+def test_messages_beyond_one_array_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    encoder = encoder_of(URIS[0], "create table test.t (id bigint primary key)")
+    monkeypatch.setattr(run, "_ARROW_LIMIT", 100_000)
+    with pytest.raises(BatchTooLargeError, match="fewer rows"):
+        encoder.encode(_changes(20_001))

@@ -1,0 +1,80 @@
+"""What a message says, by protocol, for showing it to people.
+
+In: a :class:`~ticdc_emit.delivery.contract.Message`. Out: :class:`Shown`, or ``None`` for a message that is no row
+change or control message of the protocol. Reading is the consumers' (``decode``), not the encoders'.
+"""
+
+from __future__ import annotations
+
+import json
+from base64 import b64encode
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from ticdc_emit.config import ChangefeedConfig, Protocol
+from ticdc_emit.decode import AvroReader, DecodeError, RegistrySchemas
+from ticdc_emit.delivery.contract import Message
+
+__all__ = ["Reader", "Shown", "read_json", "reader_for"]
+
+
+@dataclass(frozen=True)
+class Shown:
+    """``kind``: INSERT, UPDATE, DELETE or what the protocol calls it; ``row`` names the row, ``None`` if it is of none.
+
+    ``members``: what the message holds, as JSON-serialisable data.
+    """
+
+    kind: str
+    row: str | None
+    members: dict[str, Any]
+
+
+Reader: TypeAlias = Callable[[Message], "Shown | None"]
+
+_OPERATIONS = {"c": "INSERT", "u": "UPDATE", "d": "DELETE", None: "UPSERT"}
+
+
+def reader_for(config: ChangefeedConfig) -> Reader:
+    """Return the reader of a changefeed's messages."""
+    if config.codec.protocol is Protocol.AVRO and config.codec.schema_registry is not None:
+        return _avro_reader(config.codec.schema_registry.reveal())
+    return read_json
+
+
+def read_json(message: Message) -> Shown | None:
+    """Read a message that is one JSON object in Canal's form."""
+    try:
+        value = json.loads(message.value or b"")
+    except ValueError:
+        return None
+    if not isinstance(value, dict):
+        return None
+    rows, names = value.get("data"), value.get("pkNames")
+    row = json.dumps([value.get("table"), *(rows[0].get(name) for name in names)]) if rows and names else None
+    return Shown(str(value.get("type", "")), row, value)
+
+
+def _avro_reader(registry: str) -> Reader:
+    avro = AvroReader(RegistrySchemas(registry))
+
+    def read(message: Message) -> Shown | None:
+        try:
+            row = avro.read(message.key, message.value)
+        except DecodeError:
+            return None
+        members = {"table": f"{row.namespace}.{row.table}", "key": _plain(row.key), "value": _plain(row.fields)}
+        return Shown(_OPERATIONS[row.op], json.dumps([members["table"], members["key"]]), members)
+
+    return read
+
+
+def _plain(fields: Any) -> Any:
+    return None if fields is None else {name: _plain_value(value) for name, value in fields.items()}
+
+
+def _plain_value(value: Any) -> Any:
+    if isinstance(value, bytes):
+        return {"base64": b64encode(value).decode()}
+    return value if value is None or isinstance(value, bool | int | float | str) else str(value)

@@ -1,0 +1,55 @@
+"""Optional columns of the change form beside the images: what a caller may know of a row that its values do not tell.
+
+One entry here is all that a new one needs to come through every form of input (Arrow, Python rows, Spark); what it
+means is the business of whoever reads it from ``Changes.attributes``.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+
+from ticdc_emit.columnar.faults import ValueFault
+from ticdc_emit.columnar.integers import parse_integers
+from ticdc_emit.errors import InvalidValueError, UnsupportedTypeError
+from ticdc_emit.schema.model import TableInfo
+
+__all__ = ["ATTRIBUTES", "CHECKSUM", "PHYSICAL_TABLE_ID", "physical_table_ids"]
+
+CHECKSUM = "checksum"
+"""What is known of the row's checksum (``encode.integrity``)."""
+
+PHYSICAL_TABLE_ID = "physical_table_id"
+"""The id of the partition that the row is in; by default the table's own id."""
+
+ATTRIBUTES: dict[str, pa.DataType] = {
+    CHECKSUM: pa.struct(
+        [("corrupted", pa.bool_()), ("current", pa.int64()), ("previous", pa.int64()), ("version", pa.int64())]
+    ),
+    PHYSICAL_TABLE_ID: pa.int64(),
+}
+"""Name and the type that Python rows are read as; Arrow columns may be of any type that holds the same values."""
+
+
+def physical_table_ids(given: pa.Array | None, table: TableInfo, count: int) -> pa.Array:
+    """Return one id per row: the given one, which must be the table's or one of its partitions', else the table's."""
+    if given is None or pa.types.is_null(given.type):
+        return pa.repeat(pa.scalar(table.id, pa.int64()), count)
+    try:
+        ids = parse_integers(given, unsigned=False).fill_null(table.id)
+    except (TypeError, ValueFault) as fault:
+        raise UnsupportedTypeError(
+            f"{PHYSICAL_TABLE_ID} is {given.type}, not a whole number", table=table.full_name, column=PHYSICAL_TABLE_ID
+        ) from fault
+    known = np.array([table.id, *(partition.id for partition in table.partitions)])
+    strange = ~np.isin(np.asarray(ids), known)
+    if strange.any():
+        index = int(strange.argmax())
+        raise InvalidValueError(
+            f"{ids[index]} is neither the table's id nor one of its partitions'",
+            remedy=f"Known: {', '.join(map(str, known[:10]))}",
+            table=table.full_name,
+            column=PHYSICAL_TABLE_ID,
+            row={"position": index},
+        )
+    return ids
