@@ -16,8 +16,8 @@ from ticdc_emit.errors import BatchTooLargeError
 from ticdc_emit.registry import MemoryRegistry
 
 FIRST = 450_000_000_262_144_000
-TABLE = """create table test.t (id bigint primary key, d double, f float, v varchar(99), b binary(40), e enum('aaaaaaaaaa','b'),
-    s set('xxxxxxxxxxxxxxxx','y'), n decimal(65,30), t datetime(6), j json, x vector(2))"""
+TABLE = """create table test.t (id bigint primary key, d double, f float, v varchar(99), b binary(40),
+    e enum('aaaaaaaaaa','b'), s set('xxxxxxxxxxxxxxxx','y'), n decimal(65,30), t datetime(6), j json, x vector(2))"""
 ROW = {
     "id": -(1 << 63), "d": -1.7976931348623157e308, "f": 1e-40, "v": "<\u2028\x00" * 30, "b": b"", "e": "aaaaaaaaaa",
     "s": "xxxxxxxxxxxxxxxx,y", "n": "-" + "9" * 35 + "." + "1" * 30, "t": "2024-05-05 12:34:56.123456",
