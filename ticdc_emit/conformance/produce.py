@@ -15,6 +15,7 @@ from ticdc_emit.config import DEFAULT_PARTITION_NUM, ChangefeedConfig, ConfigWar
 from ticdc_emit.conformance.history import CaseHistory
 from ticdc_emit.conformance.scope import SHARED_SUBJECT
 from ticdc_emit.conformance.vectors import Case, Outcome, Record, Variant
+from ticdc_emit.encode.announce import Announcer
 from ticdc_emit.encode.attributes import ATTRIBUTES
 from ticdc_emit.encode.encoder import control_batch, message_batch
 from ticdc_emit.encode.plan import Plan, TablePlan, make_plan
@@ -22,8 +23,8 @@ from ticdc_emit.encode.registration import Registrar, needed_by
 from ticdc_emit.encode.rows import rows_to_batch
 from ticdc_emit.encode.run import prepare
 from ticdc_emit.errors import SharedSubjectError, TicdcEmitError
-from ticdc_emit.protocols.base import ControlMessage
 from ticdc_emit.registry import MemoryRegistry
+from ticdc_emit.schedule.control import Event, Watermark
 
 __all__ = ["VariantEncoder", "load_variant", "refusal"]
 
@@ -68,7 +69,7 @@ class VariantEncoder:
         self._history = history
         self._config = config
         self._partitions = {config.kafka.topic: config.kafka.partition_num or DEFAULT_PARTITION_NUM}
-        self._control = self._plan({})
+        self._announcer = Announcer(self._plan({}))
         self.registry = MemoryRegistry(reject=case.registry_reject)
         self._registrar = Registrar(config, self.registry)
         self._tables: dict[tuple[str, str], tuple[Plan, TablePlan]] = {}
@@ -82,7 +83,7 @@ class VariantEncoder:
             if event["kind"] == "ddl":
                 return Outcome(self._ddl(index))
             if event["kind"] == "watermark":
-                return Outcome(self._control_records(self._control.codec.watermark(event["ts"], self._case.now_ms)))
+                return Outcome(self._control_records(Watermark(event["ts"])))
             return Outcome()  # bootstrap (no protocol so far has one), skipped
         except Exception as fault:
             return refusal(fault)
@@ -114,11 +115,11 @@ class VariantEncoder:
         event = self._history.ddl[index]
         if isinstance(event, Exception):
             raise event
-        return self._control_records(self._control.codec.ddl(event, self._case.now_ms))
+        return self._control_records(event)
 
-    def _control_records(self, message: ControlMessage | None) -> tuple[Record, ...]:
-        target = (self._config.kafka.topic, 0)
-        rows = control_batch([] if message is None else [(target, message)]).to_pylist()
+    def _control_records(self, event: Event) -> tuple[Record, ...]:
+        """Return the event's message as its first target receives it; the vectors show one per event."""
+        rows = control_batch(self._announcer.messages(event)[:1]).to_pylist()
         return tuple(Record(row["key"], row["value"]) for row in rows)
 
 

@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from ticdc_emit.config import DEFAULT_PARTITION_NUM, ChangefeedConfig, load_changefeed
 from ticdc_emit.delivery.contract import MESSAGE_SCHEMA
+from ticdc_emit.encode.announce import Announcer
 from ticdc_emit.encode.changes import Encoded
 from ticdc_emit.encode.commits import check_tso
 from ticdc_emit.encode.order import OrderCheck, sort_changes
@@ -27,6 +28,7 @@ from ticdc_emit.encode.run import prepare
 from ticdc_emit.errors import DdlError, SchemaError
 from ticdc_emit.protocols.base import ControlMessage
 from ticdc_emit.registry.contract import SchemaRegistry
+from ticdc_emit.schedule.control import Watermark
 from ticdc_emit.schema.catalog import Catalog, catalog_from_sql
 from ticdc_emit.schema.events import DdlEvent
 
@@ -128,9 +130,7 @@ class Encoder:
 
     def ddl_messages(self, event: DdlEvent) -> pa.RecordBatch:
         """Return the messages of a DDL that the catalog knows already."""
-        message = self.plan.codec.ddl(event, self.plan.clock(event.commit_ts))
-        targets = self.plan.router.ddl_targets(all_partitions=self.plan.codec.ddl_to_all_partitions)
-        return control_batch([] if message is None else [(target, message) for target in targets])
+        return control_batch(Announcer(self.plan).messages(event))
 
     def watermark(self, ts: int) -> pa.RecordBatch:
         """Return the watermark messages for the TSO ``ts``, one per partition; empty if the protocol sends none.
@@ -138,9 +138,7 @@ class Encoder:
         Raises :class:`~ticdc_emit.errors.InvalidValueError` if ``ts`` is no TSO.
         """
         ts = check_tso(ts, watermark=repr(ts))
-        message = self.plan.codec.watermark(ts, self.plan.clock(ts))
-        targets = self.plan.router.watermark_targets()
-        return control_batch([] if message is None else [(target, message) for target in targets])
+        return control_batch(Announcer(self.plan).messages(Watermark(ts)))
 
 
 def split_name(table: str | None, known: list[tuple[str, str]]) -> tuple[str, str]:

@@ -1,26 +1,45 @@
 """Control messages in their place among the rows of each topic-partition.
 
-A DDL stands behind the rows of its own commit_ts; a watermark ``T`` behind every row that may still come at or below
-it, that is behind the rows up to ``T + allowed_lateness``. Both are known from TSO alone, so the worker that writes a
-topic-partition merges them into its sorted rows (:meth:`Cursor.due`), and whatever stands behind its last row is sent
-afterwards by whoever knows that no row is left (:meth:`Cursor.due` again, with the end of the batch). The sequence of
-a topic-partition is the same whichever of the two sends a message.
+A **place** is a TSO: a control message stands behind all rows up to it and before every later one. A DDL's place is its
+own commit_ts; a watermark ``T`` stands behind every row that may still come at or below it, so its place is
+``T + allowed_lateness``. Both follow from the plan alone, so the worker that writes a topic-partition merges them into
+its sorted rows, and whatever stands behind the last row is sent afterwards by whoever knows that no row is left: each
+asks for its own stretch of places (:meth:`Controls.due`), and the whole is the same wherever it is cut.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import TypeAlias
 
-from ticdc_emit.encode.plan import Plan
 from ticdc_emit.errors import ConfigError
-from ticdc_emit.protocols.base import ControlMessage
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.tso import LOGICAL_BITS, compose, physical_ms
 
-__all__ = ["Controls", "Cursor"]
+__all__ = ["Control", "Controls", "Event", "Watermark"]
 
 _MAX_TICKS = 1_000_000
+_DDL_RANK, _WATERMARK_RANK = 0, 1
+
+
+@dataclass(frozen=True)
+class Watermark:
+    """Everything up to the TSO ``ts`` was sent."""
+
+    ts: int
+
+
+Event: TypeAlias = "DdlEvent | Watermark"
+
+
+@dataclass(frozen=True)
+class Control:
+    """``event`` stands behind the rows up to the TSO ``place``; of one place the lower ``rank`` comes first."""
+
+    place: int
+    rank: int
+    event: Event
 
 
 @dataclass(frozen=True)
@@ -37,68 +56,56 @@ class Controls:
     watermark: int | None = None
 
     @property
+    def lateness(self) -> int:
+        """How far behind the rows watermarks stay, as a difference of TSO."""
+        return self.lateness_ms << LOGICAL_BITS
+
+    @property
     def late_until(self) -> int | None:
         """A row at or below this TSO is late: the last watermark, or the last DDL that earlier batches have sent."""
-        sent = [*self.sent_ddl(self.sent_until, after=-1), *([] if self.watermark is None else [self.watermark])]
-        return max(sent, default=None)
+        sent = [event.commit_ts for event in self.ddls if event.commit_ts <= self.sent_until]
+        return max([*sent, *([] if self.watermark is None else [self.watermark])], default=None)
 
-    def sent_ddl(self, until: int, after: int | None = None) -> list[int]:
-        """Return the commit_ts of the DDL up to ``until``, behind what earlier batches have sent (or ``after``)."""
-        behind = self.sent_until if after is None else after
-        return [event.commit_ts for event in self.ddls if behind < event.commit_ts <= until]
+    def sent_ddl(self, until: int) -> list[int]:
+        """Return the commit_ts of the DDL up to ``until`` that earlier batches have not sent."""
+        return [event.commit_ts for event in self.ddls if self.sent_until < event.commit_ts <= until]
 
-    def start(self) -> Cursor:
-        """Return the place of a topic-partition at the beginning of the batch."""
-        return Cursor(self.sent_until, self.watermark)
-
-
-@dataclass(frozen=True)
-class Cursor:
-    """How far the control messages of one topic-partition have been sent: DDL up to a TSO, the last watermark."""
-
-    ddl_until: int
-    watermark: int | None
-
-    def due(
-        self, controls: Controls, plan: Plan, target: tuple[str, int], first_row: int, until: int, ticks_until: int = 0
-    ) -> tuple[list[tuple[int, ControlMessage]], Cursor]:
-        """Return the messages that stand before a row committed at ``until``, with the TSO behind whose rows they
-        stand.
+    def due(self, after: int, until: int, first_row: int, *, ticks_until: int | None = None) -> list[Control]:
+        """Return what has its place from ``after`` to ``until``, both included, in order.
 
         ``first_row`` is the commit_ts of the topic-partition's first row: without an earlier watermark, ticks begin
-        after it. ``ticks_until`` (default ``until``) bounds the ticks where more rows may come at the end of the batch.
+        after it. ``ticks_until`` bounds the places of ticks where more rows may come at the end of a batch.
         """
-        found: list[tuple[int, int, ControlMessage]] = []
-        ddl_targets = plan.router.ddl_targets(all_partitions=plan.codec.ddl_to_all_partitions)
-        if target in ddl_targets:
-            for event in controls.ddls:
-                if self.ddl_until < event.commit_ts < until:
-                    message = plan.codec.ddl(event, plan.clock(event.commit_ts))
-                    if message is not None:
-                        found.append((event.commit_ts, 0, message))
-        last = self.watermark
-        for tick in self._ticks(controls, first_row, ticks_until or until):
-            last = tick
-            message = plan.codec.watermark(tick, plan.clock(tick))
-            if message is not None:
-                found.append((tick + (controls.lateness_ms << LOGICAL_BITS), 1, message))
-        found.sort(key=lambda entry: entry[:2])
-        moved = replace(self, ddl_until=max(self.ddl_until, until - 1), watermark=last)
-        return [(place, message) for place, _, message in found], moved
+        found = [
+            Control(event.commit_ts, _DDL_RANK, event)
+            for event in self.ddls
+            if max(after, self.sent_until + 1) <= event.commit_ts <= until
+        ]
+        last = until if ticks_until is None else ticks_until
+        found += [
+            Control(tick + self.lateness, _WATERMARK_RANK, Watermark(tick))
+            for tick in self._ticks(first_row, after - self.lateness, last - self.lateness)
+        ]
+        return sorted(found, key=lambda control: (control.place, control.rank))
 
-    def _ticks(self, controls: Controls, first_row: int, until: int) -> Iterator[int]:
-        step = controls.interval_ms
+    def is_tick(self, ts: int, first_row: int) -> bool:
+        """Return whether :meth:`due` gives a watermark of exactly ``ts``, be it in this stretch or in another."""
+        return any(True for _ in self._ticks(first_row, ts, ts))
+
+    def _ticks(self, first_row: int, start: int, until: int) -> Iterator[int]:
+        """Yield the ticks of ``start`` to ``until`` that come after what is sent, or after the first row."""
+        step = self.interval_ms
         if not step:
             return
-        last = first_row if self.watermark is None else self.watermark
-        number = physical_ms(last) // step + 1
-        if (physical_ms(until) // step) - number > _MAX_TICKS:
+        behind = first_row if self.watermark is None else self.watermark
+        number = max(physical_ms(behind) // step + 1, physical_ms(max(start, 0)) // step)
+        if (physical_ms(max(until, 0)) // step) - number > _MAX_TICKS:
             raise ConfigError(
                 f"watermark_interval={step / 1000} would put more than {_MAX_TICKS} watermarks between two rows",
                 remedy="Choose a longer interval for a history with such gaps",
                 option="watermark_interval",
             )
-        lateness = controls.lateness_ms << LOGICAL_BITS
-        while (tick := compose(number * step)) + lateness < until:
-            yield tick
+        while (tick := compose(number * step)) <= until:
+            if tick >= start:
+                yield tick
             number += 1

@@ -45,7 +45,7 @@ __all__ = ["TicdcSink", "encode"]
 
 _RESULT_DDL = (
     "topic string, partition int, rows long, late_rows long, messages long, bytes long, "
-    "first_commit_ts long, max_commit_ts long, ddl_until long, watermark long, error binary"
+    "first_commit_ts long, max_commit_ts long, error binary"
 )
 _MESSAGE_DDL = "topic string, partition int, key binary, value binary, commit_ts long"
 

@@ -10,12 +10,12 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from ticdc_emit.delivery.contract import DeliveryReport, Sink
+from ticdc_emit.encode.announce import Announcer
 from ticdc_emit.encode.encoder import control_batch
 from ticdc_emit.encode.plan import Plan
 from ticdc_emit.protocols.base import ControlMessage
-from ticdc_emit.schedule.control import Controls
+from ticdc_emit.schedule.control import Controls, Watermark
 from ticdc_emit.spark.worker import TaskResult
-from ticdc_emit.tso import LOGICAL_BITS
 
 __all__ = ["Tail", "send_tail"]
 
@@ -41,20 +41,23 @@ def send_tail(
     A DDL behind ``limit`` waits, for rows of its old schema may still come, unless a worker has sent it already in
     front of a later row.
     """
+    announcer = Announcer(plan)
     until = max([limit, *controls.sent_ddl(_furthest(plan, results))])
-    ticks_until = limit + 1 + (controls.lateness_ms << LOGICAL_BITS)  # the limit is behind the rows already
     rises = limit >= 0 and (controls.watermark is None or limit > controls.watermark)
-    last = plan.codec.watermark(limit, plan.clock(limit)) if rises else None
+    last = announcer.message(Watermark(limit)) if rises else None
     begin = min((result.first_commit_ts for result in results.values() if result.rows), default=top)
     messages: list[tuple[tuple[str, int], ControlMessage]] = []
     for target in plan.router.watermark_targets():
         result = results.get(target)
-        cursor, first = controls.start(), begin
+        after, first = -1, begin
         if result is not None and result.rows:
-            cursor, first = result.cursor, result.first_commit_ts
-        due, cursor = cursor.due(controls, plan, target, first, until + 1, ticks_until)
-        messages += [(target, message) for _, message in due]
-        if last is not None and (cursor.watermark is None or cursor.watermark < limit):
+            after, first = result.max_commit_ts, result.first_commit_ts
+        # the limit of ticks is behind the rows by the lateness already
+        for control in controls.due(after, until, first, ticks_until=limit + controls.lateness):
+            message = announcer.message(control.event)
+            if message is not None and target in announcer.targets(control.event):
+                messages.append((target, message))
+        if last is not None and not controls.is_tick(limit, first):
             messages.append((target, last))
     reached = controls.watermark if last is None else limit
     if not messages:
@@ -67,4 +70,4 @@ def send_tail(
 def _furthest(plan: Plan, results: Mapping[tuple[str, int], TaskResult]) -> int:
     """Return up to which TSO any worker has sent DDL."""
     targets = plan.router.ddl_targets(all_partitions=plan.codec.ddl_to_all_partitions)
-    return max((results[t].cursor.ddl_until for t in targets if t in results and results[t].rows), default=-1)
+    return max((results[t].max_commit_ts - 1 for t in targets if t in results and results[t].rows), default=-1)

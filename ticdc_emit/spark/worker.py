@@ -9,18 +9,20 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
 
 from ticdc_emit.delivery.contract import DeliveryReport, Sink
+from ticdc_emit.encode.announce import Announcer
 from ticdc_emit.encode.blocks import Block, BlockReader
 from ticdc_emit.encode.encoder import control_batch
 from ticdc_emit.encode.plan import Plan
 from ticdc_emit.encode.spool import Spool
 from ticdc_emit.errors import RegistryError, RowError, SchemaError
-from ticdc_emit.schedule.control import Controls, Cursor
+from ticdc_emit.schedule.control import Controls
 
 __all__ = ["RESULT_SCHEMA", "Task", "TaskResult", "read_results"]
 
@@ -34,8 +36,6 @@ RESULT_SCHEMA = pa.schema(
         ("bytes", pa.int64()),
         ("first_commit_ts", pa.int64()),
         ("max_commit_ts", pa.int64()),
-        ("ddl_until", pa.int64()),
-        ("watermark", pa.int64()),
         ("error", pa.binary()),
     ]
 )
@@ -50,7 +50,6 @@ class TaskResult:
     late_rows: int = 0
     max_commit_ts: int = -1
     first_commit_ts: int = -1
-    cursor: Cursor = field(default_factory=lambda: Cursor(-1, None))
     messages: int = 0
     bytes: int = 0
 
@@ -68,6 +67,10 @@ class Task:
     table: tuple[str, str] | None
     sink: Sink | None
     check_only: bool = False
+
+    @cached_property
+    def _announcer(self) -> Announcer:
+        return Announcer(self.plan)
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Run the task over Spark's batches; yields :data:`RESULT_SCHEMA`, or ``MESSAGE_SCHEMA`` without a sink.
@@ -129,12 +132,14 @@ class Task:
         """Count the rows of one topic-partition and merge what stands before the last of them."""
         stamps = batch.column("commit_ts").to_numpy()
         if result.rows == 0:
-            result.cursor, result.first_commit_ts = self.controls.start(), int(stamps[0])
+            result.first_commit_ts = int(stamps[0])
+        before, result.max_commit_ts = result.max_commit_ts, int(stamps[-1])
         result.rows += len(stamps)
-        result.max_commit_ts = int(stamps[-1])
-        due, result.cursor = result.cursor.due(
-            self.controls, self.plan, target, result.first_commit_ts, result.max_commit_ts
-        )
+        due = []
+        for control in self.controls.due(before, result.max_commit_ts - 1, result.first_commit_ts):
+            message = self._announcer.message(control.event)
+            if message is not None and target in self._announcer.targets(control.event):
+                due.append((control.place, message))
         if not due:
             return batch
         places = np.searchsorted(stamps, np.array([place for place, _ in due], np.int64), side="right")
@@ -162,8 +167,6 @@ def _result_batch(results: dict[tuple[str, int], TaskResult]) -> pa.RecordBatch:
             "bytes": result.bytes,
             "first_commit_ts": result.first_commit_ts,
             "max_commit_ts": result.max_commit_ts,
-            "ddl_until": result.cursor.ddl_until,
-            "watermark": result.cursor.watermark,
         }
         for (topic, partition), result in sorted(results.items())
     ]
@@ -180,7 +183,6 @@ def read_results(table: pa.Table) -> dict[tuple[str, int], TaskResult]:
             late_rows=row["late_rows"],
             first_commit_ts=row["first_commit_ts"],
             max_commit_ts=row["max_commit_ts"],
-            cursor=Cursor(row["ddl_until"], row["watermark"]),
             messages=row["messages"],
             bytes=row["bytes"],
         )

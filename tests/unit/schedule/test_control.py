@@ -7,6 +7,7 @@ import json
 import pytest
 
 from ticdc_emit.config import load_changefeed
+from ticdc_emit.encode.announce import Announcer
 from ticdc_emit.encode.plan import Plan, make_plan
 from ticdc_emit.errors import ConfigError, UnknownTableError
 from ticdc_emit.schedule.control import Controls
@@ -26,12 +27,15 @@ def plan(extension: str = "true") -> Plan:
 
 def kinds(controls: Controls, target: int, *steps: int) -> list[str]:
     """What is sent before rows at these times (ms), told shortly."""
-    cursor, told = controls.start(), []
+    announcer, after, told = Announcer(plan()), -1, []
     for step in steps:
-        due, cursor = cursor.due(controls, plan(), ("ticdc", target), compose(steps[0]), compose(step))
-        for _, message in due:
+        for control in controls.due(after, compose(step) - 1, compose(steps[0])):
+            message = announcer.message(control.event)
+            if message is None or ("ticdc", target) not in announcer.targets(control.event):
+                continue
             value = json.loads(message.value)
             told.append(value["type"] if value["isDdl"] else str(value["es"] // 1000))
+        after = compose(step)
     return told
 
 

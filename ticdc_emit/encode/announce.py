@@ -1,0 +1,47 @@
+"""The messages of control events and where they go: the one place where codec, router and clock of a plan meet.
+
+In: a plan and an event (a DDL, a watermark, a table's schema). Out: its message, ``None`` where the protocol has none,
+and the topic-partitions that must receive it.
+"""
+
+from __future__ import annotations
+
+from ticdc_emit.encode.plan import Plan
+from ticdc_emit.protocols.base import ControlMessage
+from ticdc_emit.routing.topic import Target
+from ticdc_emit.schedule.control import Event, Watermark
+
+__all__ = ["Announcer"]
+
+
+class Announcer:
+    """Encodes each event of a plan once, however many topic-partitions receive it."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self._made: dict[int, tuple[Event, ControlMessage | None]] = {}
+
+    def message(self, event: Event) -> ControlMessage | None:
+        """Return the event's message, at the plan's clock."""
+        known = self._made.get(id(event))
+        if known is None:
+            known = self._made[id(event)] = event, self._encode(event)
+        return known[1]
+
+    def targets(self, event: Event) -> tuple[Target, ...]:
+        """Return the topic-partitions that receive the event, in order."""
+        router = self._plan.router
+        if isinstance(event, Watermark):
+            return router.watermark_targets()
+        return router.ddl_targets(all_partitions=self._plan.codec.ddl_to_all_partitions)
+
+    def messages(self, event: Event) -> list[tuple[Target, ControlMessage]]:
+        """Return the event's message with each of its targets; none where the protocol sends nothing."""
+        message = self.message(event)
+        return [] if message is None else [(target, message) for target in self.targets(event)]
+
+    def _encode(self, event: Event) -> ControlMessage | None:
+        codec, clock = self._plan.codec, self._plan.clock
+        if isinstance(event, Watermark):
+            return codec.watermark(event.ts, clock(event.ts))
+        return codec.ddl(event, clock(event.commit_ts))
