@@ -147,9 +147,7 @@ def choice_pieces(
     return _choices(codes, [zigzag_bytes(len(text)) + text for text in texts], union, valid)
 
 
-def _choices(
-    codes: npt.NDArray[Any], forms: Sequence[bytes], union: Union | None, valid: Mask | None
-) -> list[Piece]:
+def _choices(codes: npt.NDArray[Any], forms: Sequence[bytes], union: Union | None, valid: Mask | None) -> list[Piece]:
     """Return values of which there are few, each as the bytes of its own: row i is ``forms[codes[i]]``."""
     lead = b"" if union is None else union.lead
     led = [lead + form for form in forms]
@@ -184,7 +182,8 @@ def number_pieces(numbers: pa.Array, union: Union | None = None) -> list[Piece]:
     """Return ``long`` values of ``uint64``, or a dictionary of it: ENUM and SET by number, which may wrap."""
     if not pa.types.is_dictionary(numbers.type):
         return long_pieces(numbers, union)
-    forms = [zigzag_bytes(number) for number in numbers.dictionary.fill_null(0).cast(pa.int64(), safe=False).to_pylist()]
+    known = numbers.dictionary.fill_null(0).cast(pa.int64(), safe=False)
+    forms = [zigzag_bytes(number) for number in known.to_pylist()]
     codes = np.asarray(numbers.indices.fill_null(0))
     return _choices(codes, forms or [b""], union, _valid(numbers))
 
