@@ -287,8 +287,8 @@ def test_objects(data: st.DataObject, members: int, count: int) -> None:
         for _ in range(members)
     ]
     shown = [data.draw(st.lists(st.booleans(), min_size=count, max_size=count)) for _ in range(members)]
-    quotes = [data.draw(st.sampled_from([b'"', b""])) for _ in range(members)]
-    layout = ObjectLayout(tuple(b'"m%d":' % place for place in range(members)), tuple(quotes))
+    around = [data.draw(st.sampled_from([(b'"', b'"'), (b"", b""), (b'{"v":"', b'"}')])) for _ in range(members)]
+    layout = ObjectLayout(tuple(b'"m%d":' % place for place in range(members)), tuple(around))
     arrays = [pa.array(column, pa.string()) for column in texts]
 
     def plain(row: int, sparse: bool) -> bytes:
@@ -297,7 +297,7 @@ def test_objects(data: st.DataObject, members: int, count: int) -> None:
             if sparse and not shown[place][row]:
                 continue
             text = texts[place][row]
-            value = b"null" if text is None else quotes[place] + text.encode() + quotes[place]
+            value = b"null" if text is None else text.encode().join(around[place])
             items.append(b'"m%d":' % place + value)
         return b"{" + b",".join(items) + b"}"
 

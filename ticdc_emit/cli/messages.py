@@ -23,6 +23,7 @@ from ticdc_emit.delivery.contract import Message
 __all__ = ["message_dict", "pick_story", "print_messages"]
 
 _LONGEST_STORY = 3
+_FIRST_PRINTABLE = 0x20
 _NOTHING = Shown("", None, {})
 
 
@@ -68,10 +69,12 @@ def _as_json(data: bytes | None) -> Any:
 
 
 def _is_binary(data: bytes) -> bool:
+    """Return whether the data is no text: not UTF-8, or with control characters, which JSON escapes."""
     try:
-        return not all(char.isprintable() or char in "\n\t" for char in data.decode())
+        data.decode()
     except UnicodeDecodeError:
         return True
+    return any(byte < _FIRST_PRINTABLE and byte not in b"\t\n\r" for byte in data)
 
 
 def print_messages(console: Console, messages: Sequence[Message], read: Reader) -> None:

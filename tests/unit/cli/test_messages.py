@@ -7,8 +7,8 @@ import json
 
 from rich.console import Console
 
-from ticdc_emit.cli.messages import pick_story, print_messages
-from ticdc_emit.cli.reading import read_json
+from ticdc_emit.cli.messages import message_dict, pick_story, print_messages
+from ticdc_emit.cli.reading import Shown, read_json
 from ticdc_emit.delivery.contract import Message
 
 
@@ -77,3 +77,12 @@ def test_panels_show_one_member_per_line() -> None:
     assert "INSERT" in shown.splitlines()[0]
     assert '"pkNames": ["id"],' in shown
     assert "key of zero length" in shown.splitlines()[-1]
+
+
+def test_a_message_as_json_data() -> None:
+    text = message_dict(Message("t", 0, 1, None, '{"v":"\x80é"}'.encode()), read_json)
+    assert (text["key"], text["value"]) == (None, '{"v":"\x80é"}')
+    said = Shown("INSERT", "1", {"id": 1})
+    binary = message_dict(Message("t", 0, 1, b"\x00\x01", None), lambda _: said)
+    assert binary["key"] == {"base64": "AAE="}
+    assert binary["decoded"] == {"id": 1}
