@@ -2,9 +2,10 @@
 
 A **place** is a TSO: a control message stands behind all rows up to it and before every later one. A DDL's place is its
 own commit_ts; a watermark ``T`` stands behind every row that may still come at or below it, so its place is
-``T + allowed_lateness``. Both follow from the plan alone, so the worker that writes a topic-partition merges them into
-its sorted rows, and whatever stands behind the last row is sent afterwards by whoever knows that no row is left: each
-asks for its own stretch of places (:meth:`Controls.due`), and the whole is the same wherever it is cut.
+``T + allowed_lateness``; a BOOTSTRAP's was planned with the batch (``schedule.bootstrap_replay``). The worker that
+writes a topic-partition merges them into its sorted rows, and whatever stands behind the last row is sent afterwards by
+whoever knows that no row is left: each asks for its own stretch of places (:meth:`Controls.due`), and the whole is the
+same wherever it is cut.
 """
 
 from __future__ import annotations
@@ -14,13 +15,14 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from ticdc_emit.errors import ConfigError
+from ticdc_emit.schedule.bootstrap import Bootstrap
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.tso import LOGICAL_BITS, compose, physical_ms
 
 __all__ = ["Control", "Controls", "Event", "Watermark"]
 
 _MAX_TICKS = 1_000_000
-_DDL_RANK, _WATERMARK_RANK = 0, 1
+_DDL_RANK, _BOOTSTRAP_RANK, _WATERMARK_RANK = 0, 1, 2
 
 
 @dataclass(frozen=True)
@@ -30,7 +32,7 @@ class Watermark:
     ts: int
 
 
-Event: TypeAlias = "DdlEvent | Watermark"
+Event: TypeAlias = "DdlEvent | Bootstrap | Watermark"
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,7 @@ class Controls:
     """What may have to be sent: DDL events by commit_ts, and watermarks every ``interval_ms`` of commit time (0: none).
 
     ``sent_until`` is the TSO up to which earlier batches have sent DDL; ``watermark`` the last watermark, if any.
+    ``bootstraps`` are the batch's own, with their places, in sending order.
     """
 
     ddls: tuple[DdlEvent, ...] = ()
@@ -54,6 +57,7 @@ class Controls:
     lateness_ms: int = 0
     sent_until: int = -1
     watermark: int | None = None
+    bootstraps: tuple[tuple[int, Bootstrap], ...] = ()
 
     @property
     def lateness(self) -> int:
@@ -74,12 +78,18 @@ class Controls:
         """Return what has its place from ``after`` to ``until``, both included, in order.
 
         ``first_row`` is the commit_ts of the topic-partition's first row: without an earlier watermark, ticks begin
-        after it. ``ticks_until`` bounds the places of ticks where more rows may come at the end of a batch.
+        after it. ``ticks_until`` bounds the places of ticks at the end of a batch, where more rows may come; bootstraps
+        are the batch's own, and there are none behind it.
         """
         found = [
             Control(event.commit_ts, _DDL_RANK, event)
             for event in self.ddls
             if max(after, self.sent_until + 1) <= event.commit_ts <= until
+        ]
+        found += [
+            Control(place, _BOOTSTRAP_RANK, bootstrap)
+            for place, bootstrap in self.bootstraps
+            if place >= after and (place <= until or ticks_until is not None)
         ]
         last = until if ticks_until is None else ticks_until
         found += [
