@@ -26,6 +26,16 @@ class Profile:
     """Avro: what keys hold. A table whose handle key is a unique index has none with ``primary-key``."""
     avro_bit_bytes: Literal["minimal", "fixed"] = "minimal"
     """Avro: BIT values in as few bytes as hold them, or in as many as the column has."""
+    simple_column_order: Literal["id", "table"] = "id"
+    """Simple: the order of a table schema's columns."""
+    simple_pre_table_schema: Literal["all", "exchange-partition"] = "all"
+    """Simple: which DDL messages show the schema before them."""
+    simple_exchange_partition: Literal["QUERY", "ALTER"] = "QUERY"
+    """Simple: the type of EXCHANGE PARTITION."""
+    simple_avro_bit: Literal["long", "string"] = "long"
+    """Simple in Avro: the branch of BIT values."""
+    simple_avro_timestamp_decimal: bool = False
+    """Simple in Avro: whether the data type of a TIMESTAMP shows its fsp."""
 
     @classmethod
     def parse(cls, profile: str | Profile) -> Profile:
@@ -47,6 +57,11 @@ NEXT = replace(
     canal_empty_mysql_type="null",
     avro_key_columns="primary-key",
     avro_bit_bytes="fixed",
+    simple_column_order="table",
+    simple_pre_table_schema="exchange-partition",
+    simple_exchange_partition="ALTER",
+    simple_avro_bit="string",
+    simple_avro_timestamp_decimal=True,
 )
 
 PROFILES = {profile.name: profile for profile in (CLASSIC, NEXT)}

@@ -82,7 +82,7 @@ class Changes:
     def physical_table_ids(self) -> pa.Array:
         """The physical table id of each row, ``int64``: a partition's, or the table's own where none is given.
 
-        Raises :class:`InvalidValueError`, :class:`UnsupportedTypeError`.
+        Raises :class:`UnsupportedTypeError`.
         """
         return physical_table_ids(self.attributes.get(PHYSICAL_TABLE_ID), self.table, len(self))
 

@@ -18,13 +18,10 @@ from ticdc_emit.encode.images import BeforeImage
 from ticdc_emit.encode.integrity import check_given
 from ticdc_emit.encode.plan import Plan, TablePlan
 from ticdc_emit.encode.reader import Part, read_parts
-from ticdc_emit.encode.sizes import largest_message
+from ticdc_emit.encode.sizes import MESSAGE_OVERHEAD, largest_message
 from ticdc_emit.errors import BatchTooLargeError, MessageTooLargeError
 
-__all__ = ["MESSAGE_OVERHEAD", "Prepared", "prepare"]
-
-MESSAGE_OVERHEAD = 36
-"""Bytes that TiCDC adds to key and value for the size check: sarama's record overhead (semantics 2.0.7)."""
+__all__ = ["Prepared", "prepare"]
 
 _ARROW_LIMIT = (1 << 31) - 1
 

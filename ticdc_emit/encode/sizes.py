@@ -18,7 +18,10 @@ from ticdc_emit.schema.types import MySQLType
 if TYPE_CHECKING:
     from ticdc_emit.encode.changes import Changes, RowEncoder
 
-__all__ = ["OUTPUT_BYTES", "json_overhead", "largest_message", "rows_within"]
+__all__ = ["MESSAGE_OVERHEAD", "OUTPUT_BYTES", "json_overhead", "largest_message", "rows_within"]
+
+MESSAGE_OVERHEAD = 36
+"""Bytes that TiCDC adds to key and value for the size check: sarama's record overhead (semantics 2.0.7)."""
 
 OUTPUT_BYTES = 512 * 1024 * 1024
 """How much of the messages of one Arrow batch may be constants; what values add is bounded by the input."""

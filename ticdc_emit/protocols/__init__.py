@@ -11,7 +11,7 @@ from ticdc_emit.protocols.base import Codec
 
 __all__ = ["SUPPORTED", "codec_for"]
 
-SUPPORTED = {Protocol.CANAL_JSON: "canal_json", Protocol.AVRO: "avro"}
+SUPPORTED = {Protocol.CANAL_JSON: "canal_json", Protocol.AVRO: "avro", Protocol.SIMPLE: "simple"}
 
 
 def codec_for(changefeed: ChangefeedConfig) -> Codec:

@@ -1,0 +1,88 @@
+"""Simple messages of rows for the tests, and the one reader that shares nothing with the encoders: fastavro."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import fastavro
+
+from ticdc_emit.columnar.values import Rendering
+from ticdc_emit.config.options import DEFAULT_MAX_MESSAGE_BYTES, Integrity
+from ticdc_emit.encode.plan import Plan, TablePlan
+from ticdc_emit.encode.rows import rows_to_batch
+from ticdc_emit.encode.run import Prepared, prepare
+from ticdc_emit.protocols.simple import Simple
+from ticdc_emit.protocols.simple.options import SimpleOptions
+from ticdc_emit.routing import Router
+from ticdc_emit.schema.catalog import catalog_from_sql
+from ticdc_emit.schema.model import TableInfo
+
+BUILD_TS = 1_700_000_000_123
+COMMIT_TS = 450_000_000_262_144_000
+_SCHEMAS = Path(__file__).parents[4] / "schemas"
+MESSAGE_SCHEMA = fastavro.parse_schema(json.loads((_SCHEMAS / "simple_message.avsc").read_text(encoding="utf-8")))
+
+
+def table_of(sql: str) -> TableInfo:
+    """Return the only table of a script."""
+    (info,) = catalog_from_sql(sql).tables()
+    return info
+
+
+def codec_of(encoding: str = "json", **options: Any) -> Simple:
+    return Simple(SimpleOptions(encoding=encoding, **options), DEFAULT_MAX_MESSAGE_BYTES)  # type: ignore[arg-type]
+
+
+def prepared_rows(
+    table: str | TableInfo,
+    changes: Iterable[Mapping[str, Any]],
+    *,
+    zone: str = "UTC",
+    build_ts: int | None = BUILD_TS,
+    **options: Any,
+) -> Prepared:
+    """Return changes checked as one batch; ``options`` are those of :class:`SimpleOptions`."""
+    info = table_of(table) if isinstance(table, str) else table
+    codec = codec_of(location=zone, **options)
+    planned = TablePlan(info.schema, info.name, (0,), (codec.rows(info),), "topic", 0)
+    integrity = Integrity("correctness" if options.get("enable_row_checksum") else "none")
+    plan = Plan(
+        codec,
+        {(info.schema, info.name): planned},
+        Router("topic", {"topic": 1}),
+        Rendering(zone),
+        DEFAULT_MAX_MESSAGE_BYTES,
+        build_ts,
+        integrity,
+    )
+    batch = rows_to_batch([{"commit_ts": COMMIT_TS, **change} for change in changes], info)
+    return prepare(batch, planned, plan)
+
+
+def row_messages(table: str | TableInfo, changes: Iterable[Mapping[str, Any]], **how: Any) -> list[bytes]:
+    """Return the messages of changes in one batch, made as :func:`prepared_rows` says."""
+    encoded = prepared_rows(table, changes, **how).messages()
+    assert encoded.keys is None
+    values: list[bytes] = encoded.values.to_pylist()
+    return values
+
+
+def avro_message(value: bytes) -> dict[str, Any]:
+    """Return the payload of a Simple Avro message, which must be whole."""
+    stream = io.BytesIO(value)
+    read: Any = fastavro.schemaless_reader(
+        stream,
+        MESSAGE_SCHEMA,
+        return_record_name=True,
+        handle_unicode_errors="surrogateescape",  # the default of a BIT is raw bytes in a string
+    )
+    assert stream.read() == b""
+    name, message = read
+    assert name == "com.pingcap.simple.avro.Message"
+    branch, payload = message["payload"]
+    assert branch.upper() == f"com.pingcap.simple.avro.{message['type']}".upper()
+    return {"kind": message["type"], **payload}

@@ -1,0 +1,88 @@
+"""The Simple protocol as TiCDC writes it, in JSON and in Avro without a schema registry.
+
+In: table schemas, row changes, DDL events, watermarks. Out: message values. Row messages have an empty key, the others
+a null one; everything but rows goes to all partitions. A BOOTSTRAP shows a table's schema, which rows name by version
+only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, cast
+
+from ticdc_emit.config import ChangefeedConfig
+from ticdc_emit.encode.sizes import MESSAGE_OVERHEAD
+from ticdc_emit.errors import MessageTooLargeError
+from ticdc_emit.protocols.base import ControlMessage
+from ticdc_emit.protocols.simple.avro_control import bootstrap_avro, ddl_avro, watermark_avro
+from ticdc_emit.protocols.simple.avro_rows import SimpleAvroRows
+from ticdc_emit.protocols.simple.json_control import bootstrap_json, ddl_json, watermark_json
+from ticdc_emit.protocols.simple.json_rows import SimpleJsonRows
+from ticdc_emit.protocols.simple.options import SimpleOptions
+from ticdc_emit.schema.events import DdlEvent
+from ticdc_emit.schema.model import TableInfo
+
+__all__ = ["Simple", "make_codec"]
+
+
+@dataclass(frozen=True)
+class Simple:
+    """The codec (see ``protocols.base.Codec``)."""
+
+    options: SimpleOptions
+    max_message_bytes: int
+    ddl_to_all_partitions: bool = True
+
+    @property
+    def _avro(self) -> bool:
+        return self.options.encoding == "avro"
+
+    def rows(self, table: TableInfo) -> SimpleAvroRows | SimpleJsonRows:
+        """Return the row encoder of one table version."""
+        return SimpleAvroRows(table, self.options) if self._avro else SimpleJsonRows(table, self.options)
+
+    def ddl(self, event: DdlEvent, build_ts: int) -> ControlMessage:
+        """Return the message of a DDL; :class:`MessageTooLargeError` beyond ``max-message-bytes``."""
+        make = ddl_avro if self._avro else ddl_json
+        value = self._sized(make(event, build_ts, self.options), event.schema, event.table)
+        return ControlMessage(None, value, event.commit_ts)
+
+    def watermark(self, ts: int, build_ts: int) -> ControlMessage:
+        """Return the watermark message; Simple has it whatever ``enable-tidb-extension`` says."""
+        make = watermark_avro if self._avro else watermark_json
+        return ControlMessage(None, make(ts, build_ts), ts)
+
+    def bootstrap(self, table: TableInfo, build_ts: int) -> ControlMessage:
+        """Return the message that shows a table's schema; :class:`MessageTooLargeError` as a DDL's."""
+        make = bootstrap_avro if self._avro else bootstrap_json
+        return ControlMessage(None, self._sized(make(table, build_ts, self.options), table.schema, table.name), 0)
+
+    def _sized(self, value: bytes, schema: str, table: str) -> bytes:
+        length = len(value) + MESSAGE_OVERHEAD
+        if length > self.max_message_bytes:
+            raise MessageTooLargeError(
+                f"message is too large: {length} bytes, max-message-bytes is {self.max_message_bytes}",
+                remedy="Raise max-message-bytes in the sink URI: no large-message handling covers a table's schema",
+                code="CDC:ErrMessageTooLarge",
+                table=f"{schema}.{table}" if table else schema,
+                length=length,
+            )
+        return value
+
+
+def make_codec(changefeed: ChangefeedConfig) -> Simple:
+    """Return the codec that a changefeed configures; its ``encoding-format`` is validated there."""
+    codec, profile = changefeed.codec, changefeed.profile
+    return Simple(
+        SimpleOptions(
+            encoding=cast('Literal["json", "avro"]', codec.encoding_format),
+            location=changefeed.time_zone,
+            enable_row_checksum=codec.enable_row_checksum,
+            column_order=profile.simple_column_order,
+            pre_table_schema=profile.simple_pre_table_schema,
+            exchange_partition=profile.simple_exchange_partition,
+            avro_bit=profile.simple_avro_bit,
+            avro_timestamp_decimal=profile.simple_avro_timestamp_decimal,
+        ),
+        codec.max_message_bytes,
+    )

@@ -1,0 +1,119 @@
+"""The layout of Simple JSON row messages: which constants, which rendered columns, in which order.
+
+In: changes. Out: values. Rule sources: protocol document "DML Event"; semantics 2.2, 3.3; reference ``pingcap/tiflow:
+pkg/sink/codec/simple/message.go`` (newDMLMessage, encodeValue). Key order of a message::
+
+    version database table tableID type commitTs buildTs schemaVersion [checksum] [data] [old]
+
+Every value is a JSON string or null, a TIMESTAMP an object of two. ``data`` and ``old`` are Go maps, which print in
+bytewise order of the names.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+import pyarrow as pa
+
+from ticdc_emit.columnar.assemble import Fragment, ObjectLayout, gather, join, share
+from ticdc_emit.columnar.binaries import base64_text
+from ticdc_emit.columnar.escape import GO_STD
+from ticdc_emit.columnar.values import json_content
+from ticdc_emit.encode.changes import Changes, Encoded, Op
+from ticdc_emit.encode.images import Image
+from ticdc_emit.encode.sizes import json_overhead
+from ticdc_emit.protocols.simple.json_control import json_string
+from ticdc_emit.protocols.simple.options import VERSION, SimpleOptions
+from ticdc_emit.protocols.simple.rows import ENVELOPE_BYTES, constant_of, named_columns
+from ticdc_emit.schema.model import Column, TableInfo
+from ticdc_emit.schema.types import MySQLType
+
+__all__ = ["SimpleJsonRows"]
+
+_FORM = "simple-json"
+_STRING = (b'"', b'"')
+
+
+def _content(column: Column, values: pa.Array) -> pa.Array:
+    return base64_text(values) if column.is_binary else json_content(column, values, GO_STD)
+
+
+@dataclass(frozen=True)
+class SimpleJsonRows:
+    """The row encoder of one table version (see ``encode.changes.RowEncoder``)."""
+
+    table: TableInfo
+    options: SimpleOptions
+    reads_old: ClassVar[bool] = True
+    growth: ClassVar[int] = 6  # \\u003c
+
+    @cached_property
+    def overhead(self) -> int:
+        """Bytes beside the values: a column's name stands in data and old."""
+        return json_overhead(self.table, name_uses=2, label_uses=0) + len(self._prefix) + ENVELOPE_BYTES
+
+    @cached_property
+    def _columns(self) -> tuple[Column, ...]:
+        return named_columns(self.table.data_columns)
+
+    @cached_property
+    def _object(self) -> ObjectLayout:
+        located = b'{"location":%s,"value":"' % json_string(self.options.location), b'"}'
+        return ObjectLayout(
+            tuple(json_string(column.name) + b":" for column in self._columns),
+            tuple(located if column.type is MySQLType.TIMESTAMP else _STRING for column in self._columns),
+        )
+
+    @cached_property
+    def _prefix(self) -> bytes:
+        names = json_string(self.table.schema), json_string(self.table.name)
+        return b'{"version":%d,"database":%s,"table":%s,"tableID":' % (VERSION, *names)
+
+    def check(self, changes: Changes) -> None:
+        """Refuse what has no checksum (:class:`~ticdc_emit.errors.InvalidValueError`); every value has a text."""
+        if self.options.enable_row_checksum:
+            _ = changes.checksums  # kept for the messages
+
+    def encode(self, changes: Changes) -> Encoded:
+        """Return one message per change; the key of a Simple row is always empty."""
+        laid: list[Fragment] = [self._prefix, _number(changes.physical_table_ids)]
+        laid += [b',"type":"', changes.op.value.upper().encode(), b'","commitTs":', changes.commit_ts_text()]
+        laid += [b',"buildTs":', changes.build_ms_text(), b',"schemaVersion":%d' % self.table.update_ts]
+        if self.options.enable_row_checksum:
+            laid += _checksum(changes)
+        return Encoded(join([*laid, *self._images(changes), b"}"], len(changes)))
+
+    def _images(self, changes: Changes) -> list[Fragment]:
+        shown = self._object.fragments(self._texts(changes.current))
+        if changes.op is Op.DELETE:
+            return [b',"old":', *shown]
+        if changes.op is Op.INSERT:
+            return [b',"data":', *shown]
+        before = self._object.fragments(self._texts(changes.old), shown.texts, shown.seams)
+        data, old = share(list(shown), list(before), len(changes))
+        return [b',"data":', *data, b',"old":', *old]
+
+    def _texts(self, image: Image) -> list[pa.Array]:
+        return [image.rendered(column, _FORM, _content) for column in self._columns]
+
+
+def _number(numbers: pa.Array) -> Fragment:
+    constant = constant_of(numbers)
+    return numbers.cast(pa.string()) if constant is None else b"%d" % constant
+
+
+def _checksum(changes: Changes) -> list[Fragment]:
+    """Lay out ``,"checksum":{...}``, nothing where a row has none."""
+    sums = changes.checksums
+    if not sums.present.any():
+        return []
+    parts: list[Fragment] = [b',"checksum":{"version":', _number(pa.array(sums.version)), b',"corrupted":']
+    parts += [gather([b"false", b"true"], sums.corrupted.view(np.uint8))]
+    parts += [b',"current":', _number(pa.array(sums.current)), b',"previous":', _number(pa.array(sums.previous)), b"}"]
+    if sums.present.all():
+        return parts
+    made = join(parts, len(changes))
+    return [made.take(pa.array(np.arange(len(changes)), mask=~sums.present))]

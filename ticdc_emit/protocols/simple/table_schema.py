@@ -1,0 +1,79 @@
+"""What DDL and BOOTSTRAP messages say of a table, whatever their encoding: which columns, which indexes, what type.
+
+In: :class:`TableInfo`, :class:`DdlEvent`. Rule sources: semantics 2.2, 2.3; reference ``pingcap/tiflow:
+pkg/sink/codec/simple/message.go`` (newTableSchema, newDDLMessage), ``pingcap/tidb: pkg/meta/model/table.go``
+(GetPrimaryKey). TiCDC sorts the columns of the schema that it shares with its rows; here nothing is shared.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ticdc_emit.protocols.ddl_kinds import ddl_kind
+from ticdc_emit.protocols.simple.options import SimpleOptions
+from ticdc_emit.schema.events import DdlEvent
+from ticdc_emit.schema.model import Column, Index, TableInfo
+
+__all__ = ["ShownIndex", "ddl_type", "shown_columns", "shown_indexes", "shown_pre_table"]
+
+_EXCHANGE_PARTITION = "exchange partition"
+
+
+@dataclass(frozen=True)
+class ShownIndex:
+    """One index of a table schema."""
+
+    name: str
+    unique: bool
+    primary: bool
+    nullable: bool
+    columns: tuple[str, ...]
+
+
+def shown_columns(table: TableInfo, options: SimpleOptions) -> tuple[Column, ...]:
+    """Return every column, virtual and hidden ones too, by column id or in table order."""
+    if options.column_order == "table":
+        return table.columns
+    return tuple(sorted(table.columns, key=lambda column: column.id))
+
+
+def shown_indexes(table: TableInfo) -> tuple[ShownIndex, ...]:
+    """Return the table's indexes and, if none of them is the primary key, the key that serves as one."""
+    shown = [
+        ShownIndex(
+            index.name,
+            index.unique,
+            index.primary,
+            any(table.column(name).nullable for name in index.columns),
+            index.columns,
+        )
+        for index in table.indexes
+    ]
+    if not any(index.primary for index in shown):
+        key = _unlisted_primary_key(table)
+        if key:
+            shown.append(ShownIndex("primary", unique=True, primary=True, nullable=False, columns=key))
+    return tuple(shown)
+
+
+def _unlisted_primary_key(table: TableInfo) -> tuple[str, ...]:
+    """Return the integer primary key that is the row's handle, else the columns of the first unique NOT NULL index."""
+    if table.pk_is_handle:
+        return tuple(column.name for column in table.primary_key)
+    return next((index.columns for index in table.indexes if _is_implicit_key(index, table)), ())
+
+
+def _is_implicit_key(index: Index, table: TableInfo) -> bool:
+    columns = [table.column(name) for name in index.columns]
+    return index.unique and not any(column.nullable or column.hidden for column in columns)
+
+
+def ddl_type(event: DdlEvent, options: SimpleOptions) -> str:
+    """Return the type of a DDL message: ``CREATE``, ``ALTER`` ... or ``QUERY``."""
+    return options.exchange_partition if event.action == _EXCHANGE_PARTITION else ddl_kind(event.action)
+
+
+def shown_pre_table(event: DdlEvent, options: SimpleOptions) -> TableInfo | None:
+    """Return the table whose schema ``preTableSchema`` is."""
+    everything = options.pre_table_schema == "all" or event.action == _EXCHANGE_PARTITION
+    return event.pre_table_info if everything else None
