@@ -16,10 +16,12 @@ from typing import Any
 
 import pyarrow as pa
 
-from ticdc_emit.bench.inputs import change_batch, make_rows
+from ticdc_emit.bench.inputs import change_batch, make_rows, table_sql
 from ticdc_emit.encode.changes import Op
+from ticdc_emit.schema.catalog import Catalog
+from ticdc_emit.schema.ids import AssignedIds
 
-__all__ = ["BUILD_TS", "golden_row", "golden_value"]
+__all__ = ["BUILD_TS", "golden_catalog", "golden_row", "golden_value"]
 
 BUILD_TS = 1_700_000_000_123
 """The wall clock of the golden messages, in ms."""
@@ -70,13 +72,21 @@ def golden_row(table: str, op: Op) -> pa.RecordBatch:
 
 
 @cache
-def _values() -> dict[str, Any]:
+def _recorded() -> dict[str, Any]:
     text = (files("ticdc_emit.bench") / "golden.json").read_text(encoding="utf-8")
-    values: dict[str, Any] = json.loads(text)["values"]
-    return values
+    recorded: dict[str, Any] = json.loads(text)
+    return recorded
+
+
+def golden_catalog(table: str) -> Catalog:
+    """Return a catalog with a bench table as TiCDC's encoders had it: Simple messages show its id and version."""
+    catalog = Catalog()
+    catalog.ensure_database("test")
+    catalog.apply(table_sql(table), ids=AssignedIds(**_recorded()["tables"][table]))
+    return catalog
 
 
 def golden_value(line: str) -> bytes:
     """Return the value that TiCDC printed for a line of ``reference.json`` (``variant/table/op``)."""
-    value = _values()[line]
+    value = _recorded()["values"][line]
     return value.encode() if isinstance(value, str) else base64.b64decode(value["base64"])

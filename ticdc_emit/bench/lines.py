@@ -15,7 +15,7 @@ from importlib.resources import files
 import numpy as np
 import pyarrow as pa
 
-from ticdc_emit.bench.golden import BUILD_TS, golden_row, golden_value
+from ticdc_emit.bench.golden import BUILD_TS, golden_catalog, golden_row, golden_value
 from ticdc_emit.bench.inputs import TABLES, change_batch, commit_stamps, make_rows, make_update, table_sql
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.encode.blocks import BlockReader
@@ -36,6 +36,8 @@ CHUNK = 10_000
 VARIANTS = {
     "canal-json-ext": "protocol=canal-json&enable-tidb-extension=true",
     "avro-ext": "protocol=avro&enable-tidb-extension=true",
+    "simple-json": "protocol=simple",
+    "simple-avro": "protocol=simple&encoding-format=avro",
 }
 """The variants of ``reference.json`` that this version encodes, as parameters of a sink URI."""
 
@@ -95,7 +97,7 @@ def check_golden() -> list[str]:
     checked = []
     for variant in VARIANTS:
         for table in TABLES:
-            plan = _plan(variant, catalog_from_sql(table_sql(table)))
+            plan = _plan(variant, golden_catalog(table))
             for op in _OPS:
                 name = f"{variant}/{table}/{op.value}"
                 value = _encode(golden_row(table, op), plan, table)().column("value")[0].as_py()
@@ -110,7 +112,7 @@ def bench_lines() -> list[Line]:
     barred, free = [], []
     for variant in VARIANTS:
         for table in TABLES:
-            plan = _plan(variant, catalog_from_sql(table_sql(table)))
+            plan = _plan(variant, golden_catalog(table))
             for op in _OPS:
                 name = f"{variant}/{table}/{op.value}"
                 barred.append(Line(name, CHUNK, _encode(_batch(table, op, CHUNK), plan, table), _go_rates()[name]))

@@ -24,6 +24,7 @@ from ticdc_emit.encode.rows import rows_to_batch
 from ticdc_emit.encode.run import prepare
 from ticdc_emit.errors import SharedSubjectError, TicdcEmitError
 from ticdc_emit.registry import MemoryRegistry
+from ticdc_emit.schedule.bootstrap import Bootstrap
 from ticdc_emit.schedule.control import Event, Watermark
 
 __all__ = ["VariantEncoder", "load_variant", "refusal"]
@@ -84,7 +85,9 @@ class VariantEncoder:
                 return Outcome(self._ddl(index))
             if event["kind"] == "watermark":
                 return Outcome(self._control_records(Watermark(event["ts"])))
-            return Outcome()  # bootstrap (no protocol so far has one), skipped
+            if event["kind"] == "bootstrap":
+                return Outcome(self._control_records(self._bootstrap(event)))
+            return Outcome()  # skipped
         except Exception as fault:
             return refusal(fault)
 
@@ -116,6 +119,12 @@ class VariantEncoder:
         if isinstance(event, Exception):
             raise event
         return self._control_records(event)
+
+    def _bootstrap(self, event: Mapping[str, Any]) -> Bootstrap:
+        recorded = event["table_info"]
+        history = self._history.table(event["schema"], event["table"])
+        info = next(info for _, info in history if info is not None and info.version == recorded["version"])
+        return Bootstrap(info.id, info, ((self._config.kafka.topic, 0),), self._case.now_ms, "start")
 
     def _control_records(self, event: Event) -> tuple[Record, ...]:
         """Return the event's message as its first target receives it; the vectors show one per event."""

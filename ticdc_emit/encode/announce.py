@@ -6,10 +6,14 @@ and the topic-partitions that must receive it.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ticdc_emit.encode.plan import Plan
 from ticdc_emit.protocols.base import ControlMessage
 from ticdc_emit.routing.topic import Target
+from ticdc_emit.schedule.bootstrap import Bootstrap
 from ticdc_emit.schedule.control import Event, Watermark
+from ticdc_emit.tso import compose
 
 __all__ = ["Announcer"]
 
@@ -33,6 +37,8 @@ class Announcer:
         router = self._plan.router
         if isinstance(event, Watermark):
             return router.watermark_targets()
+        if isinstance(event, Bootstrap):
+            return event.targets
         return router.ddl_targets(all_partitions=self._plan.codec.ddl_to_all_partitions)
 
     def messages(self, event: Event) -> list[tuple[Target, ControlMessage]]:
@@ -44,4 +50,9 @@ class Announcer:
         codec, clock = self._plan.codec, self._plan.clock
         if isinstance(event, Watermark):
             return codec.watermark(event.ts, clock(event.ts))
+        if isinstance(event, Bootstrap):
+            message = codec.bootstrap(event.table, clock(compose(event.at_ms)))
+            if message is None or event.occasion == "start":
+                return message
+            return replace(message, key=b"")  # it goes out among the rows, with a key like theirs
         return codec.ddl(event, clock(event.commit_ts))

@@ -28,6 +28,7 @@ from ticdc_emit.encode.run import prepare
 from ticdc_emit.errors import DdlError, SchemaError
 from ticdc_emit.protocols.base import ControlMessage
 from ticdc_emit.registry.contract import SchemaRegistry
+from ticdc_emit.schedule.bootstrap import Bootstrap
 from ticdc_emit.schedule.control import Watermark
 from ticdc_emit.schema.catalog import Catalog, catalog_from_sql
 from ticdc_emit.schema.events import DdlEvent
@@ -139,6 +140,17 @@ class Encoder:
         """
         ts = check_tso(ts, watermark=repr(ts))
         return control_batch(Announcer(self.plan).messages(Watermark(ts)))
+
+    def bootstrap(self, table: str | None = None, *, at_ms: int = 0) -> pa.RecordBatch:
+        """Return the BOOTSTRAP messages of a table as it is now, one per partition; empty if the protocol has none.
+
+        ``at_ms``: the moment that they carry, unless ``build_ts`` is given. They go out among the rows, with keys of
+        zero length.
+        """
+        planned = self._planned(table)
+        info = planned.newest
+        targets = tuple((planned.topic, number) for number in range(self.plan.router.partitions[planned.topic]))
+        return control_batch(Announcer(self.plan).messages(Bootstrap(info.id, info, targets, at_ms, "tick")))
 
 
 def split_name(table: str | None, known: list[tuple[str, str]]) -> tuple[str, str]:

@@ -161,8 +161,13 @@ class TicdcSink:
         assert record is not None
         stamps = (report.max_commit_ts for report in self.reports if report.max_commit_ts is not None)
         top = max([record.end_sent_until, *stamps, *(ts for ts, _, _ in record.ddl)])
-        report, top = self._closed(record.next(record.batch_id, record.build_ts), {}, top, top, started)
-        self._store.save(record.completed(watermark=report.watermark, sent_until=top, rows=record.rows))
+        state = record.next(record.batch_id, record.build_ts)
+        plan, controls = self._planner.plan(state), self._planner.controls(state)
+        report, top = self._closed(state, plan, controls, {}, top, top, started)
+        done = record.completed(
+            watermark=report.watermark, sent_until=top, rows=record.rows, bootstraps=record.end_bootstraps
+        )
+        self._store.save(done)
         self.reports.append(report)
         return report
 
@@ -178,21 +183,34 @@ class TicdcSink:
         state = self._begin(df, batch_id)
         plan = self._registered(state, df)
         rows = without_ddl(df)
+        controls = self._planner.controls(state)
         if self._validate == "batch" or state.done:
-            checked = self._job(rows, plan, state, check_only=True)
+            checked = self._job(rows, plan, controls, check_only=True)
             state.refuse_other_rows(sum(result.rows for result in checked.values()))
-        results = self._job(rows, plan, state)
+        controls, bootstraps = self._planner.with_bootstraps(
+            controls, state, rows, self._name(df, plan), late=self._late
+        )
+        results = self._job(rows, plan, controls)
         top = max((result.max_commit_ts for result in results.values()), default=-1)
         if final:
             top = max([top, *(ts for ts, _, _ in state.ddl)])
         limit = top if final else top - 1 - (self._lateness_ms << LOGICAL_BITS)
-        report, sent_until = self._closed(state, results, top, limit, started)
-        self._store.save(state.completed(watermark=report.watermark, sent_until=sent_until, rows=report.rows))
+        report, sent_until = self._closed(state, plan, controls, results, top, limit, started)
+        self._store.save(
+            state.completed(watermark=report.watermark, sent_until=sent_until, rows=report.rows, bootstraps=bootstraps)
+        )
         self.reports.append(report)
         return report
 
     def _closed(
-        self, state: BatchState, results: dict[tuple[str, int], TaskResult], top: int, limit: int, started: float
+        self,
+        state: BatchState,
+        plan: Plan,
+        controls: Controls,
+        results: dict[tuple[str, int], TaskResult],
+        top: int,
+        limit: int,
+        started: float,
     ) -> tuple[RunReport, int]:
         """Send what stands behind the rows; return the report and the TSO up to which DDL is sent.
 
@@ -201,7 +219,6 @@ class TicdcSink:
         sent = DeliveryReport({t: PartitionCount(r.messages, r.bytes) for t, r in results.items() if r.messages})
         tail = Tail(DeliveryReport(), state.watermark, state.sent_until)
         if top >= 0:
-            plan, controls = self._planner.plan(state), self._planner.controls(state)
             tail = send_tail(self.sink, plan, controls, results, top, limit)
         report = RunReport(
             batch_id=state.batch_id,
@@ -227,10 +244,9 @@ class TicdcSink:
         return state
 
     def _job(
-        self, df: DataFrame, plan: Plan, state: BatchState, *, check_only: bool = False
+        self, df: DataFrame, plan: Plan, controls: Controls, *, check_only: bool = False
     ) -> dict[tuple[str, int], TaskResult]:
         arranged, table = self._arranged(df, plan)
-        controls = self._planner.controls(state)
         collects = isinstance(self.sink, MemorySink) and not check_only
         task = Task(plan, controls, self._late, table, None if collects or check_only else self.sink, check_only)
         if collects:

@@ -29,7 +29,8 @@ class BatchState:
     """``build_ts`` is the wall clock in ms (None: commit times); ``watermark``, ``sent_until`` are TSO before the
     batch.
 
-    ``ddl`` is every DDL up to and with the batch, in commit order. ``end_*`` are set on completion.
+    ``ddl`` is every DDL up to and with the batch, in commit order. ``bootstraps`` is the bootstrap schedule before the
+    batch (``Bootstraps.state``), None at the beginning. ``end_*`` are set on completion.
     """
 
     batch_id: int
@@ -41,8 +42,12 @@ class BatchState:
     end_watermark: int | None = None
     end_sent_until: int = -1
     rows: int = 0
+    bootstraps: dict[str, Any] | None = None
+    end_bootstraps: dict[str, Any] | None = None
 
-    def completed(self, *, watermark: int | None, sent_until: int, rows: int) -> BatchState:
+    def completed(
+        self, *, watermark: int | None, sent_until: int, rows: int, bootstraps: dict[str, Any] | None = None
+    ) -> BatchState:
         """Return the record of the finished batch. What was sent already stays sent: a replay moves no end back."""
         self.refuse_other_rows(rows)
         reached = [ts for ts in (watermark, self.end_watermark) if ts is not None]
@@ -52,11 +57,14 @@ class BatchState:
             end_watermark=max(reached, default=None),
             end_sent_until=max(sent_until, self.end_sent_until),
             rows=rows,
+            end_bootstraps=bootstraps,
         )
 
     def next(self, batch_id: int, build_ts: int | None) -> BatchState:
         """Return the state in which the batch after this one begins, before any DDL of its own."""
-        return BatchState(batch_id, build_ts, self.end_watermark, self.end_sent_until, self.ddl)
+        return BatchState(
+            batch_id, build_ts, self.end_watermark, self.end_sent_until, self.ddl, bootstraps=self.end_bootstraps
+        )
 
     def with_ddl(self, ddl: Iterable[DdlStatement]) -> BatchState:
         """Return the state with further DDL. Known statements may come again; what must have been sent is refused."""

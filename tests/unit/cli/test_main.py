@@ -49,7 +49,7 @@ def test_an_error_is_one_line_with_its_remedy(capsys: pytest.CaptureFixture[str]
     assert shown.out == ""
     assert shown.err == (
         "ticdc-emit: error: the protocol debezium is not written by this version [option='protocol']. "
-        "Use one of: canal-json, avro\n"
+        "Use one of: canal-json, avro, simple\n"
     )
 
 

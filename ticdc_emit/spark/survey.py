@@ -1,0 +1,70 @@
+"""What PLAN must know of a batch's rows before the job: how many there are of each table between two bootstrap ticks.
+
+In: a DataFrame of row changes in either public form. Out: :class:`CountedRows`, by one aggregation over a few columns.
+Only a changefeed that sends BOOTSTRAP messages needs it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ticdc_emit.encode.attributes import PHYSICAL_TABLE_ID
+from ticdc_emit.encode.plan import Plan
+from ticdc_emit.schedule.bootstrap_replay import CountedRows
+from ticdc_emit.spark.frame import commit_ts_column
+from ticdc_emit.tso import LOGICAL_BITS
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+__all__ = ["count_rows"]
+
+
+def count_rows(
+    df: DataFrame, plan: Plan, table: tuple[str, str] | None, tick_ms: int, late_until: int | None
+) -> list[CountedRows]:
+    """Count rows per table version, physical table and slot of ``tick_ms`` of commit time.
+
+    ``table``: whose rows ``df`` has, ``None`` for the generic form. ``late_until``: rows up to this TSO are dropped by
+    the changefeed. Raises :class:`~ticdc_emit.errors.UnknownTableError` for rows of no table.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    stamp = commit_ts_column(df)
+    rows = df if late_until is None else df.filter(stamp > F.lit(late_until))
+    schema, name = (F.col("schema"), F.col("table")) if table is None else map(F.lit, table)
+    physical = F.col(PHYSICAL_TABLE_ID) if PHYSICAL_TABLE_ID in df.columns else F.lit(None)
+    counted = (
+        rows.select(
+            schema.alias("schema"),
+            name.alias("table"),
+            physical.cast("long").alias("physical"),
+            _version(stamp, plan, table).alias("version"),
+            F.floor(F.shiftright(stamp, LOGICAL_BITS) / F.lit(tick_ms)).alias("slot"),
+            stamp.alias("commit_ts"),
+        )
+        .groupBy("schema", "table", "physical", "version", "slot")
+        .agg(F.min("commit_ts").alias("first_ts"), F.count(F.lit(1)).alias("count"))
+        .collect()
+    )
+    return [_counted(plan, *row) for row in counted]
+
+
+def _version(stamp: Column, plan: Plan, table: tuple[str, str] | None) -> Column:
+    """Return how many changes of any schema stand before a row: rows of equal numbers are of one version."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    tables = plan.tables.values() if table is None else [plan.table(*table)]
+    changes = sorted({since for each in tables for since in each.since[1:]})
+    if not changes:
+        return F.lit(0)
+    return F.size(F.filter(F.array(*map(F.lit, changes)), lambda since: since < stamp))
+
+
+def _counted(
+    plan: Plan, schema: str, name: str, physical: int | None, version: int, slot: int, first_ts: int, count: int
+) -> CountedRows:
+    planned = plan.table(schema, name)
+    info = planned.encoder_at(first_ts).table
+    key = info.id if physical is None else physical
+    return CountedRows(key, info, planned.topic, plan.router.partitions[planned.topic], first_ts, count)
