@@ -1,0 +1,23 @@
+"""The Python snippets of the protocol pages run as they stand there."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+DOCS = Path(__file__).parents[2] / "docs"
+SNIPPETS = [
+    pytest.param(page, code, id=page)
+    for page in ("avro.md", "simple.md")
+    for code in re.findall(
+        r"^```python\n(.*?)^```", (DOCS / page).read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
+    )
+]
+
+
+@pytest.mark.parametrize(("page", "code"), SNIPPETS)
+def test_a_snippet_runs(page: str, code: str, capsys: pytest.CaptureFixture[str]) -> None:
+    exec(compile(code, page, "exec"), {"__name__": page})
+    assert capsys.readouterr().out.strip()
