@@ -10,29 +10,26 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
-from ticdc_emit.config import ChangefeedConfig
+from ticdc_emit.config import ChangefeedConfig, Protocol
 from ticdc_emit.delivery.contract import Sink
 from ticdc_emit.encode.plan import Plan, make_plan
 from ticdc_emit.encode.registration import Registrar, needed_by_all
 from ticdc_emit.errors import ConfigError, InvalidValueError
 from ticdc_emit.protocols.base import RegisteredRows
 from ticdc_emit.registry.contract import SchemaRegistry
-from ticdc_emit.schedule.bootstrap import BootstrapRules, Bootstraps, TableRef
-from ticdc_emit.schedule.bootstrap_live import arrived
-from ticdc_emit.schedule.bootstrap_replay import replayed
+from ticdc_emit.schedule.bootstrap import BootstrapRules
 from ticdc_emit.schedule.control import Controls
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.events import DdlEvent
-from ticdc_emit.schema.model import TableInfo
 from ticdc_emit.spark.frame import DDL_OP, commit_ts_column
+from ticdc_emit.spark.schedule import with_bootstraps, with_default_ticks
 from ticdc_emit.spark.state import BatchState, DdlStatement
 from ticdc_emit.spark.survey import count_rows
-from ticdc_emit.tso import physical_ms
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -96,20 +93,6 @@ def _tables_of(df: DataFrame) -> list[tuple[str, str]]:
     return sorted((schema, name) for schema, name in rows if schema is not None and name is not None)
 
 
-def _newest_tables(plan: Plan) -> list[tuple[TableInfo, str, int]]:
-    """Return the tables that exist, as ``Bootstraps.at_start`` takes them."""
-    live = [table for table in plan.tables.values() if table.encoders and table.encoders[-1] is not None]
-    return [(table.newest, table.topic, plan.router.partitions[table.topic]) for table in live]
-
-
-def _version_of(plan: Plan, ref: TableRef) -> TableInfo:
-    for table in plan.tables.values():
-        for encoder in table.encoders:
-            if encoder is not None and TableRef.of(encoder.table) == ref:
-                return encoder.table
-    raise LookupError(f"{ref.schema}.{ref.name} has no version {ref.version}")
-
-
 @dataclass
 class Planner:
     """Makes plans for batch states. ``catalog`` holds the tables as they are before the first DDL."""
@@ -117,7 +100,7 @@ class Planner:
     config: ChangefeedConfig
     sink: Sink
     catalog: Catalog
-    interval_ms: int = 0
+    interval_ms: int | None = None
     lateness_ms: int = 0
     verbatim_json: bool = False
     registry: SchemaRegistry | None = None
@@ -147,38 +130,31 @@ class Planner:
         return Registrar(self.config, self.registry)
 
     def controls(self, state: BatchState) -> Controls:
-        """Return what control messages a batch may have to send, but for bootstraps."""
+        """Return what control messages a batch may have to send, as far as the plan alone says."""
         plan, events = self._planned(state.ddl)
-        interval = self.interval_ms if plan.codec.watermark(1, 1) is not None else 0
+        interval = (self.interval_ms or 0) if plan.codec.watermark(1, 1) is not None else 0
         return Controls(events, interval, self.lateness_ms, state.sent_until, state.watermark)
 
-    def with_bootstraps(
+    def scheduled(
         self, controls: Controls, state: BatchState, df: DataFrame, table: tuple[str, str] | None, *, late: str
     ) -> tuple[Controls, dict[str, Any] | None]:
-        """Return the batch's controls with its bootstraps, and the state of their schedule behind the batch.
+        """Return the controls with what depends on the batch's rows, and the state of the bootstrap schedule behind it.
 
-        The clock of the schedule is the rows' commit time in a replay, and the batch's own in a live run, where all of
-        its rows come at one moment.
+        Counts the rows, where anything depends on them: with the Simple protocol.
         """
         rules = BootstrapRules.of(self.config)
-        if not rules.enabled:
+        default_ticks = (
+            self.config.codec.protocol is Protocol.SIMPLE and self.interval_ms is None and state.build_ts is None
+        )
+        if not (rules.enabled or default_ticks):
             return controls, None
         plan = self.plan(state)
-        schedule = Bootstraps(rules)
-        if state.bootstraps is not None:
-            schedule = Bootstraps.from_state(rules, state.bootstraps, lambda ref: _version_of(plan, ref))
-        dropped = controls.late_until if late == "drop" else None
-        counted = count_rows(df, plan, table, rules.tick_ms, dropped)
-        if not counted:
-            return controls, schedule.state()
-        first = min(rows.first_ts for rows in counted)
-        moment = physical_ms(first) if state.build_ts is None else state.build_ts
-        placed = [(0, bootstrap) for bootstrap in schedule.at_start(_newest_tables(plan), moment)]
-        if state.build_ts is None:
-            placed += [(ts - 1, bootstrap) for ts, bootstrap in replayed(schedule, counted)]
-        else:
-            placed += [(ts - 1, bootstrap) for ts, bootstrap in arrived(schedule, counted, moment)]
-        return replace(controls, bootstraps=tuple(placed)), schedule.state()
+        counted = count_rows(df, plan, table, rules.tick_ms, controls.late_until if late == "drop" else None)
+        if default_ticks:
+            controls = with_default_ticks(controls, counted)
+        if not rules.enabled:
+            return controls, None
+        return with_bootstraps(controls, plan, rules, state, counted)
 
     def _planned(self, ddl: tuple[DdlStatement, ...]) -> tuple[Plan, tuple[DdlEvent, ...]]:
         if ddl not in self._made:

@@ -58,7 +58,8 @@ class TicdcSink:
     needed if there are several tables. ``ddl``: later DDL as (commit_ts, statement) or (commit_ts, statement, schema),
     emitted in its place; without a schema it runs in the database of the table or tables. ``clock``: ``commit``
     (messages carry the commit time), ``wall`` (the time at which the batch was first seen), or fixed ms.
-    ``watermark_interval``: seconds of commit time between watermarks inside a batch, 0 for one at its end only.
+    ``watermark_interval``: seconds of commit time between watermarks inside a batch, 0 for one at its end only; by
+    default 1 for a replay with the Simple protocol (more where that would be over 100,000 in a batch), else 0.
     ``allowed_lateness``: seconds that the watermark stays behind. ``late``: what becomes of a row at or below a sent
     watermark. ``validate``: ``task`` checks a Spark task's rows before its first message, ``batch`` checks the whole
     batch in a pass of its own. ``state_uri``: where per-batch state is kept (any fsspec URI); without one it lives as
@@ -76,7 +77,7 @@ class TicdcSink:
         changefeed: str | os.PathLike[str] | Mapping[str, Any] | None = None,
         ddl: Iterable[tuple[int, str] | tuple[int, str, str]] = (),
         clock: Literal["commit", "wall"] | int = "commit",
-        watermark_interval: float = 0,
+        watermark_interval: float | None = None,
         allowed_lateness: float = 0,
         late: Literal["error", "emit", "drop"] = "error",
         validate: Literal["task", "batch"] = "task",
@@ -115,7 +116,7 @@ class TicdcSink:
             self.config,
             self.sink,
             catalog,
-            interval_ms=round(watermark_interval * 1000),
+            interval_ms=None if watermark_interval is None else round(watermark_interval * 1000),
             lateness_ms=self._lateness_ms,
             verbatim_json=verbatim_json,
             registry=registry,
@@ -187,9 +188,7 @@ class TicdcSink:
         if self._validate == "batch" or state.done:
             checked = self._job(rows, plan, controls, check_only=True)
             state.refuse_other_rows(sum(result.rows for result in checked.values()))
-        controls, bootstraps = self._planner.with_bootstraps(
-            controls, state, rows, self._name(df, plan), late=self._late
-        )
+        controls, bootstraps = self._planner.scheduled(controls, state, rows, self._name(df, plan), late=self._late)
         results = self._job(rows, plan, controls)
         top = max((result.max_commit_ts for result in results.values()), default=-1)
         if final:
