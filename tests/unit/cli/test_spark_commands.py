@@ -50,3 +50,13 @@ def test_emit_a_file_and_refuse_a_bad_value(tmp_path: Path) -> None:
     assert error.startswith("ticdc-emit: error: ")
     assert all(named in error for named in ("test.t", "column='v'", "7"))
     assert "Traceback" not in refused.stderr
+
+
+def test_demo_of_avro_with_an_embedded_registry() -> None:
+    done = run("demo", "--rows", "500", "--protocol", "avro", "--json")
+    assert done.returncode == 0, done.stderr
+    summary = json.loads(done.stdout)
+    assert summary["messages"] == summary["rows"] == 500
+    keys = [message["decoded"]["key"]["id"] for message in summary["shown"]]
+    assert len(set(keys)) == 1
+    assert summary["shown"][-1]["value"] is None
