@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import shutil
-import socket
 import ssl
-import subprocess
 import tarfile
-import time
 import urllib.request
 from base64 import b64encode
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from urllib.parse import quote
+
+from server_process import ServerProcess, free_ports
 
 __all__ = ["Apicurio", "ServerCertificate", "unpacked"]
 
-_START_TIMEOUT_S = 90.0
-_STOP_TIMEOUT_S = 15.0
 _JVM = ("-Xmx384m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 
 
@@ -42,7 +36,7 @@ def unpacked(archive: Path, folder: Path) -> Path:
     return jar
 
 
-class Apicurio:
+class Apicurio(ServerProcess):
     """A server whose ``url`` speaks Confluent's API, version 7; its global compatibility is NONE until it is set.
 
     ``login``: user and password that every request must give. With ``certificate`` it speaks https only to who asks
@@ -58,14 +52,12 @@ class Apicurio:
         login: tuple[str, str] | None = None,
         certificate: ServerCertificate | None = None,
     ) -> None:
-        self._folder = folder
+        super().__init__("Apicurio registry", folder)
         self._login = login
         self._certificate = certificate
-        self._process: subprocess.Popen[bytes] | None = None
-        http, https = _free_ports(2)
+        http, https = free_ports(2)
         self.authority = f"127.0.0.1:{https if certificate else http}"
-        self._options = _options(http, https, login, certificate)
-        self._command = [str(java), *_JVM, *self._options, "-jar", str(jar)]
+        self._line = [str(java), *_JVM, *_options(http, https, login, certificate), "-jar", str(jar)]
 
     @property
     def url(self) -> str:
@@ -80,55 +72,12 @@ class Apicurio:
         userinfo = ":".join(quote(part, safe="") for part in self._login)
         return self.url.replace("://", f"://{userinfo}@")
 
-    def start(self) -> Apicurio:
-        """Returns once the server answers requests."""
-        self._folder.mkdir(parents=True, exist_ok=True)
-        with (self._folder / "apicurio.log").open("ab") as log:
-            self._process = subprocess.Popen(self._command, stdout=log, stderr=subprocess.STDOUT, cwd=self._folder)
-        self._wait_until_up()
-        return self
+    def _command(self) -> list[str]:
+        return self._line
 
     def set_compatibility(self, level: str) -> None:
         """Set the global level, say BACKWARD."""
         self._ask("PUT", "/config", {"compatibility": level})
-
-    def kill(self) -> None:
-        """SIGKILL, as a crash does."""
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
-            self._process = None
-
-    def stop(self) -> None:
-        """Stop, by force after a while, and remove the folder."""
-        if self._process is not None:
-            self._process.terminate()
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                self._process.wait(_STOP_TIMEOUT_S)
-            self.kill()
-        shutil.rmtree(self._folder, ignore_errors=True)
-
-    def __enter__(self) -> Apicurio:
-        try:
-            return self.start()
-        except BaseException:
-            self.stop()
-            raise
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.stop()
-
-    def _wait_until_up(self) -> None:
-        assert self._process is not None
-        deadline = time.monotonic() + _START_TIMEOUT_S
-        while time.monotonic() < deadline and self._process.poll() is None:
-            if self._answers():
-                return
-            time.sleep(0.1)
-        log = (self._folder / "apicurio.log").read_text(errors="replace")
-        raise RuntimeError(f"the Apicurio registry did not come up:\n{log[-4000:]}")
 
     def _answers(self) -> bool:
         try:
@@ -172,12 +121,3 @@ def _options(
             "quarkus.http.ssl.certificate.key-files": certificate.key,
         }
     return [f"-D{name}={value}" for name, value in settings.items()]
-
-
-def _free_ports(count: int) -> list[int]:
-    """Ports that were free a moment ago, all different."""
-    with contextlib.ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for one in sockets:
-            one.bind(("127.0.0.1", 0))
-        return [one.getsockname()[1] for one in sockets]
