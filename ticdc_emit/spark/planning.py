@@ -20,7 +20,6 @@ from ticdc_emit.delivery.contract import Sink
 from ticdc_emit.encode.plan import Plan, make_plan
 from ticdc_emit.encode.registration import Registrar, needed_by_all
 from ticdc_emit.errors import ConfigError, InvalidValueError
-from ticdc_emit.protocols.base import RegisteredRows
 from ticdc_emit.registry.contract import SchemaRegistry
 from ticdc_emit.schedule.bootstrap import BootstrapRules
 from ticdc_emit.schedule.control import Controls
@@ -118,7 +117,7 @@ class Planner:
         :class:`~ticdc_emit.errors.RegistryError` family.
         """
         plan, events = self._planned(state.ddl)
-        if any(isinstance(encoder, RegisteredRows) for each in plan.tables.values() for encoder in each.encoders):
+        if any(True for each in plan.tables.values() for _ in needed_by_all(each)):
             for key in [table] if table else _tables_of(df):
                 planned = plan.table(*key)
                 plan = self._registrar.registered(plan, planned, needed_by_all(planned))
