@@ -83,7 +83,7 @@ def print_messages(console: Console, messages: Sequence[Message], read: Reader) 
         if console.is_terminal:
             console.print(_panel(message, read(message)), soft_wrap=False)
         else:
-            said = read(message) if _is_binary(message.key or b"") else None
+            said = read(message) if _is_binary(message.key or b"") or _is_binary(message.value or b"") else None
             shown = _text(message.value) if said is None else f"{said.kind} {_compact(said.members)}"
             console.print(Text(f"{_place(message)} | {_shown_key(message)} | {shown}"))
 

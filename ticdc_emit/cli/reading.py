@@ -9,11 +9,21 @@ from __future__ import annotations
 import json
 from base64 import b64encode
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, TypeAlias
 
 from ticdc_emit.config import ChangefeedConfig, Protocol
-from ticdc_emit.decode import AvroReader, DecodeError, RegistrySchemas
+from ticdc_emit.decode import (
+    AvroReader,
+    DecodeError,
+    RegistrySchemas,
+    SimpleDdl,
+    SimpleMessage,
+    SimpleReader,
+    SimpleRow,
+    SimpleWatermark,
+)
+from ticdc_emit.decode.fold import key_columns
 from ticdc_emit.delivery.contract import Message
 
 __all__ = ["Reader", "Shown", "read_json", "reader_for"]
@@ -40,6 +50,8 @@ def reader_for(config: ChangefeedConfig) -> Reader:
     """Return the reader of a changefeed's messages."""
     if config.codec.protocol is Protocol.AVRO and config.codec.schema_registry is not None:
         return _avro_reader(config.codec.schema_registry.reveal())
+    if config.codec.protocol is Protocol.SIMPLE:
+        return _simple_reader("avro" if config.codec.encoding_format == "avro" else "json")
     return read_json
 
 
@@ -68,6 +80,36 @@ def _avro_reader(registry: str) -> Reader:
         return Shown(_OPERATIONS[row.op], json.dumps([members["table"], members["key"]]), members)
 
     return read
+
+
+def _simple_reader(encoding: Literal["json", "avro"]) -> Reader:
+    simple = SimpleReader(encoding)
+    keys: dict[tuple[str, str, int], tuple[str, ...] | None] = {}  # what names a row, by table version
+
+    def read(message: Message) -> Shown | None:
+        try:
+            said = simple.read(message.key, message.value)
+        except DecodeError:
+            return None
+        if isinstance(said, SimpleRow):
+            image = said.data or said.old or {}
+            names = keys.get((said.database, said.table, said.schema_version)) or tuple(image)
+            row = [said.database, said.table, *(str(image.get(name)) for name in names)]
+            return Shown(said.op, json.dumps(row), _members(said))
+        schema = None if isinstance(said, SimpleWatermark) else said.table_schema
+        if schema is not None:
+            shown = [column.name for column in schema.columns]
+            keys[schema.schema, schema.table, schema.version] = key_columns(schema, shown)
+        kind = said.type if isinstance(said, SimpleDdl) else type(said).__name__.removeprefix("Simple").upper()
+        return Shown(kind, None, _members(said))
+
+    return read
+
+
+def _members(said: SimpleMessage) -> dict[str, Any]:
+    """Return a message's members that say something."""
+    found: dict[str, Any] = json.loads(json.dumps(asdict(said), default=_plain_value))
+    return {name: value for name, value in found.items() if value not in (None, False)}
 
 
 def _plain(fields: Any) -> Any:

@@ -5,15 +5,66 @@ Nothing here imports ``protocols``, ``columnar`` or ``encode``, so an error in o
 
 from ticdc_emit.decode.avro import AvroReader, AvroRow
 from ticdc_emit.decode.checksum import verify_checksum
-from ticdc_emit.decode.errors import ChecksumMismatchError, DecodeError
+from ticdc_emit.decode.debezium import DebeziumReader
+from ticdc_emit.decode.debezium_records import (
+    DebeziumColumn,
+    DebeziumDdl,
+    DebeziumField,
+    DebeziumMessage,
+    DebeziumRow,
+    DebeziumSource,
+    DebeziumTable,
+    DebeziumTableChange,
+    DebeziumWatermark,
+)
+from ticdc_emit.decode.errors import ChecksumMismatchError, DecodeError, WatermarkError
+from ticdc_emit.decode.fold import SimpleFold
 from ticdc_emit.decode.schemas import RegistrySchemas, SchemaSource
+from ticdc_emit.decode.simple import SimpleReader
+from ticdc_emit.decode.simple_records import (
+    SimpleBootstrap,
+    SimpleChecksum,
+    SimpleColumn,
+    SimpleDdl,
+    SimpleIndex,
+    SimpleMessage,
+    SimpleRow,
+    SimpleTableSchema,
+    SimpleTimestamp,
+    SimpleWatermark,
+)
+from ticdc_emit.decode.simple_values import row_values
 
 __all__ = [
     "AvroReader",
     "AvroRow",
     "ChecksumMismatchError",
+    "DebeziumColumn",
+    "DebeziumDdl",
+    "DebeziumField",
+    "DebeziumMessage",
+    "DebeziumReader",
+    "DebeziumRow",
+    "DebeziumSource",
+    "DebeziumTable",
+    "DebeziumTableChange",
+    "DebeziumWatermark",
     "DecodeError",
     "RegistrySchemas",
     "SchemaSource",
+    "SimpleBootstrap",
+    "SimpleChecksum",
+    "SimpleColumn",
+    "SimpleDdl",
+    "SimpleFold",
+    "SimpleIndex",
+    "SimpleMessage",
+    "SimpleReader",
+    "SimpleRow",
+    "SimpleTableSchema",
+    "SimpleTimestamp",
+    "SimpleWatermark",
+    "WatermarkError",
+    "row_values",
     "verify_checksum",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ticdc_emit.errors import TicdcEmitError
 
-__all__ = ["ChecksumMismatchError", "DecodeError"]
+__all__ = ["ChecksumMismatchError", "DecodeError", "WatermarkError"]
 
 
 class DecodeError(TicdcEmitError, ValueError):
@@ -16,3 +16,7 @@ class ChecksumMismatchError(DecodeError):
 
     ``corrupted``: TiCDC had already marked the row.
     """
+
+
+class WatermarkError(DecodeError):
+    """A partition's messages are out of order: one came behind a ``watermark`` that says that it was sent before."""

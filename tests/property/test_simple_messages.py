@@ -1,0 +1,177 @@
+"""Random tables, values and options: what the Simple encoders write, the readers read back, in both encodings.
+
+Schemas come from the messages themselves, as a consumer has them: a BOOTSTRAP shows the table, a row names its version.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from random_tables import COMMIT_TS, Kind, RandomTable, bitwise, random_tables
+
+from ticdc_emit import Encoder
+from ticdc_emit.decode import (
+    DecodeError,
+    SimpleBootstrap,
+    SimpleChecksum,
+    SimpleReader,
+    SimpleRow,
+    SimpleTableSchema,
+    SimpleTimestamp,
+    row_values,
+)
+from ticdc_emit.protocols import codec_for
+from ticdc_emit.tso import physical_ms
+
+_OPS = {"c": "INSERT", "u": "UPDATE", "d": "DELETE"}
+_READERS = {"json": SimpleReader("json"), "avro": SimpleReader("avro")}
+
+
+@dataclass(frozen=True)
+class _Case:
+    made: RandomTable
+    encoding: str
+    integrity: bool
+    delete_key_only: bool
+    build_ts: int | None
+
+    def changes(self) -> list[dict[str, Any]]:
+        """Return the changes in order; an update keeps its key and has the columns of the row before it otherwise."""
+        found = []
+        for place, (op, row) in enumerate(self.made.rows):
+            before = {**self.made.rows[place - 1][1], **{name: row[name] for name in self.made.key}}
+            images = {"c": (None, row), "u": (before, row), "d": (row, None)}[op]
+            found.append({"op": op, "commit_ts": COMMIT_TS + place, "before": images[0], "after": images[1]})
+        return found
+
+
+@st.composite
+def _cases(draw: st.DrawFn) -> _Case:
+    integrity, delete_key_only = draw(st.booleans()), draw(st.booleans())
+    clock = draw(st.none() | st.integers(0, 1 << 42))
+    return _Case(draw(random_tables()), draw(st.sampled_from(["json", "avro"])), integrity, delete_key_only, clock)
+
+
+def _encoder(case: _Case) -> Encoder:
+    return Encoder(
+        f"memory://topic/?protocol=simple&encoding-format={case.encoding}",
+        case.made.sql,
+        changefeed=f"[sink]\ndelete-only-output-handle-key-columns = {str(case.delete_key_only).lower()}\n",
+        build_ts=case.build_ts,
+        integrity=case.integrity,
+        time_zone=case.made.zone,
+    )
+
+
+def _messages(case: _Case, encoder: Encoder) -> list[tuple[bytes, bytes]]:
+    def given_form(row: dict[str, Any] | None) -> dict[str, Any] | None:
+        return None if row is None else case.made.given(row)
+
+    changes = [
+        {**change, "before": given_form(change["before"]), "after": given_form(change["after"])}
+        for change in case.changes()
+    ]
+    made = sorted(encoder.encode(changes).to_pylist(), key=lambda message: message["commit_ts"])
+    return [(message["key"], message["value"]) for message in made]
+
+
+def _shown(kind: Kind, plain: Any, zone: str) -> Any:
+    if kind.sql.startswith("decimal"):
+        return Decimal(plain).as_tuple()
+    return SimpleTimestamp(zone, plain) if kind.sql.startswith("timestamp") else plain
+
+
+def _expected(case: _Case, row: dict[str, Any] | None) -> dict[str, Any] | None:
+    """Return the row as a reader shows it by its schema."""
+    if row is None:
+        return None
+    plain = case.made.plain(row)
+    return bitwise(
+        {
+            name: None if plain[name] is None else _shown(case.made.kind(name), plain[name], case.made.zone)
+            for name in plain
+        }
+    )
+
+
+def _read_values(schema: SimpleTableSchema, image: Any) -> dict[str, Any] | None:
+    if image is None:
+        return None
+    assert list(image) == sorted(image, key=str.encode)
+    values = row_values(schema, image)
+    return bitwise({n: v.as_tuple() if isinstance(v, Decimal) else v for n, v in values.items()})
+
+
+def _schema(case: _Case, encoder: Encoder) -> SimpleTableSchema:
+    """Return what a BOOTSTRAP says of the table."""
+    (info,) = encoder.catalog.tables()
+    message = codec_for(encoder.config).bootstrap(info, 5)
+    assert message is not None
+    read = _READERS[case.encoding].read(message.key, message.value)
+    assert isinstance(read, SimpleBootstrap)
+    return read.table_schema
+
+
+@settings(max_examples=250)
+@given(_cases())
+def test_what_went_in_comes_out(case: _Case) -> None:
+    encoder = _encoder(case)
+    schema = _schema(case, encoder)
+    messages = _messages(case, encoder)
+    assert len(messages) == len(case.made.rows)
+    for change, (key, value) in zip(case.changes(), messages, strict=True):
+        read = _READERS[case.encoding].read(key, value)
+        assert isinstance(read, SimpleRow)
+        assert (key, read.op) == (b"", _OPS[change["op"]])
+        assert (read.database, read.table, read.table_id) == (case.made.schema, case.made.table, schema.table_id)
+        assert (read.commit_ts, read.schema_version) == (change["commit_ts"], schema.version)
+        assert read.build_ts == (physical_ms(read.commit_ts) if case.build_ts is None else case.build_ts)
+        assert (read.handle_key_only, read.claim_check) == (False, None)
+        assert _read_values(schema, read.data) == _expected(case, change["after"])
+        assert _read_values(schema, read.old) == _expected(case, change["before"])
+        current, previous = (0 if row is None else case.made.crc(row) for row in (change["after"], change["before"]))
+        sums = SimpleChecksum(2, False, current, previous) if case.integrity and (current or previous) else None
+        assert read.checksum == sums
+
+
+@settings(max_examples=150)
+@given(random_tables(), st.sampled_from(["json", "avro"]))
+def test_schemas_say_what_the_table_is(made: RandomTable, encoding: str) -> None:
+    case = _Case(made, encoding, False, False, None)
+    encoder = _encoder(case)
+    schema = _schema(case, encoder)
+    assert (schema.schema, schema.table) == (made.schema, made.table)
+    assert [column.name for column in schema.columns] == made.names
+    for column, clause in zip(encoder.catalog.tables()[0].columns, schema.columns, strict=True):
+        kind = made.kind(clause.name).sql
+        assert clause.mysql_type == kind.partition("(")[0].removesuffix(" unsigned")
+        assert clause.nullable == column.nullable
+        assert clause.unsigned == (kind.endswith(" unsigned") or kind.startswith("bit") or kind == "year")
+        assert bool(clause.elements) == kind.startswith(("enum", "set"))
+        assert (clause.default is not None) == (column.default is not None)
+    (primary,) = schema.indexes or [None]
+    assert (None if primary is None else set(primary.columns)) == (set(made.key) or None)
+
+
+@settings(max_examples=300)
+@given(_cases(), st.data())
+def test_a_changed_byte_is_read_or_refused(case: _Case, data: st.DataObject) -> None:
+    """Nothing but DecodeError comes out of a reader, whatever goes in."""
+    encoder = _encoder(case)
+    schema = _schema(case, encoder)
+    _, value = data.draw(st.sampled_from(_messages(case, encoder)))
+    place = data.draw(st.integers(0, len(value) - 1))
+    flipped = bytearray(value)
+    flipped[place] ^= data.draw(st.integers(1, 255))
+    try:
+        read = _READERS[case.encoding].read(None, bytes(flipped[: data.draw(st.sampled_from([place + 1, len(value)]))]))
+        if isinstance(read, SimpleRow):
+            for image in (read.data, read.old):
+                if image is not None:
+                    row_values(schema, image)
+    except DecodeError:
+        pass
