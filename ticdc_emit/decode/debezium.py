@@ -1,0 +1,232 @@
+"""Reader of TiCDC's Debezium messages: key and value of a Kafka record in, a record of what they say out.
+
+Row values are Python's where the message has its schema (:mod:`ticdc_emit.decode.debezium_values`), JSON's where it has
+none. Rule sources: "TiCDC Debezium Protocol" (message format); reference
+``pingcap/tiflow: pkg/sink/codec/debezium/codec.go``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, NoReturn, TypeVar
+
+from ticdc_emit.decode.debezium_records import (
+    DebeziumColumn,
+    DebeziumDdl,
+    DebeziumField,
+    DebeziumMessage,
+    DebeziumRow,
+    DebeziumSource,
+    DebeziumTable,
+    DebeziumTableChange,
+    DebeziumWatermark,
+)
+from ticdc_emit.decode.debezium_values import typed_image
+from ticdc_emit.decode.errors import DecodeError
+
+__all__ = ["DebeziumReader"]
+
+_IMAGES = {"c": ("after",), "u": ("before", "after"), "d": ("before",)}
+_T = TypeVar("_T")
+
+
+class DebeziumReader:
+    """Reads the records of a topic. ``has_schema``: not so with the changefeed's ``debezium-disable-schema``."""
+
+    def __init__(self, has_schema: bool = True) -> None:
+        self._has_schema = has_schema
+
+    def read(self, key: bytes | None, value: bytes | None) -> DebeziumMessage:
+        """Return what a record says. Raises :class:`DecodeError` for one that is no Debezium message of TiCDC's."""
+        (key_payload, key_schema), (payload, schema) = self._part("key", key), self._part("value", value)
+        source = _source(_member(payload, "source", dict))
+        ts_ms = _member(payload, "ts_ms", int)
+        if "ddl" in payload:
+            return _ddl(payload, source, ts_ms)
+        op = _member(payload, "op", str)
+        if op == "m":
+            return DebeziumWatermark(source, ts_ms)
+        if op not in _IMAGES:
+            raise DecodeError(f"a Debezium message has no op {op!r}", part="value")
+        before, after = _images(op, payload)
+        if key_schema is None or schema is None:
+            return DebeziumRow(op, source, ts_ms, key_payload, before, after)
+        key_fields, fields = _fields(key_schema, "key"), _row_fields(schema)
+        return DebeziumRow(
+            op,
+            source,
+            ts_ms,
+            typed_image(key_payload, key_fields, "key"),
+            None if before is None else typed_image(before, fields, "value"),
+            None if after is None else typed_image(after, fields, "value"),
+            key_fields,
+            fields,
+        )
+
+    def _part(self, part: str, data: bytes | None) -> tuple[Mapping[str, Any], Mapping[str, Any] | None]:
+        """Return payload and schema."""
+        if not data:
+            raise DecodeError(f"a Debezium message has a {part}", part=part)
+        try:
+            members = json.loads(data, object_pairs_hook=_first_of_each, parse_int=_whole, parse_constant=_no_number)
+        except (ValueError, RecursionError) as fault:  # UnicodeDecodeError is a ValueError
+            raise DecodeError(f"the {part} is no JSON: {fault}", part=part) from fault
+        if not isinstance(members, dict):
+            raise DecodeError(f"the {part} is no JSON object", part=part)
+        if ("schema" in members) != self._has_schema:
+            raise DecodeError(
+                f"the {part} has {'no' if self._has_schema else 'a'} schema",
+                remedy=f"Read it with has_schema={not self._has_schema}",
+                part=part,
+            )
+        schema = _member(members, "schema", dict, part) if self._has_schema else None
+        return _member(members, "payload", dict, part), schema
+
+
+def _first_of_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Keep the first of two members of one name: a NULL in a VARBINARY with DEFAULT is that in base64, then as text."""
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        found.setdefault(name, value)
+    return found
+
+
+def _whole(text: str) -> int | float:
+    """Keep the sign of a float's negative zero, which is printed like a whole number."""
+    return -0.0 if text == "-0" else int(text)
+
+
+def _no_number(text: str) -> NoReturn:
+    raise ValueError(f"{text} is no number")
+
+
+def _member(members: Mapping[str, Any], name: str, kind: type[_T], part: str = "value") -> _T:
+    """Return a member that must be there, of that type."""
+    if name not in members:
+        raise DecodeError("the message lacks a member", part=part, member=name)
+    found = members[name]
+    if not isinstance(found, kind) or (kind is int and isinstance(found, bool)):
+        raise DecodeError(f"a member is no {kind.__name__}: {found!r:.100}", part=part, member=name)
+    return found
+
+
+def _nullable(members: Mapping[str, Any], name: str, kind: type[_T], part: str = "value") -> _T | None:
+    return None if name in members and members[name] is None else _member(members, name, kind, part)
+
+
+def _objects(members: Mapping[str, Any], name: str, part: str = "value") -> Sequence[Mapping[str, Any]]:
+    found = _member(members, name, list, part)
+    if not all(isinstance(each, Mapping) for each in found):
+        raise DecodeError("a member is no list of objects", part=part, member=name)
+    return found
+
+
+def _texts(members: Mapping[str, Any], name: str) -> tuple[str, ...]:
+    found = _member(members, name, list)
+    if not all(isinstance(each, str) for each in found):
+        raise DecodeError("a member is no list of texts", part="value", member=name)
+    return tuple(found)
+
+
+def _source(members: Mapping[str, Any]) -> DebeziumSource:
+    return DebeziumSource(
+        version=_member(members, "version", str),
+        connector=_member(members, "connector", str),
+        name=_member(members, "name", str),
+        ts_ms=_member(members, "ts_ms", int),
+        snapshot=_member(members, "snapshot", str),
+        db=_member(members, "db", str),
+        table=_member(members, "table", str),
+        commit_ts=_member(members, "commit_ts", int),
+        cluster_id=_member(members, "cluster_id", str),
+        server_id=_member(members, "server_id", int),
+        gtid=_nullable(members, "gtid", str),
+        file=_member(members, "file", str),
+        pos=_member(members, "pos", int),
+        row=_member(members, "row", int),
+        thread=_member(members, "thread", int),
+        query=_nullable(members, "query", str),
+    )
+
+
+def _images(op: str, payload: Mapping[str, Any]) -> tuple[Mapping[str, Any] | None, Mapping[str, Any] | None]:
+    """Return the row before and after; an update without old values has no member ``before`` at all."""
+    before = None if op == "u" and "before" not in payload else _nullable(payload, "before", dict)
+    after = _nullable(payload, "after", dict)
+    for name, image in (("before", before), ("after", after)):
+        if (image is not None) != (name in _IMAGES[op]) and (op, name) != ("u", "before"):
+            raise DecodeError(f"a change with op {op!r} has {'no' if image is None else 'a'} row {name}", part="value")
+    return before, after
+
+
+def _row_fields(schema: Mapping[str, Any]) -> tuple[DebeziumField, ...]:
+    """Return the columns that the schema of a value gives both images."""
+    images = [each for each in _objects(schema, "fields") if each.get("field") in ("before", "after")]
+    found = [_fields(image, "value") for image in images]
+    if len(found) != 2 or found[0] != found[1]:
+        raise DecodeError("the schema has not one row for before and after", part="value", member="fields")
+    return found[0]
+
+
+def _fields(schema: Mapping[str, Any], part: str) -> tuple[DebeziumField, ...]:
+    return tuple(_field(members, part) for members in _objects(schema, "fields", part))
+
+
+def _field(members: Mapping[str, Any], part: str) -> DebeziumField:
+    return DebeziumField(
+        name=_member(members, "field", str, part),
+        type=_member(members, "type", str, part),
+        optional=_member(members, "optional", bool, part),
+        semantic_type=_member(members, "name", str, part) if "name" in members else None,
+        parameters=_member(members, "parameters", dict, part) if "parameters" in members else {},
+        default=members.get("default"),
+        tidb_type=_member(members, "tidb_type", str, part) if "tidb_type" in members else None,
+    )
+
+
+def _ddl(payload: Mapping[str, Any], source: DebeziumSource, ts_ms: int) -> DebeziumDdl:
+    return DebeziumDdl(
+        source,
+        ts_ms,
+        _member(payload, "databaseName", str),
+        _member(payload, "ddl", str),
+        tuple(_table_change(change) for change in _objects(payload, "tableChanges")),
+        _nullable(payload, "schemaName", str),
+    )
+
+
+def _table_change(members: Mapping[str, Any]) -> DebeziumTableChange:
+    table = _nullable(members, "table", dict)
+    return DebeziumTableChange(
+        _member(members, "type", str), _member(members, "id", str), None if table is None else _table(table)
+    )
+
+
+def _table(members: Mapping[str, Any]) -> DebeziumTable:
+    return DebeziumTable(
+        _member(members, "defaultCharsetName", str),
+        _texts(members, "primaryKeyColumnNames"),
+        tuple(_column(column) for column in _objects(members, "columns")),
+        _nullable(members, "comment", str),
+    )
+
+
+def _column(members: Mapping[str, Any]) -> DebeziumColumn:
+    return DebeziumColumn(
+        name=_member(members, "name", str),
+        jdbc_type=_member(members, "jdbcType", int),
+        type_name=_member(members, "typeName", str),
+        type_expression=_member(members, "typeExpression", str),
+        position=_member(members, "position", int),
+        optional=_member(members, "optional", bool),
+        native_type=_nullable(members, "nativeType", int),
+        comment=_nullable(members, "comment", str),
+        default_value_expression=_nullable(members, "defaultValueExpression", str),
+        enum_values=None if _nullable(members, "enumValues", list) is None else _texts(members, "enumValues"),
+        charset_name=_nullable(members, "charsetName", str),
+        length=_nullable(members, "length", int),
+        scale=_nullable(members, "scale", int),
+        auto_incremented=_member(members, "autoIncremented", bool),
+        generated=_member(members, "generated", bool),
+    )
