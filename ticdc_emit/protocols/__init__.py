@@ -11,7 +11,12 @@ from ticdc_emit.protocols.base import Codec
 
 __all__ = ["SUPPORTED", "codec_for"]
 
-SUPPORTED = {Protocol.CANAL_JSON: "canal_json", Protocol.AVRO: "avro", Protocol.SIMPLE: "simple"}
+SUPPORTED = {
+    Protocol.CANAL_JSON: "canal_json",
+    Protocol.AVRO: "avro",
+    Protocol.SIMPLE: "simple",
+    Protocol.DEBEZIUM: "debezium",
+}
 
 
 def codec_for(changefeed: ChangefeedConfig) -> Codec:

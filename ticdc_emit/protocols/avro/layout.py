@@ -79,6 +79,7 @@ class AvroRows:
     headers: Mapping[str, bytes] = field(default_factory=dict)
     reads_old: ClassVar[bool] = False
     growth: ClassVar[int] = 1
+    refuses_large: ClassVar[bool] = True
 
     @cached_property
     def overhead(self) -> int:

@@ -106,6 +106,7 @@ class CanalJsonRows:
     options: CanalJsonOptions
     reads_old: ClassVar[bool] = True
     growth: ClassVar[int] = 6  # \\u003c
+    refuses_large: ClassVar[bool] = True
 
     @cached_property
     def overhead(self) -> int:

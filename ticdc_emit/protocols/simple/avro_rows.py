@@ -56,6 +56,7 @@ class SimpleAvroRows:
     options: SimpleOptions
     reads_old: ClassVar[bool] = True
     growth: ClassVar[int] = 1
+    refuses_large: ClassVar[bool] = True
 
     @cached_property
     def overhead(self) -> int:

@@ -49,6 +49,7 @@ class SimpleJsonRows:
     options: SimpleOptions
     reads_old: ClassVar[bool] = True
     growth: ClassVar[int] = 6  # \\u003c
+    refuses_large: ClassVar[bool] = True
 
     @cached_property
     def overhead(self) -> int:

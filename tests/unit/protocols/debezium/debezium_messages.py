@@ -1,0 +1,88 @@
+"""Debezium messages for the tests: of rows in one batch, and of DDL statements."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from ticdc_emit.columnar.values import Rendering
+from ticdc_emit.config.options import DEFAULT_MAX_MESSAGE_BYTES
+from ticdc_emit.encode.plan import Plan, TablePlan
+from ticdc_emit.encode.rows import rows_to_batch
+from ticdc_emit.encode.run import Prepared, prepare
+from ticdc_emit.protocols.debezium import Debezium
+from ticdc_emit.protocols.debezium.options import DebeziumOptions
+from ticdc_emit.routing import Router
+from ticdc_emit.schema.catalog import Catalog, catalog_from_sql
+from ticdc_emit.schema.model import TableInfo
+
+BUILD_TS = 2000
+COMMIT_TS = 262144000
+"""1000 ms after the epoch."""
+
+
+def table_of(sql: str) -> TableInfo:
+    """Return the only table of a script."""
+    (info,) = catalog_from_sql(sql).tables()
+    return info
+
+
+def codec_of(**options: Any) -> Debezium:
+    return Debezium(DebeziumOptions(**options))
+
+
+def prepared_rows(table: str | TableInfo, changes: Iterable[Mapping[str, Any]], **options: Any) -> Prepared:
+    """Return changes checked as one batch; ``options`` are those of :class:`DebeziumOptions`."""
+    info = table_of(table) if isinstance(table, str) else table
+    codec = codec_of(**options)
+    planned = TablePlan(info.schema, info.name, (0,), (codec.rows(info),), "topic", 0)
+    plan = Plan(
+        codec,
+        {(info.schema, info.name): planned},
+        Router("topic", {"topic": 1}),
+        Rendering(codec.options.zone),
+        DEFAULT_MAX_MESSAGE_BYTES,
+        BUILD_TS,
+    )
+    return prepare(rows_to_batch([{"commit_ts": COMMIT_TS, **change} for change in changes], info), planned, plan)
+
+
+def row_messages(
+    table: str | TableInfo, changes: Iterable[Mapping[str, Any]], **options: Any
+) -> list[tuple[bytes, bytes]]:
+    """Return keys and values of changes in one batch."""
+    encoded = prepared_rows(table, changes, **options).messages()
+    assert encoded.keys is not None
+    return list(zip(encoded.keys.to_pylist(), encoded.values.to_pylist(), strict=True))
+
+
+def inserted(table: str | TableInfo, rows: Iterable[Mapping[str, Any]], **options: Any) -> list[bytes]:
+    """Return the text of ``after`` for inserts of rows."""
+    changes = [{"op": "c", "after": row} for row in rows]
+    values = [value for _, value in row_messages(table, changes, disable_schema=True, **options)]
+    return [value.partition(b'"after":')[2][:-2] for value in values]
+
+
+def fields_of(sql: str, **options: Any) -> dict[str, dict[str, Any]]:
+    """Return the schema of each column of a table, by name."""
+    info = table_of(sql)
+    changes = [{"op": "d", "before": {column.name: 1 for column in info.data_columns}}]
+    ((_, value),) = row_messages(info, changes, **options)
+    return {field["field"]: field for field in json.loads(value)["schema"]["fields"][0]["fields"]}
+
+
+def described(*statements: str, **options: Any) -> list[dict[str, Any]]:
+    """Return ``tableChanges`` of the last of some statements."""
+    catalog = Catalog()
+    events = [event for place, sql in enumerate(statements, 1) for event in catalog.apply(sql, commit_ts=place << 18)]
+    message = codec_of(**options).ddl(events[-1], BUILD_TS)
+    assert message is not None
+    changes: list[dict[str, Any]] = json.loads(message.value)["payload"]["tableChanges"]
+    return changes
+
+
+def described_columns(*statements: str) -> dict[str, dict[str, Any]]:
+    """Return the columns that the last of some statements shows, by name."""
+    (change,) = described(*statements)
+    return {column["name"]: column for column in change["table"]["columns"]}

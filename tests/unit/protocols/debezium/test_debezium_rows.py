@@ -1,0 +1,280 @@
+"""Debezium row messages: exact bytes of small ones, every type, NULL, and what the options change."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from typing import Any
+
+import pytest
+from debezium_messages import codec_of, inserted, prepared_rows, row_messages, table_of
+
+from ticdc_emit.encode.sizes import largest_message
+from ticdc_emit.errors import InvalidValueError
+from ticdc_emit.protocols.debezium.rows import DebeziumRows
+
+SMALL = "create table test.t (id int primary key, name varchar(10))"
+SOURCE = (
+    b'{"payload":{"source":{"version":"2.4.0.Final","connector":"TiCDC","name":"default","ts_ms":1000,'
+    b'"snapshot":"false","db":"test","table":"t","server_id":0,"gtid":null,"file":"","pos":0,"row":0,"thread":0,'
+    b'"query":null,"commit_ts":262144000,"cluster_id":"default"},"ts_ms":2000,"transaction":null,"op":'
+)
+OLD, NEW = {"id": 1, "name": "a<b"}, {"id": 1, "name": None}
+CHANGES: list[dict[str, Any]] = [
+    {"op": "c", "after": OLD},
+    {"op": "u", "before": OLD, "after": NEW},
+    {"op": "d", "before": NEW},
+]
+
+
+def test_insert_update_delete_are_these_bytes_without_schema() -> None:
+    key = b'{"payload":{"id":1}}'
+    assert row_messages(SMALL, CHANGES, disable_schema=True) == [
+        (key, SOURCE + b'"c","before":null,"after":{"id":1,"name":"a<b"}}}'),
+        (key, SOURCE + b'"u","before":{"id":1,"name":"a<b"},"after":{"id":1,"name":null}}}'),
+        (key, SOURCE + b'"d","after":null,"before":{"id":1,"name":null}}}'),
+    ]
+
+
+def test_the_schema_follows_the_payload_and_is_the_same_for_every_row() -> None:
+    plain = row_messages(SMALL, CHANGES, disable_schema=True)
+    whole = row_messages(SMALL, CHANGES)
+    field = b'{"type":"int32","optional":false,"field":"id"}'
+    assert whole[0][0] == (
+        b'{"payload":{"id":1},"schema":{"type":"struct","name":"default.test.t.Key","optional":false,"fields":[%s]}}'
+        % field
+    )
+    ends = {value.removeprefix(short[:-1]) for (_, value), (_, short) in zip(whole, plain, strict=True)}
+    assert len(ends) == 1
+    (end,) = ends
+    image = (
+        b'{"type":"struct","optional":true,"name":"default.test.t.Value","field":"%%s","fields":[%s,'
+        b'{"type":"string","optional":true,"field":"name"}]}' % field
+    )
+    assert end.startswith(
+        b',"schema":{"type":"struct","optional":false,"name":"default.test.t.Envelope","version":1,"fields":['
+        + image % b"before" + b"," + image % b"after" + b',{"type":"struct","fields":[{"type":"string"'
+    )  # fmt: skip
+    assert end.endswith(b'"optional":true,"name":"event.block","version":1,"field":"transaction"}]}}')
+
+
+def test_an_update_without_its_old_value_needs_none() -> None:
+    ((key, value),) = row_messages(SMALL, [{"op": "u", "after": NEW}], output_old_value=False, disable_schema=True)
+    assert (key, value) == (b'{"payload":{"id":1}}', SOURCE + b'"u","after":{"id":1,"name":null}}}')
+    ((_, deleted),) = row_messages(SMALL, [{"op": "d", "before": OLD}], output_old_value=False, disable_schema=True)
+    assert b'"before":{"id":1,"name":"a<b"}' in deleted
+
+
+def test_keys_hold_the_handle_key_in_table_order() -> None:
+    sql = "create table test.t (v varchar(9), b varchar(9), a int, primary key (a, b))"
+    ((key, _),) = row_messages(sql, [{"op": "c", "after": {"v": "x", "b": '"', "a": 7}}], disable_schema=True)
+    assert key == b'{"payload":{"b":"\\"","a":7}}'
+    ((key, _),) = row_messages("create table test.t (v int)", [{"op": "c", "after": {"v": 1}}])
+    assert json.loads(key)["payload"] == {}
+    assert json.loads(key)["schema"]["fields"] == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "shown"),
+    [
+        ("tinyint", -128, b"-128"),
+        ("bigint unsigned", (1 << 64) - 1, b"-1"),
+        ("bigint unsigned", 1 << 63, b"-9223372036854775808"),
+        ("int unsigned", (1 << 32) - 1, b"4294967295"),
+        ("float", 0.1, b"0.1"),
+        ("float", 1e-7, b"1e-07"),
+        ("float", 1e21, b"1e+21"),
+        ("float", 16777216.0, b"16777216"),
+        ("double", 1.5e-7, b"1.5e-07"),
+        ("double", 1e-6, b"0.000001"),
+        ("double", -1e21, b"-1e+21"),
+        ("double", 1e20, b"100000000000000000000"),
+        ("double", -0.0, b"-0"),
+        ("decimal(10,2)", "1.50", b"1.5"),
+        ("decimal(10,2)", "-100.00", b"-100"),
+        ("decimal(10,0)", "100", b"100"),
+        ("decimal(20,10)", "0.0000001000", b"1e-07"),
+        ("decimal(20,2)", "12345678901234567.89", b"12345678901234568"),
+        ("bit(1)", 1, b"true"),
+        ("bit(1)", 0, b"false"),
+        ("bit(5)", 16, b'"EA=="'),
+        ("bit(12)", 0x102, b'"AgE="'),
+        ("bit(60)", 16, b'"EAAAAAAAAAA="'),
+        ("enum('a','b\"')", 2, b'"b\\""'),
+        ("enum('a','b')", 0, b'""'),
+        ("set('a','b','c')", 5, b'"a,c"'),
+        ("varchar(9)", "<>&\u2028\x01\x08\x7f\\", '"<>&\u2028\\u0001\\u0008\x7f\\\\"'.encode()),
+        ("varbinary(9)", b"\0\xff", b'"AP8="'),
+        ("json", '{"a": 1}', b'"{\\"a\\": 1}"'),
+        ("vector(2)", "[1,2.5]", b'"[1,2.5]"'),
+        ("year", 2155, b"2155"),
+        ("date", "1000-01-01", b"-354285"),
+        ("date", "9999-12-31", b"2932896"),
+        ("date", "0018-01-01", b"17532"),
+        ("date", "0069-12-31", b"36524"),
+        ("date", "0070-01-01", b"0"),
+        ("date", "0099-12-31", b"10956"),
+        ("date", "0100-01-01", b"-683003"),
+        ("date", "2024-00-01", b"null"),
+        ("date", "0000-00-00", b"null"),
+        ("datetime", "1969-12-31 23:59:59", b"-1000"),
+        ("datetime(3)", "2024-02-29 01:02:03.456", b"1709168523456"),
+        ("datetime(4)", "2024-02-29 01:02:03.4567", b"1709168523456700"),
+        ("datetime", "0000-00-00 00:00:00", b"null"),
+        ("datetime", "0070-01-01 00:00:01", b"1000"),
+        ("time", "838:59:59", b"3020399000000"),
+        ("time(6)", "-12:34:56.123456", b"-45296123456"),
+        ("time(1)", "00:00:00.5", b"500000"),
+        ("timestamp null", "2024-02-29 01:02:03", b'"2024-02-29T01:02:03Z"'),
+        ("timestamp(2) null", "2024-02-29 01:02:03.40", b'"2024-02-29T01:02:03.40Z"'),
+        ("timestamp(2) null", "0000-00-00 00:00:00.00", b'"1970-01-01T00:00:00Z"'),
+    ],
+)
+def test_values(kind: str, value: Any, shown: bytes) -> None:
+    rows = [{"id": 1, "v": value}, {"id": 2, "v": None}]
+    assert inserted(f"create table test.t (id int primary key, v {kind})", rows) == [
+        b'{"id":1,"v":%s}' % shown,
+        b'{"id":2,"v":null}',
+    ]
+
+
+@pytest.mark.parametrize(("kind", "value"), [("date", "2024-00-01"), ("datetime(6)", "0000-00-00 00:00:00.000000")])
+def test_no_day_is_zero_where_it_cannot_be_null(kind: str, value: str) -> None:
+    assert inserted(f"create table test.t (v {kind} not null)", [{"v": value}]) == [b'{"v":0}']
+
+
+@pytest.mark.parametrize(
+    ("zone", "local", "utc"),
+    [
+        ("Asia/Shanghai", "2024-02-29 07:00:00", "2024-02-28T23:00:00Z"),
+        ("America/New_York", "2024-11-03 01:30:00", "2024-11-03T05:30:00Z"),
+        ("America/New_York", "2024-03-10 03:00:00", "2024-03-10T07:00:00Z"),
+        ("Europe/Berlin", "2024-10-27 02:30:00", "2024-10-27T01:30:00Z"),
+        ("America/New_York", "1969-12-31 19:00:01", "1970-01-01T00:00:00Z"),
+        ("America/New_York", "1970-01-01 00:00:01", "1970-01-01T05:00:01Z"),
+        ("Asia/Shanghai", "1970-01-01 08:00:01", "1970-01-01T00:00:01Z"),
+    ],
+)
+def test_timestamps_are_moved_to_utc(zone: str, local: str, utc: str) -> None:
+    """The first moment is compared with what the zone's clocks show, not with the moment itself."""
+    assert inserted("create table test.t (v timestamp null)", [{"v": local}], zone=zone) == [
+        b'{"v":"%s"}' % utc.encode()
+    ]
+
+
+@pytest.mark.parametrize(
+    ("column", "shown"),
+    [
+        ("int default 7", b"7"),
+        ("bigint unsigned default 18446744073709551615", b"-1"),
+        ("float default 1e-7", b"1e-07"),
+        ("decimal(10,2) default 1.5", b"1.5"),
+        ("varchar(9) default 'a\"'", b'"a\\""'),
+        ("year default 2023", b'"2023"'),
+        ("date default '2024-02-29'", b"19782"),
+        ("date default '2024-00-00'", b"null"),
+        ("datetime(6) default '2024-02-29'", b"1709164800000000"),
+        ("datetime default current_timestamp", b"0"),
+        ("datetime default '0000-00-00'", b"null"),
+        ("timestamp null default current_timestamp", b"null"),
+        ("timestamp null default '0000-00-00 00:00:00'", b"null"),
+        ("time(3) default '-01:00:00.5'", b"-3600500000"),
+        ("bit(1) default b'1'", b"true"),
+        ("bit(12) default b'100000010'", b'"AgE="'),
+        ("enum('a','b') default 'b'", b'"b"'),
+        ("set('a','b') default 'a,b'", b'"a,b"'),
+        ("varbinary(9) default 'ab'", b'"YWI=","v":"ab"'),
+    ],
+)
+def test_the_default_stands_for_null(column: str, shown: bytes) -> None:
+    assert inserted(f"create table test.t (v {column}, w int)", [{"v": None, "w": 1}]) == [b'{"v":%s,"w":1}' % shown]
+
+
+def test_a_timestamps_default_is_stored_in_utc_and_read_by_the_zones_clocks() -> None:
+    sql = "create table test.t (v timestamp(1) null default '2024-02-29 08:00:00.5')"
+    assert inserted(sql, [{"v": None}], zone="Asia/Shanghai") == [b'{"v":"2024-02-29T00:00:00.5Z"}']
+
+
+@pytest.mark.parametrize(
+    ("column", "zone"),
+    [
+        ("varbinary(9) default 'abc'", "UTC"),
+        ("int default (rand())", "UTC"),
+        ("datetime default '2024-00-01'", "UTC"),
+        ("timestamp null default '2024-03-10 02:30:00'", "America/New_York"),
+        ("vector(1) default (vec_from_text('[1]'))", "UTC"),
+    ],
+)
+def test_null_is_refused_where_its_default_is_no_value(column: str, zone: str) -> None:
+    sql = f"create table test.t (id int primary key, v {column})"
+    changes = [{"op": "d", "before": {"id": 0, "v": None}}]
+    with pytest.raises(InvalidValueError) as raised:
+        prepared_rows(sql, changes, zone=zone)
+    assert (raised.value.column, raised.value.row, raised.value.table) == ("v", {"id": 0}, "test.t")
+
+
+@pytest.mark.parametrize(
+    ("kind", "zone", "good", "bad"),
+    [
+        ("timestamp null", "America/New_York", "2024-03-10 03:30:00", "2024-03-10 02:30:00"),
+        ("timestamp null", "UTC", "2024-03-10 03:30:00", "2024-00-10 02:30:00"),
+        ("datetime(1)", "UTC", "2024-03-10 03:30:00.0", "2024-03-00 02:30:00.0"),
+    ],
+)
+def test_what_means_no_moment_is_refused_before_anything_is_encoded(kind: str, zone: str, good: str, bad: str) -> None:
+    sql = f"create table test.t (id int primary key, v {kind})"
+    after = [{"id": key, "v": good} for key in range(6)]
+    changes = [{"op": "u", "before": {**row, "v": bad if row["id"] == 4 else good}, "after": row} for row in after]
+    with pytest.raises(InvalidValueError) as raised:
+        prepared_rows(sql, changes, zone=zone)
+    assert (raised.value.column, raised.value.row) == ("v", {"id": 4})
+    assert len(row_messages(sql, changes, zone=zone, output_old_value=False)) == 6
+
+
+def test_neighbours_and_order_do_not_matter() -> None:
+    sql = "create table test.t (id int primary key, d date, t time(2), n decimal(30,9), s varchar(9) default 'x')"
+    rows: list[dict[str, Any]] = [
+        {"id": 1, "d": "0000-00-00", "t": "-838:59:58.99", "n": "0.000000001", "s": None},
+        {"id": 2, "d": "0018-02-28", "t": "00:00:00.00", "n": "123456789012345678901.000000000", "s": "é\n"},
+        {"id": 3, "d": None, "t": None, "n": None, "s": ""},
+        {"id": 4, "d": "2024-02-29", "t": "100:00:00.10", "n": "-1.100000000", "s": "y"},
+    ]
+    alone = [inserted(sql, [row])[0] for row in rows]
+    assert inserted(sql, rows) == alone
+    assert inserted(sql, rows[::-1]) == alone[::-1]
+    changes = [{"op": "u", "before": rows[place - 1], "after": row} for place, row in enumerate(rows)]
+    for (_, value), place in zip(row_messages(sql, changes, disable_schema=True), range(len(rows)), strict=True):
+        assert value.endswith(b'"before":%s,"after":%s}}' % (alone[place - 1], alone[place]))
+
+
+def test_the_cluster_id_is_printed_and_sanitised_in_names() -> None:
+    sql = "create table `1 db`.`t.a-b` (id int primary key)"
+    ((key, value),) = row_messages(sql, [{"op": "c", "after": {"id": 1}}], cluster_id='c"-1')
+    assert json.loads(key)["schema"]["name"] == "c__1._1_db.t.a_b.Key"
+    assert json.loads(value)["payload"]["source"]["name"] == json.loads(value)["payload"]["source"]["cluster_id"]
+    assert json.loads(value)["payload"]["source"]["cluster_id"] == 'c"-1'
+
+
+def test_an_encoder_travels_without_its_schemas() -> None:
+    encoder = codec_of().rows(table_of(SMALL))
+    made = row_messages(SMALL, CHANGES)
+    assert encoder.overhead > len(made[0][1])
+    travelled = pickle.dumps(encoder)
+    assert b"io.debezium" not in travelled
+    again: DebeziumRows = pickle.loads(travelled)
+    assert (again, again.overhead) == (encoder, encoder.overhead)
+    without_old = codec_of(output_old_value=False).rows(encoder.table)
+    assert pickle.loads(pickle.dumps(without_old)) == without_old != encoder
+
+
+def test_no_message_is_larger_than_its_bound() -> None:
+    sql = r"""create table test.t (
+        id varchar(2000) primary key, b varbinary(2000), e enum('\"\"\"\"'), v varchar(99) default '\n\n\n\n'
+    )"""
+    row = {"id": "\x01" * 2000, "b": b"\xff" * 2000, "e": 1, "v": None}
+    prepared = prepared_rows(sql, [{"op": "u", "before": row, "after": row}])
+    encoded = prepared.messages()
+    assert encoded.keys is not None
+    size = len(encoded.keys[0].as_py()) + len(encoded.values[0].as_py())
+    (part,) = prepared.parts
+    assert size <= largest_message(part.encoder, part.changes)

@@ -1,0 +1,127 @@
+"""Dates and times as Debezium counts them: canonical text (``columnar.times``) in, numbers or text in UTC out.
+
+DATE is days, DATETIME ms or us of a clock in UTC, TIME signed us; TIMESTAMP stays text, moved to UTC. A date with a
+zero month or day has no number: null. A DATETIME or TIMESTAMP that is zero in part is refused. Years below 100 are read
+as two digits, so 0018 is 2018 and 0070 is 1970.
+
+Rule sources: semantics 2.4 (type table); reference ``pingcap/tiflow: pkg/sink/codec/debezium/codec.go``
+(writeDebeziumFieldValue), ``pingcap/tidb: pkg/types/core_time.go`` (GoTime).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ticdc_emit.columnar.buffers import compact, from_bytes, text_buffers
+from ticdc_emit.columnar.faults import refuse_any
+from ticdc_emit.columnar.times import fsp_of
+from ticdc_emit.columnar.zones import in_utc
+from ticdc_emit.schema.model import Column
+
+__all__ = ["EARLIEST_ZONED", "clock_micros", "date_days", "datetime_ticks", "zoned_text"]
+
+EARLIEST_ZONED = "1970-01-01T00:00:00"
+"""What stands for every TIMESTAMP before the first one, the zero timestamp included."""
+
+_FIRST_TIMESTAMP = "1970-01-01 00:00:01"
+_ZERO_DATE = "0000-00-00"
+_ZERO_PART = "-00"  # nothing but a zero month or day: the time of day has no hyphen
+_MILLIS_FSP = 3
+_ZERO = 0x30
+_CENTURY, _MONTH, _DAY = (0, 1), (5, 6), (8, 9)  # places of two digits in YYYY-MM-DD
+_CLOCK_WIDTH = len(":MM:SS")
+
+
+def date_days(texts: pa.Array) -> pa.Array:
+    """Return DATE text as days since the epoch, ``int32``."""
+    return _dates(compact(texts)).cast(pa.date32()).cast(pa.int32())
+
+
+def datetime_ticks(column: Column, texts: pa.Array) -> pa.Array:
+    """Return DATETIME text as ms since the epoch, from fsp 4 on as us, ``int64``.
+
+    Raises :class:`ValueFault` for a date that is zero in part.
+    """
+    texts = compact(texts)
+    _refuse_partly_zero(texts)
+    unit = "ms" if fsp_of(column) <= _MILLIS_FSP else "us"
+    return _dates(texts).cast(pa.timestamp(unit)).cast(pa.int64())
+
+
+def _refuse_partly_zero(texts: pa.Array) -> None:
+    if _has_zero_part(texts):
+        partly = pc.and_not(pc.match_substring(texts, _ZERO_PART), pc.starts_with(texts, _ZERO_DATE))
+        reason = "no month or no day: TiCDC refuses it unless the date is all zero"
+        refuse_any(np.asarray(partly.fill_null(False)), reason)
+
+
+def _dates(texts: pa.Array) -> pa.Array:
+    """Return text that begins with a day of the calendar and a full year, null where there is no such day."""
+    if _has_zero_part(texts):
+        texts = pc.if_else(pc.match_substring(texts, _ZERO_PART), pa.scalar(None, pa.string()), texts)
+    if not _has_zeros(compact(texts), *_CENTURY):
+        return texts
+    century = pc.if_else(pc.less(texts, "0070"), "20", "19")
+    full = pc.binary_join_element_wise(century, pc.utf8_slice_codeunits(texts, 2), "")
+    return pc.if_else(pc.starts_with(texts, "00"), full, texts)
+
+
+def _has_zero_part(texts: pa.Array) -> bool:
+    return _has_zeros(texts, *_MONTH) or _has_zeros(texts, *_DAY)
+
+
+def _has_zeros(texts: pa.Array, first: int, second: int) -> bool:
+    """Whether any text has the digit 0 at both places; all texts have one width, and nulls no bytes."""
+    parts = text_buffers(texts)
+    width = int(parts.lengths.max(initial=0))
+    return width > 0 and int((parts.data[first::width] | parts.data[second::width]).min()) == _ZERO
+
+
+def clock_micros(texts: pa.Array) -> pa.Array:
+    """Return TIME text, ``[-]HH:MM:SS[.f]`` with up to three digits of hours, as us, ``int64``."""
+    parts = text_buffers(compact(texts))
+    filled = parts.lengths > 0
+    if not filled.any():
+        return pa.nulls(len(texts), pa.int64())
+    first = int(filled.argmax())
+    text = parts.data[parts.offsets[first] : parts.offsets[first + 1]].tobytes()
+    colon = len(text) - text.index(b":")  # the same in every row: only sign and hours vary
+    hours = parts.offsets[1:][filled] - colon
+    starts = parts.offsets[:-1][filled]
+    negative = parts.data[starts] == ord("-")
+    amount = _number(parts.data, hours - 2, 2)
+    hundreds = hours - starts - negative > 2
+    amount[hundreds] += 100 * _number(parts.data, hours[hundreds] - 3, 1)
+    seconds = amount * 3600 + _number(parts.data, hours + 1, 2) * 60 + _number(parts.data, hours + 4, 2)
+    fsp = max(colon - _CLOCK_WIDTH - 1, 0)
+    micros = seconds * 1_000_000
+    if fsp:
+        micros += _number(parts.data, hours + _CLOCK_WIDTH + 1, fsp) * 10 ** (6 - fsp)
+    found = np.zeros(len(texts), np.int64)
+    found[filled] = np.where(negative, -micros, micros)
+    return pa.array(found, mask=None if filled.all() else ~filled)
+
+
+def _number(data: npt.NDArray[np.uint8], starts: npt.NDArray[np.int32], digits: int) -> npt.NDArray[np.int64]:
+    """Return the number that stands in ``digits`` bytes from each start on."""
+    number = np.zeros(len(starts), np.int64)
+    for place in range(digits):
+        number = number * 10 + (data[starts + place] - np.uint8(_ZERO))
+    return number
+
+
+def zoned_text(column: Column, texts: pa.Array, zone: str) -> pa.Array:
+    """Return TIMESTAMP text of ``zone`` as ``YYYY-MM-DDTHH:MM:SS[.f]`` in UTC, without the closing ``Z``.
+
+    Text below 1970-01-01 00:00:01, as the zone's clocks show it, gives :data:`EARLIEST_ZONED`. Raises
+    :class:`ValueFault` for a text that the clocks of ``zone`` never show, or with a zero month or day.
+    """
+    texts = compact(texts)
+    _refuse_partly_zero(texts)
+    parts = text_buffers(in_utc(column, texts, zone))
+    moved = from_bytes(parts.offsets, parts.data.tobytes().replace(b" ", b"T"), like=texts)
+    early = pc.less(texts, _FIRST_TIMESTAMP)
+    return pc.if_else(early, EARLIEST_ZONED, moved) if pc.any(early).as_py() else moved

@@ -1,0 +1,18 @@
+"""What the sink URI, the changefeed and the server say about Debezium, resolved."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["DebeziumOptions"]
+
+
+@dataclass(frozen=True)
+class DebeziumOptions:
+    """``cluster_id``: TiCDC's own, the first part of every schema's name. ``zone``: of TIMESTAMP values."""
+
+    cluster_id: str = "default"
+    zone: str = "UTC"
+    enable_tidb_extension: bool = False
+    disable_schema: bool = False
+    output_old_value: bool = True

@@ -1,0 +1,164 @@
+"""The layout of Debezium row messages: which constants, which rendered columns, in which order.
+
+In: changes. Out: keys and values. Rule sources: protocol document "DML"; semantics 2.4; reference ``pingcap/tiflow:
+pkg/sink/codec/debezium/codec.go`` (EncodeKey, EncodeValue). Key order of a value::
+
+    payload(source ts_ms transaction op [before] after) [schema]
+
+A delete shows ``after`` first. The schema is the same for every row of a table version: made once, a constant.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import pyarrow as pa
+
+from ticdc_emit.columnar.assemble import Fragment, ObjectLayout, join, share
+from ticdc_emit.columnar.faults import ValueFault
+from ticdc_emit.encode.changes import Changes, Encoded, Op
+from ticdc_emit.encode.images import Image
+from ticdc_emit.encode.sizes import json_overhead
+from ticdc_emit.errors import InvalidValueError
+from ticdc_emit.protocols.debezium.connect import envelope_schema, field_schema, key_schema
+from ticdc_emit.protocols.debezium.envelope import source_parts
+from ticdc_emit.protocols.debezium.jsontext import json_string
+from ticdc_emit.protocols.debezium.naming import table_prefix
+from ticdc_emit.protocols.debezium.options import DebeziumOptions
+from ticdc_emit.protocols.debezium.values import around, content
+from ticdc_emit.schema.model import Column, TableInfo
+from ticdc_emit.schema.types import MySQLType
+
+__all__ = ["DebeziumRows"]
+
+_FORM = "debezium"
+_IMAGES = {Op.INSERT: b'"c","before":null,"after":', Op.UPDATE: b'"u",', Op.DELETE: b'"d","after":null,"before":'}
+_MOMENTS = {MySQLType.DATETIME, MySQLType.TIMESTAMP}
+_NUMBERS = 128  # bytes of the three times in a message, at most
+_DEFAULT_USES = 3  # key, before, after
+
+
+@dataclass(frozen=True)
+class DebeziumRows:
+    """The row encoder of one table version (see ``encode.changes.RowEncoder``)."""
+
+    table: TableInfo
+    options: DebeziumOptions
+    reads_old: bool = True
+    growth: ClassVar[int] = 12  # \\u001f, in the key too
+    refuses_large: ClassVar[bool] = False
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what is made from the rest: a schema can be larger than the table that it shows."""
+        return {"table": self.table, "options": self.options, "reads_old": self.reads_old}
+
+    @cached_property
+    def overhead(self) -> int:
+        """Bytes beside the values: names and labels in every image, defaults in place of NULL, the schemas."""
+        defaults = sum(len(column.default or "") * 8 * _DEFAULT_USES for column in self.table.data_columns)
+        constants = len(self._key_ends[1]) + len(self._value_end) + sum(map(len, self._source))
+        return json_overhead(self.table, name_uses=6, label_uses=3) + defaults + constants + _NUMBERS
+
+    @cached_property
+    def _object(self) -> ObjectLayout:
+        return _layout(self.table.data_columns)
+
+    @cached_property
+    def _key_object(self) -> ObjectLayout:
+        return _layout(self.table.handle_key)
+
+    @cached_property
+    def _prefix(self) -> str:
+        return table_prefix(self.options.cluster_id, self.table)
+
+    @cached_property
+    def _source(self) -> tuple[bytes, bytes, bytes]:
+        return source_parts(self.options.cluster_id, self.table.schema, self.table.name)
+
+    @cached_property
+    def _key_ends(self) -> tuple[bytes, bytes]:
+        if self.options.disable_schema:
+            return b'{"payload":', b"}"
+        tidb_type = self.options.enable_tidb_extension
+        fields = [field_schema(column, tidb_type=tidb_type) for column in self.table.handle_key]
+        return b'{"payload":', b',"schema":%s}' % key_schema(self._prefix, fields)
+
+    @cached_property
+    def _value_end(self) -> bytes:
+        if self.options.disable_schema:
+            return b"}}"
+        schema = envelope_schema(self._prefix, self.table, tidb_type=self.options.enable_tidb_extension)
+        return b'},"schema":%s}' % schema
+
+    @cached_property
+    def _refusable(self) -> tuple[Column, ...]:
+        """The columns of which the protocol cannot show every accepted value."""
+        return tuple(
+            column
+            for column in self.table.data_columns
+            if column.type in _MOMENTS or (column.nullable and column.default is not None)
+        )
+
+    def check(self, changes: Changes) -> None:
+        """Refuse what means no moment in UTC, and NULL where the default shown in its place is no value.
+
+        Raises :class:`~ticdc_emit.errors.InvalidValueError`.
+        """
+        images = [changes.current]
+        if changes.op is Op.UPDATE and self.reads_old:
+            images.append(changes.old)
+        for image in images:
+            for column in self._refusable:
+                try:
+                    image.rendered(column, _FORM, self._content)
+                except ValueFault:
+                    raise self._refusal(column, image) from None
+
+    def encode(self, changes: Changes) -> Encoded:
+        """Return key and value of each change."""
+        count = len(changes)
+        return Encoded(join(self._value(changes), count), join(self._key(changes), count))
+
+    def _key(self, changes: Changes) -> list[Fragment]:
+        start, end = self._key_ends
+        return [start, *self._key_object.fragments(self._texts(changes.current, self.table.handle_key)), end]
+
+    def _value(self, changes: Changes) -> list[Fragment]:
+        first, second, third = self._source
+        laid: list[Fragment] = [b'{"payload":', first, changes.commit_ms_text(), second, changes.commit_ts_text()]
+        laid += [third, changes.build_ms_text(), b',"transaction":null,"op":', _IMAGES[changes.op]]
+        return [*laid, *self._images(changes), self._value_end]
+
+    def _images(self, changes: Changes) -> list[Fragment]:
+        shown = self._object.fragments(self._texts(changes.current, self.table.data_columns))
+        if changes.op is not Op.UPDATE:
+            return list(shown)
+        if not self.reads_old:
+            return [b'"after":', *shown]
+        texts = self._texts(changes.old, self.table.data_columns)
+        old = self._object.fragments(texts, shown.texts, shown.seams)
+        before, after = share(list(old), list(shown), len(changes))
+        return [b'"before":', *before, b',"after":', *after]
+
+    def _texts(self, image: Image, columns: tuple[Column, ...]) -> list[pa.Array]:
+        return [image.rendered(column, _FORM, self._content) for column in columns]
+
+    def _content(self, column: Column, values: pa.Array) -> pa.Array:
+        return content(column, values, self.options.zone)
+
+    def _refusal(self, column: Column, image: Image) -> InvalidValueError:
+        """Return the error of a column that was refused, by the row's place in the whole batch."""
+        try:
+            self._content(column, image.values(column))
+        except ValueFault as fault:
+            row = image.row_key(fault.index)
+            return InvalidValueError(
+                fault.reason, remedy=fault.remedy, table=self.table.full_name, column=column.name, row=row
+            )
+        raise AssertionError("a value is refused wherever it stands")
+
+
+def _layout(columns: tuple[Column, ...]) -> ObjectLayout:
+    return ObjectLayout(tuple(json_string(column.name) + b":" for column in columns), tuple(map(around, columns)))

@@ -1,0 +1,190 @@
+"""How a DDL message describes a table: ``tableChanges[].table``.
+
+In: the table after the statement, and the statement. Out: JSON text. Rule sources: semantics 2.4; reference
+``pingcap/tiflow: pkg/sink/codec/debezium/helper.go`` and ``pkg/sink/codec/internal/java.go`` (MySQLType2JdbcType),
+``pingcap/tidb: pkg/meta/model/table.go`` (GetPrimaryKey).
+"""
+
+from __future__ import annotations
+
+from ticdc_emit.protocols.debezium.jsontext import Json, json_object
+from ticdc_emit.protocols.debezium.redefined import redefined_columns
+from ticdc_emit.schema.literals import go_utf8
+from ticdc_emit.schema.model import Column, Index, TableInfo
+from ticdc_emit.schema.typenames import default_length, type_name
+from ticdc_emit.schema.types import BINARY_CHARSET, INTEGER_TYPES, STRING_TYPES, ColumnFlag, MySQLType
+
+__all__ = ["table_description"]
+
+_FLOATS = frozenset({MySQLType.FLOAT, MySQLType.DOUBLE})
+_LABELS = frozenset({MySQLType.ENUM, MySQLType.SET})
+_BARE_NAMES = frozenset({MySQLType.YEAR, MySQLType.BIT, MySQLType.VARCHAR, MySQLType.STRING, MySQLType.NEWDECIMAL})
+_WITH_CHARSET = (
+    (STRING_TYPES - {MySQLType.VAR_STRING})
+    | _LABELS
+    | {
+        MySQLType.TIMESTAMP,
+        MySQLType.DURATION,
+        MySQLType.NEWDECIMAL,
+    }
+)
+_LENGTH_IS_FSP = frozenset({MySQLType.TIMESTAMP, MySQLType.DURATION, MySQLType.DATETIME})
+_LENGTH_UNLESS_DEFAULT = (
+    _FLOATS
+    | INTEGER_TYPES
+    | {
+        MySQLType.BIT,
+        MySQLType.VARCHAR,
+        MySQLType.STRING,
+        MySQLType.VAR_STRING,
+        MySQLType.VECTOR_FLOAT32,
+    }
+)
+_WIDER_WITH_SIGN = INTEGER_TYPES - {MySQLType.LONGLONG}
+_BINARY, _VARBINARY, _BLOB = -2, -3, 2004
+_VARCHAR = 12
+_JDBC_TYPES = {
+    MySQLType.TINY: 5,
+    MySQLType.SHORT: 5,
+    MySQLType.LONG: 4,
+    MySQLType.INT24: 4,
+    MySQLType.YEAR: 4,
+    MySQLType.LONGLONG: -5,
+    MySQLType.FLOAT: 6,
+    MySQLType.DOUBLE: 8,
+    MySQLType.NULL: 0,
+    MySQLType.NEWDECIMAL: 3,
+    MySQLType.TIMESTAMP: 2014,
+    MySQLType.DATETIME: 93,
+    MySQLType.DATE: 91,
+    MySQLType.NEWDATE: 91,
+    MySQLType.DURATION: 92,
+    MySQLType.ENUM: 1,
+    MySQLType.SET: 1,
+    MySQLType.STRING: 1,
+    MySQLType.BIT: -7,
+    MySQLType.JSON: 1111,
+    MySQLType.GEOMETRY: 1111,
+}
+_BITS = 8
+
+
+def table_description(table: TableInfo, query: str) -> bytes:
+    """Return ``table`` as JSON text. Raises :class:`~ticdc_emit.errors.SchemaError` as ``redefined_columns`` does."""
+    columns = enumerate(redefined_columns(table, query), 1)
+    return json_object(
+        ("defaultCharsetName", table.charset),
+        ("primaryKeyColumnNames", _primary_key(table)),
+        ("columns", [_description(column, place) for place, column in columns if not column.hidden]),
+        ("comment", None),
+    )
+
+
+def _primary_key(table: TableInfo) -> tuple[str, ...]:
+    """Return the primary key in its own order; without one, the first unique index that has no nullable column."""
+    if table.pk_is_handle:
+        return tuple(column.name for column in table.primary_key)
+    keys = [index for index in table.indexes if index.primary] or [
+        index for index in table.indexes if index.unique and _is_not_null(index, table)
+    ]
+    return keys[0].columns if keys else ()
+
+
+def _is_not_null(index: Index, table: TableInfo) -> bool:
+    return not any(table.column(name).nullable for name in index.columns)
+
+
+def _description(column: Column, position: int) -> bytes:
+    name, expression = _type_texts(column)
+    counted = bool(column.flags & ColumnFlag.AUTO_INCREMENT)
+    counted |= bool(column.flags & ColumnFlag.ON_UPDATE_NOW) and column.type is MySQLType.TIMESTAMP
+    return json_object(
+        ("name", column.name),
+        ("jdbcType", _jdbc_type(column)),
+        ("nativeType", None),
+        ("comment", column.comment or None),
+        ("defaultValueExpression", _default(column)),
+        ("enumValues", [f"'{label}'" for label in column.elems] or None),
+        ("typeName", name),
+        ("typeExpression", expression),
+        ("charsetName", column.charset if _shows_charset(column) else None),
+        ("length", _length(column)),
+        ("scale", _scale(column)),
+        ("position", position),
+        ("optional", column.nullable),
+        ("autoIncremented", counted),
+        ("generated", counted),
+    )
+
+
+def _jdbc_type(column: Column) -> int:
+    kind = column.type
+    if not column.is_binary:
+        return _JDBC_TYPES.get(kind, _VARCHAR)
+    return {MySQLType.STRING: _BINARY, MySQLType.VARCHAR: _VARBINARY, MySQLType.VAR_STRING: _VARBINARY}.get(kind, _BLOB)
+
+
+def _default(column: Column) -> Json:
+    default = column.default
+    if default is None or default == "<nil>":
+        return None
+    if column.type is MySQLType.BIT:
+        raw = default.encode() if isinstance(default, str) else default
+        return _binary_digits(go_utf8(raw).encode(), column.flen)  # TiDB keeps it as text too
+    if isinstance(default, str) and default.upper() == "CURRENT_TIMESTAMP":
+        return "1970-01-01 00:00:00"
+    return default if isinstance(default, str) else go_utf8(default)
+
+
+def _binary_digits(raw: bytes, bits: int) -> str:
+    if not raw:
+        return ""
+    return f"{raw[0]:0{bits % _BITS}b}" + "".join(f"{byte:08b}" for byte in raw[1:])
+
+
+def _type_texts(column: Column) -> tuple[str, str]:
+    """Return ``typeName`` and ``typeExpression``."""
+    name = type_name(column.type, column.charset).upper()
+    if column.type in _BARE_NAMES:
+        return name, name
+    sign = " UNSIGNED ZEROFILL" if column.zerofill else " UNSIGNED" if column.unsigned else ""
+    return name + sign, name + _type_length(column) + sign
+
+
+def _type_length(column: Column) -> str:
+    if column.type is MySQLType.DOUBLE and column.decimal > 0:
+        width = column.flen if column.flen >= 0 else default_length(column.type)[0]
+        return f"({width},{column.decimal})"
+    return f"({column.flen})" if column.type is MySQLType.VECTOR_FLOAT32 and column.flen >= 0 else ""
+
+
+def _shows_charset(column: Column) -> bool:
+    return column.charset != BINARY_CHARSET and column.type in _WITH_CHARSET
+
+
+def _length(column: Column) -> int | None:
+    kind = column.type
+    if kind in _LENGTH_UNLESS_DEFAULT:
+        return None if column.flen in (_usual_length(column), -1) else column.flen
+    if kind is MySQLType.SET:
+        return 2 * len(column.elems) - 1
+    if kind is MySQLType.ENUM:
+        return 1
+    length = -1
+    if kind in _LENGTH_IS_FSP:
+        length = column.decimal
+    elif kind in (MySQLType.YEAR, MySQLType.NEWDECIMAL):
+        length = column.flen
+    return None if length < 0 else length
+
+
+def _usual_length(column: Column) -> int:
+    usual = default_length(column.type)[0]
+    if column.unsigned and column.type in _WIDER_WITH_SIGN:
+        usual -= 1
+    return usual + 1 if column.type is MySQLType.TINY and column.zerofill else usual
+
+
+def _scale(column: Column) -> int | None:
+    has_scale = column.type is MySQLType.NEWDECIMAL or column.type in _FLOATS
+    return column.decimal if has_scale and column.decimal >= 0 else None
