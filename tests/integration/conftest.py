@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import NoReturn, Protocol
+from typing import Any, NoReturn, Protocol
 
 import pytest
 from apicurio import Apicurio, ServerCertificate, unpacked
+from connect_json import can_compile, connected
 from kraft import KraftBroker
 from locked_jars import JarsMissingError, locked_archive, locked_jars
 
@@ -19,6 +20,7 @@ from ticdc_emit.java import find_java
 _MESSAGE_MAX_BYTES = 12 * 1024 * 1024
 
 MakeBroker = Callable[[], KraftBroker]
+Connect = Callable[[Iterable[tuple[bytes, bytes]]], list[dict[str, Any]]]
 
 
 class MakeApicurio(Protocol):
@@ -72,6 +74,19 @@ def apicurio(make_apicurio: MakeApicurio) -> Iterator[Apicurio]:
     """One registry for all tests that leave it running."""
     with make_apicurio() as registry:
         yield registry
+
+
+@pytest.fixture(scope="session")
+def connect() -> Connect:
+    """Kafka Connect's JsonConverter: keys and values in, see :func:`connect_json.connected` for what comes out."""
+    try:
+        java = find_java()
+        jars = locked_jars(Path(__file__).parent / "connect")
+    except (MissingDependencyError, JarsMissingError) as error:
+        missing(str(error))
+    if not can_compile(java):
+        missing(f"{java} has no compiler; a JDK is needed")
+    return lambda messages: connected(java, jars, messages)
 
 
 @pytest.fixture(scope="session")

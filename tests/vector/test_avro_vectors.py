@@ -20,7 +20,7 @@ from ticdc_emit.conformance.produce import VariantEncoder, load_variant
 from ticdc_emit.conformance.scope import variant_left_out
 from ticdc_emit.conformance.vectors import Case, find_vectors, read_case
 from ticdc_emit.errors import ConfigError
-from ticdc_emit.protocols.avro.naming import sanitize
+from ticdc_emit.protocols.naming import sanitize
 
 VECTORS = find_vectors([Path(__file__).parent.parent / "vectors" / "classic"])
 

@@ -66,6 +66,14 @@ def test_every_simple_vector_matches_bootstraps_included() -> None:
     assert named == {"large messages", "column selectors", "transactions", "routes"}
 
 
+def test_every_debezium_vector_matches() -> None:
+    report = run_conformance([VECTORS], protocol="debezium")
+    assert [mismatch.title for mismatch in report.mismatches] == []
+    assert report.total.matched == report.total.total >= 2_800
+    named = {what.split(" (")[0] for what in report.left_out}
+    assert named == {"large messages", "column selectors", "transactions", "routes"}
+
+
 def _dumped_registrations(lines: list[dict[str, Any]], case: str, variant: str) -> list[tuple[str, str, int | None]]:
     found = (line.get("registration") for line in lines if (line["case"], line["variant"]) == (case, variant))
     return [(post["subject"], post["schema"], post["id"]) for post in found if post]
@@ -264,7 +272,7 @@ def test_paths_without_vectors_are_refused(tmp_path: Path) -> None:
     with pytest.raises(VectorError, match=r"holds no \.json file"):
         run_conformance([tmp_path])
     with pytest.raises(ConfigError, match="not written by this version"):
-        run_conformance([VECTORS], protocol="debezium")
+        run_conformance([VECTORS], protocol="open-protocol")
 
 
 def forget_messages(case: dict[str, Any]) -> None:
@@ -282,10 +290,14 @@ def test_vectors_without_messages_are_dumped_but_not_counted(tmp_path: Path) -> 
     assert without.getvalue() == with_messages.getvalue()
 
 
-def test_other_protocols_are_counted_as_not_written() -> None:
-    report = run_conformance([VECTORS / "bench_orders.json"])
-    assert report.left_out["debezium: not written by this version"].variants > 0
-    assert set(report.protocols()) >= {"canal-json", "avro"}
+def test_other_protocols_are_counted_as_not_written(tmp_path: Path) -> None:
+    def edit(case: dict[str, Any]) -> None:
+        for variant in case["variants"]:
+            variant["sink_uri"] = variant["sink_uri"].replace("protocol=debezium", "protocol=open-protocol")
+
+    report = run_conformance([changed_copy(tmp_path, "bench_orders", edit)])
+    assert report.left_out["open-protocol: not written by this version"].variants > 0
+    assert set(report.protocols()) == {"canal-json", "avro", "simple"}
 
 
 def test_json_summary(capsys: pytest.CaptureFixture[str]) -> None:

@@ -38,6 +38,8 @@ VARIANTS = {
     "avro-ext": "protocol=avro&enable-tidb-extension=true",
     "simple-json": "protocol=simple",
     "simple-avro": "protocol=simple&encoding-format=avro",
+    "debezium": "protocol=debezium",
+    "debezium-noschema": "protocol=debezium&debezium-disable-schema=true",
 }
 """The variants of ``reference.json`` that this version encodes, as parameters of a sink URI."""
 

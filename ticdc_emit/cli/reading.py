@@ -15,6 +15,8 @@ from typing import Any, Literal, TypeAlias
 from ticdc_emit.config import ChangefeedConfig, Protocol
 from ticdc_emit.decode import (
     AvroReader,
+    DebeziumReader,
+    DebeziumRow,
     DecodeError,
     RegistrySchemas,
     SimpleDdl,
@@ -52,6 +54,8 @@ def reader_for(config: ChangefeedConfig) -> Reader:
         return _avro_reader(config.codec.schema_registry.reveal())
     if config.codec.protocol is Protocol.SIMPLE:
         return _simple_reader("avro" if config.codec.encoding_format == "avro" else "json")
+    if config.codec.protocol is Protocol.DEBEZIUM:
+        return _debezium_reader(has_schema=not config.codec.debezium_disable_schema)
     return read_json
 
 
@@ -102,6 +106,24 @@ def _simple_reader(encoding: Literal["json", "avro"]) -> Reader:
             keys[schema.schema, schema.table, schema.version] = key_columns(schema, shown)
         kind = said.type if isinstance(said, SimpleDdl) else type(said).__name__.removeprefix("Simple").upper()
         return Shown(kind, None, _members(said))
+
+    return read
+
+
+def _debezium_reader(*, has_schema: bool) -> Reader:
+    debezium = DebeziumReader(has_schema)
+
+    def read(message: Message) -> Shown | None:
+        try:
+            said = debezium.read(message.key, message.value)
+        except DecodeError:
+            return None
+        # The envelope's payload is what is worth seeing: the schema is many times as long.
+        payload: dict[str, Any] = json.loads(message.value or b"{}")["payload"]
+        if isinstance(said, DebeziumRow):
+            row = json.dumps([said.source.db, said.source.table, _plain(said.key)])
+            return Shown(_OPERATIONS[said.op], row, payload)
+        return Shown(type(said).__name__.removeprefix("Debezium").upper(), None, payload)
 
     return read
 

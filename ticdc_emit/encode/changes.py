@@ -136,6 +136,8 @@ class RowEncoder(Protocol):
     """Whether the message of an update shows its before image; where not, updates need none."""
     growth: int
     """Bytes of a message that one byte of a value can become."""
+    refuses_large: bool
+    """Whether TiCDC's encoder refuses a message beyond ``max-message-bytes``; otherwise only the producer does."""
 
     @property
     def overhead(self) -> int:

@@ -64,6 +64,8 @@ class Prepared:
 
     def _encode(self, part: Part) -> Encoded:
         made = part.encoder.encode(part.changes)
+        if not part.encoder.refuses_large:
+            return made
         lengths = element_lengths(made.values) + MESSAGE_OVERHEAD
         if made.keys is not None:
             lengths = lengths + element_lengths(made.keys)
@@ -101,6 +103,7 @@ def prepare(batch: pa.RecordBatch, table: TablePlan, plan: Plan) -> Prepared:
             check_given(changes, refuse_corrupted=plan.integrity.corruption_handle_level == "error")
         part.encoder.check(changes)
     prepared = Prepared(parts, batch.num_rows, plan.max_message_bytes)
-    if any(largest_message(part.encoder, part.changes) > plan.max_message_bytes for part in parts):
+    limited = (part for part in parts if part.encoder.refuses_large)
+    if any(largest_message(part.encoder, part.changes) > plan.max_message_bytes for part in limited):
         prepared.messages()
     return prepared
