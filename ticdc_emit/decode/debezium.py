@@ -8,7 +8,7 @@ none. Rule sources: "TiCDC Debezium Protocol" (message format); reference
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, NoReturn, TypeVar
 
 from ticdc_emit.decode.debezium_records import (
@@ -24,6 +24,7 @@ from ticdc_emit.decode.debezium_records import (
 )
 from ticdc_emit.decode.debezium_values import typed_image
 from ticdc_emit.decode.errors import DecodeError
+from ticdc_emit.decode.members import member, objects, texts
 
 __all__ = ["DebeziumReader"]
 
@@ -40,11 +41,11 @@ class DebeziumReader:
     def read(self, key: bytes | None, value: bytes | None) -> DebeziumMessage:
         """Return what a record says. Raises :class:`DecodeError` for one that is no Debezium message of TiCDC's."""
         (key_payload, key_schema), (payload, schema) = self._part("key", key), self._part("value", value)
-        source = _source(_member(payload, "source", dict))
-        ts_ms = _member(payload, "ts_ms", int)
+        source = _source(member(payload, "source", dict))
+        ts_ms = member(payload, "ts_ms", int)
         if "ddl" in payload:
             return _ddl(payload, source, ts_ms)
-        op = _member(payload, "op", str)
+        op = member(payload, "op", str)
         if op == "m":
             return DebeziumWatermark(source, ts_ms)
         if op not in _IMAGES:
@@ -80,8 +81,8 @@ class DebeziumReader:
                 remedy=f"Read it with has_schema={not self._has_schema}",
                 part=part,
             )
-        schema = _member(members, "schema", dict, part) if self._has_schema else None
-        return _member(members, "payload", dict, part), schema
+        schema = member(members, "schema", dict, part=part) if self._has_schema else None
+        return member(members, "payload", dict, part=part), schema
 
 
 def _first_of_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -101,51 +102,27 @@ def _no_number(text: str) -> NoReturn:
     raise ValueError(f"{text} is no number")
 
 
-def _member(members: Mapping[str, Any], name: str, kind: type[_T], part: str = "value") -> _T:
-    """Return a member that must be there, of that type."""
-    if name not in members:
-        raise DecodeError("the message lacks a member", part=part, member=name)
-    found = members[name]
-    if not isinstance(found, kind) or (kind is int and isinstance(found, bool)):
-        raise DecodeError(f"a member is no {kind.__name__}: {found!r:.100}", part=part, member=name)
-    return found
-
-
 def _nullable(members: Mapping[str, Any], name: str, kind: type[_T], part: str = "value") -> _T | None:
-    return None if name in members and members[name] is None else _member(members, name, kind, part)
-
-
-def _objects(members: Mapping[str, Any], name: str, part: str = "value") -> Sequence[Mapping[str, Any]]:
-    found = _member(members, name, list, part)
-    if not all(isinstance(each, Mapping) for each in found):
-        raise DecodeError("a member is no list of objects", part=part, member=name)
-    return found
-
-
-def _texts(members: Mapping[str, Any], name: str) -> tuple[str, ...]:
-    found = _member(members, name, list)
-    if not all(isinstance(each, str) for each in found):
-        raise DecodeError("a member is no list of texts", part="value", member=name)
-    return tuple(found)
+    return None if name in members and members[name] is None else member(members, name, kind, part=part)
 
 
 def _source(members: Mapping[str, Any]) -> DebeziumSource:
     return DebeziumSource(
-        version=_member(members, "version", str),
-        connector=_member(members, "connector", str),
-        name=_member(members, "name", str),
-        ts_ms=_member(members, "ts_ms", int),
-        snapshot=_member(members, "snapshot", str),
-        db=_member(members, "db", str),
-        table=_member(members, "table", str),
-        commit_ts=_member(members, "commit_ts", int),
-        cluster_id=_member(members, "cluster_id", str),
-        server_id=_member(members, "server_id", int),
+        version=member(members, "version", str),
+        connector=member(members, "connector", str),
+        name=member(members, "name", str),
+        ts_ms=member(members, "ts_ms", int),
+        snapshot=member(members, "snapshot", str),
+        db=member(members, "db", str),
+        table=member(members, "table", str),
+        commit_ts=member(members, "commit_ts", int),
+        cluster_id=member(members, "cluster_id", str),
+        server_id=member(members, "server_id", int),
         gtid=_nullable(members, "gtid", str),
-        file=_member(members, "file", str),
-        pos=_member(members, "pos", int),
-        row=_member(members, "row", int),
-        thread=_member(members, "thread", int),
+        file=member(members, "file", str),
+        pos=member(members, "pos", int),
+        row=member(members, "row", int),
+        thread=member(members, "thread", int),
         query=_nullable(members, "query", str),
     )
 
@@ -162,7 +139,7 @@ def _images(op: str, payload: Mapping[str, Any]) -> tuple[Mapping[str, Any] | No
 
 def _row_fields(schema: Mapping[str, Any]) -> tuple[DebeziumField, ...]:
     """Return the columns that the schema of a value gives both images."""
-    images = [each for each in _objects(schema, "fields") if each.get("field") in ("before", "after")]
+    images = [each for each in objects(schema, "fields") if each.get("field") in ("before", "after")]
     found = [_fields(image, "value") for image in images]
     if len(found) != 2 or found[0] != found[1]:
         raise DecodeError("the schema has not one row for before and after", part="value", member="fields")
@@ -170,18 +147,18 @@ def _row_fields(schema: Mapping[str, Any]) -> tuple[DebeziumField, ...]:
 
 
 def _fields(schema: Mapping[str, Any], part: str) -> tuple[DebeziumField, ...]:
-    return tuple(_field(members, part) for members in _objects(schema, "fields", part))
+    return tuple(_field(members, part) for members in objects(schema, "fields", part=part))
 
 
 def _field(members: Mapping[str, Any], part: str) -> DebeziumField:
     return DebeziumField(
-        name=_member(members, "field", str, part),
-        type=_member(members, "type", str, part),
-        optional=_member(members, "optional", bool, part),
-        semantic_type=_member(members, "name", str, part) if "name" in members else None,
-        parameters=_member(members, "parameters", dict, part) if "parameters" in members else {},
+        name=member(members, "field", str, part=part),
+        type=member(members, "type", str, part=part),
+        optional=member(members, "optional", bool, part=part),
+        semantic_type=member(members, "name", str, part=part) if "name" in members else None,
+        parameters=member(members, "parameters", dict, part=part) if "parameters" in members else {},
         default=members.get("default"),
-        tidb_type=_member(members, "tidb_type", str, part) if "tidb_type" in members else None,
+        tidb_type=member(members, "tidb_type", str, part=part) if "tidb_type" in members else None,
     )
 
 
@@ -189,9 +166,9 @@ def _ddl(payload: Mapping[str, Any], source: DebeziumSource, ts_ms: int) -> Debe
     return DebeziumDdl(
         source,
         ts_ms,
-        _member(payload, "databaseName", str),
-        _member(payload, "ddl", str),
-        tuple(_table_change(change) for change in _objects(payload, "tableChanges")),
+        member(payload, "databaseName", str),
+        member(payload, "ddl", str),
+        tuple(_table_change(change) for change in objects(payload, "tableChanges")),
         _nullable(payload, "schemaName", str),
     )
 
@@ -199,34 +176,34 @@ def _ddl(payload: Mapping[str, Any], source: DebeziumSource, ts_ms: int) -> Debe
 def _table_change(members: Mapping[str, Any]) -> DebeziumTableChange:
     table = _nullable(members, "table", dict)
     return DebeziumTableChange(
-        _member(members, "type", str), _member(members, "id", str), None if table is None else _table(table)
+        member(members, "type", str), member(members, "id", str), None if table is None else _table(table)
     )
 
 
 def _table(members: Mapping[str, Any]) -> DebeziumTable:
     return DebeziumTable(
-        _member(members, "defaultCharsetName", str),
-        _texts(members, "primaryKeyColumnNames"),
-        tuple(_column(column) for column in _objects(members, "columns")),
+        member(members, "defaultCharsetName", str),
+        texts(members, "primaryKeyColumnNames"),
+        tuple(_column(column) for column in objects(members, "columns")),
         _nullable(members, "comment", str),
     )
 
 
 def _column(members: Mapping[str, Any]) -> DebeziumColumn:
     return DebeziumColumn(
-        name=_member(members, "name", str),
-        jdbc_type=_member(members, "jdbcType", int),
-        type_name=_member(members, "typeName", str),
-        type_expression=_member(members, "typeExpression", str),
-        position=_member(members, "position", int),
-        optional=_member(members, "optional", bool),
+        name=member(members, "name", str),
+        jdbc_type=member(members, "jdbcType", int),
+        type_name=member(members, "typeName", str),
+        type_expression=member(members, "typeExpression", str),
+        position=member(members, "position", int),
+        optional=member(members, "optional", bool),
         native_type=_nullable(members, "nativeType", int),
         comment=_nullable(members, "comment", str),
         default_value_expression=_nullable(members, "defaultValueExpression", str),
-        enum_values=None if _nullable(members, "enumValues", list) is None else _texts(members, "enumValues"),
+        enum_values=None if _nullable(members, "enumValues", list) is None else texts(members, "enumValues"),
         charset_name=_nullable(members, "charsetName", str),
         length=_nullable(members, "length", int),
         scale=_nullable(members, "scale", int),
-        auto_incremented=_member(members, "autoIncremented", bool),
-        generated=_member(members, "generated", bool),
+        auto_incremented=member(members, "autoIncremented", bool),
+        generated=member(members, "generated", bool),
     )

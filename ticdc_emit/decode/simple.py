@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal, TypeVar
 
 from ticdc_emit.decode.errors import DecodeError
+from ticdc_emit.decode.members import member, objects, texts
 from ticdc_emit.decode.simple_avro import AvroMembers
 from ticdc_emit.decode.simple_records import (
     SimpleBootstrap,
@@ -32,7 +33,6 @@ __all__ = ["SimpleReader"]
 _VERSION = 1
 _ROWS = {"INSERT": ("data",), "UPDATE": ("data", "old"), "DELETE": ("old",)}
 _DDL = ("CREATE", "RENAME", "CINDEX", "DINDEX", "ERASE", "TRUNCATE", "ALTER", "QUERY")
-_REQUIRED: Any = object()
 _T = TypeVar("_T")
 
 
@@ -55,7 +55,7 @@ class SimpleReader:
         if not value:
             raise DecodeError("a Simple message has a value", part="value")
         members = self._members(value)
-        version, kind = _member(members, "version", int), _member(members, "type", str)
+        version, kind = member(members, "version", int), member(members, "type", str)
         if version != _VERSION:
             raise DecodeError(f"version {version} of the Simple protocol is not known", part="value")
         if kind in _ROWS:
@@ -63,11 +63,9 @@ class SimpleReader:
         if kind in _DDL:
             return _ddl(kind, members)
         if kind == "WATERMARK":
-            return SimpleWatermark(_member(members, "commitTs", int), _member(members, "buildTs", int))
+            return SimpleWatermark(member(members, "commitTs", int), member(members, "buildTs", int))
         if kind == "BOOTSTRAP":
-            return SimpleBootstrap(
-                _member(members, "buildTs", int), _table_schema(_member(members, "tableSchema", dict))
-            )
+            return SimpleBootstrap(member(members, "buildTs", int), _table_schema(member(members, "tableSchema", dict)))
         raise DecodeError(f"a Simple message has no type {kind!r}", part="value")
 
 
@@ -89,22 +87,12 @@ def _json_value(column: str, value: Any) -> Any:
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, dict) and len(value) == 2:
-        return SimpleTimestamp(_member(value, "location", str), _member(value, "value", str))
+        return SimpleTimestamp(member(value, "location", str), member(value, "value", str))
     raise DecodeError("a value of Simple JSON is text, null or a TIMESTAMP", part="value", field=column)
 
 
-def _member(members: Mapping[str, Any], name: str, kind: type[_T], default: _T = _REQUIRED) -> _T:
-    """Return a member, which must be of a type; one without default must be there."""
-    found: Any = members.get(name, default)
-    if found is _REQUIRED:
-        raise DecodeError("the message lacks a member", part="value", member=name)
-    if not isinstance(found, kind) or (kind is int and isinstance(found, bool)):
-        raise DecodeError(f"a member is no {kind.__name__}: {found!r:.100}", part="value", member=name)
-    return found
-
-
 def _optional(members: Mapping[str, Any], name: str, kind: type[_T]) -> _T | None:
-    return _member(members, name, kind) if name in members else None
+    return member(members, name, kind) if name in members else None
 
 
 def _row(op: str, members: Mapping[str, Any]) -> SimpleRow:
@@ -114,27 +102,27 @@ def _row(op: str, members: Mapping[str, Any]) -> SimpleRow:
         raise DecodeError(f"{op} has no {stray[0]}", part="value")
     checksum = _optional(members, "checksum", dict)
     return SimpleRow(
-        database=_member(members, "database", str),
-        table=_member(members, "table", str),
-        table_id=_member(members, "tableID", int),
+        database=member(members, "database", str),
+        table=member(members, "table", str),
+        table_id=member(members, "tableID", int),
         op=op,
-        commit_ts=_member(members, "commitTs", int),
-        build_ts=_member(members, "buildTs", int),
-        schema_version=_member(members, "schemaVersion", int),
+        commit_ts=member(members, "commitTs", int),
+        build_ts=member(members, "buildTs", int),
+        schema_version=member(members, "schemaVersion", int),
         checksum=None if checksum is None else _checksum(checksum),
         data=images["data"],
         old=images["old"],
-        handle_key_only=_member(members, "handleKeyOnly", bool, False),
+        handle_key_only=member(members, "handleKeyOnly", bool, False),
         claim_check=_optional(members, "claimCheckLocation", str),
     )
 
 
 def _checksum(members: Mapping[str, Any]) -> SimpleChecksum:
     return SimpleChecksum(
-        _member(members, "version", int),
-        _member(members, "corrupted", bool),
-        _member(members, "current", int),
-        _member(members, "previous", int),
+        member(members, "version", int),
+        member(members, "corrupted", bool),
+        member(members, "current", int),
+        member(members, "previous", int),
     )
 
 
@@ -142,9 +130,9 @@ def _ddl(kind: str, members: Mapping[str, Any]) -> SimpleDdl:
     table, pre_table = (_optional(members, name, dict) for name in ("tableSchema", "preTableSchema"))
     return SimpleDdl(
         kind,
-        _member(members, "sql", str),
-        _member(members, "commitTs", int),
-        _member(members, "buildTs", int),
+        member(members, "sql", str),
+        member(members, "commitTs", int),
+        member(members, "buildTs", int),
         None if table is None else _table_schema(table),
         None if pre_table is None else _table_schema(pre_table),
     )
@@ -152,54 +140,40 @@ def _ddl(kind: str, members: Mapping[str, Any]) -> SimpleDdl:
 
 def _table_schema(members: Mapping[str, Any]) -> SimpleTableSchema:
     return SimpleTableSchema(
-        _member(members, "schema", str),
-        _member(members, "table", str),
-        _member(members, "tableID", int),
-        _member(members, "version", int),
-        tuple(_column(column) for column in _objects(members, "columns")),
-        tuple(_index(index) for index in _objects(members, "indexes")),
+        member(members, "schema", str),
+        member(members, "table", str),
+        member(members, "tableID", int),
+        member(members, "version", int),
+        tuple(_column(column) for column in objects(members, "columns")),
+        tuple(_index(index) for index in objects(members, "indexes")),
     )
 
 
-def _objects(members: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
-    found = _member(members, name, list)
-    if not all(isinstance(each, Mapping) for each in found):
-        raise DecodeError("a member is no list of objects", part="value", member=name)
-    return found
-
-
-def _texts(members: Mapping[str, Any], name: str) -> tuple[str, ...]:
-    found = _member(members, name, list)
-    if not all(isinstance(each, str) for each in found):
-        raise DecodeError("a member is no list of texts", part="value", member=name)
-    return tuple(found)
-
-
 def _column(members: Mapping[str, Any]) -> SimpleColumn:
-    kind = _member(members, "dataType", dict)
+    kind = member(members, "dataType", dict)
     default = members.get("default")
     if isinstance(default, bool) or not isinstance(default, str | int | None):
         raise DecodeError("a default is neither text nor number", part="value", member="default")
     return SimpleColumn(
-        name=_member(members, "name", str),
-        mysql_type=_member(kind, "mysqlType", str),
-        charset=_member(kind, "charset", str),
-        collate=_member(kind, "collate", str),
-        nullable=_member(members, "nullable", bool),
+        name=member(members, "name", str),
+        mysql_type=member(kind, "mysqlType", str),
+        charset=member(kind, "charset", str),
+        collate=member(kind, "collate", str),
+        nullable=member(members, "nullable", bool),
         default=default,
-        length=_member(kind, "length", int, 0),
-        decimal=_member(kind, "decimal", int, 0),
-        elements=_texts(kind, "elements") if "elements" in kind else (),
-        unsigned=_member(kind, "unsigned", bool, False),
-        zerofill=_member(kind, "zerofill", bool, False),
+        length=member(kind, "length", int, 0),
+        decimal=member(kind, "decimal", int, 0),
+        elements=texts(kind, "elements") if "elements" in kind else (),
+        unsigned=member(kind, "unsigned", bool, False),
+        zerofill=member(kind, "zerofill", bool, False),
     )
 
 
 def _index(members: Mapping[str, Any]) -> SimpleIndex:
     return SimpleIndex(
-        _member(members, "name", str),
-        _member(members, "unique", bool),
-        _member(members, "primary", bool),
-        _member(members, "nullable", bool),
-        _texts(members, "columns"),
+        member(members, "name", str),
+        member(members, "unique", bool),
+        member(members, "primary", bool),
+        member(members, "nullable", bool),
+        texts(members, "columns"),
     )
