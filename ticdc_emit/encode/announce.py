@@ -19,14 +19,17 @@ __all__ = ["Announcer"]
 
 
 class Announcer:
-    """Encodes each event of a plan once, however many topic-partitions receive it."""
+    """Encodes each DDL and BOOTSTRAP of a plan once, however many topic-partitions receive it."""
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
+        self._everywhere = plan.router.watermark_targets()
         self._made: dict[int, tuple[Event, ControlMessage | None]] = {}
 
     def message(self, event: Event) -> ControlMessage | None:
         """Return the event's message, at the plan's clock."""
+        if isinstance(event, Watermark):  # there may be a million, each made for one topic-partition
+            return self._encode(event)
         known = self._made.get(id(event))
         if known is None:
             known = self._made[id(event)] = event, self._encode(event)
@@ -36,10 +39,14 @@ class Announcer:
         """Return the topic-partitions that receive the event, in order."""
         router = self._plan.router
         if isinstance(event, Watermark):
-            return router.watermark_targets()
+            return self._everywhere
         if isinstance(event, Bootstrap):
             return event.targets
         return router.ddl_targets(all_partitions=self._plan.codec.ddl_to_all_partitions)
+
+    def message_to(self, event: Event, target: Target) -> ControlMessage | None:
+        """Return the event's message if this topic-partition receives it."""
+        return self.message(event) if target in self.targets(event) else None
 
     def messages(self, event: Event) -> list[tuple[Target, ControlMessage]]:
         """Return the event's message with each of its targets; none where the protocol sends nothing."""

@@ -127,6 +127,10 @@ class Encoded:
     values: pa.Array
     keys: pa.Array | None = None
 
+    def filled_keys(self) -> pa.Array:
+        """Return one key per message: those of zero length too."""
+        return pa.repeat(pa.scalar(b"", pa.binary()), len(self.values)) if self.keys is None else self.keys
+
 
 class RowEncoder(Protocol):
     """A protocol's plan for one table version: picklable, free of state, made on the driver and used on workers."""

@@ -171,11 +171,10 @@ def split_name(table: str | None, known: list[tuple[str, str]]) -> tuple[str, st
 def message_batch(encoded: Encoded, topic: str, partition: int, commit_ts: pa.Array) -> pa.RecordBatch:
     """Return encoded rows as a batch of :data:`MESSAGE_SCHEMA`; a protocol without keys sends zero-length ones."""
     count = len(encoded.values)
-    keys = pa.repeat(pa.scalar(b"", pa.binary()), count) if encoded.keys is None else encoded.keys
     columns = [
         pa.repeat(pa.scalar(topic, pa.string()), count),
         pa.repeat(pa.scalar(partition, pa.int32()), count),
-        keys,
+        encoded.filled_keys(),
         encoded.values,
         commit_ts.cast(pa.int64(), safe=False),
     ]

@@ -8,14 +8,17 @@ updates do not change.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_emit.columnar.assemble import Mask
 from ticdc_emit.columnar.buffers import null_mask, plain
+from ticdc_emit.columnar.checksum import row_crc
 from ticdc_emit.columnar.faults import ValueFault
 from ticdc_emit.columnar.values import Rendering, accept
 from ticdc_emit.errors import InvalidValueError, MissingColumnError, UnsupportedTypeError
@@ -96,6 +99,23 @@ class Image:
                 remedy="See the type table in docs/types.md, or give canonical text",
                 table=self.table.full_name,
                 column=column.name,
+            ) from None
+
+    @cached_property
+    def row_crc(self) -> npt.NDArray[np.uint32]:
+        """The checksum of every row, as TiDB computes it (``columnar.checksum``).
+
+        Raises :class:`InvalidValueError` for a TIMESTAMP that has no moment in UTC.
+        """
+        columns = [(column, self.values(column)) for column in self.table.data_columns]
+        try:
+            return row_crc(columns, self.how.zone)
+        except ValueFault as fault:
+            raise InvalidValueError(
+                f"the row has no checksum: {fault.reason}",
+                remedy=fault.remedy,
+                table=self.table.full_name,
+                row=self.row_key(fault.index),
             ) from None
 
     def row_key(self, index: int) -> dict[str, object]:

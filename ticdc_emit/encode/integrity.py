@@ -24,7 +24,6 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from ticdc_emit.columnar.assemble import Mask
-from ticdc_emit.columnar.checksum import row_crc
 from ticdc_emit.columnar.faults import ValueFault
 from ticdc_emit.columnar.integers import parse_integers
 from ticdc_emit.encode.attributes import CHECKSUM
@@ -167,13 +166,4 @@ def _corrupted(changes: Changes) -> Mask:
 def _crc(image: Image | None, changes: Changes) -> npt.NDArray[np.uint32]:
     if image is None:
         return np.zeros(len(changes), np.uint32)
-    columns = [(column, image.values(column)) for column in changes.table.data_columns]
-    try:
-        return row_crc(columns, image.how.zone)
-    except ValueFault as fault:
-        raise InvalidValueError(
-            f"the row has no checksum: {fault.reason}",
-            remedy=fault.remedy,
-            table=changes.table.full_name,
-            row=image.row_key(fault.index),
-        ) from None
+    return image.row_crc

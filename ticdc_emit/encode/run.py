@@ -58,7 +58,7 @@ class Prepared:
         values = pa.concat_arrays([each.values for each in made])
         keys = None
         if any(each.keys is not None for each in made):
-            keys = pa.concat_arrays([_keys(each) for each in made]).take(index)
+            keys = pa.concat_arrays([each.filled_keys() for each in made]).take(index)
         in_order = bool((places[1:] > places[:-1]).all())
         return Encoded(values if in_order else values.take(index), keys)
 
@@ -80,11 +80,6 @@ class Prepared:
                 length=int(lengths[index]),
             )
         return made
-
-
-def _keys(made: Encoded) -> pa.Array:
-    """Return the keys, which not every version of a table needs to have."""
-    return pa.repeat(pa.scalar(b"", pa.binary()), len(made.values)) if made.keys is None else made.keys
 
 
 def prepare(batch: pa.RecordBatch, table: TablePlan, plan: Plan) -> Prepared:

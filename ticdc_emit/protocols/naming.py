@@ -1,13 +1,14 @@
-"""The part of names that Avro and Debezium share: what schema names allow of a database, table, column or cluster.
+"""What Avro and Debezium share: names of schemas, and the labels of an ENUM or SET in a list.
 
-Rule source: semantics 2.1 "Naming"; reference ``pingcap/tiflow: pkg/sink/codec/common/helper.go`` (SanitizeName).
+Rule source: semantics 2.1 "Naming"; reference ``pingcap/tiflow: pkg/sink/codec/common/helper.go`` (SanitizeName,
+EscapeEnumAndSetOptions).
 """
 
 from __future__ import annotations
 
 import re
 
-__all__ = ["sanitize"]
+__all__ = ["escaped_label", "sanitize"]
 
 _OTHER = re.compile(r"[^A-Za-z0-9_]")
 _LEADING_DIGIT = re.compile(r"[0-9]")
@@ -17,3 +18,9 @@ def sanitize(name: str) -> str:
     """Return the name with an underscore for every character that schema names refuse, and before a leading digit."""
     clean = _OTHER.sub("_", name)
     return "_" + clean if _LEADING_DIGIT.match(clean) else clean
+
+
+def escaped_label(label: str) -> str:
+    """Return a label as a comma-separated list of labels shows it."""
+    # Debezium's rules, in their order.
+    return label.replace(",", "\\,").replace("\\'", "'").replace("''", "'")

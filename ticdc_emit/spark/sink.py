@@ -145,8 +145,10 @@ class TicdcSink:
         Neither reads nor changes the per-batch state, so no row is late.
         """
         state = BatchState(-1, self._now()).with_ddl([*self._ddl, *ddl_rows(df, self._database)])
-        plan = self._registered(state, df)
-        arranged, table = self._arranged(without_ddl(df), plan)
+        rows = without_ddl(df)
+        table = self._table_of(rows, self._planner.plan(state))
+        plan = self._planner.registered(state, rows, table)
+        arranged = _arranged(rows, plan, table)
         task = Task(plan, Controls(), self._late, table, None)
         return arranged.mapInArrow(lambda batches: task(batches), _MESSAGE_DDL)
 
@@ -182,14 +184,17 @@ class TicdcSink:
         started = time.monotonic()
         _refuse_speculation(df)
         state = self._begin(df, batch_id)
-        plan = self._registered(state, df)
         rows = without_ddl(df)
+        table = self._table_of(rows, self._planner.plan(state))
+        plan = self._planner.registered(state, rows, table)
+        arranged = _arranged(rows, plan, table)
         controls = self._planner.controls(state)
+        task = Task(plan, controls, self._late, table, self.sink)
         if self._validate == "batch" or state.done:
-            checked = self._job(rows, plan, controls, check_only=True)
+            checked = self._job(arranged, replace(task, sink=None, check_only=True))
             state.refuse_other_rows(sum(result.rows for result in checked.values()))
-        controls, bootstraps = self._planner.scheduled(controls, state, rows, self._name(df, plan), late=self._late)
-        results = self._job(rows, plan, controls)
+        controls, bootstraps = self._planner.scheduled(controls, state, rows, table, late=self._late)
+        results = self._job(arranged, replace(task, controls=controls))
         top = max((result.max_commit_ts for result in results.values()), default=-1)
         if final:
             top = max([top, *(ts for ts, _, _ in state.ddl)])
@@ -242,34 +247,18 @@ class TicdcSink:
         self._store.save(state)
         return state
 
-    def _job(
-        self, df: DataFrame, plan: Plan, controls: Controls, *, check_only: bool = False
-    ) -> dict[tuple[str, int], TaskResult]:
-        arranged, table = self._arranged(df, plan)
-        collects = isinstance(self.sink, MemorySink) and not check_only
-        task = Task(plan, controls, self._late, table, None if collects or check_only else self.sink, check_only)
-        if collects:
+    def _job(self, arranged: DataFrame, task: Task) -> dict[tuple[str, int], TaskResult]:
+        if isinstance(task.sink, MemorySink):
             return self._deliver_here(arranged, task)
         return read_results(arranged.mapInArrow(lambda batches: task(batches), _RESULT_DDL).toArrow())
 
     def _deliver_here(self, arranged: DataFrame, task: Task) -> dict[tuple[str, int], TaskResult]:
         """Run the worker stage without a sink and write from the driver: for a store that lives in this process."""
-        local = replace(task, sink=self.sink)
         batches = arranged.toArrow().combine_chunks().to_batches()
-        produced = list(local(iter(batches)))
+        produced = list(task(iter(batches)))
         return read_results(pa.Table.from_batches(produced, schema=RESULT_SCHEMA))
 
-    def _arranged(self, df: DataFrame, plan: Plan) -> tuple[DataFrame, tuple[str, str] | None]:
-        name = self._name(df, plan)
-        if name is None:
-            return arrange_generic(df, plan), None
-        return arrange_typed(df, plan.table(*name)), name
-
-    def _registered(self, state: BatchState, df: DataFrame) -> Plan:
-        table = self._name(df, self._planner.plan(state))
-        return self._planner.registered(state, without_ddl(df), table)
-
-    def _name(self, df: DataFrame, plan: Plan) -> tuple[str, str] | None:
+    def _table_of(self, df: DataFrame, plan: Plan) -> tuple[str, str] | None:
         """Return whose changes a DataFrame in the typed form holds, ``None`` for the generic form."""
         if is_generic(df):
             return None
@@ -290,6 +279,10 @@ def encode(df: DataFrame, sink_uri: str | ChangefeedConfig, schema: str | Catalo
     """
     sink = TicdcSink(sink_uri, schema, **options)
     return sink.messages(df)
+
+
+def _arranged(df: DataFrame, plan: Plan, table: tuple[str, str] | None) -> DataFrame:
+    return arrange_generic(df, plan) if table is None else arrange_typed(df, plan.table(*table))
 
 
 def _refuse_speculation(df: DataFrame) -> None:

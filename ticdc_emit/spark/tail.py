@@ -54,8 +54,8 @@ def send_tail(
             after, first = result.max_commit_ts, result.first_commit_ts
         # the limit of ticks is behind the rows by the lateness already
         for control in controls.due(after, until, first, ticks_until=limit + controls.lateness):
-            message = announcer.message(control.event)
-            if message is not None and target in announcer.targets(control.event):
+            message = announcer.message_to(control.event, target)
+            if message is not None:
                 messages.append((target, message))
         if last is not None and not controls.is_tick(limit, first):
             messages.append((target, last))

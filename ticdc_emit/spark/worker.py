@@ -137,8 +137,8 @@ class Task:
         result.rows += len(stamps)
         due = []
         for control in self.controls.due(before, result.max_commit_ts - 1, result.first_commit_ts):
-            message = self._announcer.message(control.event)
-            if message is not None and target in self._announcer.targets(control.event):
+            message = self._announcer.message_to(control.event, target)
+            if message is not None:
                 due.append((control.place, message))
         if not due:
             return batch

@@ -16,7 +16,7 @@ from ticdc_emit.protocols.avro.defaults import default_text
 from ticdc_emit.protocols.avro.gojson import json_text
 from ticdc_emit.protocols.avro.naming import namespace
 from ticdc_emit.protocols.avro.types import AvroOptions, AvroType, avro_type, branches
-from ticdc_emit.protocols.naming import sanitize
+from ticdc_emit.protocols.naming import escaped_label, sanitize
 from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.schema.typenames import UNSPECIFIED_LENGTH, default_length
 from ticdc_emit.schema.types import INTEGER_TYPES, MySQLType
@@ -117,7 +117,7 @@ def _type(column: Column, kind: AvroType) -> str:
     if column.type is MySQLType.BIT:
         parameters["length"] = str(_flen(column))
     if column.type in (MySQLType.ENUM, MySQLType.SET):
-        parameters["allowed"] = ",".join(_escaped_label(label) for label in column.elems)
+        parameters["allowed"] = ",".join(escaped_label(label) for label in column.elems)
     printed = ",".join(f'"{name}":{json_text(parameters[name])}' for name in sorted(parameters))
     logical = (
         f',"logicalType":"decimal","precision":{_flen(column)},"scale":{_scale(column)}' if kind == "decimal" else ""
@@ -130,11 +130,6 @@ def _tidb_type(column: Column) -> str:
         name = _TIDB_TYPES.get(column.type, "INT")
         return f"{name} UNSIGNED" if column.unsigned else name
     return _TIDB_TYPES.get(column.type) or ("BLOB" if column.is_binary else "TEXT")
-
-
-def _escaped_label(label: str) -> str:
-    # Debezium's rules, in their order.
-    return label.replace(",", "\\,").replace("\\'", "'").replace("''", "'")
 
 
 def _flen(column: Column) -> int:

@@ -12,6 +12,7 @@ from typing import TypeAlias
 
 from ticdc_emit.protocols.debezium.defaults import schema_default
 from ticdc_emit.protocols.debezium.jsontext import Json, json_object
+from ticdc_emit.protocols.naming import escaped_label
 from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.schema.typenames import type_name
 from ticdc_emit.schema.types import STRING_TYPES, MySQLType
@@ -158,7 +159,7 @@ def _connect_type(column: Column) -> list[_Member]:
     if kind is MySQLType.VECTOR_FLOAT32:
         return [("type", "string"), ("name", "io.debezium.data.TiDBVectorFloat32")]
     if kind is MySQLType.ENUM:
-        return [*_semantic(*_NAMED[kind]), ("parameters", {"allowed": ",".join(map(_escaped_label, column.elems))})]
+        return [*_semantic(*_NAMED[kind]), ("parameters", {"allowed": ",".join(map(escaped_label, column.elems))})]
     if kind is MySQLType.SET:
         return [*_semantic(*_NAMED[kind]), ("parameters", {"allowed": ",".join(column.elems)})]
     if kind in _NAMED:
@@ -168,10 +169,6 @@ def _connect_type(column: Column) -> list[_Member]:
 
 def _semantic(kind: str, name: str) -> list[_Member]:
     return [("type", kind), ("name", name), ("version", 1)]
-
-
-def _escaped_label(label: str) -> str:
-    return label.replace(",", "\\,").replace("\\'", "'").replace("''", "'")
 
 
 def _tidb_type(column: Column) -> str:
