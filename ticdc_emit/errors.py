@@ -12,12 +12,16 @@ from __future__ import annotations
 from typing import Any
 
 __all__ = [
+    "AuthenticationError",
     "BatchTooLargeError",
     "BrokerUnreachableError",
+    "ClaimCheckError",
+    "ColumnSelectorError",
     "ConfigError",
     "CorruptedRowError",
     "DdlError",
     "DeliveryError",
+    "DispatcherError",
     "DuplicateChangeError",
     "IncompatibleSchemaError",
     "InvalidValueError",
@@ -90,6 +94,20 @@ class UnsupportedTypeError(SchemaError, TypeError):
     """A column's Arrow or Spark type cannot hold the MySQL type (the type table in docs/types.md lists what can)."""
 
 
+class DispatcherError(SchemaError):
+    """A dispatcher does not fit a table: no such index or column, or a virtual one (CDC:ErrDispatcherFailed).
+
+    ``code`` is TiCDC's RFC error code.
+    """
+
+
+class ColumnSelectorError(SchemaError):
+    """A column selector drops what a table needs: its keys, or a dispatcher's column (CDC:ErrColumnSelectorFailed).
+
+    ``code`` is TiCDC's RFC error code.
+    """
+
+
 class RowError(TicdcEmitError, ValueError):
     """A row change cannot be encoded. ``table``, ``column`` and ``row`` (position or key) name it."""
 
@@ -132,6 +150,14 @@ class DeliveryError(TicdcEmitError, RuntimeError):
 
 class BrokerUnreachableError(DeliveryError):
     """No broker answered in the time given (``waited`` seconds)."""
+
+
+class ClaimCheckError(DeliveryError):
+    """The claim-check storage did not take, or does not have, an object. ``location`` names it, or its folder."""
+
+
+class AuthenticationError(DeliveryError):
+    """A broker refused the login or the certificate, or its certificate is not trusted (after ``waited`` seconds)."""
 
 
 class UnknownTopicError(DeliveryError, LookupError):

@@ -36,6 +36,18 @@ class Profile:
     """Simple in Avro: the branch of BIT values."""
     simple_avro_timestamp_decimal: bool = False
     """Simple in Avro: whether the data type of a TIMESTAMP shows its fsp."""
+    hashed_null: bytes | None = b"null"
+    """Dispatchers by value: what is hashed of NULL; ``None``: neither it nor the column's name."""
+    hashed_offsets: Literal["table", "row"] = "table"
+    """Dispatchers by named columns: ``table`` offsets miss the right value of a row without virtual columns."""
+    hashed_columns: Literal["selected", "all"] = "selected"
+    """Dispatchers by value: whether they see the columns that a column selector drops."""
+    exchange_partition_topic: Literal["exchanged", "partitioned"] = "exchanged"
+    """EXCHANGE PARTITION: whose topic it goes to, the exchanged table's or the partitioned table's."""
+    split_order: Literal["by-kind", "inserts-last"] = "by-kind"
+    """A transaction with a split update: deletes, updates, inserts; or as it was, and the inserted halves last."""
+    split_checksums: Literal["zero", "kept"] = "zero"
+    """The checksums that the two halves of a split update show."""
 
     @classmethod
     def parse(cls, profile: str | Profile) -> Profile:
@@ -62,6 +74,12 @@ NEXT = replace(
     simple_exchange_partition="ALTER",
     simple_avro_bit="string",
     simple_avro_timestamp_decimal=True,
+    hashed_null=None,
+    hashed_offsets="row",
+    hashed_columns="all",
+    exchange_partition_topic="partitioned",
+    split_order="inserts-last",
+    split_checksums="kept",
 )
 
 PROFILES = {profile.name: profile for profile in (CLASSIC, NEXT)}

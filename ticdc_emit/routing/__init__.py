@@ -1,8 +1,19 @@
-"""Routing: which topic and which partitions each event goes to."""
+"""Routing: which topic and which partitions each event goes to, and which columns its rows show."""
 
 from __future__ import annotations
 
-from ticdc_emit.routing.partition import partition_of, table_hash
+from ticdc_emit.routing.partition import partition_of, partitions_of, table_hash
+from ticdc_emit.routing.rules import Hashed, PartitionRule
+from ticdc_emit.routing.selectors import ColumnSelectors
 from ticdc_emit.routing.topic import Router, Target
 
-__all__ = ["Router", "Target", "partition_of", "table_hash"]
+__all__ = [
+    "ColumnSelectors",
+    "Hashed",
+    "PartitionRule",
+    "Router",
+    "Target",
+    "partition_of",
+    "partitions_of",
+    "table_hash",
+]

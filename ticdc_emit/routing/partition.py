@@ -1,15 +1,38 @@
 """Which partition an event goes to: TiCDC's position-inertia hash.
 
-Schema and table names in, an unsigned 32-bit hash out; ``partition = hash mod partitions``.  Source:
-``pkg/hash/position_inertia.go`` and ``cdc/sink/dmlsink/mq/dispatcher/partition/table.go`` of pingcap/tiflow.  The
-table's hash is also the seed of the hashes over column values, each of which XORs ``crc32(name + value)`` into it.
+In: names of schema and table, and the rows of a batch with what a rule hashes of them.  Out: an unsigned 32-bit hash,
+``partition = hash mod partitions``.  The hash is the CRC-32 of schema and table joined, XOR the CRC-32 of each hashed
+column's name and value text joined.
+
+Source: ``pkg/hash/position_inertia.go``, ``cdc/sink/dmlsink/mq/dispatcher/partition/`` and ``ColumnValueString`` of
+``cdc/model/sink.go`` in pingcap/tiflow; semantics 4.6.
 """
 
 from __future__ import annotations
 
+from itertools import repeat
+from typing import Protocol
 from zlib import crc32
 
-__all__ = ["partition_of", "table_hash"]
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from ticdc_emit.columnar.buffers import null_mask
+from ticdc_emit.columnar.values import plain_text
+from ticdc_emit.routing.rules import Hashed, PartitionRule
+from ticdc_emit.schema.model import Column, TableInfo
+
+__all__ = ["RowValues", "partition_of", "partitions_of", "table_hash"]
+
+Hashes = npt.NDArray[np.uint32]
+
+
+class RowValues(Protocol):
+    """The rows of a batch, column by column."""
+
+    def values(self, column: Column) -> pa.Array:
+        """Return the accepted values of a column (``columnar.values``)."""
 
 
 def table_hash(schema: str, table: str) -> int:
@@ -20,3 +43,51 @@ def table_hash(schema: str, table: str) -> int:
 def partition_of(hash_value: int, partitions: int) -> int:
     """The partition, ``0 <= partition < partitions``, of an unsigned 32-bit hash."""
     return hash_value % partitions
+
+
+def partitions_of(
+    rule: PartitionRule,
+    hashed: Hashed,
+    table: TableInfo,
+    image: RowValues,
+    commit_ts: pa.Array,
+    count: int,
+    null_text: bytes | None,
+) -> int | pa.Array:
+    """The partition of each row of a table (``int32``), or one number where the rule gives all rows the same.
+
+    ``hashed`` is the rule's for this table version, ``image`` the rows after the change (before it for deletes),
+    ``commit_ts`` their TSOs (``uint64``), ``count`` the number of partitions.  ``null_text`` is hashed of NULL;
+    ``None`` leaves out the column's name too.  Raises what reading a value raises.
+    """
+    if count == 1:
+        return 0
+    if rule.kind == "ts":
+        return pa.array((commit_ts.to_numpy() % np.uint64(count)).astype(np.int32))
+    seed = table_hash(table.schema, table.name)
+    if not hashed:
+        return partition_of(seed, count)
+    hashes: Hashes = np.full(len(commit_ts), seed, np.uint32)
+    for name, column in hashed:
+        hashes ^= _column_hashes(name, column, image.values(column), null_text)
+    return pa.array((hashes % np.uint32(count)).astype(np.int32))
+
+
+def _column_hashes(name: bytes, column: Column, values: pa.Array, null_text: bytes | None) -> Hashes:
+    """What one column adds to the hash of each row."""
+    nulls = null_mask(values)
+    places: npt.NDArray[np.int64] | None = None
+    if pa.types.is_dictionary(values.type):
+        places = values.indices.fill_null(0).to_numpy().astype(np.int64)
+        values = values.dictionary
+    texts = plain_text(column, values).cast(pa.binary())
+    start = crc32(name)
+    # fill_null: the value under a null has no text
+    found = np.fromiter(
+        map(crc32, texts.fill_null(b"").to_numpy(zero_copy_only=False).tolist(), repeat(start)), np.uint32, len(texts)
+    )
+    if places is not None:
+        found = found[places] if len(found) else np.zeros(len(places), np.uint32)
+    if nulls is not None:
+        found[nulls] = 0 if null_text is None else crc32(null_text, start)
+    return found

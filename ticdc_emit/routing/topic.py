@@ -1,16 +1,24 @@
 """Where each kind of event goes: topic and partitions of rows, DDL and watermarks.
 
-In: names of schema and table, and the partition counts that :meth:`ticdc_emit.delivery.contract.Sink.prepare` returned.
-Out: ``(topic, partition)`` pairs.  Source: ``cdc/sink/dmlsink/mq/dispatcher/event_router.go`` and
-``cdc/sink/ddlsink/mq/mq_ddl_sink.go`` of pingcap/tiflow.
+In: the changefeed's dispatchers, the partition counts that :meth:`ticdc_emit.delivery.contract.Sink.prepare` returned,
+then names of schema and table (the source's own).  Out: topics, partition rules and ``(topic, partition)`` pairs.  The
+first dispatcher whose matcher accepts a table serves it; a table that none accepts goes to the default topic, spread by
+table.  Source: ``cdc/sink/dmlsink/mq/dispatcher/event_router.go`` and ``cdc/sink/ddlsink/mq/mq_ddl_sink.go`` of
+pingcap/tiflow.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
 
-from ticdc_emit.routing.partition import partition_of, table_hash
+from ticdc_emit.config import ChangefeedConfig
+from ticdc_emit.errors import UnknownTopicError
+from ticdc_emit.routing.expression import TopicExpression
+from ticdc_emit.routing.rules import PartitionRule
+from ticdc_emit.routing.table_filter import TableFilter
+from ticdc_emit.schema.events import DdlEvent
 
 __all__ = ["Router", "Target"]
 
@@ -19,32 +27,79 @@ Target = tuple[str, int]
 
 
 @dataclass(frozen=True)
+class _Route:
+    """One dispatcher; ``topic`` is ``None`` for the default topic."""
+
+    tables: TableFilter
+    topic: TopicExpression | None
+    rule: PartitionRule
+
+
+_BY_TABLE = PartitionRule()
+
+
+@dataclass(frozen=True)
 class Router:
-    """Routes with the ``table`` dispatcher into one default topic.
+    """Routes by the changefeed's dispatchers, without any by table into the default topic.
 
     ``partitions`` holds the partition count of every topic that may be a target.
     """
 
     default_topic: str
     partitions: Mapping[str, int]
+    routes: tuple[_Route, ...] = ()
+    exchange_partition_topic: Literal["exchanged", "partitioned"] = "exchanged"
 
-    def topics(self) -> tuple[str, ...]:
-        """Every topic that watermarks must reach."""
-        return (self.default_topic,)
+    @classmethod
+    def of(cls, changefeed: ChangefeedConfig, partitions: Mapping[str, int]) -> Router:
+        """Read the dispatchers; :class:`~ticdc_emit.errors.ConfigError` for a wrong matcher or topic expression."""
+        routes = tuple(
+            _Route(
+                TableFilter.parse(rule.matcher, case_sensitive=changefeed.case_sensitive),
+                TopicExpression.parse(rule.topic, changefeed.codec.protocol) if rule.topic else None,
+                PartitionRule.of(rule),
+            )
+            for rule in changefeed.dispatchers
+        )
+        return cls(changefeed.kafka.topic, dict(partitions), routes, changefeed.profile.exchange_partition_topic)
 
-    def route_table(self, schema: str, table: str) -> Target:
-        """The target of all rows of a table."""
-        return self.default_topic, partition_of(table_hash(schema, table), self.partitions[self.default_topic])
+    def topic(self, schema: str, table: str) -> str:
+        """The topic of a table's rows, and of the DDL that keeps its name."""
+        route = self._route(schema, table)
+        return self.default_topic if route is None or route.topic is None else route.topic.topic(schema, table)
 
-    def ddl_targets(self, *, all_partitions: bool) -> tuple[Target, ...]:
+    def rule(self, schema: str, table: str) -> PartitionRule:
+        """How the rows of a table are spread over the partitions of its topic."""
+        route = self._route(schema, table)
+        return _BY_TABLE if route is None else route.rule
+
+    def ddl_topic(self, event: DdlEvent) -> str:
+        """The topic of a DDL: the one of the table before it, else of the table after it, else the default topic."""
+        before = event.pre_table_info
+        if self.exchange_partition_topic == "partitioned" and event.action == "exchange partition":
+            before = None
+        schema, table = (event.schema, event.table) if before is None else (before.schema, before.name)
+        return self.topic(schema, table) if table else self.default_topic
+
+    def ddl_targets(self, event: DdlEvent, *, all_partitions: bool) -> tuple[Target, ...]:
         """Every partition of the DDL's topic, or partition 0 only (Canal-JSON)."""
-        if not all_partitions:
-            return ((self.default_topic, 0),)
-        return self._everywhere(self.default_topic)
+        topic = self.ddl_topic(event)
+        return self.targets(topic) if all_partitions else ((topic, 0),)
 
-    def watermark_targets(self) -> tuple[Target, ...]:
-        """Every partition of every topic, in order."""
-        return tuple(target for topic in self.topics() for target in self._everywhere(topic))
+    def targets(self, topic: str) -> tuple[Target, ...]:
+        """Every partition of a topic; :class:`~ticdc_emit.errors.UnknownTopicError` for one without a known count."""
+        return tuple((topic, partition) for partition in range(self.count(topic)))
 
-    def _everywhere(self, topic: str) -> tuple[Target, ...]:
-        return tuple((topic, partition) for partition in range(self.partitions[topic]))
+    def count(self, topic: str) -> int:
+        """The number of a topic's partitions; :class:`~ticdc_emit.errors.UnknownTopicError` if it is not known."""
+        try:
+            return self.partitions[topic]
+        except KeyError:
+            raise UnknownTopicError(
+                "the number of the topic's partitions is not known",
+                remedy="Prepare the sink with every topic that the dispatchers name",
+                topic=topic,
+            ) from None
+
+    def _route(self, schema: str, table: str) -> _Route | None:
+        return next((route for route in self.routes if route.tables.matches(schema, table)), None)

@@ -82,7 +82,10 @@ class Partition:
 
 @dataclass(frozen=True)
 class TableInfo:
-    """One version of one table (or view). ``version`` and ``update_ts`` are TSOs, ``columns`` are in table order."""
+    """One version of one table (or view). ``version`` and ``update_ts`` are TSOs, ``columns`` are in table order.
+
+    ``selected``: the names of the row's columns that the changefeed's column selectors left; ``None``: all of them.
+    """
 
     schema: str
     name: str
@@ -98,6 +101,7 @@ class TableInfo:
     comment: str = ""
     partitions: tuple[Partition, ...] = ()
     is_view: bool = False
+    selected: frozenset[str] | None = None
 
     def __iter__(self) -> Iterator[Column]:
         return iter(self.columns)
@@ -115,28 +119,44 @@ class TableInfo:
         return {column.name: column for column in self.columns}
 
     @cached_property
-    def data_columns(self) -> tuple[Column, ...]:
-        """The columns whose values row changes carry, in table order: neither virtual nor hidden (semantics 2.0.6)."""
+    def row_columns(self) -> tuple[Column, ...]:
+        """The columns whose values a row has, in table order: neither virtual nor hidden (semantics 2.0.6)."""
         return tuple(c for c in self.columns if not c.is_virtual and not c.hidden)
 
     @cached_property
-    def primary_key(self) -> tuple[Column, ...]:
-        """The PRIMARY KEY columns in table order, empty without one."""
-        return tuple(c for c in self.data_columns if c.is_primary_key)
+    def data_columns(self) -> tuple[Column, ...]:
+        """The columns whose values row changes carry, in table order: those of the row that selectors left."""
+        return self._left(self.row_columns)
 
     @cached_property
-    def order_columns(self) -> tuple[Column, ...]:
-        """What orders changes of equal commit_ts: the handle key, or every data column of a table that has none."""
-        return self.handle_key or self.data_columns
+    def primary_key(self) -> tuple[Column, ...]:
+        """The PRIMARY KEY columns that selectors left, in table order; empty without one."""
+        return self._left(self.whole_primary_key)
 
     @cached_property
     def handle_key(self) -> tuple[Column, ...]:
+        """The handle key's columns that selectors left, in table order; empty without one."""
+        return self._left(self.whole_handle_key)
+
+    @cached_property
+    def order_columns(self) -> tuple[Column, ...]:
+        """What orders changes of equal commit_ts: the whole handle key, or the whole row of a table that has none."""
+        return self.whole_handle_key or self.row_columns
+
+    @cached_property
+    def whole_primary_key(self) -> tuple[Column, ...]:
+        """The PRIMARY KEY columns in table order, whatever selectors left of them; empty without one."""
+        return tuple(c for c in self.row_columns if c.is_primary_key)
+
+    @cached_property
+    def whole_handle_key(self) -> tuple[Column, ...]:
         """The handle key in table order (semantics 2.0.5): the primary key, else the best unique index, else ().
 
         Among unique indexes whose columns are all NOT NULL and none virtual: fewest columns, tie by smallest index id.
+        Selectors do not change which it is.
         """
-        if self.primary_key:
-            return self.primary_key
+        if self.whole_primary_key:
+            return self.whole_primary_key
         best: Index | None = None
         for index in self.indexes:
             columns = [self._by_name.get(name) for name in index.columns]
@@ -146,4 +166,7 @@ class TableInfo:
                 best = index
         if best is None:
             return ()
-        return tuple(c for c in self.data_columns if c.name in best.columns)
+        return tuple(c for c in self.row_columns if c.name in best.columns)
+
+    def _left(self, columns: tuple[Column, ...]) -> tuple[Column, ...]:
+        return columns if self.selected is None else tuple(c for c in columns if c.name in self.selected)

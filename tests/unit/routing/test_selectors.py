@@ -1,0 +1,120 @@
+"""Column selectors: what is left of a table, and what they must leave."""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+
+from ticdc_emit.config import load_changefeed
+from ticdc_emit.errors import ColumnSelectorError, ConfigError
+from ticdc_emit.routing import ColumnSelectors, PartitionRule
+from ticdc_emit.schema.catalog import Catalog
+from ticdc_emit.schema.model import Column, TableInfo
+
+KEYED = "create table test.T (id int, u int, a int, v int as (a) virtual, b int, primary key (id), unique uk (u, a))"
+
+
+def table(sql: str = KEYED) -> TableInfo:
+    (event,) = Catalog().apply(sql, commit_ts=1)
+    assert event.table_info is not None
+    return event.table_info
+
+
+def selectors(*entries: tuple[str, list[str]], case_sensitive: bool = False) -> ColumnSelectors:
+    chosen = [{"matcher": [matcher], "columns": columns} for matcher, columns in entries]
+    return ColumnSelectors.of(
+        load_changefeed(
+            "kafka://h:9092/t?protocol=canal-json",
+            {"case-sensitive": case_sensitive, "sink": {"column-selectors": chosen}},
+        )
+    )
+
+
+def names(columns: tuple[Column, ...]) -> list[str]:
+    return [column.name for column in columns]
+
+
+def test_the_columns_that_are_left() -> None:
+    chosen = selectors(("TEST.*", ["*", "!B", "!V"]))
+    left = chosen.select(table())
+    assert left.selected == {"id", "u", "a"}
+    assert names(left.data_columns) == ["id", "u", "a"]
+    assert names(left.row_columns) == ["id", "u", "a", "b"]
+    assert names(left.columns) == ["id", "u", "a", "v", "b"]
+    assert pickle.loads(pickle.dumps(chosen)).select(table()) == left
+
+
+def test_keys_are_chosen_before_columns_are_dropped() -> None:
+    left = selectors(("test.t", ["u", "a"])).select(table())
+    assert names(left.primary_key) == names(left.handle_key) == []
+    assert names(left.whole_primary_key) == names(left.whole_handle_key) == names(left.order_columns) == ["id"]
+    pair = selectors(("test.t", ["*", "!x"])).select(
+        table("create table test.t (x int, y int, z int not null unique, primary key (x, y))")
+    )
+    assert names(pair.handle_key) == names(pair.primary_key) == ["y"]
+    assert names(pair.order_columns) == ["x", "y"]
+
+
+def test_the_same_table_where_nothing_is_dropped() -> None:
+    info = table()
+    assert selectors(("other.*", ["id"])).select(info) is info
+    assert selectors(("test.*", ["!a", "*"])).select(info) is info
+    assert ColumnSelectors().select(info) is info
+
+
+def test_the_first_selector_that_matches_serves_a_table() -> None:
+    chosen = selectors(("test.x", ["id"]), ("test.t", ["id", "a"]), ("test.*", ["id", "b"]))
+    assert chosen.select(table()).selected == {"id", "a"}
+    strict = selectors(("test.t", ["id", "a"]), ("test.*", ["id", "b"]), case_sensitive=True)
+    assert strict.select(table()).selected == {"id", "b"}
+
+
+@pytest.mark.parametrize(
+    ("sql", "columns", "passes"),
+    [
+        (KEYED, ["id"], True),
+        (KEYED, ["u", "a"], True),  # a whole unique index, nullable or not
+        (KEYED, ["u", "b"], False),
+        ("create table test.t (a int, b int)", ["x"], True),  # nothing to keep
+        ("create table test.t (a int unique, b int)", ["b"], True),
+        ("create table test.t (a int not null unique, b int)", ["b"], False),
+        ("create table test.t (a int not null unique, b int unique)", ["b"], True),
+        ("create table test.t (a varchar(9), b int, primary key (a, b) nonclustered)", ["a"], False),
+        ("create table test.t (a int primary key, v int as (a) virtual, unique (v))", ["v"], False),  # no row has v
+    ],
+)
+def test_a_key_must_be_left(sql: str, columns: list[str], passes: bool) -> None:
+    chosen, info = selectors(("*.*", columns)), table(sql)
+    if passes:
+        assert names(chosen.select(info).data_columns) == [name for name in names(info.row_columns) if name in columns]
+        return
+    with pytest.raises(ColumnSelectorError) as refused:
+        chosen.select(info)
+    assert refused.value.message == (
+        "[CDC:ErrColumnSelectorFailed]no primary key columns or unique key columns obtained after filter out, "
+        f"table: {info.full_name}"
+    )
+    assert (refused.value.code, refused.value.table) == ("CDC:ErrColumnSelectorFailed", info.full_name)
+
+
+def test_what_ticdc_verifies_when_a_changefeed_is_made() -> None:
+    info, by_columns = table(), PartitionRule("columns", columns=("a", "b"))
+    selectors(("test.*", ["id", "a", "b"])).verify(info, by_columns)
+    selectors(("test.*", ["id"])).verify(info, PartitionRule("ts"))
+    with pytest.raises(ColumnSelectorError) as refused:
+        selectors(("test.*", ["id", "a"])).verify(info, by_columns)
+    assert refused.value.message == (
+        "[CDC:ErrColumnSelectorFailed]the filtered out column is used in the column dispatcher, "
+        "table: test.T, column: b"
+    )
+    every = selectors(("test.*", ["id"]), ("test.t", ["b"]))
+    assert every.select(info).selected == {"id"}
+    with pytest.raises(ColumnSelectorError, match="no primary key columns"):
+        every.verify(info, PartitionRule())  # it asks every selector that matches, rows only meet the first
+
+
+@pytest.mark.parametrize(("matcher", "column"), [("test", "*"), ("*.*", "a.b")])
+def test_wrong_patterns(matcher: str, column: str) -> None:
+    with pytest.raises(ConfigError, match="CDC:ErrFilterRuleInvalid"):
+        selectors((matcher, [column]))

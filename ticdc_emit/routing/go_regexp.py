@@ -1,0 +1,291 @@
+"""Go's regular expressions as Python's, for the question whether a name matches.
+
+In: a pattern of Go's ``regexp`` package (RE2 syntax).  Out: a compiled ``re`` pattern whose ``search`` finds a match
+where Go does, or a :class:`GoRegexpError` with Go's text.  Only whether there is a match counts, so groups do not
+capture, and greedy or not makes no difference.
+
+Where the two differ: ``$`` is the end of the text only; ``\\d \\w \\s \\b`` and ``[[:alpha:]]`` are ASCII; flags such
+as ``(?i)`` hold to the end of their group; ``\\Q...\\E`` quotes; ``{,2}`` is no repetition.  Python has no Unicode
+classes (``\\pL``): these are refused, as is what only Python has (look-around, back references).
+
+Source: the documentation of Go's package ``regexp/syntax``.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+
+__all__ = ["GoRegexpError", "compile_regexp"]
+
+_Ranges = tuple[tuple[int, int], ...]
+
+_LAST = 0x10FFFF
+_MAX_REPEAT = 1000
+_PERL: dict[str, _Ranges] = {
+    "d": ((0x30, 0x39),),
+    "s": ((0x09, 0x0A), (0x0C, 0x0D), (0x20, 0x20)),
+    "w": ((0x30, 0x39), (0x41, 0x5A), (0x5F, 0x5F), (0x61, 0x7A)),
+}
+_POSIX: dict[str, _Ranges] = {
+    "alnum": ((0x30, 0x39), (0x41, 0x5A), (0x61, 0x7A)),
+    "alpha": ((0x41, 0x5A), (0x61, 0x7A)),
+    "ascii": ((0x00, 0x7F),),
+    "blank": ((0x09, 0x09), (0x20, 0x20)),
+    "cntrl": ((0x00, 0x1F), (0x7F, 0x7F)),
+    "digit": _PERL["d"],
+    "graph": ((0x21, 0x7E),),
+    "lower": ((0x61, 0x7A),),
+    "print": ((0x20, 0x7E),),
+    "punct": ((0x21, 0x2F), (0x3A, 0x40), (0x5B, 0x60), (0x7B, 0x7E)),
+    "space": ((0x09, 0x0D), (0x20, 0x20)),
+    "upper": ((0x41, 0x5A),),
+    "word": _PERL["w"],
+    "xdigit": ((0x30, 0x39), (0x41, 0x46), (0x61, 0x66)),
+}
+_CONTROLS = {"a": 0x07, "f": 0x0C, "n": 0x0A, "r": 0x0D, "t": 0x09, "v": 0x0B}
+_LETTERS_I = "iI\u0131\u0130"
+_ASSERTIONS = {"A": r"(?:\A)", "z": r"(?:\Z)", "b": r"(?a:\b)", "B": r"(?!(?a:\b))"}
+
+_NAMED_GROUP = re.compile(r"\(\?P?<[A-Za-z0-9_]+>")
+_FLAGS = re.compile(r"\(\?(?P<on>[imsU]*)(?:-(?P<off>[imsU]+))?(?P<end>[:)])")
+_UP_TO_WRONG_FLAG = re.compile(r"\(\?[imsU]*(?:-[imsU]*)?.?", re.DOTALL)
+_REPEAT = re.compile(r"\{(0|[1-9][0-9]*)(?:(,)(0|[1-9][0-9]*)?)?\}")
+_POSIX_CLASS = re.compile(r"\[:(?P<not>\^?)(?P<name>[^\]]*?):\]")
+_OCTAL = re.compile(r"0[0-7]{0,2}|[1-7][0-7]{1,2}")
+_HEX = re.compile(r"x(?:\{([0-9A-Fa-f]+)\}|([0-9A-Fa-f]{2}))")
+
+
+class GoRegexpError(ValueError):
+    """A pattern that Go would not compile, or that Python cannot; ``str()`` begins as Go's message does."""
+
+    def __init__(self, cause: str, part: str) -> None:
+        super().__init__(f"error parsing regexp: {cause}: `{part}`")
+
+
+def compile_regexp(pattern: str, *, ignore_case: bool = False) -> re.Pattern[str]:
+    """Compile a Go pattern; ``ignore_case`` as if ``(?i)`` stood before it. Raises :class:`GoRegexpError`."""
+    translated = _Translation(pattern, ignore_case).run()
+    try:
+        return re.compile(translated, re.IGNORECASE if ignore_case else 0)
+    except (re.error, OverflowError, RecursionError) as fault:
+        raise GoRegexpError(f"not supported ({fault})", pattern) from None
+
+
+@dataclass(frozen=True)
+class _Flags:
+    i: bool
+    m: bool = False
+    s: bool = False
+
+
+class _Translation:
+    """One pass over a pattern; ``_at`` is the place of the next character."""
+
+    def __init__(self, pattern: str, ignore_case: bool) -> None:
+        self._pattern = pattern
+        self._at = 0
+        self._outer = ignore_case
+        self._flags = _Flags(ignore_case)
+        self._enclosing: list[_Flags] = []
+        self._out: list[str] = []
+        self._repeatable = False
+        self._repeated_from: int | None = None
+
+    def run(self) -> str:
+        while self._at < len(self._pattern):
+            self._step(self._pattern[self._at])
+        if self._enclosing:
+            raise GoRegexpError("missing closing )", self._pattern)
+        return "".join(self._out)
+
+    def _step(self, char: str) -> None:
+        if char == "(":
+            self._open()
+        elif char == ")":
+            if not self._enclosing:
+                raise GoRegexpError("unexpected )", self._pattern)
+            self._flags = self._enclosing.pop()
+            self._atom(")", 1)
+        elif char == "|":
+            self._plain("|", 1)
+        elif char in "*+?":
+            self._repeat(char, 1)
+        elif char == "{" and (found := _REPEAT.match(self._pattern, self._at)):
+            low, comma, high = found.groups()
+            if max(int(low), int(high or 0)) > _MAX_REPEAT or (high is not None and int(high) < int(low)):
+                raise GoRegexpError("invalid repeat count", found.group())
+            self._repeat(f"{{{low}{comma or ''}{high or ''}}}", len(found.group()))
+        elif char == "[":
+            self._class()
+        elif char == "\\":
+            self._escape()
+        elif char == ".":
+            self._atom("(?s:.)" if self._flags.s else r"[^\n]", 1)
+        elif char == "^":
+            self._atom("(?m:^)" if self._flags.m else _ASSERTIONS["A"], 1)
+        elif char == "$":
+            self._atom("(?m:$)" if self._flags.m else _ASSERTIONS["z"], 1)
+        else:
+            self._atom(self._literal(char), 1)
+
+    def _plain(self, text: str, width: int) -> None:
+        """Emit what cannot be repeated."""
+        self._out.append(text)
+        self._at += width
+        self._repeatable, self._repeated_from = False, None
+
+    def _atom(self, text: str, width: int) -> None:
+        self._plain(text, width)
+        self._repeatable = True
+
+    def _cased(self, text: str) -> str:
+        """Return ``text`` under the flag ``i`` that holds here."""
+        if self._flags.i == self._outer:
+            return text
+        return f"(?{'i' if self._flags.i else '-i'}:{text})"
+
+    def _literal(self, char: str) -> str:
+        if char in _LETTERS_I:
+            return self._set(((ord(char), ord(char)),), negated=False)
+        return self._cased(re.escape(char))
+
+    def _set(self, ranges: _Ranges, *, negated: bool) -> str:
+        """Return one character of a set. Without case, Python takes all letters i for one, Go keeps ``ı`` and ``İ``."""
+        text = self._cased(f"[{'^' if negated else ''}{_body(ranges)}]")
+        if not self._flags.i:
+            return text
+        held = {char for char in _LETTERS_I if any(low <= ord(char) <= high for low, high in ranges)}
+        held |= {"i", "I"} if held & {"i", "I"} else set()
+        letters = "".join(char for char in _LETTERS_I if (char in held) != negated)
+        others = f"(?-i:(?![{_LETTERS_I}])){text}"
+        return f"(?:{others}|(?-i:[{letters}]))" if letters else f"(?:{others})"
+
+    def _repeat(self, operator: str, width: int) -> None:
+        end = self._at + width
+        if self._pattern.startswith("?", end):
+            end += 1
+        if not self._repeatable:
+            raise GoRegexpError("missing argument to repetition operator", self._pattern[self._at : end])
+        if self._repeated_from is not None:
+            raise GoRegexpError("invalid nested repetition operator", self._pattern[self._repeated_from : end])
+        self._out.append(operator)
+        self._repeated_from, self._at = self._at, end
+
+    def _open(self) -> None:
+        rest = self._pattern[self._at :]
+        if not rest.startswith("(?"):
+            width, flags = 1, self._flags
+        elif found := _NAMED_GROUP.match(rest):
+            width, flags = len(found.group()), self._flags
+        elif found := _FLAGS.match(rest):
+            width, flags = len(found.group()), self._changed(found["on"], found["off"] or "")
+            if found["end"] == ")":
+                self._flags = flags
+                self._at += width
+                return
+        elif rest.startswith(("(?P<", "(?<")):
+            name, closed, _ = rest.partition(">")
+            raise GoRegexpError("invalid named capture", name + closed)
+        else:
+            raise GoRegexpError("invalid or unsupported Perl syntax", _UP_TO_WRONG_FLAG.findall(rest)[0])
+        self._enclosing.append(self._flags)
+        self._flags = flags
+        self._plain("(?:", width)
+
+    def _changed(self, on: str, off: str) -> _Flags:
+        # U swaps greedy and reluctant, which decides what is matched but not whether anything is
+        changes = {flag: True for flag in on if flag != "U"} | {flag: False for flag in off if flag != "U"}
+        return replace(self._flags, **changes)
+
+    def _escape(self) -> None:
+        kind = self._pattern[self._at + 1 : self._at + 2]
+        if kind == "Q":
+            quoted, _, _ = self._pattern[self._at + 2 :].partition("\\E")
+            end = min(self._at + len(quoted) + 4, len(self._pattern))
+            for char in quoted:
+                self._atom(self._literal(char), 0)
+            self._at = end
+        elif kind in _ASSERTIONS:
+            self._atom(_ASSERTIONS[kind], 2)
+        elif kind and kind.lower() in _PERL:
+            self._atom(self._set(_PERL[kind.lower()], negated=kind.isupper()), 2)
+        else:
+            code, end = self._character(self._at)
+            self._atom(self._literal(chr(code)), end - self._at)
+
+    def _class(self) -> None:
+        start = self._at
+        self._at += 1
+        negated = self._pattern.startswith("^", self._at)
+        self._at += negated
+        ranges: list[tuple[int, int]] = []
+        first = True
+        while first or not self._pattern.startswith("]", self._at):
+            if self._at >= len(self._pattern):
+                raise GoRegexpError("missing closing ]", self._pattern[start:])
+            ranges += self._member(start)
+            first = False
+        self._plain("", 1)
+        self._atom(self._set(tuple(ranges), negated=negated), 0)
+
+    def _member(self, start: int) -> _Ranges:
+        """Read one member of a class: a set by name, a range or a character."""
+        found = _POSIX_CLASS.match(self._pattern, self._at)
+        if found:
+            known = _POSIX.get(found["name"])
+            if known is None:
+                raise GoRegexpError("invalid character class range", found.group())
+            self._at = found.end()
+            return _complement(known) if found["not"] else known
+        kind = self._pattern[self._at + 1 : self._at + 2] if self._pattern[self._at] == "\\" else ""
+        if kind and kind.lower() in _PERL:
+            self._at += 2
+            known = _PERL[kind.lower()]
+            return _complement(known) if kind.isupper() else known
+        begin = self._at
+        low = high = self._class_character(start)
+        if self._pattern.startswith("-", self._at) and not self._pattern.startswith("-]", self._at):
+            self._at += 1
+            high = self._class_character(start)
+        if high < low:
+            raise GoRegexpError("invalid character class range", self._pattern[begin : self._at])
+        return ((low, high),)
+
+    def _class_character(self, start: int) -> int:
+        if self._at >= len(self._pattern):
+            raise GoRegexpError("missing closing ]", self._pattern[start:])
+        if self._pattern[self._at] != "\\":
+            self._at += 1
+            return ord(self._pattern[self._at - 1])
+        code, self._at = self._character(self._at)
+        return code
+
+    def _character(self, start: int) -> tuple[int, int]:
+        """Return the code point that the escape at ``start`` means, and the place after it."""
+        place = start + 1
+        char = self._pattern[place : place + 1]
+        if not char:
+            raise GoRegexpError("trailing backslash at end of expression", "")
+        if char in "pP":
+            raise GoRegexpError("Unicode classes are not supported", f"\\{char}")
+        if char in _CONTROLS:
+            return _CONTROLS[char], place + 1
+        if char.isascii() and not char.isalnum():
+            return ord(char), place + 1
+        if found := _OCTAL.match(self._pattern, place):
+            return int(found.group(), 8), found.end()
+        if (found := _HEX.match(self._pattern, place)) and (code := int(found[1] or found[2], 16)) <= _LAST:
+            return code, found.end()
+        raise GoRegexpError("invalid escape sequence", self._pattern[start : place + 1])
+
+
+def _complement(ranges: _Ranges) -> _Ranges:
+    """Return what ascending ranges leave out."""
+    starts = [0, *(high + 1 for _, high in ranges)]
+    ends = [*(low - 1 for low, _ in ranges), _LAST]
+    return tuple((low, high) for low, high in zip(starts, ends, strict=True) if low <= high)
+
+
+def _body(ranges: _Ranges) -> str:
+    return "".join(f"\\U{low:08x}-\\U{high:08x}" for low, high in ranges)

@@ -1,0 +1,151 @@
+"""Partition rules: which values of a row decide its partition.
+
+In: a dispatcher of the changefeed, then one version of a table.  Out: the pairs (name, column) that the hash of a row
+takes up, or TiCDC's refusal.
+
+TiCDC of the ``classic`` profile finds the columns of a named index, or of ``columns``, by their place in the table, and
+looks there in a row that has no virtual columns.  Behind a virtual column it thus hashes another column's value, or
+crashes at the end of the row; the first is reproduced, the second an error.  The switches are those of
+:class:`~ticdc_emit.config.profiles.Profile`.
+
+Source: ``cdc/sink/dmlsink/mq/dispatcher/{event_router.go,partition/}`` and ``cdc/model/schema_storage.go`` of
+pingcap/tiflow; semantics 1.6 and 4.6.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from ticdc_emit.config.options import DispatchRule
+from ticdc_emit.config.profiles import Profile
+from ticdc_emit.errors import DispatcherError
+from ticdc_emit.routing.table_filter import to_lower
+from ticdc_emit.schema.model import Column, Index, TableInfo
+
+__all__ = ["Hashed", "Kind", "PartitionRule"]
+
+Kind: TypeAlias = Literal["table", "ts", "index-value", "columns"]
+
+Hashed: TypeAlias = tuple[tuple[bytes, Column], ...]
+"""What the hash of a row takes up: the name that is hashed, and the column whose value follows it."""
+
+logger = logging.getLogger(__name__)
+
+_KINDS: dict[str, Kind] = {
+    "": "table",
+    "default": "table",
+    "table": "table",
+    "ts": "ts",
+    "index-value": "index-value",
+    "rowid": "index-value",
+    "columns": "columns",
+}
+
+
+@dataclass(frozen=True)
+class PartitionRule:
+    """How rows are spread over a topic's partitions.  ``index``: of ``index-value``, "" for the handle key."""
+
+    kind: Kind = "table"
+    index: str = ""
+    columns: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, rule: DispatchRule) -> PartitionRule:
+        """Return the rule of a dispatcher; an unknown one spreads by table, as in TiCDC, and is warned of."""
+        kind = _KINDS.get(to_lower(rule.partition))
+        if kind is None:
+            logger.warning("the partition dispatcher %r is unknown: rows are spread by table", rule.partition)
+        return cls(kind or "table", rule.index, rule.columns)
+
+    @property
+    def by_value(self) -> bool:
+        """Whether rows of one table and one TSO may go to different partitions."""
+        return self.kind in ("index-value", "columns")
+
+    def hashed(self, table: TableInfo, profile: Profile) -> Hashed:
+        """Return what is hashed of a table's rows; nothing for ``table``, ``ts`` and a table without handle key.
+
+        Raises :class:`~ticdc_emit.errors.DispatcherError` (CDC:ErrDispatcherFailed) for a column or index that the
+        table has not, for a virtual column, and where TiCDC crashes (above).
+        """
+        if not self.by_value:
+            return ()
+        if self.kind == "index-value" and not self.index:
+            key = table.handle_key if profile.hashed_columns == "selected" else table.whole_handle_key
+            return tuple((column.name.encode(), column) for column in key)
+        wanted = self._listed(table) if self.kind == "columns" else self._indexed(table)
+        find = _at_table_offset if profile.hashed_offsets == "table" else _in_row
+        pairs = []
+        for column in wanted:
+            found = find(table, column)
+            # an index gives its own names, "columns" those of the values that were found
+            name = found.name if self.kind == "columns" else column.name
+            if profile.hashed_columns == "all" or table.selected is None or found.name in table.selected:
+                pairs.append((name.encode(), found))
+        return tuple(pairs)
+
+    def verify(self, table: TableInfo) -> None:
+        """Refuse what TiCDC refuses of the tables that exist when a changefeed is made.
+
+        Raises :class:`~ticdc_emit.errors.DispatcherError`: as :meth:`hashed` does, and for an index that is not unique,
+        for updates of its columns are not split, so that two changes of a row may go to different partitions.
+        """
+        if self.kind == "columns":
+            self._listed(table)
+        elif self.kind == "index-value" and self.index:
+            index = self._find_index(table)
+            if index is None or not index.unique:
+                cause = "not found" if index is None else "is not unique"
+                raise _failed(
+                    f"index {cause} when verify the table, table: {table.full_name}, index: {self.index}", table
+                )
+
+    def _find_index(self, table: TableInfo) -> Index | None:
+        return next((index for index in table.indexes if to_lower(index.name) == to_lower(self.index)), None)
+
+    def _indexed(self, table: TableInfo) -> list[Column]:
+        index = self._find_index(table)
+        if index is None:
+            raise _failed(f"index not found when dispatch event, table: {table.name}, index: {self.index}", table)
+        return [table.column(name) for name in index.columns]
+
+    def _listed(self, table: TableInfo) -> list[Column]:
+        by_name = {to_lower(column.name): column for column in table.columns}
+        listed, found = f"table: {table.name}, columns: [{' '.join(self.columns)}]", []
+        for name in map(to_lower, self.columns):
+            column = by_name.get(name)
+            if column is None:
+                raise _failed(f"columns not found when dispatch event, {listed}, column: {name}", table)
+            if column.is_virtual:
+                raise _failed(f"found virtual generated columns when dispatch event, {listed} column: {name}", table)
+            found.append(column)
+        return found
+
+
+def _at_table_offset(table: TableInfo, column: Column) -> Column:
+    """Return the column whose value stands in a row where ``column`` stands in the table."""
+    offset = table.columns.index(column)
+    if offset >= len(table.row_columns):
+        raise _failed(
+            f"column {column.name} stands at offset {offset} of the table, and a row has {len(table.row_columns)} "
+            "values, for virtual columns have none: TiCDC crashes here",
+            table,
+            remedy="Name columns that stand before the virtual ones, or use the profile next",
+        )
+    return table.row_columns[offset]
+
+
+def _in_row(table: TableInfo, column: Column) -> Column:
+    if column.is_virtual:
+        raise _failed(f"column {column.name} of the dispatcher's index is virtual: rows have no value of it", table)
+    return column
+
+
+def _failed(
+    cause: str, table: TableInfo, *, remedy: str = "Correct the dispatcher in the changefeed"
+) -> DispatcherError:
+    code = "CDC:ErrDispatcherFailed"
+    return DispatcherError(f"[{code}]{cause}", remedy=remedy, table=table.full_name, code=code)

@@ -1,0 +1,111 @@
+"""Column selectors: which columns of a table's rows messages show.
+
+In: the changefeed's ``[[sink.column-selectors]]``, then one version of a table.  Out: the same version with the names
+that are left (:attr:`TableInfo.selected <ticdc_emit.schema.model.TableInfo>`).  The first selector whose matcher
+accepts the table serves it.  Virtual columns, which no row has, are left alone.
+
+Source: ``cdc/sink/dmlsink/mq/transformer/columnselector/column_selector.go`` of pingcap/tiflow, semantics 4.7.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from ticdc_emit.config import ChangefeedConfig
+from ticdc_emit.errors import ColumnSelectorError
+from ticdc_emit.routing.rules import PartitionRule
+from ticdc_emit.routing.table_filter import ColumnFilter, TableFilter
+from ticdc_emit.schema.model import Index, TableInfo
+
+__all__ = ["ColumnSelectors"]
+
+
+@dataclass(frozen=True)
+class _Selector:
+    tables: TableFilter
+    columns: ColumnFilter
+
+
+@dataclass(frozen=True)
+class ColumnSelectors:
+    """The selectors of a changefeed, in order."""
+
+    selectors: tuple[_Selector, ...] = ()
+
+    @classmethod
+    def of(cls, changefeed: ChangefeedConfig) -> ColumnSelectors:
+        """Read the selectors; :class:`~ticdc_emit.errors.ConfigError` for a wrong matcher or column pattern."""
+        return cls(
+            tuple(
+                _Selector(
+                    TableFilter.parse(selector.matcher, case_sensitive=changefeed.case_sensitive),
+                    ColumnFilter.parse(selector.columns),
+                )
+                for selector in changefeed.column_selectors
+            )
+        )
+
+    def select(self, table: TableInfo) -> TableInfo:
+        """Return the table with the columns that are left, the same object where all are.
+
+        Raises :class:`~ticdc_emit.errors.ColumnSelectorError` if no key is left whole.
+        """
+        selector = next(iter(self._serving(table)), None)
+        if selector is None:
+            return table
+        left = frozenset(column.name for column in table.row_columns if selector.columns.matches(column.name))
+        _check_keys(table, left)
+        return table if len(left) == len(table.row_columns) else replace(table, selected=left)
+
+    def verify(self, table: TableInfo, rule: PartitionRule) -> None:
+        """Refuse what TiCDC refuses of the tables that exist when a changefeed is made: it asks every selector.
+
+        ``rule``: how the table's rows are spread.  Raises :class:`~ticdc_emit.errors.ColumnSelectorError` as
+        :meth:`select` does, and for a dropped column that the ``columns`` dispatcher hashes.
+        """
+        needed = rule.columns if rule.kind == "columns" else ()
+        for selector in self._serving(table):
+            left = frozenset(column.name for column in table.columns if selector.columns.matches(column.name))
+            for column in table.columns:
+                if column.name in needed and column.name not in left:
+                    raise _failed(
+                        "the filtered out column is used in the column dispatcher, "
+                        f"table: {table.full_name}, column: {column.name}",
+                        table,
+                    )
+            _check_keys(table, left)
+
+    def _serving(self, table: TableInfo) -> list[_Selector]:
+        return [selector for selector in self.selectors if selector.tables.matches(table.schema, table.name)]
+
+
+def _check_keys(table: TableInfo, left: frozenset[str]) -> None:
+    """Its primary key must be left, or any unique index; a table without one, or what stands for it, needs nothing."""
+    key = _primary_key(table)
+    uniques = (index.columns for index in table.indexes if index.unique)
+    if not left.issuperset(key) and not any(left.issuperset(columns) for columns in uniques):
+        raise _failed(
+            f"no primary key columns or unique key columns obtained after filter out, table: {table.full_name}",
+            table,
+        )
+
+
+def _primary_key(table: TableInfo) -> tuple[str, ...]:
+    """The primary key as TiDB sees it: the first unique index without nullable columns stands for a missing one."""
+    if table.pk_is_handle:
+        return tuple(column.name for column in table.whole_primary_key)
+    keys = [index for index in table.indexes if index.primary] or [
+        index for index in table.indexes if _stands_for_key(index, table)
+    ]
+    return keys[0].columns if keys else ()
+
+
+def _stands_for_key(index: Index, table: TableInfo) -> bool:
+    columns = [table.column(name) for name in index.columns]
+    return index.unique and not any(column.nullable or column.hidden for column in columns)
+
+
+def _failed(cause: str, table: TableInfo) -> ColumnSelectorError:
+    code = "CDC:ErrColumnSelectorFailed"
+    remedy = "Keep the primary key or a whole unique index, and the columns of dispatchers, in the column selector"
+    return ColumnSelectorError(f"[{code}]{cause}", remedy=remedy, table=table.full_name, code=code)

@@ -1,0 +1,216 @@
+"""Which tables or columns a list of filter rules accepts.
+
+In: the rules of a ``matcher`` (``schema.table`` patterns) or of a column selector (column patterns).  Out:
+:class:`TableFilter` and :class:`ColumnFilter`.  The last rule that matches decides, ``!`` in front of it refuses, and
+what no rule matches is refused.  A pattern is a name, wildcards (``*``, ``?``, ``[a-z]``, ``[!a-z]``), a quoted name or
+``/a regular expression/``; a rule that is blank or begins with ``#`` says nothing.
+
+Source: ``pkg/util/table-filter`` of pingcap/tidb (parser, matchers), with its texts.  Rules from a file (``@path``) are
+refused: a plan is made from the changefeed alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias
+
+from ticdc_emit.config.refusal import refused
+from ticdc_emit.errors import ConfigError
+from ticdc_emit.routing.go_regexp import GoRegexpError, compile_regexp
+
+__all__ = ["ColumnFilter", "TableFilter", "to_lower"]
+
+Matcher: TypeAlias = "str | re.Pattern[str] | None"
+"""A name as it is, what it contains, or ``None`` for every name."""
+
+_REGEXP = re.compile(r"/(?:\\.|[^/])+/")
+_QUOTED = {'"': re.compile(r'"(?:""|[^"])+"'), "`": re.compile(r"`(?:``|[^`])+`")}
+_RANGE = re.compile(r"\[!?(?:\\[^0-9a-zA-Z]|[^\\\]])+\]")
+_EVERYTHING = "(?s)^.*$"
+
+
+class _SyntaxError(ValueError):
+    """A rule that TiDB does not read; ``str()`` is its text."""
+
+
+@dataclass(frozen=True)
+class _Rule:
+    matchers: tuple[Matcher, ...]
+    positive: bool
+
+
+@dataclass(frozen=True)
+class TableFilter:
+    """Accepts tables by the names of schema and table."""
+
+    rules: tuple[_Rule, ...]
+    """The rules, last first."""
+    case_sensitive: bool
+
+    @classmethod
+    def parse(cls, patterns: Sequence[str], *, case_sensitive: bool) -> TableFilter:
+        """Read rules; :class:`~ticdc_emit.errors.ConfigError` (CDC:ErrFilterRuleInvalid) for a wrong one."""
+        return cls(_parse(patterns, _table_matchers, not case_sensitive, "matcher"), case_sensitive)
+
+    def matches(self, schema: str, table: str) -> bool:
+        """Whether the rules accept a table."""
+        return _accepted(self.rules, (schema, table) if self.case_sensitive else (to_lower(schema), to_lower(table)))
+
+
+@dataclass(frozen=True)
+class ColumnFilter:
+    """Accepts columns by name, in any case."""
+
+    rules: tuple[_Rule, ...]
+    """The rules, last first."""
+
+    @classmethod
+    def parse(cls, patterns: Sequence[str]) -> ColumnFilter:
+        """Read rules; :class:`~ticdc_emit.errors.ConfigError` (CDC:ErrFilterRuleInvalid) for a wrong one."""
+        return cls(_parse(patterns, _column_matchers, True, "columns"))
+
+    def matches(self, name: str) -> bool:
+        """Whether the rules accept a column."""
+        return _accepted(self.rules, (to_lower(name),))
+
+
+def to_lower(name: str) -> str:
+    """Return a name in lower case as Go does it: character by character, one for one."""
+    return name.lower() if name.isascii() else "".join(char.lower()[0] for char in name)
+
+
+def _accepted(rules: tuple[_Rule, ...], names: tuple[str, ...]) -> bool:
+    for rule in rules:
+        if all(map(_matches, rule.matchers, names)):
+            return rule.positive
+    return False
+
+
+def _matches(matcher: Matcher, name: str) -> bool:
+    if matcher is None:
+        return True
+    return matcher == name if isinstance(matcher, str) else matcher.search(name) is not None
+
+
+def _parse(patterns: Sequence[str], read: _Reader, ignore_case: bool, option: str) -> tuple[_Rule, ...]:
+    rules = []
+    try:
+        for pattern in patterns:
+            line = pattern.strip(" \t")
+            if line.startswith("@"):
+                raise _SyntaxError("importing filter files is not allowed")
+            if line and not line.startswith("#"):
+                positive = not line.startswith("!")
+                rules.append(_Rule(read(line if positive else line[1:], ignore_case), positive))
+    except _SyntaxError as fault:
+        raise _refusal(patterns, fault, option) from None
+    return tuple(reversed(rules))
+
+
+def _refusal(patterns: Sequence[str], fault: _SyntaxError, option: str) -> ConfigError:
+    # TiDB counts lines in files only: every rule of a changefeed is line 1
+    text = f"filter rule is invalid [{' '.join(patterns)}]: at <cmdline>:1: {fault}"
+    remedy = "The syntax is that of TiDB's table filter" if option == "matcher" else "A rule is a column pattern"
+    return refused("ErrFilterRuleInvalid", text, option=option, remedy=remedy)
+
+
+def _table_matchers(line: str, ignore_case: bool) -> tuple[Matcher, ...]:
+    schema, rest = _pattern(line, ignore_case, dotted=True)
+    if not rest:
+        raise _SyntaxError("wrong table pattern")
+    if rest[0] != ".":
+        raise _SyntaxError("syntax error: missing '.' between schema and table patterns")
+    table, rest = _pattern(rest[1:], ignore_case, dotted=True)
+    if rest:
+        raise _SyntaxError("syntax error: stray characters after table pattern")
+    return schema, table
+
+
+def _column_matchers(line: str, ignore_case: bool) -> tuple[Matcher, ...]:
+    column, rest = _pattern(line, ignore_case, dotted=False)
+    if rest:
+        raise _SyntaxError("syntax error: stray characters after column pattern")
+    return (column,)
+
+
+class _Reader(Protocol):
+    def __call__(self, line: str, ignore_case: bool) -> tuple[Matcher, ...]: ...
+
+
+def _pattern(line: str, ignore_case: bool, *, dotted: bool) -> tuple[Matcher, str]:
+    """Read one pattern; return it and the rest of the line. ``dotted``: a dot ends it."""
+    if not line:
+        raise _SyntaxError("syntax error: missing pattern")
+    if line[0] == "/":
+        found = _REGEXP.match(line)
+        if found is None:
+            raise _SyntaxError("syntax error: incomplete regexp")
+        return _compiled(found.group()[1:-1], ignore_case), line[found.end() :]
+    if line[0] in _QUOTED:
+        mark = line[0]
+        found = _QUOTED[mark].match(line)
+        if found is None:
+            raise _SyntaxError("syntax error: incomplete quoted identifier")
+        name = found.group()[1:-1].replace(mark * 2, mark)
+        return to_lower(name) if ignore_case else name, line[found.end() :]
+    return _wildcards(line, ignore_case, dotted=dotted)
+
+
+def _wildcards(line: str, ignore_case: bool, *, dotted: bool) -> tuple[Matcher, str]:
+    literal, regexp = "", "(?s)^"
+    is_literal, place = True, 0
+    while place < len(line):
+        char, width = line[place], 1
+        if char == "." and dotted:
+            break
+        if char == "\\":
+            escaped = _escaped(line[place + 1 :])
+            literal += escaped
+            regexp += f"\\{escaped}" if escaped.isascii() else escaped
+            width = 2
+        elif char in "*?":
+            is_literal = False
+            regexp += ".*" if char == "*" else "."
+        elif char == "[":
+            found = _RANGE.match(line, place)
+            if found is None:
+                raise _SyntaxError("syntax error: failed to parse character class")
+            is_literal, width = False, len(found.group())
+            regexp += _character_class(found.group())
+        elif char in "$_" or char.isalnum() or not char.isascii():
+            literal += char
+            regexp += char  # "$" too, unescaped: beside a wildcard it matches nothing, as in TiDB
+        else:
+            raise _SyntaxError(f"unexpected special character '{char}'")
+        place += width
+    if not is_literal:
+        return _compiled(regexp + "$", ignore_case), line[place:]
+    return to_lower(literal) if ignore_case else literal, line[place:]
+
+
+def _escaped(rest: str) -> str:
+    if not rest:
+        raise _SyntaxError("syntax error: cannot place \\ at end of line")
+    if rest[0].isascii() and rest[0].isalnum():
+        raise _SyntaxError(
+            f"cannot escape a letter or number (\\{rest[0]}), it is reserved for future extension",
+        )
+    return rest[0]
+
+
+def _character_class(text: str) -> str:
+    """Return ``[...]`` of wildcards as a regular expression: ``!`` negates, ``^`` is a character like any other."""
+    if text[1] == "!":
+        return f"[^{text[2:]}"
+    return rf"[\^{text[2:]}" if text[1] == "^" else text
+
+
+def _compiled(regexp: str, ignore_case: bool) -> Matcher:
+    if regexp == _EVERYTHING:
+        return None
+    try:
+        return compile_regexp(regexp, ignore_case=ignore_case)
+    except GoRegexpError as fault:
+        raise _SyntaxError(f"invalid pattern: {fault}") from None
