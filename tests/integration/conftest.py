@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NoReturn, Protocol
 
 import pytest
 from apicurio import Apicurio, ServerCertificate, unpacked
 from connect_json import can_compile, connected
-from kraft import KraftBroker
+from kraft import KafkaCluster, KraftBroker
 from locked_jars import JarsMissingError, locked_archive, locked_jars
 
 from ticdc_emit.errors import MissingDependencyError
@@ -20,6 +20,7 @@ from ticdc_emit.java import find_java
 _MESSAGE_MAX_BYTES = 12 * 1024 * 1024
 
 MakeBroker = Callable[[], KraftBroker]
+MakeCluster = Callable[..., KafkaCluster]
 Connect = Callable[[Iterable[tuple[bytes, bytes]]], list[dict[str, Any]]]
 
 
@@ -36,16 +37,31 @@ def missing(reason: str) -> NoReturn:
 
 
 @pytest.fixture(scope="session")
-def make_broker(tmp_path_factory: pytest.TempPathFactory) -> MakeBroker:
-    """Makes brokers that are not started yet."""
+def kafka_parts() -> tuple[Path, Path]:
+    """Java, and the folder with the broker's jars."""
     pytest.importorskip("confluent_kafka")
     try:
-        java = find_java()
-        jars = locked_jars(Path(__file__).parent / "kafka")
+        return find_java(), locked_jars(Path(__file__).parent / "kafka")
     except (MissingDependencyError, JarsMissingError) as error:
         missing(str(error))
+
+
+@pytest.fixture(scope="session")
+def make_broker(kafka_parts: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> MakeBroker:
+    """Makes brokers that are not started yet."""
     settings = {"message.max.bytes": _MESSAGE_MAX_BYTES}
-    return lambda: KraftBroker(java, jars, tmp_path_factory.mktemp("kraft") / "node", settings)
+    return lambda: KraftBroker(*kafka_parts, tmp_path_factory.mktemp("kraft") / "node", settings)
+
+
+@pytest.fixture(scope="session")
+def make_cluster(kafka_parts: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> MakeCluster:
+    """Makes clusters that are not started yet; options as those of :class:`kraft.KafkaCluster`."""
+
+    def make(nodes: int = 3, settings: Mapping[str, object] | None = None, **options: Any) -> KafkaCluster:
+        own = {"message.max.bytes": _MESSAGE_MAX_BYTES, **(settings or {})}
+        return KafkaCluster(*kafka_parts, tmp_path_factory.mktemp("cluster"), nodes, own, **options)
+
+    return make
 
 
 @pytest.fixture(scope="session")

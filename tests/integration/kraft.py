@@ -1,58 +1,101 @@
-"""A real Kafka broker for tests: one KRaft node in a folder and on ports of its own."""
+"""Real Kafka brokers for tests: KRaft nodes, each in a folder and on ports of its own, alone or as a cluster."""
 
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING
 
 from server_process import ServerProcess, free_ports
 
-__all__ = ["KraftBroker"]
+if TYPE_CHECKING:
+    from confluent_kafka.admin import ClusterMetadata
+
+__all__ = ["KafkaCluster", "KraftBroker", "Listener"]
 
 _CLUSTER_ID = "dGljZGMtZW1pdC10ZXN0cw"
 _FORMAT_TIMEOUT_S = 90.0
+_SETTLE_TIMEOUT_S = 60.0
 _JVM = ("-Xmx384m", "-Xms128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+
+
+@dataclass(frozen=True)
+class Listener:
+    """A further way into a broker: Kafka's security ``protocol``, and ``settings`` that hold for this listener only."""
+
+    name: str
+    protocol: str
+    settings: Mapping[str, object] = field(default_factory=dict)
 
 
 class KraftBroker(ServerProcess):
     """Broker and controller in one process; ``settings`` go into its server.properties.
 
-    :meth:`kill` and :meth:`start` keep data and ports, as a crash and a restart do.
+    :meth:`kill` and :meth:`start` keep data and ports, as a crash and a restart do.  ``bootstrap`` is a plain listener;
+    :meth:`address` tells those of ``listeners``.  ``quorum`` holds the controller port of every node, by node id.
     """
 
-    def __init__(self, java: Path, jars: Path, folder: Path, settings: Mapping[str, object] | None = None) -> None:
-        super().__init__("Kafka broker", folder)
+    def __init__(
+        self,
+        java: Path,
+        jars: Path,
+        folder: Path,
+        settings: Mapping[str, object] | None = None,
+        *,
+        listeners: Sequence[Listener] = (),
+        users: Sequence[str] = (),
+        jvm_options: Sequence[str] = (),
+        node: int = 1,
+        quorum: Mapping[int, int] | None = None,
+    ) -> None:
+        super().__init__(f"Kafka broker {node}", folder)
         self._java = java
         self._classpath = str(jars / "*")
-        self._port, controller = free_ports(2)
-        self.bootstrap = f"127.0.0.1:{self._port}"
+        self._users = users
+        self._jvm_options = jvm_options
+        self._node = node
+        ways = [Listener("PLAINTEXT", "PLAINTEXT"), *listeners]
+        *ports, controller = free_ports(len(ways) + 1)
+        quorum = quorum or {node: controller}
+        self._addresses = {way.name: f"127.0.0.1:{port}" for way, port in zip(ways, ports, strict=True)}
+        self.bootstrap = self.address("PLAINTEXT")
+        advertised = ",".join(f"{name}://{address}" for name, address in self._addresses.items())
         self._properties = {
             "process.roles": "broker,controller",
-            "node.id": 1,
-            "controller.quorum.voters": f"1@127.0.0.1:{controller}",
-            "listeners": f"PLAINTEXT://{self.bootstrap},CONTROLLER://127.0.0.1:{controller}",
-            "advertised.listeners": f"PLAINTEXT://{self.bootstrap}",
+            "node.id": node,
+            "controller.quorum.voters": ",".join(f"{member}@127.0.0.1:{port}" for member, port in quorum.items()),
+            "listeners": f"{advertised},CONTROLLER://127.0.0.1:{quorum[node]}",
+            "advertised.listeners": advertised,
             "controller.listener.names": "CONTROLLER",
             "inter.broker.listener.name": "PLAINTEXT",
-            "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT",
+            "listener.security.protocol.map": ",".join(
+                f"{way.name}:{way.protocol}" for way in [Listener("CONTROLLER", "PLAINTEXT"), *ways]
+            ),
             "log.dirs": folder / "data",
-            "offsets.topic.replication.factor": 1,
             "offsets.topic.num.partitions": 4,
-            "transaction.state.log.replication.factor": 1,
             "transaction.state.log.num.partitions": 4,
-            "transaction.state.log.min.isr": 1,
-            "share.coordinator.state.topic.replication.factor": 1,
-            "share.coordinator.state.topic.min.isr": 1,
-            "min.insync.replicas": 1,
-            "default.replication.factor": 1,
+            **_replicated(1, 1),
             "group.initial.rebalance.delay.ms": 0,
             "auto.create.topics.enable": "false",
             # A killed broker may come back once its session is over.
             "broker.session.timeout.ms": 3000,
             "broker.heartbeat.interval.ms": 500,
+            **{
+                f"listener.name.{way.name.lower()}.{name}": value
+                for way in listeners
+                for name, value in way.settings.items()
+            },
             **(settings or {}),
         }
+
+    def address(self, listener: str) -> str:
+        """``host:port`` of one listener."""
+        return self._addresses[listener]
 
     @property
     def _config(self) -> Path:
@@ -61,14 +104,15 @@ class KraftBroker(ServerProcess):
     def _prepare(self) -> None:
         if not self._config.exists():
             self._config.write_text("".join(f"{name}={value}\n" for name, value in self._properties.items()))
-            self._run("kafka.tools.StorageTool", "format", "-t", _CLUSTER_ID, "-c", self._config)
+            users = [word for user in self._users for word in ("--add-scram", user)]
+            self._run("kafka.tools.StorageTool", "format", "-t", _CLUSTER_ID, "-c", self._config, *users)
 
     def _command(self) -> list[str]:
         return [*self._java_command("kafka.Kafka"), str(self._config)]
 
     def _java_command(self, main_class: str) -> list[str]:
         log4j = Path(__file__).parent / "kafka" / "log4j2.properties"
-        options = [*_JVM, f"-Dlog4j2.configurationFile={log4j}", "-cp", self._classpath]
+        options = [*_JVM, *self._jvm_options, f"-Dlog4j2.configurationFile={log4j}", "-cp", self._classpath]
         return [str(self._java), *options, main_class]
 
     def _run(self, main_class: str, *arguments: object) -> None:
@@ -79,10 +123,141 @@ class KraftBroker(ServerProcess):
 
     def _answers(self) -> bool:
         from confluent_kafka import KafkaException
-        from confluent_kafka.admin import AdminClient
 
-        client = AdminClient({"bootstrap.servers": self.bootstrap, "log_level": 0})
         try:
-            return bool(client.list_topics(timeout=1).brokers)
+            return self._node in _metadata(self.bootstrap, timeout_s=1).brokers
         except KafkaException:
             return False
+
+
+class KafkaCluster:
+    """One to a few :class:`KraftBroker` nodes with ids from 1, each of them a controller too.
+
+    Topics have ``replication_factor`` replicas, of which ``min_isr`` must take a message that all in-sync replicas
+    acknowledge; as given, a cluster of three bears the loss of one node.
+    """
+
+    def __init__(
+        self,
+        java: Path,
+        jars: Path,
+        folder: Path,
+        nodes: int = 3,
+        settings: Mapping[str, object] | None = None,
+        *,
+        replication_factor: int | None = None,
+        min_isr: int | None = None,
+        listeners: Sequence[Listener] = (),
+        users: Sequence[str] = (),
+        jvm_options: Sequence[str] = (),
+    ) -> None:
+        quorum = dict(enumerate(free_ports(nodes), start=1))
+        replicas = replication_factor or nodes
+        own = {**_replicated(replicas, min_isr or max(1, replicas - 1)), **(settings or {})}
+        self._nodes = {
+            node: KraftBroker(
+                java,
+                jars,
+                folder / f"node-{node}",
+                own,
+                listeners=listeners,
+                users=users,
+                jvm_options=jvm_options,
+                node=node,
+                quorum=quorum,
+            )
+            for node in quorum
+        }
+        self.bootstrap = ",".join(node.bootstrap for node in self._nodes.values())
+
+    @property
+    def nodes(self) -> tuple[int, ...]:
+        """The ids of all nodes, running or not."""
+        return tuple(self._nodes)
+
+    def address(self, listener: str) -> str:
+        """``host:port`` of one listener on every node, with commas between."""
+        return ",".join(node.address(listener) for node in self._nodes.values())
+
+    def start(self) -> KafkaCluster:
+        """Returns once every node is a broker in the eyes of all."""
+        with ThreadPoolExecutor(len(self._nodes)) as pool:
+            # One node alone has no quorum, and would not answer.
+            list(pool.map(KraftBroker.start, self._nodes.values()))
+        for node in self._nodes.values():
+            _until(lambda at=node.bootstrap: len(_metadata(at).brokers) == len(self._nodes), "all nodes joined")
+        return self
+
+    def kill(self, node: int) -> None:
+        """SIGKILL, as a crash does."""
+        self._nodes[node].kill()
+
+    def restart(self, node: int) -> None:
+        """Start a killed node again, on its data and ports; returns once it answers as a broker."""
+        self._nodes[node].start()
+
+    def leader(self, topic: str, partition: int) -> int:
+        """The node that leads a partition now; waits while it has none."""
+        return _until(lambda: self._leader(topic, partition), f"{topic}-{partition} has a leader")
+
+    def wait_until_in_sync(self, topics: Iterable[str]) -> None:
+        """Returns once every replica of ``topics`` has caught up."""
+        for topic in topics:
+            _until(lambda name=topic: self._in_sync(name), f"all replicas of {topic} are in sync")
+
+    def stop(self) -> None:
+        """Stop all nodes and remove their folders."""
+        for node in self._nodes.values():
+            # A last node without a quorum waits in vain for a controlled shutdown.
+            node.kill()
+            node.stop()
+
+    def __enter__(self) -> KafkaCluster:
+        try:
+            return self.start()
+        except BaseException:
+            self.stop()
+            raise
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def _leader(self, topic: str, partition: int) -> int | None:
+        found = _metadata(self.bootstrap, topic).topics[topic].partitions.get(partition)
+        return found.leader if found is not None and found.leader in self._nodes else None
+
+    def _in_sync(self, topic: str) -> bool:
+        partitions = _metadata(self.bootstrap, topic).topics[topic].partitions.values()
+        return bool(partitions) and all(len(each.isrs) == len(each.replicas) for each in partitions)
+
+
+def _replicated(factor: int, min_isr: int) -> dict[str, object]:
+    return {
+        "default.replication.factor": factor,
+        "min.insync.replicas": min_isr,
+        "offsets.topic.replication.factor": factor,
+        "transaction.state.log.replication.factor": factor,
+        "transaction.state.log.min.isr": min_isr,
+        "share.coordinator.state.topic.replication.factor": factor,
+        "share.coordinator.state.topic.min.isr": min_isr,
+    }
+
+
+def _metadata(bootstrap: str, topic: str | None = None, timeout_s: float = 10) -> ClusterMetadata:
+    """A new client each time: one that has seen a node die waits longer and longer before it asks it again."""
+    from confluent_kafka.admin import AdminClient
+
+    client = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
+    return client.list_topics(topic, timeout=timeout_s) if topic else client.list_topics(timeout=timeout_s)
+
+
+def _until(look: Callable[[], int | None], what: str) -> int:
+    """What ``look`` returns once that is neither None nor false."""
+    deadline = time.monotonic() + _SETTLE_TIMEOUT_S
+    while not (found := look()):
+        if time.monotonic() > deadline:
+            raise RuntimeError(f"not within {_SETTLE_TIMEOUT_S} s: {what}")
+        time.sleep(0.1)
+    return found

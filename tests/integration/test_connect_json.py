@@ -21,6 +21,7 @@ import pytest
 from debezium_oracle import OracleColumn, connect_type, payload
 from debezium_recorded import RecordedDebezium, debezium_messages
 from hypothesis import given, settings
+from hypothesis_profiles import examples
 
 pytestmark = pytest.mark.integration
 
@@ -127,7 +128,7 @@ def test_every_message_of_random_tables(connect: Connect, monkeypatch: pytest.Mo
 
     cases: list[DebeziumCase] = []
 
-    @settings(max_examples=150)
+    @settings(max_examples=examples(150))
     @given(debezium_cases(has_schema=True))
     def collect(case: DebeziumCase) -> None:
         if not case.refused():

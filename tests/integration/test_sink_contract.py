@@ -256,5 +256,6 @@ def test_sinks_and_reports_pickle(place: Place, topic: str) -> None:
     assert report.to_dict() == {
         "messages": 1,
         "bytes": 2,
+        "retries": 0,
         "partitions": [{"topic": topic, "partition": 0, "messages": 1, "bytes": 2}],
     }

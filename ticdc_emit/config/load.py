@@ -25,6 +25,7 @@ from ticdc_emit.config.profiles import CLASSIC, Profile
 from ticdc_emit.config.protocol import Protocol
 from ticdc_emit.config.refusal import refused
 from ticdc_emit.config.registry import read_glue
+from ticdc_emit.config.secrets import hides_arguments
 from ticdc_emit.config.sink_uri import SinkUri
 from ticdc_emit.errors import ConfigError
 
@@ -39,6 +40,7 @@ class ConfigWarning(UserWarning):
     """Options that have no effect here: unknown ones, and TiCDC's that this library does not act on."""
 
 
+@hides_arguments
 def load_changefeed(
     sink_uri: str,
     changefeed: str | os.PathLike[str] | Mapping[str, Any] | None = None,
@@ -209,7 +211,7 @@ def _warn_unread(parameters: UriParameters, root: Section) -> None:
     message = f"options unknown or without effect here were ignored ({listed})"
     # The log repeats the warning for runs that collect logs only; at INFO, or a bare console would show it twice.
     logger.info(message)
-    warnings.warn(message, ConfigWarning, stacklevel=3)
+    warnings.warn(message, ConfigWarning, stacklevel=4)  # past hides_arguments
 
 
 def _default(value: int | None, default: int) -> int:

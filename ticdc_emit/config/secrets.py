@@ -1,22 +1,28 @@
 """Keep secrets out of every repr, log line, error and report.
 
 :class:`Secret` holds a value that only :meth:`Secret.reveal` gives back.  :func:`mask_uri` and :func:`mask_text`
-rewrite what people read.  Which query parameters are sensitive follows ``pkg/util/uri.go`` of pingcap/tiflow: any whose
-name contains one of its words (so ``keyspace`` and ``kafka-client-id`` are masked too), plus the signature of an Azure
-SAS.  A whole userinfo is masked, not only its password: a schema registry's user is an API key.
+rewrite what people read, and :func:`hides_arguments` keeps a call's arguments out of tracebacks.  Which query
+parameters are sensitive follows ``pkg/util/uri.go`` of pingcap/tiflow: any whose name contains one of its words (so
+``keyspace`` and ``kafka-client-id`` are masked too), plus the signature of an Azure SAS.  A whole userinfo is masked,
+not only its password: a schema registry's user is an API key.
 """
 
 from __future__ import annotations
 
 import re
-from typing import Generic, TypeVar
+from collections.abc import Callable
+from functools import wraps
+from typing import Generic, ParamSpec, TypeVar
 from urllib.parse import quote, unquote_plus
 
-__all__ = ["MASK", "Secret", "is_host_list", "is_sensitive_name", "mask_text", "mask_uri"]
+from ticdc_emit.errors import TicdcEmitError
+
+__all__ = ["MASK", "Secret", "hides_arguments", "is_host_list", "is_sensitive_name", "mask_text", "mask_uri"]
 
 MASK = "****"
 
 T = TypeVar("T")
+P = ParamSpec("P")
 
 _SENSITIVE_WORDS = (
     "password",
@@ -79,6 +85,24 @@ class Secret(Generic[T]):
 
     def __format__(self, spec: str) -> str:
         return MASK
+
+
+def hides_arguments(function: Callable[P, T]) -> Callable[P, T]:
+    """``function``, whose arguments or locals are secrets in the clear: its errors leave it without its frames.
+
+    Many tools print a traceback with the local variables of every frame.  The library's own errors say all that there
+    is to say; any other exception passes with its traceback whole.
+    """
+
+    @wraps(function)
+    def hidden(*args: P.args, **kwargs: P.kwargs) -> T:
+        try:
+            return function(*args, **kwargs)
+        except TicdcEmitError as error:
+            del args, kwargs
+            raise error.with_traceback(None)  # noqa: B904 - the same error, with the cause that it had
+
+    return hidden
 
 
 def is_sensitive_name(name: str) -> bool:

@@ -63,9 +63,13 @@ class PartitionCount(NamedTuple):
 
 @dataclass(frozen=True)
 class DeliveryReport:
-    """What was acknowledged, per ``(topic, partition)``.  Reports of tasks and flushes add up with ``+``."""
+    """What was acknowledged, per ``(topic, partition)``.  Reports of tasks and flushes add up with ``+``.
+
+    ``retries``: how often a connection to the sink failed or was lost meanwhile, and was tried again.
+    """
 
     per_partition: Mapping[tuple[str, int], PartitionCount] = field(default_factory=dict)
+    retries: int = 0
 
     @property
     def messages(self) -> int:
@@ -83,16 +87,19 @@ class DeliveryReport:
     def total(cls, reports: Iterable[DeliveryReport]) -> DeliveryReport:
         """The sum of all ``reports``."""
         merged: dict[tuple[str, int], PartitionCount] = {}
+        retries = 0
         for report in reports:
+            retries += report.retries
             for place, count in report.per_partition.items():
                 merged[place] = merged.get(place, PartitionCount()).plus(count)
-        return cls(merged)
+        return cls(merged, retries)
 
     def to_dict(self) -> dict[str, object]:
         """For JSON: totals, then one entry per topic-partition in order of topic and partition."""
         return {
             "messages": self.messages,
             "bytes": self.bytes,
+            "retries": self.retries,
             "partitions": [
                 {"topic": topic, "partition": partition, "messages": count.messages, "bytes": count.bytes}
                 for (topic, partition), count in sorted(self.per_partition.items())
@@ -136,6 +143,7 @@ class Sink(Protocol):
         ``topics`` maps each topic to the partitions asked for (None: as many as it has).  Returns the partitions to
         dispatch to: the number asked for where one is given, else the topic's own.  Raises
         :class:`~ticdc_emit.errors.BrokerUnreachableError` (with the time waited),
+        :class:`~ticdc_emit.errors.AuthenticationError`,
         :class:`~ticdc_emit.errors.UnknownTopicError`, or :class:`~ticdc_emit.errors.ConfigError` if more partitions are
         asked for than an existing topic has.
         """

@@ -43,12 +43,14 @@ _SPOOL_BYTES = 8 * 1024 * 1024
 class FileSink:
     """A :class:`~ticdc_emit.delivery.contract.Sink` into ``directory``, which every worker must see at that path.
 
-    A topic is a folder with one file per partition, made by ``prepare``; a flush appends.
+    A topic is a folder with one file per partition, made by ``prepare``; a flush appends. A new topic gets
+    ``new_partitions`` where no number is asked for.
     """
 
     directory: str
     max_message_bytes: int = DEFAULT_MAX_MESSAGE_BYTES
     auto_create_topic: bool = True
+    new_partitions: int = DEFAULT_PARTITION_NUM
 
     def prepare(self, topics: Mapping[str, int | None]) -> dict[str, int]:
         return {topic: self._prepare(topic, asked) for topic, asked in topics.items()}
@@ -73,7 +75,7 @@ class FileSink:
                     raise unknown_topic(topic)
                 folder.mkdir(parents=True)
             existing = len(_partition_files(folder))
-            for partition in range(0 if existing else asked or DEFAULT_PARTITION_NUM):
+            for partition in range(0 if existing else asked or self.new_partitions):
                 self.path(topic, partition).touch()
         except OSError as error:
             raise DeliveryError(f"cannot make the topic {topic} in {self.directory}: {error}", topic=topic) from error

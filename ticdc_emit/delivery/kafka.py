@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ticdc_emit.config.options import DEFAULT_MAX_MESSAGE_BYTES, KafkaConfig
+from ticdc_emit.config.options import DEFAULT_MAX_MESSAGE_BYTES, DEFAULT_PARTITION_NUM, KafkaConfig
 from ticdc_emit.config.secrets import Secret, is_sensitive_name
 from ticdc_emit.delivery.kafka_admin import KafkaAdmin
 from ticdc_emit.delivery.kafka_security import security_settings
@@ -47,8 +47,9 @@ class KafkaSink:
 
     ``acks`` is TiCDC's ``required-acks``: -1 all in-sync replicas, 1 the leader, 0 none; anything but -1 gives up the
     idempotent producer, and with it the order of retried messages.  ``delivery_timeout_ms`` is how long a writer waits
-    without any message being acknowledged; a slow cluster that makes progress is waited for.  ``librdkafka`` holds
-    further settings of the client by their librdkafka names; sensitive ones become
+    without any message being acknowledged; a slow cluster that makes progress is waited for.  A missing topic
+    gets ``new_partitions`` where no number is asked for.  ``librdkafka`` holds further settings of the client by their
+    librdkafka names; sensitive ones become
     :class:`~ticdc_emit.config.Secret`.  ``admin_api`` False: the broker makes topics itself (the embedded one does).
     """
 
@@ -59,6 +60,7 @@ class KafkaSink:
     client_id: str = "ticdc-emit"
     auto_create_topic: bool = True
     replication_factor: int = 1
+    new_partitions: int = DEFAULT_PARTITION_NUM
     dial_timeout_ms: int = 10_000
     request_timeout_ms: int = 10_000
     delivery_timeout_ms: int = 120_000
@@ -93,6 +95,7 @@ class KafkaSink:
             client_id=config.kafka_client_id,
             auto_create_topic=config.auto_create_topic,
             replication_factor=config.replication_factor,
+            new_partitions=config.partition_num or DEFAULT_PARTITION_NUM,
             dial_timeout_ms=config.dial_timeout_ms,
             request_timeout_ms=max(config.write_timeout_ms, config.read_timeout_ms),
             librdkafka={**security_settings(config.tls, config.sasl), **(librdkafka or {})},

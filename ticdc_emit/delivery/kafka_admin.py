@@ -1,7 +1,8 @@
 """The driver's side of Kafka: is it there, which topics with how many partitions, how large may a message be.
 
 In: a :class:`~ticdc_emit.delivery.kafka.KafkaSink` and topic names.  Out: partition counts and limits, topics created
-on the way.  Rules: ``pkg/sink/kafka/options.go`` (``AdjustOptions``, ``SetPartitionNum``) of pingcap/tiflow.
+on the way.  Rules: ``pkg/sink/kafka/options.go`` (``AdjustOptions``, ``SetPartitionNum``) and
+``cdc/sink/dmlsink/mq/manager/kafka_manager.go`` of pingcap/tiflow.
 """
 
 from __future__ import annotations
@@ -11,15 +12,16 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ticdc_emit.config.options import DEFAULT_PARTITION_NUM
+from ticdc_emit.config.refusal import refused
 from ticdc_emit.config.secrets import mask_text
-from ticdc_emit.delivery.kafka_errors import is_unreachable, unreachable
-from ticdc_emit.delivery.kafka_pool import client_settings
+from ticdc_emit.delivery.kafka_connection import ConnectionLog, client_settings, find_topics
+from ticdc_emit.delivery.kafka_errors import is_unreachable, settings_refused
 from ticdc_emit.delivery.topics import effective_partitions, unknown_topic
 from ticdc_emit.errors import ConfigError, DeliveryError
 
 if TYPE_CHECKING:
     from confluent_kafka import KafkaError
+    from confluent_kafka.admin._metadata import ClusterMetadata
 
     from ticdc_emit.delivery.kafka import KafkaSink
 
@@ -42,19 +44,24 @@ class KafkaAdmin:
 
         self._sink = sink
         self._timeout = sink.dial_timeout_ms / 1000
-        self._last_error = ""
+        self._log = ConnectionLog()
         try:
-            self._client = AdminClient(client_settings(sink.connection_settings(), self._on_error))
+            self._client = AdminClient(client_settings(sink.connection_settings(), self._log))
         except KafkaException as error:
-            raise ConfigError(f"librdkafka refuses the Kafka options: {mask_text(error.args[0].str())}") from None
+            raise settings_refused(error) from None
 
     def prepare(self, topics: Mapping[str, int | None]) -> dict[str, int]:
         """Create what is missing and return the partitions to dispatch to (see the contract)."""
-        existing = self._partition_counts()
-        missing = {topic: asked or DEFAULT_PARTITION_NUM for topic, asked in topics.items() if topic not in existing}
+        metadata = self._metadata()
+        existing = _partition_counts(metadata)
+        missing = {
+            topic: asked or self._sink.new_partitions for topic, asked in topics.items() if topic not in existing
+        }
         if missing:
             if not self._sink.auto_create_topic:
                 raise unknown_topic(next(iter(missing)))
+            if self._sink.admin_api and self._sink.acks == -1:
+                self._check_replicas(next(iter(metadata.brokers)))
             self._create(missing)
             existing = self._wait_for(missing)
         return {topic: effective_partitions(topic, asked, existing[topic]) for topic, asked in topics.items()}
@@ -79,13 +86,38 @@ class KafkaAdmin:
             )
         return limit
 
+    def _check_replicas(self, broker: int) -> None:
+        """A topic with fewer replicas than ``broker`` wants in sync takes no message."""
+        from confluent_kafka import KafkaException
+        from confluent_kafka.admin._config import ConfigResource
+        from confluent_kafka.admin._resource import ResourceType
+
+        asked = self._client.describe_configs(
+            [ConfigResource(ResourceType.BROKER, str(broker))], request_timeout=self._timeout
+        )
+        try:
+            (future,) = asked.values()
+            entry = future.result().get("min.insync.replicas")
+        except KafkaException as error:
+            logger.warning("min.insync.replicas of the brokers is not known: %s", mask_text(error.args[0].str()))
+            return
+        replicas = self._sink.replication_factor
+        if entry is not None and entry.value is not None and replicas < int(entry.value):
+            raise refused(
+                "ErrKafkaInvalidConfig",
+                "TiCDC Kafka producer's `request.required.acks` defaults to -1, TiCDC cannot deliver messages when the "
+                f"`replication-factor` {replicas} is smaller than the `min.insync.replicas` {entry.value} of broker",
+                option="replication-factor",
+                remedy=f"Set replication-factor to {entry.value} or more.",
+            )
+
     def _create(self, missing: Mapping[str, int]) -> None:
         from confluent_kafka import KafkaError, KafkaException
         from confluent_kafka.cimpl import NewTopic
 
         if not self._sink.admin_api:
             for topic in missing:
-                self._ask(self._client.list_topics, topic, timeout=self._timeout)
+                self._metadata(topic)
             return
         new_topics = [
             NewTopic(topic, partitions, replication_factor=self._sink.replication_factor)
@@ -116,7 +148,7 @@ class KafkaAdmin:
         """Creation is done before every broker knows it."""
         deadline = time.monotonic() + self._timeout
         while True:
-            counts = self._partition_counts()
+            counts = _partition_counts(self._metadata())
             unseen = [topic for topic in topics if not counts.get(topic)]
             if not unseen:
                 return counts
@@ -127,9 +159,8 @@ class KafkaAdmin:
                 )
             time.sleep(0.05)
 
-    def _partition_counts(self) -> dict[str, int]:
-        metadata = self._ask(self._client.list_topics, timeout=self._timeout)
-        return {name: len(topic.partitions) for name, topic in metadata.topics.items()}
+    def _metadata(self, topic: str | None = None) -> ClusterMetadata:
+        return self._ask(find_topics, self._client, self._log, self._sink.brokers, self._timeout, topic)
 
     def _ask(self, request: Callable[..., T], *args: Any, **kwargs: Any) -> T:
         from confluent_kafka import KafkaException
@@ -141,12 +172,9 @@ class KafkaAdmin:
             cause = error.args[0]
             if is_unreachable(cause):
                 self._client.poll(0)
-                waited = time.monotonic() - started
-                raise unreachable(self._sink.brokers, waited, self._last_error or cause.str()) from None
+                raise self._log.failure(self._sink.brokers, time.monotonic() - started, cause.str()) from None
             raise DeliveryError(f"Kafka refused a request: {mask_text(cause.str())} ({cause.name()})") from None
 
-    def _on_error(self, error: KafkaError) -> None:
-        from confluent_kafka import KafkaError
 
-        if error.code() != KafkaError._ALL_BROKERS_DOWN:
-            self._last_error = error.str()
+def _partition_counts(metadata: ClusterMetadata) -> dict[str, int]:
+    return {name: len(topic.partitions) for name, topic in metadata.topics.items()}

@@ -6,17 +6,32 @@ In: a ``KafkaError`` with its place.  Out: an error of the :class:`~ticdc_emit.e
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ticdc_emit.config.secrets import mask_text
 from ticdc_emit.delivery.topics import unknown_partition, unknown_topic
-from ticdc_emit.errors import BrokerUnreachableError, DeliveryError, MessageTooLargeError, TicdcEmitError
+from ticdc_emit.errors import (
+    AuthenticationError,
+    BrokerUnreachableError,
+    ConfigError,
+    DeliveryError,
+    MessageTooLargeError,
+    TicdcEmitError,
+)
 
 if TYPE_CHECKING:
-    from confluent_kafka import KafkaError
+    from confluent_kafka import KafkaError, KafkaException
 
-__all__ = ["delivery_failed", "is_unreachable", "unreachable"]
+__all__ = ["delivery_failed", "is_refusal", "is_unreachable", "refused", "settings_refused", "unreachable"]
+
+_FILES = {"ssl.ca.location": "ca", "ssl.certificate.location": "cert", "ssl.key.location": "key"}
+_PREAMBLES = ("Failed to create admin client: ", "Failed to acquire SASL OAUTHBEARER token: ")
+"""Of librdkafka's, where masking would take the word behind them for a secret."""
+_TLS_ALERT = re.compile(r"SSL routines:.*\balert ")
+"""OpenSSL on what a broker says of a client's certificate; with TLS 1.3 that comes after the handshake."""
+_TLS_WORDS = ("SSL handshake", "SSL routines")
 
 
 def unreachable(brokers: Sequence[str], waited: float, cause: str) -> BrokerUnreachableError:
@@ -27,6 +42,50 @@ def unreachable(brokers: Sequence[str], waited: float, cause: str) -> BrokerUnre
         remedy="Check the addresses, TLS and SASL options of the sink URI, or raise dial-timeout.",
         waited=round(waited, 1),
     )
+
+
+def refused(brokers: Sequence[str], waited: float, cause: str) -> AuthenticationError:
+    """A broker of ``brokers`` answered, but the login or a certificate does not do; ``cause`` says which."""
+    tls = any(words in cause for words in _TLS_WORDS)
+    return AuthenticationError(
+        f"{'TLS' if tls else 'SASL'} with Kafka at {', '.join(brokers)} failed: {_masked(cause)}",
+        remedy="Check ca, cert and key in the sink URI: ca must have issued the brokers' certificates, and the brokers "
+        "must trust the issuer of cert."
+        if tls
+        else "Check sasl-mechanism, and sasl-user and sasl-password or the sasl-oauth options that go with it.",
+        waited=round(waited, 1),
+    )
+
+
+def _masked(cause: str) -> str:
+    preamble = next((text for text in _PREAMBLES if cause.startswith(text)), "")
+    return preamble + mask_text(cause.removeprefix(preamble))
+
+
+def settings_refused(error: KafkaException) -> ConfigError:
+    """The error for a client that librdkafka does not even make."""
+    cause = error.args[0].str()
+    if "SASL mechanism GSSAPI" in cause:
+        return ConfigError(
+            "the installed librdkafka has no Kerberos (SASL GSSAPI)",
+            remedy="Install libsasl2 and a librdkafka built with it, then confluent-kafka from source "
+            "(pip install --no-binary confluent-kafka confluent-kafka), or use another sasl-mechanism.",
+            option="sasl-mechanism",
+        )
+    option = next((option for setting, option in _FILES.items() if setting in cause), None)
+    return ConfigError(
+        f"librdkafka refuses the Kafka options: {_masked(cause)}",
+        remedy="The file must be PEM, and readable on the driver and on every worker." if option else "",
+        option=option,
+    )
+
+
+def is_refusal(error: KafkaError) -> bool:
+    """Whether ``error`` says that the other side was reached, and a login or certificate does not do."""
+    from confluent_kafka import KafkaError
+
+    codes = (KafkaError._AUTHENTICATION, KafkaError._SSL, KafkaError.SASL_AUTHENTICATION_FAILED)
+    return error.code() in codes or _TLS_ALERT.search(error.str()) is not None
 
 
 def is_unreachable(error: KafkaError) -> bool:

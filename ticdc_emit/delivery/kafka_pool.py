@@ -8,39 +8,26 @@ away.  Two writers at the same time never share a producer: purging for one woul
 from __future__ import annotations
 
 import ctypes
-import logging
 import os
 import threading
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from ticdc_emit.config.secrets import mask_text
-from ticdc_emit.errors import ConfigError
+from ticdc_emit.config.secrets import hides_arguments
+from ticdc_emit.delivery.kafka_connection import ConnectionLog, client_settings
+from ticdc_emit.delivery.kafka_errors import settings_refused
 
 if TYPE_CHECKING:
     from confluent_kafka import KafkaError, Message, Producer
 
-__all__ = ["LentProducer", "client_settings", "discard", "give_back", "lend"]
+__all__ = ["LentProducer", "discard", "give_back", "lend"]
 
 Settings = Mapping[str, Any]
 _Key = tuple[tuple[str, Any], ...]
 
-_logger = logging.getLogger("ticdc_emit.delivery.librdkafka")
 _lock = threading.Lock()
 _idle: dict[_Key, LentProducer] = {}
 _alive: set[LentProducer] = set()
-
-
-class _QuietLog:
-    """librdkafka logs every reconnect as an error; what matters of it reaches the caller as a typed error."""
-
-    def log(self, level: int, text: str, *args: object) -> None:
-        _logger.debug(text, *args)
-
-
-def client_settings(settings: Settings, on_error: Any) -> dict[str, Any]:
-    """``settings`` plus what every client of this library has: its log on :mod:`logging`, errors to ``on_error``."""
-    return {**settings, "logger": _QuietLog(), "error_cb": on_error}
 
 
 class LentProducer:
@@ -53,25 +40,19 @@ class LentProducer:
         self.failed = 0
         self.first_failure: tuple[KafkaError, str, int | None, int] | None = None
         """Error, topic, partition and payload bytes of the first message that was not delivered."""
-        self.fatal: KafkaError | None = None
-        self.last_error = ""
+        self.log = ConnectionLog()
         self.partitions: dict[str, int] = {}
         try:
             # librdkafka itself would drop successes; the Python client counts them and spares only the callback.
             self.producer: Producer = Producer(
                 {
-                    **client_settings(settings, self._on_error),
+                    **client_settings(settings, self.log),
                     "on_delivery": self._on_delivery,
                     "delivery.report.only.error": True,
                 }
             )
         except KafkaException as error:
-            raise ConfigError(f"librdkafka refuses the Kafka options: {mask_text(error.args[0].str())}") from None
-
-    def _on_error(self, error: KafkaError) -> None:
-        self.last_error = error.str()
-        if error.fatal():
-            self.fatal = error
+            raise settings_refused(error) from None
 
     def _on_delivery(self, error: KafkaError | None, message: Message) -> None:
         if error is None:
@@ -82,12 +63,16 @@ class LentProducer:
             self.first_failure = (error, message.topic() or "", message.partition(), size)
 
 
+@hides_arguments
 def lend(settings: Settings) -> LentProducer:
     """An idle producer with these settings, or a new one.  Raises :class:`~ticdc_emit.errors.ConfigError`."""
     with _lock:
         idle = _idle.pop(tuple(sorted(settings.items())), None)
     if idle is not None:
-        idle.last_error = ""
+        # What it has to say is about the time when nobody used it.
+        idle.producer.poll(0)
+        idle.log.forget()
+        idle.log.failures = 0
         return idle
     made = LentProducer(settings)
     with _lock:

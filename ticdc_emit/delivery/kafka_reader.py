@@ -13,8 +13,8 @@ from uuid import uuid4
 
 from ticdc_emit.config.secrets import mask_text
 from ticdc_emit.delivery.contract import Message
-from ticdc_emit.delivery.kafka_errors import delivery_failed, unreachable
-from ticdc_emit.delivery.kafka_pool import client_settings
+from ticdc_emit.delivery.kafka_connection import ConnectionLog, client_settings, find_topics
+from ticdc_emit.delivery.kafka_errors import delivery_failed, settings_refused
 from ticdc_emit.errors import DeliveryError
 
 if TYPE_CHECKING:
@@ -29,34 +29,40 @@ def read_topic(
     """The messages of ``topic`` in the cluster of ``settings`` (:meth:`KafkaSink.connection_settings`).
 
     ``newest`` limits the messages per partition.  Raises :class:`~ticdc_emit.errors.BrokerUnreachableError`,
-    :class:`~ticdc_emit.errors.UnknownTopicError`, or :class:`~ticdc_emit.errors.DeliveryError` if messages that the
-    topic holds do not arrive within ``timeout_s``.
+    :class:`~ticdc_emit.errors.AuthenticationError`, :class:`~ticdc_emit.errors.UnknownTopicError`, or
+    :class:`~ticdc_emit.errors.DeliveryError` if messages that the topic holds do not arrive within ``timeout_s``.
     """
     from confluent_kafka import Consumer, KafkaException
 
     own = {"group.id": f"ticdc-emit-reader-{uuid4()}", "enable.auto.commit": False, "auto.offset.reset": "error"}
-    consumer = Consumer(client_settings({**settings, **own}, _ignore))
+    log = ConnectionLog()
+    brokers = str(settings.get("bootstrap.servers", "")).split(",")
+    try:
+        consumer = Consumer(client_settings({**settings, **own}, log))
+    except KafkaException as error:
+        raise settings_refused(error) from None
     started = time.monotonic()
     try:
-        ends = _assign(consumer, topic, newest, timeout_s)
+        found = find_topics(consumer, log, brokers, timeout_s, topic).topics[topic]
+        if found.error is not None:
+            raise delivery_failed(found.error, topic)
+        ends = _assign(consumer, topic, list(found.partitions), newest, timeout_s)
         return sorted(_consume(consumer, topic, ends, started + timeout_s))
     except KafkaException as error:
-        brokers = str(settings.get("bootstrap.servers", "")).split(",")
-        raise unreachable(brokers, time.monotonic() - started, error.args[0].str()) from None
+        raise log.failure(brokers, time.monotonic() - started, error.args[0].str()) from None
     finally:
         consumer.close()
 
 
-def _assign(consumer: Consumer, topic: str, newest: int | None, timeout_s: float) -> dict[int, int]:
+def _assign(
+    consumer: Consumer, topic: str, partitions: list[int], newest: int | None, timeout_s: float
+) -> dict[int, int]:
     """Start each partition at its first wanted message; returns the offset behind its last one."""
     from confluent_kafka import TopicPartition
 
-    found = consumer.list_topics(topic, timeout=timeout_s).topics[topic]
-    if found.error is not None:
-        raise delivery_failed(found.error, topic)
     ends: dict[int, int] = {}
     starts: list[TopicPartition] = []
-    for partition in found.partitions:
+    for partition in partitions:
         low, high = consumer.get_watermark_offsets(TopicPartition(topic, partition), timeout=timeout_s)
         start = low if newest is None else max(low, high - newest)
         if start < high:
@@ -86,7 +92,3 @@ def _consume(consumer: Consumer, topic: str, ends: dict[int, int], deadline: flo
                 f"topic {topic}: partitions {sorted(open_partitions)} did not arrive in time", topic=topic
             )
     return messages
-
-
-def _ignore(error: object) -> None:
-    """Transient connection errors; what lasts comes out of the call itself."""

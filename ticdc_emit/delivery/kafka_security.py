@@ -26,6 +26,8 @@ def security_settings(tls: TlsConfig, sasl: SaslConfig) -> dict[str, Any]:
         settings |= _tls(tls)
     if sasl.mechanism:
         settings |= _sasl(sasl, sasl.mechanism)
+    elif sasl.user or sasl.password:
+        logger.warning("sasl-user and sasl-password have no effect without sasl-mechanism")
     return settings
 
 
@@ -72,6 +74,8 @@ def _gssapi(gssapi: GssapiConfig) -> dict[str, Any]:
         settings["sasl.kerberos.keytab"] = gssapi.keytab_path
     if gssapi.kerberos_config_path:
         logger.warning("sasl-gssapi-kerberos-config-path is not used: set KRB5_CONFIG in the workers' environment")
+    if gssapi.disable_pafxfast:
+        logger.warning("sasl-gssapi-disable-pafxfast is not used: the Kerberos library negotiates PA-FX-FAST itself")
     return settings
 
 

@@ -9,10 +9,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from ticdc_emit.config.secrets import mask_text
 from ticdc_emit.delivery.batches import Run
-from ticdc_emit.delivery.kafka_errors import delivery_failed, is_unreachable, unreachable
+from ticdc_emit.delivery.contract import DeliveryReport
+from ticdc_emit.delivery.kafka_connection import find_topics
+from ticdc_emit.delivery.kafka_errors import delivery_failed
 from ticdc_emit.delivery.kafka_pool import discard, give_back, lend
 from ticdc_emit.delivery.topics import unknown_partition, unknown_topic
 from ticdc_emit.delivery.writer import TaskWriter
@@ -64,6 +68,11 @@ class KafkaWriter(TaskWriter):
     def settle(self) -> None:
         self._wait(lambda: self._producer.flush(0.2), until=0)
 
+    def flush(self) -> DeliveryReport:
+        report = super().flush()
+        failures, self._lent.log.failures = self._lent.log.failures, 0
+        return replace(report, retries=failures)
+
     def release(self, failed: bool) -> None:
         self._producer.poll(0)
         if failed or self._lent.failed or len(self._producer):
@@ -104,13 +113,13 @@ class KafkaWriter(TaskWriter):
             now = time.monotonic()
             if left < outstanding:
                 outstanding, last_progress = left, now
-                self._lent.last_error = ""
+                self._lent.log.forget()
             elif (now - last_progress) * 1000 > self._sink.delivery_timeout_ms:
                 raise self._stalled(left, now - last_progress)
 
     def _stalled(self, outstanding: int, waited: float) -> DeliveryError:
-        if self._lent.last_error:
-            return unreachable(self._sink.brokers, waited, self._lent.last_error)
+        if self._lent.log.cause and not self._answers():
+            return self._lent.log.failure(self._sink.brokers, waited)
         return DeliveryError(
             f"Kafka acknowledged none of {outstanding} messages in {waited:.1f} s",
             remedy="Check that the topic has enough in-sync replicas (min.insync.replicas).",
@@ -118,18 +127,23 @@ class KafkaWriter(TaskWriter):
             waited=round(waited, 1),
         )
 
+    def _answers(self) -> bool:
+        """Whether the cluster is there: a dead broker leaves a cause, but may not be why nothing is acknowledged."""
+        from confluent_kafka import KafkaException
+
+        try:
+            return bool(self._producer.list_topics(timeout=1).brokers)
+        except KafkaException:
+            return False
+
     def _partitions_of(self, topic: str) -> int:
         from confluent_kafka import KafkaException
 
-        started = time.monotonic()
+        sink, log = self._sink, self._lent.log
         try:
-            metadata = self._producer.list_topics(topic, timeout=self._sink.dial_timeout_ms / 1000)
+            metadata = find_topics(self._producer, log, sink.brokers, sink.dial_timeout_ms / 1000, topic)
         except KafkaException as error:
-            cause = error.args[0]
-            self._producer.poll(0)
-            if is_unreachable(cause):
-                raise unreachable(self._sink.brokers, time.monotonic() - started, self._lent.last_error) from None
-            raise delivery_failed(cause, topic) from None
+            raise delivery_failed(error.args[0], topic) from None
         found = metadata.topics[topic]
         if found.error is not None:
             raise delivery_failed(found.error, topic)
@@ -140,5 +154,5 @@ class KafkaWriter(TaskWriter):
     def _raise_failures(self) -> None:
         if self._lent.first_failure is not None:
             raise delivery_failed(*self._lent.first_failure)
-        if self._lent.fatal is not None:
-            raise DeliveryError(f"the Kafka producer cannot go on: {self._lent.fatal.str()}")
+        if self._lent.log.fatal is not None:
+            raise DeliveryError(f"the Kafka producer cannot go on: {mask_text(self._lent.log.fatal.str())}")

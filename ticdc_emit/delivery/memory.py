@@ -49,6 +49,7 @@ class MemorySink:
     name: str
     max_message_bytes: int = DEFAULT_MAX_MESSAGE_BYTES
     auto_create_topic: bool = True
+    new_partitions: int = DEFAULT_PARTITION_NUM
 
     def prepare(self, topics: Mapping[str, int | None]) -> dict[str, int]:
         with _lock:
@@ -57,7 +58,7 @@ class MemorySink:
                 if topic not in store:
                     if not self.auto_create_topic:
                         raise unknown_topic(topic)
-                    store[topic] = [[] for _ in range(asked or DEFAULT_PARTITION_NUM)]
+                    store[topic] = [[] for _ in range(asked or self.new_partitions)]
             return {topic: effective_partitions(topic, asked, len(store[topic])) for topic, asked in topics.items()}
 
     def message_limit(self, topics: Iterable[str]) -> int:

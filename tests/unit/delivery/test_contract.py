@@ -27,6 +27,11 @@ def test_reports_add_up() -> None:
     assert one.messages == 3
 
 
+def test_retries_add_up() -> None:
+    total = DeliveryReport.total([DeliveryReport(retries=2), DeliveryReport(), DeliveryReport(retries=3)])
+    assert (total.retries, total.messages, total.to_dict()["retries"]) == (5, 0, 5)
+
+
 def test_runs_keep_the_order_of_each_partition() -> None:
     topics = ["a", "a", "b", "b", "b", "a"]
     partitions = [0, 1, 1, 1, 0, 0]

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from ticdc_emit.config import GssapiConfig, OAuthConfig, SaslConfig, Secret, TlsConfig
+from ticdc_emit.config import GssapiConfig, KafkaConfig, OAuthConfig, SaslConfig, Secret, TlsConfig
+from ticdc_emit.delivery import KafkaSink
 from ticdc_emit.delivery.kafka_security import security_settings
 from ticdc_emit.errors import ConfigError
 
@@ -77,6 +78,37 @@ def test_what_librdkafka_cannot_do(sasl: SaslConfig, option: str) -> None:
         security_settings(TlsConfig(), sasl)
     assert refused.value.option == option
     assert "hunter2" not in str(refused.value)
+
+
+def test_kerberos_where_librdkafka_has_none() -> None:
+    confluent_kafka = pytest.importorskip("confluent_kafka")
+    try:
+        confluent_kafka.Producer({"builtin.features": "sasl_gssapi", "log_level": 0})
+    except confluent_kafka.KafkaException:
+        pass
+    else:
+        pytest.skip("this librdkafka has Kerberos")
+    sasl = SaslConfig("GSSAPI", gssapi=GssapiConfig("keytab", "k.tab", None, "kafka", "bob"))
+    sink = KafkaSink.of(KafkaConfig(brokers=("127.0.0.1:1",), sasl=sasl))
+    for step in (lambda: sink.prepare({"t": 1}), sink.open):
+        with pytest.raises(ConfigError, match="no Kerberos") as refused:
+            step()
+        assert refused.value.option == "sasl-mechanism"
+        assert "libsasl2" in refused.value.remedy
+
+
+@pytest.mark.parametrize(
+    ("sasl", "warning"),
+    [
+        (SaslConfig(None, "bob", PASSWORD), "no effect without sasl-mechanism"),
+        (SaslConfig("GSSAPI", gssapi=GssapiConfig("keytab", kerberos_config_path="k.conf")), "set KRB5_CONFIG"),
+        (SaslConfig("GSSAPI", gssapi=GssapiConfig("keytab", disable_pafxfast=True)), "disable-pafxfast is not used"),
+    ],
+)
+def test_what_has_no_effect(sasl: SaslConfig, warning: str, caplog: pytest.LogCaptureFixture) -> None:
+    security_settings(TlsConfig(), sasl)
+    assert warning in caplog.text
+    assert "hunter2" not in caplog.text
 
 
 def test_librdkafka_takes_these_names() -> None:

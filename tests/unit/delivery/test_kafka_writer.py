@@ -218,6 +218,7 @@ def test_a_changefeed_config_becomes_a_sink() -> None:
     )
     sink = KafkaSink.of(config, {"linger.ms": 7})
     assert (sink.brokers, sink.acks, sink.auto_create_topic, sink.replication_factor) == (("a:1", "b:2"), 1, False, 3)
+    assert (sink.new_partitions, KafkaSink.of(KafkaConfig(partition_num=7)).new_partitions) == (3, 7)
     settings = sink.producer_settings()
     wanted = {
         "security.protocol": "sasl_ssl",

@@ -1,0 +1,101 @@
+"""Topics made on the way to a real broker: several at once, some there already, and others making them too."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from kraft import KraftBroker
+
+from ticdc_emit.config import load_changefeed
+from ticdc_emit.delivery import KafkaSink
+from ticdc_emit.delivery.factory import sink_for
+from ticdc_emit.delivery.kafka_admin import KafkaAdmin
+from ticdc_emit.errors import ConfigError, DeliveryError, UnknownTopicError
+
+pytestmark = pytest.mark.integration
+
+
+@pytest.fixture
+def name() -> str:
+    return f"t-{uuid4().hex}"
+
+
+def admin(broker: KraftBroker) -> Any:
+    from confluent_kafka.admin import AdminClient
+
+    return AdminClient({"bootstrap.servers": broker.bootstrap})
+
+
+def make(broker: KraftBroker, topic: str, partitions: int, **config: str) -> None:
+    from confluent_kafka.admin import NewTopic
+
+    client = admin(broker)
+    client.create_topics([NewTopic(topic, partitions, 1, config=config)])[topic].result()
+
+
+def test_many_topics_of_which_some_exist(kraft: KraftBroker, name: str) -> None:
+    """As in TiCDC: the default topic gets partition-num or is refused, those of dispatchers keep what they have."""
+    make(kraft, f"{name}.small", 1)
+    make(kraft, f"{name}.large", 6)
+    sink = sink_for(load_changefeed(f"kafka://{kraft.bootstrap}/{name}?protocol=canal-json&partition-num=4"))
+    asked: dict[str, int | None] = {name: 4, f"{name}.small": None, f"{name}.large": None, f"{name}.two": 2}
+    asked |= {f"{name}.{number}": None for number in range(30)}
+    wanted = {topic: partitions or 4 for topic, partitions in asked.items()} | {f"{name}.small": 1, f"{name}.large": 6}
+    assert sink.prepare(asked) == wanted
+    assert sink.prepare(dict.fromkeys(asked)) == wanted
+    metadata = admin(kraft).list_topics(timeout=10).topics
+    assert {topic: len(metadata[topic].partitions) for topic in asked} == wanted
+    assert sink.prepare({f"{name}.large": 4}) == {f"{name}.large": 4}
+    with pytest.raises(ConfigError, match="more than that of actual topic") as refused:
+        sink.prepare({f"{name}.new": None, f"{name}.small": 4})
+    assert refused.value.option == "partition-num"
+
+
+def test_nothing_is_made_where_one_topic_is_missing_and_none_may_be_made(kraft: KraftBroker, name: str) -> None:
+    make(kraft, name, 2)
+    sink = KafkaSink((kraft.bootstrap,), auto_create_topic=False)
+    with pytest.raises(UnknownTopicError, match=f"{name}.missing"):
+        sink.prepare({name: None, f"{name}.missing": None})
+    assert sink.prepare({name: None}) == {name: 2}
+
+
+def test_changefeeds_that_start_together_make_the_same_topics(kraft: KraftBroker, name: str) -> None:
+    topics: dict[str, int | None] = {f"{name}.{number}": 2 for number in range(20)}
+    sinks = [KafkaSink((kraft.bootstrap,), client_id=f"feed-{number}") for number in range(4)]
+    with ThreadPoolExecutor(len(sinks)) as pool:
+        assert list(pool.map(lambda sink: sink.prepare(topics), sinks)) == [topics] * len(sinks)
+
+
+def test_somebody_else_makes_the_topic_meanwhile(
+    kraft: KraftBroker, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create = KafkaAdmin._create
+
+    def beaten(self: KafkaAdmin, missing: dict[str, int]) -> None:
+        for topic in missing:
+            make(kraft, topic, 2)
+        create(self, missing)
+
+    monkeypatch.setattr(KafkaAdmin, "_create", beaten)
+    sink = KafkaSink((kraft.bootstrap,))
+    assert sink.prepare({f"{name}.any": None, f"{name}.one": 1}) == {f"{name}.any": 2, f"{name}.one": 1}
+    with pytest.raises(ConfigError, match=r"\(3\) specified in sink-uri is more than that of actual topic \(2\)"):
+        sink.prepare({f"{name}.three": 3})
+
+
+def test_a_name_that_kafka_does_not_take(kraft: KraftBroker) -> None:
+    with pytest.raises(DeliveryError, match="did not create the topic no topic"):
+        KafkaSink((kraft.bootstrap,)).prepare({"no topic": 1})
+
+
+def test_the_smallest_limit_of_all_topics_counts(kraft: KraftBroker, name: str) -> None:
+    make(kraft, f"{name}.small", 1, **{"max.message.bytes": "20000"})
+    make(kraft, f"{name}.smaller", 1, **{"max.message.bytes": "10000"})
+    sink = KafkaSink((kraft.bootstrap,), max_message_bytes=15_000)
+    sink.prepare({name: 1})
+    assert sink.message_limit([name]) == 15_000
+    assert sink.message_limit([name, f"{name}.small"]) == 15_000
+    assert sink.message_limit([name, f"{name}.small", f"{name}.smaller"]) == 10_000 - 128

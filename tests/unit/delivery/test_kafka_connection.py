@@ -1,0 +1,138 @@
+"""What a client says about its connections: which cause counts, what is a refusal, and that secrets stay out."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+
+from ticdc_emit.delivery.kafka_connection import ConnectionLog, find_topics
+from ticdc_emit.delivery.kafka_errors import is_refusal, refused, settings_refused
+from ticdc_emit.errors import AuthenticationError, BrokerUnreachableError
+
+confluent_kafka = pytest.importorskip("confluent_kafka")
+
+ALERT = "ssl://b:1/bootstrap: Receive failed: error:0A000412:SSL routines::ssl/tls alert bad certificate: SSL alert 42"
+LOGIN = "sasl_ssl://b:1/bootstrap: SASL authentication error: Authentication failed (after 3ms in state AUTH_REQ)"
+
+
+def kafka_error(name: str, text: str = "") -> Any:
+    return confluent_kafka.KafkaError(getattr(confluent_kafka.KafkaError, name), text)
+
+
+def fail(log: ConnectionLog, text: str) -> None:
+    log.log(6, "%s [%s] %s", "FAIL", "emit#producer-1", f"[thrd:b:1/bootstrap]: {text}")
+
+
+class Client:
+    """Raises ``error`` for every request, as late as asked, and tells ``log`` the ``cause`` when it is polled."""
+
+    def __init__(self, error: Any, log: ConnectionLog, cause: Any = None) -> None:
+        self.error, self.connection_log, self.cause = error, log, cause
+        self.timeouts: list[float] = []
+
+    def list_topics(self, topic: str | None, timeout: float) -> Any:
+        self.timeouts.append(timeout)
+        time.sleep(min(timeout, 0.2))
+        raise confluent_kafka.KafkaException(self.error)
+
+    def poll(self, timeout: float) -> None:
+        if self.cause is not None:
+            self.connection_log.on_error(self.cause)
+
+
+def test_the_newest_failure_is_the_cause_and_a_refusal_outlives_it() -> None:
+    log = ConnectionLog()
+    fail(log, "b:1/bootstrap: Connect to ipv4#127.0.0.1:1 failed: Connection refused")
+    assert log.cause == "b:1/bootstrap: Connect to ipv4#127.0.0.1:1 failed: Connection refused"
+    fail(log, "b:1/bootstrap: Disconnected: connection closed by peer")
+    log.on_error(kafka_error("_ALL_BROKERS_DOWN", "1/1 brokers are down"))
+    assert (log.cause, log.refused) == ("b:1/bootstrap: Disconnected: connection closed by peer", False)
+    log.on_error(kafka_error("_AUTHENTICATION", LOGIN))
+    fail(log, "b:1/bootstrap: Disconnected")
+    assert (log.cause, log.refused, log.failures) == (LOGIN, True, 3)
+    assert isinstance(log.failure(("b:1",), 2.0), AuthenticationError)
+    log.forget()
+    assert isinstance(log.failure(("b:1",), 2.0, "timed out"), BrokerUnreachableError)
+
+
+def test_other_lines_of_the_log_count_for_nothing() -> None:
+    log = ConnectionLog()
+    log.log(4, "%s [%s] %s", "GETPID", "emit#producer-1", "[thrd:main]: Coordinator load in progress: retrying")
+    log.log(4, "a line without arguments")
+    assert (log.cause, log.failures) == ("", 0)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "is_one"),
+    [
+        ("_AUTHENTICATION", LOGIN, True),
+        ("_SSL", "SSL handshake failed", True),
+        ("_TRANSPORT", ALERT, True),
+        ("_TRANSPORT", ALERT.replace("ssl/tls alert bad certificate", "tlsv13 alert certificate required"), True),
+        ("_TRANSPORT", "Receive failed: error:0A000126:SSL routines::unexpected eof while reading", False),
+        ("_TRANSPORT", "Connection refused", False),
+        ("_TIMED_OUT", "", False),
+    ],
+)
+def test_refusals(name: str, text: str, is_one: bool) -> None:
+    assert is_refusal(kafka_error(name, text)) is is_one
+
+
+@pytest.mark.parametrize(
+    ("cause", "message", "remedy"),
+    [
+        (ALERT, f"TLS with Kafka at b:1 failed: {ALERT}", "Check ca, cert and key"),
+        (LOGIN, f"SASL with Kafka at b:1 failed: {LOGIN}", "Check sasl-mechanism"),
+        (
+            "Failed to acquire SASL OAUTHBEARER token: HTTP 401 from https://me:canary@idp/token?client_secret=canary",
+            "SASL with Kafka at b:1 failed: Failed to acquire SASL OAUTHBEARER token: HTTP 401 from "
+            "https://****@idp/token?client_secret=****",
+            "sasl-oauth options",
+        ),
+    ],
+)
+def test_a_refusal_says_what_to_look_at(cause: str, message: str, remedy: str) -> None:
+    error = refused(("b:1",), 1.54, cause)
+    assert (error.message, error.waited) == (message, 1.5)
+    assert remedy in error.remedy
+
+
+def test_a_refusal_is_given_a_moment_and_a_dead_broker_all_its_time() -> None:
+    log = ConnectionLog()
+    timed_out = kafka_error("_TIMED_OUT")
+    started = time.monotonic()
+    with pytest.raises(AuthenticationError):
+        find_topics(Client(timed_out, log, kafka_error("_AUTHENTICATION", LOGIN)), log, ("b:1",), 30.0)  # type: ignore[arg-type]
+    assert 1.4 < time.monotonic() - started < 5
+    client = Client(timed_out, ConnectionLog())
+    started = time.monotonic()
+    with pytest.raises(BrokerUnreachableError) as dead:
+        find_topics(client, client.connection_log, ("b:1",), 2.0)  # type: ignore[arg-type]
+    assert 2.0 <= time.monotonic() - started < 4
+    assert dead.value.waited >= 2.0
+    assert client.timeouts[:3] == [0.5, 1.0, pytest.approx(1.6, abs=0.3)]
+
+
+def test_what_kafka_answers_is_not_asked_again() -> None:
+    log = ConnectionLog()
+    client = Client(kafka_error("CLUSTER_AUTHORIZATION_FAILED"), log)
+    with pytest.raises(confluent_kafka.KafkaException):
+        find_topics(client, log, ("b:1",), 30.0)  # type: ignore[arg-type]
+    assert len(client.timeouts) == 1
+
+
+@pytest.mark.parametrize(
+    ("cause", "option", "words"),
+    [
+        ("No provider for SASL mechanism GSSAPI: recompile librdkafka with libsasl2", "sasl-mechanism", "no Kerberos"),
+        ("Failed to create admin client: ssl.ca.location failed: error:05880020", "ca", "ssl.ca.location failed"),
+        ("Failed to create producer: ssl.key.location failed: bad decrypt", "key", "ssl.key.location failed"),
+    ],
+)
+def test_settings_that_make_no_client(cause: str, option: str, words: str) -> None:
+    error = settings_refused(confluent_kafka.KafkaException(kafka_error("_INVALID_ARG", cause)))
+    assert error.option == option
+    assert words in error.message
+    assert error.remedy

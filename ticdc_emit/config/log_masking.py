@@ -1,0 +1,57 @@
+"""Secrets in what other libraries log: a filter on their loggers that knows the values.
+
+In: names of loggers, and secrets. Out: nothing; from then on their lines show ``****`` instead. At DEBUG botocore logs
+what it signs, and what it signs holds the access key and the session token.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+
+from ticdc_emit.config.secrets import MASK, Secret
+
+__all__ = ["AWS_LOGGERS", "hide_in_logs"]
+
+AWS_LOGGERS = (
+    "botocore.auth",
+    "botocore.awsrequest",
+    "botocore.endpoint",
+    "botocore.hooks",
+    "botocore.httpsession",
+    "botocore.parsers",
+    "botocore.retries.standard",
+    "aiobotocore.endpoint",
+    "aiobotocore.httpsession",
+    "s3fs",
+)
+"""Loggers that get to see a signed request or its answer; a filter on their parent would not be asked."""
+
+
+class _Masking(logging.Filter):
+    def __init__(self) -> None:
+        super().__init__()
+        self._secrets: frozenset[Secret[str]] = frozenset()
+
+    def add(self, secrets: Iterable[Secret[str]]) -> None:
+        self._secrets |= frozenset(secrets)
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        shown = text = record.getMessage()
+        for secret in self._secrets:
+            shown = shown.replace(secret.reveal(), MASK)
+        if shown != text:
+            record.msg, record.args = shown, None
+        return True
+
+
+def hide_in_logs(loggers: Iterable[str], secrets: Iterable[Secret[str] | None]) -> None:
+    """Mask the secrets in the lines of these loggers; may be called again, with the same or with others."""
+    known = [secret for secret in secrets if secret is not None and secret.reveal()]
+    for name in loggers if known else ():
+        logger = logging.getLogger(name)
+        masking = next((each for each in logger.filters if isinstance(each, _Masking)), None)
+        if masking is None:
+            masking = _Masking()
+            logger.addFilter(masking)
+        masking.add(known)
