@@ -147,7 +147,7 @@ def test_value_format_with_extension() -> None:
 
 
 def test_extension_fields() -> None:
-    sent = _Sent(_TABLE, _EXTENDED)
+    sent = _Sent(_TABLE.replace(", unique key u (name)", ""), _EXTENDED)  # a changed key would be two messages
     sent.change("c", after={"id": 1, "name": "a"})
     sent.change("u", before={"id": 1, "name": "a"}, after={"id": 1, "name": "b"})
     sent.change("d", before={"id": 1, "name": "b"})

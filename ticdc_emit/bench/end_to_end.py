@@ -107,7 +107,7 @@ def _identity(df: DataFrame, changefeed: ChangefeedConfig, table: str) -> None:
     from ticdc_emit.spark.frame import arrange_typed
 
     plan = Encoder(changefeed, table_sql(table), partitions=1).plan
-    arranged = arrange_typed(df, plan.table("test", table))
+    arranged = arrange_typed(df, plan, plan.table("test", table))
     arranged.mapInArrow(lambda batches: batches, arranged.schema).write.format("noop").mode("overwrite").save()
 
 

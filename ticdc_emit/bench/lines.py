@@ -146,5 +146,5 @@ def _many_tables(variant: str) -> Line:
     mixed = pa.record_batch(stream)
     reader = BlockReader(_plan(variant, catalog), None, "emit", None)
     return Line(
-        f"{variant}/orders/insert, {_GROUPS} tables mixed", _GROUP_ROWS, lambda: reader.read(mixed).messages(), None
+        f"{variant}/orders/insert, {_GROUPS} tables mixed", _GROUP_ROWS, lambda: reader.read(mixed).messages()[0], None
     )

@@ -5,6 +5,8 @@ Nothing here imports ``protocols``, ``columnar`` or ``encode``, so an error in o
 
 from ticdc_emit.decode.avro import AvroReader, AvroRow
 from ticdc_emit.decode.checksum import verify_checksum
+from ticdc_emit.decode.claim_check import ClaimedMessage, read_claim
+from ticdc_emit.decode.compression import decompress
 from ticdc_emit.decode.debezium import DebeziumReader
 from ticdc_emit.decode.debezium_records import (
     DebeziumColumn,
@@ -39,6 +41,7 @@ __all__ = [
     "AvroReader",
     "AvroRow",
     "ChecksumMismatchError",
+    "ClaimedMessage",
     "DebeziumColumn",
     "DebeziumDdl",
     "DebeziumField",
@@ -65,6 +68,8 @@ __all__ = [
     "SimpleTimestamp",
     "SimpleWatermark",
     "WatermarkError",
+    "decompress",
+    "read_claim",
     "row_values",
     "verify_checksum",
 ]

@@ -11,6 +11,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, NoReturn, TypeVar
 
+from ticdc_emit.decode.compression import decompressor
 from ticdc_emit.decode.debezium_records import (
     DebeziumColumn,
     DebeziumDdl,
@@ -33,10 +34,16 @@ _T = TypeVar("_T")
 
 
 class DebeziumReader:
-    """Reads the records of a topic. ``has_schema``: not so with the changefeed's ``debezium-disable-schema``."""
+    """Reads the records of a topic.
 
-    def __init__(self, has_schema: bool = True) -> None:
+    ``has_schema``: not so with the changefeed's ``debezium-disable-schema``. ``compression``: its
+    ``large-message-handle-compression``, of keys and values. Raises :class:`~ticdc_emit.errors.ConfigError` for one
+    that is not known, :class:`~ticdc_emit.errors.MissingDependencyError` without cramjam.
+    """
+
+    def __init__(self, has_schema: bool = True, compression: str = "none") -> None:
         self._has_schema = has_schema
+        self._unpacked = decompressor(compression)
 
     def read(self, key: bytes | None, value: bytes | None) -> DebeziumMessage:
         """Return what a record says. Raises :class:`DecodeError` for one that is no Debezium message of TiCDC's."""
@@ -69,8 +76,9 @@ class DebeziumReader:
         """Return payload and schema."""
         if not data:
             raise DecodeError(f"a Debezium message has a {part}", part=part)
+        text = self._unpacked(data)
         try:
-            members = json.loads(data, object_pairs_hook=_first_of_each, parse_int=_whole, parse_constant=_no_number)
+            members = json.loads(text, object_pairs_hook=_first_of_each, parse_int=_whole, parse_constant=_no_number)
         except (ValueError, RecursionError) as fault:  # UnicodeDecodeError is a ValueError
             raise DecodeError(f"the {part} is no JSON: {fault}", part=part) from fault
         if not isinstance(members, dict):

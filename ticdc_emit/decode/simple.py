@@ -11,6 +11,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, TypeVar
 
+from ticdc_emit.decode.compression import decompressor
 from ticdc_emit.decode.errors import DecodeError
 from ticdc_emit.decode.members import member, objects, texts
 from ticdc_emit.decode.simple_avro import AvroMembers
@@ -37,15 +38,17 @@ _T = TypeVar("_T")
 
 
 class SimpleReader:
-    """Reads the records of a topic. ``encoding``: the changefeed's ``encoding-format``, ``json`` or ``avro``.
+    """Reads the records of a topic.
 
-    Raises :class:`~ticdc_emit.errors.ConfigError` for another one, for ``avro``
-    :class:`~ticdc_emit.errors.MissingDependencyError` without fastavro.
+    ``encoding``: the changefeed's ``encoding-format``, ``json`` or ``avro``; ``compression``: its
+    ``large-message-handle-compression``. Raises :class:`~ticdc_emit.errors.ConfigError` for another encoding,
+    :class:`~ticdc_emit.errors.MissingDependencyError` without fastavro for ``avro``, without cramjam for a compression.
     """
 
-    def __init__(self, encoding: Literal["json", "avro"] = "json") -> None:
+    def __init__(self, encoding: Literal["json", "avro"] = "json", compression: str = "none") -> None:
         if encoding not in ("json", "avro"):
             raise ConfigError(f"Simple has no encoding {encoding!r}", remedy="Use json or avro", option="encoding")
+        self._unpacked = decompressor(compression)
         self._members: Callable[[bytes], Mapping[str, Any]] = AvroMembers() if encoding == "avro" else _json_members
 
     def read(self, key: bytes | None, value: bytes | None) -> SimpleMessage:
@@ -54,7 +57,7 @@ class SimpleReader:
             raise DecodeError("a Simple message has no key", part="key")
         if not value:
             raise DecodeError("a Simple message has a value", part="value")
-        members = self._members(value)
+        members = self._members(self._unpacked(value))
         version, kind = member(members, "version", int), member(members, "type", str)
         if version != _VERSION:
             raise DecodeError(f"version {version} of the Simple protocol is not known", part="value")

@@ -23,7 +23,6 @@ class Announcer:
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
-        self._everywhere = plan.router.watermark_targets()
         self._made: dict[int, tuple[Event, ControlMessage | None]] = {}
 
     def message(self, event: Event) -> ControlMessage | None:
@@ -39,14 +38,19 @@ class Announcer:
         """Return the topic-partitions that receive the event, in order."""
         router = self._plan.router
         if isinstance(event, Watermark):
-            return self._everywhere
+            topics = self._plan.watermark_topics(event.ts)
+            return tuple(target for topic in sorted(topics) for target in router.targets(topic))
         if isinstance(event, Bootstrap):
             return event.targets
-        return router.ddl_targets(all_partitions=self._plan.codec.ddl_to_all_partitions)
+        return router.ddl_targets(event, all_partitions=self._plan.codec.ddl_to_all_partitions)
 
     def message_to(self, event: Event, target: Target) -> ControlMessage | None:
         """Return the event's message if this topic-partition receives it."""
-        return self.message(event) if target in self.targets(event) else None
+        if isinstance(event, Watermark):
+            reached = target[0] in self._plan.watermark_topics(event.ts)
+        else:
+            reached = target in self.targets(event)
+        return self.message(event) if reached else None
 
     def messages(self, event: Event) -> list[tuple[Target, ControlMessage]]:
         """Return the event's message with each of its targets; none where the protocol sends nothing."""
@@ -54,12 +58,27 @@ class Announcer:
         return [] if message is None else [(target, message) for target in self.targets(event)]
 
     def _encode(self, event: Event) -> ControlMessage | None:
+        made = self._plain(event)
+        if made is None:
+            return None
+        made = self._plan.large.control(made, _subject(event) if self._plan.codec.refuses_large_schemas else None)
+        if isinstance(event, Bootstrap) and event.occasion != "start":
+            return replace(made, key=b"")  # it goes out among the rows, with a key like theirs
+        return made
+
+    def _plain(self, event: Event) -> ControlMessage | None:
         codec, clock = self._plan.codec, self._plan.clock
         if isinstance(event, Watermark):
             return codec.watermark(event.ts, clock(event.ts))
         if isinstance(event, Bootstrap):
-            message = codec.bootstrap(event.table, clock(compose(event.at_ms)))
-            if message is None or event.occasion == "start":
-                return message
-            return replace(message, key=b"")  # it goes out among the rows, with a key like theirs
+            return codec.bootstrap(event.table, clock(compose(event.at_ms)))
         return codec.ddl(event, clock(event.commit_ts))
+
+
+def _subject(event: Event) -> str | None:
+    """Return the table or schema that a control message shows; a watermark shows none."""
+    if isinstance(event, Watermark):
+        return None
+    if isinstance(event, Bootstrap):
+        return event.table.full_name
+    return f"{event.schema}.{event.table}" if event.table else event.schema

@@ -13,7 +13,7 @@ from ticdc_emit.columnar.integers import parse_integers
 from ticdc_emit.errors import UnsupportedTypeError
 from ticdc_emit.schema.model import TableInfo
 
-__all__ = ["ATTRIBUTES", "CHECKSUM", "PHYSICAL_TABLE_ID", "physical_table_ids"]
+__all__ = ["ATTRIBUTES", "CHECKSUM", "PHYSICAL_TABLE_ID", "SPLIT", "START_TS", "physical_table_ids"]
 
 CHECKSUM = "checksum"
 """What is known of the row's checksum (``encode.integrity``)."""
@@ -21,11 +21,18 @@ CHECKSUM = "checksum"
 PHYSICAL_TABLE_ID = "physical_table_id"
 """The id of the partition that the row is in; by default the table's own id."""
 
+START_TS = "start_ts"
+"""The TSO at which the row's transaction began; rows of one commit_ts with different ones are two transactions."""
+
+SPLIT = "_split"
+"""Boolean, set by ``encode.transactions``: the row is one half of an update."""
+
 ATTRIBUTES: dict[str, pa.DataType] = {
     CHECKSUM: pa.struct(
         [("corrupted", pa.bool_()), ("current", pa.int64()), ("previous", pa.int64()), ("version", pa.int64())]
     ),
     PHYSICAL_TABLE_ID: pa.int64(),
+    START_TS: pa.int64(),
 }
 """Name and the type that Python rows are read as; Arrow columns may be of any type that holds the same values."""
 

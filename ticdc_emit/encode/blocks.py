@@ -1,31 +1,42 @@
 """Blocks: pieces of a sorted stream of changes, of one table or of many, checked and ready to be encoded.
 
 In: record batches in change form (``encode.reader``), sorted in total order within each topic-partition. A stream of
-many tables has the columns ``_schema``, ``_table``, ``_partition`` too; its batches are gathered to about 64 k rows
-or 64 MiB, so that each table's rows of a block can be encoded at once.
+many tables has the columns ``_schema`` and ``_table`` too; its batches are gathered to about 64 k rows or 64 MiB, so
+that each table's rows of a block can be encoded at once. ``_partition`` is there where a dispatcher goes by row, and
+``_half`` where updates may have to be split (``encode.transactions``).
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from ticdc_emit.delivery.claim_check import Claim
+from ticdc_emit.encode.dispatch import UNKNOWN, dispatched
 from ticdc_emit.encode.encoder import message_batch
 from ticdc_emit.encode.order import OrderCheck
 from ticdc_emit.encode.plan import Plan, TablePlan
 from ticdc_emit.encode.run import Prepared, prepare
 from ticdc_emit.encode.sizes import rows_within
+from ticdc_emit.encode.transactions import HALF, halved, judged
 from ticdc_emit.errors import LateRowError
+from ticdc_emit.routing.topic import Target
 
-__all__ = ["Block", "BlockReader"]
+__all__ = ["PARTITION", "Block", "BlockReader"]
+
+PARTITION = "_partition"
+"""``int32``: the partition of a row, or ``dispatch.UNKNOWN``."""
 
 _GATHER_ROWS = 64 * 1024
 _GATHER_BYTES = 64 * 1024 * 1024
 _BLOCK_BYTES = 64 * 1024 * 1024
+_PARTITIONS = 1 << 31  # more than a topic can have
 
 
 @dataclass(frozen=True)
@@ -34,6 +45,7 @@ class _Share:
 
     table: TablePlan
     prepared: Prepared
+    partitions: int | pa.Array
     rows: npt.NDArray[np.int64] | None
 
 
@@ -45,39 +57,37 @@ class Block:
     commit_ts: pa.Array
     shares: tuple[_Share, ...]
 
-    def messages(self) -> pa.RecordBatch:
-        """Return the block's messages (``MESSAGE_SCHEMA``) in the rows' order."""
-        made = [
-            message_batch(
-                share.prepared.messages(),
-                share.table.topic,
-                share.table.partition,
-                self.commit_ts if share.rows is None else self.commit_ts.take(pa.array(share.rows)),
-            )
-            for share in self.shares
-        ]
+    def messages(self) -> tuple[pa.RecordBatch, tuple[Claim, ...]]:
+        """Return the block's messages (``MESSAGE_SCHEMA``) in the rows' order, and the objects that they refer to."""
+        made: list[pa.RecordBatch] = []
+        claims: list[Claim] = []
+        for share in self.shares:
+            encoded = share.prepared.messages()
+            stamps = self.commit_ts if share.rows is None else self.commit_ts.take(pa.array(share.rows))
+            made.append(message_batch(encoded, share.table.topic, share.partitions, stamps))
+            claims += encoded.claims
         if len(made) == 1:
-            return made[0]
+            return made[0], tuple(claims)
         order = np.empty(self.raw.num_rows, np.int64)
         places = np.concatenate([share.rows for share in self.shares if share.rows is not None])
         order[places] = np.arange(len(order))
-        return pa.concat_batches(made).take(pa.array(order))
+        return pa.concat_batches(made).take(pa.array(order)), tuple(claims)
 
-    def targets(self) -> Iterator[tuple[tuple[str, int], int, int]]:
+    def targets(self) -> Iterator[tuple[Target, int, int]]:
         """Yield (topic-partition, start, length) of the runs that go to one topic-partition."""
-        if len(self.shares) == 1:
-            table = self.shares[0].table
-            yield (table.topic, table.partition), 0, self.raw.num_rows
+        first = self.shares[0]
+        if len(self.shares) == 1 and isinstance(first.partitions, int):
+            yield (first.table.topic, first.partitions), 0, self.raw.num_rows
             return
-        codes = np.empty(self.raw.num_rows, np.int32)
-        known: dict[tuple[str, int], int] = {}
+        topics = list(dict.fromkeys(share.table.topic for share in self.shares))
+        codes = np.empty(self.raw.num_rows, np.int64)
         for share in self.shares:
-            assert share.rows is not None
-            codes[share.rows] = known.setdefault((share.table.topic, share.table.partition), len(known))
-        names = list(known)
+            place = slice(None) if share.rows is None else share.rows
+            codes[place] = topics.index(share.table.topic) * _PARTITIONS + np.asarray(share.partitions, np.int64)
         starts = np.flatnonzero(np.append(True, codes[1:] != codes[:-1])).tolist()
         for start, end in zip(starts, [*starts[1:], len(codes)], strict=True):
-            yield names[codes[start]], start, end - start
+            topic, partition = divmod(int(codes[start]), _PARTITIONS)
+            yield (topics[topic], partition), start, end - start
 
 
 class BlockReader:
@@ -93,14 +103,15 @@ class BlockReader:
         self._late = late
         self._late_until = late_until
         self._orders: dict[tuple[str, str], OrderCheck] = {}
-        self.late_rows: dict[tuple[str, int], int] = {}
+        self.late_rows: dict[Target, int] = {}
 
     def blocks(self, batches: Iterator[pa.RecordBatch]) -> Iterator[Block]:
         """Yield checked blocks. Raises the :class:`~ticdc_emit.errors.RowError` family."""
         for batch in batches if self._table is not None else _gathered(batches):
             if batch.num_rows:
-                for piece in _bounded(self._without_late(batch), self._plan.overhead):
-                    yield self.read(piece, check_order=True)
+                for piece in _bounded(self._without_late(self._halved(batch)), self._plan.overhead):
+                    if piece.num_rows:
+                        yield self.read(piece, check_order=True)
 
     def read(self, batch: pa.RecordBatch, *, check_order: bool = False) -> Block:
         """Check one batch and make a block of it."""
@@ -109,8 +120,20 @@ class BlockReader:
             part = batch if rows is None else batch.take(pa.array(rows))
             if check_order:
                 self._orders.setdefault((table.schema, table.name), OrderCheck(table)).check(part)
-            shares.append(_Share(table, prepare(part, table, self._plan), rows))
+            prepared = prepare(part, table, self._plan)
+            shares.append(_Share(table, prepared, _partitions(part, prepared, table), rows))
         return Block(batch, batch.column("commit_ts"), tuple(shares))
+
+    def _halved(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Settle which updates are split, where rows came in halves."""
+        if HALF not in batch.schema.names:
+            return batch
+        marks = np.full(batch.num_rows, "", "U1")
+        if batch.column(HALF).null_count < batch.num_rows:
+            for table, rows in self._by_table(batch):
+                part = batch if rows is None else batch.take(pa.array(rows))
+                marks[slice(None) if rows is None else rows] = judged(part, table, self._plan)
+        return halved(batch.drop_columns([HALF]), marks)
 
     def _by_table(self, batch: pa.RecordBatch) -> list[tuple[TablePlan, npt.NDArray[np.int64] | None]]:
         if self._table is not None:
@@ -144,11 +167,24 @@ class BlockReader:
                 commit_ts=int(stamps[index]),
             )
         for table, rows in self._by_table(batch):
-            target = (table.topic, table.partition)
-            count = int((late if rows is None else late[rows]).sum())
-            if count:
+            part = batch.filter(pa.array(late)) if rows is None else batch.take(pa.array(rows[late[rows]]))
+            given = _given_partitions(part, table)
+            numbers = [given] * part.num_rows if isinstance(given, int) else given.to_pylist()
+            for number, count in Counter(numbers).items():
+                target = (table.topic, number)
                 self.late_rows[target] = self.late_rows.get(target, 0) + count
         return batch.filter(pa.array(~late))
+
+
+def _given_partitions(part: pa.RecordBatch, table: TablePlan) -> int | pa.Array:
+    return part.column(PARTITION) if table.partition is None else table.partition
+
+
+def _partitions(part: pa.RecordBatch, prepared: Prepared, table: TablePlan) -> int | pa.Array:
+    given = _given_partitions(part, table)
+    if isinstance(given, int) or pc.min(given).as_py() != UNKNOWN:
+        return given
+    return dispatched(prepared.parts, table, prepared.rows)  # raises what kept the row from having one
 
 
 def _bounded(batch: pa.RecordBatch, overhead: int) -> Iterator[pa.RecordBatch]:

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ticdc_emit.columnar.buffers import element_lengths
+from ticdc_emit.delivery.claim_check import Claim
 from ticdc_emit.encode.attributes import CHECKSUM, PHYSICAL_TABLE_ID, physical_table_ids
 from ticdc_emit.encode.images import BeforeImage, Image
 from ticdc_emit.encode.integrity import Checksums, checksums_of, read_given
 from ticdc_emit.schema.model import TableInfo
 from ticdc_emit.tso import LOGICAL_BITS
 
-__all__ = ["Changes", "Encoded", "Op", "RowEncoder"]
+__all__ = ["Changes", "Encoded", "Op", "ReducibleRows", "RowEncoder"]
 
 _SHARED = 0.6  # share of rows that begin a new transaction, from which every TSO is printed by itself
 
@@ -72,6 +75,17 @@ class Changes:
         assert isinstance(self.before, BeforeImage)
         return self.before
 
+    def take(self, rows: pa.Array) -> Changes:
+        """Return the changes at these places, which errors name by the same keys and places."""
+        after = None if self.after is None else self.after.take(rows)
+        if isinstance(self.before, BeforeImage):
+            assert after is not None
+            before: Image | None = self.before.beside(after, rows)
+        else:
+            before = None if self.before is None else self.before.take(rows)
+        given = {name: array.take(rows) for name, array in self.attributes.items()}
+        return replace(self, commit_ts=self.commit_ts.take(rows), before=before, after=after, attributes=given)
+
     @cached_property
     def given_checksum(self) -> Mapping[str, pa.Array]:
         """What the input says of checksums, by member. Raises what ``encode.integrity.read_given`` does."""
@@ -121,11 +135,24 @@ class Changes:
 class Encoded:
     """Keys (``None``: every key is the empty byte string) and values of a batch, ``binary``, in the rows' order.
 
-    A null value is a tombstone.
+    A null value is a tombstone. ``claims``: the objects that messages name, which must be stored before they are sent.
     """
 
     values: pa.Array
     keys: pa.Array | None = None
+    claims: tuple[Claim, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def lengths(self) -> npt.NDArray[np.int64]:
+        """Return the bytes of each key and value."""
+        sizes = element_lengths(self.values).astype(np.int64)
+        return sizes if self.keys is None else sizes + element_lengths(self.keys)
+
+    def take(self, rows: pa.Array) -> Encoded:
+        """Return the messages at these places; of claims none."""
+        return Encoded(self.values.take(rows), None if self.keys is None else self.keys.take(rows))
 
     def filled_keys(self) -> pa.Array:
         """Return one key per message: those of zero length too."""
@@ -154,4 +181,19 @@ class RowEncoder(Protocol):
 
     def encode(self, changes: Changes) -> Encoded:
         """Return one message per change."""
+        ...
+
+
+@runtime_checkable
+class ReducibleRows(RowEncoder, Protocol):
+    """A row encoder that can show a row by its handle key alone, where the whole message is too large."""
+
+    reduces_by_any_option: bool
+    """Whether TiCDC reduces messages under an option that it does not know too, or leaves them as they are."""
+
+    def reduced(self, changes: Changes, locations: Sequence[str] | None) -> Encoded:
+        """Return messages with the handle key's columns only, which say so.
+
+        ``locations``: where each row's whole message is stored, ``None`` if it is stored nowhere.
+        """
         ...

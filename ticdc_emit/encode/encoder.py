@@ -15,12 +15,15 @@ from typing import Any
 import pyarrow as pa
 
 from ticdc_emit.config import DEFAULT_PARTITION_NUM, ChangefeedConfig, load_changefeed
+from ticdc_emit.config.secrets import hides_arguments
+from ticdc_emit.delivery.claim_check import ClaimStore
 from ticdc_emit.delivery.contract import MESSAGE_SCHEMA
 from ticdc_emit.encode.announce import Announcer
 from ticdc_emit.encode.changes import Encoded
 from ticdc_emit.encode.commits import check_tso
-from ticdc_emit.encode.order import OrderCheck, sort_changes
-from ticdc_emit.encode.plan import Plan, TablePlan, make_plan
+from ticdc_emit.encode.dispatch import dispatched
+from ticdc_emit.encode.order import ordered
+from ticdc_emit.encode.plan import Plan, TablePlan, make_plan, topics_of, verify_tables
 from ticdc_emit.encode.reader import positioned
 from ticdc_emit.encode.registration import Registrar, needed_by
 from ticdc_emit.encode.rows import rows_to_batch
@@ -39,13 +42,17 @@ __all__ = ["Encoder", "control_batch", "message_batch", "split_name"]
 class Encoder:
     """Encodes the changes of a changefeed's tables, one batch after the other. Holds no connection and sends nothing.
 
+    With ``large-message-handle-option = "claim-check"`` it stores what its messages refer to, as TiCDC itself does; a
+    ``claim-check-storage-uri`` of ``memory://`` keeps that in this process.
+
     ``sink_uri``: TiCDC's sink URI (or a loaded :class:`ChangefeedConfig`); only its options are used. ``schema``: a
     :class:`Catalog`, or SQL text with the tables' DDL. ``changefeed``: TiCDC's TOML. ``partitions``: partition count
-    of the topic, default the URI's ``partition-num``. ``build_ts``: the wall clock of messages in ms; without it
+    of each topic, default the URI's ``partition-num``. ``build_ts``: the wall clock of messages in ms; without it
     every message carries the physical time of its commit_ts. ``registry``: where Avro schemas are registered instead of
     the configured schema registry.
     """
 
+    @hides_arguments
     def __init__(
         self,
         sink_uri: str | ChangefeedConfig,
@@ -63,19 +70,21 @@ class Encoder:
         else:
             self.config = load_changefeed(sink_uri, changefeed, **options)
         self.catalog = catalog_from_sql(schema, time_zone=self.config.time_zone) if isinstance(schema, str) else schema
-        self._partitions = {
-            self.config.kafka.topic: partitions or self.config.kafka.partition_num or DEFAULT_PARTITION_NUM
-        }
+        self._partitions = partitions or self.config.kafka.partition_num or DEFAULT_PARTITION_NUM
+        self._ddl: list[DdlEvent] = []
         self._build_ts = build_ts
         self._verbatim_json = verbatim_json
         self._registrar = Registrar(self.config, registry)
+        self._claims = ClaimStore.of(self.config.codec.large_message_handle)
+        verify_tables(self.config, self.catalog.tables())
         self.plan = self._make_plan()
 
     def _make_plan(self) -> Plan:
+        histories = self.catalog.histories()
         return make_plan(
             self.config,
-            self.catalog.histories(),
-            self._partitions,
+            histories,
+            dict.fromkeys(topics_of(self.config, histories, self._ddl), self._partitions),
             build_ts=self._build_ts,
             verbatim_json=self._verbatim_json,
         )
@@ -83,7 +92,7 @@ class Encoder:
     def encode(
         self, changes: pa.Table | pa.RecordBatch | Iterable[Mapping[str, Any]], table: str | None = None
     ) -> pa.RecordBatch:
-        """Return the messages of one table's changes, in total order.
+        """Return the messages of one table's changes, in total order; an update of a key becomes two.
 
         ``changes``: an Arrow table or batch in change form (``encode.reader``), or mappings with ``op``, ``commit_ts``,
         ``before``, ``after``; either may give ``commit_time`` instead of ``commit_ts``. Each row is of the table's
@@ -93,12 +102,16 @@ class Encoder:
         :class:`~ticdc_emit.errors.RegistryError` family where schemas are registered.
         """
         planned = self._planned(table)
-        batch = sort_changes(self._change_form(changes, planned), planned)
-        OrderCheck(planned).check(batch)
+        batch = ordered(self._change_form(changes, planned), planned, self.plan)
         self.plan = self._registrar.registered(self.plan, planned, needed_by(batch, planned))
         planned = self.plan.table(planned.schema, planned.name)
-        encoded = prepare(batch, planned, self.plan).messages()
-        return message_batch(encoded, planned.topic, planned.partition, batch.column("commit_ts"))
+        prepared = prepare(batch, planned, self.plan)
+        partitions = dispatched(prepared.parts, planned, prepared.rows)
+        encoded = prepared.messages()
+        if encoded.claims:
+            assert self._claims is not None
+            self._claims.put(encoded.claims)
+        return message_batch(encoded, planned.topic, partitions, batch.column("commit_ts"))
 
     def _planned(self, table: str | None) -> TablePlan:
         live = [(info.schema, info.name) for info in self.catalog.tables() if not info.is_view]
@@ -126,6 +139,7 @@ class Encoder:
             raise DdlError(f"a DDL statement is text, not {type(query).__name__}", statement=repr(query))
         commit_ts = check_tso(commit_ts, statement=query)
         events = self.catalog.apply(query, schema=schema, commit_ts=commit_ts)
+        self._ddl += events
         self.plan = self._make_plan()
         return pa.concat_batches([control_batch([]), *(self.ddl_messages(event) for event in events)])
 
@@ -149,7 +163,7 @@ class Encoder:
         """
         planned = self._planned(table)
         info = planned.newest
-        targets = tuple((planned.topic, number) for number in range(self.plan.router.partitions[planned.topic]))
+        targets = self.plan.router.targets(planned.topic)
         return control_batch(Announcer(self.plan).messages(Bootstrap(info.id, info, targets, at_ms, "tick")))
 
 
@@ -168,12 +182,15 @@ def split_name(table: str | None, known: list[tuple[str, str]]) -> tuple[str, st
     return (schema, name) if dot else ("test", table)
 
 
-def message_batch(encoded: Encoded, topic: str, partition: int, commit_ts: pa.Array) -> pa.RecordBatch:
-    """Return encoded rows as a batch of :data:`MESSAGE_SCHEMA`; a protocol without keys sends zero-length ones."""
+def message_batch(encoded: Encoded, topic: str, partition: int | pa.Array, commit_ts: pa.Array) -> pa.RecordBatch:
+    """Return encoded rows as a batch of :data:`MESSAGE_SCHEMA`; a protocol without keys sends zero-length ones.
+
+    ``partition``: of all rows, or an ``int32`` array of each.
+    """
     count = len(encoded.values)
     columns = [
         pa.repeat(pa.scalar(topic, pa.string()), count),
-        pa.repeat(pa.scalar(partition, pa.int32()), count),
+        pa.repeat(pa.scalar(partition, pa.int32()), count) if isinstance(partition, int) else partition,
         encoded.filled_keys(),
         encoded.values,
         commit_ts.cast(pa.int64(), safe=False),

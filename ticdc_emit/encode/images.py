@@ -25,7 +25,7 @@ from ticdc_emit.errors import InvalidValueError, MissingColumnError, Unsupported
 from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.schema.types import MySQLType
 
-__all__ = ["BeforeImage", "Image", "Render"]
+__all__ = ["BeforeImage", "Image", "Render", "differing", "image_column"]
 
 Render: TypeAlias = Callable[[Column, pa.Array], pa.Array]
 _MOSTLY = 0.5  # share of differing rows from which rendering the whole column is cheaper than gathering
@@ -118,9 +118,20 @@ class Image:
                 row=self.row_key(fault.index),
             ) from None
 
+    def take(self, rows: pa.Array) -> Image:
+        """Return the image of some rows, which errors name by the same keys and places."""
+        return Image(self.table, self._taken(rows), self.how, self._places(rows))
+
+    def _taken(self, rows: pa.Array) -> dict[str, pa.Array]:
+        return {name: plain(array).take(rows) for name, array in self._arrays.items()}
+
+    def _places(self, rows: pa.Array) -> pa.Array:
+        return rows if self.positions is None else self.positions.take(rows)
+
     def row_key(self, index: int) -> dict[str, object]:
         """Return what names a row in an error: its handle key, or its place in the batch where there is none."""
-        key = {c.name: self._arrays[c.name][index].as_py() for c in self.table.handle_key if c.name in self._arrays}
+        columns = (column.name for column in self.table.whole_handle_key)
+        key = {name: self._arrays[name][index].as_py() for name in columns if name in self._arrays}
         return key or {"position": index if self.positions is None else self.positions[index].as_py()}
 
 
@@ -133,10 +144,14 @@ class BeforeImage(Image):
         self._differs: dict[str, Mask | None] = {}
         self._parts: dict[str, pa.Array] = {}
 
+    def beside(self, after: Image, rows: pa.Array) -> BeforeImage:
+        """Return the before image of some rows; ``after`` is their after image."""
+        return BeforeImage(self.table, self._taken(rows), self.how, after)
+
     def differs(self, column: Column) -> Mask | None:
         """Return where the raw values differ, ``None`` if nowhere; equal values may differ in form (1.5, 1.50)."""
         if column.name not in self._differs:
-            self._differs[column.name] = _differs(self.raw(column), self.after.raw(column))
+            self._differs[column.name] = differing(self.raw(column), self.after.raw(column))
         return self._differs[column.name]
 
     def changed(self, column: Column, form: str, render: Render) -> Mask:
@@ -158,7 +173,7 @@ class BeforeImage(Image):
             )
         if column.type is MySQLType.VECTOR_FLOAT32:
             pair = _without_negative_zero(pair[0]), _without_negative_zero(pair[1])
-        still = _differs(*pair)
+        still = differing(*pair)
         changed = np.zeros(len(mask), np.bool_)
         if still is not None:
             changed[np.flatnonzero(mask)[still]] = True
@@ -199,7 +214,7 @@ def _without_negative_zero(vectors: pa.Array) -> pa.Array:
     return pc.replace_substring_regex(vectors, r"-0([,\]])", r"0\1")
 
 
-def _differs(left: pa.Array, right: pa.Array) -> Mask | None:
+def differing(left: pa.Array, right: pa.Array) -> Mask | None:
     """Return a mask of the rows whose values (or nulls) differ, ``None`` if none does; types may differ too."""
     if left is right:
         return None
@@ -218,3 +233,12 @@ def _differs(left: pa.Array, right: pa.Array) -> Mask | None:
         none = np.zeros(len(left), np.bool_)
         mask = mask | ((none if left_null is None else left_null) ^ (none if right_null is None else right_null))
     return mask if mask.any() else None
+
+
+def image_column(image: pa.Array, name: str) -> pa.Array | None:
+    """Return one column of a struct or map of images, ``None`` if it has none; in a map a missing key is null."""
+    if pa.types.is_map(image.type):
+        return pc.map_lookup(image, pa.scalar(name), "first")
+    if not pa.types.is_struct(image.type) or image.type.get_field_index(name) < 0:
+        return None
+    return pc.struct_field(image, [name])  # as text it would be a path

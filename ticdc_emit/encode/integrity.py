@@ -26,7 +26,7 @@ import pyarrow as pa
 from ticdc_emit.columnar.assemble import Mask
 from ticdc_emit.columnar.faults import ValueFault
 from ticdc_emit.columnar.integers import parse_integers
-from ticdc_emit.encode.attributes import CHECKSUM
+from ticdc_emit.encode.attributes import CHECKSUM, SPLIT
 from ticdc_emit.encode.images import Image
 from ticdc_emit.errors import CorruptedRowError, InvalidValueError, SchemaError, UnsupportedTypeError
 
@@ -41,17 +41,13 @@ _LIMITS = {"current": (1 << 32) - 1, "previous": (1 << 32) - 1, "version": 2}
 
 @dataclass(frozen=True)
 class Checksums:
-    """One entry per row; ``present`` is false where TiCDC has no checksum (both numbers are 0)."""
+    """One entry per row; ``present`` is false where TiCDC has no checksum."""
 
     current: npt.NDArray[np.uint32]
     previous: npt.NDArray[np.uint32]
     corrupted: Mask
     version: npt.NDArray[np.int32]
-
-    @property
-    def present(self) -> Mask:
-        shown: Mask = (self.current | self.previous) != 0
-        return shown
+    present: Mask
 
 
 def read_given(column: pa.Array, table: str) -> dict[str, pa.Array]:
@@ -120,7 +116,13 @@ def checksums_of(changes: Changes) -> Checksums:
             if name in given:
                 taken = np.asarray(given[name].fill_null(0)).astype(np.uint32)
                 computed[name] = np.where(corrupted, taken, numbers)
-    return Checksums(computed["current"], computed["previous"], corrupted, version)
+    current, previous = computed["current"], computed["previous"]
+    present = (current | previous) != 0
+    halves = changes.attributes.get(SPLIT)
+    if halves is not None:  # TiCDC's halves share one record, in which each clears the other's number
+        whole = ~np.asarray(halves.to_numpy(zero_copy_only=False), np.bool_)
+        current, previous = current * whole, previous * whole
+    return Checksums(current, previous, corrupted, version, present)
 
 
 def check_given(changes: Changes, *, refuse_corrupted: bool) -> None:

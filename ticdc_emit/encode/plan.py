@@ -11,21 +11,27 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
+from typing import Literal
 
 import numpy as np
 import pyarrow as pa
 
 from ticdc_emit.columnar.values import Rendering
-from ticdc_emit.config import ChangefeedConfig, Integrity
+from ticdc_emit.config import CLASSIC, ChangefeedConfig, Integrity, Profile
 from ticdc_emit.encode.changes import RowEncoder
-from ticdc_emit.errors import ConfigError, SchemaError, UnknownTableError
+from ticdc_emit.encode.large import ClaimNames, LargeMessages
+from ticdc_emit.errors import SchemaError, UnknownTableError
 from ticdc_emit.protocols import codec_for
 from ticdc_emit.protocols.base import Codec
-from ticdc_emit.routing.topic import Router
+from ticdc_emit.routing.partition import partition_of, table_hash
+from ticdc_emit.routing.rules import PartitionRule
+from ticdc_emit.routing.selectors import ColumnSelectors
+from ticdc_emit.routing.topic import Router, Target
+from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.tso import physical_ms
 
-__all__ = ["Plan", "TableHistory", "TablePlan", "make_plan"]
+__all__ = ["Plan", "TableHistory", "TablePlan", "make_plan", "topics_of", "verify_tables"]
 
 TableHistory = Iterable[tuple[int, "TableInfo | None"]]
 """Versions of one table name: (commit_ts from which it holds, the schema; ``None`` once dropped), ascending."""
@@ -33,14 +39,21 @@ TableHistory = Iterable[tuple[int, "TableInfo | None"]]
 
 @dataclass(frozen=True)
 class TablePlan:
-    """The row encoders of one table name over time, and where its messages go."""
+    """The row encoders of one table name over time, and where its messages go.
+
+    ``rule`` and ``partitions`` tell the partition of each row; ``partition`` is the one of all rows, ``None`` where it
+    depends on the row.
+    """
 
     schema: str
     name: str
     since: tuple[int, ...]
     encoders: tuple[RowEncoder | None, ...]
     topic: str
-    partition: int
+    partition: int | None = 0
+    rule: PartitionRule = PartitionRule()  # noqa: RUF009 - frozen
+    partitions: int = 1
+    profile: Profile = CLASSIC
 
     @property
     def newest(self) -> TableInfo:
@@ -89,9 +102,15 @@ class Plan:
     tables: Mapping[tuple[str, str], TablePlan]
     router: Router
     rendering: Rendering
-    max_message_bytes: int
+    large: LargeMessages
     build_ts: int | None = None
     integrity: Integrity = field(default_factory=Integrity)
+    splits: bool = True
+    """Whether an update that changes a unique key becomes a delete and an insert."""
+    split_order: Literal["by-kind", "inserts-last"] = "by-kind"
+    """How the rows of a transaction with a split update are ordered (``config.profiles``)."""
+    zero_split_checksums: bool = True
+    """Whether both halves of such an update show 0 for their checksums."""
 
     @cached_property
     def overhead(self) -> int:
@@ -112,6 +131,37 @@ class Plan:
                 table=f"{schema}.{name}",
             ) from None
 
+    @cached_property
+    def targets(self) -> tuple[Target, ...]:
+        """Every topic-partition that any message may go to, in order of topic."""
+        return tuple(target for topic in sorted(self.router.partitions) for target in self.router.targets(topic))
+
+    def watermark_topics(self, ts: int) -> frozenset[str]:
+        """Return the topics that a watermark must reach: the default one, and those of the tables that live at it."""
+        starts, topics = self._live_topics
+        return topics[bisect_right(starts, ts)]
+
+    @cached_property
+    def _live_topics(self) -> tuple[list[int], list[frozenset[str]]]:
+        """The TSOs at which the topics of live tables change, and the topics before, between and behind them."""
+        steps: dict[int, list[tuple[str, int]]] = {}
+        for table in self.tables.values():
+            lives = False
+            for since, encoder in zip(table.since, table.encoders, strict=True):
+                if lives is not (encoder is not None):
+                    lives = not lives
+                    steps.setdefault(since, []).append((table.topic, 1 if lives else -1))
+        held = {self.router.default_topic: 1}
+        starts, topics = [], [frozenset(held)]
+        for since in sorted(steps):
+            for topic, change in steps[since]:
+                held[topic] = held.get(topic, 0) + change
+            now = frozenset(topic for topic, tables in held.items() if tables)
+            if now != topics[-1]:
+                starts.append(since)
+                topics.append(now)
+        return starts, topics
+
     def clock(self, ts: int) -> int:
         """Return the wall clock of a control message for the TSO ``ts``, in ms."""
         return physical_ms(ts) if self.build_ts is None else self.build_ts
@@ -129,48 +179,80 @@ def make_plan(
     build_ts: int | None = None,
     verbatim_json: bool = False,
     message_limit: int | None = None,
+    claim_names: ClaimNames | None = None,
 ) -> Plan:
     """Plan every version of every table.
 
     ``partitions`` is the partition count of each topic and ``message_limit`` the largest message that the topics take,
-    both from the sink.
+    both from the sink. ``claim_names``: how messages in the claim-check storage are named.
     """
-    _refuse_unwritten(changefeed)
     codec = codec_for(changefeed)
-    router = Router(changefeed.kafka.topic, dict(partitions))
+    router = Router.of(changefeed, partitions)
+    selectors = ColumnSelectors.of(changefeed)
     planned = {}
     for (schema, name), history in tables.items():
         versions = list(history)
-        encoders = tuple(_checked(codec, info) for _, info in versions)
-        topic, partition = router.route_table(schema, name)
-        planned[schema, name] = TablePlan(
-            schema, name, tuple(since for since, _ in versions), encoders, topic, partition
-        )
+        encoders = tuple(_checked(codec, info, selectors) for _, info in versions)
+        since = tuple(since for since, _ in versions)
+        planned[schema, name] = _routed(router, changefeed.profile, schema, name, since, encoders)
     rendering = Rendering(changefeed.time_zone, verbatim_json=verbatim_json)
-    limit = changefeed.codec.max_message_bytes
-    limit = min(limit, message_limit or limit)
-    return Plan(codec, planned, router, rendering, limit, build_ts, changefeed.integrity)
+    large = LargeMessages.of(changefeed, codec, message_limit=message_limit, names=claim_names)
+    return Plan(
+        codec,
+        planned,
+        router,
+        rendering,
+        large,
+        build_ts,
+        changefeed.integrity,
+        splits=not changefeed.output_raw_change_event,
+        split_order=changefeed.profile.split_order,
+        zero_split_checksums=changefeed.profile.split_checksums == "zero",
+    )
 
 
-def _checked(codec: Codec, info: TableInfo | None) -> RowEncoder | None:
+def verify_tables(changefeed: ChangefeedConfig, tables: Iterable[TableInfo]) -> None:
+    """Refuse what TiCDC refuses of the tables that exist when a changefeed is made.
+
+    Raises :class:`~ticdc_emit.errors.DispatcherError` and :class:`~ticdc_emit.errors.ColumnSelectorError`.
+    """
+    router, selectors = Router.of(changefeed, {}), ColumnSelectors.of(changefeed)
+    for table in tables:
+        if not table.is_view:
+            rule = router.rule(table.schema, table.name)
+            rule.verify(table)
+            selectors.verify(table, rule)
+
+
+def topics_of(
+    changefeed: ChangefeedConfig, tables: Iterable[tuple[str, str]], events: Iterable[DdlEvent] = ()
+) -> tuple[str, ...]:
+    """Return every topic that messages of these tables and DDL go to: the default one first, then in order of name."""
+    router = Router.of(changefeed, {})
+    found = {router.topic(*table) for table in tables} | {router.ddl_topic(event) for event in events}
+    return (router.default_topic, *sorted(found - {router.default_topic}))
+
+
+def _routed(
+    router: Router,
+    profile: Profile,
+    schema: str,
+    name: str,
+    since: tuple[int, ...],
+    encoders: tuple[RowEncoder | None, ...],
+) -> TablePlan:
+    topic, rule = router.topic(schema, name), router.rule(schema, name)
+    partitions = router.count(topic)
+    # a rule by value is asked even for one partition: it may not fit the table
+    constant = rule.kind == "table" or (partitions == 1 and not rule.by_value)
+    fixed = partition_of(table_hash(schema, name), partitions) if constant else None
+    return TablePlan(schema, name, since, encoders, topic, fixed, rule, partitions, profile)
+
+
+def _checked(codec: Codec, info: TableInfo | None, selectors: ColumnSelectors) -> RowEncoder | None:
     if info is None or info.is_view:
         return None
-    if not info.data_columns:
+    selected = selectors.select(info)
+    if not selected.data_columns:
         raise SchemaError("the table has no column that a row change could carry", table=info.full_name)
-    return codec.rows(info)
-
-
-def _refuse_unwritten(changefeed: ChangefeedConfig) -> None:
-    """Options that would change bytes or routes, and that this version does not act on, are refused, not ignored."""
-    handle = changefeed.codec.large_message_handle
-    asked = {
-        "large-message-handle-option": handle.handle_key_only or handle.claim_check,
-        "large-message-handle-compression": handle.compression not in ("", "none"),
-        "dispatchers": bool(changefeed.dispatchers),
-        "column-selectors": bool(changefeed.column_selectors),
-    }
-    for option, given in asked.items():
-        if given:
-            raise ConfigError(
-                f"{option} is understood but not acted on by this version", remedy="Remove it", option=option
-            )
+    return codec.rows(selected)

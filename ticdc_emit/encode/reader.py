@@ -27,7 +27,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_emit.columnar.values import Rendering
-from ticdc_emit.encode.attributes import ATTRIBUTES
+from ticdc_emit.encode.attributes import ATTRIBUTES, SPLIT
 from ticdc_emit.encode.changes import Changes, Op, RowEncoder
 from ticdc_emit.encode.commits import commit_ts_array
 from ticdc_emit.encode.images import BeforeImage, Image
@@ -137,10 +137,10 @@ def _row_place(batch: pa.RecordBatch, info: TableInfo, index: int) -> dict[str, 
             continue
         if pa.types.is_struct(image.type):
             held = {field.name for field in image.type}
-            key = {column.name: image[column.name].as_py() for column in info.handle_key if column.name in held}
+            key = {column.name: image[column.name].as_py() for column in info.whole_handle_key if column.name in held}
         elif pa.types.is_map(image.type):
             texts = dict(image.as_py())
-            key = {column.name: texts[column.name] for column in info.handle_key if column.name in texts}
+            key = {column.name: texts[column.name] for column in info.whole_handle_key if column.name in texts}
     return {**key, "position": batch.column(POSITION)[index].as_py()}
 
 
@@ -200,7 +200,7 @@ class _PartReader:
         elif self.op is Op.UPDATE and self.encoder.reads_old:
             assert after is not None
             before = BeforeImage(info, self._image_columns("before"), how, after)
-        given = {name: self.batch.column(name) for name in ATTRIBUTES if name in self.batch.schema.names}
+        given = {name: self.batch.column(name) for name in (*ATTRIBUTES, SPLIT) if name in self.batch.schema.names}
         return Changes(info, self.op, commit_ts, build_ts, before, after, given)
 
     def _image_columns(self, name: str) -> Mapping[str, pa.Array]:

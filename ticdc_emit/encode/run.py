@@ -12,14 +12,14 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from ticdc_emit.columnar.buffers import element_lengths
+from ticdc_emit.encode.attributes import SPLIT
 from ticdc_emit.encode.changes import Encoded
 from ticdc_emit.encode.images import BeforeImage
 from ticdc_emit.encode.integrity import check_given
+from ticdc_emit.encode.large import LargeMessages
 from ticdc_emit.encode.plan import Plan, TablePlan
 from ticdc_emit.encode.reader import Part, read_parts
-from ticdc_emit.encode.sizes import MESSAGE_OVERHEAD, largest_message
-from ticdc_emit.errors import BatchTooLargeError, MessageTooLargeError
+from ticdc_emit.errors import BatchTooLargeError
 
 __all__ = ["Prepared", "prepare"]
 
@@ -32,14 +32,14 @@ class Prepared:
 
     parts: tuple[Part, ...]
     rows: int
-    max_message_bytes: int
+    large: LargeMessages
 
     def messages(self) -> Encoded:
-        """Return keys and values in the rows' order.
+        """Return keys and values in the rows' order, and what must be stored before they are sent.
 
         Raises :class:`MessageTooLargeError`, and :class:`BatchTooLargeError` where one Arrow array cannot hold them.
         """
-        made = [self._encode(part) for part in self.parts]
+        made = [self.large.encode(part.encoder, part.changes) for part in self.parts]
         if not made:
             return Encoded(pa.array([], pa.binary()))
         if len(made) == 1 and self.parts[0].rows is None:
@@ -60,34 +60,18 @@ class Prepared:
         if any(each.keys is not None for each in made):
             keys = pa.concat_arrays([each.filled_keys() for each in made]).take(index)
         in_order = bool((places[1:] > places[:-1]).all())
-        return Encoded(values if in_order else values.take(index), keys)
-
-    def _encode(self, part: Part) -> Encoded:
-        made = part.encoder.encode(part.changes)
-        if not part.encoder.refuses_large:
-            return made
-        lengths = element_lengths(made.values) + MESSAGE_OVERHEAD
-        if made.keys is not None:
-            lengths = lengths + element_lengths(made.keys)
-        if len(lengths) and int(lengths.max()) > self.max_message_bytes:
-            index = int((lengths > self.max_message_bytes).argmax())
-            raise MessageTooLargeError(
-                f"message is too large: {int(lengths[index])} bytes, max-message-bytes is {self.max_message_bytes}",
-                remedy="Raise max-message-bytes in the sink URI",
-                code="CDC:ErrMessageTooLarge",
-                table=part.changes.table.full_name,
-                row=part.changes.current.row_key(index),
-                length=int(lengths[index]),
-            )
-        return made
+        claims = tuple(claim for each in made for claim in each.claims)
+        return Encoded(values if in_order else values.take(index), keys, claims)
 
 
 def prepare(batch: pa.RecordBatch, table: TablePlan, plan: Plan) -> Prepared:
     """Read one table's batch (see ``encode.reader``) and check every value and image.
 
-    Raises the :class:`~ticdc_emit.errors.RowError` family. A batch with rows so large that a message might exceed
-    ``max_message_bytes`` is encoded once here, for only the real message can tell.
+    Raises the :class:`~ticdc_emit.errors.RowError` family. Rows so large that their message might be refused are
+    encoded once here, for only the real message can tell.
     """
+    if SPLIT in batch.schema.names and not plan.zero_split_checksums:
+        batch = batch.drop_columns([SPLIT])
     parts = tuple(read_parts(batch, table, plan.rendering, plan.build_ts))
     for part in parts:
         changes = part.changes
@@ -97,8 +81,5 @@ def prepare(batch: pa.RecordBatch, table: TablePlan, plan: Plan) -> Prepared:
         if plan.integrity.enabled and changes.given_checksum:
             check_given(changes, refuse_corrupted=plan.integrity.corruption_handle_level == "error")
         part.encoder.check(changes)
-    prepared = Prepared(parts, batch.num_rows, plan.max_message_bytes)
-    limited = (part for part in parts if part.encoder.refuses_large)
-    if any(largest_message(part.encoder, part.changes) > plan.max_message_bytes for part in limited):
-        prepared.messages()
-    return prepared
+        plan.large.check(part.encoder, changes)
+    return Prepared(parts, batch.num_rows, plan.large)

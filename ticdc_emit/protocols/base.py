@@ -35,6 +35,10 @@ class Codec(Protocol):
 
     ddl_to_all_partitions: bool
     """Whether a DDL goes to every partition of its topic, or to partition 0 only."""
+    compressed_parts: tuple[str, ...]
+    """The parts of every message that ``large-message-handle-compression`` compresses, among ``key`` and ``value``."""
+    refuses_large_schemas: bool
+    """Whether TiCDC's encoder refuses DDL and BOOTSTRAP beyond ``max-message-bytes``; otherwise the producer does."""
 
     def rows(self, table: TableInfo) -> RowEncoder:
         """Return the row encoder of one table version."""

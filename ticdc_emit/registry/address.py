@@ -11,7 +11,7 @@ from base64 import b64encode
 from dataclasses import dataclass
 from urllib.parse import unquote_to_bytes, urlsplit
 
-from ticdc_emit.config.secrets import MASK, Secret, mask_uri
+from ticdc_emit.config.secrets import MASK, Secret, hides_arguments, mask_uri
 from ticdc_emit.errors import ConfigError
 
 __all__ = ["RegistryAddress"]
@@ -26,6 +26,7 @@ class RegistryAddress:
     login: Secret[tuple[bytes, bytes]] | None
 
     @classmethod
+    @hides_arguments
     def parse(cls, url: str) -> RegistryAddress:
         """Split a URL. Raises :class:`~ticdc_emit.errors.ConfigError` (``option="schema-registry"``)."""
         shown = mask_uri(url)

@@ -16,7 +16,7 @@ import logging
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from ticdc_emit.config.secrets import Secret
+from ticdc_emit.config.secrets import Secret, hides_arguments
 from ticdc_emit.errors import IncompatibleSchemaError, RegistryError
 from ticdc_emit.registry.address import RegistryAddress
 from ticdc_emit.registry.contract import RegisteredSchema
@@ -44,6 +44,7 @@ _REMEDIES = {
 class ConfluentRegistry:
     """Registers schemas, one request each; holds connections until :meth:`close`. For the driver only."""
 
+    @hides_arguments
     def __init__(
         self,
         url: str | Secret[str],
@@ -117,14 +118,11 @@ class ConfluentRegistry:
         answer = self._transport.ask("GET", "/schemas/types", {"Accept": ACCEPT}, subject=subject)
         if answer.status_code in (401, 403):
             raise self._error(f"answered {answer.status_code}", answer, subject)
-        content = json_content(answer)
-        # A registry older than this question refuses it in its own form.
-        if not isinstance(content, list) and not (isinstance(content, dict) and "error_code" in content):
+        if not _of_a_registry(json_content(answer)):
             raise self._error("does not answer as a registry", answer, subject, _REMEDIES[404])
 
     def _number(self, answer: httpx.Response, subject: str) -> int:
-        content = json_content(answer)
-        number = content.get("id") if isinstance(content, dict) else None
+        number = _id_in(json_content(answer))
         if type(number) is int and 0 < number <= _LARGEST_ID:
             return number
         raise self._error("answered without the id of a schema", answer, subject, "Is there a schema registry?")
@@ -136,3 +134,12 @@ class ConfluentRegistry:
             subject=subject,
             status=answer.status_code,
         )
+
+
+def _of_a_registry(content: object) -> bool:
+    """Whether this answers the question for types; a registry older than the question refuses it in its own form."""
+    return isinstance(content, list) or (isinstance(content, dict) and "error_code" in content)
+
+
+def _id_in(content: object) -> object:
+    return content.get("id") if isinstance(content, dict) else None

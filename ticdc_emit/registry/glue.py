@@ -15,7 +15,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
+from ticdc_emit.config.log_masking import AWS_LOGGERS, hide_in_logs
 from ticdc_emit.config.options import GlueSchemaRegistry
+from ticdc_emit.config.secrets import MASK, hides_arguments
 from ticdc_emit.errors import (
     ConfigError,
     IncompatibleSchemaError,
@@ -60,6 +62,7 @@ class GlueRegistry:
         self._attempts = attempts
         self._backoff_s = backoff_s
         self._client = client if client is not None else _client(config, timeout_s, attempts)
+        self._credentials = (config.access_key, config.secret_access_key, config.token)
         self._probed = False
 
     def __repr__(self) -> str:
@@ -146,13 +149,23 @@ class GlueRegistry:
                 attempts=self._attempts,
             )
 
+    @hides_arguments
     def _call(self, subject: str, operation: Callable[..., Any], **request: Any) -> Any:
-        with _typed_errors(subject, self._name, self._region, self._attempts):
+        with _typed_errors(subject, self._name, self._region, self._attempts, self._clean):
             return operation(**request)
+
+    def _clean(self, text: object) -> str:
+        """Return what AWS says without the credentials: of a wrong signature it repeats all that was signed."""
+        shown = str(text)
+        for secret in self._credentials:
+            shown = shown if secret is None else shown.replace(secret.reveal(), MASK)
+        return shown
 
 
 @contextmanager
-def _typed_errors(subject: str, registry: str, region: str, attempts: int) -> Iterator[None]:
+def _typed_errors(
+    subject: str, registry: str, region: str, attempts: int, clean: Callable[[object], str]
+) -> Iterator[None]:
     from botocore.exceptions import BotoCoreError, ClientError, ConnectionError, HTTPClientError
 
     try:
@@ -162,7 +175,7 @@ def _typed_errors(subject: str, registry: str, region: str, attempts: int) -> It
         status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
         kind = RegistryUnreachableError if status >= 500 else RegistryError
         raise kind(
-            f"AWS Glue refused {error.operation_name}: {answer.get('Message') or 'no reason given'}",
+            f"AWS Glue refused {error.operation_name}: {clean(answer.get('Message') or 'no reason given')}",
             remedy="Check the name of the registry, its region, and the rights of the credentials",
             subject=subject,
             registry=registry,
@@ -173,7 +186,7 @@ def _typed_errors(subject: str, registry: str, region: str, attempts: int) -> It
         ) from None
     except (ConnectionError, HTTPClientError) as error:
         raise RegistryUnreachableError(
-            f"AWS Glue did not answer: {error}",
+            f"AWS Glue did not answer: {clean(error)}",
             remedy="Check the region and that it can be reached from here",
             subject=subject,
             region=region,
@@ -181,13 +194,14 @@ def _typed_errors(subject: str, registry: str, region: str, attempts: int) -> It
         ) from None
     except BotoCoreError as error:
         raise RegistryError(
-            f"AWS Glue cannot be asked: {error}",
+            f"AWS Glue cannot be asked: {clean(error)}",
             remedy="Give access-key and secret-access-key, or credentials that AWS's default chain finds",
             subject=subject,
             region=region,
         ) from None
 
 
+@hides_arguments
 def _client(config: GlueSchemaRegistry, timeout_s: float, attempts: int) -> Any:
     try:
         import boto3
@@ -206,6 +220,7 @@ def _client(config: GlueSchemaRegistry, timeout_s: float, attempts: int) -> Any:
             remedy="Give access-key and secret-access-key, or neither and no token",
             option="secret-access-key" if config.access_key else "access-key",
         )
+    hide_in_logs(AWS_LOGGERS, credentials)
     given = {name: secret.reveal() for name, secret in zip(names, credentials, strict=True) if secret is not None}
     settings = Config(
         connect_timeout=timeout_s, read_timeout=timeout_s, retries={"total_max_attempts": attempts, "mode": "standard"}

@@ -132,20 +132,6 @@ def test_the_table_must_be_known_and_unambiguous() -> None:
     assert two.encode([insert(1)], table="test.t").num_rows == 1
 
 
-@pytest.mark.parametrize(
-    "toml",
-    [
-        '[sink.kafka-config.large-message-handle]\nlarge-message-handle-option = "handle-key-only"\n',
-        '[sink.kafka-config.large-message-handle]\nlarge-message-handle-compression = "lz4"\n',
-        '[sink]\ndispatchers = [{matcher = ["*.*"], partition = "ts"}]\n',
-        '[sink]\ncolumn-selectors = [{matcher = ["*.*"], columns = ["id"]}]\n',
-    ],
-)
-def test_options_that_would_change_bytes_and_are_not_acted_on_are_refused(toml: str) -> None:
-    with pytest.raises(ConfigError, match="not acted on"):
-        Encoder(URI, SCHEMA, changefeed=toml)
-
-
 def test_other_protocols_are_refused_by_name() -> None:
     with pytest.raises(ConfigError, match="open-protocol"):
         Encoder("memory://x?protocol=open-protocol", SCHEMA)

@@ -26,6 +26,8 @@ class Avro:
 
     options: AvroOptions
     ddl_to_all_partitions: bool = True
+    compressed_parts: tuple[str, ...] = ()
+    refuses_large_schemas: bool = False
 
     def rows(self, table: TableInfo) -> AvroRows:
         """Return the row encoder of one table version, without headers."""

@@ -24,6 +24,8 @@ class CanalJson:
 
     options: CanalJsonOptions
     ddl_to_all_partitions: bool = False
+    compressed_parts: tuple[str, ...] = ("value",)
+    refuses_large_schemas: bool = False
 
     def rows(self, table: TableInfo) -> CanalJsonRows:
         """Return the row encoder of one table version."""

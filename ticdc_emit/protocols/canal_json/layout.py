@@ -5,11 +5,15 @@ pkg/sink/codec/canal/canal_json_row_event_encoder.go``. Key order of a message::
 
     id database table pkNames isDdl type es ts sql sqlType mysqlType old data [_tidb]
 
+A message that is too large shows the handle key's columns alone, and in ``_tidb`` ``onlyHandleKey`` or
+``claimCheckLocation``.
+
 Every value is a JSON string or null. ``mysqlType`` is a Go map in the reference (random order); here: column order.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
@@ -23,6 +27,7 @@ from ticdc_emit.columnar.values import json_content
 from ticdc_emit.encode.changes import Changes, Encoded, Op
 from ticdc_emit.encode.images import Image
 from ticdc_emit.encode.sizes import json_overhead
+from ticdc_emit.errors import ColumnSelectorError
 from ticdc_emit.protocols.canal_json.java_types import java_type, promotion
 from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.schema.typenames import mysql_type_name, type_desc
@@ -107,6 +112,7 @@ class CanalJsonRows:
     reads_old: ClassVar[bool] = True
     growth: ClassVar[int] = 6  # \\u003c
     refuses_large: ClassVar[bool] = True
+    reduces_by_any_option: ClassVar[bool] = False
 
     @cached_property
     def overhead(self) -> int:
@@ -131,22 +137,41 @@ class CanalJsonRows:
         )
 
     def check(self, changes: Changes) -> None:
-        """Refuse nothing: every accepted value has a text."""
+        """Refuse updates at which TiCDC crashes; every accepted value has a text.
+
+        Raises :class:`~ticdc_emit.errors.ColumnSelectorError`.
+        """
+        dropped = self.table.selected is not None
+        if dropped and changes.op is Op.UPDATE and self.options.only_output_updated_columns:
+            raise ColumnSelectorError(
+                "only-output-updated-columns compares every column of an update, and a column selector drops some: "
+                "TiCDC crashes here",
+                remedy="Turn off only-output-updated-columns and content-compatible, or keep all columns",
+                table=self.table.full_name,
+            )
 
     def encode(self, changes: Changes) -> Encoded:
         """Return one message per change; the key of a Canal-JSON row is always empty."""
-        return Encoded(join(self._fragments(changes), len(changes)))
-
-    def _fragments(self, changes: Changes) -> list[Fragment]:
         handle_key_only = changes.op is Op.DELETE and self.options.delete_only_output_handle_key_columns
         members = self._handle_key if handle_key_only else self._all
+        return Encoded(join(self._fragments(changes, members, []), len(changes)))
+
+    def reduced(self, changes: Changes, locations: Sequence[str] | None) -> Encoded:
+        """Return messages with the handle key's columns only, and where each whole message is stored, if it is."""
+        told: list[Fragment] = [b',"onlyHandleKey":true']
+        if locations is not None:
+            told = [b',"claimCheckLocation":', pa.array([json_string(location) for location in locations], pa.binary())]
+        return Encoded(join(self._fragments(changes, self._handle_key, told), len(changes)))
+
+    def _fragments(self, changes: Changes, members: _Members, told: list[Fragment]) -> list[Fragment]:
+        """Lay out messages that show ``members``, with ``told`` at the end of the extension."""
         laid: list[Fragment] = [self._prefix, changes.op.value.upper().encode(), b'","es":']
         laid += [changes.commit_ms_text(), b',"ts":', changes.build_ms_text(), b',"sql":"","sqlType":']
         laid += members.sql_type(changes.current)
         old, data = self._images(members, changes)
         laid += [b',"mysqlType":', members.mysql_type, b',"old":', *old, b',"data":[', *data, b"]"]
         if self.options.enable_tidb_extension:
-            laid += [b',"_tidb":{"commitTs":', changes.commit_ts_text(), b"}"]
+            laid += [b',"_tidb":{"commitTs":', changes.commit_ts_text(), *told, b"}"]
         return [*laid, b"}"]
 
     def _images(self, members: _Members, changes: Changes) -> tuple[list[Fragment], list[Fragment]]:

@@ -26,6 +26,8 @@ class Debezium:
 
     options: DebeziumOptions
     ddl_to_all_partitions: bool = True
+    compressed_parts: tuple[str, ...] = ("key", "value")
+    refuses_large_schemas: bool = False
 
     def rows(self, table: TableInfo) -> DebeziumRows:
         """Return the row encoder of one table version."""

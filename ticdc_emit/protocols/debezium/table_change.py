@@ -83,7 +83,7 @@ def table_description(table: TableInfo, query: str) -> bytes:
 def _primary_key(table: TableInfo) -> tuple[str, ...]:
     """Return the primary key in its own order; without one, the first unique index that has no nullable column."""
     if table.pk_is_handle:
-        return tuple(column.name for column in table.primary_key)
+        return tuple(column.name for column in table.whole_primary_key)
     keys = [index for index in table.indexes if index.primary] or [
         index for index in table.indexes if index.unique and _is_not_null(index, table)
     ]

@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from typing import Literal, cast
 
 from ticdc_emit.config import ChangefeedConfig
-from ticdc_emit.encode.sizes import MESSAGE_OVERHEAD
-from ticdc_emit.errors import MessageTooLargeError
 from ticdc_emit.protocols.base import ControlMessage
 from ticdc_emit.protocols.simple.avro_control import bootstrap_avro, ddl_avro, watermark_avro
 from ticdc_emit.protocols.simple.avro_rows import SimpleAvroRows
@@ -30,8 +28,9 @@ class Simple:
     """The codec (see ``protocols.base.Codec``)."""
 
     options: SimpleOptions
-    max_message_bytes: int
     ddl_to_all_partitions: bool = True
+    compressed_parts: tuple[str, ...] = ("value",)
+    refuses_large_schemas: bool = True
 
     @property
     def _avro(self) -> bool:
@@ -42,10 +41,9 @@ class Simple:
         return SimpleAvroRows(table, self.options) if self._avro else SimpleJsonRows(table, self.options)
 
     def ddl(self, event: DdlEvent, build_ts: int) -> ControlMessage:
-        """Return the message of a DDL; :class:`MessageTooLargeError` beyond ``max-message-bytes``."""
+        """Return the message of a DDL."""
         make = ddl_avro if self._avro else ddl_json
-        value = self._sized(make(event, build_ts, self.options), event.schema, event.table)
-        return ControlMessage(None, value, event.commit_ts)
+        return ControlMessage(None, make(event, build_ts, self.options), event.commit_ts)
 
     def watermark(self, ts: int, build_ts: int) -> ControlMessage:
         """Return the watermark message; Simple has it whatever ``enable-tidb-extension`` says."""
@@ -53,21 +51,9 @@ class Simple:
         return ControlMessage(None, make(ts, build_ts), ts)
 
     def bootstrap(self, table: TableInfo, build_ts: int) -> ControlMessage:
-        """Return the message that shows a table's schema; :class:`MessageTooLargeError` as a DDL's."""
+        """Return the message that shows a table's schema."""
         make = bootstrap_avro if self._avro else bootstrap_json
-        return ControlMessage(None, self._sized(make(table, build_ts, self.options), table.schema, table.name), 0)
-
-    def _sized(self, value: bytes, schema: str, table: str) -> bytes:
-        length = len(value) + MESSAGE_OVERHEAD
-        if length > self.max_message_bytes:
-            raise MessageTooLargeError(
-                f"message is too large: {length} bytes, max-message-bytes is {self.max_message_bytes}",
-                remedy="Raise max-message-bytes in the sink URI: no large-message handling covers a table's schema",
-                code="CDC:ErrMessageTooLarge",
-                table=f"{schema}.{table}" if table else schema,
-                length=length,
-            )
-        return value
+        return ControlMessage(None, make(table, build_ts, self.options), 0)
 
 
 def make_codec(changefeed: ChangefeedConfig) -> Simple:
@@ -83,6 +69,5 @@ def make_codec(changefeed: ChangefeedConfig) -> Simple:
             exchange_partition=profile.simple_exchange_partition,
             avro_bit=profile.simple_avro_bit,
             avro_timestamp_decimal=profile.simple_avro_timestamp_decimal,
-        ),
-        codec.max_message_bytes,
+        )
     )

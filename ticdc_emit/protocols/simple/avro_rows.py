@@ -11,6 +11,7 @@ In: changes. Out: values. Rule sources: semantics 2.3, 3.3; reference ``pingcap/
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
@@ -29,6 +30,7 @@ from ticdc_emit.protocols.simple.avro_values import (
     VALUE_BRANCH,
     Branch,
     Kind,
+    avro_flag,
     avro_long,
     avro_string,
     envelope,
@@ -57,6 +59,7 @@ class SimpleAvroRows:
     reads_old: ClassVar[bool] = True
     growth: ClassVar[int] = 1
     refuses_large: ClassVar[bool] = True
+    reduces_by_any_option: ClassVar[bool] = True
 
     @cached_property
     def overhead(self) -> int:
@@ -67,6 +70,10 @@ class SimpleAvroRows:
     @cached_property
     def _columns(self) -> tuple[Column, ...]:
         return named_columns(self.table.data_columns)
+
+    @cached_property
+    def _handle_key(self) -> tuple[Column, ...]:
+        return named_columns(self.table.handle_key)
 
     @cached_property
     def _prefix(self) -> bytes:
@@ -80,30 +87,39 @@ class SimpleAvroRows:
 
     def encode(self, changes: Changes) -> Encoded:
         """Return one message per change; the key of a Simple row is always empty."""
+        return self._messages(changes, self._columns, [NULL_BRANCH, NULL_BRANCH])
+
+    def reduced(self, changes: Changes, locations: Sequence[str] | None) -> Encoded:
+        """Return messages with the handle key's columns only, and where each whole message is stored, if it is."""
+        stored: list[Piece] = [NULL_BRANCH]
+        if locations is not None:
+            stored = [VALUE_BRANCH, *text_pieces(pa.array(locations, pa.string()))]
+        return self._messages(changes, self._handle_key, [*stored, VALUE_BRANCH + avro_flag(True)])
+
+    def _messages(self, changes: Changes, columns: tuple[Column, ...], told: list[Piece]) -> Encoded:
+        """Return messages that show ``columns``; ``told`` are claimCheckLocation and handleKeyOnly."""
         laid: list[Piece] = [self._prefix, *_number(changes.physical_table_ids)]
         laid += [avro_long(DML_TYPES.index(changes.op.value.upper())), *long_pieces(changes.commit_ts)]
-        laid += [*_build_ts(changes), avro_long(self.table.update_ts), NULL_BRANCH, NULL_BRANCH]
+        laid += [*_build_ts(changes), avro_long(self.table.update_ts), *told]
         laid += _checksum(changes) if self.options.enable_row_checksum else [NULL_BRANCH]
-        data, old = self._images(changes)
+        data, old = self._images(changes, columns)
         return Encoded(join_pieces([*laid, *data, *old], len(changes)))
 
-    def _images(self, changes: Changes) -> tuple[list[Piece], list[Piece]]:
+    def _images(self, changes: Changes, columns: tuple[Column, ...]) -> tuple[list[Piece], list[Piece]]:
         if changes.op is Op.UPDATE:
-            data, old = share_pieces(*self._both(changes), len(changes))
-            return self._map(data), self._map(old)
+            data, old = share_pieces(*self._both(changes, columns), len(changes))
+            return _map(data, len(columns)), _map(old, len(columns))
         image = changes.current
-        shown = self._map([piece for column in self._columns for piece in self._pieces(column, image.values(column))])
+        entries = [piece for column in columns for piece in self._pieces(column, image.values(column))]
+        shown = _map(entries, len(columns))
         return (shown, [NULL_BRANCH]) if changes.op is Op.INSERT else ([NULL_BRANCH], shown)
 
-    def _map(self, entries: list[Piece]) -> list[Piece]:
-        return [VALUE_BRANCH + avro_long(len(self._columns)), *entries, _END_OF_MAP]
-
-    def _both(self, changes: Changes) -> tuple[list[list[Piece]], list[list[Piece]]]:
+    def _both(self, changes: Changes, columns: tuple[Column, ...]) -> tuple[list[list[Piece]], list[list[Piece]]]:
         """Lay out the entries of both images of updates; what changed nowhere is the same entry in both."""
         data: list[list[Piece]] = []
         old: list[list[Piece]] = []
         after, before = changes.current, changes.old
-        for column in self._columns:
+        for column in columns:
             changed = before.differs(column)
             if changed is None:
                 data.append(self._pieces(column, after.values(column)))
@@ -140,6 +156,11 @@ class SimpleAvroRows:
 
     def _is_long_bit(self, column: Column) -> bool:
         return column.type is MySQLType.BIT and self.options.avro_bit == "long"
+
+
+def _map(entries: list[Piece], count: int) -> list[Piece]:
+    """Lay out a map of one block; an empty one has none."""
+    return [VALUE_BRANCH + (avro_long(count) if count else b""), *entries, _END_OF_MAP]
 
 
 def _union(branch: Branch, first: bytes = b"") -> Union:

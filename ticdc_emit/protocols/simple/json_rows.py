@@ -3,7 +3,8 @@
 In: changes. Out: values. Rule sources: protocol document "DML Event"; semantics 2.2, 3.3; reference ``pingcap/tiflow:
 pkg/sink/codec/simple/message.go`` (newDMLMessage, encodeValue). Key order of a message::
 
-    version database table tableID type commitTs buildTs schemaVersion [checksum] [data] [old]
+    version database table tableID type commitTs buildTs schemaVersion [claimCheckLocation] [handleKeyOnly] [checksum]
+    [data] [old]
 
 Every value is a JSON string or null, a TIMESTAMP an object of two. ``data`` and ``old`` are Go maps, which print in
 bytewise order of the names.
@@ -11,6 +12,7 @@ bytewise order of the names.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
@@ -42,6 +44,26 @@ def _content(column: Column, values: pa.Array) -> pa.Array:
 
 
 @dataclass(frozen=True)
+class _Members:
+    """The columns that messages show, in order of their names, with the constants around their values."""
+
+    columns: tuple[Column, ...]
+    location: str
+
+    @cached_property
+    def object(self) -> ObjectLayout:
+        located = b'{"location":%s,"value":"' % json_string(self.location), b'"}'
+        return ObjectLayout(
+            tuple(json_string(column.name) + b":" for column in self.columns),
+            tuple(located if column.type is MySQLType.TIMESTAMP else _STRING for column in self.columns),
+        )
+
+    def texts(self, image: Image) -> list[pa.Array]:
+        """Render every shown column of the image."""
+        return [image.rendered(column, _FORM, _content) for column in self.columns]
+
+
+@dataclass(frozen=True)
 class SimpleJsonRows:
     """The row encoder of one table version (see ``encode.changes.RowEncoder``)."""
 
@@ -50,6 +72,7 @@ class SimpleJsonRows:
     reads_old: ClassVar[bool] = True
     growth: ClassVar[int] = 6  # \\u003c
     refuses_large: ClassVar[bool] = True
+    reduces_by_any_option: ClassVar[bool] = True
 
     @cached_property
     def overhead(self) -> int:
@@ -57,16 +80,12 @@ class SimpleJsonRows:
         return json_overhead(self.table, name_uses=2, label_uses=0) + len(self._prefix) + ENVELOPE_BYTES
 
     @cached_property
-    def _columns(self) -> tuple[Column, ...]:
-        return named_columns(self.table.data_columns)
+    def _all(self) -> _Members:
+        return _Members(named_columns(self.table.data_columns), self.options.location)
 
     @cached_property
-    def _object(self) -> ObjectLayout:
-        located = b'{"location":%s,"value":"' % json_string(self.options.location), b'"}'
-        return ObjectLayout(
-            tuple(json_string(column.name) + b":" for column in self._columns),
-            tuple(located if column.type is MySQLType.TIMESTAMP else _STRING for column in self._columns),
-        )
+    def _handle_key(self) -> _Members:
+        return _Members(named_columns(self.table.handle_key), self.options.location)
 
     @cached_property
     def _prefix(self) -> bytes:
@@ -80,25 +99,38 @@ class SimpleJsonRows:
 
     def encode(self, changes: Changes) -> Encoded:
         """Return one message per change; the key of a Simple row is always empty."""
+        return Encoded(join(self._fragments(changes, self._all, []), len(changes)))
+
+    def reduced(self, changes: Changes, locations: Sequence[str] | None) -> Encoded:
+        """Return messages with the handle key's columns only, and where each whole message is stored, if it is."""
+        told: list[Fragment] = [b',"handleKeyOnly":true']
+        if locations is not None:
+            stored = pa.array([json_string(location) for location in locations], pa.binary())
+            told = [b',"claimCheckLocation":', stored, *told]
+        return Encoded(join(self._fragments(changes, self._handle_key, told), len(changes)))
+
+    def _fragments(self, changes: Changes, members: _Members, told: list[Fragment]) -> list[Fragment]:
+        """Lay out messages that show ``members``, with ``told`` before the checksum."""
         laid: list[Fragment] = [self._prefix, _number(changes.physical_table_ids)]
         laid += [b',"type":"', changes.op.value.upper().encode(), b'","commitTs":', changes.commit_ts_text()]
-        laid += [b',"buildTs":', changes.build_ms_text(), b',"schemaVersion":%d' % self.table.update_ts]
+        laid += [b',"buildTs":', changes.build_ms_text(), b',"schemaVersion":%d' % self.table.update_ts, *told]
         if self.options.enable_row_checksum:
             laid += _checksum(changes)
-        return Encoded(join([*laid, *self._images(changes), b"}"], len(changes)))
+        return [*laid, *_images(changes, members), b"}"]
 
-    def _images(self, changes: Changes) -> list[Fragment]:
-        shown = self._object.fragments(self._texts(changes.current))
-        if changes.op is Op.DELETE:
-            return [b',"old":', *shown]
-        if changes.op is Op.INSERT:
-            return [b',"data":', *shown]
-        before = self._object.fragments(self._texts(changes.old), shown.texts, shown.seams)
-        data, old = share(list(shown), list(before), len(changes))
-        return [b',"data":', *data, b',"old":', *old]
 
-    def _texts(self, image: Image) -> list[pa.Array]:
-        return [image.rendered(column, _FORM, _content) for column in self._columns]
+def _images(changes: Changes, members: _Members) -> list[Fragment]:
+    """Lay out ``data`` and ``old``, nothing where they would be empty."""
+    if not members.columns:
+        return []
+    shown = members.object.fragments(members.texts(changes.current))
+    if changes.op is Op.DELETE:
+        return [b',"old":', *shown]
+    if changes.op is Op.INSERT:
+        return [b',"data":', *shown]
+    before = members.object.fragments(members.texts(changes.old), shown.texts, shown.seams)
+    data, old = share(list(shown), list(before), len(changes))
+    return [b',"data":', *data, b',"old":', *old]
 
 
 def _number(numbers: pa.Array) -> Fragment:

@@ -59,7 +59,7 @@ def shown_indexes(table: TableInfo) -> tuple[ShownIndex, ...]:
 def _unlisted_primary_key(table: TableInfo) -> tuple[str, ...]:
     """Return the integer primary key that is the row's handle, else the columns of the first unique NOT NULL index."""
     if table.pk_is_handle:
-        return tuple(column.name for column in table.primary_key)
+        return tuple(column.name for column in table.whole_primary_key)
     return next((index.columns for index in table.indexes if _is_implicit_key(index, table)), ())
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ticdc_emit.columnar.values import Rendering
-from ticdc_emit.config.options import DEFAULT_MAX_MESSAGE_BYTES
+from ticdc_emit.encode.large import LargeMessages
 from ticdc_emit.encode.plan import Plan, TablePlan
 from ticdc_emit.encode.rows import rows_to_batch
 from ticdc_emit.encode.run import Prepared, prepare
@@ -42,7 +42,7 @@ def prepared_rows(table: str | TableInfo, changes: Iterable[Mapping[str, Any]], 
         {(info.schema, info.name): planned},
         Router("topic", {"topic": 1}),
         Rendering(codec.options.zone),
-        DEFAULT_MAX_MESSAGE_BYTES,
+        LargeMessages(),
         BUILD_TS,
     )
     return prepare(rows_to_batch([{"commit_ts": COMMIT_TS, **change} for change in changes], info), planned, plan)

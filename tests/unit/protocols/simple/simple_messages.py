@@ -11,7 +11,8 @@ from typing import Any
 import fastavro
 
 from ticdc_emit.columnar.values import Rendering
-from ticdc_emit.config.options import DEFAULT_MAX_MESSAGE_BYTES, Integrity
+from ticdc_emit.config.options import Integrity
+from ticdc_emit.encode.large import LargeMessages
 from ticdc_emit.encode.plan import Plan, TablePlan
 from ticdc_emit.encode.rows import rows_to_batch
 from ticdc_emit.encode.run import Prepared, prepare
@@ -34,7 +35,7 @@ def table_of(sql: str) -> TableInfo:
 
 
 def codec_of(encoding: str = "json", **options: Any) -> Simple:
-    return Simple(SimpleOptions(encoding=encoding, **options), DEFAULT_MAX_MESSAGE_BYTES)  # type: ignore[arg-type]
+    return Simple(SimpleOptions(encoding=encoding, **options))  # type: ignore[arg-type]
 
 
 def prepared_rows(
@@ -55,7 +56,7 @@ def prepared_rows(
         {(info.schema, info.name): planned},
         Router("topic", {"topic": 1}),
         Rendering(zone),
-        DEFAULT_MAX_MESSAGE_BYTES,
+        LargeMessages(),
         build_ts,
         integrity,
     )

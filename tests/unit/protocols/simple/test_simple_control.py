@@ -11,8 +11,7 @@ import pytest
 from simple_messages import BUILD_TS, COMMIT_TS, avro_message, codec_of, table_of
 
 from ticdc_emit.config import load_changefeed
-from ticdc_emit.errors import MessageTooLargeError
-from ticdc_emit.protocols.simple import Simple, make_codec
+from ticdc_emit.protocols.simple import make_codec
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.events import DdlEvent
 
@@ -190,29 +189,16 @@ def test_a_view_is_shown_too(encoding: str) -> None:
     assert column["dataType"]["mysqlType"] == "unspecified"
 
 
-@pytest.mark.parametrize("encoding", ["json", "avro"])
-def test_a_schema_beyond_max_message_bytes_is_refused(encoding: str) -> None:
-    info = table_of("create table test.t (a int primary key)")
-    event = DdlEvent("create table test.t (a int primary key)", "create table", "test", "t", info, None, 5)
-    options = codec_of(encoding).options
-    for make in (lambda codec: codec.ddl(event, 1), lambda codec: codec.bootstrap(info, 1)):
-        size = len(make(Simple(options, 1 << 20)).value) + 36
-        assert make(Simple(options, size))
-        with pytest.raises(MessageTooLargeError, match=f"{size} bytes") as caught:
-            make(Simple(options, size - 1))
-        assert caught.value.context["table"] == "test.t"
-
-
 def test_a_changefeed_makes_the_codec() -> None:
     config = load_changefeed(
-        "kafka://127.0.0.1:9092/topic?protocol=simple&encoding-format=avro&max-message-bytes=1000",
+        "kafka://127.0.0.1:9092/topic?protocol=simple&encoding-format=avro",
         time_zone="Asia/Tokyo",
         integrity=True,
     )
     codec = make_codec(config)
     assert (codec.options.encoding, codec.options.location) == ("avro", "Asia/Tokyo")
     assert codec.options.enable_row_checksum
-    assert codec.max_message_bytes == 1000
+    assert codec.refuses_large_schemas
     assert codec.ddl_to_all_partitions
     assert pickle.loads(pickle.dumps(codec)) == codec
 

@@ -1,0 +1,53 @@
+"""Compression of messages one by one, as TiCDC's ``large-message-handle-compression`` does it.
+
+In: an array of messages. Out: an array of the same length. Rule sources: semantics 2.0.8; reference ``pingcap/tiflow:
+pkg/compression/compress.go``: ``snappy`` is the raw block format, ``lz4`` the frame format with a checksum of the
+content. Both compress an empty message too, to bytes that are not empty.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pyarrow as pa
+
+from ticdc_emit.errors import ConfigError, MissingDependencyError
+
+__all__ = ["compressed", "compressor", "surely_within"]
+
+_FASTEST = 0  # the level of TiCDC's lz4
+
+
+def compressor(name: str) -> Callable[[bytes], bytes]:
+    """Return what compresses one message; ``name`` is ``none``, ``snappy`` or ``lz4``.
+
+    Raises :class:`ConfigError` for another name, :class:`MissingDependencyError` without cramjam.
+    """
+    if name == "none":
+        return bytes
+    try:
+        import cramjam
+    except ImportError:
+        raise MissingDependencyError(
+            f"the compression {name} needs cramjam", remedy="Run: pip install 'ticdc-emit[compression]'"
+        ) from None
+    if name == "snappy":
+        return lambda message: bytes(cramjam.snappy.compress_raw(message))
+    if name == "lz4":
+        return lambda message: bytes(cramjam.lz4.compress(message, level=_FASTEST))
+    raise ConfigError(
+        f"the compression {name!r} is not known",
+        remedy="Use none, snappy or lz4",
+        option="large-message-handle-compression",
+    )
+
+
+def compressed(messages: pa.Array, compress: Callable[[bytes], bytes]) -> pa.Array:
+    """Return each message compressed, ``binary``; null stays null."""
+    made = (None if message is None else compress(message) for message in messages.to_pylist())
+    return pa.array(list(made), pa.binary())
+
+
+def surely_within(limit: int) -> int:
+    """Return a size up to which no message is larger than ``limit`` bytes in any compression, repetitive or not."""
+    return max(limit - 64, 0) * 6 // 7

@@ -1,0 +1,70 @@
+"""The partition of each row: the dispatcher's rule of a table, applied to changes or to their key columns alone.
+
+In: a table's plan and its checked rows, or (before the rows are shuffled) the columns that the rule hashes. Out: one
+number where all rows go to one partition, else an ``int32`` array in the rows' order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+import pyarrow as pa
+
+from ticdc_emit.columnar.values import Rendering
+from ticdc_emit.encode.changes import RowEncoder
+from ticdc_emit.encode.images import Image
+from ticdc_emit.encode.plan import TablePlan
+from ticdc_emit.encode.reader import Part
+from ticdc_emit.errors import TicdcEmitError
+from ticdc_emit.routing.partition import partitions_of
+
+__all__ = ["UNKNOWN", "dispatched", "partitions_of_keys"]
+
+UNKNOWN = -1
+"""In the place of a partition: the row has none that could be told, for a reason that its check will raise."""
+
+
+def dispatched(parts: Iterable[Part], table: TablePlan, rows: int) -> int | pa.Array:
+    """Return the partitions of a table's checked rows.
+
+    Raises :class:`~ticdc_emit.errors.DispatcherError`, and the :class:`~ticdc_emit.errors.RowError` family for a value
+    that cannot be hashed.
+    """
+    if table.partition is not None:
+        return table.partition
+    found = np.zeros(rows, np.int32)
+    for part in parts:
+        numbers = _partitions(table, part.encoder, part.changes.current, part.changes.commit_ts)
+        found[slice(None) if part.rows is None else part.rows] = np.asarray(numbers)
+    return pa.array(found)
+
+
+def _partitions(table: TablePlan, encoder: RowEncoder, image: Image, commit_ts: pa.Array) -> int | pa.Array:
+    """Tell by the image that counts: after, or before of a delete."""
+    info = encoder.table
+    hashed = table.rule.hashed(info, table.profile)
+    null = table.profile.hashed_null
+    return partitions_of(table.rule, hashed, info, image, commit_ts, table.partitions, null)
+
+
+def partitions_of_keys(
+    table: TablePlan, commit_ts: pa.Array, columns: Mapping[str, pa.Array], how: Rendering
+) -> pa.Array:
+    """Return the partition of each row by the columns that the rule hashes; :data:`UNKNOWN` where that fails.
+
+    ``commit_ts`` need not ascend; ``columns`` are of the image that counts.
+    """
+    stamps = np.asarray(commit_ts)
+    order = np.argsort(stamps, kind="stable")
+    found = np.full(len(stamps), UNKNOWN, np.int32)
+    sorted_stamps = pa.array(stamps[order], pa.uint64())
+    try:
+        for start, length, encoder in table.spans(sorted_stamps):
+            rows = order[start : start + length]
+            index = pa.array(rows)
+            image = Image(encoder.table, {name: values.take(index) for name, values in columns.items()}, how)
+            found[rows] = np.asarray(_partitions(table, encoder, image, sorted_stamps.slice(start, length)))
+    except TicdcEmitError:
+        found[:] = UNKNOWN
+    return pa.array(found)
