@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 from spark_history import FIRST_TSO, SCHEMA, tso
 
+from ticdc_emit.changefeed.planning import current_database, ddl_statements
+from ticdc_emit.changefeed.state import BatchState
 from ticdc_emit.delivery.files import read_files
 from ticdc_emit.delivery.memory import messages
 from ticdc_emit.errors import ConfigError, DdlError, InvalidValueError, LateRowError, StateError
 from ticdc_emit.schema.catalog import catalog_from_sql
 from ticdc_emit.spark import TicdcSink, encode
-from ticdc_emit.spark.planning import current_database, ddl_statements
-from ticdc_emit.spark.state import BatchState
 
 pytestmark = pytest.mark.spark
 
@@ -167,7 +167,7 @@ def test_the_schema_is_read_in_the_zone_of_the_changefeed(spark: Any, tmp_path: 
     ddl = [(tso(1), "alter table test.t add column seen timestamp default '2024-01-01 08:00:00'")]
     for zone, expected in (("UTC", "2024-01-01 08:00:00"), ("Asia/Shanghai", "2024-01-01 00:00:00")):
         sink = TicdcSink(f"memory://x?{URI}", schema, ddl=ddl, time_zone=zone)
-        histories = sink._planner.plan(BatchState(0, ddl=sink._ddl)).tables["test", "t"]
+        histories = sink._changefeed._planner.plan(BatchState(0, ddl=sink._changefeed._ddl)).tables["test", "t"]
         defaults = [column.default for column in histories.newest.columns if column.name != "id"]
         assert [str(default) for default in defaults] == [expected, expected]
 

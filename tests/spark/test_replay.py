@@ -26,6 +26,7 @@ ROOT = Path(__file__).parents[2]
 def _digests(folder: Path, partitions: int, seed: int) -> list[str]:
     # without what this process's own session left behind
     env = {name: value for name, value in os.environ.items() if not name.startswith(("SPARK_", "PYSPARK_"))}
+    env["SPARK_SUBMIT_OPTS"] = os.environ["SPARK_SUBMIT_OPTS"]
     env |= {"PYTHONHASHSEED": str(seed), "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "tests")])}
     env["TICDC_EMIT_TEST_CONNECT"] = "0"  # its server's port is this process's
     job = [sys.executable, str(Path(__file__).with_name("replay_job.py")), str(folder), str(partitions), str(seed)]

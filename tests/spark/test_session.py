@@ -36,6 +36,7 @@ def test_workers_run_this_interpreter_whatever_python3_the_path_has(tmp_path: Pa
     other.write_text("#!/bin/sh\nexit 7\n")
     other.chmod(0o755)
     env = {name: value for name, value in os.environ.items() if not name.startswith(("SPARK_", "PYSPARK_"))}
+    env["SPARK_SUBMIT_OPTS"] = os.environ["SPARK_SUBMIT_OPTS"]
     env |= {"PATH": f"{other.parent}{os.pathsep}{env['PATH']}", "PYTHONPATH": str(ROOT)}
     job = [sys.executable, "-c", JOB, str(tmp_path / "out")]
     done = subprocess.run(job, env=env, capture_output=True, text=True, timeout=240, check=False)

@@ -62,6 +62,8 @@ def _print_lines(console: Console, report: Report) -> None:
     _line(console, f"catalog {report.catalog.matched}/{report.catalog.total}")
     if report.registrations.total:
         _line(console, f"registrations {report.registrations.matched}/{report.registrations.total}")
+    if report.routes.total:
+        _line(console, f"routes {report.routes.matched}/{report.routes.total}")
 
 
 def _print_table(console: Console, report: Report) -> None:
@@ -77,6 +79,8 @@ def _print_table(console: Console, report: Report) -> None:
     _row(table, "catalog (table_info of DDL events)", report.catalog, "bold")
     if report.registrations.total:
         _row(table, "registrations (requests to the schema registry)", report.registrations, "bold")
+    if report.routes.total:
+        _row(table, "routes (events of each dispatcher configuration)", report.routes, "bold")
     console.print(table)
 
 

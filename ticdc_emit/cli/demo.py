@@ -20,7 +20,7 @@ from ticdc_emit.delivery.contract import Message, Sink
 from ticdc_emit.errors import ConfigError
 
 if TYPE_CHECKING:
-    from ticdc_emit.spark.report import RunReport
+    from ticdc_emit.changefeed.report import RunReport
     from ticdc_emit.testing import EmbeddedKafka
 
 __all__ = ["run"]

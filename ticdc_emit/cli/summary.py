@@ -1,12 +1,11 @@
-"""What a run delivered, for people: totals, and a line per topic-partition from the delivery reports."""
+"""What a run delivered, for people: the report's own table on a terminal, else plain lines, which logs keep well."""
 
 from __future__ import annotations
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
-from ticdc_emit.spark.report import RunReport
+from ticdc_emit.changefeed.report import RunReport
 
 __all__ = ["print_summary"]
 
@@ -14,12 +13,7 @@ __all__ = ["print_summary"]
 def print_summary(console: Console, report: RunReport) -> None:
     """Print the totals and the counts of every topic-partition."""
     if console.is_terminal:
-        table = Table(title="acknowledged", title_justify="left")
-        for name in ("topic", "partition", "messages", "bytes"):
-            table.add_column(name, justify="left" if name == "topic" else "right")
-        for (topic, partition), count in sorted(report.delivery.per_partition.items()):
-            table.add_row(topic, f"{partition}", f"{count.messages:,}", f"{count.bytes:,}")
-        console.print(table)
+        console.print(report)
     else:
         for (topic, partition), count in sorted(report.delivery.per_partition.items()):
             console.print(Text(f"{topic} partition {partition}: {count.messages} messages, {count.bytes} bytes"))

@@ -7,7 +7,7 @@ Needs the extra ``ticdc-emit[spark]``. Nothing here uses ``.rdd`` or ``_jvm``, s
 
 from __future__ import annotations
 
-from ticdc_emit.spark.report import RunReport
+from ticdc_emit.changefeed.report import RunReport
 from ticdc_emit.spark.session import local_session
 from ticdc_emit.spark.sink import TicdcSink, encode
 

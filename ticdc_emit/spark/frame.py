@@ -6,8 +6,8 @@ Two public forms (design: one DataFrame per table, or one for all):
 ``encode.attributes`` lists, structs ``before`` and ``after``;
 * **generic**: the same with ``schema`` and ``table`` columns, and images as ``map<string, string>`` of canonical text.
 
-Rows are shuffled by topic-partition and sorted by (commit_ts, table, seq, key) as ``encode.order`` says; nothing is
-collected or cached.
+Updates of keys are split (``spark.splitting``), rows are shuffled by topic-partition (``spark.routing``) and sorted in
+the total order of ``encode.order``; nothing is collected or cached.
 """
 
 from __future__ import annotations
@@ -15,18 +15,42 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ticdc_emit.encode.attributes import ATTRIBUTES
+from ticdc_emit.encode.blocks import PARTITION
 from ticdc_emit.encode.plan import Plan, TablePlan
+from ticdc_emit.encode.transactions import HALF
 from ticdc_emit.errors import MissingColumnError, UnsupportedTypeError
 from ticdc_emit.schema.model import Column as TableColumn
 from ticdc_emit.schema.types import INTEGER_TYPES
+from ticdc_emit.spark.routing import hashed_names, partition_of_generic, partition_of_typed
+from ticdc_emit.spark.splitting import (
+    changed_entries,
+    changed_fields,
+    image_of,
+    is_split,
+    key_columns_of,
+    marked_names,
+    rank,
+    transaction_columns,
+    with_halves,
+)
 from ticdc_emit.tso import LOGICAL_BITS, LOGICAL_PER_MICROSECOND
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-__all__ = ["DDL_OP", "arrange_generic", "arrange_typed", "commit_ts_column", "is_generic", "without_ddl"]
+__all__ = [
+    "DDL_OP",
+    "SPLIT_COUNT",
+    "arrange_generic",
+    "arrange_typed",
+    "commit_ts_column",
+    "is_generic",
+    "with_split_counts",
+    "without_ddl",
+]
 
 DDL_OP = "ddl"
+SPLIT_COUNT = "_count"
 _INTEGER, _OTHER = "i", "t"
 
 
@@ -42,38 +66,80 @@ def without_ddl(df: DataFrame) -> DataFrame:
     return df.filter(~F.lower("op").eqNullSafe(DDL_OP)) if "query" in df.columns else df
 
 
-def arrange_typed(df: DataFrame, table: TablePlan) -> DataFrame:
-    """Return one table's changes in total order, in one Spark partition (they all go to one topic-partition)."""
+def arrange_typed(df: DataFrame, plan: Plan, table: TablePlan) -> DataFrame:
+    """Return one table's changes with their partitions, by topic-partition and in total order."""
+    from pyspark.sql import functions as F  # noqa: N812
+
     columns = _change_columns(df, f"{table.schema}.{table.name}")
+    if plan.splits:
+        df = with_halves(df, changed_fields(df, key_columns_of(table)))
+    columns += _half(df)
     keys = _typed_keys(df, table)
-    return df.repartition(1).sortWithinPartitions(*_by_time(df), *keys).select(*columns)
+    df, order = _ordered(df, plan, [])
+    if table.partition is not None:
+        return df.repartition(1).sortWithinPartitions(*order, *keys).select(*columns)
+    routed = df.withColumn(PARTITION, partition_of_typed(df, plan, table, commit_ts_column(df), image_of(df)))
+    return (
+        routed.repartition(PARTITION).sortWithinPartitions(PARTITION, *order, *keys).select(F.col(PARTITION), *columns)
+    )
 
 
 def arrange_generic(df: DataFrame, plan: Plan) -> DataFrame:
-    """Return many tables' changes, shuffled by topic-partition and sorted."""
+    """Return many tables' changes with their partitions, by topic-partition and in total order."""
     from pyspark.sql import functions as F  # noqa: N812
 
-    changes = _change_columns(df, "the changefeed")
-    topic = plan.router.default_topic
-    routed = df.withColumn(
-        "_partition", (F.crc32(F.concat("schema", "table")) % F.lit(plan.router.partitions[topic])).cast("int")
-    )
-    keyed = routed.join(F.broadcast(_key_names(df, plan)), on=["schema", "table"], how="left")
-    images = [F.col(name) for name in ("after", "before") if name in df.columns]
+    columns = _change_columns(df, "the changefeed")
+    joined = df.join(F.broadcast(_tables(df, plan)), on=["schema", "table"], how="left")
+    if plan.splits:
+        joined = with_halves(joined, changed_entries(F.col("_unique")))
+    image = image_of(joined)
+    routed = joined.withColumn(PARTITION, partition_of_generic(plan, commit_ts_column(joined), image))
 
     def key(marked: Column) -> Column:
-        name = F.substring(marked, 2, 1 << 20)
-        text = F.coalesce(*(F.try_element_at(image, name) for image in images))
+        text = F.try_element_at(image, F.substring(marked, 2, 1 << 20))
         return F.when(marked.startswith(_INTEGER), _sortable_integer(text)).otherwise(text)
 
-    columns = [F.col("schema").alias("_schema"), F.col("table").alias("_table"), F.col("_partition")]
-    time, *rest = _by_time(df)
+    named = [F.col("schema").alias("_schema"), F.col("table").alias("_table"), F.col(PARTITION)]
+    ranked, order = _ordered(routed, plan, [F.col("schema"), F.col("table")])
     return (
-        keyed.withColumn("_key", F.transform("_key_names", key))
-        .repartition("_partition")
-        .sortWithinPartitions("_partition", time, "schema", "table", *rest, "_key")
-        .select(*columns, *changes)
+        ranked.withColumn("_key", F.transform("_key_names", key))
+        .repartition("_topic", PARTITION)
+        .sortWithinPartitions("_topic", PARTITION, *order, "_key")
+        .select(*named, *columns, *_half(joined))
     )
+
+
+def with_split_counts(df: DataFrame, plan: Plan, table: tuple[str, str] | None) -> DataFrame:
+    """Return the rows with the column ``_count``: 2 for an update of a key, which is split, else 1."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    if not plan.splits or not {"before", "after"} <= set(df.columns):
+        return df.withColumn(SPLIT_COUNT, F.lit(1))
+    if table is not None:
+        changed = changed_fields(df, key_columns_of(plan.table(*table)))
+    else:
+        df = df.join(F.broadcast(_tables(df, plan)), on=["schema", "table"], how="left")
+        changed = changed_entries(F.col("_unique"))
+    return df.withColumn(SPLIT_COUNT, F.lit(1) if changed is None else F.when(is_split(changed), 2).otherwise(1))
+
+
+def _ordered(df: DataFrame, plan: Plan, table: list[Column]) -> tuple[DataFrame, list[Column]]:
+    """Return the rows with what their order needs, and the order but for the key.
+
+    That is commit_ts, table, transaction, rank, seq. A rank may be a window over the transaction, which no sort takes
+    as it is, hence the column.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    transaction = [commit_ts_column(df), *table, *transaction_columns(df)]
+    seq = [F.col("seq")] if "seq" in df.columns else []
+    return df.withColumn("_rank", rank(df, plan, transaction)), [*transaction, F.col("_rank"), *seq]
+
+
+def _half(df: DataFrame) -> list[Column]:
+    from pyspark.sql import functions as F  # noqa: N812
+
+    return [F.col(HALF)] if HALF in df.columns else []
 
 
 def _sortable_integer(text: Column) -> Column:
@@ -88,23 +154,29 @@ def _sortable_integer(text: Column) -> Column:
     )
 
 
-def _key_names(df: DataFrame, plan: Plan) -> DataFrame:
+def _tables(df: DataFrame, plan: Plan) -> DataFrame:
+    """Return what routing and order need to know of each table, one row per table."""
     rows = [
-        (schema, name, [_marked(column) for column in table.order_columns])
-        for (schema, name), table in plan.tables.items()
+        (
+            *key,
+            [_marked(column) for column in table.order_columns],
+            marked_names(key_columns_of(table)),
+            table.topic,
+            table.partition,
+            hashed_names(table),
+        )
+        for key, table in plan.tables.items()
         if any(table.encoders)
     ]
-    return df.sparkSession.createDataFrame(rows, "schema string, table string, _key_names array<string>")
+    return df.sparkSession.createDataFrame(
+        rows,
+        "schema string, table string, _key_names array<string>, _unique array<string>, _topic string, _fixed int, "
+        "_hashed array<string>",
+    )
 
 
 def _marked(column: TableColumn) -> str:
     return (_INTEGER if column.type in INTEGER_TYPES else _OTHER) + column.name
-
-
-def _by_time(df: DataFrame) -> list[Column]:
-    from pyspark.sql import functions as F  # noqa: N812
-
-    return [commit_ts_column(df), *([F.col("seq")] if "seq" in df.columns else [])]
 
 
 def commit_ts_column(df: DataFrame) -> Column:
@@ -152,14 +224,15 @@ def _typed_keys(df: DataFrame, table: TablePlan) -> list[Column]:
     kinds = {field.name: field.dataType for field in df.schema.fields if field.name in ("after", "before")}
     keys = []
     for column in table.order_columns:
-        images = []
-        for name in ("after", "before"):
-            kind = kinds.get(name)
+        images = {}
+        for name, kind in kinds.items():
             if isinstance(kind, StructType) and column.name in kind.names:
-                images.append(F.col(name)[column.name])
+                images[name] = F.col(name)[column.name]
             elif isinstance(kind, MapType):
                 text = F.try_element_at(name, F.lit(column.name))
-                images.append(_sortable_integer(text) if column.type in INTEGER_TYPES else text)
+                images[name] = _sortable_integer(text) if column.type in INTEGER_TYPES else text
         if images:
-            keys.append(F.coalesce(*images))
+            given = F.coalesce(*(images[name] for name in ("after", "before") if name in images))
+            halved = HALF in df.columns and "before" in images
+            keys.append(F.when(F.col(HALF).eqNullSafe("d"), images["before"]).otherwise(given) if halved else given)
     return keys

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["local_session", "require_pyspark"]
 
 _SETTINGS = {
-    "spark.master": "local[*]",
+    "spark.master": "local[*,4]",  # four attempts per task; plain local has one
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.sql.session.timeZone": "UTC",
@@ -40,7 +40,7 @@ def require_pyspark() -> None:
 
 
 def local_session(app: str = "ticdc-emit", **settings: str) -> SparkSession:
-    """Return the running Spark session, else start one in this process (``local[*]``).
+    """Return the running Spark session, else start one in this process (``local[*,4]``: a lost task is tried again).
 
     ``settings`` are Spark's, with ``_`` for ``.`` (``spark_sql_shuffle_partitions="4"``) or spelt as they are
     (``**{"spark.master": "local[2]"}``). A running session takes those that it can still change. Raises

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from ticdc_emit.encode.attributes import PHYSICAL_TABLE_ID
 from ticdc_emit.encode.plan import Plan
 from ticdc_emit.schedule.bootstrap_replay import CountedRows
-from ticdc_emit.spark.frame import commit_ts_column
+from ticdc_emit.spark.frame import SPLIT_COUNT, commit_ts_column, with_split_counts
 from ticdc_emit.tso import LOGICAL_BITS
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ __all__ = ["count_rows"]
 def count_rows(
     df: DataFrame, plan: Plan, table: tuple[str, str] | None, tick_ms: int, late_until: int | None
 ) -> list[CountedRows]:
-    """Count rows per table version, physical table and slot of ``tick_ms`` of commit time.
+    """Count rows, with split updates as two, per table version, physical table and slot of ``tick_ms`` of commit time.
 
     ``table``: whose rows ``df`` has, ``None`` for the generic form. ``late_until``: rows up to this TSO are dropped by
     the changefeed. Raises :class:`~ticdc_emit.errors.UnknownTableError` for rows of no table.
@@ -32,6 +32,7 @@ def count_rows(
 
     stamp = commit_ts_column(df)
     rows = df if late_until is None else df.filter(stamp > F.lit(late_until))
+    rows = with_split_counts(rows, plan, table)
     schema, name = (F.col("schema"), F.col("table")) if table is None else map(F.lit, table)
     physical = F.col(PHYSICAL_TABLE_ID) if PHYSICAL_TABLE_ID in df.columns else F.lit(None)
     counted = (
@@ -42,9 +43,10 @@ def count_rows(
             _version(stamp, plan, table).alias("version"),
             F.floor(F.shiftright(stamp, LOGICAL_BITS) / F.lit(tick_ms)).alias("slot"),
             stamp.alias("commit_ts"),
+            F.col(SPLIT_COUNT),
         )
         .groupBy("schema", "table", "physical", "version", "slot")
-        .agg(F.min("commit_ts").alias("first_ts"), F.count(F.lit(1)).alias("count"))
+        .agg(F.min("commit_ts").alias("first_ts"), F.sum(SPLIT_COUNT).alias("count"))
         .collect()
     )
     return [_counted(plan, *row) for row in counted]

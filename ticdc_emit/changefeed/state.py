@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Protocol, TypeAlias
 
+from ticdc_emit.config.secrets import hides_arguments, mask_text
 from ticdc_emit.errors import ConfigError, MissingDependencyError, StateError
 
 __all__ = ["BatchState", "DdlStatement", "FsspecStateStore", "MemoryStateStore", "StateStore", "open_state_store"]
@@ -149,8 +150,14 @@ class FsspecStateStore:
             raise MissingDependencyError(
                 "state_uri needs fsspec", remedy='pip install "ticdc-emit[state]"', package="fsspec"
             ) from None
-        self._fs, self._root = fsspec.core.url_to_fs(uri)
-        self._fs.makedirs(self._root, exist_ok=True)
+        try:
+            self._fs, self._root = fsspec.core.url_to_fs(uri)
+            self._fs.makedirs(self._root, exist_ok=True)
+        except (OSError, ValueError, ImportError) as error:
+            raise StateError(
+                f"the state store cannot be used: {type(error).__name__}: {mask_text(str(error))}",
+                remedy="Give state_uri a folder that this machine may write to",
+            ) from None
 
     def load(self, batch_id: int) -> BatchState | None:
         path = self._path(batch_id)
@@ -195,6 +202,7 @@ class FsspecStateStore:
         return [int(n[len("batch-") : -len(".json")]) for n in names if n.startswith("batch-") and n.endswith(".json")]
 
 
+@hides_arguments
 def open_state_store(uri: str | None) -> StateStore:
     """Return the store of ``state_uri``; this process's memory without one."""
     return MemoryStateStore() if uri is None else FsspecStateStore(uri)

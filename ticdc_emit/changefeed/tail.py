@@ -9,13 +9,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from ticdc_emit.changefeed.report import ControlCounts
+from ticdc_emit.changefeed.worker import TaskResult
 from ticdc_emit.delivery.contract import DeliveryReport, Sink
 from ticdc_emit.encode.announce import Announcer
 from ticdc_emit.encode.encoder import control_batch
 from ticdc_emit.encode.plan import Plan
 from ticdc_emit.protocols.base import ControlMessage
-from ticdc_emit.schedule.control import Controls, Watermark
-from ticdc_emit.spark.worker import TaskResult
+from ticdc_emit.routing.topic import Target
+from ticdc_emit.schedule.control import Controls, Event, Watermark
 
 __all__ = ["Tail", "send_tail"]
 
@@ -26,13 +28,14 @@ class Tail(NamedTuple):
     delivery: DeliveryReport
     watermark: int | None
     sent_until: int
+    controls: ControlCounts = ControlCounts()
 
 
 def send_tail(
     sink: Sink,
     plan: Plan,
     controls: Controls,
-    results: Mapping[tuple[str, int], TaskResult],
+    results: Mapping[Target, TaskResult],
     top: int,
     limit: int,
 ) -> Tail:
@@ -42,12 +45,14 @@ def send_tail(
     front of a later row.
     """
     announcer = Announcer(plan)
-    until = max([limit, *controls.sent_ddl(_furthest(plan, results))])
+    until = max([limit, *controls.sent_ddl(_furthest(announcer, controls, results))])
     rises = limit >= 0 and (controls.watermark is None or limit > controls.watermark)
     last = announcer.message(Watermark(limit)) if rises else None
     begin = min((result.first_commit_ts for result in results.values() if result.rows), default=top)
-    messages: list[tuple[tuple[str, int], ControlMessage]] = []
-    for target in plan.router.watermark_targets():
+    reached_topics = plan.watermark_topics(limit)
+    messages: list[tuple[Target, ControlMessage]] = []
+    events: list[Event] = []
+    for target in plan.targets:
         result = results.get(target)
         after, first = -1, begin
         if result is not None and result.rows:
@@ -57,17 +62,24 @@ def send_tail(
             message = announcer.message_to(control.event, target)
             if message is not None:
                 messages.append((target, message))
-        if last is not None and not controls.is_tick(limit, first):
+                events.append(control.event)
+        if last is not None and target[0] in reached_topics and not controls.is_tick(limit, first):
             messages.append((target, last))
+            events.append(Watermark(limit))
     reached = controls.watermark if last is None else limit
     if not messages:
         return Tail(DeliveryReport(), reached, until)
     with sink.open() as writer:
         writer.write(control_batch(messages))
-        return Tail(writer.flush(), reached, until)
+        return Tail(writer.flush(), reached, until, ControlCounts.of(events))
 
 
-def _furthest(plan: Plan, results: Mapping[tuple[str, int], TaskResult]) -> int:
-    """Return up to which TSO any worker has sent DDL."""
-    targets = plan.router.ddl_targets(all_partitions=plan.codec.ddl_to_all_partitions)
-    return max((results[t].max_commit_ts - 1 for t in targets if t in results and results[t].rows), default=-1)
+def _furthest(announcer: Announcer, controls: Controls, results: Mapping[Target, TaskResult]) -> int:
+    """Return the TSO of the last DDL that any worker has sent, -1 if none has."""
+    if not any(result.rows for result in results.values()):
+        return -1
+    for event in reversed(controls.ddls):
+        reached = (results[target] for target in announcer.targets(event) if target in results)
+        if any(result.rows and result.max_commit_ts > event.commit_ts for result in reached):
+            return event.commit_ts
+    return -1

@@ -1,20 +1,23 @@
 """The worker stage: sorted changes in, messages delivered (or handed on), one count per topic-partition out.
 
-Runs in Spark's Python workers inside ``mapInArrow``, but knows nothing of Spark: it is a generator over record
-batches. The batches of a task are sorted by (topic-partition, commit_ts, table, seq, key). Every value of the task is
-checked before its first message is written; control messages are merged in their place.
+Runs in an engine's workers (Spark's Python workers, inside ``mapInArrow``), but knows nothing of the engine: it is a
+generator over record batches. The batches of a task are sorted by topic-partition and in total order. Every value of
+the task is checked before its first message is written; control messages are merged in their place. An object that a
+message names (claim check) is stored before the message goes on.
 """
 
 from __future__ import annotations
 
 import pickle
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
 from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
 
+from ticdc_emit.changefeed.report import ControlCounts
+from ticdc_emit.delivery.claim_check import ClaimStore
 from ticdc_emit.delivery.contract import DeliveryReport, Sink
 from ticdc_emit.encode.announce import Announcer
 from ticdc_emit.encode.blocks import Block, BlockReader
@@ -22,29 +25,21 @@ from ticdc_emit.encode.encoder import control_batch
 from ticdc_emit.encode.plan import Plan
 from ticdc_emit.encode.spool import Spool
 from ticdc_emit.errors import RegistryError, RowError, SchemaError
+from ticdc_emit.routing.topic import Target
 from ticdc_emit.schedule.control import Controls
 
 __all__ = ["RESULT_SCHEMA", "Task", "TaskResult", "read_results"]
 
-RESULT_SCHEMA = pa.schema(
-    [
-        ("topic", pa.string()),
-        ("partition", pa.int32()),
-        ("rows", pa.int64()),
-        ("late_rows", pa.int64()),
-        ("messages", pa.int64()),
-        ("bytes", pa.int64()),
-        ("first_commit_ts", pa.int64()),
-        ("max_commit_ts", pa.int64()),
-        ("error", pa.binary()),
-    ]
-)
 _SPOOL_BYTES = 256 * 1024 * 1024
 
 
 @dataclass
 class TaskResult:
-    """What became of one topic-partition in a task."""
+    """What became of one topic-partition in a task.
+
+    ``ddl``, ``watermarks``, ``bootstraps``: messages merged into the rows. ``claims`` (objects stored) and ``retries``
+    (of the task's connection) are told with one of the topic-partitions that they may belong to.
+    """
 
     rows: int = 0
     late_rows: int = 0
@@ -52,6 +47,33 @@ class TaskResult:
     first_commit_ts: int = -1
     messages: int = 0
     bytes: int = 0
+    ddl: int = 0
+    watermarks: int = 0
+    bootstraps: int = 0
+    claims: int = 0
+    retries: int = 0
+
+    @property
+    def controls(self) -> ControlCounts:
+        return ControlCounts(self.ddl, self.watermarks, self.bootstraps)
+
+    def count(self, controls: ControlCounts) -> None:
+        """Add control messages that were merged in."""
+        self.ddl += controls.ddl
+        self.watermarks += controls.watermark
+        self.bootstraps += controls.bootstrap
+
+
+_COUNTS = tuple(each.name for each in fields(TaskResult))
+RESULT_SCHEMA = pa.schema(
+    [
+        ("topic", pa.string()),
+        ("partition", pa.int32()),
+        *((name, pa.int64()) for name in _COUNTS),
+        ("error", pa.binary()),
+    ]
+)
+"""One row per topic-partition of a task with its :class:`TaskResult`, or a pickled error and nothing else."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +81,7 @@ class Task:
     """The work of one task, pickled to the workers. ``table`` is (schema, name) where all rows are of one table.
 
     ``sink`` writes; without one, the messages themselves are yielded. ``check_only`` checks and counts the rows.
+    ``claims``: where objects that messages name are stored.
     """
 
     plan: Plan
@@ -66,6 +89,7 @@ class Task:
     late: str
     table: tuple[str, str] | None
     sink: Sink | None
+    claims: ClaimStore | None = None
     check_only: bool = False
 
     @cached_property
@@ -93,7 +117,7 @@ class Task:
         with Spool(_SPOOL_BYTES) as spool:
             for block in reader.blocks(batches):
                 spool.add(block)
-            results: dict[tuple[str, int], TaskResult] = {
+            results: dict[Target, TaskResult] = {
                 target: TaskResult(late_rows=count) for target, count in reader.late_rows.items()
             }
             messages = self._messages(spool.drain(reader), results)
@@ -103,7 +127,7 @@ class Task:
             yield from self._delivered(messages, results)
 
     def _delivered(
-        self, messages: Iterator[pa.RecordBatch], results: dict[tuple[str, int], TaskResult]
+        self, messages: Iterator[pa.RecordBatch], results: dict[Target, TaskResult]
     ) -> Iterator[pa.RecordBatch]:
         assert self.sink is not None
         first = next(messages, None)
@@ -118,73 +142,65 @@ class Task:
                 report = writer.flush()
         for target, count in report.per_partition.items():
             results[target].messages, results[target].bytes = count
+        results[min(results)].retries = report.retries
         yield _result_batch(results)
 
-    def _messages(
-        self, blocks: Iterator[Block], results: dict[tuple[str, int], TaskResult]
-    ) -> Iterator[pa.RecordBatch]:
+    def _messages(self, blocks: Iterator[Block], results: dict[Target, TaskResult]) -> Iterator[pa.RecordBatch]:
         for block in blocks:
-            batch = block.messages()
+            batch, claims = block.messages()
+            stored = len(claims)
+            if claims:
+                assert self.claims is not None
+                self.claims.put(claims)
             for target, start, length in block.targets():
-                yield self._with_controls(batch.slice(start, length), target, results.setdefault(target, TaskResult()))
+                result = results.setdefault(target, TaskResult())
+                result.claims += stored
+                stored = 0
+                yield self._with_controls(batch.slice(start, length), target, result)
 
-    def _with_controls(self, batch: pa.RecordBatch, target: tuple[str, int], result: TaskResult) -> pa.RecordBatch:
+    def _with_controls(self, batch: pa.RecordBatch, target: Target, result: TaskResult) -> pa.RecordBatch:
         """Count the rows of one topic-partition and merge what stands before the last of them."""
         stamps = batch.column("commit_ts").to_numpy()
         if result.rows == 0:
             result.first_commit_ts = int(stamps[0])
         before, result.max_commit_ts = result.max_commit_ts, int(stamps[-1])
         result.rows += len(stamps)
-        due = []
+        due, events = [], []
         for control in self.controls.due(before, result.max_commit_ts - 1, result.first_commit_ts):
             message = self._announcer.message_to(control.event, target)
             if message is not None:
                 due.append((control.place, message))
+                events.append(control.event)
         if not due:
             return batch
+        result.count(ControlCounts.of(events))
         places = np.searchsorted(stamps, np.array([place for place, _ in due], np.int64), side="right")
         joined = pa.concat_batches([batch, control_batch([(target, message) for _, message in due])])
         order = np.insert(np.arange(len(stamps)), places, np.arange(len(stamps), len(stamps) + len(due)))
         return joined.take(pa.array(order))
 
 
-def _counted(blocks: Iterator[Block]) -> dict[tuple[str, int], TaskResult]:
-    results: dict[tuple[str, int], TaskResult] = {}
+def _counted(blocks: Iterator[Block]) -> dict[Target, TaskResult]:
+    results: dict[Target, TaskResult] = {}
     for block in blocks:
         for target, _, length in block.targets():
             results.setdefault(target, TaskResult()).rows += length
     return results
 
 
-def _result_batch(results: dict[tuple[str, int], TaskResult]) -> pa.RecordBatch:
+def _result_batch(results: dict[Target, TaskResult]) -> pa.RecordBatch:
     rows = [
-        {
-            "topic": topic,
-            "partition": partition,
-            "rows": result.rows,
-            "late_rows": result.late_rows,
-            "messages": result.messages,
-            "bytes": result.bytes,
-            "first_commit_ts": result.first_commit_ts,
-            "max_commit_ts": result.max_commit_ts,
-        }
+        {"topic": topic, "partition": partition, **asdict(result)}
         for (topic, partition), result in sorted(results.items())
     ]
     return pa.RecordBatch.from_pylist(rows, schema=RESULT_SCHEMA)
 
 
-def read_results(table: pa.Table) -> dict[tuple[str, int], TaskResult]:
+def read_results(table: pa.Table) -> dict[Target, TaskResult]:
     """Return what the tasks of a batch reported, by topic-partition; raise the error that one of them met."""
     for error in table.column("error").drop_null().to_pylist():
         raise pickle.loads(error)
     return {
-        (row["topic"], row["partition"]): TaskResult(
-            rows=row["rows"],
-            late_rows=row["late_rows"],
-            first_commit_ts=row["first_commit_ts"],
-            max_commit_ts=row["max_commit_ts"],
-            messages=row["messages"],
-            bytes=row["bytes"],
-        )
+        (row["topic"], row["partition"]): TaskResult(**{name: row[name] for name in _COUNTS})
         for row in table.to_pylist()
     }

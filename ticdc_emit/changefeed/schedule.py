@@ -11,13 +11,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from ticdc_emit.changefeed.state import BatchState
 from ticdc_emit.encode.plan import Plan
 from ticdc_emit.schedule.bootstrap import BootstrapRules, Bootstraps, TableRef
 from ticdc_emit.schedule.bootstrap_live import arrived
 from ticdc_emit.schedule.bootstrap_replay import CountedRows, replayed
 from ticdc_emit.schedule.control import Controls
 from ticdc_emit.schema.model import TableInfo
-from ticdc_emit.spark.state import BatchState
 from ticdc_emit.tso import physical_ms
 
 __all__ = ["with_bootstraps", "with_default_ticks"]

@@ -1,0 +1,200 @@
+"""``format("ticdc")``: the messages of the foreachBatch sink, by batch writes and by streams that stop and go on."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from spark_history import SCHEMA, tso
+
+from ticdc_emit.config import Secret
+from ticdc_emit.delivery.files import read_files
+from ticdc_emit.errors import ConfigError, DeliveryError
+from ticdc_emit.spark import TicdcSink
+from ticdc_emit.spark.datasource import TicdcDataSource, register
+from ticdc_emit.spark.source_options import SourceOptions
+from ticdc_emit.spark.staging import StagedFile, Staging
+
+pytestmark = pytest.mark.spark
+
+CANAL = "protocol=canal-json&enable-tidb-extension=true&partition-num=3"
+BY_VALUE = "[[sink.dispatchers]]\nmatcher = ['*.*']\npartition = 'index-value'\n"
+BY_TS = "[[sink.dispatchers]]\nmatcher = ['*.*']\npartition = 'ts'\n"
+OFTEN = "[sink]\nsend-bootstrap-interval-in-sec = 1\nsend-bootstrap-in-msg-count = 5\n"
+TWO_TABLES = """
+create table test.a (id int primary key, code varchar(9), n int, unique key (code));
+create table test.b (x varchar(9), y int, n int, primary key (x, y));
+"""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _registered(spark: Any) -> None:
+    register(spark)
+
+
+def written(df: Any, **options: str) -> None:
+    df.write.format("ticdc").mode("append").options(**options).save()
+
+
+def two_tables(spark: Any) -> Any:
+    """Changes of two tables in the generic form, in transactions with a seq, with splits and a DDL."""
+    rows: list[Any] = [("test", None, "ddl", tso(6), None, "alter table a add column extra int", None, None)]
+    for step in range(12):
+        for place in range(3):
+            key = step * 3 + place
+            extra = {"extra": "1"} if step > 6 else {}
+            old = {"id": str(key), "code": f"c{key}", "n": None} | extra
+            new = old | {"n": "5"} | ({"code": f"d{key}"} if place == 1 else {})
+            rows.append(("test", "a", "u", tso(step), 9 - place, None, old, new))
+            pair = {"x": f"k{key % 2}", "y": str(key), "n": str(place)}
+            op = "cd"[key % 2]
+            rows.append(("test", "b", op, tso(step), place, None, *((None, pair) if op == "c" else (pair, None))))
+    images = "before map<string,string>, after map<string,string>"
+    kind = f"schema string, table string, op string, commit_ts long, seq long, query string, {images}"
+    return spark.createDataFrame(rows, kind).repartition(4)
+
+
+@pytest.mark.parametrize(
+    ("protocol", "changefeed"),
+    [(CANAL, BY_VALUE), ("protocol=simple&partition-num=2", OFTEN + BY_VALUE), (CANAL, BY_TS)],
+    ids=["canal-json", "simple", "ts"],
+)
+def test_a_batch_write_sends_what_the_sink_sends(spark: Any, tmp_path: Path, protocol: str, changefeed: str) -> None:
+    df = two_tables(spark)
+    report = TicdcSink(f"file://{tmp_path}/sink?{protocol}", TWO_TABLES, changefeed=changefeed).write(df)
+    assert report.rows == 84
+    assert report.ddl_events == 1
+    uri, staging = f"file://{tmp_path}/source?{protocol}", tmp_path / "staging"
+    written(df, sinkUri=uri, schema=TWO_TABLES, changefeed=changefeed, stagingUri=str(staging))
+    assert list(read_files(tmp_path / "source")) == list(read_files(tmp_path / "sink"))
+    assert list(staging.iterdir()) == []
+
+
+def test_the_typed_form_and_a_state(spark: Any, changes: Callable[..., Any], tmp_path: Path) -> None:
+    sink = TicdcSink(f"file://{tmp_path}/sink?{CANAL}", SCHEMA, state_uri=str(tmp_path / "sink-state"), clock="wall")
+    schema_file = tmp_path / "schema.sql"
+    schema_file.write_text(SCHEMA)
+    options = {"SINKURI": f"file://{tmp_path}/source?{CANAL}", "schemaPath": str(schema_file), "clock": "1700000000000"}
+    options |= {"stateUri": str(tmp_path / "state"), "watermarkInterval": "0.5", "table": "test.account"}
+    for start in (0, 20):
+        sink.write(changes(6, start=start))
+        written(changes(6, start=start), **options)
+    assert sorted(path.name for path in (tmp_path / "state").iterdir()) == ["batch-0.json", "batch-1.json", "staging"]
+    sent = [json.loads(message.value or b"") for message in read_files(tmp_path / "source")]
+    rows = [message for message in sent if message["type"] != "TIDB_WATERMARK"]
+    assert len(rows) == sum(report.rows for report in sink.reports) == 28
+    assert {message["ts"] for message in rows} == {1700000000000}
+    assert len(sent) - len(rows) > 2
+
+
+def stream(spark: Any, folder: Path, options: dict[str, str]) -> None:
+    kind = spark.read.parquet(str(folder / "in")).schema
+    rows = spark.readStream.schema(kind).option("maxFilesPerTrigger", 1).parquet(str(folder / "in"))
+    writer = rows.writeStream.format("ticdc").options(**options).option("checkpointLocation", str(folder / "checks"))
+    writer.trigger(availableNow=True).start().awaitTermination()
+
+
+def test_a_stream_goes_on_where_it_stopped(spark: Any, changes: Callable[..., Any], tmp_path: Path) -> None:
+    folder, state = tmp_path / "in", str(tmp_path / "state")
+    options = {"sinkUri": f"file://{tmp_path}/source?{CANAL}", "schema": SCHEMA, "stateUri": state}
+    sink = TicdcSink(f"file://{tmp_path}/sink?{CANAL}", SCHEMA)
+
+    def arrive(start: int) -> None:
+        changes(5, start=start).coalesce(1).write.mode("append").parquet(str(folder))
+
+    def sent(where: str) -> list[Any]:
+        return list(read_files(tmp_path / where))
+
+    for number, start in enumerate((0, 10)):
+        arrive(start)
+        sink(changes(5, start=start), number)
+    stream(spark, tmp_path, options)
+    assert sent("source") == sent("sink")
+    arrive(20)
+    sink(changes(5, start=20), 2)
+    stream(spark, tmp_path, options)
+    before = sent("source")
+    assert before == sent("sink")
+
+    for name in ("2", ".2.crc"):
+        (tmp_path / "checks" / "commits" / name).unlink()
+    stream(spark, tmp_path, options)
+    sink(changes(5, start=20), 2)
+    assert sent("source") == sent("sink")
+    assert len(sent("source")) > len(before)
+    assert not list((tmp_path / "state" / "staging").iterdir())
+
+
+def test_what_is_wrong_is_told_in_words(spark: Any, changes: Callable[..., Any], tmp_path: Path) -> None:
+    uri = f"file://{tmp_path}/out?{CANAL}"
+    bad = spark.createDataFrame(
+        [("c", tso(1), (1, 5)), ("c", tso(2), (2, 300))], "op string, commit_ts long, after struct<id:int,n:int>"
+    )
+    with pytest.raises(Exception, match="InvalidValueError") as caught:
+        written(bad, sinkUri=uri, schema="create table test.t (id int primary key, n tinyint)")
+    assert "[table='test.t', column='n', row={'id': 2}]" in str(caught.value)
+    assert list(read_files(tmp_path / "out")) == []
+    for df, options, said in (
+        (bad, {"schema": SCHEMA, "sinkUrl": "x"}, "the option 'sinkurl' is unknown"),
+        (bad.drop("op"), {"schema": SCHEMA, "sinkUri": uri}, "the changes have no op"),
+        (bad, {"schema": "create table", "sinkUri": uri}, "DdlError"),
+    ):
+        with pytest.raises(Exception, match=said):
+            written(df, **options)
+    with pytest.raises(Exception, match="a topic can be appended to"):
+        bad.write.format("ticdc").mode("overwrite").options(sinkUri=uri, schema=SCHEMA).save()
+    changes(1).write.parquet(str(tmp_path / "in"))
+    with pytest.raises(Exception, match="a stream needs a stateUri"):
+        stream(spark, tmp_path, {"sinkUri": uri, "schema": SCHEMA})
+
+
+@pytest.mark.parametrize("kind", ["writer", "streamWriter"])
+def test_executors_get_no_options(tmp_path: Path, kind: str) -> None:
+    from pyspark.sql.types import StructType
+
+    uri = f"file://{tmp_path}?{CANAL}&sasl-password=canary"
+    source = TicdcDataSource({"sinkUri": uri, "schema": SCHEMA, "stateUri": str(tmp_path / "state")})
+    rows = StructType().add("op", "string").add("commit_ts", "long").add("after", "string")
+    writer = getattr(source, kind)(rows, False)
+    assert b"canary" not in pickle.dumps(writer)
+    assert (b"canary" in pickle.dumps(writer)) == (kind == "writer")
+    assert "canary" not in f"{writer!r} {source!r} {vars(writer)}"
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"ddl": "{"}, r"the option ddl is not a JSON list of \[commit_ts"),
+        ({"clock": "noon"}, "the option clock is not commit, wall or ms"),
+        ({"late": "never"}, "late='never' is unknown"),
+        ({"verbatimJson": "yes"}, "not true or false"),
+        ({"path": "/x"}, "the option 'path' is unknown"),
+        ({"schemaPath": "/x"}, "by one of them"),
+        ({"sinkUri": "memory://x?protocol=simple"}, "a process that ends"),
+    ],
+)
+def test_options_are_checked(given: dict[str, str], said: str) -> None:
+    options = {"sinkUri": f"file:///tmp/x?{CANAL}", "schema": SCHEMA}
+    with pytest.raises(ConfigError, match=said):
+        SourceOptions.read(options | given)
+
+
+def test_options_mean_what_the_sink_takes() -> None:
+    given = {"ddl": '[[5, "drop table test.t"], [6, "create table t (id int)", "test"]]', "allowedlateness": "1.5"}
+    given |= {"librdkafka.Linger.ms": "5", "TIMEZONE": "Asia/Shanghai", "integrity": "true", "checkpointLocation": "/x"}
+    read = SourceOptions.read({"sinkUri": f"file:///tmp/x?{CANAL}", "schema": SCHEMA} | given)
+    assert read.values["ddl"] == [(5, "drop table test.t"), (6, "create table t (id int)", "test")]
+    assert read.running.lateness_ms == 1500
+    assert read.librdkafka == {"linger.ms": "5"}
+    assert read.config.time_zone == "Asia/Shanghai"
+    assert read.config.integrity.enabled
+
+
+def test_rows_that_the_driver_cannot_see(tmp_path: Path) -> None:
+    with pytest.raises(DeliveryError, match="stagingUri") as caught:
+        Staging(Secret(str(tmp_path))).read([StagedFile(None, "one"), StagedFile("lost.arrow", "two")])
+    assert caught.value.executor == "two"

@@ -1,0 +1,127 @@
+"""A stream under observation: reports by kind, callbacks, and Spark's progress beside the report of each batch."""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from spark_history import FIRST_TSO, SCHEMA, tso
+
+from ticdc_emit.changefeed.report import RunReport
+from ticdc_emit.delivery.files import read_files
+from ticdc_emit.observe import log_report
+from ticdc_emit.spark import TicdcSink
+
+pytestmark = pytest.mark.spark
+
+URI = "protocol=canal-json&enable-tidb-extension=true&partition-num=4"
+
+
+def test_a_report_counts_messages_by_kind(spark: Any, changes: Callable[..., Any], tmp_path: Path) -> None:
+    seen: list[RunReport] = []
+
+    def broken(report: RunReport) -> None:
+        raise RuntimeError("the callback's own trouble")
+
+    ddl = [
+        (FIRST_TSO + 20 * 26214400 + 1, "create table test.early (id int primary key)"),
+        (tso(10_000), "create table test.later (id int primary key)"),
+    ]
+    sink = TicdcSink(
+        f"file://{tmp_path}?{URI}",
+        SCHEMA,
+        table="test.account",
+        ddl=ddl,
+        watermark_interval=1,
+        on_report=[broken, seen.append, log_report],
+    )
+    report = sink.write(changes(30))
+    assert seen == [report] == sink.reports
+    texts = [message.value or b"" for message in read_files(tmp_path)]
+    ddls = sum(b'"isDdl":true' in text for text in texts)
+    marks = sum(b"TIDB_WATERMARK" in text for text in texts)
+    assert report.messages_by_kind == {"rows": 70, "ddl": ddls, "watermark": marks, "bootstrap": 0}
+    assert (report.messages, report.rows, report.ddl_events, report.claims) == (len(texts), 70, 2, 0)
+    assert ddls >= 2
+    assert marks > 4
+    assert sum(count.messages for count in report.delivery.per_partition.values()) == len(texts)
+    assert report.bytes == sum(len(message.key or b"") + len(message.value or b"") for message in read_files(tmp_path))
+    assert (report.lag_ms, report.wall_lag_ms) == (0, None)
+    assert sink.total.rows == 70
+
+
+def test_bootstraps_claims_and_the_wall_clock_are_reported(spark: Any, tmp_path: Path) -> None:
+    large = {
+        "large-message-handle-option": "claim-check",
+        "claim-check-storage-uri": f"file://{tmp_path}/claims",
+    }
+    sink = TicdcSink(
+        f"file://{tmp_path}/out?protocol=simple&max-message-bytes=1500&partition-num=2",
+        "create table test.t (id int primary key, v varchar(4000))",
+        changefeed={"sink": {"kafka-config": {"large-message-handle": large}}},
+        clock="wall",
+        allowed_lateness=2,
+    )
+    rows = [("c", tso(n), (n, "a" * (3_000 if n < 2 else 3))) for n in range(6)]
+    frame = spark.createDataFrame(rows, "op string, commit_ts long, after struct<id:int,v:string>")
+    sink(frame, 0)
+    (report,) = sink.reports
+    assert report.claims == len(list((tmp_path / "claims").iterdir())) == 2
+    assert report.messages_by_kind["rows"] == 6
+    assert report.messages_by_kind["bootstrap"] >= 1
+    assert report.messages == sum(report.messages_by_kind.values()) == len(list(read_files(tmp_path / "out")))
+    assert report.lag_ms == 2_000
+    assert report.wall_lag_ms is not None
+    assert report.wall_lag_ms > 0
+
+
+@pytest.mark.skipif(os.environ.get("TICDC_EMIT_TEST_CONNECT") == "1", reason="batches run in the server's process")
+def test_progress_joins_spark_s_figures_with_the_report(
+    spark: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    from ticdc_emit.spark.progress import BatchProgress, ProgressListener, log_progress
+
+    kind = "op string, commit_ts long, after struct<id:int>"
+    for part in range(2):
+        rows = [("c", tso(10 * part + n), (10 * part + n,)) for n in range(5 + part)]
+        spark.createDataFrame(rows, kind).coalesce(1).write.parquet(f"{tmp_path}/in/part={part}")
+    seen: list[BatchProgress] = []
+
+    def note(progress: BatchProgress) -> None:
+        log_progress(progress)
+        seen.append(progress)
+        raise RuntimeError("the listener's own trouble")
+
+    sink = TicdcSink(f"file://{tmp_path}/out?{URI}", "create table test.t (id int primary key)", watermark_interval=0)
+    listener, stranger = ProgressListener(sink, note, query="orders"), ProgressListener(sink, note, query="other")
+    spark.streams.addListener(listener)
+    spark.streams.addListener(stranger)
+    caplog.set_level(logging.INFO, "ticdc_emit.spark.progress")
+    try:
+        source = spark.readStream.schema(kind).option("maxFilesPerTrigger", 1).parquet(f"{tmp_path}/in/*")
+        query = (
+            source.writeStream.queryName("orders")
+            .option("checkpointLocation", f"{tmp_path}/checkpoint")
+            .trigger(availableNow=True)
+            .foreachBatch(sink)
+            .start()
+        )
+        query.awaitTermination()
+        deadline = time.monotonic() + 20
+        while len(seen) < 2 and time.monotonic() < deadline:
+            time.sleep(0.1)
+    finally:
+        spark.streams.removeListener(listener)
+        spark.streams.removeListener(stranger)
+    assert [progress.report for progress in seen] == sink.reports
+    assert [progress.batch_id for progress in seen] == [0, 1]
+    assert sorted(progress.input_rows for progress in seen) == [5, 6]
+    assert [progress.report.rows for progress in seen] == [progress.input_rows for progress in seen]
+    assert all(progress.query == "orders" and progress.duration_ms["addBatch"] > 0 for progress in seen)
+    assert "orders: batch 0: 5 rows" in caplog.text
+    assert "the callback of a progress listener failed" in caplog.text

@@ -1,0 +1,121 @@
+"""Dispatchers and split updates in Spark: the same messages on the same partitions as the plain encoder gives."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+
+from ticdc_emit import Encoder
+from ticdc_emit.delivery.memory import clear, messages
+from ticdc_emit.errors import DispatcherError, InvalidValueError
+from ticdc_emit.spark import TicdcSink
+
+URI = "protocol=canal-json&enable-tidb-extension=true&partition-num=5"
+TABLE = "create table shop.%s (id int primary key, u varchar(10), n decimal(9,2), unique key (u), unique key (n))"
+SCHEMA = ";".join(TABLE % name for name in ("a", "b", "c"))
+RULES = """[sink]
+dispatchers = [
+  {matcher = ["shop.a"], partition = "index-value", topic = "{schema}_{table}"},
+  {matcher = ["shop.b"], partition = "ts", topic = "{schema}_{table}"},
+]
+"""
+TS = 450_000_000_262_144_000
+
+
+def history(seed: int, *, seq: bool) -> list[dict[str, Any]]:
+    """Transactions of several rows over three tables; many updates change a key, some only its form."""
+    rng = random.Random(seed)
+    found = []
+    for step in range(40):
+        for place, key in enumerate(rng.sample(range(30), 6)):
+            op = rng.choice("cuud")
+            before = {"id": str(key), "u": f"u{key}", "n": "1.50"}
+            after = {**before, **rng.choice([{}, {"id": str(key + 100)}, {"u": None}, {"n": "+1.5"}, {"n": "2"}])}
+            change = {"schema": "shop", "table": rng.choice("abc"), "op": op, "commit_ts": TS + step}
+            change |= {"before": None if op == "c" else before, "after": None if op == "d" else after}
+            found.append(change | ({"seq": place} if seq else {}))
+    return found
+
+
+def expected(changes: list[dict[str, Any]], seq: bool) -> dict[tuple[str, int], list[bytes]]:
+    """What each topic-partition must receive of each table, by the plain encoder."""
+    encoder = Encoder(f"memory://x?{URI}", SCHEMA, changefeed=RULES)
+    found: dict[tuple[str, int], list[tuple[int, str, int, bytes]]] = {}
+    for table in "abc":
+        own = [
+            {name: row[name] for name in row if name not in ("schema", "table")}
+            for row in changes
+            if row["table"] == table
+        ]
+        for place, row in enumerate(encoder.encode(own, table=f"shop.{table}").to_pylist()):
+            entry = row["commit_ts"], table, place, row["value"]
+            found.setdefault((row["topic"], row["partition"]), []).append(entry)
+    return {target: [value for *_, value in sorted(rows)] for target, rows in found.items()}
+
+
+@pytest.mark.parametrize("seq", [False, True])
+def test_spark_routes_and_splits_as_the_encoder_does(spark: Any, seq: bool) -> None:
+    changes = history(7 + seq, seq=seq)
+    kind = "schema string, table string, op string, commit_ts long, before map<string,string>, after map<string,string>"
+    shuffled = random.Random(1).sample(changes, len(changes))
+    df = spark.createDataFrame(shuffled, kind + (", seq long" if seq else "")).repartition(4)
+    clear("routing")
+    TicdcSink(f"memory://routing?{URI}", SCHEMA, changefeed=RULES).write(df)
+    got: dict[tuple[str, int], list[bytes]] = {}
+    for message in messages("routing"):
+        if message.value is not None and b"TIDB_WATERMARK" not in message.value:
+            got.setdefault((message.topic, message.partition), []).append(message.value)
+    assert got == expected(changes, seq)
+    assert len({topic for topic, _ in got}) == 3
+    assert sum(topic == "shop_a" for topic, _ in got) > 2
+
+
+def test_a_typed_dataframe_is_spread_by_value_too(spark: Any) -> None:
+    rows = [("u", TS, (key, f"u{key}", 1.5), (key + (key % 3 == 0) * 100, f"u{key}", 1.5)) for key in range(40)]
+    images = "struct<id: int, u: string, n: decimal(9,2)>"
+    df = spark.sql("select 1").limit(0)
+    df = spark.createDataFrame(
+        [(op, ts, *(dict(zip(("id", "u"), image[:2], strict=True)) for image in pair)) for op, ts, *pair in rows],
+        "op string, commit_ts long, before struct<id: int, u: string>, after struct<id: int, u: string>",
+    ).selectExpr(
+        "op",
+        "commit_ts",
+        *(f"named_struct('id', {i}.id, 'u', {i}.u, 'n', cast(1.5 as decimal(9,2))) {i}" for i in ("before", "after")),
+    )
+    assert images in df.schema["before"].dataType.simpleString().replace(":", ": ").replace(",u", ", u").replace(
+        ",n", ", n"
+    )
+    clear("typed")
+    TicdcSink(f"memory://typed?{URI}", TABLE % "a", changefeed=RULES).write(df)
+    encoder = Encoder(f"memory://x?{URI}", TABLE % "a", changefeed=RULES)
+    plain = encoder.encode(
+        [
+            {
+                "op": op,
+                "commit_ts": ts,
+                "before": dict(zip(("id", "u", "n"), b, strict=True)),
+                "after": dict(zip(("id", "u", "n"), a, strict=True)),
+            }
+            for op, ts, b, a in ((op, ts, (*b[:2], "1.5"), (*a[:2], "1.5")) for op, ts, b, a in rows)
+        ]
+    ).to_pylist()
+    got = [
+        (m.partition, m.value)
+        for m in messages("typed")
+        if m.topic == "shop_a" and b"TIDB_WATERMARK" not in (m.value or b"")
+    ]
+    assert sorted(got) == sorted((row["partition"], row["value"]) for row in plain)
+    assert len({partition for partition, _ in got}) > 2
+
+
+def test_what_has_no_partition_is_raised_with_its_type(spark: Any) -> None:
+    kind = "schema string, table string, op string, commit_ts long, after map<string,string>"
+    df = spark.createDataFrame([("shop", "a", "c", TS, {"id": "no number", "u": "x", "n": "1"})], kind)
+    with pytest.raises(InvalidValueError) as refused:
+        TicdcSink(f"memory://bad?{URI}", SCHEMA, changefeed=RULES).write(df)
+    assert refused.value.column == "id"
+    missing = RULES.replace('"index-value"', '"columns", columns = ["nope"]')
+    with pytest.raises(DispatcherError, match="columns not found"):
+        TicdcSink(f"memory://bad?{URI}", SCHEMA, changefeed=missing)

@@ -1,0 +1,328 @@
+"""A changefeed over Arrow batches: the encoder's messages, whatever the order, the batches and the memory limit."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from ticdc_emit.changefeed import Changefeed
+from ticdc_emit.changefeed.arrow_batch import ArrowBatch
+from ticdc_emit.changefeed.run import RunOptions
+from ticdc_emit.changefeed.sorted_runs import SortedRuns
+from ticdc_emit.config import load_changefeed
+from ticdc_emit.delivery.memory import MemorySink, clear, messages
+from ticdc_emit.encode.encoder import Encoder
+from ticdc_emit.errors import (
+    ConfigError,
+    DuplicateChangeError,
+    InvalidValueError,
+    LateRowError,
+    MissingColumnError,
+    SchemaError,
+    UnknownTableError,
+)
+
+FIRST = 450_000_000_262_144_000
+SCHEMA = """
+create table shop.orders (id int primary key, code varchar(20), note text, unique key (code));
+create table shop.items (a int, b varchar(20), n int, primary key (a, b));
+"""
+COLUMNS = {"orders": ("id", "code", "note"), "items": ("a", "b", "n")}
+Row = dict[str, Any]
+Content = dict[tuple[str, int], list[tuple[bytes | None, bytes | None]]]
+
+
+def tso(step: int) -> int:
+    return FIRST + step * (100 << 18)
+
+
+def uri(store: str, protocol: str = "canal-json", partitions: int = 3) -> str:
+    extension = "&enable-tidb-extension=true" if protocol == "canal-json" else ""
+    return f"memory://{store}/?protocol={protocol}{extension}&partition-num={partitions}"
+
+
+@pytest.fixture
+def store(request: pytest.FixtureRequest) -> Iterator[str]:
+    name = f"arrow-{request.node.name}"
+    yield name
+    clear(name)
+
+
+def content(store: str, *, keep: bool = False) -> Content:
+    found: Content = {}
+    for message in messages(store):
+        found.setdefault((message.topic, message.partition), []).append((message.key, message.value))
+    if not keep:
+        clear(store)
+    return found
+
+
+def feed(store: str, changefeed: str | None = None, protocol: str = "canal-json", **given: Any) -> Changefeed:
+    """Return a changefeed; ``given``: what ``Changefeed`` and ``RunOptions`` take."""
+    how = {name: given.pop(name) for name in ("late", "watermark_interval", "clock") if name in given}
+    config = load_changefeed(uri(store, protocol), changefeed)
+    return Changefeed(config, MemorySink(store), given.pop("schema", SCHEMA), options=RunOptions(**how), **given)
+
+
+def generic(rows: list[Row]) -> pa.Table:
+    images = pa.map_(pa.string(), pa.string())
+    kinds = {"schema": pa.string(), "table": pa.string(), "op": pa.string(), "commit_ts": pa.int64()}
+    kinds |= {"seq": pa.int64(), "start_ts": pa.int64(), "query": pa.string(), "before": images, "after": images}
+    used = [(name, kind) for name, kind in kinds.items() if any(name in row for row in rows)]
+
+    def cell(value: Any) -> Any:
+        return list(value.items()) if isinstance(value, dict) else value
+
+    return pa.Table.from_pylist(
+        [{name: cell(row.get(name)) for name, _ in used} for row in rows], schema=pa.schema(used)
+    )
+
+
+def cut(table: pa.Table, rows: int) -> list[pa.RecordBatch]:
+    return list(table.to_batches(max_chunksize=rows))
+
+
+def history(seed: int, *, seq: bool = False) -> list[Row]:
+    """Changes of two tables in transactions of a few rows; updates change keys, unique keys, both or neither."""
+    dice = random.Random(seed)
+    rows: list[Row] = []
+    for step in range(30):
+        table = dice.choice(["orders", "items"])
+        for place, key in enumerate(dice.sample(range(step * 40, step * 40 + 20), dice.randint(1, 6))):
+            names = COLUMNS[table]
+            old = dict(zip(names, (str(key), f"k{key}", str(dice.randint(0, 9))), strict=True))
+            new = old | {names[2]: "7"} | ({names[1]: f"m{key}"} if dice.random() < 0.4 else {})
+            op = dice.choice("cuud")
+            row: Row = {"schema": "shop", "table": table, "op": op, "commit_ts": tso(step)}
+            row |= {"before": None if op == "c" else old, "after": None if op == "d" else new}
+            rows.append(row | ({"seq": dice.choice([place, 9 - place])} if seq else {}))
+    return rows
+
+
+def by_encoder(rows: list[Row], changefeed: str | None) -> Content:
+    """The rows' messages as the encoder gives them, the tables of each commit_ts by name."""
+    found: list[tuple[int, str, int, tuple[str, int], tuple[bytes | None, bytes | None]]] = []
+    encoder = Encoder(uri("oracle"), SCHEMA, changefeed=changefeed)
+    for table in sorted(COLUMNS):
+        own = generic([row for row in rows if row["table"] == table]).drop_columns(["schema", "table"])
+        for place, made in enumerate(encoder.encode(own, table=f"shop.{table}").to_pylist()):
+            target = (made["topic"], made["partition"])
+            found.append((made["commit_ts"], table, place, target, (made["key"] or None, made["value"])))
+    content: Content = {}
+    for _, _, _, target, message in sorted(found, key=lambda each: each[:3]):
+        content.setdefault(target, []).append(message)
+    return content
+
+
+def of_rows(found: Content) -> Content:
+    """Leave watermarks out, and take empty keys for none."""
+    rows = {
+        target: [(key or None, value) for key, value in held if json.loads(value or b"{}")["type"] != "TIDB_WATERMARK"]
+        for target, held in found.items()
+    }
+    return {target: held for target, held in rows.items() if held}
+
+
+RULES = {
+    "table": None,
+    "index-value": "[[sink.dispatchers]]\nmatcher = ['*.*']\npartition = 'index-value'",
+    "ts": "[[sink.dispatchers]]\nmatcher = ['*.*']\npartition = 'ts'",
+    "topics": "[[sink.dispatchers]]\nmatcher = ['*.*']\ntopic = '{schema}_{table}'\npartition = 'columns'\n"
+    "columns = ['n']\n[[sink.dispatchers]]\nmatcher = ['shop.orders']\npartition = 'index-value'",
+}
+
+
+@pytest.mark.parametrize("seq", [False, True], ids=["plain", "seq"])
+@pytest.mark.parametrize("rule", ["table", "index-value", "ts"])
+def test_the_messages_are_the_encoders(store: str, rule: str, seq: bool) -> None:
+    rows = history(7, seq=seq)
+    feed(store, RULES[rule]).run(ArrowBatch(generic(rows)), 0, final=True)
+    assert of_rows(content(store)) == by_encoder(rows, RULES[rule])
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("seq", [False, True], ids=["plain", "seq"])
+def test_neither_order_nor_batches_nor_the_limit_change_a_byte(store: str, rule: str, seq: bool) -> None:
+    changefeed = RULES[rule]
+    if rule == "topics":
+        changefeed = RULES[rule].replace("matcher = ['*.*']", "matcher = ['shop.items']")  # type: ignore[union-attr]
+    rows = history(11, seq=seq)
+    feed(store, changefeed).run(ArrowBatch(generic(rows)), 0, final=True)
+    expected = content(store)
+    assert len(expected) > 1
+    for dice, size, limit in ((random.Random(1), 30, 1), (random.Random(2), 5, 9000)):
+        shuffled = dice.sample(rows, len(rows))
+        feed(store, changefeed).run(ArrowBatch(cut(generic(shuffled), size), memory_limit=limit), 0, final=True)
+        assert content(store) == expected
+
+
+def test_transactions_of_one_commit_ts_stay_apart_with_a_null_start_ts(store: str) -> None:
+    rows = [row | {"start_ts": None if n % 3 else n} for n, row in enumerate(history(5, seq=True))]
+    feed(store, RULES["index-value"]).run(ArrowBatch(generic(rows)), 0, final=True)
+    expected = content(store)
+    feed(store, RULES["index-value"]).run(ArrowBatch(cut(generic(rows[::-1]), 3), memory_limit=1), 0, final=True)
+    assert content(store) == expected
+
+
+def test_a_split_orders_its_whole_transaction_in_every_partition(store: str) -> None:
+    def row(op: str, number: int, seq: int, code: str | None = None) -> Row:
+        image = {"id": str(number), "code": f"c{number}", "note": "x"}
+        changed = image | ({} if code is None else {"code": code})
+        images = {"before": None if op == "c" else image, "after": None if op == "d" else changed}
+        return {"schema": "shop", "table": "orders", "op": op, "commit_ts": tso(1), "seq": seq, **images}
+
+    whole = [row("c", n, n) for n in range(8)] + [row("d", n, n) for n in range(8, 16)]
+    rows = [*whole, row("u", 99, 50, "other")]
+    for given, kinds in ((rows, ["DELETE", "INSERT"]), (whole, ["INSERT", "DELETE"])):
+        feed(store, RULES["index-value"]).run(ArrowBatch(cut(generic(given), 2), memory_limit=1), 0, final=True)
+        for held in of_rows(content(store)).values():
+            found = [json.loads(value or b"")["type"] for _, value in held]
+            assert found == sorted(found, key=kinds.index)
+
+
+def test_ddl_rows_stand_in_their_place(store: str) -> None:
+    rows = [row for row in history(3) if row["table"] == "orders"]
+    add = {"schema": "shop", "op": "DDL", "commit_ts": tso(15), "query": "alter table orders add column extra int"}
+    for row in rows:
+        if row["commit_ts"] > tso(15):
+            for name in ("before", "after"):
+                row[name] = row[name] and row[name] | {"extra": "5"}
+    for limit in (1 << 20, 1):
+        batch = ArrowBatch(cut(generic([*rows, add]), 10), memory_limit=limit)
+        report = feed(store, RULES["index-value"]).run(batch, 0, final=True)
+        assert report.ddl_events == 1
+        assert batch.ddl_rows("test") == [(tso(15), "shop", add["query"])]
+        held = [json.loads(value or b"") for part in content(store).values() for _, value in part]
+        shown = [each for each in held if each["type"] in ("INSERT", "UPDATE", "DELETE")]
+        assert shown
+        assert all(("extra" in each["data"][0]) == (each["_tidb"]["commitTs"] > tso(15)) for each in shown)
+
+
+def typed(rows: list[Row]) -> pa.RecordBatch:
+    image = pa.struct([("id", pa.int32()), ("code", pa.string()), ("note", pa.string())])
+    kinds = pa.schema([("op", pa.string()), ("commit_ts", pa.int64()), ("before", image), ("after", image)])
+    return pa.RecordBatch.from_pylist(rows, schema=kinds)
+
+
+def test_the_typed_form_needs_its_table_named(store: str) -> None:
+    image = {"id": 2, "code": "b", "note": None}
+    rows = [
+        {"op": "c", "commit_ts": tso(1), "after": image},
+        {"op": "u", "commit_ts": tso(1) + 1, "before": image, "after": image | {"id": 10}},
+    ]
+    with pytest.raises(SchemaError, match="2 tables"):
+        feed(store).run(ArrowBatch([typed(rows)]), 0, final=True)
+    report = feed(store).run(ArrowBatch([typed(rows)], "shop.orders"), 0, final=True)
+    assert report.rows == 3
+    clear(store)
+
+
+def test_counts_have_split_updates_twice(store: str) -> None:
+    rows = history(2)
+    sent = feed(store).run(ArrowBatch(generic(rows)), 0, final=True)
+    plan = feed(store)._planner.plan(_no_state())
+    counted = ArrowBatch(cut(generic(rows), 9)).count_rows(plan, 1_000, None)
+    assert sum(each.count for each in counted) == sent.rows > len(rows)
+    late = ArrowBatch(generic(rows)).count_rows(plan, 1_000, tso(15))
+    slots = [(each.table.name, each.first_ts) for each in late]
+    assert 0 < sum(each.count for each in late) < sent.rows
+    assert min(first for _, first in slots) > tso(15)
+    assert len(set(slots)) == len(slots)
+
+
+def _no_state() -> Any:
+    from ticdc_emit.changefeed.state import BatchState
+
+    return BatchState(-1)
+
+
+def test_simple_sends_its_bootstraps(store: str) -> None:
+    how = "[sink]\nsend-bootstrap-interval-in-sec = 1\nsend-bootstrap-in-msg-count = 10\n" + str(RULES["index-value"])
+    rows = history(4)
+    report = feed(store, how, "simple").run(ArrowBatch(generic(rows)), 0, final=True)
+    expected = content(store)
+    assert report.controls.bootstrap > 2
+    feed(store, how, "simple").run(ArrowBatch(cut(generic(rows[::-1]), 4), memory_limit=500), 0, final=True)
+    assert content(store) == expected
+
+
+def test_a_replayed_batch_and_late_rows(store: str) -> None:
+    rows = history(6)
+    first, second = rows[: len(rows) // 2], rows[len(rows) // 2 :]
+    emit = feed(store, late="drop")
+    emit.run(ArrowBatch(generic(first)), 0, final=False)
+    again = emit.run(ArrowBatch(generic(first)), 0, final=False)
+    assert all(held == held[: len(held) // 2] * 2 for held in content(store, keep=True).values())
+    report = emit.run(ArrowBatch(generic(second + first[:5])), 1, final=True)
+    assert report.late_rows >= 5
+    assert report.watermark == max(row["commit_ts"] for row in rows)
+    assert again.watermark == max(row["commit_ts"] for row in first) - 1
+    strict = feed(store)
+    strict.run(ArrowBatch(generic(second)), 0, final=True)
+    with pytest.raises(LateRowError):
+        strict.run(ArrowBatch(generic(first)), 1, final=True)
+
+
+@pytest.mark.parametrize("rule", ["table", "index-value"])
+def test_nothing_is_sent_of_a_batch_with_a_bad_row(store: str, rule: str) -> None:
+    rows = history(8)
+    rows[-1] = rows[-1] | {"op": "c", "table": "items", "after": {"a": "many", "b": "b", "n": "1"}}
+    with pytest.raises(InvalidValueError) as caught:
+        feed(store, RULES[rule]).run(ArrowBatch(cut(generic(rows), 5), memory_limit=1), 0, final=True)
+    assert (caught.value.table, caught.value.column) == ("shop.items", "a")
+    assert caught.value.row == {"a": "many", "b": "b"}
+    assert content(store) == {}
+
+
+def test_what_cannot_be_a_batch(store: str) -> None:
+    row = {"schema": "shop", "table": "orders", "op": "c", "commit_ts": tso(1)}
+    row |= {"after": {"id": "1", "code": "a", "note": "n"}}
+
+    def run(batches: Any, **options: Any) -> None:
+        feed(store).run(ArrowBatch(batches, **options), 0, final=True)
+
+    with pytest.raises(DuplicateChangeError):
+        run(generic([row, row]))
+    with pytest.raises(UnknownTableError, match="no such table"):
+        run(generic([row | {"table": "nowhere"}]))
+    with pytest.raises(InvalidValueError, match="DDL row"):
+        run(generic([row, {"op": "ddl", "commit_ts": None, "query": "drop table shop.orders"}]))
+    for name in ("op", "after", "commit_ts"):
+        with pytest.raises(MissingColumnError) as caught:
+            run(generic([row]).drop_columns([name]))
+        assert caught.value.column == name
+    with pytest.raises(SchemaError, match="different columns"):
+        run([*generic([row]).to_batches(), *generic([row | {"seq": 1}]).to_batches()])
+    with pytest.raises(ConfigError, match="iterator"):
+        run(iter(generic([row]).to_batches()))
+    with pytest.raises(ConfigError, match="memory_limit"):
+        run([], memory_limit=0)
+    assert content(store) == {}
+
+
+def test_a_batch_of_nothing(store: str) -> None:
+    emit = feed(store)
+    assert emit.run(ArrowBatch([]), 0, final=True).rows == 0
+    assert emit.run(ArrowBatch(generic(history(1))[:0]), 1, final=True).rows == 0
+    assert content(store) == {}
+
+
+@pytest.mark.parametrize("limit", [1, 300, 3_000, 100_000])
+def test_windows_follow_each_other_and_hold_equal_keys_whole(limit: int) -> None:
+    dice = random.Random(9)
+    rows = [{"p": dice.randint(0, 3), "ts": dice.randint(0, 20) // 7, "n": n} for n in range(200)]
+    kinds = pa.schema([("p", pa.int64()), ("ts", pa.uint64()), ("n", pa.int64())])
+    with SortedRuns(("p", "ts"), limit) as runs:
+        for start in range(0, 200, 13):
+            runs.add(pa.RecordBatch.from_pylist(rows[start : start + 13], schema=kinds))
+        windows = [window.to_pylist() for window in runs.windows()]
+    keys = [{(row["p"], row["ts"]) for row in window} for window in windows]
+    assert all(max(one) < min(two) for one, two in pairwise(keys))
+    assert (len(windows) > 1) == (limit < 100_000)
+    assert sorted(row["n"] for window in windows for row in window) == list(range(200))

@@ -1,0 +1,273 @@
+"""Arrow record batches as a batch of a changefeed: the whole pipeline in one process, without Spark.
+
+    feed = Changefeed(load_changefeed(sink_uri), sink, "create table test.t (id int primary key)")
+    report = feed.run(ArrowBatch(batches), 0, final=True)
+
+In: row changes in a public form, in any order. **Typed**: ``op``, ``commit_ts`` (TSO) or ``commit_time`` (a timestamp
+with a zone), optional ``seq`` and what ``encode.attributes`` lists, and ``before`` / ``after`` as structs or maps of
+one table's columns. **Generic**: the same with the columns ``schema`` and ``table``, and images as
+``map<string, string>`` of canonical text. Rows with ``op = 'ddl'`` and a ``query`` are DDL, in both. Out: what PLAN
+asks of a batch, and a task run over the rows: updates of keys split, partitions told, rows in total order, in memory
+up to a limit and by sorted runs on disk beyond it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ticdc_emit.changefeed.sorted_runs import SortedRuns
+from ticdc_emit.changefeed.state import DdlStatement
+from ticdc_emit.changefeed.total_order import SORT_KEYS, TABLE_NAMES, TotalOrder, by_table
+from ticdc_emit.changefeed.worker import RESULT_SCHEMA, Task, TaskResult, read_results
+from ticdc_emit.encode.attributes import PHYSICAL_TABLE_ID
+from ticdc_emit.encode.commits import commit_ts_array
+from ticdc_emit.encode.encoder import split_name
+from ticdc_emit.encode.plan import Plan, TablePlan
+from ticdc_emit.encode.reader import POSITION, positioned
+from ticdc_emit.encode.transactions import split_updates
+from ticdc_emit.errors import ConfigError, InvalidValueError, MissingColumnError, SchemaError
+from ticdc_emit.routing.topic import Target
+from ticdc_emit.schedule.bootstrap_replay import CountedRows
+from ticdc_emit.tso import LOGICAL_BITS
+
+__all__ = ["DEFAULT_MEMORY_LIMIT", "ArrowBatch", "check_columns"]
+
+DEFAULT_MEMORY_LIMIT = 256 * 1024 * 1024
+_GREATEST_LIMIT = 1024 * 1024 * 1024  # what is sorted at once must stay below the 2 GiB of an Arrow array
+_GATHER_ROWS = 64 * 1024
+_GATHER_BYTES = 64 * 1024 * 1024
+_DDL_OP = "ddl"
+_GIVEN_NAMES = ("schema", "table")
+
+
+class ArrowBatch:
+    """``batches``: a table, or record batches of one schema in anything that can be iterated over again.
+
+    ``table``: ``schema.name`` of rows in the typed form, needed if the changefeed has several tables.
+    ``memory_limit``: bytes of rows that are held at once; beyond it sorted runs go to temporary files. Memory is a
+    small multiple of it.
+    """
+
+    def __init__(
+        self,
+        batches: pa.Table | Iterable[pa.RecordBatch],
+        table: str | None = None,
+        *,
+        memory_limit: int = DEFAULT_MEMORY_LIMIT,
+    ) -> None:
+        if isinstance(batches, Iterator):
+            raise ConfigError(
+                "the record batches come from an iterator, which can be read once only",
+                remedy="Give a list, a table, or an object whose __iter__ begins anew",
+                option="batches",
+            )
+        if not 0 < memory_limit <= _GREATEST_LIMIT:
+            raise ConfigError(
+                f"memory_limit={memory_limit!r} is out of range", remedy="Use 1 byte to 1 GiB", option="memory_limit"
+            )
+        self._batches = batches.to_batches() if isinstance(batches, pa.Table) else batches
+        self._table = table
+        self._limit = memory_limit
+
+    def ddl_rows(self, database: str) -> list[DdlStatement]:
+        """Return the rows with ``op = 'ddl'``; their current database is their ``schema``, if any."""
+        found: list[DdlStatement] = []
+        if "query" in self._names:
+            for batch in self._batches:
+                rows = batch.filter(_is_ddl(batch))
+                if rows.num_rows:
+                    found += _statements(rows, database)
+        return sorted(found)
+
+    def table_of(self, plan: Plan) -> tuple[str, str] | None:
+        """Return whose changes rows in the typed form are, ``None`` for the generic form and without rows."""
+        if not self._names or self._is_generic:
+            return None
+        return split_name(self._table, [key for key, table in plan.tables.items() if any(table.encoders)])
+
+    def tables(self, plan: Plan) -> list[tuple[str, str]]:
+        """Return the tables of the rows."""
+        table = self.table_of(plan)
+        if table is not None or not self._names:
+            return [] if table is None else [table]
+        found: set[tuple[str, str]] = set()
+        for rows in self._changes():
+            named = pa.table({name: rows.column(name) for name in TABLE_NAMES}).group_by(list(TABLE_NAMES))
+            found |= {tuple(row.values()) for row in named.aggregate([]).to_pylist() if None not in row.values()}
+        return sorted(found)
+
+    def count_rows(self, plan: Plan, tick_ms: int, late_until: int | None) -> list[CountedRows]:
+        """Count rows, with split updates as two, per table version, physical table and slot of ``tick_ms``."""
+        key = self.table_of(plan)
+        tables = plan.tables.values() if key is None else [plan.table(*key)]
+        changes = np.array(sorted({since for each in tables for since in each.since[1:]}), np.uint64)
+        counts: dict[tuple[str, str, int | None, int, int], tuple[int, int]] = {}
+        for table, part in self._parts(plan):
+            for physical, version, slot, first, count in _slots(part, changes, tick_ms, late_until):
+                place = (table.schema, table.name, physical, version, slot)
+                before = counts.get(place, (first, 0))
+                counts[place] = min(first, before[0]), before[1] + count
+        return [
+            _counted(plan, plan.table(schema, name), physical, first, count)
+            for (schema, name, physical, _, _), (first, count) in counts.items()
+        ]
+
+    def run(self, task: Task) -> dict[Target, TaskResult]:
+        """Run the task here, over all rows: nothing is sent before every value of the batch is checked."""
+        return read_results(pa.Table.from_batches(list(task(self._arranged(task.plan))), schema=RESULT_SCHEMA))
+
+    @cached_property
+    def _schema(self) -> pa.Schema | None:
+        first = next(iter(self._batches), None)
+        return None if first is None else first.schema
+
+    @property
+    def _names(self) -> list[str]:
+        return [] if self._schema is None else self._schema.names
+
+    @property
+    def _is_generic(self) -> bool:
+        return set(_GIVEN_NAMES) <= set(self._names)
+
+    def _arranged(self, plan: Plan) -> Iterator[pa.RecordBatch]:
+        """Yield the rows as a task takes them: by topic-partition and in total order."""
+        key = self.table_of(plan)
+        order = TotalOrder(plan, None if key is None else plan.table(*key))
+        with SortedRuns(SORT_KEYS, self._limit) as runs:
+            for table, part in self._parts(plan):
+                runs.add(order.placed(part, table))
+            for window in runs.windows():
+                yield order.ordered(window)
+
+    def _parts(self, plan: Plan) -> Iterator[tuple[TablePlan, pa.RecordBatch]]:
+        """Yield pieces of one table each, in change form, by commit_ts, with their updates split."""
+        key = self.table_of(plan)
+        for rows in self._changes():
+            for table, places in by_table(rows, plan, None if key is None else plan.table(*key)):
+                part = rows if places is None else rows.take(pa.array(places))
+                stamps = np.asarray(part.column("commit_ts"))
+                if (stamps[1:] < stamps[:-1]).any():
+                    part = part.take(pa.array(np.argsort(stamps, kind="stable")))
+                yield table, split_updates(part, table, plan)
+
+    def _changes(self) -> Iterator[pa.RecordBatch]:
+        """Yield the row changes in change form with their tables, in pieces that are worth their handling."""
+        if not self._names:
+            return
+        where = "the changefeed" if self._is_generic or self._table is None else self._table
+        check_columns(self._names, where)
+        position = 0
+        for rows in _gathered(self._without_ddl()):
+            form = positioned(rows, where)
+            columns = dict(zip(form.schema.names, form.columns, strict=True))
+            columns[POSITION] = pc.add(columns[POSITION], position)
+            if pa.types.is_dictionary(columns["op"].type):
+                columns["op"] = columns["op"].dictionary_decode()
+            if self._is_generic:
+                columns |= dict(zip(TABLE_NAMES, (rows.column(name) for name in _GIVEN_NAMES), strict=True))
+            yield pa.record_batch(columns)
+            position += rows.num_rows
+
+    def _without_ddl(self) -> Iterator[pa.RecordBatch]:
+        for batch in self._batches:
+            if batch.schema != self._schema:
+                raise SchemaError(
+                    "the record batches have different columns", remedy="Bring them to one schema: names, types, order"
+                )
+            for start in range(0, batch.num_rows, _GATHER_ROWS):
+                rows = batch.slice(start, _GATHER_ROWS)
+                yield rows.filter(pc.invert(_is_ddl(rows))) if "query" in self._names else rows
+
+
+def check_columns(names: list[str], where: str) -> None:
+    """Raise :class:`MissingColumnError` or :class:`SchemaError` if rows with these columns cannot be row changes."""
+    for name in (*_GIVEN_NAMES, "query", "op", "before", "after", "commit_ts", "commit_time"):
+        if names.count(name) > 1:
+            raise SchemaError("the changes have two columns of one name", table=where, column=name)
+    if "op" not in names:
+        raise MissingColumnError("the changes have no op", remedy="Add op: c, u or d", table=where, column="op")
+    if not {"before", "after"} & set(names):
+        raise MissingColumnError(
+            "the changes have neither before nor after", remedy="Add the rows' images", table=where, column="after"
+        )
+    if not {"commit_ts", "commit_time"} & set(names):
+        raise MissingColumnError(
+            "the changes have neither commit_ts nor commit_time",
+            remedy="Add commit_ts (TSO) or commit_time (a timestamp with a zone)",
+            table=where,
+            column="commit_ts",
+        )
+
+
+def _gathered(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    held: list[pa.RecordBatch] = []
+    rows = size = 0
+    for batch in batches:
+        if batch.num_rows == 0:
+            continue
+        held.append(batch)
+        rows, size = rows + batch.num_rows, size + batch.nbytes
+        if rows >= _GATHER_ROWS or size >= _GATHER_BYTES:
+            yield pa.concat_batches(held)
+            held, rows, size = [], 0, 0
+    if held:
+        yield pa.concat_batches(held)
+
+
+def _is_ddl(batch: pa.RecordBatch) -> pa.Array:
+    ops = batch.column("op") if "op" in batch.schema.names else pa.nulls(batch.num_rows, pa.string())
+    if pa.types.is_dictionary(ops.type):
+        ops = ops.dictionary_decode()
+    if not (pa.types.is_string(ops.type) or pa.types.is_large_string(ops.type)):
+        return pa.repeat(pa.scalar(False), batch.num_rows)  # the check of the rows tells what is wrong
+    return pc.equal(pc.utf8_lower(ops), pa.scalar(_DDL_OP, ops.type)).fill_null(False)
+
+
+def _statements(rows: pa.RecordBatch, database: str) -> list[DdlStatement]:
+    time = "commit_ts" if "commit_ts" in rows.schema.names else "commit_time"
+    for name in (time, "query"):
+        if name in rows.schema.names and rows.column(name).null_count:
+            place = int(np.asarray(rows.column(name).is_null().to_numpy(zero_copy_only=False)).argmax())
+            known = None if name == time else rows.column(time)[place].as_py()
+            raise InvalidValueError(
+                "a DDL row is NULL where it needs a value",
+                remedy="Give every row with op = 'ddl' its commit time and its statement",
+                column=name,
+                commit_ts=known if time == "commit_ts" else None,
+                statement=rows.column("query")[place].as_py(),
+            )
+    schemas = rows.column("schema").to_pylist() if "schema" in rows.schema.names else [None] * rows.num_rows
+    stamps, queries = commit_ts_array(rows, "the changefeed").to_pylist(), rows.column("query").to_pylist()
+    return [(stamp, schema or database, query) for stamp, schema, query in zip(stamps, schemas, queries, strict=True)]
+
+
+def _slots(
+    part: pa.RecordBatch, changes: np.ndarray[tuple[int], np.dtype[np.uint64]], tick_ms: int, late_until: int | None
+) -> Iterator[tuple[int | None, int, int, int, int]]:
+    """Yield (physical table, table version, slot, first commit_ts, count) of one table's rows."""
+    stamps = np.asarray(part.column("commit_ts"))
+    given = part.column(PHYSICAL_TABLE_ID) if PHYSICAL_TABLE_ID in part.schema.names else pa.nulls(len(stamps))
+    columns = pa.table(
+        {
+            "physical": given.cast(pa.int64()),
+            "version": np.searchsorted(changes, stamps, side="left"),
+            "slot": (stamps >> np.uint64(LOGICAL_BITS)) // np.uint64(tick_ms),
+            "commit_ts": stamps,
+        }
+    )
+    if late_until is not None:
+        columns = columns.filter(pa.array(stamps > late_until))
+    grouped = columns.group_by(["physical", "version", "slot"])
+    for row in grouped.aggregate([("commit_ts", "min"), ("commit_ts", "count")]).to_pylist():
+        yield row["physical"], row["version"], row["slot"], row["commit_ts_min"], row["commit_ts_count"]
+
+
+def _counted(plan: Plan, table: TablePlan, physical: int | None, first_ts: int, count: int) -> CountedRows:
+    info = table.encoder_at(first_ts).table
+    key = info.id if physical is None else physical
+    return CountedRows(key, info, table.topic, plan.router.partitions[table.topic], first_ts, count)

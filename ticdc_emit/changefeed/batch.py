@@ -1,0 +1,49 @@
+"""What a changefeed asks of a micro-batch: its DDL, which tables it has, how many rows, and to run a task over it.
+
+An engine brings one implementation (``spark.batch``: a DataFrame). What a batch gives must not depend on how it is
+partitioned, for a batch that is replayed after a restart must give the same again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from ticdc_emit.changefeed.state import DdlStatement
+from ticdc_emit.changefeed.worker import Task, TaskResult
+from ticdc_emit.encode.plan import Plan
+from ticdc_emit.routing.topic import Target
+from ticdc_emit.schedule.bootstrap_replay import CountedRows
+
+__all__ = ["Batch"]
+
+
+class Batch(Protocol):
+    """Row changes, wherever they are, and the DDL among them."""
+
+    def ddl_rows(self, database: str) -> Sequence[DdlStatement]:
+        """Return the batch's DDL in an order that no partitioning changes; ``database``: of those that name none.
+
+        Raises :class:`~ticdc_emit.errors.InvalidValueError` for a NULL where a DDL needs a value.
+        """
+        ...
+
+    def table_of(self, plan: Plan) -> tuple[str, str] | None:
+        """Return whose changes the batch holds, ``None`` if each row names its table."""
+        ...
+
+    def tables(self, plan: Plan) -> Sequence[tuple[str, str]]:
+        """Return the tables that the batch's rows belong to, in order."""
+        ...
+
+    def count_rows(self, plan: Plan, tick_ms: int, late_until: int | None) -> Sequence[CountedRows]:
+        """Count rows per table version, physical table and slot of ``tick_ms`` of commit time.
+
+        ``late_until``: rows up to this TSO are dropped by the changefeed. Raises
+        :class:`~ticdc_emit.errors.UnknownTableError` for rows of no table.
+        """
+        ...
+
+    def run(self, task: Task) -> Mapping[Target, TaskResult]:
+        """Run the task over the rows, routed and in total order; raise the error that it met."""
+        ...

@@ -1,0 +1,208 @@
+"""What a batch did, and what a whole run did: counts of rows and messages, what was late, how far the watermark came.
+
+In: what workers and the driver counted of a batch. Out: frozen records for programs (attributes, :meth:`to_dict`, JSON)
+that hold names of topics and numbers only. ``observe`` makes a table, a log line or Prometheus metrics of them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeAlias
+
+from ticdc_emit.delivery.contract import DeliveryReport
+from ticdc_emit.schedule.bootstrap import Bootstrap
+from ticdc_emit.schedule.control import Event, Watermark
+from ticdc_emit.tso import physical_ms
+
+__all__ = ["ControlCounts", "ReportCallback", "RunReport", "RunTotal"]
+
+
+@dataclass(frozen=True)
+class ControlCounts:
+    """Delivered control messages by kind; one event is one message on each topic-partition that receives it."""
+
+    ddl: int = 0
+    watermark: int = 0
+    bootstrap: int = 0
+
+    @classmethod
+    def of(cls, events: Iterable[Event]) -> ControlCounts:
+        """Count events, one for each message that was made of them."""
+        counts = [0, 0, 0]
+        for event in events:
+            counts[1 if isinstance(event, Watermark) else 2 if isinstance(event, Bootstrap) else 0] += 1
+        return cls(*counts)
+
+    @property
+    def total(self) -> int:
+        return self.ddl + self.watermark + self.bootstrap
+
+    def __add__(self, other: ControlCounts) -> ControlCounts:
+        return ControlCounts(self.ddl + other.ddl, self.watermark + other.watermark, self.bootstrap + other.bootstrap)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Work:
+    """What reports of any span have in common.
+
+    ``rows``: row changes that became messages (an update that was split counts as two), ``late_rows``: dropped ones.
+    ``delivery``: what was acknowledged, payload bytes per topic-partition. ``ddl_events``: schema changes, each however
+    many messages announce it. ``claims``: messages stored in the claim-check storage. ``seconds``: spent on batches.
+    ``watermark``: the last one sent, ``max_commit_ts``: the greatest of rows and DDL, both TSO, ``None`` without any.
+    ``finished_ms``: the wall clock at the end. ``live``: whether messages carry the wall clock (``clock="wall"``).
+    """
+
+    rows: int
+    late_rows: int
+    delivery: DeliveryReport
+    seconds: float
+    watermark: int | None
+    max_commit_ts: int | None
+    controls: ControlCounts = field(default_factory=ControlCounts)
+    ddl_events: int = 0
+    claims: int = 0
+    finished_ms: int = 0
+    live: bool = False
+
+    @property
+    def messages(self) -> int:
+        return self.delivery.messages
+
+    @property
+    def bytes(self) -> int:
+        """Payload bytes: keys plus values, uncompressed by Kafka."""
+        return self.delivery.bytes
+
+    @property
+    def retries(self) -> int:
+        """How often a connection to the sink failed or was lost, and was tried again."""
+        return self.delivery.retries
+
+    @property
+    def messages_by_kind(self) -> Mapping[str, int]:
+        """Messages of ``rows``, ``ddl``, ``watermark`` and ``bootstrap``; their sum is :attr:`messages`."""
+        counts = self.controls
+        return {
+            "rows": self.messages - counts.total,
+            "ddl": counts.ddl,
+            "watermark": counts.watermark,
+            "bootstrap": counts.bootstrap,
+        }
+
+    @property
+    def rows_per_second(self) -> float:
+        return self.rows / self.seconds if self.seconds else 0.0
+
+    @property
+    def messages_per_second(self) -> float:
+        return self.messages / self.seconds if self.seconds else 0.0
+
+    @property
+    def lag_ms(self) -> int | None:
+        """How far the watermark stands behind the greatest commit_ts, in ms of commit time."""
+        if self.watermark is None or self.max_commit_ts is None:
+            return None
+        return max(physical_ms(self.max_commit_ts) - physical_ms(self.watermark), 0)
+
+    @property
+    def wall_lag_ms(self) -> int | None:
+        """How far the watermark stood behind the wall clock at the end, in ms; ``None`` for a replay of history."""
+        if self.watermark is None or not self.live:
+            return None
+        return self.finished_ms - physical_ms(self.watermark)
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON: plain numbers and strings only."""
+        return {
+            "rows": self.rows,
+            "late_rows": self.late_rows,
+            "seconds": round(self.seconds, 3),
+            "rows_per_second": round(self.rows_per_second, 1),
+            "messages_per_second": round(self.messages_per_second, 1),
+            "watermark": self.watermark,
+            "max_commit_ts": self.max_commit_ts,
+            "lag_ms": self.lag_ms,
+            "wall_lag_ms": self.wall_lag_ms,
+            "messages_by_kind": dict(self.messages_by_kind),
+            "ddl_events": self.ddl_events,
+            "claims": self.claims,
+            **self.delivery.to_dict(),
+        }
+
+    def to_json(self) -> str:
+        """Return :meth:`to_dict` as one line of JSON."""
+        return json.dumps(self.to_dict(), ensure_ascii=False)
+
+    def __rich__(self) -> Any:
+        """What rich prints: ``observe.report_table``."""
+        from ticdc_emit.observe.table import report_table
+
+        assert isinstance(self, RunReport | RunTotal)
+        return report_table(self)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunReport(_Work):
+    """The result of one micro-batch or batch run."""
+
+    batch_id: int
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"batch_id": self.batch_id, **super().to_dict()}
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunTotal(_Work):
+    """The sum over a run's batches; rates are over the time spent on batches, not the time between them."""
+
+    batches: int
+    last_batch_id: int | None
+
+    @classmethod
+    def of(cls, reports: Iterable[RunReport]) -> RunTotal:
+        """Add reports up in the order in which the batches ran."""
+        total = cls(
+            batches=0,
+            last_batch_id=None,
+            rows=0,
+            late_rows=0,
+            delivery=DeliveryReport(),
+            seconds=0.0,
+            watermark=None,
+            max_commit_ts=None,
+        )
+        for report in reports:
+            total = total.plus(report)
+        return total
+
+    def plus(self, report: RunReport) -> RunTotal:
+        """Return the total with one more report; the end of a run belongs to its last batch."""
+        return replace(
+            self,
+            batches=self.batches + (report.batch_id != self.last_batch_id),
+            last_batch_id=report.batch_id,
+            rows=self.rows + report.rows,
+            late_rows=self.late_rows + report.late_rows,
+            delivery=self.delivery + report.delivery,
+            seconds=self.seconds + report.seconds,
+            watermark=_greatest(self.watermark, report.watermark),
+            max_commit_ts=_greatest(self.max_commit_ts, report.max_commit_ts),
+            controls=self.controls + report.controls,
+            ddl_events=self.ddl_events + report.ddl_events,
+            claims=self.claims + report.claims,
+            finished_ms=report.finished_ms,
+            live=report.live,
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"batches": self.batches, "last_batch_id": self.last_batch_id, **super().to_dict()}
+
+
+ReportCallback: TypeAlias = Callable[[RunReport], object]
+"""What is called with each report, as soon as its batch is recorded."""
+
+
+def _greatest(one: int | None, other: int | None) -> int | None:
+    return max((ts for ts in (one, other) if ts is not None), default=None)

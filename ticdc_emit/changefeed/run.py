@@ -1,0 +1,254 @@
+"""One changefeed over many micro-batches: PLAN, run the batch, send what stands behind its rows, remember.
+
+In: batches with their ids (:class:`~ticdc_emit.changefeed.batch.Batch`), in their order; a batch that was begun before
+comes again with its id. Out: messages on every topic-partition, the same ones for the same batch, and a
+:class:`RunReport` each. Workers merge control messages into the rows; what stands behind a topic-partition's last row
+is sent from here once every row is acknowledged.
+"""
+
+from __future__ import annotations
+
+import copy
+import logging
+import time
+from collections import deque
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from ticdc_emit.changefeed.batch import Batch
+from ticdc_emit.changefeed.planning import Planner, current_database, ddl_statements
+from ticdc_emit.changefeed.report import ReportCallback, RunReport, RunTotal
+from ticdc_emit.changefeed.state import BatchState, open_state_store
+from ticdc_emit.changefeed.tail import Tail, send_tail
+from ticdc_emit.changefeed.worker import Task, TaskResult
+from ticdc_emit.config import ChangefeedConfig, Secret
+from ticdc_emit.delivery.claim_check import ClaimStore
+from ticdc_emit.delivery.contract import DeliveryReport, PartitionCount, Sink
+from ticdc_emit.encode.plan import Plan, verify_tables
+from ticdc_emit.errors import ConfigError, SchemaError
+from ticdc_emit.registry.contract import SchemaRegistry
+from ticdc_emit.routing.topic import Target
+from ticdc_emit.schedule.control import Controls
+from ticdc_emit.schema.catalog import Catalog, catalog_from_sql
+from ticdc_emit.tso import LOGICAL_BITS
+
+__all__ = ["Changefeed", "RunOptions"]
+
+logger = logging.getLogger(__name__)
+
+_KEPT_REPORTS = 1_000
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """How a changefeed runs; ``spark.TicdcSink`` tells what each means.
+
+    Raises :class:`~ticdc_emit.errors.ConfigError` for an unknown value.
+    """
+
+    clock: Literal["commit", "wall"] | int = "commit"
+    watermark_interval: float | None = None
+    allowed_lateness: float = 0
+    late: Literal["error", "emit", "drop"] = "error"
+    validate: Literal["task", "batch"] = "task"
+    state_uri: Secret[str] | None = None  # it may hold a login
+    verbatim_json: bool = False
+
+    def __post_init__(self) -> None:
+        if self.late not in ("error", "emit", "drop"):
+            raise ConfigError(f"late={self.late!r} is unknown", remedy="Use error, emit or drop", option="late")
+        if self.validate not in ("task", "batch"):
+            raise ConfigError(f"validate={self.validate!r} is unknown", remedy="Use task or batch", option="validate")
+        if not (self.clock in ("commit", "wall") or isinstance(self.clock, int)):
+            raise ConfigError(f"clock={self.clock!r} is unknown", remedy="Use commit, wall or ms", option="clock")
+
+    @property
+    def lateness_ms(self) -> int:
+        return round(self.allowed_lateness * 1000)
+
+    @property
+    def interval_ms(self) -> int | None:
+        return None if self.watermark_interval is None else round(self.watermark_interval * 1000)
+
+    def now(self) -> int | None:
+        """Return the wall clock of messages in ms, ``None`` for the time of each commit."""
+        if self.clock == "commit":
+            return None
+        return time.time_ns() // 1_000_000 if self.clock == "wall" else int(self.clock)
+
+
+class Changefeed:
+    """Runs batches one after the other. Keeps no connection between them.
+
+    ``schema``: SQL text of the tables before the first row, or a catalog (copied). ``table``: the one table of rows
+    that do not name theirs. ``ddl``: later DDL as (commit_ts, statement) or (commit_ts, statement, schema).
+    ``on_report``: called with each batch's report. ``total`` sums them all up, ``reports`` holds the last thousand.
+    """
+
+    def __init__(
+        self,
+        config: ChangefeedConfig,
+        sink: Sink,
+        schema: str | Catalog,
+        *,
+        table: str | None = None,
+        ddl: Iterable[tuple[Any, ...]] = (),
+        options: RunOptions | None = None,
+        registry: SchemaRegistry | None = None,
+        on_report: Iterable[ReportCallback] = (),
+    ) -> None:
+        self.config = config
+        self.sink = sink
+        self.reports: deque[RunReport] = deque(maxlen=_KEPT_REPORTS)
+        self.total = RunTotal.of(())
+        self._on_report = tuple(on_report)
+        self._options = options or RunOptions()
+        if isinstance(schema, str):
+            catalog = catalog_from_sql(schema, time_zone=config.time_zone)
+        else:
+            catalog = copy.deepcopy(schema)
+        verify_tables(config, catalog.tables())
+        self._database = current_database(table, catalog)
+        self._ddl = ddl_statements(ddl, self._database)
+        where = self._options.state_uri
+        self._store = open_state_store(None if where is None else where.reveal())
+        self._claims = ClaimStore.of(config.codec.large_message_handle)
+        self._planner = Planner(
+            config,
+            sink,
+            catalog,
+            interval_ms=self._options.interval_ms,
+            lateness_ms=self._options.lateness_ms,
+            verbatim_json=self._options.verbatim_json,
+            registry=registry,
+        )
+        # a wrong schema or option is refused here, before any data
+        if not self._planner.plan(BatchState(-1, ddl=self._ddl)).tables:
+            raise SchemaError(
+                "the schema has no table", remedy="Give CREATE TABLE statements, or a catalog with tables"
+            )
+
+    def next_batch_id(self) -> int:
+        """Return the id after the last batch in the state store; that of a batch that was begun and not finished."""
+        newest = self._store.newest()
+        if newest is None:
+            return 0
+        return newest.batch_id + 1 if newest.done else newest.batch_id
+
+    def run(self, batch: Batch, batch_id: int, *, final: bool) -> RunReport:
+        """Send one batch, and with ``final`` everything behind its last row.
+
+        Raises the family of :class:`~ticdc_emit.errors.TicdcEmitError`; a batch that failed may be run again.
+        """
+        started = time.monotonic()
+        state = self._begin(batch, batch_id)
+        plan = self._planner.registered(state, batch)
+        controls = self._planner.controls(state)
+        late = self._options.late
+        task = Task(plan, controls, late, batch.table_of(plan), self.sink, self._claims)
+        if self._options.validate == "batch" or state.done:
+            checked = batch.run(replace(task, sink=None, check_only=True))
+            state.refuse_other_rows(sum(result.rows for result in checked.values()))
+        controls, bootstraps = self._planner.scheduled(controls, state, batch, late=late)
+        results = batch.run(replace(task, controls=controls))
+        top = max((result.max_commit_ts for result in results.values()), default=-1)
+        if final:
+            top = max([top, *(ts for ts, _, _ in state.ddl)])
+        limit = top if final else top - 1 - (self._options.lateness_ms << LOGICAL_BITS)
+        report, sent_until = self._closed(state, plan, controls, results, top, limit, started)
+        self._store.save(
+            state.completed(watermark=report.watermark, sent_until=sent_until, rows=report.rows, bootstraps=bootstraps)
+        )
+        self._tell(report)
+        return report
+
+    def finish(self) -> RunReport | None:
+        """Send what waits for the end: DDL behind the last row and the last watermark. ``None`` if nothing was sent.
+
+        It belongs to the last batch, whose id the report has; further batches may follow.
+        """
+        if not self.reports:
+            return None
+        started = time.monotonic()
+        record = self._store.load(self.reports[-1].batch_id)
+        assert record is not None
+        seen = -1 if self.total.max_commit_ts is None else self.total.max_commit_ts
+        top = max([record.end_sent_until, seen, *(ts for ts, _, _ in record.ddl)])
+        state = record.next(record.batch_id, record.build_ts)
+        plan, controls = self._planner.plan(state), self._planner.controls(state)
+        report, top = self._closed(state, plan, controls, {}, top, top, started)
+        done = record.completed(
+            watermark=report.watermark, sent_until=top, rows=record.rows, bootstraps=record.end_bootstraps
+        )
+        self._store.save(done)
+        self._tell(report)
+        return report
+
+    def _tell(self, report: RunReport) -> None:
+        """Keep a report and hand it on; the batch is done, whatever becomes of that."""
+        self.reports.append(report)
+        self.total = self.total.plus(report)
+        for tell in self._on_report:
+            try:
+                tell(report)
+            except Exception:
+                logger.exception("on_report failed for batch %d", report.batch_id)
+
+    def messages_task(self, batch: Batch) -> Task:
+        """Return the task that makes the messages of a batch's rows, for whoever delivers them by other means.
+
+        Neither reads nor changes the per-batch state, so no row is late.
+        """
+        ddl = [*self._ddl, *batch.ddl_rows(self._database)]
+        state = BatchState(-1, self._options.now()).with_ddl(ddl)
+        plan = self._planner.registered(state, batch)
+        return Task(plan, Controls(), self._options.late, batch.table_of(plan), None, self._claims)
+
+    def _closed(
+        self,
+        state: BatchState,
+        plan: Plan,
+        controls: Controls,
+        results: Mapping[Target, TaskResult],
+        top: int,
+        limit: int,
+        started: float,
+    ) -> tuple[RunReport, int]:
+        """Send what stands behind the rows; return the report and the TSO up to which DDL is sent.
+
+        ``top`` is the batch's greatest commit_ts, -1 for a batch without rows.
+        """
+        counts = {t: PartitionCount(r.messages, r.bytes) for t, r in results.items() if r.messages}
+        sent = DeliveryReport(counts, sum(result.retries for result in results.values()))
+        tail = Tail(DeliveryReport(), state.watermark, state.sent_until)
+        if top >= 0:
+            tail = send_tail(self.sink, plan, controls, results, top, limit)
+        sent_until = max(tail.sent_until, state.sent_until)
+        report = RunReport(
+            batch_id=state.batch_id,
+            rows=sum(result.rows for result in results.values()),
+            late_rows=sum(result.late_rows for result in results.values()),
+            delivery=sent + tail.delivery,
+            seconds=time.monotonic() - started,
+            watermark=tail.watermark,
+            max_commit_ts=top if top >= 0 else None,
+            controls=sum((result.controls for result in results.values()), tail.controls),
+            ddl_events=len(controls.sent_ddl(sent_until)),
+            claims=sum(result.claims for result in results.values()),
+            finished_ms=time.time_ns() // 1_000_000,
+            live=self._options.clock == "wall",
+        )
+        return report, sent_until
+
+    def _begin(self, batch: Batch, batch_id: int) -> BatchState:
+        rows = batch.ddl_rows(self._database)
+        known = self._store.load(batch_id)
+        if known is not None and known.done:
+            known.refuse_other_ddl(rows)
+            return known
+        before = self._store.latest_before(batch_id) or BatchState(-1)
+        state = (known or before.next(batch_id, self._options.now())).with_ddl([*self._ddl, *rows])
+        self._planner.plan(state)  # a statement that does not apply must not be in a record
+        self._store.save(state)
+        return state

@@ -1,0 +1,67 @@
+"""A report as a rich table: totals, what the messages are, and a line per topic-partition.
+
+In: a report. Out: something that a rich console prints; ``console.print(report)`` leads here by itself.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ticdc_emit.changefeed.report import RunReport, RunTotal
+from ticdc_emit.errors import MissingDependencyError
+from ticdc_emit.observe.lines import shown_lag, shown_watermark
+
+if TYPE_CHECKING:
+    from rich.console import Group
+
+__all__ = ["report_table"]
+
+
+def report_table(report: RunReport | RunTotal, *, most: int = 50) -> Group:
+    """Return the tables; of the topic-partitions those ``most`` that took the most messages, in order of topic.
+
+    Raises :class:`~ticdc_emit.errors.MissingDependencyError` without rich.
+    """
+    try:
+        from rich.console import Group
+        from rich.table import Table
+        from rich.text import Text
+    except ImportError:
+        raise MissingDependencyError("a table needs rich", remedy="Run: pip install 'ticdc-emit[cli]'") from None
+    title = f"batch {report.batch_id}" if isinstance(report, RunReport) else f"{report.batches:,} batches"
+    facts = Table(title=title, title_justify="left", show_header=False)
+    facts.add_column()
+    facts.add_column(justify="right")
+    for name, value in _facts(report):
+        facts.add_row(name, value)
+    counts = report.delivery.per_partition
+    shown = sorted(sorted(counts, key=lambda place: (-counts[place].messages, place))[:most])
+    places = Table(title="acknowledged", title_justify="left")
+    for name in ("topic", "partition", "messages", "bytes"):
+        places.add_column(name, justify="left" if name == "topic" else "right")
+    for topic, partition in shown:
+        count = counts[topic, partition]
+        places.add_row(Text(topic), f"{partition}", f"{count.messages:,}", f"{count.bytes:,}")
+    if len(shown) < len(counts):
+        rest = [count for place, count in counts.items() if place not in set(shown)]
+        messages, size = sum(count.messages for count in rest), sum(count.bytes for count in rest)
+        places.add_row(f"{len(rest):,} more", "", f"{messages:,}", f"{size:,}")
+    return Group(facts, places)
+
+
+def _facts(report: RunReport | RunTotal) -> list[tuple[str, str]]:
+    kinds = report.messages_by_kind
+    facts = [
+        ("rows", f"{report.rows:,}"),
+        ("late rows dropped", f"{report.late_rows:,}"),
+        ("messages", f"{report.messages:,}"),
+        *((f"  of {kind}" if kind != "ddl" else "  of DDL", f"{count:,}") for kind, count in kinds.items() if count),
+        ("bytes", f"{report.bytes:,}"),
+        ("seconds", f"{report.seconds:,.1f}"),
+        ("rows/s", f"{report.rows_per_second:,.0f}"),
+        ("messages/s", f"{report.messages_per_second:,.0f}"),
+    ]
+    if report.watermark is not None:
+        facts += [("watermark", shown_watermark(report.watermark)), ("lag", shown_lag(report))]
+    facts += [("objects stored", f"{report.claims:,}")] if report.claims else []
+    return [*facts, ("retries", f"{report.retries:,}")]

@@ -1,0 +1,109 @@
+"""A DataFrame as a batch of a changefeed (``changefeed.batch.Batch``): each question is one Spark job over few columns.
+
+In: a DataFrame of row changes in a public form (``spark.frame``), with or without DDL rows. Out: what PLAN must know of
+it, and the worker stage run over it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from ticdc_emit.changefeed.state import DdlStatement
+from ticdc_emit.changefeed.worker import RESULT_SCHEMA, Task, TaskResult, read_results
+from ticdc_emit.delivery.memory import MemorySink
+from ticdc_emit.encode.encoder import split_name
+from ticdc_emit.encode.plan import Plan
+from ticdc_emit.errors import ConfigError, InvalidValueError
+from ticdc_emit.routing.topic import Target
+from ticdc_emit.schedule.bootstrap_replay import CountedRows
+from ticdc_emit.spark.frame import (
+    DDL_OP,
+    arrange_generic,
+    arrange_typed,
+    commit_ts_column,
+    is_generic,
+    without_ddl,
+)
+from ticdc_emit.spark.survey import count_rows
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+__all__ = ["SparkBatch"]
+
+_KINDS = {pa.string(): "string", pa.int32(): "int", pa.int64(): "long", pa.binary(): "binary"}
+_RESULT_DDL = ", ".join(f"{each.name} {_KINDS[each.type]}" for each in RESULT_SCHEMA)
+_MESSAGE_DDL = "topic string, partition int, key binary, value binary, commit_ts long"
+
+
+class SparkBatch:
+    """``table``: ``schema.name`` of a typed DataFrame, needed if the plan has several tables."""
+
+    def __init__(self, df: DataFrame, table: str | None) -> None:
+        if df.sparkSession.conf.get("spark.speculation", "false") == "true":
+            raise ConfigError(
+                "spark.speculation would send a task's messages twice",
+                remedy="Set spark.speculation=false",
+                option="spark.speculation",
+            )
+        self._df = df
+        self._rows = without_ddl(df)
+        self._table = table
+
+    def ddl_rows(self, database: str) -> list[DdlStatement]:
+        """Collect the rows with ``op = 'ddl'`` and a ``query``; their current database is their ``schema``, if any."""
+        df = self._df
+        if "query" not in df.columns:
+            return []
+        from pyspark.sql import functions as F  # noqa: N812
+
+        schema = F.col("schema") if "schema" in df.columns else F.lit(None).cast("string")
+        rows = df.filter(F.lower("op") == F.lit(DDL_OP)).select(commit_ts_column(df), schema, "query").collect()
+        time = "commit_ts" if "commit_ts" in df.columns else "commit_time"
+        for commit_ts, _, query in rows:
+            if commit_ts is None or query is None:
+                raise InvalidValueError(
+                    "a DDL row is NULL where it needs a value",
+                    remedy="Give every row with op = 'ddl' its commit time and its statement",
+                    column=time if commit_ts is None else "query",
+                    commit_ts=commit_ts,
+                    statement=query,
+                )
+        return sorted((commit_ts, schema or database, query) for commit_ts, schema, query in rows)
+
+    def table_of(self, plan: Plan) -> tuple[str, str] | None:
+        """Return whose changes a DataFrame in the typed form holds, ``None`` for the generic form."""
+        if is_generic(self._df):
+            return None
+        return split_name(self._table, [key for key, table in plan.tables.items() if any(table.encoders)])
+
+    def tables(self, plan: Plan) -> list[tuple[str, str]]:
+        """Return the tables of the rows; for the generic form one small pass over two columns."""
+        table = self.table_of(plan)
+        if table is not None:
+            return [table]
+        rows = self._rows.select("schema", "table").distinct().collect()
+        return sorted((schema, name) for schema, name in rows if schema is not None and name is not None)
+
+    def count_rows(self, plan: Plan, tick_ms: int, late_until: int | None) -> list[CountedRows]:
+        """Count rows by one aggregation (``spark.survey``)."""
+        return count_rows(self._rows, plan, self.table_of(plan), tick_ms, late_until)
+
+    def run(self, task: Task) -> dict[Target, TaskResult]:
+        """Run the worker stage in Spark; for a store that lives in this process, here."""
+        arranged = self._arranged(task)
+        if isinstance(task.sink, MemorySink):
+            batches = arranged.toArrow().combine_chunks().to_batches()
+            return read_results(pa.Table.from_batches(list(task(iter(batches))), schema=RESULT_SCHEMA))
+        return read_results(arranged.mapInArrow(lambda batches: task(batches), _RESULT_DDL).toArrow())
+
+    def messages(self, task: Task) -> DataFrame:
+        """Return the messages that a task without a sink makes of the rows."""
+        return self._arranged(task).mapInArrow(lambda batches: task(batches), _MESSAGE_DDL)
+
+    def _arranged(self, task: Task) -> DataFrame:
+        if task.table is None:
+            return arrange_generic(self._rows, task.plan)
+        return arrange_typed(self._rows, task.plan, task.plan.table(*task.table))

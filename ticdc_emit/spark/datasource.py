@@ -1,0 +1,162 @@
+"""``format("ticdc")``: the changefeed as a Spark data source, for ``df.write`` and ``df.writeStream``.
+
+    register(spark)
+    changes.write.format("ticdc").mode("append").option("sinkUri", ...).option("schema", ...).save()
+
+In: rows in a public form (``changefeed.arrow_batch``). A data source gets Spark's partitions as they are and can ask
+for neither a shuffle nor a sort, so executors stage their rows (``spark.staging``), and ``commit``, in one process on
+the driver, runs them through a changefeed. Spark starts every commit anew: what must outlive one is at ``stateUri``.
+
+What Spark pickles (4.1 to 4.3): a writer inside the function that runs on executors, for batch writes and streams;
+then the writer of a batch write once more, for its ``commit``. A stream's commits get a writer that is made of the
+options again. So a writer is pickled without its options, which may hold secrets, but for that second time.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+import uuid
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import pyarrow as pa
+from pyspark.sql.datasource import (
+    DataSource,
+    DataSourceArrowWriter,
+    DataSourceStreamArrowWriter,
+    WriterCommitMessage,
+)
+
+from ticdc_emit.changefeed import RunReport
+from ticdc_emit.changefeed.arrow_batch import ArrowBatch, check_columns
+from ticdc_emit.config import Secret, mask_uri
+from ticdc_emit.errors import ConfigError
+from ticdc_emit.spark.source_options import SourceOptions
+from ticdc_emit.spark.staging import StagedFile, Staging
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+    from pyspark.sql.types import StructType
+
+__all__ = ["TicdcDataSource", "register"]
+
+
+def register(spark: SparkSession) -> None:
+    """Make ``format("ticdc")`` known to a session."""
+    spark.dataSource.register(TicdcDataSource)
+
+
+class TicdcDataSource(DataSource):
+    """Writes row changes as TiCDC would; docs/datasource.md lists the options."""
+
+    @classmethod
+    def name(cls) -> str:
+        return "ticdc"
+
+    def writer(self, schema: StructType, overwrite: bool) -> _BatchWriter:
+        """Return the writer of a batch write; raises for options and columns that cannot be right."""
+        options = _checked(self.options, schema, overwrite)
+        options.changefeed()  # a wrong table schema is refused before the rows are staged
+        return _BatchWriter(self.options, _staging(options, f"batch-{uuid.uuid4().hex}"))
+
+    def streamWriter(self, schema: StructType, overwrite: bool) -> _StreamWriter:  # noqa: N802 - Spark's name
+        """Return the writer of one micro-batch, or of its commit."""
+        options = _checked(self.options, schema, overwrite)
+        state_uri = options.running.state_uri
+        if state_uri is None:
+            raise ConfigError(
+                "a stream needs a stateUri: Spark commits every micro-batch in a process that knows of no other",
+                remedy="Give a folder that outlives the driver, beside checkpointLocation",
+                option="stateUri",
+            )
+        # of the same name in every process of a query, so that what a lost driver left there is removed too
+        name = hashlib.sha256(mask_uri(state_uri.reveal()).encode()).hexdigest()[:16]
+        return _StreamWriter(self.options, _staging(options, f"stream-{name}"))
+
+
+@dataclass(frozen=True)
+class _Staged(WriterCommitMessage):
+    file: StagedFile
+
+
+class _Writer:
+    """What both writers do: stage rows on an executor, and on the driver send what was staged."""
+
+    def __init__(self, options: Mapping[str, str], staging: Staging) -> None:
+        self._options: Secret[Mapping[str, str]] | None = Secret(dict(options))
+        self._staging = staging
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
+        """Stage the rows of one Spark partition."""
+        return _Staged(self._staging.write(iterator))
+
+    def _send(self, messages: list[WriterCommitMessage | None], batch_id: int | None) -> RunReport:
+        """Send what the messages name, without an id as the last of all batches; remove what was staged."""
+        assert self._options is not None
+        try:
+            options = SourceOptions.read(self._options.reveal())
+            batch = ArrowBatch(
+                self._staging.read([each.file for each in messages if isinstance(each, _Staged)]), options.table
+            )
+            feed = options.changefeed()
+            if batch_id is None:
+                return feed.run(batch, feed.next_batch_id(), final=True)
+            return feed.run(batch, batch_id, final=False)
+        finally:
+            self._staging.remove()
+
+
+class _BatchWriter(_Writer, DataSourceArrowWriter):
+    _is_for_commit = False
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave the options out the first time, which is for executors (see the module's text)."""
+        for_commit, self._is_for_commit = self._is_for_commit, True
+        return {"_staging": self._staging, "_options": self._options if for_commit else None}
+
+    def commit(self, messages: list[WriterCommitMessage | None]) -> None:
+        """Send all rows and the watermark behind the last of them."""
+        self._send(messages, None)
+
+    def abort(self, messages: list[WriterCommitMessage | None]) -> None:
+        """Forget the rows; nothing was sent."""
+        self._staging.remove()
+
+
+class _StreamWriter(_Writer, DataSourceStreamArrowWriter):
+    def __getstate__(self) -> dict[str, Any]:
+        return {"_staging": self._staging, "_options": None}
+
+    def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803 - Spark's name
+        """Send a micro-batch; one that was begun before is replayed with its own state."""
+        self._send(messages, batchId)
+
+    def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803 - Spark's name
+        """Forget the rows; nothing was sent."""
+        self._staging.remove()
+
+
+def _checked(options: Mapping[str, str], schema: StructType, overwrite: bool) -> SourceOptions:
+    if overwrite:
+        _refuse_mode()
+    checked = SourceOptions.read(options)
+    check_columns(schema.names, checked.table or "the changefeed")
+    return checked
+
+
+def _refuse_mode() -> NoReturn:
+    raise ConfigError(
+        "a topic can be appended to, and nothing else",
+        remedy="Use mode('append'), and outputMode('append') for a stream",
+        option="mode",
+    )
+
+
+def _staging(options: SourceOptions, name: str) -> Staging:
+    """Return where rows are staged: by default beside the state, else in this machine's temporary folder."""
+    root, state = options.values.get("stagingUri"), options.running.state_uri
+    if root is None:
+        root = f"{tempfile.gettempdir()}/ticdc-emit" if state is None else f"{state.reveal().rstrip('/')}/staging"
+    return Staging(Secret(f"{root.rstrip('/')}/{name}"))
