@@ -1,82 +1,89 @@
-"""Every Canal-JSON golden vector matches through the public path, and what does not match is found and told."""
+"""Every golden vector matches through the library's own path, and what does not match is found and told."""
 
 from __future__ import annotations
 
 import base64
 import io
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import cramjam
 import pytest
 
 from ticdc_emit.cli.main import main
-from ticdc_emit.conformance import Report, run_conformance
+from ticdc_emit.conformance import run_conformance
 from ticdc_emit.conformance.vectors import VectorError
+from ticdc_emit.encode.sizes import MESSAGE_OVERHEAD
 from ticdc_emit.errors import ConfigError
 
 VECTORS = Path(__file__).parent.parent / "vectors" / "classic"
+PROTOCOLS = ("canal-json", "avro", "simple", "debezium")
 Edit = Callable[[dict[str, Any]], None]
+FullRuns = Callable[[str], Any]
 
 
-@pytest.fixture(scope="module")
-def full_run() -> tuple[Report, list[dict[str, Any]]]:
-    stream = io.StringIO()
-    report = run_conformance([VECTORS], protocol="canal-json", dump=stream)
-    return report, [json.loads(line) for line in stream.getvalue().splitlines()]
-
-
-def test_every_canal_json_vector_matches(full_run: tuple[Report, list[dict[str, Any]]]) -> None:
-    report, _ = full_run
+def test_every_canal_json_vector_matches(full_run: FullRuns) -> None:
+    report = full_run("canal-json").report
     assert [mismatch.title for mismatch in report.mismatches] == []
     assert report.total.matched == report.total.total >= 3_400
     assert set(report.protocols()) == {"canal-json"}
 
 
-def test_every_avro_vector_matches_and_every_registration() -> None:
-    stream = io.StringIO()
-    report = run_conformance([VECTORS], protocol="avro", dump=stream)
+def test_every_avro_vector_matches_and_every_registration(full_run: FullRuns) -> None:
+    report, lines, _ = full_run("avro")
     assert [mismatch.title for mismatch in report.mismatches] == []
     assert report.total.matched == report.total.total >= 3_100
     assert report.registrations.matched == report.registrations.total >= 1_200
-    named = {what.split(" (")[0]: left for what, left in report.left_out.items()}
-    assert set(named) == {
-        "column selectors", "transactions", "routes", "rows that TiCDC writes with another table's schema"
-    }  # fmt: skip
-    lines = [json.loads(line) for line in stream.getvalue().splitlines()]
+    registrations = _dumped_registrations(lines)
     for path in VECTORS.glob("*.json"):
         case = json.loads(path.read_text(encoding="utf-8"))
-        if any(event["kind"] == "txn" for event in case["events"] or []):
-            continue
         for variant in case["variants"] or []:
-            if "protocol=avro" not in variant["sink_uri"] or "column-selectors" in (variant.get("changefeed") or ""):
+            if "protocol=avro" not in variant["sink_uri"]:
                 continue
             recorded = [
                 (post["subject"], post["schema"], post.get("id")) for post in variant.get("registrations") or []
             ]
-            assert _dumped_registrations(lines, case["name"], variant["id"]) == recorded
+            assert registrations.get((case["name"], variant["id"]), []) == recorded
 
 
-def test_every_simple_vector_matches_bootstraps_included() -> None:
-    report = run_conformance([VECTORS], protocol="simple")
+def test_every_simple_vector_matches_bootstraps_included(full_run: FullRuns) -> None:
+    report = full_run("simple").report
     assert [mismatch.title for mismatch in report.mismatches] == []
-    assert report.total.matched == report.total.total >= 2_300
-    named = {what.split(" (")[0] for what in report.left_out}
-    assert named == {"large messages", "column selectors", "transactions", "routes"}
+    assert report.total.matched == report.total.total >= 2_400
 
 
-def test_every_debezium_vector_matches() -> None:
-    report = run_conformance([VECTORS], protocol="debezium")
+def test_every_debezium_vector_matches(full_run: FullRuns) -> None:
+    report = full_run("debezium").report
     assert [mismatch.title for mismatch in report.mismatches] == []
     assert report.total.matched == report.total.total >= 2_800
-    named = {what.split(" (")[0] for what in report.left_out}
-    assert named == {"large messages", "column selectors", "transactions", "routes"}
 
 
-def _dumped_registrations(lines: list[dict[str, Any]], case: str, variant: str) -> list[tuple[str, str, int | None]]:
-    found = (line.get("registration") for line in lines if (line["case"], line["variant"]) == (case, variant))
-    return [(post["subject"], post["schema"], post["id"]) for post in found if post]
+def test_every_route_matches(full_run: FullRuns) -> None:
+    routes = [full_run(protocol).report.routes for protocol in PROTOCOLS]
+    recorded = [route for case in read_cases() for route in case.get("routes") or []]
+    refused = sum("config_error" in route for route in recorded)
+    events = sum(len({target["event"] for target in route.get("targets") or []}) for route in recorded)
+    assert sum(tally.matched for tally in routes) == sum(tally.total for tally in routes) == refused + events >= 1_800
+
+
+def test_only_what_corrupts_data_is_left_out(full_run: FullRuns) -> None:
+    left_out = {protocol: full_run(protocol).report.left_out for protocol in PROTOCOLS}
+    (what,) = left_out.pop("avro")
+    assert what.startswith("rows that TiCDC writes with another table's schema")
+    assert full_run("avro").report.left_out[what].events == 1
+    assert left_out == {"canal-json": {}, "simple": {}, "debezium": {}}
+
+
+def _dumped_registrations(lines: list[dict[str, Any]]) -> dict[tuple[str, str], list[tuple[str, str, int | None]]]:
+    found: dict[tuple[str, str], list[tuple[str, str, int | None]]] = {}
+    for line in lines:
+        if post := line.get("registration"):
+            place = found.setdefault((line["case"], line["variant"]), [])
+            place.append((post["subject"], post["schema"], post["id"]))
+    return found
 
 
 def test_a_changed_registration_is_reported(tmp_path: Path) -> None:
@@ -90,8 +97,8 @@ def test_a_changed_registration_is_reported(tmp_path: Path) -> None:
     assert any("registration" in mismatch.what for mismatch in report.mismatches)
 
 
-def test_the_catalog_reproduces_every_table_info(full_run: tuple[Report, list[dict[str, Any]]]) -> None:
-    report, _ = full_run
+def test_the_catalog_reproduces_every_table_info(full_run: FullRuns) -> None:
+    report = full_run("canal-json").report
     events = sum(
         event["kind"] == "ddl"
         for path in VECTORS.glob("*.json")
@@ -100,22 +107,17 @@ def test_the_catalog_reproduces_every_table_info(full_run: tuple[Report, list[di
     assert report.catalog.matched == report.catalog.total == events
 
 
-def test_what_is_left_out_is_named_with_counts(full_run: tuple[Report, list[dict[str, Any]]]) -> None:
-    report, _ = full_run
-    named = {what.split(" (")[0]: left for what, left in report.left_out.items()}
-    assert set(named) == {"large messages", "column selectors", "transactions", "routes"}
-    assert all(left.variants or left.events for left in named.values())
-
-
-def test_dump_holds_the_recorded_messages(full_run: tuple[Report, list[dict[str, Any]]]) -> None:
+@pytest.mark.parametrize("protocol", ["canal-json", "simple", "debezium"])
+def test_dump_holds_the_recorded_messages(full_run: FullRuns, protocol: str) -> None:
     """Compared without the library's own reader or comparison: the dump against the files."""
-    _, lines = full_run
-    assert all(list(line) == ["case", "variant", "event", "key", "value", "error"] for line in lines)
-    cases = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in VECTORS.glob("*.json")}
+    lines = full_run(protocol).lines
+    fields = ["case", "variant", "event", "key", "value", "error"]
+    assert all(list(line) in (fields, [*fields, "claim"]) for line in lines)
+    cases = {case["name"]: case for case in read_cases()}
     dumped: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for line in lines:
         dumped.setdefault((line["case"], line["variant"]), []).append(line)
-    messages = 0
+    messages = claims = transactions = 0
     for (name, variant_id), found in dumped.items():
         case = cases[name]
         variant = next(v for v in case["variants"] if v["id"] == variant_id)
@@ -124,21 +126,65 @@ def test_dump_holds_the_recorded_messages(full_run: tuple[Report, list[dict[str,
             assert (line["event"], line["key"], line["value"]) == (None, None, None)
             assert line["error"] == variant["config_error"]
             continue
-        recorded = [
-            message
-            for message in variant["messages"]
-            if not message.get("none") and case["events"][message["event"]]["kind"] != "txn"
-        ]
+        recorded = [message for message in variant["messages"] if not message.get("none")]
         assert [line["event"] for line in found] == [message["event"] for message in recorded]
+        unpack = unpacker(variant)
         for line, message in zip(found, recorded, strict=True):
-            if "error" in message:
+            if "error" in message or "panic" in message:
                 assert line["error"]
                 assert line["key"] is line["value"] is None
-            else:
-                assert (line["key"], line["value"]) == (encoded(message["key"]), encoded(message["value"]))
-                assert line["error"] is None
-                messages += 1
-    assert messages > 3_000
+                continue
+            for part in ("key", "value", "claim"):
+                assert same(line.get(part), encoded(message.get(part)), unpack), (name, variant_id, part)
+            assert line["error"] is None
+            messages += 1
+            claims += "claim" in line
+            transactions += case["events"][message["event"]]["kind"] == "txn"
+    assert messages > 2_000
+    assert transactions > 50
+    assert claims > 10 or protocol == "debezium"
+
+
+def unpacker(variant: dict[str, Any]) -> Callable[[bytes], Any] | None:
+    found = re.search(r'compression = "(snappy|lz4)"', variant.get("changefeed") or "")
+    if found is None:
+        return None
+    return cramjam.snappy.decompress_raw if found[1] == "snappy" else cramjam.lz4.decompress
+
+
+def same(got: str | None, expected: str | None, unpack: Callable[[bytes], Any] | None) -> bool:
+    """Whether both are the same bytes, or were before compression; of a stored object, the value in it."""
+    if got == expected or got is None or expected is None or unpack is None:
+        return got == expected
+    left, right = base64.b64decode(got), base64.b64decode(expected)
+    if left.startswith(b'{"key":'):
+        members = json.loads(left), json.loads(right)
+        values = [base64.b64decode(each.pop("value")) for each in members]
+        return members[0] == members[1] and bytes(unpack(values[0])) == bytes(unpack(values[1]))
+    return bytes(unpack(left)) == bytes(unpack(right))
+
+
+def test_dump_holds_the_recorded_routes(full_run: FullRuns) -> None:
+    lines = [line for protocol in PROTOCOLS for line in full_run(protocol).routes]
+    assert {tuple(line) for line in lines} == {("case", "route", "event", "topic", "partition", "error")}
+    dumped: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for line in lines:
+        dumped.setdefault((line["case"], line["route"]), []).append(line)
+    for case in read_cases():
+        for route in case.get("routes") or []:
+            found = dumped.pop((case["name"], route["id"]))
+            if "config_error" in route:
+                assert [(line["event"], line["error"]) for line in found] == [(None, route["config_error"])]
+                continue
+            for line, target in zip(found, route["targets"], strict=True):
+                assert (line["event"], line["topic"]) == (target["event"], target["topic"])
+                assert line["partition"] == target.get("partition")
+                assert bool(line["error"]) if "panic" in target else line["error"] == target.get("error")
+    assert dumped == {}
+
+
+def read_cases() -> list[dict[str, Any]]:
+    return [json.loads(path.read_text(encoding="utf-8")) for path in sorted(VECTORS.glob("*.json"))]
 
 
 def encoded(given: dict[str, str] | None) -> str | None:
@@ -155,9 +201,14 @@ def changed_copy(tmp_path: Path, name: str, edit: Edit) -> Path:
     return path
 
 
+def canal_variant(case: dict[str, Any]) -> dict[str, Any]:
+    variant: dict[str, Any] = next(v for v in case["variants"] if v["id"] == "canal-json-ext")
+    return variant
+
+
 def canal_message(case: dict[str, Any], event: int) -> dict[str, Any]:
-    variant = next(v for v in case["variants"] if v["id"] == "canal-json-ext")
-    return next(m for m in variant["messages"] if m["event"] == event)
+    message: dict[str, Any] = next(m for m in canal_variant(case)["messages"] if m["event"] == event)
+    return message
 
 
 def flip_one_byte(case: dict[str, Any]) -> None:
@@ -197,8 +248,7 @@ def test_a_wrong_table_info_is_reported(tmp_path: Path) -> None:
 
 
 def drop_message(case: dict[str, Any]) -> None:
-    variant = next(v for v in case["variants"] if v["id"] == "canal-json-ext")
-    variant["messages"].remove(canal_message(case, 2))
+    canal_variant(case)["messages"].remove(canal_message(case, 2))
 
 
 def expect_refusal(case: dict[str, Any]) -> None:
@@ -224,8 +274,7 @@ def break_event(case: dict[str, Any]) -> None:
 
 
 def refuse_config(case: dict[str, Any]) -> None:
-    variant = next(v for v in case["variants"] if v["id"] == "canal-json-ext")
-    variant.update(config_error="refused", messages=None)
+    canal_variant(case).update(config_error="refused", messages=None)
 
 
 @pytest.mark.parametrize(
@@ -245,6 +294,127 @@ def test_each_kind_of_difference_is_told(tmp_path: Path, edit: Edit, event: int 
     found = [mismatch for mismatch in report.mismatches if mismatch.variant == "canal-json-ext"]
     assert [mismatch.event for mismatch in found] == [event]
     assert found[0].detail.startswith(detail)
+
+
+def flip_a_row_of_a_transaction(case: dict[str, Any]) -> None:
+    messages = canal_variant(case)["messages"]
+    third = [message for message in messages if message["event"] == 2][2]
+    third["value"]["text"] = third["value"]["text"].replace('"DELETE"', '"DELETED"')
+
+
+def exchange_two_rows(case: dict[str, Any]) -> None:
+    messages = canal_variant(case)["messages"]
+    first = next(place for place, message in enumerate(messages) if message["event"] == 2)
+    messages[first], messages[first + 1] = messages[first + 1], messages[first]
+
+
+def keep_updates_whole(case: dict[str, Any]) -> None:
+    canal_variant(case)["changefeed"] = "[sink.kafka-config]\noutput-raw-change-event = true\n"
+
+
+@pytest.mark.parametrize(
+    ("edit", "detail"),
+    [
+        (flip_a_row_of_a_transaction, "message 2: value differs at byte"),
+        (exchange_two_rows, "message 0: value differs at byte"),
+        (keep_updates_whole, "message 0: value differs at byte"),
+    ],
+)
+def test_transactions_are_compared_row_by_row(tmp_path: Path, edit: Edit, detail: str) -> None:
+    path = changed_copy(tmp_path, "txn_split_updates", edit)
+    report = run_conformance([path], protocol="canal-json")
+    found = next(mismatch for mismatch in report.mismatches if mismatch.event == 2)
+    assert found.detail.startswith(detail)
+
+
+def test_the_row_of_a_transaction_that_is_refused_is_told(tmp_path: Path) -> None:
+    def refuse_the_longest(case: dict[str, Any]) -> None:
+        variant = canal_variant(case)
+        messages = [message for message in variant["messages"] if message["event"] == 2]
+        sizes = [len(message["value"]["text"].encode()) for message in messages]
+        longest = max(sizes)
+        assert (sizes.count(longest), len(sizes)) == (1, 7)
+        case["events"] = case["events"][:3]
+        variant["sink_uri"] += f"&max-message-bytes={longest + MESSAGE_OVERHEAD - 1}"
+        variant["messages"] = [message for message in variant["messages"] if message["event"] in (1, 2)]
+        refused = messages[sizes.index(longest)]
+        refused.clear()
+        refused.update(event=2, error="[CDC:ErrMessageTooLarge]")
+
+    stream = io.StringIO()
+    path = changed_copy(tmp_path, "txn_split_updates", refuse_the_longest)
+    report = run_conformance([path], protocol="canal-json", dump=stream)
+    assert [mismatch.event for mismatch in report.mismatches if mismatch.variant == "canal-json-ext"] == [0]  # the DDL
+    lines = [json.loads(line) for line in stream.getvalue().splitlines()]
+    errors = [line["error"] for line in lines if (line["variant"], line["event"]) == ("canal-json-ext", 2)]
+    assert len(errors) == 7
+    assert [error.split(":")[0] for error in errors if error] == ["message is too large"]
+
+
+def route(case: dict[str, Any], name: str) -> dict[str, Any]:
+    return next(each for each in case["routes"] if each["id"] == name)
+
+
+def move_a_row(case: dict[str, Any]) -> None:
+    target = next(each for each in route(case, "ts-3")["targets"] if each["event"] == 1)
+    target["partition"] = (target["partition"] + 1) % 3
+
+
+def move_the_ddl(case: dict[str, Any]) -> None:
+    route(case, "ts-3")["targets"][0]["topic"] = "elsewhere"
+
+
+def refuse_a_row(case: dict[str, Any]) -> None:
+    target = next(each for each in route(case, "ts-3")["targets"] if each["event"] == 1)
+    del target["partition"]
+    target["error"] = "refused"
+
+
+def refuse_dispatchers(case: dict[str, Any]) -> None:
+    route(case, "ts-3").update(config_error="refused", targets=None)
+
+
+def refuse_dispatchers_otherwise(case: dict[str, Any]) -> None:
+    refused = route(case, "ts-3")
+    refused.update(changefeed=refused["changefeed"].replace("matcher = ['*.*']", "matcher = ['/(/']"), targets=None)
+    refused["config_error"] = "refused"
+
+
+def break_dispatchers(case: dict[str, Any]) -> None:
+    broken = route(case, "ts-3")
+    broken["changefeed"] = broken["changefeed"].replace("matcher = ['*.*']", "matcher = ['/(/']")
+
+
+@pytest.mark.parametrize(
+    ("edit", "event", "detail"),
+    [
+        (move_a_row, 1, "partition: got "),
+        (move_the_ddl, 0, "topic: got 'topic', expected 'elsewhere'"),
+        (refuse_a_row, 1, "partition: got "),
+        (refuse_dispatchers, None, "TiCDC refuses these dispatchers (refused), the library accepts them"),
+        (refuse_dispatchers_otherwise, None, "refused otherwise: got "),
+        (break_dispatchers, None, "the library refuses these dispatchers: "),
+    ],
+)
+def test_each_kind_of_wrong_route_is_told(tmp_path: Path, edit: Edit, event: int | None, detail: str) -> None:
+    report = run_conformance([changed_copy(tmp_path, "routing_rows", edit)], protocol="canal-json")
+    (found,) = (mismatch for mismatch in report.mismatches if mismatch.variant == "ts-3")
+    assert (found.protocol, found.event) == ("routes", event)
+    assert found.detail.startswith(detail)
+    assert report.routes.matched < report.routes.total
+
+
+def forget_targets(case: dict[str, Any]) -> None:
+    case["routes"] = [route(case, "ts-3")]
+    del case["routes"][0]["targets"]
+
+
+def test_routes_without_targets_are_dumped_but_not_counted(tmp_path: Path) -> None:
+    stream = io.StringIO()
+    path = changed_copy(tmp_path, "routing_rows", forget_targets)
+    report = run_conformance([path], protocol="canal-json", dump=stream)
+    assert report.routes.total == 0
+    assert report.left_out["routes without recorded targets"].events == len(stream.getvalue().splitlines()) > 5
 
 
 def break_ddl(case: dict[str, Any]) -> None:

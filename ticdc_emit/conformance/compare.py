@@ -6,22 +6,44 @@ place: for bytes the offset of the first difference and both sides around it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
 from typing import Any
 
-from ticdc_emit.conformance.vectors import Outcome, Record
+from ticdc_emit.config import Profile
+from ticdc_emit.conformance.vectors import Outcome, Record, Target
 from ticdc_emit.registry import SchemaPost, registration_request
 
-__all__ = ["byte_diff", "compare_outcomes", "compare_registration", "first_difference"]
+__all__ = [
+    "byte_diff",
+    "compare_outcomes",
+    "compare_registration",
+    "compare_targets",
+    "first_difference",
+    "free_runs",
+]
 
 _OK = 200
+_STABLE_ROWS = 12  # Go sorts up to so many by insertion, which keeps the order of equal ones
 _BEFORE, _AFTER = 36, 48  # bytes of context around the first difference
 
 
-def compare_outcomes(expected: Outcome, got: Outcome, *, dml: bool) -> str | None:
+def free_runs(event: Mapping[str, Any], profile: Profile) -> tuple[int, ...]:
+    """Return the lengths of the runs of messages in which TiCDC's own order is accidental, if there are any.
+
+    Those are the deletes, updates and inserts of a transaction that TiCDC sorted because it split an update of it.
+    """
+    emitted = event.get("emitted") or ()
+    if profile.split_order != "by-kind" or len(emitted) <= _STABLE_ROWS or len(emitted) == len(event["rows"]):
+        return ()
+    return tuple(len(list(run)) for _, run in groupby(row["op"] for row in emitted))
+
+
+def compare_outcomes(expected: Outcome, got: Outcome, *, dml: bool, runs: Sequence[int] = ()) -> str | None:
     """Return what differs, ``None`` if nothing does.
 
     A refusal matches any error that the library raises on purpose. ``dml``: a null key stands for one of zero length.
+    ``runs``: lengths of runs of messages that may come in any order (see :func:`free_runs`).
     """
     if got.crashed:
         return f"the library crashed: {got.error}"
@@ -31,9 +53,10 @@ def compare_outcomes(expected: Outcome, got: Outcome, *, dml: bool) -> str | Non
         return f"TiCDC refuses this ({expected.error}), the library gave {_count(got)}"
     if got.error is not None:
         return f"the library refuses this: {got.error}"
-    for place, (left, right) in enumerate(zip(expected.records, got.records, strict=False)):
-        wanted = left._replace(key=b"") if dml and left.key is None else left
-        difference = _record_difference(wanted, right)
+    wanted = [_with_key(record) if dml else record for record in expected.records]
+    found = _aligned(wanted, got.records, runs) if sum(runs) == len(wanted) == len(got.records) else got.records
+    for place, (left, right) in enumerate(zip(wanted, found, strict=False)):
+        difference = _record_difference(left, right)
         if difference:
             return difference if len(expected.records) == 1 else f"message {place}: {difference}"
     if len(expected.records) != len(got.records):
@@ -46,10 +69,37 @@ def _count(outcome: Outcome) -> str:
     return "no message" if number == 0 else f"{number} message{'s' if number > 1 else ''}"
 
 
+def _with_key(record: Record) -> Record:
+    return record._replace(key=b"") if record.key is None and record.error is None else record
+
+
+def _aligned(expected: Sequence[Record], got: Sequence[Record], runs: Iterable[int]) -> list[Record]:
+    """Return the messages with those of each run in the expected order, as far as they are the expected ones."""
+    aligned: list[Record] = []
+    for length in runs:
+        start = len(aligned)
+        left = list(got[start : start + length])
+        placed: list[Record | None] = []
+        for record in expected[start : start + length]:
+            place = next((place for place, each in enumerate(left) if _record_difference(record, each) is None), None)
+            placed.append(None if place is None else left.pop(place))
+        aligned += [record or left.pop(0) for record in placed]
+    return aligned
+
+
 def _record_difference(expected: Record, got: Record) -> str | None:
-    for part, left, right in zip(Record._fields, expected, got, strict=True):
+    if expected.error is not None and got.error is not None:
+        return None
+    if expected.error is not None:
+        return f"TiCDC refuses this ({expected.error}), the library gave a message"
+    if got.error is not None:
+        return f"the library refuses this: {got.error}"
+    for part, left, right in (("key", expected.key, got.key), ("value", expected.value, got.value)):
         if left != right:
             return byte_diff(left, right, part)
+    # a file need not record the stored objects, and a value says whether there is one
+    if expected.claim is not None and expected.claim != got.claim:
+        return byte_diff(expected.claim, got.claim, "claim")
     return None
 
 
@@ -94,6 +144,21 @@ def _shortened(data: bytes | None) -> str:
 
 def _printable(data: bytes) -> str:
     return "".join(chr(byte) if 0x20 <= byte < 0x7F else f"\\x{byte:02x}" for byte in data)
+
+
+def compare_targets(expected: Sequence[Target], got: Sequence[Target]) -> str | None:
+    """Return what differs between where TiCDC and the library sent the rows of an event, ``None`` if nothing does."""
+    for place, (left, right) in enumerate(zip(expected, got, strict=False)):
+        wanted = left._asdict()
+        if left.panic and right.error is not None:
+            wanted["error"] = right.error
+        for name in ("topic", "partition", "error"):
+            if wanted[name] != getattr(right, name):
+                where = "" if len(expected) == 1 else f"target {place}: "
+                return f"{where}{name}: got {getattr(right, name)!r}, expected {wanted[name]!r}"
+    if len(expected) != len(got):
+        return f"TiCDC gives {len(expected)} targets, the library {len(got)}"
+    return None
 
 
 def compare_registration(expected: Mapping[str, Any] | None, got: SchemaPost | None) -> str | None:

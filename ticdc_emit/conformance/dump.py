@@ -1,20 +1,25 @@
-"""Every produced message as JSON Lines.
+"""Every produced message and every route as JSON Lines.
 
 One object per line, ``{case, variant, event, key, value, error}``: key and value in base64, null as the vectors write
 it (a row's key of zero length is null). An event that is refused is one line with the error's text and neither key nor
 value; a refused configuration is one line whose event is null. An event that gives no message gives no line. Before an
 event's lines stand the schemas that it registered, ``{case, variant, registration: {subject, schema, id}}``; the id of
-one that the registry refused is null.
+one that the registry refused is null. A message whose claim-check storage holds an object has ``claim`` too: the
+object in base64.
+
+Routes: ``{case, route, event, topic, partition, error}``, one line per DDL (its partition is null) and per row that
+goes out, in order. A refused row has the error's text and no partition; a refused configuration is one line whose event
+is null.
 """
 
 from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import IO, Any
 
-from ticdc_emit.conformance.vectors import DML_KINDS, Outcome
+from ticdc_emit.conformance.vectors import DML_KINDS, Outcome, Record, Target
 from ticdc_emit.registry import SchemaPost
 
 __all__ = ["Dump"]
@@ -28,7 +33,7 @@ class Dump:
 
     def refused(self, case: str, variant: str, error: str) -> None:
         """Write the line of a configuration that was refused."""
-        self._line(case, variant, None, None, None, error)
+        self._message(case, variant, None, Record(None, None, error=error))
 
     def registration(self, case: str, variant: str, post: SchemaPost) -> None:
         """Write the line of a schema that was registered, or refused."""
@@ -38,22 +43,40 @@ class Dump:
     def event(self, case: str, variant: str, index: int, kind: str, outcome: Outcome) -> None:
         """Write the lines of one event."""
         if outcome.error is not None:
-            self._line(case, variant, index, None, None, outcome.error)
-        for key, value in outcome.records:
-            shown = None if kind in DML_KINDS and key == b"" else key
-            self._line(case, variant, index, shown, value, None)
+            self._message(case, variant, index, Record(None, None, error=outcome.error))
+        for record in outcome.records:
+            no_key = kind in DML_KINDS and record.key == b""
+            self._message(case, variant, index, record._replace(key=None) if no_key else record)
 
-    def _line(
-        self, case: str, variant: str, event: int | None, key: bytes | None, value: bytes | None, error: str | None
-    ) -> None:
+    def route_refused(self, case: str, route: str, error: str) -> None:
+        """Write the line of a dispatcher configuration that was refused."""
+        self._target(case, route, None, Target(None, error=error))
+
+    def targets(self, case: str, route: str, index: int, targets: Iterable[Target]) -> None:
+        """Write the lines of one event under one dispatcher configuration."""
+        for target in targets:
+            self._target(case, route, index, target)
+
+    def _message(self, case: str, variant: str, event: int | None, record: Record) -> None:
+        line = {
+            "case": case,
+            "variant": variant,
+            "event": event,
+            "key": _base64(record.key),
+            "value": _base64(record.value),
+            "error": record.error,
+        }
+        self._write(line if record.claim is None else line | {"claim": _base64(record.claim)})
+
+    def _target(self, case: str, route: str, event: int | None, target: Target) -> None:
         self._write(
             {
                 "case": case,
-                "variant": variant,
+                "route": route,
                 "event": event,
-                "key": _base64(key),
-                "value": _base64(value),
-                "error": error,
+                "topic": target.topic,
+                "partition": target.partition,
+                "error": target.error,
             }
         )
 

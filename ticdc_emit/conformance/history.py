@@ -52,6 +52,13 @@ class CaseHistory:
         except KeyError:
             raise UnknownTableError("the DDL of the case made no such table", table=f"{schema}.{name}") from None
 
+    def version(self, schema: str, name: str, commit_ts: int) -> TableInfo:
+        """Return a table as rows committed at ``commit_ts`` see it; :class:`UnknownTableError` if it is not there."""
+        since = [info for start, info in self.table(schema, name) if start < commit_ts]
+        if not since or since[-1] is None:
+            raise UnknownTableError("the table does not exist at this commit_ts", table=f"{schema}.{name}")
+        return since[-1]
+
     def _apply(self, catalog: Catalog, case: Case) -> None:
         for index, event in enumerate(case.events):
             if event["kind"] != "ddl":

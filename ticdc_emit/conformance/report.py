@@ -42,6 +42,7 @@ class LeftOut:
 class Mismatch:
     """One difference. ``event`` is the index into the case's events, ``None`` where the whole variant or case is meant.
 
+    ``variant``: of a dispatcher configuration its id; ``protocol`` is ``routes`` there, ``catalog`` of a table schema.
     ``what`` names the event for people, ``detail`` is text of one or more lines that names the place.
     """
 
@@ -63,13 +64,15 @@ class Mismatch:
 class Report:
     """Counts by (protocol, variant). A check is one event of one variant, or one refused configuration.
 
-    ``catalog`` counts the schemas that DDL gave, ``registrations`` the requests to the schema registry.
+    ``catalog`` counts the schemas that DDL gave, ``registrations`` the requests to the schema registry, ``routes`` the
+    events of every dispatcher configuration, and those refused.
     """
 
     files: int = 0
     variants: dict[tuple[str, str], Tally] = field(default_factory=dict)
     catalog: Tally = field(default_factory=Tally)
     registrations: Tally = field(default_factory=Tally)
+    routes: Tally = field(default_factory=Tally)
     mismatches: list[Mismatch] = field(default_factory=list)
     left_out: dict[str, LeftOut] = field(default_factory=dict)
 
@@ -79,7 +82,7 @@ class Report:
 
     @property
     def total(self) -> Tally:
-        """The sum over all variants, without catalog and registrations."""
+        """The sum over all variants, without catalog, registrations and routes."""
         tallies = self.variants.values()
         return Tally(sum(tally.matched for tally in tallies), sum(tally.total for tally in tallies))
 
@@ -112,6 +115,7 @@ class Report:
             **self.total.as_dict(),
             "catalog": self.catalog.as_dict(),
             "registrations": self.registrations.as_dict(),
+            "routes": self.routes.as_dict(),
             "protocols": protocols,
             "left_out": [
                 {"what": what, "variants": left.variants, "events": left.events} for what, left in self.left_out.items()

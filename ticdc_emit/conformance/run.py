@@ -11,15 +11,28 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import IO
 
-from ticdc_emit.config import ChangefeedConfig, Profile, Protocol
-from ticdc_emit.conformance.compare import compare_outcomes, compare_registration
+from ticdc_emit.config import Profile, Protocol
+from ticdc_emit.conformance.changes import CaseChanges
+from ticdc_emit.conformance.compare import compare_outcomes, compare_registration, compare_targets, free_runs
 from ticdc_emit.conformance.dump import Dump
 from ticdc_emit.conformance.history import CaseHistory
+from ticdc_emit.conformance.plain import plain_outcome
 from ticdc_emit.conformance.produce import VariantEncoder, load_variant, refusal
-from ticdc_emit.conformance.protocols import variant_protocol
+from ticdc_emit.conformance.protocols import sink_protocol
 from ticdc_emit.conformance.report import Mismatch, Report
-from ticdc_emit.conformance.scope import ROUTES, event_left_out, variant_left_out
-from ticdc_emit.conformance.vectors import DML_KINDS, Case, Outcome, Variant, find_vectors, read_case
+from ticdc_emit.conformance.routes import RouteDispatcher
+from ticdc_emit.conformance.scope import variant_left_out
+from ticdc_emit.conformance.vectors import (
+    DML_KINDS,
+    Case,
+    Outcome,
+    Route,
+    SinkConfig,
+    Target,
+    Variant,
+    find_vectors,
+    read_case,
+)
 from ticdc_emit.errors import ConfigError, TicdcEmitError
 from ticdc_emit.protocols import SUPPORTED
 from ticdc_emit.registry import SchemaPost
@@ -87,30 +100,34 @@ class _Run:
             if difference is not None:
                 what = _name(case, index)
                 self._report.mismatches.append(Mismatch(case.name, "", "catalog", index, what, difference))
-        for variant in case.variants:
-            protocol = variant_protocol(variant)
-            if self._only is None or protocol is self._only:
-                self._variant(case, history, variant, _UNKNOWN if protocol is None else protocol.value)
-        if case.routes:
-            self._report.leave_out(ROUTES, variants=case.routes)
+        changes = CaseChanges(case, history)
+        for variant in filter(self._asked, case.variants):
+            protocol = sink_protocol(variant)
+            self._variant(changes, variant, _UNKNOWN if protocol is None else protocol.value)
+        for route in filter(self._asked, case.routes):
+            self._route(changes, route)
 
-    def _variant(self, case: Case, history: CaseHistory, variant: Variant, protocol: str) -> None:
+    def _asked(self, sink: SinkConfig) -> bool:
+        return self._only is None or sink_protocol(sink) is self._only
+
+    def _variant(self, changes: CaseChanges, variant: Variant, protocol: str) -> None:
+        case = changes.case
         try:
             config = load_variant(case, variant)
+            left_out = variant_left_out(config)
+            if config.codec.protocol not in SUPPORTED:
+                left_out = f"{protocol}: not written by this version"
+            encoder = None if left_out else VariantEncoder(changes, config)
         except Exception as fault:
             self._refused(case, variant, protocol, refusal(fault))
             return
         if variant.config_error is not None:
             detail = f"TiCDC refuses this configuration ({variant.config_error}), the library accepts it"
             self._check(case, variant, protocol, None, detail)
-            return
-        left_out = variant_left_out(config)
-        if config.codec.protocol not in SUPPORTED:
-            left_out = f"{protocol}: not written by this version"
-        if left_out is not None:
-            self._report.leave_out(left_out, variants=1, events=len(case.events))
-            return
-        self._events(case, history, variant, config)
+        elif encoder is None:
+            self._report.leave_out(left_out or "", variants=1, events=len(case.events))
+        else:
+            self._events(case, variant, encoder, protocol)
 
     def _refused(self, case: Case, variant: Variant, protocol: str, outcome: Outcome) -> None:
         detail = None
@@ -122,16 +139,9 @@ class _Run:
         if self._dump is not None:
             self._dump.refused(case.name, variant.id, outcome.error or "")
 
-    def _events(self, case: Case, history: CaseHistory, variant: Variant, config: ChangefeedConfig) -> None:
-        encoder = VariantEncoder(case, history, config)
-        whole = True
+    def _events(self, case: Case, variant: Variant, encoder: VariantEncoder, protocol: str) -> None:
         for index, event in enumerate(case.events):
             kind = event["kind"]
-            left_out = event_left_out(kind)
-            if left_out is not None:
-                self._report.leave_out(left_out, events=1)
-                whole = False
-                continue
             known = len(encoder.registry.posts)
             got = encoder.encode(index)
             if self._dump is not None:
@@ -147,10 +157,11 @@ class _Run:
             expected = variant.expected.get(index)
             if expected is None and got == Outcome():
                 continue  # an event that no encoder sees, such as a skipped row
-            detail = compare_outcomes(expected or Outcome(), got, dml=kind in DML_KINDS)
-            self._check(case, variant, config.codec.protocol.value, index, detail)
-        if whole and (variant.expected is not None or variant.registrations is not None):
-            self._registrations(case, variant, config.codec.protocol.value, encoder.registry.posts)
+            left, right = (plain_outcome(each, encoder.large) for each in (expected or Outcome(), got))
+            detail = compare_outcomes(left, right, dml=kind in DML_KINDS, runs=free_runs(event, case.profile))
+            self._check(case, variant, protocol, index, detail)
+        if variant.expected is not None or variant.registrations is not None:
+            self._registrations(case, variant, protocol, encoder.registry.posts)
 
     def _registrations(self, case: Case, variant: Variant, protocol: str, posts: Sequence[SchemaPost]) -> None:
         for place, (expected, got) in enumerate(zip_longest(variant.registrations or (), posts)):
@@ -160,12 +171,58 @@ class _Run:
                 what = f"registration {place}"
                 self._report.mismatches.append(Mismatch(case.name, variant.id, protocol, None, what, detail))
 
-    def _check(self, case: Case, variant: Variant, protocol: str, event: int | None, detail: str | None) -> None:
-        mismatch = None
+    def _route(self, changes: CaseChanges, route: Route) -> None:
+        case = changes.case
+        try:
+            dispatcher = RouteDispatcher(changes, route)
+        except Exception as fault:
+            self._route_refused(case, route, refusal(fault))
+            return
+        if route.config_error is not None:
+            detail = f"TiCDC refuses these dispatchers ({route.config_error}), the library accepts them"
+            self._check_route(case, route, None, detail)
+            return
+        for index in range(len(case.events)):
+            crash = None
+            try:
+                got = dispatcher.targets(index)
+            except Exception as fault:
+                outcome = refusal(fault)
+                got = (Target(None, error=outcome.error),)
+                crash = f"the library crashed: {outcome.error}" if outcome.crashed else None
+            if self._dump is not None:
+                self._dump.targets(case.name, route.id, index, got)
+            expected = None if route.expected is None else route.expected.get(index, ())
+            if expected is None:
+                self._report.leave_out("routes without recorded targets", events=1)
+            elif expected or got:
+                self._check_route(case, route, index, crash or compare_targets(expected, got))
+
+    def _route_refused(self, case: Case, route: Route, outcome: Outcome) -> None:
+        detail = None
+        if outcome.crashed:
+            detail = f"the library crashed: {outcome.error}"
+        elif route.config_error is None and route.expected is not None:
+            detail = f"the library refuses these dispatchers: {outcome.error}"
+        elif route.config_error not in (None, outcome.error):
+            detail = f"refused otherwise: got {outcome.error!r}, expected {route.config_error!r}"
+        self._check_route(case, route, None, detail)
+        if self._dump is not None:
+            self._dump.route_refused(case.name, route.id, outcome.error or "")
+
+    def _check_route(self, case: Case, route: Route, event: int | None, detail: str | None) -> None:
+        self._report.routes.count(matched=detail is None)
         if detail is not None:
-            what = "configuration" if event is None else _name(case, event)
-            mismatch = Mismatch(case.name, variant.id, protocol, event, what, detail)
+            self._report.mismatches.append(_mismatch(case, route, "routes", event, detail))
+
+    def _check(self, case: Case, variant: Variant, protocol: str, event: int | None, detail: str | None) -> None:
+        mismatch = None if detail is None else _mismatch(case, variant, protocol, event, detail)
         self._report.check(protocol, variant.id, mismatch)
+
+
+def _mismatch(case: Case, sink: SinkConfig, protocol: str, event: int | None, detail: str) -> Mismatch:
+    what = "configuration" if event is None else _name(case, event)
+    return Mismatch(case.name, sink.id, protocol, event, what, detail)
 
 
 def _name(case: Case, index: int) -> str:

@@ -1,7 +1,8 @@
 """Golden vector files as records.
 
-In: JSON files, one per case. Out: :class:`Case` with its events as recorded, and per :class:`Variant` (one sink) what
-TiCDC's encoder gave for each event: messages, nothing, or a refusal. The format is described in ``docs/cli.md``.
+In: JSON files, one per case. Out: :class:`Case` with its events as recorded; per :class:`Variant` (one sink) what
+TiCDC's encoder gave for each event (messages, nothing, or a refusal), and per :class:`Route` (one dispatcher
+configuration) where each event went. The format is described in ``docs/cli.md``.
 """
 
 from __future__ import annotations
@@ -9,14 +10,26 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ticdc_emit.config import CLASSIC, PROFILES, Profile
 from ticdc_emit.errors import TicdcEmitError
 
-__all__ = ["DML_KINDS", "Case", "Outcome", "Record", "Variant", "VectorError", "find_vectors", "read_case"]
+__all__ = [
+    "DML_KINDS",
+    "Case",
+    "Outcome",
+    "Record",
+    "Route",
+    "SinkConfig",
+    "Target",
+    "Variant",
+    "VectorError",
+    "find_vectors",
+    "read_case",
+]
 
 DML_KINDS = frozenset({"row", "txn"})
 """Event kinds whose null key means a key of zero length on Kafka; of all others it is Kafka's null."""
@@ -27,10 +40,27 @@ class VectorError(TicdcEmitError, ValueError):
 
 
 class Record(NamedTuple):
-    """Key and value of one message."""
+    """Key and value of one message, and the object stored for its claim check.
+
+    ``error``: in place of the message, why this row of a transaction has none.
+    """
 
     key: bytes | None
     value: bytes | None
+    claim: bytes | None = None
+    error: str | None = None
+
+
+class Target(NamedTuple):
+    """Where one row or DDL goes; a DDL has no partition here. ``error``: in place of the partition.
+
+    ``panic``: TiCDC crashed, so any error is right.
+    """
+
+    topic: str | None
+    partition: int | None = None
+    error: str | None = None
+    panic: bool = False
 
 
 @dataclass(frozen=True)
@@ -47,18 +77,35 @@ class Outcome:
 
 
 @dataclass(frozen=True)
-class Variant:
-    """One sink of a case. ``expected`` is by event index, ``None`` if the file holds no messages to compare with.
-
-    ``registrations``: every schema POST in order, as recorded; ``None`` for a sink without a registry.
-    """
+class SinkConfig:
+    """TiCDC's two inputs of one sink, and why it refuses them, if it does."""
 
     id: str
     sink_uri: str
     changefeed: str | None
     config_error: str | None
+
+
+@dataclass(frozen=True)
+class Variant(SinkConfig):
+    """One sink of a case. ``expected`` is by event index, ``None`` if the file holds no messages to compare with.
+
+    ``registrations``: every schema POST in order, as recorded; ``None`` for a sink without a registry.
+    """
+
     expected: Mapping[int, Outcome] | None
     registrations: Sequence[Mapping[str, Any]] | None = None
+
+
+@dataclass(frozen=True)
+class Route(SinkConfig):
+    """One dispatcher configuration of a case; every topic has ``partitions`` partitions.
+
+    ``expected``: the targets by event index, in the order of the rows; ``None`` if the file holds none.
+    """
+
+    partitions: int
+    expected: Mapping[int, tuple[Target, ...]] | None
 
 
 @dataclass(frozen=True)
@@ -77,8 +124,7 @@ class Case:
     force_replicate: bool | None
     events: Sequence[Mapping[str, Any]]
     variants: Sequence[Variant]
-    routes: int = field(default=0)
-    """Number of dispatcher configurations."""
+    routes: Sequence[Route] = ()
     registry_reject: str | None = None
 
 
@@ -119,7 +165,7 @@ def read_case(path: Path, profile: str | Profile | None = None) -> Case:
             force_replicate=data.get("force_replicate"),
             events=tuple(data.get("events") or ()),
             variants=tuple(_variant(entry) for entry in data.get("variants") or ()),
-            routes=len(data.get("routes") or ()),
+            routes=tuple(_route(entry) for entry in data.get("routes") or ()),
             registry_reject=data.get("registry_reject") or None,
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as fault:
@@ -140,18 +186,40 @@ def _variant(entry: Mapping[str, Any]) -> Variant:
     )
 
 
+def _route(entry: Mapping[str, Any]) -> Route:
+    targets = entry.get("targets")
+    return Route(
+        id=entry["id"],
+        sink_uri=entry["sink_uri"],
+        changefeed=entry.get("changefeed"),
+        config_error=entry.get("config_error"),
+        partitions=entry["partitions"],
+        expected=None if targets is None else _expected_targets(targets),
+    )
+
+
 def _expected(messages: Iterable[Mapping[str, Any]]) -> dict[int, Outcome]:
-    found: dict[int, Outcome] = {}
+    found: dict[int, list[Record]] = {}
     for message in messages:
-        index = message["event"]
+        records = found.setdefault(message["event"], [])
         refusal = message.get("error") or message.get("panic")
         if refusal:
-            found[index] = Outcome(error=refusal)
-        elif message.get("none"):
-            found.setdefault(index, Outcome())
-        else:
-            record = Record(_bytes(message["key"]), _bytes(message["value"]))
-            found[index] = Outcome((*found.get(index, Outcome()).records, record))
+            records.append(Record(None, None, error=refusal))
+        elif not message.get("none"):
+            claim = _bytes(message.get("claim"))
+            records.append(Record(_bytes(message["key"]), _bytes(message["value"]), claim))
+    return {
+        index: Outcome(error=records[0].error) if len(records) == 1 and records[0].error else Outcome(tuple(records))
+        for index, records in found.items()
+    }
+
+
+def _expected_targets(targets: Iterable[Mapping[str, Any]]) -> dict[int, tuple[Target, ...]]:
+    found: dict[int, tuple[Target, ...]] = {}
+    for target in targets:
+        error, panic = target.get("error"), target.get("panic")
+        shown = Target(target["topic"], target.get("partition"), error or panic, panic=bool(panic))
+        found[target["event"]] = (*found.get(target["event"], ()), shown)
     return found
 
 

@@ -4,8 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from ticdc_emit.conformance.compare import byte_diff, compare_outcomes, first_difference
-from ticdc_emit.conformance.vectors import Outcome, Record
+from ticdc_emit.config import CLASSIC, NEXT
+from ticdc_emit.conformance.compare import (
+    byte_diff,
+    compare_outcomes,
+    compare_targets,
+    first_difference,
+    free_runs,
+)
+from ticdc_emit.conformance.vectors import Outcome, Record, Target
 
 
 def test_byte_diff_points_at_the_byte() -> None:
@@ -58,6 +65,65 @@ def test_several_messages_are_numbered() -> None:
     assert compare_outcomes(Outcome((one, two)), Outcome((one,)), dml=True) == (
         "TiCDC gives 2 messages, the library 1 message"
     )
+
+
+def test_a_refused_row_of_a_transaction_matches_any_refusal_in_its_place() -> None:
+    sent, refused = Record(b"", b"1"), Record(None, None, error="[CDC:ErrX] no")
+    ours = refused._replace(error="our own words")
+    assert compare_outcomes(Outcome((sent, refused)), Outcome((sent, ours)), dml=True) is None
+    assert compare_outcomes(Outcome((sent, refused)), Outcome((sent, sent)), dml=True) == (
+        "message 1: TiCDC refuses this ([CDC:ErrX] no), the library gave a message"
+    )
+    assert compare_outcomes(Outcome((sent, sent)), Outcome((sent, ours)), dml=True) == (
+        "message 1: the library refuses this: our own words"
+    )
+
+
+def test_a_stored_object_is_compared_where_one_is_recorded() -> None:
+    with_object, without = Record(b"", b"v", b"object"), Record(b"", b"v")
+    assert compare_outcomes(Outcome((without,)), Outcome((with_object,)), dml=True) is None
+    assert "claim differs" in (compare_outcomes(Outcome((with_object,)), Outcome((without,)), dml=True) or "")
+    other = with_object._replace(claim=b"Object")
+    assert "claim differs at byte 0" in (compare_outcomes(Outcome((with_object,)), Outcome((other,)), dml=True) or "")
+
+
+def test_in_a_free_run_the_order_does_not_matter_and_everything_else_does() -> None:
+    a, b, c, d = (Record(b"", value) for value in (b"a", b"b", b"c", b"d"))
+    recorded = Outcome((a, b, c, c))
+    assert compare_outcomes(recorded, Outcome((b, a, c, c)), dml=True, runs=(2, 2)) is None
+    assert compare_outcomes(recorded, Outcome((b, a, c, c)), dml=True) is not None
+    for got in ((a, c, b, c), (a, a, c, c), (a, b, c, d), (a, b, c)):
+        assert compare_outcomes(recorded, Outcome(got), dml=True, runs=(2, 2)) is not None
+    keyless = Outcome((a._replace(key=None), b._replace(key=None)))
+    assert compare_outcomes(keyless, Outcome((b, a)), dml=True, runs=(2,)) is None
+
+
+def test_free_runs_are_those_of_a_long_transaction_with_a_split_update() -> None:
+    def event(rows: int, ops: str) -> dict[str, object]:
+        return {"rows": [{}] * rows, "emitted": [{"op": op} for op in ops]}
+
+    assert free_runs(event(8, "dddddduiiiiii"), CLASSIC) == (6, 1, 6)
+    assert free_runs(event(6, "ddddddiiiiii"), CLASSIC) == ()  # up to 12 Go's sort is stable
+    assert free_runs(event(13, "dddddduuiiiii"), CLASSIC) == ()  # nothing was split, so nothing sorted
+    assert free_runs(event(8, "dddddduiiiiii"), NEXT) == ()
+    assert free_runs({"kind": "row"}, CLASSIC) == ()
+
+
+@pytest.mark.parametrize(
+    ("expected", "got", "difference"),
+    [
+        ([Target("t", 1)], [Target("t", 1)], None),
+        ([Target("t")], [Target("t")], None),
+        ([Target("t", 1)], [Target("t", 2)], "partition: got 2, expected 1"),
+        ([Target("t", 1), Target("u", 0)], [Target("t", 1), Target("t", 0)], "target 1: topic: got 't', expected 'u'"),
+        ([Target("t", error="[X]a")], [Target("t", error="[X]b")], "error: got '[X]b', expected '[X]a'"),
+        ([Target("t", error="index out of range", panic=True)], [Target("t", error="typed")], None),
+        ([Target("t", error="boom", panic=True)], [Target("t", 0)], "partition: got 0, expected None"),
+        ([Target("t", 1)], [], "TiCDC gives 1 targets, the library 0"),
+    ],
+)
+def test_targets(expected: list[Target], got: list[Target], difference: str | None) -> None:
+    assert compare_targets(expected, got) == difference
 
 
 @pytest.mark.parametrize(

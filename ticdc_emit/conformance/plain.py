@@ -1,0 +1,58 @@
+"""Messages of one compression, decompressed: two compressors need not write the same bytes.
+
+In: :class:`Record` of either side, and what a plan says of large messages. Out: the records with keys, values and
+stored objects as they were before compression. What does not decompress stays as it is, and so differs.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+
+from ticdc_emit.conformance.vectors import Outcome, Record
+from ticdc_emit.decode.compression import decompress
+from ticdc_emit.decode.errors import DecodeError
+from ticdc_emit.encode.large import LargeMessages
+
+__all__ = ["plain_outcome"]
+
+
+def plain_outcome(outcome: Outcome, large: LargeMessages) -> Outcome:
+    """Return an outcome without compression; the same one where there is none."""
+    if not large.compressed_parts:
+        return outcome
+    return Outcome(
+        tuple(_plain(record, large) for record in outcome.records), outcome.error, outcome.crashed, outcome.left_out
+    )
+
+
+def _plain(record: Record, large: LargeMessages) -> Record:
+    key, value, claim = record.key, record.value, record.claim
+    if "key" in large.compressed_parts:
+        key = _decompressed(key, large)
+    if "value" in large.compressed_parts:
+        value = _decompressed(value, large)
+    if claim is not None:
+        claim = _decompressed(claim, large) if large.raw_value else _plain_members(claim, large)
+    return record._replace(key=key, value=value, claim=claim)
+
+
+def _decompressed(data: bytes | None, large: LargeMessages) -> bytes | None:
+    try:
+        return None if data is None else decompress(data, large.compression)
+    except DecodeError:
+        return data
+
+
+def _plain_members(claim: bytes, large: LargeMessages) -> bytes | None:
+    """Return an object's JSON with the members that are compressed replaced in place, so that all else is compared."""
+    try:
+        members = json.loads(claim)
+        for name in large.compressed_parts:
+            if members[name]:
+                given = members[name].encode()
+                plain = _decompressed(base64.b64decode(given), large) or b""
+                claim = claim.replace(given, base64.b64encode(plain))
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return claim
+    return claim
