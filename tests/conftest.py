@@ -1,8 +1,4 @@
-"""One local Spark session for every test that wants one, and one hypothesis profile for all.
-
-The profile gives the same examples on every machine and has no time limits that a busy one would miss;
-``HYPOTHESIS_PROFILE=explore`` looks for new examples instead.
-"""
+"""One local Spark session for every test that wants one, one hypothesis profile, and what pytest-xdist may part."""
 
 from __future__ import annotations
 
@@ -11,12 +7,34 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis_profiles import load_profile
 
-_HEALTHY = [HealthCheck.too_slow, HealthCheck.data_too_large]
-settings.register_profile("fixed", derandomize=True, deadline=None, database=None, suppress_health_check=_HEALTHY)
-settings.register_profile("explore", deadline=None, suppress_health_check=_HEALTHY)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fixed"))
+load_profile()
+
+# Spark's JVMs, those of other processes too, live for minutes at most: compiling harder than this costs more than it
+# gives.
+os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:+UseSerialGC -XX:TieredStopAtLevel=1")
+
+# What starts servers or Spark sessions stays in one process each, every other module in one for its fixtures' sake.
+_TOGETHER = {
+    "tests/faults": "servers",
+    "tests/integration": "servers",
+    "tests/scale": "spark",
+    "tests/spark": "spark",
+    "tests/unit/cli": "spark",
+}
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Scheduling(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            module = nodeid.partition("::")[0]
+            return next((name for folder, name in _TOGETHER.items() if module.startswith(f"{folder}/")), module)
+
+    return Scheduling(config, log)
 
 
 @pytest.fixture(scope="session")

@@ -18,6 +18,7 @@ from typing import Any
 import fastavro
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from hypothesis_profiles import examples
 from random_tables import COMMIT_TS, Kind, RandomTable, bitwise, random_tables
 
 from ticdc_emit import Encoder
@@ -117,7 +118,7 @@ def _read(data: bytes, schemas: dict[int, str], rewrite: bool) -> dict[str, Any]
     return found
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(_cases())
 def test_what_went_in_comes_out(case: _Case) -> None:
     schemas, messages = _messages(case)
@@ -146,7 +147,7 @@ def test_what_went_in_comes_out(case: _Case) -> None:
         assert bitwise(decoded) == bitwise(expected)
 
 
-@settings(max_examples=120)
+@settings(max_examples=examples(120))
 @given(_cases(integrity=True))
 def test_the_consumer_accepts_every_row(case: _Case) -> None:
     schemas, messages = _messages(case)
@@ -159,7 +160,7 @@ def test_the_consumer_accepts_every_row(case: _Case) -> None:
         assert read.verify(case.made.zone) == (None if op == "d" else case.made.crc(row) or None)
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(_cases(integrity=True), st.data())
 def test_a_changed_byte_is_refused(case: _Case, data: st.DataObject) -> None:
     schemas, messages = _messages(case)

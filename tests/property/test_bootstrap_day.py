@@ -34,6 +34,12 @@ def some_tables() -> list[Run]:
 
 
 @cache
+def few_tables() -> list[Run]:
+    """Enough to see each single rule switched off."""
+    return [run for run in the_day() if run.key < 1_030]
+
+
+@cache
 def sent_for_some_tables() -> list[Bootstrap]:
     return [bootstrap for _, bootstrap in played(Bootstraps(RULES, START_MS), some_tables())]
 
@@ -228,9 +234,9 @@ MUTANTS: dict[str, Machine] = {
 
 @pytest.mark.parametrize("name", MUTANTS)
 def test_no_rule_can_be_switched_off_unseen(name: str) -> None:
-    sent = played(MUTANTS[name](RULES), some_tables())
+    sent = played(MUTANTS[name](RULES), few_tables())
     with pytest.raises(AssertionError):
-        Judge(RULES, some_tables()).check(sent)
+        Judge(RULES, few_tables()).check(sent)
 
 
 def test_tables_forgotten_before_the_tick_sends_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:

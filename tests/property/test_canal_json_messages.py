@@ -20,6 +20,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from hypothesis_profiles import examples
 from plain_reference import canal_message, fixed_float, json_document, moment_text, promoted, time_text
 
 from ticdc_emit.config import load_changefeed
@@ -290,7 +291,7 @@ def _changed(kind: _Kind, before: Any, after: Any) -> bool:
     return kind.show(before) != kind.show(after)
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(_cases())
 def test_messages(case: _Case) -> None:
     plan = _plan(case)
@@ -310,7 +311,7 @@ def test_messages(case: _Case) -> None:
             assert [value.decode() for value in tail] == expected[half:]
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(_cases())
 def test_read_back(case: _Case) -> None:
     plan = _plan(replace(case, updated=False, compatible=False, handle_only=False))

@@ -14,6 +14,7 @@ import pytest
 from debezium_cases import BUILD_MS, DebeziumCase, debezium_cases
 from debezium_oracle import OracleColumn, connect_type, payload, schema_default, told
 from hypothesis import given, settings
+from hypothesis_profiles import examples
 from random_tables import COMMIT_TS
 
 from ticdc_emit.decode import DebeziumReader, DebeziumRow
@@ -39,7 +40,7 @@ def _whole(text: str) -> float:
     return -0.0 if text == "-0" else int(text)
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(debezium_cases())
 def test_what_went_in_comes_out(case: DebeziumCase) -> None:
     reader, columns, zone = DebeziumReader(case.has_schema), case.columns(), case.made.zone

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from hypothesis_profiles import examples
 from plain_reference import json_document
 
 from ticdc_emit.columnar.json_text import canonical_json, normalise
@@ -27,7 +28,7 @@ _VALUES = st.recursive(
 )
 
 
-@settings(max_examples=400)
+@settings(max_examples=examples(400))
 @given(value=_VALUES, ascii_only=st.booleans(), spacing=st.sampled_from([(",", ":"), (", ", ": "), (" ,\n", "\t: ")]))
 def test_normalise(value: Any, ascii_only: bool, spacing: tuple[str, str]) -> None:
     text = json.dumps(value, ensure_ascii=ascii_only, separators=spacing)
@@ -127,7 +128,7 @@ def _is_json(text: str) -> bool:
     return True
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(texts=st.lists(_VALUES.map(json.dumps) | _VALUES.map(json_document), max_size=80))
 def test_any_column(texts: list[str]) -> None:
     assert canonical_json(pa.array(texts, pa.string())).to_pylist() == [normalise(text) for text in texts]

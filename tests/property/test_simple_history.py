@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from hypothesis_profiles import examples
 from random_tables import COMMIT_TS, identifiers, quoted_name
 
 from ticdc_emit import Encoder
@@ -272,7 +273,7 @@ def _filled(tables: dict[_Name, dict[Any, Any]]) -> dict[_Name, dict[Any, Any]]:
 _ENCODINGS = st.sampled_from(["json", "avro"])
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(st.data(), _ENCODINGS, st.integers(1, 30), st.integers(0, 1 << 30))
 def test_the_tables_at_the_end(data: st.DataObject, encoding: str, steps: int, seed: int) -> None:
     history = _History(data.draw, encoding)
@@ -286,7 +287,7 @@ def test_the_tables_at_the_end(data: st.DataObject, encoding: str, steps: int, s
     assert all(mark == history.watermark for mark in fold.watermarks.values())
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(st.data(), _ENCODINGS, st.integers(1, 12), st.integers(1, 20), st.integers(0, 1 << 30))
 def test_a_consumer_that_begins_later(data: st.DataObject, encoding: str, before: int, after: int, seed: int) -> None:
     """After BOOTSTRAP it follows every row and DDL: of the rows that are touched since, it has all."""

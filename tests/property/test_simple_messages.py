@@ -11,6 +11,7 @@ from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from hypothesis_profiles import examples
 from random_tables import COMMIT_TS, Kind, RandomTable, bitwise, random_tables
 
 from ticdc_emit import Encoder
@@ -116,7 +117,7 @@ def _schema(case: _Case, encoder: Encoder) -> SimpleTableSchema:
     return read.table_schema
 
 
-@settings(max_examples=250)
+@settings(max_examples=examples(250))
 @given(_cases())
 def test_what_went_in_comes_out(case: _Case) -> None:
     encoder = _encoder(case)
@@ -138,7 +139,7 @@ def test_what_went_in_comes_out(case: _Case) -> None:
         assert read.checksum == sums
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(random_tables(), st.sampled_from(["json", "avro"]))
 def test_schemas_say_what_the_table_is(made: RandomTable, encoding: str) -> None:
     case = _Case(made, encoding, False, False, None)
@@ -157,7 +158,7 @@ def test_schemas_say_what_the_table_is(made: RandomTable, encoding: str) -> None
     assert (None if primary is None else set(primary.columns)) == (set(made.key) or None)
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(_cases(), st.data())
 def test_a_changed_byte_is_read_or_refused(case: _Case, data: st.DataObject) -> None:
     """Nothing but DecodeError comes out of a reader, whatever goes in."""

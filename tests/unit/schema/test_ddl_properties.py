@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from hypothesis_profiles import examples
 
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.model import Column, TableInfo
@@ -95,7 +96,7 @@ def rendered(column: Column) -> tuple[str, str, str]:
     return column.name, name + charset, f"{null} comment {quoted(column.comment)}"
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(COLUMNS)
 def test_a_table_rendered_from_its_schema_is_the_same_table(columns: list[tuple[str, str, str]]) -> None:
     _, info = built(columns)
@@ -104,7 +105,7 @@ def test_a_table_rendered_from_its_schema_is_the_same_table(columns: list[tuple[
     assert again == info
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(COLUMNS)
 def test_the_same_sql_gives_the_same_table_and_dict(columns: list[tuple[str, str, str]]) -> None:
     _, info = built(columns)
@@ -112,7 +113,7 @@ def test_the_same_sql_gives_the_same_table_and_dict(columns: list[tuple[str, str
     assert table_info_to_dict(table_info_from_dict(table_info_to_dict(info))) == table_info_to_dict(info)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(COLUMNS, TYPES, st.data())
 def test_add_then_drop_column_gives_the_table_back(
     columns: list[tuple[str, str, str]], kind: str, data: st.DataObject
@@ -126,7 +127,7 @@ def test_add_then_drop_column_gives_the_table_back(
     assert replace(event.table_info, version=info.version, update_ts=info.update_ts) == info
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(TEXTS, st.sampled_from("'\""))
 def test_any_string_is_a_comment_and_a_default(text: str, quote: str) -> None:
     catalog = Catalog()
@@ -136,7 +137,7 @@ def test_any_string_is_a_comment_and_a_default(text: str, quote: str) -> None:
     assert (info.columns[0].default, info.columns[0].comment, info.comment) == (text, text, text)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(TYPES)
 def test_every_type_stays_itself_when_modified_to_itself(kind: str) -> None:
     catalog, info = built([("a", kind, ""), ("b", "int", "")])

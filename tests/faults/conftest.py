@@ -1,0 +1,46 @@
+"""One real cluster of three brokers for all tests here. A missing part skips a test, and fails it where ``CI=true``."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from kraft import KafkaCluster
+from locked_jars import JarsMissingError, locked_jars
+
+from ticdc_emit.errors import MissingDependencyError
+from ticdc_emit.java import find_java
+
+from .campaign import Stage
+from .history import History
+
+MakeStage = Callable[..., Stage]
+
+
+@pytest.fixture(scope="session")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaCluster]:
+    pytest.importorskip("confluent_kafka")
+    try:
+        java, jars = find_java(), locked_jars(Path(__file__).parents[1] / "integration" / "kafka")
+    except (MissingDependencyError, JarsMissingError) as error:
+        if os.environ.get("CI") == "true":
+            pytest.fail(str(error))
+        pytest.skip(str(error))
+    with KafkaCluster(java, jars, tmp_path_factory.mktemp("faults-brokers")) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def make_stage(cluster: KafkaCluster, tmp_path: Path) -> MakeStage:
+    """Writes a history and returns the stage for its runs."""
+
+    def make(rows: int, *, tables: int = 20, files: int = 4, registry: str | None = None) -> Stage:
+        history = History(rows, tables, files)
+        changes = history.write(tmp_path / "history")
+        return Stage(
+            cluster, history, changes, tmp_path / "history", tmp_path, partitions=4, registry=registry, timeout_s=420
+        )
+
+    return make

@@ -1,0 +1,134 @@
+"""The job's processes: the driver with its JVM, and the Spark Python workers, to be watched and killed one by one.
+
+Known by /proc: everything that the driver started is in its session, for it began one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, NamedTuple
+
+__all__ = ["Driver"]
+
+_ROOT = Path(__file__).parents[2]
+_LOST_TASK = b"Lost task "
+_LOST_WORKER = re.compile(rb"Lost task .*Python worker exited unexpectedly")
+
+
+class _Stat(NamedTuple):
+    parent: int
+    session: int
+    ticks: int
+
+
+class Driver:
+    """One job, started as often as need be. ``folder`` takes its description and its log."""
+
+    def __init__(self, folder: Path, job: dict[str, Any]) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self._description = folder / "job.json"
+        self._log = folder / "job.log"
+        self._out = folder / "job.out"
+        self._job = {"die_after_batch": None, "librdkafka": {}, **job}
+        self._process: subprocess.Popen[bytes] | None = None
+        self._sessions: list[int] = []
+
+    def describe(self, **job: Any) -> None:
+        """Change what the next start runs."""
+        self._job |= job
+
+    def start(self) -> None:
+        """Start the driver, in a session of its own."""
+        self._description.write_text(json.dumps(self._job))
+        env = {name: value for name, value in os.environ.items() if not name.startswith(("SPARK_", "PYSPARK_"))}
+        env["PYTHONPATH"] = str(_ROOT)
+        command = [sys.executable, str(Path(__file__).with_name("job.py")), str(self._description)]
+        with self._log.open("ab") as log, self._out.open("wb") as out:
+            self._process = subprocess.Popen(
+                command, env=env, stdout=out, stderr=log, stdin=subprocess.DEVNULL, start_new_session=True
+            )
+        self._sessions.append(self._process.pid)
+
+    @property
+    def exit_code(self) -> int | None:
+        """The driver's exit code, ``None`` while it runs; -9 after SIGKILL."""
+        assert self._process is not None
+        return self._process.poll()
+
+    def result(self) -> dict[str, Any]:
+        """Return what the job printed last."""
+        result: dict[str, Any] = json.loads(self._out.read_text().splitlines()[-1])
+        return result
+
+    def wait(self, timeout_s: float) -> int:
+        """Return the exit code once the driver has ended."""
+        assert self._process is not None
+        return self._process.wait(timeout_s)
+
+    def kill(self) -> None:
+        """SIGKILL the driver and its JVM, as they are one process group; workers are left to notice it."""
+        assert self._process is not None
+        os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+
+    def workers(self) -> dict[int, int]:
+        """Return the CPU ticks that each Python worker of the last start has used: children of a ``pyspark.daemon``."""
+        processes = {pid: stat for pid, stat in _processes().items() if stat.session == self._sessions[-1]}
+        daemons = {pid for pid in processes if b"pyspark.daemon" in _command(pid)}
+        return {pid: stat.ticks for pid, stat in processes.items() if stat.parent in daemons}
+
+    def kill_worker(self, before: dict[int, int]) -> bool:
+        """SIGKILL the Python worker that was busiest since ``before``; return whether any was busy."""
+        used = ((ticks - before.get(pid, ticks), pid) for pid, ticks in self.workers().items())
+        gained, pid = max(used, default=(0, 0))
+        if gained:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+                return True
+        return False
+
+    def lost_tasks(self) -> int:
+        """Return how many task attempts Spark has lost, as its log says."""
+        return self._log.read_bytes().count(_LOST_TASK)
+
+    def lost_workers(self) -> int:
+        """Return how many of them were lost with their Python worker."""
+        return len(_LOST_WORKER.findall(self._log.read_bytes()))
+
+    def log_tail(self) -> str:
+        """Return the end of what the driver has logged."""
+        return self._log.read_text(errors="replace")[-4000:]
+
+    def stop(self) -> None:
+        """SIGKILL whatever is left of all sessions."""
+        for pid, stat in _processes().items():
+            if stat.session in self._sessions:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+        if self._process is not None:
+            self._process.wait()
+
+
+def _processes() -> dict[int, _Stat]:
+    found = {}
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdigit():
+            with contextlib.suppress(OSError):
+                # the command's name is in brackets and may have blanks
+                fields = (folder / "stat").read_text().rpartition(")")[2].split()
+                found[int(folder.name)] = _Stat(int(fields[1]), int(fields[3]), int(fields[11]) + int(fields[12]))
+    return found
+
+
+def _command(pid: int) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""

@@ -1,0 +1,159 @@
+"""Faults in a running job: each is injected when the topic holds a given share of the changes.
+
+A broker that leads partitions is killed and, later, restarted; a busy Spark Python worker is killed, until Spark has
+lost a task by it; the driver and its JVM are killed and started again on the same checkpoint.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from kraft import KafkaCluster
+
+from .driver import Driver
+from .topic_log import Progress
+
+__all__ = ["FaultPlan", "Injected", "Injector"]
+
+_POLL_S = 0.1
+_LOOK_S = 0.01
+_GROWTHS = 2
+_NOTICED_S = 1.0
+"""Within which a lost task is in Spark's log."""
+
+
+@dataclass(frozen=True)
+class FaultPlan:
+    """The share of the changes at which each fault comes; ``None``: not at all."""
+
+    kill_broker: float | None = 0.15
+    restart_broker: float | None = 0.30
+    kill_worker: float | None = 0.45
+    kill_driver: float | None = 0.70
+
+
+@dataclass
+class Injected:
+    """What was done, and ``tasks_lost``: the task attempts that Spark has lost, by whatever cause."""
+
+    brokers_killed: int = 0
+    workers_killed: int = 0
+    tasks_lost: int = 0
+    drivers_killed: int = 0
+
+    @property
+    def interruptions(self) -> int:
+        """How often a partition may have been begun again. A broker's death is none: the producer just goes on."""
+        return self.tasks_lost + self.drivers_killed
+
+
+class Injector:
+    """Runs a job of ``rows`` changes into a topic, watches its progress and injects each fault in its turn."""
+
+    def __init__(
+        self,
+        cluster: KafkaCluster,
+        driver: Driver,
+        topic: str,
+        rows: int,
+        plan: FaultPlan,
+        *,
+        timeout_s: float,
+        say: Callable[[str], None],
+    ) -> None:
+        self._cluster = cluster
+        self._driver = driver
+        self._topic = topic
+        self._rows = rows
+        self._timeout_s = timeout_s
+        self._say = say
+        self._progress = Progress(cluster.bootstrap, topic)
+        self._down: int | None = None
+        self._done = Injected()
+        self._deadline = time.monotonic() + timeout_s
+        steps = [
+            (plan.kill_broker, self._kill_broker),
+            (plan.restart_broker, self._restart_broker),
+            (plan.kill_worker, self._kill_worker),
+            (plan.kill_driver, self._kill_driver),
+        ]
+        self._steps = sorted(((share, step) for share, step in steps if share is not None), key=lambda each: each[0])
+
+    def run(self) -> Injected:
+        """Start the job and return once it has ended and all replicas are in sync.
+
+        Raises :class:`AssertionError` if the job fails, takes too long, or ends before every fault had its turn.
+        """
+        self._driver.start()
+        try:
+            for share, step in self._steps:
+                self._wait_for(share)
+                step()
+            while self._running():
+                time.sleep(_POLL_S)
+        finally:
+            self._progress.close()
+            if self._down is not None:
+                self._restart_broker()
+        self._done.tasks_lost = self._driver.lost_tasks()
+        if self._driver.exit_code:
+            raise AssertionError(f"the job failed:\n{self._driver.log_tail()}")
+        self._cluster.wait_until_in_sync([self._topic])
+        return self._done
+
+    def _wait_for(self, share: float) -> None:
+        wanted = share * self._rows
+        while (there := self._progress.messages()) < wanted:
+            if not self._running():
+                raise AssertionError(f"the job ended at {there} of {wanted:.0f} messages:\n{self._driver.log_tail()}")
+            time.sleep(_POLL_S)
+        self._say(f"{there} messages on the topic")
+
+    def _running(self) -> bool:
+        if time.monotonic() > self._deadline:
+            raise AssertionError(f"the job takes more than {self._timeout_s} s:\n{self._driver.log_tail()}")
+        return self._driver.exit_code is None
+
+    def _kill_broker(self) -> None:
+        leaders = Counter(self._cluster.leader(self._topic, number) for number in self._progress.partitions())
+        self._down = leaders.most_common(1)[0][0]
+        self._cluster.kill(self._down)
+        self._done.brokers_killed += 1
+        self._say(f"killed broker {self._down}, which led {leaders[self._down]} partitions")
+
+    def _restart_broker(self) -> None:
+        assert self._down is not None
+        self._cluster.restart(self._down)
+        self._say(f"broker {self._down} is back")
+        self._down = None
+
+    def _kill_worker(self) -> None:
+        """In the middle of sending, and again until Spark has lost a task: between two tasks a worker is no loss."""
+        while not self._driver.lost_workers():
+            workers = self._wait_for_sending()
+            if self._driver.kill_worker(workers):
+                self._done.workers_killed += 1
+                time.sleep(_NOTICED_S)
+        self._say(f"killed {self._done.workers_killed} workers, {self._driver.lost_workers()} task attempts lost")
+
+    def _wait_for_sending(self) -> dict[int, int]:
+        """Return once messages have arrived in two looks running: the CPU ticks of the workers before the second."""
+        there, growths = self._progress.messages(), 0
+        while True:
+            if not self._running():
+                raise AssertionError(f"the job ended before it lost a task:\n{self._driver.log_tail()}")
+            workers = self._driver.workers()
+            before, there = there, self._progress.messages()
+            growths = growths + 1 if there > before else 0
+            if growths == _GROWTHS:
+                return workers
+            time.sleep(_LOOK_S)
+
+    def _kill_driver(self) -> None:
+        self._driver.kill()
+        self._done.drivers_killed += 1
+        self._say("killed the driver")
+        self._driver.start()

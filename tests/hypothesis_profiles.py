@@ -1,0 +1,36 @@
+"""Hypothesis profiles, one of which the environment variable ``HYPOTHESIS_PROFILE`` chooses.
+
+``fixed`` (the default) gives the same examples on every machine, and of the costly tests a quarter of what they have;
+``nightly`` is the same with all of them; ``explore`` looks for new ones. None has time limits that a busy machine would
+miss.
+"""
+
+from __future__ import annotations
+
+import os
+
+from hypothesis import HealthCheck, settings
+
+__all__ = ["examples", "load_profile"]
+
+_QUICK = "fixed"
+_SHARE = 4
+_HEALTHY = [HealthCheck.too_slow, HealthCheck.data_too_large]
+
+
+def _chosen() -> str:
+    return os.environ.get("HYPOTHESIS_PROFILE", _QUICK)
+
+
+def load_profile() -> None:
+    """Register the profiles and load the chosen one. Raises hypothesis's ``InvalidArgument`` for one that is none."""
+    same = {"derandomize": True, "deadline": None, "database": None, "suppress_health_check": _HEALTHY}
+    for name in (_QUICK, "nightly"):
+        settings.register_profile(name, **same)
+    settings.register_profile("explore", deadline=None, suppress_health_check=_HEALTHY)
+    settings.load_profile(_chosen())
+
+
+def examples(nightly: int) -> int:
+    """Return ``max_examples`` for a costly test that has ``nightly`` of them."""
+    return nightly // _SHARE if _chosen() == _QUICK else nightly
