@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_emit.columnar.buffers import as_text, null_mask
+from ticdc_emit.columnar.buffers import as_text, longest, null_mask
 from ticdc_emit.columnar.faults import ValueFault, refuse_any
 from ticdc_emit.schema.model import Column
 
@@ -21,6 +21,7 @@ __all__ = ["accept_decimal", "decimal_text", "decimal_type"]
 
 _EXACT = Context(prec=120)
 _NUMBER_TEXT = re.compile(r"\s*[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?\s*", re.ASCII)
+_ARROW_DIGITS = 38
 _PLAIN_SCALE = 6  # Arrow prints numbers near zero with an exponent from the next scale on
 
 
@@ -59,6 +60,12 @@ def _converted(array: pa.Array, kind: pa.DataType) -> pa.Array:
     text = as_text(array)
     if pa.types.is_binary(text.type):
         raise TypeError("binary is not a number")
+    # Arrow reads some exponents, and numbers that overflow on their way to the scale, wrong and without a word
+    if longest(text) + kind.scale <= _ARROW_DIGITS and not pc.any(pc.match_substring_regex(text, "[eE]")).as_py():
+        try:
+            return text.cast(kind)
+        except pa.ArrowInvalid:
+            pass
     return _by_row(text.to_pylist(), kind)
 
 
