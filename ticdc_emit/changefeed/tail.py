@@ -12,7 +12,7 @@ from typing import NamedTuple
 from ticdc_emit.changefeed.report import ControlCounts
 from ticdc_emit.changefeed.worker import TaskResult
 from ticdc_emit.delivery.contract import DeliveryReport, Sink
-from ticdc_emit.encode.announce import Announcer
+from ticdc_emit.encode.announce import Addressed, Announcer
 from ticdc_emit.encode.encoder import control_batch
 from ticdc_emit.encode.plan import Plan
 from ticdc_emit.protocols.base import ControlMessage
@@ -45,6 +45,7 @@ def send_tail(
     front of a later row.
     """
     announcer = Announcer(plan)
+    addressed = Addressed(controls, announcer)
     until = max([limit, *controls.sent_ddl(_furthest(announcer, controls, results))])
     rises = limit >= 0 and (controls.watermark is None or limit > controls.watermark)
     last = announcer.message(Watermark(limit)) if rises else None
@@ -58,7 +59,7 @@ def send_tail(
         if result is not None and result.rows:
             after, first = result.max_commit_ts, result.first_commit_ts
         # the limit of ticks is behind the rows by the lateness already
-        for control in controls.due(after, until, first, ticks_until=limit + controls.lateness):
+        for control in addressed.to(target).due(after, until, first, ticks_until=limit + controls.lateness):
             message = announcer.message_to(control.event, target)
             if message is not None:
                 messages.append((target, message))

@@ -17,13 +17,13 @@ import pyarrow.compute as pc
 
 from ticdc_emit.encode.attributes import SPLIT
 from ticdc_emit.encode.blocks import PARTITION
-from ticdc_emit.encode.dispatch import UNKNOWN, partitions_of_keys
+from ticdc_emit.encode.dispatch import UNKNOWN, hashed_names, partitions_of_keys
 from ticdc_emit.encode.images import image_column
 from ticdc_emit.encode.order import sort_changes
 from ticdc_emit.encode.plan import Plan, TablePlan
 from ticdc_emit.encode.reader import POSITION
-from ticdc_emit.encode.transactions import TRANSACTION, kind_ranks, ranks
-from ticdc_emit.errors import TicdcEmitError, UnsupportedTypeError
+from ticdc_emit.encode.transactions import DELETED, TRANSACTION, kind_ranks, ranks
+from ticdc_emit.errors import UnsupportedTypeError
 
 __all__ = ["SORT_KEYS", "TABLE_NAMES", "TotalOrder", "by_table"]
 
@@ -89,9 +89,8 @@ class TotalOrder:
     def _key_places(self, rows: pa.RecordBatch) -> npt.NDArray[np.int64]:
         """Number the rows so that those of one table and commit_ts compare by key."""
         images = {name: rows.column(name) for name in ("after", "before") if name in rows.schema.names}
-        is_generic = TABLE_NAMES[0] in rows.schema.names
-        if is_generic and len(images) == 2:
-            deleted = kind_ranks(rows) == 0
+        if len(images) == 2:
+            deleted = kind_ranks(rows) == DELETED
             for name, hidden in (("after", deleted), ("before", ~deleted)):
                 images[name] = images[name].take(pa.array(np.arange(rows.num_rows), mask=hidden))
         one_kind = pa.repeat(pa.scalar("c"), rows.num_rows)
@@ -154,8 +153,8 @@ def _partitions(part: pa.RecordBatch, table: TablePlan, plan: Plan) -> npt.NDArr
     if table.partition is not None:
         return np.full(part.num_rows, table.partition, np.int32)
     images = [part.column(name) for name in ("after", "before") if name in part.schema.names]
-    deleted = kind_ranks(part) == 0
-    names = _hashed_names(table)
+    deleted = kind_ranks(part) == DELETED
+    names = hashed_names(table)
     found = np.full(part.num_rows, UNKNOWN, np.int32)
     for image, of_rows in ((images[0], ~deleted), (images[-1], deleted)):
         index = pa.array(np.flatnonzero(of_rows))
@@ -165,18 +164,6 @@ def _partitions(part: pa.RecordBatch, table: TablePlan, plan: Plan) -> npt.NDArr
             stamps = part.column("commit_ts").take(index)
             found[of_rows] = np.asarray(partitions_of_keys(table, stamps, held, plan.rendering))
     return found
-
-
-def _hashed_names(table: TablePlan) -> list[str]:
-    """Return the columns that the table's dispatcher hashes in any version; what fails it is raised by its check."""
-    names: dict[str, None] = {}
-    for encoder in table.encoders:
-        if encoder is not None:
-            try:
-                names |= {column.name: None for _, column in table.rule.hashed(encoder.table, table.profile)}
-            except TicdcEmitError:
-                continue
-    return list(names)
 
 
 def _transactions(rows: pa.RecordBatch) -> pa.Table:

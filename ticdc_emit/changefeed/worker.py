@@ -19,7 +19,7 @@ import pyarrow as pa
 from ticdc_emit.changefeed.report import ControlCounts
 from ticdc_emit.delivery.claim_check import ClaimStore
 from ticdc_emit.delivery.contract import DeliveryReport, Sink
-from ticdc_emit.encode.announce import Announcer
+from ticdc_emit.encode.announce import Addressed, Announcer
 from ticdc_emit.encode.blocks import Block, BlockReader
 from ticdc_emit.encode.encoder import control_batch
 from ticdc_emit.encode.plan import Plan
@@ -96,6 +96,10 @@ class Task:
     def _announcer(self) -> Announcer:
         return Announcer(self.plan)
 
+    @cached_property
+    def _addressed(self) -> Addressed:
+        return Addressed(self.controls, self._announcer)
+
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Run the task over Spark's batches; yields :data:`RESULT_SCHEMA`, or ``MESSAGE_SCHEMA`` without a sink.
 
@@ -166,7 +170,7 @@ class Task:
         before, result.max_commit_ts = result.max_commit_ts, int(stamps[-1])
         result.rows += len(stamps)
         due, events = [], []
-        for control in self.controls.due(before, result.max_commit_ts - 1, result.first_commit_ts):
+        for control in self._addressed.to(target).due(before, result.max_commit_ts - 1, result.first_commit_ts):
             message = self._announcer.message_to(control.event, target)
             if message is not None:
                 due.append((control.place, message))

@@ -12,10 +12,11 @@ from ticdc_emit.encode.plan import Plan
 from ticdc_emit.protocols.base import ControlMessage
 from ticdc_emit.routing.topic import Target
 from ticdc_emit.schedule.bootstrap import Bootstrap
-from ticdc_emit.schedule.control import Event, Watermark
+from ticdc_emit.schedule.control import Controls, Event, Watermark
+from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.tso import compose
 
-__all__ = ["Announcer"]
+__all__ = ["Addressed", "Announcer"]
 
 
 class Announcer:
@@ -73,6 +74,29 @@ class Announcer:
         if isinstance(event, Bootstrap):
             return codec.bootstrap(event.table, clock(compose(event.at_ms)))
         return codec.ddl(event, clock(event.commit_ts))
+
+
+class Addressed:
+    """What may have to be sent, by topic-partition: each asks for its own, however many tables a changefeed has."""
+
+    def __init__(self, controls: Controls, announcer: Announcer) -> None:
+        self._controls = controls
+        self._ddls: dict[Target, list[DdlEvent]] = {}
+        self._bootstraps: dict[Target, list[tuple[int, Bootstrap]]] = {}
+        for event in controls.unsent_ddl():
+            for target in announcer.targets(event):
+                self._ddls.setdefault(target, []).append(event)
+        for placed in controls.bootstraps:
+            for target in placed[1].targets:
+                self._bootstraps.setdefault(target, []).append(placed)
+
+    def to(self, target: Target) -> Controls:
+        """Return the controls with the DDL and bootstraps that the topic-partition receives."""
+        return replace(
+            self._controls,
+            ddls=tuple(self._ddls.get(target, ())),
+            bootstraps=tuple(self._bootstraps.get(target, ())),
+        )
 
 
 def _subject(event: Event) -> str | None:

@@ -19,7 +19,7 @@ from ticdc_emit.encode.reader import Part
 from ticdc_emit.errors import TicdcEmitError
 from ticdc_emit.routing.partition import partitions_of
 
-__all__ = ["UNKNOWN", "dispatched", "partitions_of_keys"]
+__all__ = ["UNKNOWN", "dispatched", "hashed_names", "partitions_of_keys"]
 
 UNKNOWN = -1
 """In the place of a partition: the row has none that could be told, for a reason that its check will raise."""
@@ -38,6 +38,18 @@ def dispatched(parts: Iterable[Part], table: TablePlan, rows: int) -> int | pa.A
         numbers = _partitions(table, part.encoder, part.changes.current, part.changes.commit_ts)
         found[slice(None) if part.rows is None else part.rows] = np.asarray(numbers)
     return pa.array(found)
+
+
+def hashed_names(table: TablePlan) -> list[str]:
+    """Return the columns that the table's dispatcher hashes in any version; what fails it is raised by its check."""
+    names: dict[str, None] = {}
+    for encoder in table.encoders:
+        if encoder is not None and table.partition is None:
+            try:
+                names |= {column.name: None for _, column in table.rule.hashed(encoder.table, table.profile)}
+            except TicdcEmitError:
+                continue
+    return list(names)
 
 
 def _partitions(table: TablePlan, encoder: RowEncoder, image: Image, commit_ts: pa.Array) -> int | pa.Array:

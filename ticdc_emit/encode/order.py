@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from ticdc_emit.encode.attributes import SPLIT
 from ticdc_emit.encode.images import image_column
 from ticdc_emit.encode.plan import Plan, TablePlan
-from ticdc_emit.encode.transactions import TRANSACTION, SplitOrder, kind_ranks, ranks, split_updates
+from ticdc_emit.encode.transactions import DELETED, TRANSACTION, SplitOrder, kind_ranks, ranks, split_updates
 from ticdc_emit.errors import DuplicateChangeError
 from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.schema.types import INTEGER_TYPES
@@ -39,13 +39,16 @@ def key_columns(batch: pa.RecordBatch, columns: Iterable[Column]) -> dict[str, p
     A column that no image of the batch has is left out.
     """
     images = [batch.column(name) for name in ("after", "before") if name in batch.schema.names]
+    after = None
+    if len(images) == 2:
+        after = pc.and_(images[0].is_valid(), pa.array(kind_ranks(batch) != DELETED))
     keys = {}
     for column in columns:
         found = [values for image in images if (values := image_column(image, column.name)) is not None]
         if len({values.type for values in found}) > 1:
             found = [values.cast(pa.string()) for values in found]
         if found:
-            keys[column.name] = pc.coalesce(*found) if len(found) > 1 else found[0]
+            keys[column.name] = pc.if_else(after, *found) if len(found) > 1 else found[0]
     return keys
 
 

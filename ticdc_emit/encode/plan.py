@@ -80,18 +80,16 @@ class TablePlan:
         return encoder
 
     def spans(self, commit_ts: pa.Array) -> list[tuple[int, int, RowEncoder]]:
-        """Cut rows (ascending TSO) into (start, length, encoder) runs of one table version."""
+        """Cut rows into (start, length, encoder) runs of one table version, in whatever order they come."""
         numbers = commit_ts.to_numpy()
         if len(numbers) == 0:
             return []
         if len(self.since) == 1:
-            return [(0, len(numbers), self.encoder_at(int(numbers[0])))]
+            return [(0, len(numbers), self.encoder_at(int(numbers.min())))]
         # as uint64: numpy would compare a Python int with uint64 by way of float64
-        changes = numbers.searchsorted(np.array(self.since[1:], np.uint64), side="right")
-        cuts = sorted({0, len(numbers), *changes.tolist()})
-        return [
-            (start, end - start, self.encoder_at(int(numbers[start]))) for start, end in pairwise(cuts) if end > start
-        ]
+        versions = np.searchsorted(np.array(self.since[1:], np.uint64), numbers.astype(np.uint64), side="left")
+        cuts = [0, *(np.flatnonzero(np.diff(versions)) + 1).tolist(), len(numbers)]
+        return [(start, end - start, self.encoder_at(int(numbers[start]))) for start, end in pairwise(cuts)]
 
 
 @dataclass(frozen=True)

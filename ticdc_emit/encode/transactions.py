@@ -34,6 +34,7 @@ from ticdc_emit.encode.plan import Plan, TablePlan
 from ticdc_emit.schema.model import Column, TableInfo
 
 __all__ = [
+    "DELETED",
     "HALF",
     "TRANSACTION",
     "Marks",
@@ -56,8 +57,12 @@ Marks: TypeAlias = npt.NDArray[np.str_]
 SplitOrder: TypeAlias = Literal["by-kind", "inserts-last"]
 
 _WHOLE, _NOTHING = "", "x"
-_RANK = {Op.DELETE: 0, Op.UPDATE: 1, Op.INSERT: 2}
+DELETED = 0
+"""What :func:`kind_ranks` gives for a delete."""
+
+_RANK = {Op.DELETE: DELETED, Op.UPDATE: 1, Op.INSERT: 2}
 _LAST, _UNKNOWN = 3, -1
+_NO_NUMBER = -(1 << 63)
 
 
 def splitting_columns(table: TableInfo) -> tuple[Column, ...]:
@@ -201,7 +206,8 @@ def kind_ranks(batch: pa.RecordBatch) -> npt.NDArray[np.int8]:
 def _with_split(batch: pa.RecordBatch, split: Mask) -> Mask:
     """Return which rows are of a transaction that has a split update."""
     names = ["commit_ts", *(name for name in TRANSACTION if name in batch.schema.names)]
-    keys = pa.table({name: batch.column(name).cast(pa.int64(), safe=False) for name in names})
+    # no join finds a null, which here is a transaction like any other
+    keys = pa.table({name: batch.column(name).cast(pa.int64(), safe=False).fill_null(_NO_NUMBER) for name in names})
     found = keys.append_column("at", pa.array(np.arange(len(split))))
     of_split = keys.filter(pa.array(split)).group_by(names).aggregate([])
     places = found.join(of_split, keys=names, join_type="left semi").column("at").to_numpy()

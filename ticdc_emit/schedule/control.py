@@ -70,6 +70,10 @@ class Controls:
         sent = [event.commit_ts for event in self.ddls if event.commit_ts <= self.sent_until]
         return max([*sent, *([] if self.watermark is None else [self.watermark])], default=None)
 
+    def unsent_ddl(self) -> tuple[DdlEvent, ...]:
+        """Return the DDL that earlier batches have not sent."""
+        return tuple(event for event in self.ddls if event.commit_ts > self.sent_until)
+
     def sent_ddl(self, until: int) -> list[int]:
         """Return the commit_ts of the DDL up to ``until`` that earlier batches have not sent."""
         return [event.commit_ts for event in self.ddls if self.sent_until < event.commit_ts <= until]

@@ -16,16 +16,18 @@ from typing import TYPE_CHECKING
 
 from ticdc_emit.encode.attributes import ATTRIBUTES
 from ticdc_emit.encode.blocks import PARTITION
+from ticdc_emit.encode.dispatch import hashed_names
 from ticdc_emit.encode.plan import Plan, TablePlan
 from ticdc_emit.encode.transactions import HALF
 from ticdc_emit.errors import MissingColumnError, UnsupportedTypeError
 from ticdc_emit.schema.model import Column as TableColumn
 from ticdc_emit.schema.types import INTEGER_TYPES
-from ticdc_emit.spark.routing import hashed_names, partition_of_generic, partition_of_typed
+from ticdc_emit.spark.routing import partition_of_generic, partition_of_typed
 from ticdc_emit.spark.splitting import (
     changed_entries,
     changed_fields,
     image_of,
+    is_delete,
     is_split,
     key_columns_of,
     marked_names,
@@ -231,8 +233,8 @@ def _typed_keys(df: DataFrame, table: TablePlan) -> list[Column]:
             elif isinstance(kind, MapType):
                 text = F.try_element_at(name, F.lit(column.name))
                 images[name] = _sortable_integer(text) if column.type in INTEGER_TYPES else text
-        if images:
-            given = F.coalesce(*(images[name] for name in ("after", "before") if name in images))
-            halved = HALF in df.columns and "before" in images
-            keys.append(F.when(F.col(HALF).eqNullSafe("d"), images["before"]).otherwise(given) if halved else given)
+        if len(images) == 2:
+            keys.append(F.when(is_delete(df), images["before"]).otherwise(images["after"]))
+        else:
+            keys += images.values()
     return keys

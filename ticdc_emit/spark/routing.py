@@ -13,27 +13,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from ticdc_emit.encode.dispatch import UNKNOWN, partitions_of_keys
+from ticdc_emit.encode.dispatch import UNKNOWN, hashed_names, partitions_of_keys
 from ticdc_emit.encode.plan import Plan, TablePlan
-from ticdc_emit.errors import TicdcEmitError
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-__all__ = ["hashed_names", "partition_of_generic", "partition_of_typed"]
-
-
-def hashed_names(table: TablePlan) -> list[str]:
-    """Return the columns that the table's dispatcher hashes in any version; those that fail it are told later."""
-    names: dict[str, None] = {}
-    for encoder in table.encoders:
-        if encoder is not None and table.partition is None:
-            try:
-                hashed = table.rule.hashed(encoder.table, table.profile)
-            except TicdcEmitError:
-                continue
-            names |= {column.name: None for _, column in hashed}
-    return list(names)
+__all__ = ["partition_of_generic", "partition_of_typed"]
 
 
 def partition_of_typed(df: DataFrame, plan: Plan, table: TablePlan, commit_ts: Column, image: Column) -> Column:

@@ -22,6 +22,7 @@ __all__ = [
     "changed_entries",
     "changed_fields",
     "image_of",
+    "is_delete",
     "is_split",
     "key_columns_of",
     "marked_names",
@@ -59,7 +60,7 @@ def is_split(changed: Column) -> Column:
     return update & F.col("before").isNotNull() & F.col("after").isNotNull() & changed
 
 
-def _is_delete(df: DataFrame) -> Column:
+def is_delete(df: DataFrame) -> Column:
     """Return whether a row's before image is the one that counts."""
     from pyspark.sql import functions as F  # noqa: N812
 
@@ -72,7 +73,7 @@ def image_of(df: DataFrame) -> Column:
     from pyspark.sql import functions as F  # noqa: N812
 
     given = [F.col(name) for name in ("after", "before") if name in df.columns]
-    return given[0] if len(given) == 1 else F.when(_is_delete(df), given[1]).otherwise(given[0])
+    return given[0] if len(given) == 1 else F.when(is_delete(df), given[1]).otherwise(given[0])
 
 
 def rank(df: DataFrame, plan: Plan, transaction: list[Column]) -> Column:

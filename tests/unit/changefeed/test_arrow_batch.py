@@ -170,12 +170,13 @@ def test_transactions_of_one_commit_ts_stay_apart_with_a_null_start_ts(store: st
     assert content(store) == expected
 
 
-def test_a_split_orders_its_whole_transaction_in_every_partition(store: str) -> None:
+@pytest.mark.parametrize("start", [{}, {"start_ts": None}, {"start_ts": 7}], ids=["none", "null", "given"])
+def test_a_split_orders_its_whole_transaction_in_every_partition(store: str, start: Row) -> None:
     def row(op: str, number: int, seq: int, code: str | None = None) -> Row:
         image = {"id": str(number), "code": f"c{number}", "note": "x"}
         changed = image | ({} if code is None else {"code": code})
         images = {"before": None if op == "c" else image, "after": None if op == "d" else changed}
-        return {"schema": "shop", "table": "orders", "op": op, "commit_ts": tso(1), "seq": seq, **images}
+        return {"schema": "shop", "table": "orders", "op": op, "commit_ts": tso(1), "seq": seq, **images, **start}
 
     whole = [row("c", n, n) for n in range(8)] + [row("d", n, n) for n in range(8, 16)]
     rows = [*whole, row("u", 99, 50, "other")]
@@ -184,6 +185,18 @@ def test_a_split_orders_its_whole_transaction_in_every_partition(store: str) -> 
         for held in of_rows(content(store)).values():
             found = [json.loads(value or b"")["type"] for _, value in held]
             assert found == sorted(found, key=kinds.index)
+
+
+def test_rows_without_a_key_sort_by_the_image_that_counts(store: str) -> None:
+    def row(op: str, old: str | None, new: str | None) -> Row:
+        images = {"before": {"a": old, "n": "1"}, "after": None if op == "d" else {"a": new, "n": "1"}}
+        return {"schema": "shop", "table": "log", "op": op, "commit_ts": tso(1), "seq": 0, **images}
+
+    rows = [row("u", "a", "m"), row("u", "z", None), row("d", "b", None)]
+    emit = feed(store, schema="create table shop.log (a varchar(9), n int)")
+    emit.run(ArrowBatch(generic(rows)), 0, final=True)
+    held = [json.loads(value or b"") for part in of_rows(content(store)).values() for _, value in part]
+    assert [each["data"][0]["a"] for each in held] == [None, "b", "m"]
 
 
 def test_ddl_rows_stand_in_their_place(store: str) -> None:
