@@ -25,7 +25,6 @@ _LOST_WORKER = re.compile(rb"Lost task .*Python worker exited unexpectedly")
 class _Stat(NamedTuple):
     parent: int
     session: int
-    ticks: int
 
 
 class Driver:
@@ -36,7 +35,8 @@ class Driver:
         self._description = folder / "job.json"
         self._log = folder / "job.log"
         self._out = folder / "job.out"
-        self._job = {"die_after_batch": None, "librdkafka": {}, **job}
+        self._worker_dies = folder / "worker-dies"
+        self._job = {"die_after_batch": None, "librdkafka": {}, "worker_dies": str(self._worker_dies), **job}
         self._process: subprocess.Popen[bytes] | None = None
         self._sessions: list[int] = []
 
@@ -78,21 +78,9 @@ class Driver:
         os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
 
-    def workers(self) -> dict[int, int]:
-        """Return the CPU ticks that each Python worker of the last start has used: children of a ``pyspark.daemon``."""
-        processes = {pid: stat for pid, stat in _processes().items() if stat.session == self._sessions[-1]}
-        daemons = {pid for pid in processes if b"pyspark.daemon" in _command(pid)}
-        return {pid: stat.ticks for pid, stat in processes.items() if stat.parent in daemons}
-
-    def kill_worker(self, before: dict[int, int]) -> bool:
-        """SIGKILL the Python worker that was busiest since ``before``; return whether any was busy."""
-        used = ((ticks - before.get(pid, ticks), pid) for pid, ticks in self.workers().items())
-        gained, pid = max(used, default=(0, 0))
-        if gained:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-                return True
-        return False
+    def kill_worker(self) -> None:
+        """Let the next Python worker that sends die of SIGKILL, half of its batch being sent (``lethal_sink``)."""
+        self._worker_dies.touch()
 
     def lost_tasks(self) -> int:
         """Return how many task attempts Spark has lost, as its log says."""
@@ -123,12 +111,5 @@ def _processes() -> dict[int, _Stat]:
             with contextlib.suppress(OSError):
                 # the command's name is in brackets and may have blanks
                 fields = (folder / "stat").read_text().rpartition(")")[2].split()
-                found[int(folder.name)] = _Stat(int(fields[1]), int(fields[3]), int(fields[11]) + int(fields[12]))
+                found[int(folder.name)] = _Stat(int(fields[1]), int(fields[3]))
     return found
-
-
-def _command(pid: int) -> bytes:
-    try:
-        return Path(f"/proc/{pid}/cmdline").read_bytes()
-    except OSError:
-        return b""

@@ -3,9 +3,9 @@
     python tests/faults/job.py job.json
 
 The file names ``sink_uri, options, schema, source, checkpoint, state, files_per_batch, librdkafka``. Started again
-after a crash, it continues from its checkpoint. ``die_after_batch``: SIGKILL for driver and JVM once that batch is sent
-and its state record complete, before Spark commits the batch. The last line on stdout is a JSON object with what was
-sent.
+after a crash, it continues from its checkpoint. ``worker_dies``: a file at whose sight one worker dies while it sends.
+``die_after_batch``: SIGKILL for driver and JVM once that batch is sent and its state record complete, before Spark
+commits the batch. The last line on stdout is a JSON object with what was sent.
 """
 
 from __future__ import annotations
@@ -27,6 +27,9 @@ _TASK_ATTEMPTS = 4
 
 
 def main(job: dict[str, Any]) -> None:
+    from tests.faults.lethal_sink import LethalSink
+    from ticdc_emit.config import load_changefeed
+    from ticdc_emit.delivery.factory import sink_for
     from ticdc_emit.spark import TicdcSink, local_session
 
     settings = {
@@ -35,13 +38,13 @@ def main(job: dict[str, Any]) -> None:
         "spark.log.level": "WARN",
     }
     spark = local_session("faults", **settings)
+    changefeed = load_changefeed(job["sink_uri"], **job["options"])
     sink = TicdcSink(
-        job["sink_uri"],
+        changefeed,
         job["schema"],
         watermark_interval=1,
         state_uri=job["state"],
-        librdkafka=job["librdkafka"],
-        **job["options"],
+        sink=LethalSink(sink_for(changefeed, job["librdkafka"]), job["worker_dies"]),
     )
 
     def emit(df: Any, batch_id: int) -> None:
