@@ -25,6 +25,7 @@ from ticdc_emit.changefeed.state import DdlStatement
 from ticdc_emit.changefeed.total_order import SORT_KEYS, TABLE_NAMES, TotalOrder, by_table
 from ticdc_emit.changefeed.worker import RESULT_SCHEMA, Task, TaskResult, read_results
 from ticdc_emit.encode.attributes import PHYSICAL_TABLE_ID
+from ticdc_emit.encode.blocks import GATHER_ROWS, gathered
 from ticdc_emit.encode.commits import commit_ts_array
 from ticdc_emit.encode.encoder import split_name
 from ticdc_emit.encode.plan import Plan, TablePlan
@@ -39,8 +40,6 @@ __all__ = ["DEFAULT_MEMORY_LIMIT", "ArrowBatch", "check_columns"]
 
 DEFAULT_MEMORY_LIMIT = 256 * 1024 * 1024
 _GREATEST_LIMIT = 1024 * 1024 * 1024  # what is sorted at once must stay below the 2 GiB of an Arrow array
-_GATHER_ROWS = 64 * 1024
-_GATHER_BYTES = 64 * 1024 * 1024
 _DDL_OP = "ddl"
 _GIVEN_NAMES = ("schema", "table")
 
@@ -162,7 +161,7 @@ class ArrowBatch:
         where = "the changefeed" if self._is_generic or self._table is None else self._table
         check_columns(self._names, where)
         position = 0
-        for rows in _gathered(self._without_ddl()):
+        for rows in gathered(self._without_ddl()):
             form = positioned(rows, where)
             columns = dict(zip(form.schema.names, form.columns, strict=True))
             columns[POSITION] = pc.add(columns[POSITION], position)
@@ -179,8 +178,8 @@ class ArrowBatch:
                 raise SchemaError(
                     "the record batches have different columns", remedy="Bring them to one schema: names, types, order"
                 )
-            for start in range(0, batch.num_rows, _GATHER_ROWS):
-                rows = batch.slice(start, _GATHER_ROWS)
+            for start in range(0, batch.num_rows, GATHER_ROWS):
+                rows = batch.slice(start, GATHER_ROWS)
                 yield rows.filter(pc.invert(_is_ddl(rows))) if "query" in self._names else rows
 
 
@@ -202,21 +201,6 @@ def check_columns(names: list[str], where: str) -> None:
             table=where,
             column="commit_ts",
         )
-
-
-def _gathered(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    held: list[pa.RecordBatch] = []
-    rows = size = 0
-    for batch in batches:
-        if batch.num_rows == 0:
-            continue
-        held.append(batch)
-        rows, size = rows + batch.num_rows, size + batch.nbytes
-        if rows >= _GATHER_ROWS or size >= _GATHER_BYTES:
-            yield pa.concat_batches(held)
-            held, rows, size = [], 0, 0
-    if held:
-        yield pa.concat_batches(held)
 
 
 def _is_ddl(batch: pa.RecordBatch) -> pa.Array:

@@ -9,7 +9,7 @@ that each table's rows of a block can be encoded at once. ``_partition`` is ther
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,12 +28,12 @@ from ticdc_emit.encode.transactions import HALF, halved, judged
 from ticdc_emit.errors import LateRowError
 from ticdc_emit.routing.topic import Target
 
-__all__ = ["PARTITION", "Block", "BlockReader"]
+__all__ = ["GATHER_ROWS", "PARTITION", "Block", "BlockReader", "gathered"]
 
 PARTITION = "_partition"
 """``int32``: the partition of a row, or ``dispatch.UNKNOWN``."""
 
-_GATHER_ROWS = 64 * 1024
+GATHER_ROWS = 64 * 1024
 _GATHER_BYTES = 64 * 1024 * 1024
 _BLOCK_BYTES = 64 * 1024 * 1024
 _PARTITIONS = 1 << 31  # more than a topic can have
@@ -107,7 +107,7 @@ class BlockReader:
 
     def blocks(self, batches: Iterator[pa.RecordBatch]) -> Iterator[Block]:
         """Yield checked blocks. Raises the :class:`~ticdc_emit.errors.RowError` family."""
-        for batch in batches if self._table is not None else _gathered(batches):
+        for batch in batches if self._table is not None else gathered(batches):
             if batch.num_rows:
                 for piece in _bounded(self._without_late(self._halved(batch)), self._plan.overhead):
                     if piece.num_rows:
@@ -201,13 +201,16 @@ def _combined(schemas: pa.Array, tables: pa.Array) -> pa.DictionaryArray:
     return pa.array(codes).dictionary_encode()
 
 
-def _gathered(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def gathered(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Yield the rows in batches of about 64 k rows or 64 MiB; of empty ones none."""
     held: list[pa.RecordBatch] = []
     rows = size = 0
     for batch in batches:
+        if batch.num_rows == 0:
+            continue
         held.append(batch)
         rows, size = rows + batch.num_rows, size + batch.nbytes
-        if rows >= _GATHER_ROWS or size >= _GATHER_BYTES:
+        if rows >= GATHER_ROWS or size >= _GATHER_BYTES:
             yield pa.concat_batches(held)
             held, rows, size = [], 0, 0
     if held:
