@@ -31,7 +31,13 @@ from ticdc_emit.encode.encoder import split_name
 from ticdc_emit.encode.plan import Plan, TablePlan
 from ticdc_emit.encode.reader import POSITION, positioned
 from ticdc_emit.encode.transactions import split_updates
-from ticdc_emit.errors import ConfigError, InvalidValueError, MissingColumnError, SchemaError
+from ticdc_emit.errors import (
+    ConfigError,
+    InvalidValueError,
+    MissingColumnError,
+    SchemaError,
+    UnsupportedTypeError,
+)
 from ticdc_emit.routing.topic import Target
 from ticdc_emit.schedule.bootstrap_replay import CountedRows
 from ticdc_emit.tso import LOGICAL_BITS
@@ -106,7 +112,7 @@ class ArrowBatch:
         tables = plan.tables.values() if key is None else [plan.table(*key)]
         changes = np.array(sorted({since for each in tables for since in each.since[1:]}), np.uint64)
         counts: dict[tuple[str, str, int | None, int, int], tuple[int, int]] = {}
-        for table, part in self._parts(plan):
+        for table, part in self._parts(plan, late_until):
             for physical, version, slot, first, count in _slots(part, changes, tick_ms, late_until):
                 place = (table.schema, table.name, physical, version, slot)
                 before = counts.get(place, (first, 0))
@@ -118,7 +124,7 @@ class ArrowBatch:
 
     def run(self, task: Task) -> dict[Target, TaskResult]:
         """Run the task here, over all rows: nothing is sent before every value of the batch is checked."""
-        return read_results(pa.Table.from_batches(list(task(self._arranged(task.plan))), schema=RESULT_SCHEMA))
+        return read_results(pa.Table.from_batches(list(task(self._arranged(task))), schema=RESULT_SCHEMA))
 
     @cached_property
     def _schema(self) -> pa.Schema | None:
@@ -133,18 +139,22 @@ class ArrowBatch:
     def _is_generic(self) -> bool:
         return set(_GIVEN_NAMES) <= set(self._names)
 
-    def _arranged(self, plan: Plan) -> Iterator[pa.RecordBatch]:
+    def _arranged(self, task: Task) -> Iterator[pa.RecordBatch]:
         """Yield the rows as a task takes them: by topic-partition and in total order."""
+        plan, late_until = task.plan, task.controls.late_until if task.late == "drop" else None
         key = self.table_of(plan)
         order = TotalOrder(plan, None if key is None else plan.table(*key))
         with SortedRuns(SORT_KEYS, self._limit) as runs:
-            for table, part in self._parts(plan):
+            for table, part in self._parts(plan, late_until):
                 runs.add(order.placed(part, table))
             for window in runs.windows():
                 yield order.ordered(window)
 
-    def _parts(self, plan: Plan) -> Iterator[tuple[TablePlan, pa.RecordBatch]]:
-        """Yield pieces of one table each, in change form, by commit_ts, with their updates split."""
+    def _parts(self, plan: Plan, late_until: int | None) -> Iterator[tuple[TablePlan, pa.RecordBatch]]:
+        """Yield pieces of one table each, in change form, by commit_ts, with their updates split.
+
+        Rows up to the TSO ``late_until`` are left as they are: they will be dropped, whatever is wrong with them.
+        """
         key = self.table_of(plan)
         for rows in self._changes():
             for table, places in by_table(rows, plan, None if key is None else plan.table(*key)):
@@ -152,7 +162,12 @@ class ArrowBatch:
                 stamps = np.asarray(part.column("commit_ts"))
                 if (stamps[1:] < stamps[:-1]).any():
                     part = part.take(pa.array(np.argsort(stamps, kind="stable")))
-                yield table, split_updates(part, table, plan)
+                    stamps = np.sort(stamps)
+                late = 0 if late_until is None else int(stamps.searchsorted(late_until, side="right"))
+                if late:
+                    yield table, part.slice(0, late)
+                if late < part.num_rows:
+                    yield table, split_updates(part.slice(late), table, plan)
 
     def _changes(self) -> Iterator[pa.RecordBatch]:
         """Yield the row changes in change form with their tables, in pieces that are worth their handling."""
@@ -236,9 +251,15 @@ def _slots(
     """Yield (physical table, table version, slot, first commit_ts, count) of one table's rows."""
     stamps = np.asarray(part.column("commit_ts"))
     given = part.column(PHYSICAL_TABLE_ID) if PHYSICAL_TABLE_ID in part.schema.names else pa.nulls(len(stamps))
+    try:
+        physical = given.cast(pa.int64())
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        raise UnsupportedTypeError(
+            f"{PHYSICAL_TABLE_ID} is {given.type}, not a whole number of 64 bits", column=PHYSICAL_TABLE_ID
+        ) from None
     columns = pa.table(
         {
-            "physical": given.cast(pa.int64()),
+            "physical": physical,
             "version": np.searchsorted(changes, stamps, side="left"),
             "slot": (stamps >> np.uint64(LOGICAL_BITS)) // np.uint64(tick_ms),
             "commit_ts": stamps,

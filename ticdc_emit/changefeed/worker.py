@@ -57,6 +57,16 @@ class TaskResult:
     def controls(self) -> ControlCounts:
         return ControlCounts(self.ddl, self.watermarks, self.bootstraps)
 
+    def plus(self, other: TaskResult) -> TaskResult:
+        """Return what two tasks did for one topic-partition: rows, and rows that were dropped as late elsewhere."""
+        summed = {name: getattr(self, name) + getattr(other, name) for name in _COUNTS}
+        firsts = [each.first_commit_ts for each in (self, other) if each.first_commit_ts >= 0]
+        summed |= {
+            "first_commit_ts": min(firsts, default=-1),
+            "max_commit_ts": max(self.max_commit_ts, other.max_commit_ts),
+        }
+        return TaskResult(**summed)
+
     def count(self, controls: ControlCounts) -> None:
         """Add control messages that were merged in."""
         self.ddl += controls.ddl
@@ -204,7 +214,9 @@ def read_results(table: pa.Table) -> dict[Target, TaskResult]:
     """Return what the tasks of a batch reported, by topic-partition; raise the error that one of them met."""
     for error in table.column("error").drop_null().to_pylist():
         raise pickle.loads(error)
-    return {
-        (row["topic"], row["partition"]): TaskResult(**{name: row[name] for name in _COUNTS})
-        for row in table.to_pylist()
-    }
+    found: dict[Target, TaskResult] = {}
+    for row in table.to_pylist():
+        made = TaskResult(**{name: row[name] for name in _COUNTS})
+        target = row["topic"], row["partition"]
+        found[target] = found[target].plus(made) if target in found else made
+    return found

@@ -109,7 +109,7 @@ class BlockReader:
         """Yield checked blocks. Raises the :class:`~ticdc_emit.errors.RowError` family."""
         for batch in batches if self._table is not None else gathered(batches):
             if batch.num_rows:
-                for piece in _bounded(self._without_late(self._halved(batch)), self._plan.overhead):
+                for piece in _bounded(self._halved(self._without_late(batch)), self._plan.overhead):
                     if piece.num_rows:
                         yield self.read(piece, check_order=True)
 
@@ -171,7 +171,7 @@ class BlockReader:
             given = _given_partitions(part, table)
             numbers = [given] * part.num_rows if isinstance(given, int) else given.to_pylist()
             for number, count in Counter(numbers).items():
-                target = (table.topic, number)
+                target = (table.topic, max(number, 0))  # one that could not be told is as good as any
                 self.late_rows[target] = self.late_rows.get(target, 0) + count
         return batch.filter(pa.array(~late))
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from ticdc_emit.columnar.values import Rendering
@@ -16,7 +17,7 @@ from ticdc_emit.encode.changes import RowEncoder
 from ticdc_emit.encode.images import Image
 from ticdc_emit.encode.plan import TablePlan
 from ticdc_emit.encode.reader import Part
-from ticdc_emit.errors import TicdcEmitError
+from ticdc_emit.errors import DispatcherError, TicdcEmitError
 from ticdc_emit.routing.partition import partitions_of
 
 __all__ = ["UNKNOWN", "dispatched", "hashed_names", "partitions_of_keys"]
@@ -63,20 +64,39 @@ def _partitions(table: TablePlan, encoder: RowEncoder, image: Image, commit_ts: 
 def partitions_of_keys(
     table: TablePlan, commit_ts: pa.Array, columns: Mapping[str, pa.Array], how: Rendering
 ) -> pa.Array:
-    """Return the partition of each row by the columns that the rule hashes; :data:`UNKNOWN` where that fails.
+    """Return the partition of each row by the columns that the rule hashes; :data:`UNKNOWN` for a row that has none.
 
     ``commit_ts`` need not ascend; ``columns`` are of the image that counts.
     """
-    stamps = np.asarray(commit_ts)
+    found = np.full(len(commit_ts), UNKNOWN, np.int32)
+    rows = np.flatnonzero(np.asarray(commit_ts.is_valid().to_numpy(zero_copy_only=False)))
+    stamps = np.asarray(commit_ts.take(pa.array(rows)))
     order = np.argsort(stamps, kind="stable")
-    found = np.full(len(stamps), UNKNOWN, np.int32)
-    sorted_stamps = pa.array(stamps[order], pa.uint64())
-    try:
-        for start, length, encoder in table.spans(sorted_stamps):
-            rows = order[start : start + length]
-            index = pa.array(rows)
-            image = Image(encoder.table, {name: values.take(index) for name, values in columns.items()}, how)
-            found[rows] = np.asarray(_partitions(table, encoder, image, sorted_stamps.slice(start, length)))
-    except TicdcEmitError:
-        found[:] = UNKNOWN
+    _tell(found, table, rows[order], stamps[order], columns, how)
     return pa.array(found)
+
+
+def _tell(
+    found: npt.NDArray[np.int32],
+    table: TablePlan,
+    rows: npt.NDArray[np.int64],
+    stamps: npt.NDArray[np.int64],
+    columns: Mapping[str, pa.Array],
+    how: Rendering,
+) -> None:
+    """Fill in the partitions of these rows, by ascending commit_ts; halve them until only those that fail are left."""
+    try:
+        numbers = pa.array(stamps, pa.uint64())
+        for start, length, encoder in table.spans(numbers):
+            places = rows[start : start + length]
+            index = pa.array(places)
+            image = Image(encoder.table, {name: values.take(index) for name, values in columns.items()}, how)
+            found[places] = np.asarray(_partitions(table, encoder, image, numbers.slice(start, length)))
+    except (DispatcherError, OverflowError, pa.ArrowInvalid):
+        found[rows] = UNKNOWN
+    except TicdcEmitError:
+        found[rows] = UNKNOWN
+        middle = len(rows) // 2
+        if middle:
+            _tell(found, table, rows[:middle], stamps[:middle], columns, how)
+            _tell(found, table, rows[middle:], stamps[middle:], columns, how)

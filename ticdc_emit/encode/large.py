@@ -119,7 +119,8 @@ class LargeMessages:
             parts,
             StorageUri.parse(uri.reveal()).location if handle.claim_check and uri is not None else "",
             handle.claim_check_raw_value,
-            names or SeededNames(),
+            # of one message, feeds with other options store other bytes
+            names or SeededNames(f"{handle.compression} {parts} {handle.claim_check_raw_value}".encode()),
         )
 
     def encode(self, encoder: RowEncoder, changes: Changes) -> Encoded:

@@ -59,14 +59,15 @@ def partition_of_generic(plan: Plan, commit_ts: Column, image: Column) -> Column
 
     def partitions(schemas: pa.Array, names: pa.Array, stamps: pa.Array, given: pa.Array, keys: pa.Array) -> pa.Array:
         found = np.array(given.fill_null(UNKNOWN), np.int32)
-        places: dict[tuple[str | None, str | None], list[int]] = {}
-        for place, key in enumerate(zip(schemas.to_pylist(), names.to_pylist(), strict=True)):
-            places.setdefault(key, []).append(place)
-        for key, rows in places.items():
+        one, two = schemas.dictionary_encode("encode"), names.dictionary_encode("encode")
+        codes = np.asarray(one.indices, np.int64) * len(two.dictionary) + np.asarray(two.indices)
+        order = np.argsort(codes, kind="stable")
+        for rows in np.split(order, np.flatnonzero(np.diff(codes[order])) + 1):
+            key = (schemas[int(rows[0])].as_py(), names[int(rows[0])].as_py()) if len(rows) else None
             if key not in routes:
                 continue
             table, hashed = routes[key]
-            index = pa.array(rows, pa.int64())
+            index = pa.array(rows)
             part = keys.take(index)
             starts = np.asarray(part.offsets)[:-1]
             columns = {name: part.values.take(pa.array(starts + at)) for at, name in enumerate(hashed)}

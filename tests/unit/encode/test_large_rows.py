@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import pickle
+import random
 from typing import Any
 from unittest.mock import patch
 from uuid import UUID
@@ -253,3 +254,15 @@ def test_a_row_s_message_does_not_depend_on_its_batch(sizes: list[int], limit: i
     assert together.values.to_pylist() == [value for each in alone for value in each.values.to_pylist()]
     assert together.claims == tuple(claim for each in alone for claim in each.claims)
     assert max(map(len, together.values.to_pylist())) + 36 <= limit
+
+
+def test_feeds_with_other_options_store_one_message_under_other_names() -> None:
+    text = random.Random(1).randbytes(2000).hex()  # that no compression makes small
+    rows = [{"op": "c", "after": {"id": 1, "v": text, "w": "w"}}]
+    ways = [
+        handling("claim-check", compression, raw=raw) for compression in ("none", "snappy") for raw in (False, True)
+    ]
+    stored = [encode(plan_of(SIMPLE, way, limit=400), rows).claims[0] for way in ways]
+    again = [encode(plan_of(SIMPLE, way, limit=400), rows).claims[0] for way in ways]
+    assert stored == again
+    assert len({claim.location for claim in stored}) == len({claim.content for claim in stored}) == 4

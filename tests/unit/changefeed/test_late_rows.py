@@ -1,0 +1,119 @@
+"""Late rows that are dropped: whatever is wrong with them harms no other row."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from ticdc_emit import Encoder
+from ticdc_emit.changefeed import ArrowBatch, Changefeed
+from ticdc_emit.changefeed.run import RunOptions
+from ticdc_emit.changefeed.worker import RESULT_SCHEMA, TaskResult, read_results
+from ticdc_emit.config import load_changefeed
+from ticdc_emit.delivery.memory import MemorySink, clear, messages
+from ticdc_emit.encode.dispatch import UNKNOWN, partitions_of_keys
+from ticdc_emit.errors import LateRowError
+
+URI = "memory://late/t?protocol=canal-json&enable-tidb-extension=true&partition-num=2"
+BY_KEY = {"sink": {"dispatchers": [{"matcher": ["*.*"], "partition": "index-value"}]}}
+MAPS = pa.map_(pa.string(), pa.string())
+FORM = pa.schema(
+    {
+        "schema": pa.string(),
+        "table": pa.string(),
+        "op": pa.string(),
+        "commit_ts": pa.int64(),
+        "before": MAPS,
+        "after": MAPS,
+    }
+)
+
+
+def ts(ms: int) -> int:
+    return (1_700_000_000_000 + ms) << 18
+
+
+def changes(*rows: tuple[str, int, str]) -> ArrowBatch:
+    """Rows of s.t: op, time in ms, id."""
+    return ArrowBatch(
+        pa.Table.from_pylist(
+            [
+                {"schema": "s", "table": "t", "op": op, "commit_ts": ts(at)}
+                | {"before": [("id", key)] if op == "d" else None, "after": [("id", key)] if op == "c" else None}
+                for op, at, key in rows
+            ],
+            schema=FORM,
+        )
+    )
+
+
+def feed(late: str, **more: Any) -> Changefeed:
+    clear("late")
+    options = RunOptions(late=late)  # type: ignore[arg-type]
+    return Changefeed(
+        load_changefeed(URI, BY_KEY),
+        MemorySink("late", new_partitions=2),
+        "create table s.t (id int primary key)",
+        options=options,
+        **more,
+    )
+
+
+def commits() -> dict[int, list[int]]:
+    """The commit_ts of the rows on each partition."""
+    found: dict[int, list[int]] = {}
+    for message in messages("late"):
+        value = json.loads(message.value or b"{}")
+        if value["type"] != "TIDB_WATERMARK":
+            found.setdefault(message.partition, []).append(value["_tidb"]["commitTs"])
+    return found
+
+
+def test_a_bad_late_row_leaves_the_others_where_they_belong() -> None:
+    running = feed("drop")
+    running.run(changes(("c", 100, "1")), 0, final=True)
+    good = [("c", 205, "2"), ("d", 210, "2"), ("c", 206, "3"), ("d", 215, "3"), ("c", 220, "2")]
+    report = running.run(changes(("d", 50, "no number"), *good), 1, final=True)
+    assert (report.rows, report.late_rows) == (5, 1)
+    assert all(stamps == sorted(stamps) for stamps in commits().values())
+    assert sum(map(len, commits().values())) == 6
+
+
+def test_a_late_row_of_no_version_of_its_table_is_dropped() -> None:
+    running = feed("drop", ddl=[(ts(60), "drop table s.t"), (ts(80), "create table s.t (id int primary key)")])
+    running.run(changes(("c", 100, "1")), 0, final=True)
+    report = running.run(changes(("c", 70, "5"), ("c", 120, "2")), 1, final=True)
+    assert (report.rows, report.late_rows) == (1, 1)
+
+
+def test_a_late_row_is_refused_where_none_may_be_lost() -> None:
+    running = feed("error")
+    running.run(changes(("c", 100, "1")), 0, final=True)
+    with pytest.raises(LateRowError):
+        running.run(changes(("c", 70, "5")), 1, final=True)
+
+
+def test_only_the_rows_that_fail_have_no_partition() -> None:
+    plan = Encoder(URI, "create table s.t (id int primary key)", changefeed=BY_KEY).plan
+    table = plan.table("s", "t")
+    keys = pa.array(["1", "x", "2", None, "3", "4", "y"])
+    stamps = pa.array([ts(9), ts(8), ts(7), ts(6), None, ts(4), ts(3)])
+    found = partitions_of_keys(table, stamps, {"id": keys}, plan.rendering).to_pylist()
+    alone = [
+        partitions_of_keys(table, stamps.slice(n, 1), {"id": keys.slice(n, 1)}, plan.rendering)[0].as_py()
+        for n in range(len(keys))
+    ]
+    assert found == alone
+    assert [number == UNKNOWN for number in found] == [False, True, False, True, True, False, True]
+
+
+def test_what_two_tasks_say_of_one_topic_partition_adds_up() -> None:
+    rows = [
+        {"topic": "t", "partition": 1, **TaskResult(rows=3, first_commit_ts=5, max_commit_ts=9, messages=4).__dict__},
+        {"topic": "t", "partition": 1, **TaskResult(late_rows=2).__dict__},
+    ]
+    (result,) = read_results(pa.Table.from_pylist(rows, schema=RESULT_SCHEMA)).values()
+    assert result == TaskResult(rows=3, late_rows=2, first_commit_ts=5, max_commit_ts=9, messages=4)
