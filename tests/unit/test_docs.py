@@ -1,4 +1,4 @@
-"""The Python snippets of the protocol pages run as they stand there."""
+"""The Python snippets of the pages run as they stand there."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 DOCS = Path(__file__).parents[2] / "docs"
 SNIPPETS = [
     pytest.param(page, code, id=page)
-    for page in ("avro.md", "simple.md", "debezium.md")
+    for page in ("avro.md", "simple.md", "debezium.md", "changefeed.md")
     for code in re.findall(
         r"^```python\n(.*?)^```", (DOCS / page).read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
     )

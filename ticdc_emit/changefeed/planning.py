@@ -71,6 +71,7 @@ class Planner:
     registry: SchemaRegistry | None = None
     _partitions: dict[str, int] = field(default_factory=dict, init=False)
     _limit: int | None = field(default=None, init=False)
+    _latest: tuple[tuple[DdlStatement, ...], Catalog, list[DdlEvent]] | None = field(default=None, init=False)
     _made: dict[tuple[DdlStatement, ...], tuple[Plan, tuple[DdlEvent, ...]]] = field(default_factory=dict, init=False)
 
     def plan(self, state: BatchState) -> Plan:
@@ -123,17 +124,23 @@ class Planner:
 
     def _planned(self, ddl: tuple[DdlStatement, ...]) -> tuple[Plan, tuple[DdlEvent, ...]]:
         if ddl not in self._made:
-            catalog = copy.deepcopy(self.catalog)
-            events = [
-                event
-                for commit_ts, schema, query in sorted(ddl, key=lambda entry: entry[0])
-                for event in catalog.apply(query, schema=schema, commit_ts=commit_ts)
-            ]
+            catalog, events = self._applied(tuple(sorted(ddl, key=lambda entry: entry[0])))
             histories = catalog.histories()
             partitions, limit = self._ask_sink(topics_of(self.config, histories, events))
             plan = make_plan(self.config, histories, partitions, verbatim_json=self.verbatim_json, message_limit=limit)
             self._made = {ddl: (plan, tuple(events))}
         return self._made[ddl]
+
+    def _applied(self, ddl: tuple[DdlStatement, ...]) -> tuple[Catalog, list[DdlEvent]]:
+        """Return the catalog behind the DDL (in order) and its events; what was applied before is not applied again."""
+        latest, self._latest = self._latest, None  # a statement that fails leaves none
+        if latest is None or latest[0] != ddl[: len(latest[0])]:
+            latest = (), copy.deepcopy(self.catalog), []
+        known, catalog, events = latest
+        for commit_ts, schema, query in ddl[len(known) :]:
+            events += catalog.apply(query, schema=schema, commit_ts=commit_ts)
+        self._latest = ddl, catalog, events
+        return catalog, events
 
     def _ask_sink(self, topics: Sequence[str]) -> tuple[dict[str, int], int]:
         """Return the partition counts of these topics and the size of message that all of them take."""

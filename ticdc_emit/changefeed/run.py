@@ -10,23 +10,25 @@ from __future__ import annotations
 
 import copy
 import logging
+import math
 import time
 from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import Any, Literal
 
 from ticdc_emit.changefeed.batch import Batch
 from ticdc_emit.changefeed.planning import Planner, current_database, ddl_statements
 from ticdc_emit.changefeed.report import ReportCallback, RunReport, RunTotal
-from ticdc_emit.changefeed.state import BatchState, open_state_store
+from ticdc_emit.changefeed.state import BatchState, DdlStatement, open_state_store
 from ticdc_emit.changefeed.tail import Tail, send_tail
 from ticdc_emit.changefeed.worker import Task, TaskResult
 from ticdc_emit.config import ChangefeedConfig, Secret
 from ticdc_emit.delivery.claim_check import ClaimStore
 from ticdc_emit.delivery.contract import DeliveryReport, PartitionCount, Sink
 from ticdc_emit.encode.plan import Plan, verify_tables
-from ticdc_emit.errors import ConfigError, SchemaError
+from ticdc_emit.errors import ConfigError, SchemaError, StateError
 from ticdc_emit.registry.contract import SchemaRegistry
 from ticdc_emit.routing.topic import Target
 from ticdc_emit.schedule.control import Controls
@@ -44,7 +46,7 @@ _KEPT_REPORTS = 1_000
 class RunOptions:
     """How a changefeed runs; ``spark.TicdcSink`` tells what each means.
 
-    Raises :class:`~ticdc_emit.errors.ConfigError` for an unknown value.
+    Raises :class:`~ticdc_emit.errors.ConfigError` for an unknown value, and for seconds below 0 or without end.
     """
 
     clock: Literal["commit", "wall"] | int = "commit"
@@ -62,6 +64,15 @@ class RunOptions:
             raise ConfigError(f"validate={self.validate!r} is unknown", remedy="Use task or batch", option="validate")
         if not (self.clock in ("commit", "wall") or isinstance(self.clock, int)):
             raise ConfigError(f"clock={self.clock!r} is unknown", remedy="Use commit, wall or ms", option="clock")
+        _check_seconds("allowed_lateness", self.allowed_lateness)
+        if self.watermark_interval is not None:
+            _check_seconds("watermark_interval", self.watermark_interval)
+            if self.watermark_interval and not self.interval_ms:
+                raise ConfigError(
+                    f"watermark_interval={self.watermark_interval!r} is less than a millisecond",
+                    remedy="Give 0.001 seconds or more, or 0 for one watermark at the end of each batch",
+                    option="watermark_interval",
+                )
 
     @property
     def lateness_ms(self) -> int:
@@ -152,29 +163,39 @@ class Changefeed:
             state.refuse_other_rows(sum(result.rows for result in checked.values()))
         controls, bootstraps = self._planner.scheduled(controls, state, batch, late=late)
         results = batch.run(replace(task, controls=controls))
-        top = max((result.max_commit_ts for result in results.values()), default=-1)
+        last_row = top = max((result.max_commit_ts for result in results.values()), default=-1)
         if final:
-            top = max([top, *(ts for ts, _, _ in state.ddl)])
+            top = _greatest_ts(state.ddl, top, state.max_commit_ts)
         limit = top if final else top - 1 - (self._options.lateness_ms << LOGICAL_BITS)
         report, sent_until = self._closed(state, plan, controls, results, top, limit, started)
-        self._store.save(
-            state.completed(watermark=report.watermark, sent_until=sent_until, rows=report.rows, bootstraps=bootstraps)
+        done = state.completed(
+            watermark=report.watermark,
+            sent_until=sent_until,
+            rows=report.rows,
+            max_commit_ts=last_row,
+            bootstraps=bootstraps,
         )
+        self._store.save(done)
         self._tell(report)
         return report
 
     def finish(self) -> RunReport | None:
         """Send what waits for the end: DDL behind the last row and the last watermark. ``None`` if nothing was sent.
 
-        It belongs to the last batch, whose id the report has; further batches may follow.
+        It belongs to the last batch in the state store, whose id the report has; further batches may follow. Raises
+        :class:`~ticdc_emit.errors.StateError` if that batch was begun and not finished: its rows are still to come.
         """
-        if not self.reports:
+        record = self._store.newest()
+        if record is None:
             return None
+        if not record.done:
+            raise StateError(
+                "the last batch was begun and not finished",
+                remedy="Run it again, then finish",
+                batch_id=record.batch_id,
+            )
         started = time.monotonic()
-        record = self._store.load(self.reports[-1].batch_id)
-        assert record is not None
-        seen = -1 if self.total.max_commit_ts is None else self.total.max_commit_ts
-        top = max([record.end_sent_until, seen, *(ts for ts, _, _ in record.ddl)])
+        top = _greatest_ts(record.ddl, record.end_sent_until, record.end_max_commit_ts)
         state = record.next(record.batch_id, record.build_ts)
         plan, controls = self._planner.plan(state), self._planner.controls(state)
         report, top = self._closed(state, plan, controls, {}, top, top, started)
@@ -252,3 +273,15 @@ class Changefeed:
         self._planner.plan(state)  # a statement that does not apply must not be in a record
         self._store.save(state)
         return state
+
+
+def _greatest_ts(ddl: Iterable[DdlStatement], *seen: int) -> int:
+    """Return the greatest TSO of DDL and of what else was seen: where the last watermark stands."""
+    return max([*seen, *(commit_ts for commit_ts, _, _ in ddl)])
+
+
+def _check_seconds(option: str, value: object) -> None:
+    if not (isinstance(value, Real) and 0 <= float(value) * 1000 < math.inf):
+        raise ConfigError(
+            f"{option}={value!r} is no number of seconds from 0 on", remedy="Give 0 or more seconds", option=option
+        )

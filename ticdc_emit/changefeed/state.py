@@ -9,7 +9,8 @@ a finished batch was is fixed: a replay with other rows or other DDL is refused.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Protocol, TypeAlias
 
@@ -22,6 +23,7 @@ DdlStatement: TypeAlias = "tuple[int, str, str]"
 """commit_ts, current database, statement."""
 
 _KEEP = 100
+_STORAGE_REMEDY = "Check that the folder of state_uri is there and may be used, then run the batch again"
 _OTHER_SOURCE = "The source does not replay deterministically: check the query, or use another state_uri"
 
 
@@ -30,6 +32,7 @@ class BatchState:
     """``build_ts`` is the wall clock in ms (None: commit times); ``watermark``, ``sent_until`` are TSO before the
     batch.
 
+    ``max_commit_ts`` is the greatest TSO of any row before the batch, -1 without one: what the last watermark covers.
     ``ddl`` is every DDL up to and with the batch, in commit order. ``bootstraps`` is the bootstrap schedule before the
     batch (``Bootstraps.state``), None at the beginning. ``end_*`` are set on completion.
     """
@@ -45,9 +48,17 @@ class BatchState:
     rows: int = 0
     bootstraps: dict[str, Any] | None = None
     end_bootstraps: dict[str, Any] | None = None
+    max_commit_ts: int = -1
+    end_max_commit_ts: int = -1
 
     def completed(
-        self, *, watermark: int | None, sent_until: int, rows: int, bootstraps: dict[str, Any] | None = None
+        self,
+        *,
+        watermark: int | None,
+        sent_until: int,
+        rows: int,
+        max_commit_ts: int = -1,
+        bootstraps: dict[str, Any] | None = None,
     ) -> BatchState:
         """Return the record of the finished batch. What was sent already stays sent: a replay moves no end back."""
         self.refuse_other_rows(rows)
@@ -59,12 +70,19 @@ class BatchState:
             end_sent_until=max(sent_until, self.end_sent_until),
             rows=rows,
             end_bootstraps=bootstraps,
+            end_max_commit_ts=max(max_commit_ts, self.max_commit_ts, self.end_max_commit_ts),
         )
 
     def next(self, batch_id: int, build_ts: int | None) -> BatchState:
         """Return the state in which the batch after this one begins, before any DDL of its own."""
         return BatchState(
-            batch_id, build_ts, self.end_watermark, self.end_sent_until, self.ddl, bootstraps=self.end_bootstraps
+            batch_id,
+            build_ts,
+            self.end_watermark,
+            self.end_sent_until,
+            self.ddl,
+            bootstraps=self.end_bootstraps,
+            max_commit_ts=self.end_max_commit_ts,
         )
 
     def with_ddl(self, ddl: Iterable[DdlStatement]) -> BatchState:
@@ -141,7 +159,10 @@ class MemoryStateStore:
 
 
 class FsspecStateStore:
-    """Keeps records as files ``batch-<id>.json`` under a URI that fsspec knows (``file``, ``s3``, ``gs`` ...)."""
+    """Keeps records as files ``batch-<id>.json`` under a URI that fsspec knows (``file``, ``s3``, ``gs`` ...).
+
+    Whatever the storage raises becomes a :class:`~ticdc_emit.errors.StateError`, for its own text may hold a login.
+    """
 
     def __init__(self, uri: str) -> None:
         try:
@@ -150,22 +171,19 @@ class FsspecStateStore:
             raise MissingDependencyError(
                 "state_uri needs fsspec", remedy='pip install "ticdc-emit[state]"', package="fsspec"
             ) from None
-        try:
+        with _storage("used", "Give state_uri a folder that this machine may write to"):
             self._fs, self._root = fsspec.core.url_to_fs(uri)
             self._fs.makedirs(self._root, exist_ok=True)
-        except (OSError, ValueError, ImportError) as error:
-            raise StateError(
-                f"the state store cannot be used: {type(error).__name__}: {mask_text(str(error))}",
-                remedy="Give state_uri a folder that this machine may write to",
-            ) from None
 
     def load(self, batch_id: int) -> BatchState | None:
-        path = self._path(batch_id)
-        if not self._fs.exists(path):
-            return None
+        with _storage("read", _STORAGE_REMEDY, batch_id):
+            try:
+                with self._fs.open(self._path(batch_id), "rb") as file:
+                    content = file.read()
+            except FileNotFoundError:
+                return None
         try:
-            with self._fs.open(path, "rb") as file:
-                record: dict[str, Any] = json.load(file)
+            record: dict[str, Any] = json.loads(content)
             ddl = tuple((int(ts), str(schema), str(query)) for ts, schema, query in record.pop("ddl"))
             return BatchState(**record, ddl=ddl)
         except (ValueError, TypeError, KeyError) as fault:
@@ -188,18 +206,35 @@ class FsspecStateStore:
 
     def save(self, state: BatchState) -> None:
         path = self._path(state.batch_id)
-        with self._fs.open(path + ".tmp", "wb") as file:
-            file.write(json.dumps(asdict(state)).encode())
-        self._fs.mv(path + ".tmp", path)
-        for old in sorted(self._ids())[:-_KEEP]:
-            self._fs.rm(self._path(old))
+        with _storage("written", _STORAGE_REMEDY, state.batch_id):
+            with self._fs.open(path + ".tmp", "wb") as file:
+                file.write(json.dumps(asdict(state)).encode())
+            self._fs.mv(path + ".tmp", path)
+            for old in sorted(self._ids())[:-_KEEP]:
+                self._fs.rm(self._path(old))
 
     def _path(self, batch_id: int) -> str:
         return f"{self._root}/batch-{batch_id}.json"
 
     def _ids(self) -> list[int]:
-        names = (str(path).rpartition("/")[2] for path in self._fs.ls(self._root, detail=False))
+        with _storage("listed", _STORAGE_REMEDY):
+            names = [str(path).rpartition("/")[2] for path in self._fs.ls(self._root, detail=False)]
         return [int(n[len("batch-") : -len(".json")]) for n in names if n.startswith("batch-") and n.endswith(".json")]
+
+
+@contextmanager
+def _storage(what: str, remedy: str, batch_id: int | None = None) -> Iterator[None]:
+    """Turn what the storage's client raises, of any type, into a masked :class:`StateError`."""
+    try:
+        yield
+    except StateError:
+        raise
+    except Exception as error:
+        raise StateError(
+            f"the state store cannot be {what}: {type(error).__name__}: {mask_text(str(error))}",
+            remedy=remedy,
+            batch_id=batch_id,
+        ) from None
 
 
 @hides_arguments

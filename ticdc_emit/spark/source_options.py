@@ -36,7 +36,7 @@ def _ddl(text: str) -> list[tuple[Any, ...]]:
 
 
 _TEXT: tuple[Callable[[str], Any], str] = (str, "text")
-_NUMBER: tuple[Callable[[str], Any], str] = (float, "a number of seconds")
+_SECONDS: tuple[Callable[[str], Any], str] = (float, "a number of seconds")
 _FLAG: tuple[Callable[[str], Any], str] = (_flag, "true or false")
 _KNOWN: dict[str, tuple[Callable[[str], Any], str]] = {
     "sinkUri": _TEXT,
@@ -46,8 +46,8 @@ _KNOWN: dict[str, tuple[Callable[[str], Any], str]] = {
     "table": _TEXT,
     "ddl": (_ddl, "a JSON list of [commit_ts, statement] or [commit_ts, statement, schema]"),
     "clock": (_clock, "commit, wall or ms"),
-    "watermarkInterval": _NUMBER,
-    "allowedLateness": _NUMBER,
+    "watermarkInterval": _SECONDS,
+    "allowedLateness": _SECONDS,
     "late": _TEXT,
     "validate": _TEXT,
     "stateUri": (Secret, "text"),
@@ -117,8 +117,7 @@ class SourceOptions:
                 remedy="Use kafka:// or file://",
                 option="sinkUri",
             )
-        running = RunOptions(**{argument: values[name] for name, argument in _RUNNING.items() if name in values})
-        return cls(values, librdkafka, config, running)
+        return cls(values, librdkafka, config, _running(values))
 
     @property
     def table(self) -> str | None:
@@ -164,9 +163,21 @@ def _documented(given: str) -> str:
         ) from None
 
 
+def _running(values: Mapping[str, Any]) -> RunOptions:
+    """Make the options of a run; what they refuse is told by the option's documented name."""
+    try:
+        return RunOptions(**{argument: values[name] for name, argument in _RUNNING.items() if name in values})
+    except ConfigError as error:
+        argument = error.context["option"]
+        name = next(name for name, known in _RUNNING.items() if known == argument)
+        raise ConfigError(
+            error.message.replace(argument, name), remedy=error.remedy.replace(argument, name), option=name
+        ) from None
+
+
 def _parsed(name: str, text: str) -> Any:
     parse, form = _KNOWN[name]
     try:
         return parse(text)
     except (ValueError, KeyError, TypeError):
-        raise ConfigError(f"the option {name} is not {form}", option=name) from None
+        raise ConfigError(f"the option {name} is not {form}", remedy=f"Give {form}", option=name) from None

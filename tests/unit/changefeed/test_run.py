@@ -1,0 +1,186 @@
+"""A changefeed across batches and restarts: what the last watermark covers, and what its options refuse."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from ticdc_emit.changefeed import ArrowBatch, Changefeed
+from ticdc_emit.changefeed.run import RunOptions
+from ticdc_emit.config import Secret, load_changefeed
+from ticdc_emit.delivery.memory import MemorySink, clear, messages
+from ticdc_emit.errors import ConfigError, LateRowError, StateError
+from ticdc_emit.spark.source_options import SourceOptions
+from ticdc_emit.tso import compose
+
+SCHEMA = "create table s.t (id int primary key)"
+START = 1_700_000_000_000
+ROWS = pa.schema(
+    [
+        ("op", pa.string()),
+        ("commit_ts", pa.int64()),
+        ("query", pa.string()),
+        ("after", pa.struct([("id", pa.int64())])),
+    ]
+)
+
+
+def tso(ms: int) -> int:
+    return compose(START + ms)
+
+
+def batch(*ms: int, ddl: tuple[tuple[int, str], ...] = ()) -> ArrowBatch:
+    """Return inserts at these times, one each, and DDL as (ms, statement)."""
+    rows: list[dict[str, Any]] = [{"op": "c", "commit_ts": tso(at), "after": {"id": at}} for at in ms]
+    rows += [{"op": "ddl", "commit_ts": tso(at), "query": query} for at, query in ddl]
+    return ArrowBatch(pa.Table.from_pylist(rows, schema=ROWS), "s.t")
+
+
+@pytest.fixture
+def store(request: pytest.FixtureRequest) -> Iterator[str]:
+    name = f"run-{request.node.name}"
+    yield name
+    clear(name)
+
+
+def feed(store: str, state: Path | None = None, **options: Any) -> Changefeed:
+    """Return a changefeed as a new process would make it, with one partition."""
+    config = load_changefeed(f"memory://{store}/t?protocol=canal-json&enable-tidb-extension=true&partition-num=1")
+    where = None if state is None else Secret(str(state))
+    return Changefeed(config, MemorySink(store), SCHEMA, options=RunOptions(state_uri=where, **options))
+
+
+def watermarks(store: str) -> list[int]:
+    found = [json.loads(message.value or b"") for message in messages(store)]
+    return [each["_tidb"]["watermarkTs"] for each in found if each["type"] == "TIDB_WATERMARK"]
+
+
+def test_finish_in_a_new_process_covers_what_the_old_one_sent(store: str, tmp_path: Path) -> None:
+    feed(store, tmp_path, allowed_lateness=5).run(batch(10_000, 20_000), 0, final=False)
+    assert watermarks(store) == [tso(15_000) - 1]
+    report = feed(store, tmp_path, allowed_lateness=5).finish()
+    assert report is not None
+    assert (report.batch_id, report.watermark, report.messages) == (0, tso(20_000), 1)
+    assert watermarks(store)[-1] == tso(20_000)
+
+
+def test_finish_covers_earlier_batches_after_a_restart_with_a_smaller_one(store: str, tmp_path: Path) -> None:
+    feed(store, tmp_path, allowed_lateness=5).run(batch(10_000, 20_000), 0, final=False)
+    resumed = feed(store, tmp_path, allowed_lateness=5)
+    resumed.run(batch(16_000), 1, final=False)
+    report = resumed.finish()
+    assert report is not None
+    assert (report.batch_id, report.watermark) == (1, tso(20_000))
+    again = feed(store, tmp_path, allowed_lateness=5).finish()
+    assert again is not None
+    assert again.messages == 0
+    assert watermarks(store) == [tso(15_000) - 1, tso(20_000)]
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+@pytest.mark.parametrize("empty", [batch(), ArrowBatch([], "s.t")], ids=["no rows", "no batches"])
+def test_an_empty_last_batch_sends_the_last_watermark(
+    store: str, tmp_path: Path, empty: ArrowBatch, restarted: bool
+) -> None:
+    changefeed = feed(store, tmp_path)
+    changefeed.run(batch(10, 5), 0, final=False)
+    if restarted:
+        changefeed = feed(store, tmp_path)
+    report = changefeed.run(empty, 1, final=True)
+    assert (report.rows, report.watermark) == (0, tso(10))
+    assert watermarks(store) == [tso(10) - 1, tso(10)]
+    replayed = feed(store, tmp_path).run(empty, 1, final=True)
+    assert replayed.watermark == tso(10)
+    assert watermarks(store) == [tso(10) - 1, tso(10), tso(10)]
+
+
+def test_a_smaller_last_batch_sends_the_watermark_of_all(store: str) -> None:
+    changefeed = feed(store, allowed_lateness=5)
+    changefeed.run(batch(20_000), 0, final=False)
+    assert changefeed.run(batch(16_000), 1, final=True).watermark == tso(20_000)
+
+
+def test_without_any_row_there_is_no_watermark(store: str) -> None:
+    changefeed = feed(store)
+    assert changefeed.finish() is None
+    assert changefeed.run(batch(), 0, final=True).watermark is None
+    report = changefeed.finish()
+    assert report is not None
+    assert (report.watermark, report.messages) == (None, 0)
+
+
+def test_finish_sends_ddl_behind_the_last_row_after_a_restart(store: str, tmp_path: Path) -> None:
+    statement = (30, "alter table s.t add column v int")
+    feed(store, tmp_path).run(batch(10, ddl=(statement,)), 0, final=False)
+    report = feed(store, tmp_path).finish()
+    assert report is not None
+    assert (report.ddl_events, report.watermark) == (1, tso(30))
+
+
+def test_finish_waits_for_a_batch_that_was_begun(store: str, tmp_path: Path) -> None:
+    changefeed = feed(store, tmp_path)
+    changefeed.run(batch(10), 0, final=False)
+    with pytest.raises(LateRowError):
+        changefeed.run(batch(1, 20), 1, final=False)
+    with pytest.raises(StateError, match="begun and not finished") as refused:
+        changefeed.finish()
+    assert refused.value.batch_id == 1
+    assert watermarks(store) == [tso(10) - 1]
+
+
+def test_records_from_before_the_greatest_commit_ts_was_kept_still_load(store: str, tmp_path: Path) -> None:
+    feed(store, tmp_path).run(batch(10), 0, final=False)
+    path = tmp_path / "batch-0.json"
+    record = json.loads(path.read_text())
+    del record["max_commit_ts"], record["end_max_commit_ts"]
+    path.write_text(json.dumps(record))
+    resumed = feed(store, tmp_path)
+    resumed.run(batch(20), 1, final=False)
+    report = resumed.finish()
+    assert report is not None
+    assert report.watermark == tso(20)
+
+
+@pytest.mark.parametrize("option", ["allowed_lateness", "watermark_interval"])
+@pytest.mark.parametrize("value", [-5, -0.001, float("nan"), float("inf"), 1e306, "5"])
+def test_seconds_out_of_range_are_refused(option: str, value: Any) -> None:
+    with pytest.raises(ConfigError, match=option) as refused:
+        RunOptions(**{option: value})
+    assert refused.value.option == option
+    assert refused.value.remedy
+
+
+def test_an_interval_below_a_millisecond_is_refused() -> None:
+    with pytest.raises(ConfigError, match="less than a millisecond") as refused:
+        RunOptions(watermark_interval=0.0001)
+    assert refused.value.option == "watermark_interval"
+    assert RunOptions(watermark_interval=0.001).interval_ms == 1
+    assert RunOptions(watermark_interval=0).interval_ms == 0
+    assert RunOptions(allowed_lateness=2.5).lateness_ms == 2_500
+
+
+@pytest.mark.parametrize(
+    ("option", "text"),
+    [
+        ("allowedLateness", "-1"),
+        ("allowedLateness", "nan"),
+        ("allowedLateness", "soon"),
+        ("watermarkInterval", "inf"),
+        ("watermarkInterval", "1s"),
+        ("watermarkInterval", "0.0001"),
+        ("late", "ignore"),
+        ("clock", "noon"),
+    ],
+)
+def test_the_data_source_names_its_own_option(option: str, text: str) -> None:
+    given = {"sinkUri": "file:///tmp/x?protocol=canal-json", "schema": SCHEMA, option.lower(): text}
+    with pytest.raises(ConfigError, match=option) as refused:
+        SourceOptions.read(given)
+    assert refused.value.option == option
+    assert refused.value.remedy
+    assert "_" not in str(refused.value)
