@@ -76,10 +76,10 @@ def send_tail(
 
 
 def _furthest(announcer: Announcer, controls: Controls, results: Mapping[Target, TaskResult]) -> int:
-    """Return the TSO of the last DDL that any worker has sent, -1 if none has."""
+    """Return the TSO of the last DDL that any worker of this batch has sent, -1 if none has."""
     if not any(result.rows for result in results.values()):
         return -1
-    for event in reversed(controls.ddls):
+    for event in reversed(controls.unsent_ddl()):
         reached = (results[target] for target in announcer.targets(event) if target in results)
         if any(result.rows and result.max_commit_ts > event.commit_ts for result in reached):
             return event.commit_ts

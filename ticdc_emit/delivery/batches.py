@@ -17,7 +17,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_emit.delivery.contract import DeliveryReport, PartitionCount
+from ticdc_emit.delivery.contract import PartitionCount, Place
 from ticdc_emit.errors import DeliveryError, MessageTooLargeError
 
 __all__ = ["MessageColumns", "Run"]
@@ -88,24 +88,22 @@ class MessageColumns:
                 topic, partition = self._place(int(order[start]))
                 yield Run(topic, partition, key_list[start:stop], value_list[start:stop])
 
-    def report(self) -> DeliveryReport:
+    def counts(self) -> dict[Place, PartitionCount]:
         """What the batch amounts to once all of it is delivered."""
         _, first, group = np.unique(self._places(), return_index=True, return_inverse=True)
         messages = np.bincount(group, minlength=len(first))
         sizes = np.zeros(len(first), dtype=np.int64)
         np.add.at(sizes, group, self.sizes)
-        return DeliveryReport(
-            {
-                self._place(row): PartitionCount(count, size)
-                for row, count, size in zip(first.tolist(), messages.tolist(), sizes.tolist(), strict=True)
-            }
-        )
+        return {
+            self._place(row): PartitionCount(count, size)
+            for row, count, size in zip(first.tolist(), messages.tolist(), sizes.tolist(), strict=True)
+        }
 
     def _places(self) -> npt.NDArray[np.int64]:
         """A number per row, the same for the same topic-partition."""
         return self.topic_codes * _PARTITIONS + self.partitions
 
-    def _place(self, row: int) -> tuple[str, int]:
+    def _place(self, row: int) -> Place:
         return self.topics[self.topic_codes[row]], int(self.partitions[row])
 
     def _check_sizes(self, max_message_bytes: int) -> None:

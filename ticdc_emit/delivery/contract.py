@@ -21,6 +21,7 @@ __all__ = [
     "Message",
     "MessageWriter",
     "PartitionCount",
+    "Place",
     "Sink",
 ]
 
@@ -39,6 +40,10 @@ tombstone.
 Writers also take ``large_binary`` for key and value, ``large_string`` or a dictionary of strings for the topic, and any
 integer type for the partition.  ``commit_ts`` is for whoever orders the rows; writers do not read it.
 """
+
+
+Place = tuple[str, int]
+"""Topic and partition."""
 
 
 class Message(NamedTuple):
@@ -68,7 +73,7 @@ class DeliveryReport:
     ``retries``: how often a connection to the sink failed or was lost meanwhile, and was tried again.
     """
 
-    per_partition: Mapping[tuple[str, int], PartitionCount] = field(default_factory=dict)
+    per_partition: Mapping[Place, PartitionCount] = field(default_factory=dict)
     retries: int = 0
 
     @property
@@ -86,7 +91,7 @@ class DeliveryReport:
     @classmethod
     def total(cls, reports: Iterable[DeliveryReport]) -> DeliveryReport:
         """The sum of all ``reports``."""
-        merged: dict[tuple[str, int], PartitionCount] = {}
+        merged: dict[Place, PartitionCount] = {}
         retries = 0
         for report in reports:
             retries += report.retries

@@ -15,12 +15,14 @@ from typing import TypeVar
 import pyarrow as pa
 
 from ticdc_emit.delivery.batches import MessageColumns, Run
-from ticdc_emit.delivery.contract import DeliveryReport
+from ticdc_emit.delivery.contract import DeliveryReport, PartitionCount, Place
 from ticdc_emit.errors import DeliveryError, TicdcEmitError
 
 __all__ = ["TaskWriter"]
 
 Self = TypeVar("Self", bound="TaskWriter")
+
+_NONE = PartitionCount()
 
 
 class TaskWriter(ABC):
@@ -28,8 +30,8 @@ class TaskWriter(ABC):
 
     def __init__(self, max_message_bytes: int) -> None:
         self._max_message_bytes = max_message_bytes
-        self._known: set[tuple[str, int]] = set()
-        self._pending = DeliveryReport()
+        self._known: set[Place] = set()
+        self._pending: dict[Place, PartitionCount] = {}
         self._failure: TicdcEmitError | None = None
         self._closed = False
 
@@ -52,19 +54,20 @@ class TaskWriter(ABC):
     def write(self, batch: pa.RecordBatch) -> None:
         with self._failing():
             columns = MessageColumns.of(batch, self._max_message_bytes)
-            report = columns.report()
-            for place in sorted(report.per_partition.keys() - self._known):
+            counts = columns.counts()
+            for place in sorted(counts.keys() - self._known):
                 self.check_place(*place)
                 self._known.add(place)
             for run in columns.runs():
                 self.enqueue(run)
-            self._pending += report
+            for place, count in counts.items():
+                self._pending[place] = self._pending.get(place, _NONE).plus(count)
 
     def flush(self) -> DeliveryReport:
         with self._failing():
             self.settle()
-            report, self._pending = self._pending, DeliveryReport()
-            return report
+            delivered, self._pending = self._pending, {}
+            return DeliveryReport(delivered)
 
     def close(self) -> None:
         if not self._closed:

@@ -20,11 +20,12 @@ __all__ = ["Addressed", "Announcer"]
 
 
 class Announcer:
-    """Encodes each DDL and BOOTSTRAP of a plan once, however many topic-partitions receive it."""
+    """Encodes and routes each DDL and BOOTSTRAP of a plan once, however many topic-partitions receive it."""
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
         self._made: dict[int, tuple[Event, ControlMessage | None]] = {}
+        self._routed: dict[int, tuple[DdlEvent, tuple[Target, ...]]] = {}
 
     def message(self, event: Event) -> ControlMessage | None:
         """Return the event's message, at the plan's clock."""
@@ -43,12 +44,16 @@ class Announcer:
             return tuple(target for topic in sorted(topics) for target in router.targets(topic))
         if isinstance(event, Bootstrap):
             return event.targets
-        return router.ddl_targets(event, all_partitions=self._plan.codec.ddl_to_all_partitions)
+        known = self._routed.get(id(event))
+        if known is None:  # the event is held, so that no other takes its id
+            targets = router.ddl_targets(event, all_partitions=self._plan.codec.ddl_to_all_partitions)
+            known = self._routed[id(event)] = event, targets
+        return known[1]
 
     def message_to(self, event: Event, target: Target) -> ControlMessage | None:
         """Return the event's message if this topic-partition receives it."""
         if isinstance(event, Watermark):
-            reached = target[0] in self._plan.watermark_topics(event.ts)
+            reached = self._plan.lives(target[0], event.ts)
         else:
             reached = target in self.targets(event)
         return self.message(event) if reached else None
@@ -80,9 +85,10 @@ class Addressed:
     """What may have to be sent, by topic-partition: each asks for its own, however many tables a changefeed has."""
 
     def __init__(self, controls: Controls, announcer: Announcer) -> None:
-        self._controls = controls
+        self._none = replace(controls, ddls=(), bootstraps=())
         self._ddls: dict[Target, list[DdlEvent]] = {}
         self._bootstraps: dict[Target, list[tuple[int, Bootstrap]]] = {}
+        self._by_target: dict[Target, Controls] = {}
         for event in controls.unsent_ddl():
             for target in announcer.targets(event):
                 self._ddls.setdefault(target, []).append(event)
@@ -92,11 +98,14 @@ class Addressed:
 
     def to(self, target: Target) -> Controls:
         """Return the controls with the DDL and bootstraps that the topic-partition receives."""
-        return replace(
-            self._controls,
-            ddls=tuple(self._ddls.get(target, ())),
-            bootstraps=tuple(self._bootstraps.get(target, ())),
-        )
+        known = self._by_target.get(target)
+        if known is None:
+            ddls, bootstraps = self._ddls.get(target), self._bootstraps.get(target)
+            known = self._none
+            if ddls or bootstraps:
+                known = replace(known, ddls=tuple(ddls or ()), bootstraps=tuple(bootstraps or ()))
+            self._by_target[target] = known
+        return known
 
 
 def _subject(event: Event) -> str | None:

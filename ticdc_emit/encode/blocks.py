@@ -18,12 +18,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_emit.delivery.claim_check import Claim
+from ticdc_emit.encode import sizes
 from ticdc_emit.encode.dispatch import UNKNOWN, dispatched
 from ticdc_emit.encode.encoder import message_batch
 from ticdc_emit.encode.order import OrderCheck
 from ticdc_emit.encode.plan import Plan, TablePlan
 from ticdc_emit.encode.run import Prepared, prepare
-from ticdc_emit.encode.sizes import rows_within
 from ticdc_emit.encode.transactions import HALF, halved, judged
 from ticdc_emit.errors import LateRowError
 from ticdc_emit.routing.topic import Target
@@ -80,10 +80,11 @@ class Block:
             yield (first.table.topic, first.partitions), 0, self.raw.num_rows
             return
         topics = list(dict.fromkeys(share.table.topic for share in self.shares))
+        numbers = {topic: number for number, topic in enumerate(topics)}
         codes = np.empty(self.raw.num_rows, np.int64)
         for share in self.shares:
             place = slice(None) if share.rows is None else share.rows
-            codes[place] = topics.index(share.table.topic) * _PARTITIONS + np.asarray(share.partitions, np.int64)
+            codes[place] = numbers[share.table.topic] * _PARTITIONS + np.asarray(share.partitions, np.int64)
         starts = np.flatnonzero(np.append(True, codes[1:] != codes[:-1])).tolist()
         for start, end in zip(starts, [*starts[1:], len(codes)], strict=True):
             topic, partition = divmod(int(codes[start]), _PARTITIONS)
@@ -109,7 +110,7 @@ class BlockReader:
         """Yield checked blocks. Raises the :class:`~ticdc_emit.errors.RowError` family."""
         for batch in batches if self._table is not None else gathered(batches):
             if batch.num_rows:
-                for piece in _bounded(self._halved(self._without_late(batch)), self._plan.overhead):
+                for piece in self._bounded(self._halved(self._without_late(batch))):
                     if piece.num_rows:
                         yield self.read(piece, check_order=True)
 
@@ -134,6 +135,24 @@ class BlockReader:
                 part = batch if rows is None else batch.take(pa.array(rows))
                 marks[slice(None) if rows is None else rows] = judged(part, table, self._plan)
         return halved(batch.drop_columns([HALF]), marks)
+
+    def _bounded(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        """Cut a batch into pieces of bounded input and output: messages are larger than rows, and Arrow ends at 2 GiB.
+
+        Each row counts with its own table's overhead, for one wide table among many may have few rows or none.
+        """
+        overheads = np.zeros(batch.num_rows, np.int64)
+        for table, places in self._by_table(batch) if batch.num_rows else ():
+            overheads[slice(None) if places is None else places] = table.overhead
+        rows = sizes.rows_within(0, batch.num_rows, batch.nbytes, _BLOCK_BYTES)
+        filled = np.cumsum(overheads)
+        start = 0
+        while start < batch.num_rows:
+            before = int(filled[start - 1]) if start else 0
+            fitting = int(np.searchsorted(filled, before + sizes.OUTPUT_BYTES, side="right")) - start
+            length = max(1, min(rows, fitting))
+            yield batch.slice(start, length)
+            start += length
 
     def _by_table(self, batch: pa.RecordBatch) -> list[tuple[TablePlan, npt.NDArray[np.int64] | None]]:
         if self._table is not None:
@@ -185,13 +204,6 @@ def _partitions(part: pa.RecordBatch, prepared: Prepared, table: TablePlan) -> i
     if isinstance(given, int) or pc.min(given).as_py() != UNKNOWN:
         return given
     return dispatched(prepared.parts, table, prepared.rows)  # raises what kept the row from having one
-
-
-def _bounded(batch: pa.RecordBatch, overhead: int) -> Iterator[pa.RecordBatch]:
-    """Cut a batch into pieces of bounded input and output: messages are larger than rows, and Arrow ends at 2 GiB."""
-    rows = rows_within(overhead, batch.num_rows, batch.nbytes, _BLOCK_BYTES)
-    for start in range(0, batch.num_rows, rows):
-        yield batch.slice(start, rows)
 
 
 def _combined(schemas: pa.Array, tables: pa.Array) -> pa.DictionaryArray:

@@ -66,6 +66,11 @@ class TablePlan:
         infos = [encoder.table for encoder in self.encoders if encoder is not None]
         return tuple({column.name: column for info in infos for column in info.order_columns}.values())
 
+    @cached_property
+    def overhead(self) -> int:
+        """The greatest ``overhead`` of any version's encoder, in bytes."""
+        return max((each.overhead for each in self.encoders if each is not None), default=0)
+
     def encoder_at(self, commit_ts: int) -> RowEncoder:
         """Return the encoder for rows committed at ``commit_ts``: a DDL shapes the rows after its own TSO."""
         place = bisect_right(self.since, commit_ts - 1) - 1
@@ -110,13 +115,6 @@ class Plan:
     zero_split_checksums: bool = True
     """Whether both halves of such an update show 0 for their checksums."""
 
-    @cached_property
-    def overhead(self) -> int:
-        """The greatest ``overhead`` of any encoder, in bytes."""
-        return max(
-            (each.overhead for table in self.tables.values() for each in table.encoders if each is not None), default=0
-        )
-
     def table(self, schema: str, name: str) -> TablePlan:
         """Return the plan of a table; :class:`UnknownTableError` if the catalog never had it."""
         try:
@@ -136,29 +134,24 @@ class Plan:
 
     def watermark_topics(self, ts: int) -> frozenset[str]:
         """Return the topics that a watermark must reach: the default one, and those of the tables that live at it."""
-        starts, topics = self._live_topics
-        return topics[bisect_right(starts, ts)]
+        return frozenset([self.router.default_topic, *(topic for topic in self._lives if self.lives(topic, ts))])
+
+    def lives(self, topic: str, ts: int) -> bool:
+        """Return whether a watermark must reach the topic: it is the default one, or that of a table living at it."""
+        return topic == self.router.default_topic or bisect_right(self._lives.get(topic, ()), ts) % 2 == 1
 
     @cached_property
-    def _live_topics(self) -> tuple[list[int], list[frozenset[str]]]:
-        """The TSOs at which the topics of live tables change, and the topics before, between and behind them."""
-        steps: dict[int, list[tuple[str, int]]] = {}
+    def _lives(self) -> dict[str, list[int]]:
+        """The TSOs at which each topic gets its first live table, loses its last one, gets one again, and so on."""
+        steps: dict[str, dict[int, int]] = {}
         for table in self.tables.values():
             lives = False
             for since, encoder in zip(table.since, table.encoders, strict=True):
                 if lives is not (encoder is not None):
                     lives = not lives
-                    steps.setdefault(since, []).append((table.topic, 1 if lives else -1))
-        held = {self.router.default_topic: 1}
-        starts, topics = [], [frozenset(held)]
-        for since in sorted(steps):
-            for topic, change in steps[since]:
-                held[topic] = held.get(topic, 0) + change
-            now = frozenset(topic for topic, tables in held.items() if tables)
-            if now != topics[-1]:
-                starts.append(since)
-                topics.append(now)
-        return starts, topics
+                    changes = steps.setdefault(table.topic, {})
+                    changes[since] = changes.get(since, 0) + (1 if lives else -1)
+        return {topic: _turns(changes) for topic, changes in steps.items()}
 
     def clock(self, ts: int) -> int:
         """Return the wall clock of a control message for the TSO ``ts``, in ms."""
@@ -207,6 +200,16 @@ def make_plan(
         split_order=changefeed.profile.split_order,
         zero_split_checksums=changefeed.profile.split_checksums == "zero",
     )
+
+
+def _turns(changes: Mapping[int, int]) -> list[int]:
+    """Return when a count that changes at these TSOs leaves zero and comes back to it."""
+    turns, count = [], 0
+    for since in sorted(changes):
+        before, count = count, count + changes[since]
+        if (before == 0) is not (count == 0):
+            turns.append(since)
+    return turns
 
 
 def verify_tables(changefeed: ChangefeedConfig, tables: Iterable[TableInfo]) -> None:

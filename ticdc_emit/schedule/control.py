@@ -10,8 +10,10 @@ same wherever it is cut.
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeAlias
 
 from ticdc_emit.errors import ConfigError
@@ -67,16 +69,20 @@ class Controls:
     @property
     def late_until(self) -> int | None:
         """A row at or below this TSO is late: the last watermark, or the last DDL that earlier batches have sent."""
-        sent = [event.commit_ts for event in self.ddls if event.commit_ts <= self.sent_until]
-        return max([*sent, *([] if self.watermark is None else [self.watermark])], default=None)
+        ddls, places = self._placed_ddls
+        sent = bisect_right(places, self.sent_until)
+        marks = [None if sent == 0 else ddls[sent - 1].commit_ts, self.watermark]
+        return max((mark for mark in marks if mark is not None), default=None)
 
     def unsent_ddl(self) -> tuple[DdlEvent, ...]:
         """Return the DDL that earlier batches have not sent."""
-        return tuple(event for event in self.ddls if event.commit_ts > self.sent_until)
+        ddls, places = self._placed_ddls
+        return ddls[bisect_right(places, self.sent_until) :]
 
     def sent_ddl(self, until: int) -> list[int]:
         """Return the commit_ts of the DDL up to ``until`` that earlier batches have not sent."""
-        return [event.commit_ts for event in self.ddls if self.sent_until < event.commit_ts <= until]
+        _, places = self._placed_ddls
+        return places[bisect_right(places, self.sent_until) : bisect_right(places, until)]
 
     def due(self, after: int, until: int, first_row: int, *, ticks_until: int | None = None) -> list[Control]:
         """Return what has its place from ``after`` to ``until``, both included, in order.
@@ -85,22 +91,31 @@ class Controls:
         after it. ``ticks_until`` bounds the places of ticks at the end of a batch, where more rows may come; bootstraps
         are the batch's own, and there are none behind it.
         """
-        found = [
-            Control(event.commit_ts, _DDL_RANK, event)
-            for event in self.ddls
-            if max(after, self.sent_until + 1) <= event.commit_ts <= until
-        ]
-        found += [
-            Control(place, _BOOTSTRAP_RANK, bootstrap)
-            for place, bootstrap in self.bootstraps
-            if place >= after and (place <= until or ticks_until is not None)
-        ]
+        ddls, places = self._placed_ddls
+        stretch = slice(bisect_left(places, max(after, self.sent_until + 1)), bisect_right(places, until))
+        found = [Control(event.commit_ts, _DDL_RANK, event) for event in ddls[stretch]]
+        bootstraps, places = self._placed_bootstraps
+        end = bisect_right(places, until) if ticks_until is None else len(places)
+        stretch = slice(bisect_left(places, after), end)
+        found += [Control(place, _BOOTSTRAP_RANK, bootstrap) for place, bootstrap in bootstraps[stretch]]
         last = until if ticks_until is None else ticks_until
         found += [
             Control(tick + self.lateness, _WATERMARK_RANK, Watermark(tick))
             for tick in self._ticks(first_row, after - self.lateness, last - self.lateness)
         ]
         return sorted(found, key=lambda control: (control.place, control.rank))
+
+    @cached_property
+    def _placed_ddls(self) -> tuple[tuple[DdlEvent, ...], list[int]]:
+        """The DDL in order of place, and the places."""
+        ddls = tuple(sorted(self.ddls, key=lambda event: event.commit_ts))
+        return ddls, [event.commit_ts for event in ddls]
+
+    @cached_property
+    def _placed_bootstraps(self) -> tuple[tuple[tuple[int, Bootstrap], ...], list[int]]:
+        """The bootstraps in order of place, those of one place in sending order, and the places."""
+        bootstraps = tuple(sorted(self.bootstraps, key=lambda placed: placed[0]))
+        return bootstraps, [place for place, _ in bootstraps]
 
     def is_tick(self, ts: int, first_row: int) -> bool:
         """Return whether :meth:`due` gives a watermark of exactly ``ts``, be it in this stretch or in another."""

