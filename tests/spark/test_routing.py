@@ -9,7 +9,7 @@ import pytest
 
 from ticdc_emit import Encoder
 from ticdc_emit.delivery.memory import clear, messages
-from ticdc_emit.errors import DispatcherError, InvalidValueError
+from ticdc_emit.errors import DispatcherError, InvalidValueError, UnsupportedTypeError
 from ticdc_emit.spark import TicdcSink
 
 URI = "protocol=canal-json&enable-tidb-extension=true&partition-num=5"
@@ -119,3 +119,75 @@ def test_what_has_no_partition_is_raised_with_its_type(spark: Any) -> None:
     missing = RULES.replace('"index-value"', '"columns", columns = ["nope"]')
     with pytest.raises(DispatcherError, match="columns not found"):
         TicdcSink(f"memory://bad?{URI}", SCHEMA, changefeed=missing)
+
+
+KEYS = {
+    "whole": ("id int primary key", ["100", "+9", "10", "-5", "-10", "007", "0"]),
+    "big": ("id bigint unsigned primary key", ["18446744073709551615", "9", "10"]),
+    "deci": ("id decimal(9,2) primary key", ["10.5", "9.50", "-1.5", "-10", "0.05", "-0", "100"]),
+    "dbl": ("id double primary key", ["10.5", "9.5", "-2", "1e1", "0"]),
+    "flt": ("id float, v varchar(9)", ["10.5", "9.5", None, "-9.5", "1.50", "1.5"]),
+    "none": ("id int, v varchar(9)", ["10", None, "9", "10"]),
+    "txt": ("id varchar(20) primary key", ["10", "9", "-5", ""]),
+}
+ONE = "protocol=canal-json&enable-tidb-extension=true&partition-num=1"
+
+
+def sent(store: str) -> list[bytes]:
+    values = [message.value or b"" for message in messages(store)]
+    clear(store)
+    return [value for value in values if b"TIDB_WATERMARK" not in value]
+
+
+def test_keys_in_odd_forms_are_ordered_as_the_encoder_does(spark: Any) -> None:
+    schema = ";".join(f"create table shop.{name} ({columns})" for name, (columns, _) in KEYS.items())
+    rows: dict[str, list[dict[str, Any]]] = {}
+    for name, (columns, values) in KEYS.items():
+        for step, tell in enumerate((None, "start_ts", "physical_table_id")):
+            for place, value in enumerate(values):
+                image = {"id": value} | ({"v": str(-place)} if " v " in columns else {})
+                row = {"op": "c", "commit_ts": TS + step, "after": image, "start_ts": None, "physical_table_id": None}
+                rows.setdefault(name, []).append(row | ({tell: ["9", "10", None][place % 3]} if tell else {}))
+    flat = [{"schema": "shop", "table": name, **row} for name in rows for row in rows[name]]
+    kind = (
+        "schema string, table string, op string, commit_ts long, start_ts string, physical_table_id string, "
+        "after map<string,string>"
+    )
+    df = spark.createDataFrame(random.Random(3).sample(flat, len(flat)), kind).repartition(3)
+    clear("odd")
+    TicdcSink(f"memory://odd?{ONE}", schema).write(df)
+    found = sent("odd")
+    encoder = Encoder(f"memory://x?{ONE}", schema)
+    for name, own in rows.items():
+        numbers = [
+            row | {tell: row[tell] and int(row[tell]) for tell in ("start_ts", "physical_table_id")} for row in own
+        ]
+        expected = encoder.encode(numbers, table=f"shop.{name}").column("value").to_pylist()
+        assert [value for value in found if b'"table":"%s"' % name.encode() in value] == expected, name
+
+
+@pytest.mark.parametrize("name", ["whole", "deci", "dbl"])
+def test_typed_keys_given_as_text_compare_by_value(spark: Any, name: str) -> None:
+    columns, values = KEYS[name]
+    schema = f"create table shop.{name} ({columns})"
+    df = spark.createDataFrame(
+        [("c", TS, {"id": key}) for key in values], "op string, commit_ts long, after struct<id: string>"
+    )
+    clear("typed-text")
+    TicdcSink(f"memory://typed-text?{ONE}", schema).write(df)
+    plain = [{"op": "c", "commit_ts": TS, "after": {"id": key}} for key in values]
+    expected = Encoder(f"memory://x?{ONE}", schema).encode(plain).column("value").to_pylist()
+    assert sent("typed-text") == expected
+
+
+def test_a_transaction_that_is_no_number_is_refused(spark: Any) -> None:
+    kind = "op string, commit_ts long, start_ts string, after struct<id: int>"
+    sink = TicdcSink(f"memory://bad?{ONE}", "create table shop.a (id int primary key)")
+    with pytest.raises(InvalidValueError) as refused:
+        sink.write(spark.createDataFrame([("c", TS, "9", {"id": 1}), ("c", TS, "x", {"id": 2})], kind))
+    assert (refused.value.table, refused.value.column) == ("shop.a", "start_ts")
+    with pytest.raises(UnsupportedTypeError) as unfit:
+        sink.write(
+            spark.createDataFrame([("c", TS, True, {"id": 1})], kind.replace("start_ts string", "start_ts boolean"))
+        )
+    assert unfit.value.column == "start_ts"

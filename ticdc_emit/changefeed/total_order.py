@@ -23,7 +23,6 @@ from ticdc_emit.encode.order import sort_changes
 from ticdc_emit.encode.plan import Plan, TablePlan
 from ticdc_emit.encode.reader import POSITION
 from ticdc_emit.encode.transactions import DELETED, TRANSACTION, kind_ranks, ranks
-from ticdc_emit.errors import UnsupportedTypeError
 
 __all__ = ["SORT_KEYS", "TABLE_NAMES", "TotalOrder", "by_table"]
 
@@ -78,7 +77,7 @@ class TotalOrder:
 
     def _order_of_tied(self, rows: pa.RecordBatch) -> npt.NDArray[np.int64]:
         columns = {name: rows.column(name) for name in (*SORT_KEYS, *TABLE_NAMES) if name in rows.schema.names}
-        columns |= {name: _longs(rows, name) for name in TRANSACTION if name in rows.schema.names}
+        columns |= {name: rows.column(name) for name in TRANSACTION if name in rows.schema.names}
         columns["rank"] = pa.array(self._ranks(rows))
         if "seq" in rows.schema.names:
             columns["seq"] = rows.column("seq")
@@ -170,15 +169,5 @@ def _transactions(rows: pa.RecordBatch) -> pa.Table:
     """Return what names each row's transaction, without nulls."""
     columns = {"commit_ts": rows.column("commit_ts").cast(pa.int64(), safe=False)}
     columns |= {name: rows.column(name) for name in TABLE_NAMES if name in rows.schema.names}
-    columns |= {
-        name: _longs(rows, name).fill_null(_NO_TRANSACTION) for name in TRANSACTION if name in rows.schema.names
-    }
+    columns |= {name: rows.column(name).fill_null(_NO_TRANSACTION) for name in TRANSACTION if name in rows.schema.names}
     return pa.table(columns)
-
-
-def _longs(rows: pa.RecordBatch, name: str) -> pa.Array:
-    values = rows.column(name)
-    try:
-        return values.cast(pa.int64(), safe=False)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        raise UnsupportedTypeError(f"{name} is {values.type}, not a whole number of 64 bits", column=name) from None

@@ -20,8 +20,8 @@ import pyarrow.compute as pc
 from ticdc_emit.delivery.claim_check import Claim
 from ticdc_emit.encode import sizes
 from ticdc_emit.encode.dispatch import UNKNOWN, dispatched
+from ticdc_emit.encode.duplicates import OrderCheck
 from ticdc_emit.encode.encoder import message_batch
-from ticdc_emit.encode.order import OrderCheck
 from ticdc_emit.encode.plan import Plan, TablePlan
 from ticdc_emit.encode.run import Prepared, prepare
 from ticdc_emit.encode.transactions import HALF, halved, judged

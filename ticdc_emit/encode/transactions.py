@@ -26,22 +26,27 @@ import pyarrow.compute as pc
 from ticdc_emit.columnar.assemble import Mask
 from ticdc_emit.columnar.buffers import plain
 from ticdc_emit.columnar.faults import ValueFault
+from ticdc_emit.columnar.integers import parse_integers
 from ticdc_emit.columnar.values import Rendering, accept, plain_text
 from ticdc_emit.encode.attributes import PHYSICAL_TABLE_ID, SPLIT, START_TS
 from ticdc_emit.encode.changes import Op
 from ticdc_emit.encode.images import differing, image_column
 from ticdc_emit.encode.plan import Plan, TablePlan
+from ticdc_emit.encode.reader import POSITION
+from ticdc_emit.errors import InvalidValueError, UnsupportedTypeError
 from ticdc_emit.schema.model import Column, TableInfo
 
 __all__ = [
     "DELETED",
     "HALF",
+    "INSERTED",
     "TRANSACTION",
     "Marks",
     "SplitOrder",
     "halved",
     "judged",
     "kind_ranks",
+    "numbered",
     "ranks",
     "split_updates",
     "splitting_columns",
@@ -57,12 +62,51 @@ Marks: TypeAlias = npt.NDArray[np.str_]
 SplitOrder: TypeAlias = Literal["by-kind", "inserts-last"]
 
 _WHOLE, _NOTHING = "", "x"
-DELETED = 0
-"""What :func:`kind_ranks` gives for a delete."""
+DELETED, INSERTED = 0, 2
+"""What :func:`kind_ranks` gives for a delete, and for an insert."""
 
-_RANK = {Op.DELETE: DELETED, Op.UPDATE: 1, Op.INSERT: 2}
+_RANK = {Op.DELETE: DELETED, Op.UPDATE: 1, Op.INSERT: INSERTED}
 _LAST, _UNKNOWN = 3, -1
 _NO_NUMBER = -(1 << 63)
+
+
+def numbered(batch: pa.RecordBatch, table: str) -> pa.RecordBatch:
+    """Return the batch with the columns of :data:`TRANSACTION` as ``int64``, in whatever form they came.
+
+    ``table`` is for errors: :class:`UnsupportedTypeError` for a column that holds no whole numbers of 64 bits,
+    :class:`InvalidValueError` for a value that is none.
+    """
+    for place, name in enumerate(batch.schema.names):
+        if name in TRANSACTION and batch.schema.field(place).type != pa.int64():
+            batch = batch.set_column(place, name, _whole_numbers(batch, name, table))
+    return batch
+
+
+def _whole_numbers(batch: pa.RecordBatch, name: str, table: str) -> pa.Array:
+    given = batch.column(name)
+    kind = given.type
+    if pa.types.is_dictionary(kind):
+        given = given.dictionary_decode()
+    try:
+        if pa.types.is_boolean(given.type):
+            raise TypeError
+        return parse_integers(plain(given), unsigned=False)
+    except TypeError:
+        raise UnsupportedTypeError(
+            f"{name} is {kind}, not a whole number of 64 bits",
+            remedy=f"Give {name} as a long, or as the text of one",
+            table=table,
+            column=name,
+        ) from None
+    except ValueFault as fault:
+        position = batch.column(POSITION)[fault.index].as_py() if POSITION in batch.schema.names else fault.index
+        raise InvalidValueError(
+            f"the {name} of a change is not a whole number of 64 bits: {fault.reason}",
+            remedy=f"Give {name} as a long, or as the text of one; null where it is not known",
+            table=table,
+            column=name,
+            row={"position": position},
+        ) from None
 
 
 def splitting_columns(table: TableInfo) -> tuple[Column, ...]:
@@ -72,7 +116,11 @@ def splitting_columns(table: TableInfo) -> tuple[Column, ...]:
 
 
 def split_updates(batch: pa.RecordBatch, table: TablePlan, plan: Plan) -> pa.RecordBatch:
-    """Return the batch (in change form, commit_ts checked and ascending) with its updates split; then unsorted."""
+    """Return the batch (in change form, commit_ts checked and ascending) with its updates split; then unsorted.
+
+    Transactions are :func:`numbered` in it.
+    """
+    batch = numbered(batch, f"{table.schema}.{table.name}")
     if not plan.splits:
         return batch
     changed = _key_changed(batch, table, plan.rendering)

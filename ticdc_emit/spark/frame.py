@@ -18,10 +18,10 @@ from ticdc_emit.encode.attributes import ATTRIBUTES
 from ticdc_emit.encode.blocks import PARTITION
 from ticdc_emit.encode.dispatch import hashed_names
 from ticdc_emit.encode.plan import Plan, TablePlan
-from ticdc_emit.encode.transactions import HALF
+from ticdc_emit.encode.transactions import HALF, TRANSACTION
 from ticdc_emit.errors import MissingColumnError, UnsupportedTypeError
 from ticdc_emit.schema.model import Column as TableColumn
-from ticdc_emit.schema.types import INTEGER_TYPES
+from ticdc_emit.schema.types import INTEGER_TYPES, MySQLType
 from ticdc_emit.spark.routing import partition_of_generic, partition_of_typed
 from ticdc_emit.spark.splitting import (
     changed_entries,
@@ -32,13 +32,13 @@ from ticdc_emit.spark.splitting import (
     key_columns_of,
     marked_names,
     rank,
-    transaction_columns,
     with_halves,
 )
 from ticdc_emit.tso import LOGICAL_BITS, LOGICAL_PER_MICROSECOND
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
+    from pyspark.sql.types import DataType
 
 __all__ = [
     "DDL_OP",
@@ -53,7 +53,12 @@ __all__ = [
 
 DDL_OP = "ddl"
 SPLIT_COUNT = "_count"
-_INTEGER, _OTHER = "i", "t"
+
+# how the values of a key column, given as text, compare
+_NUMBER, _FLOAT, _DOUBLE, _OTHER = "n", "f", "d", "t"
+_MARKS = dict.fromkeys((*INTEGER_TYPES, MySQLType.NEWDECIMAL), _NUMBER)
+_MARKS |= {MySQLType.FLOAT: _FLOAT, MySQLType.DOUBLE: _DOUBLE}
+_WHOLE_DIGITS, _FRACTION_DIGITS = 65, 30  # what a DECIMAL can have
 
 
 def is_generic(df: DataFrame) -> bool:
@@ -99,7 +104,10 @@ def arrange_generic(df: DataFrame, plan: Plan) -> DataFrame:
 
     def key(marked: Column) -> Column:
         text = F.try_element_at(image, F.substring(marked, 2, 1 << 20))
-        return F.when(marked.startswith(_INTEGER), _sortable_integer(text)).otherwise(text)
+        number = F.when(marked.startswith(_FLOAT), text.try_cast("float"))
+        number = number.when(marked.startswith(_DOUBLE), text.try_cast("double"))
+        rest = F.when(marked.startswith(_NUMBER), _sortable_number(text)).when(number.isNull(), text)
+        return F.struct(number.alias("number"), rest.alias("text"))
 
     named = [F.col("schema").alias("_schema"), F.col("table").alias("_table"), F.col(PARTITION)]
     ranked, order = _ordered(routed, plan, [F.col("schema"), F.col("table")])
@@ -133,7 +141,7 @@ def _ordered(df: DataFrame, plan: Plan, table: list[Column]) -> tuple[DataFrame,
     """
     from pyspark.sql import functions as F  # noqa: N812
 
-    transaction = [commit_ts_column(df), *table, *transaction_columns(df)]
+    transaction = [commit_ts_column(df), *table, *_transaction(df)]
     seq = [F.col("seq")] if "seq" in df.columns else []
     return df.withColumn("_rank", rank(df, plan, transaction)), [*transaction, F.col("_rank"), *seq]
 
@@ -144,16 +152,38 @@ def _half(df: DataFrame) -> list[Column]:
     return [F.col(HALF)] if HALF in df.columns else []
 
 
-def _sortable_integer(text: Column) -> Column:
-    """Return text that sorts as the integer that ``text`` writes; any other text as it is."""
+def _transaction(df: DataFrame) -> list[Column]:
+    """Return the optional columns that tell transactions apart, as numbers; what is none, the worker refuses."""
+    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql.types import NullType, NumericType, StringType
+
+    found = []
+    for name in TRANSACTION:
+        if name in df.columns:
+            kind = df.schema[name].dataType
+            if not isinstance(kind, NumericType | StringType | NullType):
+                raise UnsupportedTypeError(
+                    f"{name} is {kind.simpleString()}, not a whole number of 64 bits",
+                    remedy=f"Give {name} as a long, or as the text of one",
+                    column=name,
+                )
+            found.append(F.col(name).try_cast("decimal(38,0)").try_cast("long"))
+    return found
+
+
+def _sortable_number(text: Column) -> Column:
+    """Return text that sorts as the integer or decimal that ``text`` writes; any other text as it is."""
     from pyspark.sql import functions as F  # noqa: N812
 
-    mirrored = F.translate(F.lpad(F.substring(text, 2, 20), 20, "0"), "0123456789", "9876543210")
-    return (
-        F.when(text.rlike("^[0-9]{1,20}$"), F.concat(F.lit("1"), F.lpad(text, 20, "0")))
-        .when(text.rlike("^-[0-9]{1,20}$"), F.concat(F.lit("0"), mirrored))
-        .otherwise(text)
-    )
+    trimmed = F.trim(text)
+    digits = F.regexp_replace(trimmed, "^[+-]", "")
+    whole = F.regexp_replace(F.substring_index(digits, ".", 1), "^0+", "")
+    fraction = F.when(digits.contains("."), F.substring_index(digits, ".", -1)).otherwise("")
+    padded = F.concat(F.lpad(whole, _WHOLE_DIGITS, "0"), F.rpad(fraction, _FRACTION_DIGITS, "0"))
+    mirrored = F.translate(padded, "0123456789", "9876543210")
+    negative = trimmed.startswith("-") & digits.rlike("[1-9]")
+    sortable = F.when(negative, F.concat(F.lit("0"), mirrored)).otherwise(F.concat(F.lit("1"), padded))
+    return F.when(trimmed.rlike(r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)$"), sortable).otherwise(text)
 
 
 def _tables(df: DataFrame, plan: Plan) -> DataFrame:
@@ -178,7 +208,7 @@ def _tables(df: DataFrame, plan: Plan) -> DataFrame:
 
 
 def _marked(column: TableColumn) -> str:
-    return (_INTEGER if column.type in INTEGER_TYPES else _OTHER) + column.name
+    return _MARKS.get(column.type, _OTHER) + column.name
 
 
 def commit_ts_column(df: DataFrame) -> Column:
@@ -221,20 +251,32 @@ def _change_columns(df: DataFrame, where: str) -> list[Column]:
 
 def _typed_keys(df: DataFrame, table: TablePlan) -> list[Column]:
     from pyspark.sql import functions as F  # noqa: N812
-    from pyspark.sql.types import MapType, StructType
+    from pyspark.sql.types import MapType, StringType, StructType
 
     kinds = {field.name: field.dataType for field in df.schema.fields if field.name in ("after", "before")}
     keys = []
     for column in table.order_columns:
-        images = {}
+        images: dict[str, tuple[Column, DataType]] = {}
         for name, kind in kinds.items():
             if isinstance(kind, StructType) and column.name in kind.names:
-                images[name] = F.col(name)[column.name]
+                images[name] = F.col(name)[column.name], kind[column.name].dataType
             elif isinstance(kind, MapType):
-                text = F.try_element_at(name, F.lit(column.name))
-                images[name] = _sortable_integer(text) if column.type in INTEGER_TYPES else text
-        if len(images) == 2:
-            keys.append(F.when(is_delete(df), images["before"]).otherwise(images["after"]))
+                images[name] = F.try_element_at(name, F.lit(column.name)), kind.valueType
+        held = {kind for _, kind in images.values()}
+        if not held:
+            continue
+        values = {name: value.cast("string") if len(held) > 1 else value for name, (value, _) in images.items()}
+        if len(values) == 2:
+            key = F.when(is_delete(df), values["before"]).otherwise(values["after"])
         else:
-            keys += images.values()
+            (key,) = values.values()
+        keys.append(_of_text(column, key) if len(held) > 1 or isinstance(held.pop(), StringType) else key)
     return keys
+
+
+def _of_text(column: TableColumn, text: Column) -> Column:
+    """Return what text sorts by in a column of this type."""
+    mark = _MARKS.get(column.type, _OTHER)
+    if mark == _NUMBER:
+        return _sortable_number(text)
+    return text if mark == _OTHER else text.try_cast("float" if mark == _FLOAT else "double")

@@ -11,7 +11,7 @@ from operator import or_
 from typing import TYPE_CHECKING
 
 from ticdc_emit.encode.plan import Plan, TablePlan
-from ticdc_emit.encode.transactions import HALF, TRANSACTION, splitting_columns
+from ticdc_emit.encode.transactions import HALF, splitting_columns
 from ticdc_emit.schema.model import Column as TableColumn
 from ticdc_emit.schema.types import STRING_TYPES, MySQLType
 
@@ -27,7 +27,6 @@ __all__ = [
     "key_columns_of",
     "marked_names",
     "rank",
-    "transaction_columns",
     "with_halves",
 ]
 
@@ -93,13 +92,6 @@ def rank(df: DataFrame, plan: Plan, transaction: list[Column]) -> Column:
         return F.lit(0)
     split = F.max(half.isNotNull()).over(Window.partitionBy(*transaction))
     return F.when(split, by_kind).otherwise(0)
-
-
-def transaction_columns(df: DataFrame) -> list[Column]:
-    """Return the optional columns that tell transactions of one table and commit_ts apart."""
-    from pyspark.sql import functions as F  # noqa: N812
-
-    return [F.col(name).cast("long") for name in TRANSACTION if name in df.columns]
 
 
 def changed_fields(df: DataFrame, columns: tuple[TableColumn, ...]) -> Column | None:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import random
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
 from ticdc_emit import Encoder
-from ticdc_emit.encode.order import OrderCheck, sort_changes
+from ticdc_emit.encode import duplicates
+from ticdc_emit.encode.duplicates import OrderCheck
+from ticdc_emit.encode.order import sort_changes
 from ticdc_emit.encode.plan import TablePlan
 from ticdc_emit.errors import DuplicateChangeError
 from ticdc_emit.schema.catalog import catalog_from_sql
@@ -93,3 +96,72 @@ def test_two_changes_of_a_key_are_refused_across_batches_too() -> None:
     assert caught.value.row == {"id": 2}
     assert caught.value.commit_ts == 2
     OrderCheck(planned("a int")).check(batch([(1, {"a": 1}), (1, {"a": 1})], after=pa.struct([("a", pa.int32())])))
+
+
+def inserts(keys: pa.Array, **more: pa.Array) -> pa.RecordBatch:
+    after = pa.StructArray.from_arrays([keys], ["id"])
+    count = len(keys)
+    return pa.record_batch({"op": ["c"] * count, "commit_ts": pa.repeat(7, count), "after": after, **more})
+
+
+def test_the_work_for_one_commit_grows_with_its_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of what a commit holds already, nothing is grouped again, and its hashes are united a few times each."""
+    united = 0
+    whole = duplicates._united
+
+    def counted(hashes: Any, roles: Any) -> Any:
+        nonlocal united
+        united += len(hashes)
+        return whole(hashes, roles)
+
+    monkeypatch.setattr(duplicates, "_united", counted)
+    monkeypatch.setattr(duplicates, "_refuse_twice", lambda *_: pytest.fail("no two rows have one key"))
+    check, count, size = OrderCheck(planned("id int primary key")), 256, 50
+    for start in range(0, count * size, size):
+        check.check(inserts(pa.array(range(start, start + size))))
+    assert united < count * size * 12
+    monkeypatch.undo()
+    for key in (0, 6_000, count * size - 1):
+        with pytest.raises(DuplicateChangeError):
+            check.check(inserts(pa.array([key])))
+
+
+def test_equal_hashes_alone_are_no_duplicates(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(duplicates, "_hashes", lambda told: np.zeros(told.num_rows, np.uint64))
+    check = OrderCheck(planned("id varchar(9) primary key"))
+    check.check(inserts(pa.array(["a", "b"])))
+    check.check(inserts(pa.array(["c", "d"])))
+    with pytest.raises(DuplicateChangeError) as refused:
+        check.check(inserts(pa.array(["e", "b"])))
+    assert refused.value.row == {"id": "b"}
+
+
+def test_a_null_in_the_handle_key_is_no_identity() -> None:
+    check = OrderCheck(planned("id int primary key"))
+    for _ in range(2):
+        check.check(inserts(pa.array([None, None, None], pa.int32())))
+
+
+@pytest.mark.parametrize("kinds", ["cc", "cd", "dc", "cu", "uu", "dd", "du"])
+@pytest.mark.parametrize("halves", [(False, False), (True, False), (True, True)])
+@pytest.mark.parametrize("apart", [False, True])
+def test_only_the_halves_of_updates_share_a_key(kinds: str, halves: tuple[bool, bool], apart: bool) -> None:
+    image = pa.array([{"id": 1}] * 2, ID)
+    rows = pa.record_batch(
+        {
+            "op": list(kinds),
+            "commit_ts": pa.array([7, 7]),
+            "before": image,
+            "after": image,
+            "_split": pa.array(halves),
+        }
+    )
+    check = OrderCheck(planned("id int primary key"))
+    if apart:
+        check.check(rows.slice(0, 1))
+        rows = rows.slice(1)
+    if set(kinds) == set("cd") and any(halves):
+        check.check(rows)
+        return
+    with pytest.raises(DuplicateChangeError):
+        check.check(rows)
