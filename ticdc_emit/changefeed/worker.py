@@ -20,7 +20,7 @@ from ticdc_emit.changefeed.report import ControlCounts
 from ticdc_emit.delivery.claim_check import ClaimStore
 from ticdc_emit.delivery.contract import DeliveryReport, Sink
 from ticdc_emit.encode.announce import Addressed, Announcer
-from ticdc_emit.encode.blocks import Block, BlockReader
+from ticdc_emit.encode.blocks import Block, BlockReader, Made
 from ticdc_emit.encode.encoder import control_batch
 from ticdc_emit.encode.plan import Plan
 from ticdc_emit.encode.spool import Spool
@@ -159,7 +159,7 @@ class Task:
         results[min(results)].retries = report.retries
         yield _result_batch(results)
 
-    def _messages(self, blocks: Iterator[Block], results: dict[Target, TaskResult]) -> Iterator[pa.RecordBatch]:
+    def _messages(self, blocks: Iterator[Block | Made], results: dict[Target, TaskResult]) -> Iterator[pa.RecordBatch]:
         for block in blocks:
             batch, claims = block.messages()
             stored = len(claims)
@@ -194,7 +194,7 @@ class Task:
         return joined.take(pa.array(order))
 
 
-def _counted(blocks: Iterator[Block]) -> dict[Target, TaskResult]:
+def _counted(blocks: Iterator[Block | Made]) -> dict[Target, TaskResult]:
     results: dict[Target, TaskResult] = {}
     for block in blocks:
         for target, _, length in block.targets():

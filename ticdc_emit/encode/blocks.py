@@ -28,7 +28,7 @@ from ticdc_emit.encode.transactions import HALF, halved, judged
 from ticdc_emit.errors import LateRowError
 from ticdc_emit.routing.topic import Target
 
-__all__ = ["GATHER_ROWS", "PARTITION", "Block", "BlockReader", "gathered"]
+__all__ = ["GATHER_ROWS", "PARTITION", "Block", "BlockReader", "Made", "gathered"]
 
 PARTITION = "_partition"
 """``int32``: the partition of a row, or ``dispatch.UNKNOWN``."""
@@ -89,6 +89,33 @@ class Block:
         for start, end in zip(starts, [*starts[1:], len(codes)], strict=True):
             topic, partition = divmod(int(codes[start]), _PARTITIONS)
             yield (topics[topic], partition), start, end - start
+
+
+@dataclass(frozen=True)
+class Made:
+    """A block whose messages are made; what it was read from is let go."""
+
+    batch: pa.RecordBatch
+    claims: tuple[Claim, ...]
+    runs: tuple[tuple[Target, int, int], ...]
+
+    @classmethod
+    def of(cls, block: Block) -> Made:
+        """Make the messages of a block."""
+        return cls(*block.messages(), tuple(block.targets()))
+
+    @property
+    def nbytes(self) -> int:
+        """The memory that it takes."""
+        return int(self.batch.nbytes) + sum(len(claim.content) for claim in self.claims)
+
+    def messages(self) -> tuple[pa.RecordBatch, tuple[Claim, ...]]:
+        """Return what :meth:`Block.messages` does."""
+        return self.batch, self.claims
+
+    def targets(self) -> Iterator[tuple[Target, int, int]]:
+        """Yield what :meth:`Block.targets` does."""
+        return iter(self.runs)
 
 
 class BlockReader:

@@ -1,6 +1,7 @@
 """Holds the checked blocks of a task until all are checked: in memory up to a limit, then on disk.
 
-What is spilled loses its checked arrays and is read, sorted out and checked again when its turn comes.
+While memory lasts their messages are made at once, for the engine that sends the rows works meanwhile. What is spilled
+loses its checked arrays and is read, sorted out and checked again when its turn comes.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import IO
 
 import pyarrow as pa
 
-from ticdc_emit.encode.blocks import Block, BlockReader
+from ticdc_emit.encode.blocks import Block, BlockReader, Made
 
 __all__ = ["Spool"]
 
@@ -22,16 +23,16 @@ class Spool:
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
-        self._held: list[Block] = []
+        self._held: list[Block | Made] = []
         self._bytes = 0
+        self._makes = True
         self._file: IO[bytes] | None = None
         self._writer: pa.RecordBatchStreamWriter | None = None
 
     def add(self, block: Block) -> None:
         """Keep a block; once one was spilled all later ones are, so that their order stays."""
         if self._writer is None and self._bytes + block.raw.nbytes <= self._limit:
-            self._held.append(block)
-            self._bytes += block.raw.nbytes
+            self._hold(block)
             return
         if self._writer is None:
             self._file = tempfile.TemporaryFile(prefix="ticdc-emit-")  # noqa: SIM115 - closed by __exit__
@@ -39,7 +40,18 @@ class Spool:
             self._writer = pa.ipc.new_stream(self._file, block.raw.schema, options=options)
         self._writer.write_batch(block.raw)
 
-    def drain(self, reader: BlockReader) -> Iterator[Block]:
+    def _hold(self, block: Block) -> None:
+        if self._makes:
+            made = Made.of(block)
+            self._makes = self._bytes + made.nbytes <= self._limit
+            if self._makes:
+                self._held.append(made)
+                self._bytes += made.nbytes
+                return
+        self._held.append(block)
+        self._bytes += block.raw.nbytes
+
+    def drain(self, reader: BlockReader) -> Iterator[Block | Made]:
         """Yield the blocks in their order, forgetting each."""
         while self._held:
             yield self._held.pop(0)
