@@ -41,7 +41,7 @@ PROTOCOLS = {
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--rows", type=int, default=1_000_000)
-    parser.add_argument("--table", default="sbtest")
+    parser.add_argument("--table", default="orders", help="orders or sbtest")
     parser.add_argument("--protocol", action="append", choices=list(PROTOCOLS))
     parser.add_argument("--json", action="store_true")
     asked = parser.parse_args()
