@@ -21,7 +21,7 @@ _TOGETHER = {
     "tests/integration": "servers",
     "tests/scale": "spark",
     "tests/spark": "spark",
-    "tests/unit/cli": "spark",
+    "tests/unit/cli": "commands",
 }
 
 

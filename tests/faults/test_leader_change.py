@@ -13,7 +13,7 @@ from ticdc_emit.delivery import KafkaSink
 
 from .topic_log import messages_of
 
-pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.integration, pytest.mark.slow, pytest.mark.timeout(300)]
 
 _MESSAGES, _PARTITIONS, _STEP = 40_000, 3, 1_000
 

@@ -15,7 +15,7 @@ from .conftest import MakeStage
 from .history import schema_sql
 from .protocols import PROTOCOLS
 
-pytestmark = [pytest.mark.integration, pytest.mark.spark, pytest.mark.timeout(420)]
+pytestmark = [pytest.mark.integration, pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(420)]
 
 
 def test_a_driver_killed_between_send_and_checkpoint(make_stage: MakeStage) -> None:
