@@ -14,12 +14,14 @@ def test_many_tables(spark: Any, tmp_path: Path) -> None:
     assert found.rows == 12_000
 
 
+@pytest.mark.slow
 def test_many_columns(spark: Any, tmp_path: Path) -> None:
     found = many_columns(spark, tmp_path, columns=1_000, rows=50)
     assert found.rows == 50
     assert found.mib > 50 * 1_000 * 20 / (1 << 20)
 
 
+@pytest.mark.slow
 def test_a_row_of_ten_mebibytes(spark: Any, tmp_path: Path) -> None:
     found = large_rows(spark, tmp_path, rows=3)
     assert found.mib > 3 * 10
