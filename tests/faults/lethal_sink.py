@@ -33,8 +33,8 @@ class LethalSink:
     def message_limit(self, topics: Iterable[str]) -> int:
         return self.sink.message_limit(topics)
 
-    def open(self) -> _LethalWriter:
-        return _LethalWriter(self.sink.open(), self.order)
+    def open(self, message_limit: int | None = None) -> _LethalWriter:
+        return _LethalWriter(self.sink.open(message_limit), self.order)
 
 
 class _LethalWriter:

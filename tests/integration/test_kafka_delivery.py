@@ -91,6 +91,18 @@ def test_a_broker_killed_for_good_is_an_error(make_broker: Callable[[], KraftBro
         assert values(broker, topic, 0)[:600] == list(range(600))
 
 
+def test_batches_of_messages_keep_to_the_topics_limit(kraft: KraftBroker, topic: str) -> None:
+    from confluent_kafka.admin import AdminClient, NewTopic
+
+    admin = AdminClient({"bootstrap.servers": kraft.bootstrap})
+    admin.create_topics([NewTopic(topic, 1, 1, config={"max.message.bytes": "20000"})])[topic].result()
+    sink = KafkaSink((kraft.bootstrap,))
+    sink.prepare({topic: None})
+    with sink.open(sink.message_limit([topic])) as writer:
+        writer.write(numbered(topic, 0, 500, 1, pad=1_000))
+    assert values(kraft, topic, 0) == list(range(500))
+
+
 def test_the_topics_own_limit(kraft: KraftBroker, topic: str, caplog: pytest.LogCaptureFixture) -> None:
     from confluent_kafka.admin import AdminClient, NewTopic
 

@@ -39,8 +39,8 @@ class DeadInWorkers:
     def message_limit(self, topics: Any) -> int:
         return self.sink.max_message_bytes
 
-    def open(self) -> Any:
-        return self.sink.open()
+    def open(self, message_limit: int | None = None) -> Any:
+        return self.sink.open(message_limit)
 
 
 def attempt(name: str, act: Callable[[], Any]) -> None:

@@ -70,7 +70,7 @@ def send_tail(
     reached = controls.watermark if last is None else limit
     if not messages:
         return Tail(DeliveryReport(), reached, until)
-    with sink.open() as writer:
+    with sink.open(plan.large.max_message_bytes) as writer:
         writer.write(control_batch(messages))
         return Tail(writer.flush(), reached, until, ControlCounts.of(events))
 

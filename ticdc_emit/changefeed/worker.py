@@ -149,7 +149,7 @@ class Task:
             return
         report = DeliveryReport()
         if first is not None:
-            with self.sink.open() as writer:
+            with self.sink.open(self.plan.large.max_message_bytes) as writer:
                 writer.write(first)
                 for batch in messages:
                     writer.write(batch)

@@ -159,5 +159,8 @@ class Sink(Protocol):
         ``max-message-bytes``, or for Kafka the topics' ``max.message.bytes`` less 128 if that is lower, as TiCDC does.
         """
 
-    def open(self) -> MessageWriter:
-        """A writer for one task, in the process that calls it."""
+    def open(self, message_limit: int | None = None) -> MessageWriter:
+        """A writer for one task, in the process that calls it.
+
+        ``message_limit``: what the method of that name returned, for a sink that may send many messages as one.
+        """

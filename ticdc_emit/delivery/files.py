@@ -58,7 +58,7 @@ class FileSink:
     def message_limit(self, topics: Iterable[str]) -> int:
         return self.max_message_bytes
 
-    def open(self) -> FileWriter:
+    def open(self, message_limit: int | None = None) -> FileWriter:
         return FileWriter(self)
 
     def path(self, topic: str, partition: int) -> Path:

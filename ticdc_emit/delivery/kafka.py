@@ -40,6 +40,9 @@ _OWNED = {
 _RECORD_OVERHEAD_BYTES = 1_024
 """librdkafka counts a record's framing; the limit itself is checked before it."""
 
+_BATCH_BYTES = 1_000_000
+"""What librdkafka would take; larger ones are no faster."""
+
 
 @dataclass(frozen=True)
 class KafkaSink:
@@ -118,9 +121,9 @@ class KafkaSink:
         _require_client()
         return KafkaAdmin(self).message_limit(topics) if self.admin_api else self.max_message_bytes
 
-    def open(self) -> KafkaWriter:
+    def open(self, message_limit: int | None = None) -> KafkaWriter:
         _require_client()
-        return KafkaWriter(self)
+        return KafkaWriter(self, self.producer_settings(message_limit if self.admin_api else None))
 
     def connection_settings(self) -> dict[str, Any]:
         """librdkafka settings of any client of this cluster, secrets in the clear."""
@@ -135,10 +138,15 @@ class KafkaSink:
             **revealed,
         }
 
-    def producer_settings(self) -> dict[str, Any]:
-        """librdkafka settings of a writer's producer, secrets in the clear."""
+    def producer_settings(self, message_limit: int | None = None) -> dict[str, Any]:
+        """librdkafka settings of a writer's producer, secrets in the clear.
+
+        To a topic a batch of messages is one message, so ``message_limit`` bounds it.
+        """
         message_max = min(self.max_message_bytes + _RECORD_OVERHEAD_BYTES, 1_000_000_000)
+        batches = {} if message_limit is None else {"batch.size": min(message_limit, _BATCH_BYTES)}
         return {
+            **batches,
             "linger.ms": self.linger_ms,
             "queue.buffering.max.messages": self.queue_messages,
             # A queue smaller than one message would stay full forever.

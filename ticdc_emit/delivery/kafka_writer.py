@@ -8,9 +8,9 @@ no faster.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ticdc_emit.config.secrets import mask_text
 from ticdc_emit.delivery.batches import Run
@@ -34,10 +34,10 @@ _POLL_EVERY = 5_000
 class KafkaWriter(TaskWriter):
     """Produces on a lent producer, which it gives back if nothing failed."""
 
-    def __init__(self, sink: KafkaSink) -> None:
+    def __init__(self, sink: KafkaSink, settings: Mapping[str, Any]) -> None:
         super().__init__(sink.max_message_bytes)
         self._sink = sink
-        self._lent = lend(sink.producer_settings())
+        self._lent = lend(settings)
         self._producer = self._lent.producer
         self._unserved = 0
 

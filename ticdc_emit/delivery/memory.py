@@ -64,7 +64,7 @@ class MemorySink:
     def message_limit(self, topics: Iterable[str]) -> int:
         return self.max_message_bytes
 
-    def open(self) -> MemoryWriter:
+    def open(self, message_limit: int | None = None) -> MemoryWriter:
         return MemoryWriter(self)
 
 
