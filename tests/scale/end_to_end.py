@@ -42,6 +42,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--table", default="orders", help="orders or sbtest")
+    parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--protocol", action="append", choices=list(PROTOCOLS))
     parser.add_argument("--json", action="store_true")
     asked = parser.parse_args()
@@ -55,7 +56,13 @@ def main() -> int:
                 changefeed = load_changefeed(uri, schema_registry=registry.url)
                 sink = KafkaSink.of(changefeed.kafka)
                 made = measure_end_to_end(
-                    spark, changefeed, sink, Path(folder) / "rows", table=asked.table, rows=asked.rows
+                    spark,
+                    changefeed,
+                    sink,
+                    Path(folder) / "rows",
+                    table=asked.table,
+                    rows=asked.rows,
+                    rounds=asked.rounds,
                 )
         found.append({"protocol": name, **made.as_dict()})
         print(json.dumps(found[-1]), file=sys.stderr, flush=True)

@@ -30,7 +30,7 @@ from ticdc_emit.schedule.control import Controls
 
 __all__ = ["RESULT_SCHEMA", "Task", "TaskResult", "read_results"]
 
-_SPOOL_BYTES = 256 * 1024 * 1024
+_SPOOL_BYTES = 512 * 1024 * 1024
 
 
 @dataclass

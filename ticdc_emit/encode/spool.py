@@ -1,7 +1,8 @@
 """Holds the checked blocks of a task until all are checked: in memory up to a limit, then on disk.
 
-While memory lasts their messages are made at once, for the engine that sends the rows works meanwhile. What is spilled
-loses its checked arrays and is read, sorted out and checked again when its turn comes.
+The messages of the first ones are made at once, for the engine that sends the rows works meanwhile; they take some
+times the memory of their rows, so no more of it than an eighth. What is spilled loses its checked arrays and is read,
+sorted out and checked again when its turn comes.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ import pyarrow as pa
 from ticdc_emit.encode.blocks import Block, BlockReader, Made
 
 __all__ = ["Spool"]
+
+_MADE_SHARE = 8
 
 
 class Spool:
@@ -43,7 +46,7 @@ class Spool:
     def _hold(self, block: Block) -> None:
         if self._makes:
             made = Made.of(block)
-            self._makes = self._bytes + made.nbytes <= self._limit
+            self._makes = self._bytes + made.nbytes <= self._limit // _MADE_SHARE
             if self._makes:
                 self._held.append(made)
                 self._bytes += made.nbytes
