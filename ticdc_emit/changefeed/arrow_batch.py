@@ -20,9 +20,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ticdc_emit.changefeed.batch import DDL_OP, counted, null_in_ddl, version_starts
 from ticdc_emit.changefeed.sorted_runs import SortedRuns
 from ticdc_emit.changefeed.state import DdlStatement
-from ticdc_emit.changefeed.total_order import SORT_KEYS, TABLE_NAMES, TotalOrder, by_table
+from ticdc_emit.changefeed.total_order import SORT_KEYS, TotalOrder, by_table
 from ticdc_emit.changefeed.worker import RESULT_SCHEMA, Task, TaskResult, read_results
 from ticdc_emit.encode.attributes import PHYSICAL_TABLE_ID
 from ticdc_emit.encode.blocks import GATHER_ROWS, gathered
@@ -30,13 +31,12 @@ from ticdc_emit.encode.commits import commit_ts_array
 from ticdc_emit.encode.encoder import split_name
 from ticdc_emit.encode.plan import Plan, TablePlan
 from ticdc_emit.encode.reader import POSITION, positioned
-from ticdc_emit.encode.transactions import split_updates
+from ticdc_emit.encode.tables import TABLE_NAMES
+from ticdc_emit.encode.transactions import numbered, split_updates
 from ticdc_emit.errors import (
     ConfigError,
-    InvalidValueError,
     MissingColumnError,
     SchemaError,
-    UnsupportedTypeError,
 )
 from ticdc_emit.routing.topic import Target
 from ticdc_emit.schedule.bootstrap_replay import CountedRows
@@ -46,7 +46,6 @@ __all__ = ["DEFAULT_MEMORY_LIMIT", "ArrowBatch", "check_columns"]
 
 DEFAULT_MEMORY_LIMIT = 256 * 1024 * 1024
 _GREATEST_LIMIT = 1024 * 1024 * 1024  # what is sorted at once must stay below the 2 GiB of an Arrow array
-_DDL_OP = "ddl"
 _GIVEN_NAMES = ("schema", "table")
 
 
@@ -108,9 +107,7 @@ class ArrowBatch:
 
     def count_rows(self, plan: Plan, tick_ms: int, late_until: int | None) -> list[CountedRows]:
         """Count rows, with split updates as two, per table version, physical table and slot of ``tick_ms``."""
-        key = self.table_of(plan)
-        tables = plan.tables.values() if key is None else [plan.table(*key)]
-        changes = np.array(sorted({since for each in tables for since in each.since[1:]}), np.uint64)
+        changes = np.array(version_starts(plan, self.table_of(plan)), np.uint64)
         counts: dict[tuple[str, str, int | None, int, int], tuple[int, int]] = {}
         for table, part in self._parts(plan, late_until):
             for physical, version, slot, first, count in _slots(part, changes, tick_ms, late_until):
@@ -118,7 +115,7 @@ class ArrowBatch:
                 before = counts.get(place, (first, 0))
                 counts[place] = min(first, before[0]), before[1] + count
         return [
-            _counted(plan, plan.table(schema, name), physical, first, count)
+            counted(plan, plan.table(schema, name), physical, first, count)
             for (schema, name, physical, _, _), (first, count) in counts.items()
         ]
 
@@ -158,7 +155,7 @@ class ArrowBatch:
         key = self.table_of(plan)
         for rows in self._changes():
             for table, places in by_table(rows, plan, None if key is None else plan.table(*key)):
-                part = rows if places is None else rows.take(pa.array(places))
+                part = numbered(rows if places is None else rows.take(pa.array(places)), f"{table.schema}.{table.name}")
                 stamps = np.asarray(part.column("commit_ts"))
                 if (stamps[1:] < stamps[:-1]).any():
                     part = part.take(pa.array(np.argsort(stamps, kind="stable")))
@@ -224,7 +221,7 @@ def _is_ddl(batch: pa.RecordBatch) -> pa.Array:
         ops = ops.dictionary_decode()
     if not (pa.types.is_string(ops.type) or pa.types.is_large_string(ops.type)):
         return pa.repeat(pa.scalar(False), batch.num_rows)  # the check of the rows tells what is wrong
-    return pc.equal(pc.utf8_lower(ops), pa.scalar(_DDL_OP, ops.type)).fill_null(False)
+    return pc.equal(pc.utf8_lower(ops), pa.scalar(DDL_OP, ops.type)).fill_null(False)
 
 
 def _statements(rows: pa.RecordBatch, database: str) -> list[DdlStatement]:
@@ -233,13 +230,7 @@ def _statements(rows: pa.RecordBatch, database: str) -> list[DdlStatement]:
         if name in rows.schema.names and rows.column(name).null_count:
             place = int(np.asarray(rows.column(name).is_null().to_numpy(zero_copy_only=False)).argmax())
             known = None if name == time else rows.column(time)[place].as_py()
-            raise InvalidValueError(
-                "a DDL row is NULL where it needs a value",
-                remedy="Give every row with op = 'ddl' its commit time and its statement",
-                column=name,
-                commit_ts=known if time == "commit_ts" else None,
-                statement=rows.column("query")[place].as_py(),
-            )
+            raise null_in_ddl(name, known if time == "commit_ts" else None, rows.column("query")[place].as_py())
     schemas = rows.column("schema").to_pylist() if "schema" in rows.schema.names else [None] * rows.num_rows
     stamps, queries = commit_ts_array(rows, "the changefeed").to_pylist(), rows.column("query").to_pylist()
     return [(stamp, schema or database, query) for stamp, schema, query in zip(stamps, schemas, queries, strict=True)]
@@ -250,13 +241,8 @@ def _slots(
 ) -> Iterator[tuple[int | None, int, int, int, int]]:
     """Yield (physical table, table version, slot, first commit_ts, count) of one table's rows."""
     stamps = np.asarray(part.column("commit_ts"))
-    given = part.column(PHYSICAL_TABLE_ID) if PHYSICAL_TABLE_ID in part.schema.names else pa.nulls(len(stamps))
-    try:
-        physical = given.cast(pa.int64())
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        raise UnsupportedTypeError(
-            f"{PHYSICAL_TABLE_ID} is {given.type}, not a whole number of 64 bits", column=PHYSICAL_TABLE_ID
-        ) from None
+    none = pa.nulls(len(stamps), pa.int64())
+    physical = part.column(PHYSICAL_TABLE_ID) if PHYSICAL_TABLE_ID in part.schema.names else none
     columns = pa.table(
         {
             "physical": physical,
@@ -270,9 +256,3 @@ def _slots(
     grouped = columns.group_by(["physical", "version", "slot"])
     for row in grouped.aggregate([("commit_ts", "min"), ("commit_ts", "count")]).to_pylist():
         yield row["physical"], row["version"], row["slot"], row["commit_ts_min"], row["commit_ts_count"]
-
-
-def _counted(plan: Plan, table: TablePlan, physical: int | None, first_ts: int, count: int) -> CountedRows:
-    info = table.encoder_at(first_ts).table
-    key = info.id if physical is None else physical
-    return CountedRows(key, info, table.topic, plan.router.partitions[table.topic], first_ts, count)

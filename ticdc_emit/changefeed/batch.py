@@ -11,11 +11,15 @@ from typing import Protocol
 
 from ticdc_emit.changefeed.state import DdlStatement
 from ticdc_emit.changefeed.worker import Task, TaskResult
-from ticdc_emit.encode.plan import Plan
+from ticdc_emit.encode.plan import Plan, TablePlan
+from ticdc_emit.errors import InvalidValueError
 from ticdc_emit.routing.topic import Target
 from ticdc_emit.schedule.bootstrap_replay import CountedRows
 
-__all__ = ["Batch"]
+__all__ = ["DDL_OP", "Batch", "counted", "null_in_ddl", "version_starts"]
+
+DDL_OP = "ddl"
+"""The ``op`` of rows that are DDL, in any case; their statement is their ``query``."""
 
 
 class Batch(Protocol):
@@ -47,3 +51,27 @@ class Batch(Protocol):
     def run(self, task: Task) -> Mapping[Target, TaskResult]:
         """Run the task over the rows, routed and in total order; raise the error that it met."""
         ...
+
+
+def null_in_ddl(column: str, commit_ts: int | None, query: str | None) -> InvalidValueError:
+    """Return the error of a DDL row that is NULL in ``column``."""
+    return InvalidValueError(
+        "a DDL row is NULL where it needs a value",
+        remedy="Give every row with op = 'ddl' its commit time and its statement",
+        column=column,
+        commit_ts=commit_ts,
+        statement=query,
+    )
+
+
+def version_starts(plan: Plan, table: tuple[str, str] | None) -> list[int]:
+    """Return the TSOs at which a schema changes: of one table, or (``None``) of any."""
+    tables = plan.tables.values() if table is None else [plan.table(*table)]
+    return sorted({since for each in tables for since in each.since[1:]})
+
+
+def counted(plan: Plan, table: TablePlan, physical: int | None, first_ts: int, count: int) -> CountedRows:
+    """Return the count of a table's rows between two ticks; ``physical``: the table id that they bring, if any."""
+    info = table.encoder_at(first_ts).table
+    key = info.id if physical is None else physical
+    return CountedRows(key, info, table.topic, plan.router.partitions[table.topic], first_ts, count)

@@ -13,28 +13,30 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from ticdc_emit.delivery.topics import MOST_PARTITIONS
 from ticdc_emit.encode.attributes import SPLIT
 from ticdc_emit.encode.blocks import PARTITION
 from ticdc_emit.encode.dispatch import UNKNOWN, hashed_names, partitions_of_keys
 from ticdc_emit.encode.images import image_column
-from ticdc_emit.encode.order import sort_changes
+from ticdc_emit.encode.order import sort_keys, sorted_places
 from ticdc_emit.encode.plan import Plan, TablePlan
-from ticdc_emit.encode.reader import POSITION
-from ticdc_emit.encode.transactions import DELETED, TRANSACTION, kind_ranks, ranks
+from ticdc_emit.encode.tables import TABLE_NAMES, rows_by_table
+from ticdc_emit.encode.transactions import (
+    DELETED,
+    TRANSACTION,
+    are_among,
+    distinct,
+    kind_ranks,
+    ranks,
+    transactions_of,
+)
 
-__all__ = ["SORT_KEYS", "TABLE_NAMES", "TotalOrder", "by_table"]
-
-TABLE_NAMES = ("_schema", "_table")
-"""The columns that name each row's table, where rows are of many."""
+__all__ = ["SORT_KEYS", "TotalOrder", "by_table"]
 
 _TARGET = "_target"
 SORT_KEYS = (_TARGET, "commit_ts")
 """What orders windows: the number of the topic-partition, and commit_ts."""
-
-_PARTITIONS = 1 << 31  # more than a topic can have
-_NO_TRANSACTION = -(1 << 63)
 
 
 class TotalOrder:
@@ -56,7 +58,7 @@ class TotalOrder:
         """
         columns = dict(zip(part.schema.names, part.columns, strict=True))
         partitions = _partitions(part, table, self._plan)
-        target = partitions.astype(np.int64) + self._topics[table.topic] * _PARTITIONS
+        target = partitions.astype(np.int64) + self._topics[table.topic] * MOST_PARTITIONS
         columns |= {PARTITION: pa.array(partitions), _TARGET: pa.array(target)}
         if SPLIT in columns:
             self._note_split(part)
@@ -82,25 +84,16 @@ class TotalOrder:
         if "seq" in rows.schema.names:
             columns["seq"] = rows.column("seq")
         columns["key"] = pa.array(self._key_places(rows))
-        keys = [(name, "ascending", "at_start") for name in columns]
-        return np.asarray(pc.sort_indices(pa.table(columns), sort_keys=keys)).astype(np.int64)
+        return sorted_places(columns)
 
     def _key_places(self, rows: pa.RecordBatch) -> npt.NDArray[np.int64]:
-        """Number the rows so that those of one table and commit_ts compare by key."""
-        images = {name: rows.column(name) for name in ("after", "before") if name in rows.schema.names}
-        if len(images) == 2:
-            deleted = kind_ranks(rows) == DELETED
-            for name, hidden in (("after", deleted), ("before", ~deleted)):
-                images[name] = images[name].take(pa.array(np.arange(rows.num_rows), mask=hidden))
-        one_kind = pa.repeat(pa.scalar("c"), rows.num_rows)
-        keyed = pa.record_batch(
-            {"op": one_kind, "commit_ts": rows.column("commit_ts"), POSITION: np.arange(rows.num_rows), **images}
-        )
+        """Number the rows so that those of one table compare by key."""
         found = np.zeros(rows.num_rows, np.int64)
         for table, index in by_table(rows, self._plan, self._table):
-            own = keyed if index is None else keyed.take(pa.array(index))
-            places = sort_changes(own, table).column(POSITION).to_numpy()
-            found[places] = np.arange(len(places))
+            keys = sort_keys(rows if index is None else rows.take(pa.array(index)), table)
+            if keys:
+                places = sorted_places(keys)
+                found[places if index is None else index[places]] = np.arange(len(places))
         return found
 
     def _ranks(self, rows: pa.RecordBatch) -> npt.NDArray[np.int8]:
@@ -109,22 +102,16 @@ class TotalOrder:
             return ranks(rows, self._plan.split_order)
         if not self._split:
             return np.zeros(rows.num_rows, np.int8)
-        keys = _transactions(rows).append_column("at", pa.array(np.arange(rows.num_rows)))
-        names = self._split_transactions.column_names
-        among = keys.join(self._split_transactions, keys=names, join_type="left semi").column("at").to_numpy()
-        found = np.zeros(rows.num_rows, np.int8)
-        found[among] = kind_ranks(rows)[among]
+        found: npt.NDArray[np.int8] = kind_ranks(rows) * are_among(transactions_of(rows), self._split_transactions)
         return found
 
     def _note_split(self, part: pa.RecordBatch) -> None:
         if "seq" in part.schema.names and self._plan.split_order == "by-kind":
-            transactions = _transactions(part.filter(part.column(SPLIT)))
-            self._split.append(transactions.group_by(transactions.column_names).aggregate([]))
+            self._split.append(distinct(transactions_of(part.filter(part.column(SPLIT)))))
 
     @cached_property
     def _split_transactions(self) -> pa.Table:
-        found = pa.concat_tables(self._split)
-        return found.group_by(found.column_names).aggregate([])
+        return distinct(pa.concat_tables(self._split))
 
 
 def by_table(
@@ -136,15 +123,8 @@ def by_table(
     """
     if table is not None:
         return [(table, None)]
-    schemas, names = (rows.column(name).dictionary_encode("encode") for name in TABLE_NAMES)
-    codes = np.asarray(schemas.indices).astype(np.int64) * len(names.dictionary) + np.asarray(names.indices)
-    order = np.argsort(codes, kind="stable")
-    found: list[tuple[TablePlan, npt.NDArray[np.int64] | None]] = []
-    for places in np.split(order, np.flatnonzero(np.diff(codes[order])) + 1):
-        if len(places):
-            key = (rows.column(name)[int(places[0])].as_py() for name in TABLE_NAMES)
-            found.append((plan.table(*key), places))
-    return found
+    groups = rows_by_table(*(rows.column(name) for name in TABLE_NAMES))
+    return [(plan.table(*name), places) for name, places in groups]
 
 
 def _partitions(part: pa.RecordBatch, table: TablePlan, plan: Plan) -> npt.NDArray[np.int32]:
@@ -163,11 +143,3 @@ def _partitions(part: pa.RecordBatch, table: TablePlan, plan: Plan) -> npt.NDArr
             stamps = part.column("commit_ts").take(index)
             found[of_rows] = np.asarray(partitions_of_keys(table, stamps, held, plan.rendering))
     return found
-
-
-def _transactions(rows: pa.RecordBatch) -> pa.Table:
-    """Return what names each row's transaction, without nulls."""
-    columns = {"commit_ts": rows.column("commit_ts").cast(pa.int64(), safe=False)}
-    columns |= {name: rows.column(name) for name in TABLE_NAMES if name in rows.schema.names}
-    columns |= {name: rows.column(name).fill_null(_NO_TRANSACTION) for name in TRANSACTION if name in rows.schema.names}
-    return pa.table(columns)

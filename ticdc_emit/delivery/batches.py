@@ -18,13 +18,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_emit.delivery.contract import PartitionCount, Place
+from ticdc_emit.delivery.topics import MOST_PARTITIONS
 from ticdc_emit.errors import DeliveryError, MessageTooLargeError
 
 __all__ = ["MessageColumns", "Run"]
-
-
-_PARTITIONS = 2**31
-"""More than a topic can have."""
 
 
 class Run(NamedTuple):
@@ -101,7 +98,7 @@ class MessageColumns:
 
     def _places(self) -> npt.NDArray[np.int64]:
         """A number per row, the same for the same topic-partition."""
-        return self.topic_codes * _PARTITIONS + self.partitions
+        return self.topic_codes * MOST_PARTITIONS + self.partitions
 
     def _place(self, row: int) -> Place:
         return self.topics[self.topic_codes[row]], int(self.partitions[row])

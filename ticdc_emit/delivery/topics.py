@@ -8,7 +8,10 @@ from __future__ import annotations
 from ticdc_emit.config.refusal import refused
 from ticdc_emit.errors import UnknownTopicError
 
-__all__ = ["effective_partitions", "unknown_partition", "unknown_topic"]
+__all__ = ["MOST_PARTITIONS", "effective_partitions", "unknown_partition", "unknown_topic"]
+
+MOST_PARTITIONS = 1 << 31
+"""More than a topic can have: a topic's number times this, plus the partition, numbers topic-partitions."""
 
 
 def effective_partitions(topic: str, asked: int | None, existing: int) -> int:

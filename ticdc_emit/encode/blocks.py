@@ -18,12 +18,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_emit.delivery.claim_check import Claim
+from ticdc_emit.delivery.topics import MOST_PARTITIONS
 from ticdc_emit.encode import sizes
 from ticdc_emit.encode.dispatch import UNKNOWN, dispatched
 from ticdc_emit.encode.duplicates import OrderCheck
 from ticdc_emit.encode.encoder import message_batch
 from ticdc_emit.encode.plan import Plan, TablePlan
 from ticdc_emit.encode.run import Prepared, prepare
+from ticdc_emit.encode.tables import TABLE_NAMES, rows_by_table
 from ticdc_emit.encode.transactions import HALF, halved, judged
 from ticdc_emit.errors import LateRowError
 from ticdc_emit.routing.topic import Target
@@ -36,7 +38,6 @@ PARTITION = "_partition"
 GATHER_ROWS = 64 * 1024
 _GATHER_BYTES = 64 * 1024 * 1024
 _BLOCK_BYTES = 64 * 1024 * 1024
-_PARTITIONS = 1 << 31  # more than a topic can have
 
 
 @dataclass(frozen=True)
@@ -84,10 +85,10 @@ class Block:
         codes = np.empty(self.raw.num_rows, np.int64)
         for share in self.shares:
             place = slice(None) if share.rows is None else share.rows
-            codes[place] = numbers[share.table.topic] * _PARTITIONS + np.asarray(share.partitions, np.int64)
+            codes[place] = numbers[share.table.topic] * MOST_PARTITIONS + np.asarray(share.partitions, np.int64)
         starts = np.flatnonzero(np.append(True, codes[1:] != codes[:-1])).tolist()
         for start, end in zip(starts, [*starts[1:], len(codes)], strict=True):
-            topic, partition = divmod(int(codes[start]), _PARTITIONS)
+            topic, partition = divmod(int(codes[start]), MOST_PARTITIONS)
             yield (topics[topic], partition), start, end - start
 
 
@@ -184,17 +185,10 @@ class BlockReader:
     def _by_table(self, batch: pa.RecordBatch) -> list[tuple[TablePlan, npt.NDArray[np.int64] | None]]:
         if self._table is not None:
             return [(self._table, None)]
-        schemas, tables = batch.column("_schema"), batch.column("_table")
-        encoded = _combined(schemas, tables)
-        codes = np.asarray(encoded.indices)
-        found: list[tuple[TablePlan, npt.NDArray[np.int64] | None]] = []
-        order = np.argsort(codes, kind="stable")
-        cuts = np.searchsorted(codes[order], np.arange(len(encoded.dictionary) + 1))
-        for code in range(len(encoded.dictionary)):
-            rows = order[cuts[code] : cuts[code + 1]]
-            first = int(rows[0])
-            found.append((self._plan.table(schemas[first].as_py(), tables[first].as_py()), rows))
-        return [(found[0][0], None)] if len(found) == 1 else found
+        groups = rows_by_table(*(batch.column(name) for name in TABLE_NAMES))
+        if len(groups) == 1:
+            return [(self._plan.table(*groups[0][0]), None)]
+        return [(self._plan.table(*name), rows) for name, rows in groups]
 
     def _without_late(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         if self._late_until is None or self._late == "emit":
@@ -231,13 +225,6 @@ def _partitions(part: pa.RecordBatch, prepared: Prepared, table: TablePlan) -> i
     if isinstance(given, int) or pc.min(given).as_py() != UNKNOWN:
         return given
     return dispatched(prepared.parts, table, prepared.rows)  # raises what kept the row from having one
-
-
-def _combined(schemas: pa.Array, tables: pa.Array) -> pa.DictionaryArray:
-    """Number the distinct (schema, table) pairs."""
-    one, two = schemas.dictionary_encode(), tables.dictionary_encode()
-    codes = np.asarray(one.indices).astype(np.int64) * len(two.dictionary) + np.asarray(two.indices)
-    return pa.array(codes).dictionary_encode()
 
 
 def gathered(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -10,8 +10,11 @@ is refused.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Protocol
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -27,7 +30,7 @@ from ticdc_emit.encode.transactions import (
 )
 from ticdc_emit.schema.model import Column
 
-__all__ = ["Ordered", "ordered", "sort_changes"]
+__all__ = ["Ordered", "ordered", "sort_changes", "sort_keys", "sorted_places"]
 
 
 class Ordered(Protocol):
@@ -59,8 +62,17 @@ def sort_changes(batch: pa.RecordBatch, table: Ordered, split_order: SplitOrder 
     columns["rank"] = pa.array(ranks(batch, split_order))
     if "seq" in batch.schema.names:
         columns["seq"] = batch.column("seq")
+    return batch.take(pa.array(sorted_places(columns | sort_keys(batch, table))))
+
+
+def sort_keys(batch: pa.RecordBatch, table: Ordered) -> dict[str, pa.Array]:
+    """Return what orders changes of one transaction and rank: the key of each, column by column."""
     kinds = {column.name: column for column in table.order_columns}
-    for place, (name, key) in enumerate(key_columns(batch, table.order_columns).items()):
-        columns[f"key{place}"] = sortable(kinds[name], key)
-    order = pc.sort_indices(pa.table(columns), sort_keys=[(name, "ascending", "at_start") for name in columns])
-    return batch.take(order)
+    keys = key_columns(batch, table.order_columns).items()
+    return {f"key{place}": sortable(kinds[name], key) for place, (name, key) in enumerate(keys)}
+
+
+def sorted_places(columns: Mapping[str, pa.Array]) -> npt.NDArray[np.int64]:
+    """Return the places of rows by the first of these columns, then the next; NULL is least."""
+    keys = [(name, "ascending", "at_start") for name in columns]
+    return np.asarray(pc.sort_indices(pa.table(dict(columns)), sort_keys=keys)).astype(np.int64)

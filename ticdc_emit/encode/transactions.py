@@ -33,6 +33,7 @@ from ticdc_emit.encode.changes import Op
 from ticdc_emit.encode.images import differing, image_column
 from ticdc_emit.encode.plan import Plan, TablePlan
 from ticdc_emit.encode.reader import POSITION
+from ticdc_emit.encode.tables import TABLE_NAMES
 from ticdc_emit.errors import InvalidValueError, UnsupportedTypeError
 from ticdc_emit.schema.model import Column, TableInfo
 
@@ -43,6 +44,8 @@ __all__ = [
     "TRANSACTION",
     "Marks",
     "SplitOrder",
+    "are_among",
+    "distinct",
     "halved",
     "judged",
     "kind_ranks",
@@ -50,6 +53,7 @@ __all__ = [
     "ranks",
     "split_updates",
     "splitting_columns",
+    "transactions_of",
 ]
 
 HALF = "_half"
@@ -251,14 +255,34 @@ def kind_ranks(batch: pa.RecordBatch) -> npt.NDArray[np.int8]:
     return found
 
 
+def transactions_of(batch: pa.RecordBatch) -> pa.Table:
+    """Return what names each row's transaction: its table, if rows are of many, and the columns that tell it apart."""
+    names = [name for name in (*TABLE_NAMES, "commit_ts", *TRANSACTION) if name in batch.schema.names]
+    columns = {name: batch.column(name) for name in names}
+    # no join finds a null, which here is a transaction like any other
+    return pa.table(
+        {
+            name: each if name in TABLE_NAMES else each.cast(pa.int64(), safe=False).fill_null(_NO_NUMBER)
+            for name, each in columns.items()
+        }
+    )
+
+
+def distinct(transactions: pa.Table) -> pa.Table:
+    """Return each transaction once."""
+    return transactions.group_by(transactions.column_names).aggregate([])
+
+
+def are_among(transactions: pa.Table, wanted: pa.Table) -> Mask:
+    """Return which rows' transactions are among the ``wanted``, which are distinct."""
+    placed = transactions.append_column("at", pa.array(np.arange(transactions.num_rows)))
+    found = placed.join(wanted, keys=transactions.column_names, join_type="left semi").column("at").to_numpy()
+    mask = np.zeros(transactions.num_rows, np.bool_)
+    mask[found] = True
+    return mask
+
+
 def _with_split(batch: pa.RecordBatch, split: Mask) -> Mask:
     """Return which rows are of a transaction that has a split update."""
-    names = ["commit_ts", *(name for name in TRANSACTION if name in batch.schema.names)]
-    # no join finds a null, which here is a transaction like any other
-    keys = pa.table({name: batch.column(name).cast(pa.int64(), safe=False).fill_null(_NO_NUMBER) for name in names})
-    found = keys.append_column("at", pa.array(np.arange(len(split))))
-    of_split = keys.filter(pa.array(split)).group_by(names).aggregate([])
-    places = found.join(of_split, keys=names, join_type="left semi").column("at").to_numpy()
-    mask = np.zeros(len(split), np.bool_)
-    mask[places] = True
-    return mask
+    transactions = transactions_of(batch)
+    return are_among(transactions, distinct(transactions.filter(pa.array(split))))

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from ticdc_emit.changefeed.batch import DDL_OP, null_in_ddl
 from ticdc_emit.changefeed.state import DdlStatement
 from ticdc_emit.changefeed.worker import RESULT_SCHEMA, Task, TaskResult, read_results
 from ticdc_emit.delivery.memory import MemorySink
 from ticdc_emit.encode.encoder import split_name
 from ticdc_emit.encode.plan import Plan
-from ticdc_emit.errors import ConfigError, InvalidValueError
+from ticdc_emit.errors import ConfigError
 from ticdc_emit.routing.topic import Target
 from ticdc_emit.schedule.bootstrap_replay import CountedRows
 from ticdc_emit.spark.frame import (
-    DDL_OP,
     arrange_generic,
     arrange_typed,
     commit_ts_column,
@@ -64,13 +64,7 @@ class SparkBatch:
         time = "commit_ts" if "commit_ts" in df.columns else "commit_time"
         for commit_ts, _, query in rows:
             if commit_ts is None or query is None:
-                raise InvalidValueError(
-                    "a DDL row is NULL where it needs a value",
-                    remedy="Give every row with op = 'ddl' its commit time and its statement",
-                    column=time if commit_ts is None else "query",
-                    commit_ts=commit_ts,
-                    statement=query,
-                )
+                raise null_in_ddl(time if commit_ts is None else "query", commit_ts, query)
         return sorted((commit_ts, schema or database, query) for commit_ts, schema, query in rows)
 
     def table_of(self, plan: Plan) -> tuple[str, str] | None:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ticdc_emit.changefeed.batch import DDL_OP
 from ticdc_emit.encode.attributes import ATTRIBUTES
 from ticdc_emit.encode.blocks import PARTITION
 from ticdc_emit.encode.dispatch import hashed_names
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
     from pyspark.sql.types import DataType
 
 __all__ = [
-    "DDL_OP",
     "SPLIT_COUNT",
     "arrange_generic",
     "arrange_typed",
@@ -51,7 +51,6 @@ __all__ = [
     "without_ddl",
 ]
 
-DDL_OP = "ddl"
 SPLIT_COUNT = "_count"
 
 # how the values of a key column, given as text, compare

@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from ticdc_emit.encode.dispatch import UNKNOWN, hashed_names, partitions_of_keys
 from ticdc_emit.encode.plan import Plan, TablePlan
+from ticdc_emit.encode.tables import rows_by_table
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -59,11 +60,7 @@ def partition_of_generic(plan: Plan, commit_ts: Column, image: Column) -> Column
 
     def partitions(schemas: pa.Array, names: pa.Array, stamps: pa.Array, given: pa.Array, keys: pa.Array) -> pa.Array:
         found = np.array(given.fill_null(UNKNOWN), np.int32)
-        one, two = schemas.dictionary_encode("encode"), names.dictionary_encode("encode")
-        codes = np.asarray(one.indices, np.int64) * len(two.dictionary) + np.asarray(two.indices)
-        order = np.argsort(codes, kind="stable")
-        for rows in np.split(order, np.flatnonzero(np.diff(codes[order])) + 1):
-            key = (schemas[int(rows[0])].as_py(), names[int(rows[0])].as_py()) if len(rows) else None
+        for key, rows in rows_by_table(schemas, names):
             if key not in routes:
                 continue
             table, hashed = routes[key]

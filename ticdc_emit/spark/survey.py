@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ticdc_emit.changefeed.batch import counted, version_starts
 from ticdc_emit.encode.attributes import PHYSICAL_TABLE_ID
 from ticdc_emit.encode.plan import Plan
 from ticdc_emit.schedule.bootstrap_replay import CountedRows
@@ -33,12 +34,12 @@ def count_rows(
     stamp = commit_ts_column(df)
     rows = df if late_until is None else df.filter(stamp > F.lit(late_until))
     rows = with_split_counts(rows, plan, table)
-    schema, name = (F.col("schema"), F.col("table")) if table is None else map(F.lit, table)
+    own_schema, own_name = (F.col("schema"), F.col("table")) if table is None else map(F.lit, table)
     physical = F.col(PHYSICAL_TABLE_ID) if PHYSICAL_TABLE_ID in df.columns else F.lit(None)
-    counted = (
+    rows_counted = (
         rows.select(
-            schema.alias("schema"),
-            name.alias("table"),
+            own_schema.alias("schema"),
+            own_name.alias("table"),
             physical.cast("long").alias("physical"),
             _version(stamp, plan, table).alias("version"),
             F.floor(F.shiftright(stamp, LOGICAL_BITS) / F.lit(tick_ms)).alias("slot"),
@@ -49,24 +50,17 @@ def count_rows(
         .agg(F.min("commit_ts").alias("first_ts"), F.sum(SPLIT_COUNT).alias("count"))
         .collect()
     )
-    return [_counted(plan, *row) for row in counted]
+    return [
+        counted(plan, plan.table(schema, name), physical, first_ts, count)
+        for schema, name, physical, _, _, first_ts, count in rows_counted
+    ]
 
 
 def _version(stamp: Column, plan: Plan, table: tuple[str, str] | None) -> Column:
     """Return how many changes of any schema stand before a row: rows of equal numbers are of one version."""
     from pyspark.sql import functions as F  # noqa: N812
 
-    tables = plan.tables.values() if table is None else [plan.table(*table)]
-    changes = sorted({since for each in tables for since in each.since[1:]})
+    changes = version_starts(plan, table)
     if not changes:
         return F.lit(0)
     return F.size(F.filter(F.array(*map(F.lit, changes)), lambda since: since < stamp))
-
-
-def _counted(
-    plan: Plan, schema: str, name: str, physical: int | None, version: int, slot: int, first_ts: int, count: int
-) -> CountedRows:
-    planned = plan.table(schema, name)
-    info = planned.encoder_at(first_ts).table
-    key = info.id if physical is None else physical
-    return CountedRows(key, info, planned.topic, plan.router.partitions[planned.topic], first_ts, count)
