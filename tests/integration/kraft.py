@@ -8,10 +8,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING
 
-from server_process import ServerProcess, free_ports
+from server_process import Server, ServerProcess, free_ports
 
 if TYPE_CHECKING:
     from confluent_kafka.admin import ClusterMetadata
@@ -130,7 +129,7 @@ class KraftBroker(ServerProcess):
             return False
 
 
-class KafkaCluster:
+class KafkaCluster(Server):
     """One to a few :class:`KraftBroker` nodes with ids from 1, each of them a controller too.
 
     Topics have ``replication_factor`` replicas, of which ``min_isr`` must take a message that all in-sync replicas
@@ -211,18 +210,6 @@ class KafkaCluster:
             # A last node without a quorum waits in vain for a controlled shutdown.
             node.kill()
             node.stop()
-
-    def __enter__(self) -> KafkaCluster:
-        try:
-            return self.start()
-        except BaseException:
-            self.stop()
-            raise
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.stop()
 
     def _leader(self, topic: str, partition: int) -> int | None:
         found = _metadata(self.bootstrap, topic).topics[topic].partitions.get(partition)

@@ -12,14 +12,36 @@ from pathlib import Path
 from types import TracebackType
 from typing import TypeVar
 
-__all__ = ["ServerProcess", "free_ports"]
+__all__ = ["Server", "ServerProcess", "free_ports"]
 
 _START_TIMEOUT_S = 90.0
 _STOP_TIMEOUT_S = 15.0
-_Self = TypeVar("_Self", bound="ServerProcess")
+_Self = TypeVar("_Self", bound="Server")
 
 
-class ServerProcess:
+class Server:
+    """What runs between :meth:`start` and :meth:`stop`, as a context manager."""
+
+    def start(self: _Self) -> _Self:
+        raise NotImplementedError
+
+    def stop(self) -> None:
+        raise NotImplementedError
+
+    def __enter__(self: _Self) -> _Self:
+        try:
+            return self.start()
+        except BaseException:
+            self.stop()
+            raise
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+
+class ServerProcess(Server):
     """:meth:`kill` and :meth:`start` keep folder and ports, as a crash and a restart do; :meth:`stop` removes them."""
 
     def __init__(self, name: str, folder: Path) -> None:
@@ -55,18 +77,6 @@ class ServerProcess:
                 self._process.wait(_STOP_TIMEOUT_S)
             self.kill()
         shutil.rmtree(self._folder, ignore_errors=True)
-
-    def __enter__(self: _Self) -> _Self:
-        try:
-            return self.start()
-        except BaseException:
-            self.stop()
-            raise
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.stop()
 
     @property
     def _log(self) -> Path:
