@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from uuid import uuid4
 
 import pyarrow as pa
@@ -12,6 +12,7 @@ import pytest
 from kraft import KraftBroker
 
 from ticdc_emit.delivery import KafkaSink
+from ticdc_emit.delivery.contract import MessageWriter
 from ticdc_emit.delivery.kafka_reader import read_topic
 from ticdc_emit.errors import BrokerUnreachableError, ConfigError, MessageTooLargeError
 
@@ -64,6 +65,12 @@ def test_a_broker_killed_while_writing_comes_back(make_broker: Callable[[], Kraf
             assert values(broker, topic, partition) == list(range(partition, total, 2))
 
 
+def write_all(writer: MessageWriter, batches: Iterable[pa.RecordBatch]) -> None:
+    """More than what a writer's thread may have before it."""
+    for batch in batches:
+        writer.write(batch)
+
+
 def test_a_broker_killed_for_good_is_an_error(make_broker: Callable[[], KraftBroker], topic: str) -> None:
     with make_broker() as broker:
         # long enough for librdkafka to tell that the connection is gone, on a busy machine too
@@ -78,7 +85,7 @@ def test_a_broker_killed_for_good_is_an_error(make_broker: Callable[[], KraftBro
         full.flush()
         broker.kill()
         with pytest.raises(BrokerUnreachableError) as back_pressure:
-            full.write(numbered(topic, 600, 3_000, 1))
+            write_all(full, (numbered(topic, start, start + 600, 1) for start in range(600, 3_000, 600)))
         waiting.write(numbered(topic, 600, 700, 1))
         with pytest.raises(BrokerUnreachableError) as flushed:
             waiting.flush()

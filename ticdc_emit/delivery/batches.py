@@ -25,12 +25,24 @@ __all__ = ["MessageColumns", "Run"]
 
 
 class Run(NamedTuple):
-    """Rows of one topic-partition, in their order."""
+    """Rows of one topic-partition, in their order.  ``sizes``: bytes of key plus value."""
 
     topic: str
     partition: int
     keys: list[bytes | None]
     values: list[bytes | None]
+    sizes: npt.NDArray[np.int64]
+
+    def pieces(self, messages: int, size: int) -> Iterator[tuple[int, int]]:
+        """Yield (start, stop) of pieces with at most so many messages and so many bytes, or with one message."""
+        ends = np.cumsum(self.sizes)
+        start = 0
+        while start < len(ends):
+            before = int(ends[start - 1]) if start else 0
+            fitting = int(np.searchsorted(ends, before + size, side="right"))
+            stop = max(start + 1, min(start + messages, fitting))
+            yield start, stop
+            start = stop
 
 
 @dataclass(frozen=True)
@@ -71,11 +83,11 @@ class MessageColumns:
         changes its partition with every row.
         """
         places = self._places()
-        keys, values = self.keys, self.values
+        keys, values, sizes = self.keys, self.values, self.sizes
         if (np.diff(places) < 0).any():
             order = np.argsort(places, kind="stable")
             places, rows = places[order], pa.array(order)
-            keys, values = keys.take(rows), values.take(rows)
+            keys, values, sizes = keys.take(rows), values.take(rows), sizes[order]
         else:
             order = np.arange(len(places))
         key_list, value_list = keys.to_pylist(), values.to_pylist()
@@ -83,7 +95,7 @@ class MessageColumns:
         for start, stop in pairwise(borders):
             if start < stop:
                 topic, partition = self._place(int(order[start]))
-                yield Run(topic, partition, key_list[start:stop], value_list[start:stop])
+                yield Run(topic, partition, key_list[start:stop], value_list[start:stop], sizes[start:stop])
 
     def counts(self) -> dict[Place, PartitionCount]:
         """What the batch amounts to once all of it is delivered."""

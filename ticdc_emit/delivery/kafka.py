@@ -16,7 +16,7 @@ from ticdc_emit.config.options import DEFAULT_MAX_MESSAGE_BYTES, DEFAULT_PARTITI
 from ticdc_emit.config.secrets import Secret, is_sensitive_name
 from ticdc_emit.delivery.kafka_admin import KafkaAdmin
 from ticdc_emit.delivery.kafka_security import security_settings
-from ticdc_emit.delivery.kafka_writer import KafkaWriter
+from ticdc_emit.delivery.kafka_writer import BATCH_BYTES, KafkaWriter
 from ticdc_emit.errors import ConfigError, MissingDependencyError
 
 __all__ = ["KafkaSink"]
@@ -39,9 +39,6 @@ _OWNED = {
 }
 _RECORD_OVERHEAD_BYTES = 1_024
 """librdkafka counts a record's framing; the limit itself is checked before it."""
-
-_BATCH_BYTES = 1_000_000
-"""What librdkafka would take; larger ones are no faster."""
 
 
 @dataclass(frozen=True)
@@ -144,7 +141,7 @@ class KafkaSink:
         To a topic a batch of messages is one message, so ``message_limit`` bounds it.
         """
         message_max = min(self.max_message_bytes + _RECORD_OVERHEAD_BYTES, 1_000_000_000)
-        batches = {} if message_limit is None else {"batch.size": min(message_limit, _BATCH_BYTES)}
+        batches = {} if message_limit is None else {"batch.size": min(message_limit, BATCH_BYTES)}
         return {
             **batches,
             "linger.ms": self.linger_ms,

@@ -3,18 +3,25 @@
 In: batches of messages, already ordered.  Out: records in Kafka, and a report once every delivery report is in.  The
 loop over messages is plain ``produce``: measured, it feeds librdkafka as fast as it delivers, and ``produce_batch``
 no faster.
+
+Of one partition, an idempotent producer has one batch in flight, and librdkafka asks without pause whether it may send
+the next one, if that is complete (``rd_kafka_toppar_producer_serve``): a core of its own, for nothing. So of each
+partition less than two batches are enqueued at a time, in small pieces: one is on its way, the next not yet complete.
+That takes a thread, in which messages wait for their turn while the caller makes the next ones.
 """
 
 from __future__ import annotations
 
 import time
+from collections import defaultdict, deque
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ticdc_emit.config.secrets import mask_text
+from ticdc_emit.delivery.background import Background
 from ticdc_emit.delivery.batches import Run
-from ticdc_emit.delivery.contract import DeliveryReport
+from ticdc_emit.delivery.contract import DeliveryReport, Place
 from ticdc_emit.delivery.kafka_connection import find_topics
 from ticdc_emit.delivery.kafka_errors import delivery_failed
 from ticdc_emit.delivery.kafka_pool import discard, give_back, lend
@@ -25,10 +32,18 @@ from ticdc_emit.errors import DeliveryError
 if TYPE_CHECKING:
     from ticdc_emit.delivery.kafka import KafkaSink
 
-__all__ = ["KafkaWriter"]
+__all__ = ["BATCH_BYTES", "KafkaWriter"]
 
-_POLL_EVERY = 5_000
-"""Messages between two looks at delivery reports: 10 ms at full speed."""
+BATCH_BYTES = 1_000_000
+"""librdkafka's own ``batch.size``; larger ones are no faster."""
+
+_BATCH_MESSAGES = 10_000
+"""librdkafka's own ``batch.num.messages``."""
+
+_RUNS_AHEAD = 2
+
+_PIECES = 10
+"""That are enqueued at most, and are 1.9 batches."""
 
 
 class KafkaWriter(TaskWriter):
@@ -39,7 +54,14 @@ class KafkaWriter(TaskWriter):
         self._sink = sink
         self._lent = lend(settings)
         self._producer = self._lent.producer
-        self._unserved = 0
+        self._piece = tuple(
+            int(settings.get(name, default)) * 19 // (10 * _PIECES)
+            for name, default in (("batch.num.messages", _BATCH_MESSAGES), ("batch.size", BATCH_BYTES))
+        )
+        self._enqueued = 0
+        self._stopped = False
+        self._behind = Background(self._produce, _RUNS_AHEAD)
+        self._begun: defaultdict[Place, deque[int]] = defaultdict(lambda: deque(maxlen=_PIECES - 1))
 
     def check_place(self, topic: str, partition: int) -> None:
         """A topic is looked up once per producer: one round trip instead of librdkafka's 30 s of hope."""
@@ -50,22 +72,33 @@ class KafkaWriter(TaskWriter):
             raise unknown_partition(topic, partition)
 
     def enqueue(self, run: Run) -> None:
-        topic, partition, keys, values = run
+        self._behind.give(run)
+
+    def _produce(self, run: Run) -> None:
+        topic, partition, keys, values, _ = run
         produce = self._producer.produce
-        for start in range(0, len(values), _POLL_EVERY):
-            stop = start + _POLL_EVERY
+        for start, stop in run.pieces(*self._piece):
+            self._make_room((topic, partition))
+            if self._stopped:
+                return
             for key, value in zip(keys[start:stop], values[start:stop], strict=True):
                 try:
                     produce(topic, value, key, partition)
                 except Exception as error:
                     self._produce_again(error, topic, value, key, partition)
-            self._unserved += min(_POLL_EVERY, len(values) - start)
-            if self._unserved >= _POLL_EVERY:
-                self._unserved = 0
-                self._producer.poll(0)
-                self._raise_failures()
+            self._enqueued += stop - start
+
+    def _make_room(self, place: Place) -> None:
+        """Wait until as many messages are acknowledged as were enqueued before the partition's last pieces."""
+        begun = self._begun[place]
+        self._producer.poll(0)
+        self._raise_failures()
+        if len(begun) == begun.maxlen and len(self._producer) > self._enqueued - begun[0]:
+            self._wait(self._poll, until=self._enqueued - begun[0])
+        begun.append(self._enqueued)
 
     def settle(self) -> None:
+        self._behind.settle()
         self._wait(lambda: self._producer.flush(0.2), until=0)
 
     def flush(self) -> DeliveryReport:
@@ -74,6 +107,8 @@ class KafkaWriter(TaskWriter):
         return replace(report, retries=failures)
 
     def release(self, failed: bool) -> None:
+        self._stopped = True
+        self._behind.stop()
         self._producer.poll(0)
         if failed or self._lent.failed or len(self._producer):
             discard(self._lent)
@@ -88,6 +123,8 @@ class KafkaWriter(TaskWriter):
 
         while isinstance(error, BufferError):
             self._wait(self._poll, until=len(self._producer) - 1)
+            if self._stopped:
+                return
             try:
                 self._producer.produce(topic, value, key, partition)
                 return
@@ -108,7 +145,7 @@ class KafkaWriter(TaskWriter):
         while True:
             left = serve()
             self._raise_failures()
-            if left <= until:
+            if left <= until or self._stopped:
                 return
             now = time.monotonic()
             if left < outstanding:

@@ -57,6 +57,7 @@ def test_two_writers_at_once_do_not_share(kafka: EmbeddedKafka) -> None:
         kept.write(batch("both", b"kept"))
         abandoned = sink.open()
         abandoned.write(batch("both", b"abandoned"))
+        abandoned._behind.settle()
         abandoned.close()
     assert [message.value for message in kafka.read("both")] == [b"kept"]
     assert abandoned._lent not in kafka_pool._alive
@@ -66,6 +67,7 @@ def test_what_a_task_left_behind_does_not_reach_the_next_one(kafka: EmbeddedKafk
     sink = kafka.sink(client_id="left", linger_ms=1_000)
     abandoned = sink.open()
     abandoned.write(batch("left", b"old"))
+    abandoned._behind.settle()
     abandoned.close()
     with sink.open() as writer:
         assert writer._lent is not abandoned._lent
@@ -79,6 +81,7 @@ def test_a_lost_message_is_an_error_and_ends_the_producer(kafka: EmbeddedKafka) 
     sink = kafka.sink(client_id="lost", linger_ms=5_000)
     writer = sink.open()
     writer.write(batch("lost", b"v"))
+    writer._behind.settle()
     writer._producer.purge(in_queue=True)
     with pytest.raises(DeliveryError, match="did not take a message for topic lost"):
         writer.flush()
