@@ -10,7 +10,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
@@ -40,7 +40,8 @@ class AvroRow:
 
     With the TiDB extension fields: ``op`` (``c`` or ``u``), ``commit_ts`` (TSO), ``commit_physical_ms``. A delete has
     no such fields; its ``op`` is ``d``. With row checksums: ``checksum`` (``None`` where the row has none),
-    ``corrupted``, ``checksum_version``. ``fields`` is the decoded value with all of these, ``schema`` its schema.
+    ``corrupted``, ``checksum_version``. ``fields`` is the decoded value with all of these, ``schema`` its schema,
+    ``key_schema`` that of the key.
     """
 
     table: str
@@ -55,6 +56,7 @@ class AvroRow:
     checksum_version: int | None = None
     fields: Mapping[str, Any] | None = None
     schema: Mapping[str, Any] | None = None
+    key_schema: Mapping[str, Any] | None = field(default=None, compare=False, repr=False)
 
     def verify(self, time_zone: str = "UTC") -> int | None:
         """Check the row against its checksum (:func:`verify_checksum`); ``None`` where there is nothing to check."""
@@ -79,7 +81,12 @@ class AvroReader:
         named = schema or key_schema
         if named is None:
             raise DecodeError("the record has neither key nor value")
-        shared = {"table": named["name"], "namespace": named.get("namespace", ""), "key": key_fields}
+        shared: dict[str, Any] = {
+            "table": named["name"],
+            "namespace": named.get("namespace", ""),
+            "key": key_fields,
+            "key_schema": key_schema,
+        }
         if fields is None or schema is None:
             return AvroRow(**shared, value=None, op="d")
         columns, extension = _parted(fields, schema)

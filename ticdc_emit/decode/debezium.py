@@ -38,11 +38,13 @@ class DebeziumReader:
 
     ``has_schema``: not so with the changefeed's ``debezium-disable-schema``. ``compression``: its
     ``large-message-handle-compression``, of keys and values. Raises :class:`~ticdc_emit.errors.ConfigError` for one
-    that is not known, :class:`~ticdc_emit.errors.MissingDependencyError` without cramjam.
+    that is not known, :class:`~ticdc_emit.errors.MissingDependencyError` without cramjam. ``typed``: whether values are
+    Python's where there is a schema; if not, they are always JSON's.
     """
 
-    def __init__(self, has_schema: bool = True, compression: str = "none") -> None:
+    def __init__(self, has_schema: bool = True, compression: str = "none", *, typed: bool = True) -> None:
         self._has_schema = has_schema
+        self._typed = typed
         self._unpacked = decompressor(compression)
 
     def read(self, key: bytes | None, value: bytes | None) -> DebeziumMessage:
@@ -61,6 +63,8 @@ class DebeziumReader:
         if key_schema is None or schema is None:
             return DebeziumRow(op, source, ts_ms, key_payload, before, after)
         key_fields, fields = _fields(key_schema, "key"), _row_fields(schema)
+        if not self._typed:
+            return DebeziumRow(op, source, ts_ms, key_payload, before, after, key_fields, fields)
         return DebeziumRow(
             op,
             source,

@@ -21,6 +21,8 @@ def member(
 ) -> _T:
     """Return a member, which must be of a type; one without default must be there. Raises :class:`DecodeError`."""
     found: Any = members.get(name, default)
+    if type(found) is kind:
+        return found
     if found is _REQUIRED:
         raise DecodeError("the message lacks a member", part=part, member=name)
     if not isinstance(found, kind) or (kind is int and isinstance(found, bool)):

@@ -1,0 +1,156 @@
+"""Every recorded row, of every protocol and option: what a reader makes of TiCDC's message is the row that went in.
+
+Rows are compared as canonical text. What a protocol does not carry is said here in words of its own (``_carried``), not
+taken from the reader.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from decimal import Context, Decimal
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from ticdc_emit.config import ChangefeedConfig
+from ticdc_emit.config.protocol import Protocol
+from ticdc_emit.conformance.history import CaseHistory
+from ticdc_emit.conformance.produce import load_variant
+from ticdc_emit.conformance.vectors import DML_KINDS, Case, Record, Variant, find_vectors, read_case
+from ticdc_emit.decode.events import RowEvent
+from ticdc_emit.decode.readers import reader_for
+from ticdc_emit.decode.text_avro import avro_name
+from ticdc_emit.errors import ConfigError
+from ticdc_emit.schema.literals import float_text
+from ticdc_emit.schema.model import Column, TableInfo
+from ticdc_emit.schema.types import MySQLType
+
+_VECTORS = Path(__file__).parents[2] / "vectors" / "classic"
+_PATHS = find_vectors([_VECTORS])
+_READ = (Protocol.CANAL_JSON, Protocol.SIMPLE, Protocol.DEBEZIUM, Protocol.AVRO)
+_DATES = (MySQLType.DATE, MySQLType.DATETIME)
+_UNKNOWN = object()
+
+
+class _Sent(NamedTuple):
+    variant: Variant
+    config: ChangefeedConfig
+    table: TableInfo
+    row: dict[str, Any]
+    record: Record
+    schemas: dict[int, str]
+
+
+@cache
+def _case(path: Path) -> tuple[Case, CaseHistory]:
+    case = read_case(path)
+    return case, CaseHistory(case)
+
+
+def _sent(path: Path) -> Iterator[_Sent]:
+    case, history = _case(path)
+    for variant in case.variants:
+        if variant.config_error or not variant.expected:
+            continue
+        try:
+            config = load_variant(case, variant)
+        except ConfigError:
+            continue
+        if config.codec.protocol not in _READ:
+            continue
+        schemas = {post["id"]: post["schema"] for post in variant.registrations or () if post.get("id")}
+        for index, outcome in variant.expected.items():
+            event = case.events[index]
+            if event["kind"] not in DML_KINDS or outcome.error:
+                continue
+            table = history.version(event["schema"], event["table"], event["commit_ts"])
+            rows = event["emitted"] if event["kind"] == "txn" else [event]
+            for row, record in zip(rows, outcome.records, strict=True):
+                if not record.error and (record.key or record.value):  # Avro's delete of a row without key is empty
+                    yield _Sent(variant, config, table, {"commit_ts": event["commit_ts"], **row}, record, schemas)
+
+
+def _text(column: Column, value: Any) -> str | None:
+    if value is None:
+        return None
+    if isinstance(value, dict):
+        return str(value["base64"])
+    if column.type in (MySQLType.FLOAT, MySQLType.DOUBLE):
+        return float_text(value, single=column.type is MySQLType.FLOAT)
+    if isinstance(value, int) and column.type is MySQLType.ENUM:
+        return column.elems[value - 1] if value else ""
+    if isinstance(value, int) and column.type is MySQLType.SET:
+        return ",".join(label for place, label in enumerate(column.elems) if value >> place & 1)
+    return str(value)
+
+
+def _carried(config: ChangefeedConfig, column: Column, text: str | None) -> Any:
+    """Return what the protocol carries of a value; ``_UNKNOWN`` where that is something else by design."""
+    if config.codec.protocol is not Protocol.DEBEZIUM:
+        return text
+    if text is None:
+        return None if column.default is None else _UNKNOWN
+    if column.type is MySQLType.NEWDECIMAL:
+        double = Decimal(repr(float(text)))
+        return format(double.quantize(Decimal(1).scaleb(-max(column.decimal, 0)), context=Context(prec=100)), "f")
+    if column.type in _DATES and "-00" in text[:10]:
+        return None if column.nullable else _UNKNOWN
+    if column.type in _DATES and text < "0100":
+        return _UNKNOWN
+    if column.type is MySQLType.TIMESTAMP and text < "1970-01-01 00:00:01":
+        return "0000-00-00 00:00:00" + ("." + "0" * column.decimal if column.decimal > 0 else "")
+    return text
+
+
+def _compared(sent: _Sent, shown: Any, given: Any, problems: list[str], *, whole: bool) -> Counter[str]:
+    counts: Counter[str] = Counter()
+    if whole and shown is not None:
+        names = {column.name for column in sent.table.data_columns}
+        if not sent.config.column_selectors and set(shown) != names:
+            problems.append(f"columns {sorted(set(shown) ^ names)}")
+    for name, text in (shown or {}).items():
+        column = sent.table.column(name)
+        expected = _carried(sent.config, column, _text(column, given[name]))
+        counts["unknown" if expected is _UNKNOWN else "values"] += 1
+        if expected is not _UNKNOWN and text != expected:
+            problems.append(f"{name} {column.type.name}: {text!r:.200} for {expected!r:.200}")
+    return counts
+
+
+def _read_back(path: Path, sent: _Sent, problems: list[str]) -> Counter[str]:
+    claims = None if sent.record.claim is None else (lambda location: sent.record.claim or b"")
+    reader = reader_for(sent.config, schemas=sent.schemas, claims=claims)
+    event = reader.read(sent.record.key, sent.record.value)
+    assert isinstance(event, RowEvent)
+    if sent.config.codec.protocol is Protocol.AVRO and event.table != avro_name(sent.table.name):
+        return Counter()  # TiCDC wrote the row with the schema that another table has under the same subject
+    shown = reader.text(event, sent.table)
+    found: list[str] = []
+    row = sent.row
+    extension = sent.config.codec.enable_tidb_extension
+    avro = sent.config.codec.protocol is Protocol.AVRO
+    if event.op != row["op"] and (not avro or extension or row["op"] == "delete"):
+        found.append(f"op {event.op}")
+    if event.commit_ts is not None and event.commit_ts != row["commit_ts"]:
+        found.append(f"commit_ts {event.commit_ts}")
+    partial = event.handle_key_only or row["op"] == "delete"
+    counts = _compared(sent, shown.before, row["before"], found, whole=False)
+    counts += _compared(sent, shown.after, row["after"], found, whole=not partial)
+    image = row["before"] if row["op"] == "delete" else row["after"]
+    counts += _compared(sent, shown.key, image, found, whole=False)
+    counts["rows"] += 1
+    problems += [f"{path.stem} {sent.variant.id} {row['op']}: {each}" for each in found]
+    return counts
+
+
+@pytest.mark.parametrize("path", _PATHS, ids=lambda path: path.stem)
+def test_recorded_rows_read_back(path: Path) -> None:
+    problems: list[str] = []
+    counts: Counter[str] = Counter()
+    for sent in _sent(path):
+        counts += _read_back(path, sent, problems)
+    assert not problems, "\n".join(problems[:40])
+    assert counts["unknown"] <= counts["values"]

@@ -1,0 +1,173 @@
+"""Reader of TiCDC's Canal-JSON messages: the value of a Kafka record in, a record of what it says out.
+
+A Canal-JSON message has no key: that of a row is empty, that of a DDL or watermark null. Every value of a row is text
+or ``None``; :mod:`ticdc_emit.decode.text_canal` reads it by the column's type. Rule sources: "TiCDC Canal-JSON
+Protocol" (message format); reference ``pingcap/tiflow: pkg/sink/codec/canal/canal_json_decoder.go``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeAlias
+
+import orjson
+
+from ticdc_emit.decode.compression import decompressor
+from ticdc_emit.decode.errors import DecodeError
+from ticdc_emit.decode.members import member
+
+__all__ = ["CanalDdl", "CanalJsonReader", "CanalMessage", "CanalRow", "CanalWatermark"]
+
+_ROWS = frozenset({"INSERT", "UPDATE", "DELETE"})
+_WATERMARK = "TIDB_WATERMARK"
+_NO_EXTENSION: Mapping[str, Any] = {}
+_TEXT_OR_NULL = frozenset({str, type(None)})
+
+
+class CanalRow(NamedTuple):
+    """A row change. ``op``: ``INSERT``, ``UPDATE`` or ``DELETE``; ``data`` is the row after it (of a delete: before),
+    ``old`` that before an update, of its changed columns alone with ``only-output-updated-columns``.
+
+    ``es`` is the physical time of the commit in ms, ``ts`` the wall clock of the encoder in ms. ``mysql_type`` and
+    ``sql_type`` are by column. ``commit_ts`` (TSO) is ``None`` without ``enable-tidb-extension``; ``handle_key_only``:
+    the message was too large and has only the handle key's columns; ``claim_check``: the same, and where it is stored.
+    """
+
+    database: str
+    table: str
+    op: str
+    es: int
+    ts: int
+    data: Mapping[str, str | None]
+    old: Mapping[str, str | None] | None
+    pk_names: tuple[str, ...]
+    mysql_type: Mapping[str, str]
+    sql_type: Mapping[str, int]
+    commit_ts: int | None = None
+    handle_key_only: bool = False
+    claim_check: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CanalDdl:
+    """A statement. ``type``: ``CREATE``, ``RENAME``, ``CINDEX``, ``DINDEX``, ``ERASE``, ``TRUNCATE``, ``ALTER`` or
+    ``QUERY``; ``database`` and ``table`` are those after it.
+    """
+
+    database: str
+    table: str
+    type: str
+    sql: str
+    es: int
+    ts: int
+    commit_ts: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CanalWatermark:
+    """Everything up to ``commit_ts`` has been sent to this partition."""
+
+    commit_ts: int
+    es: int
+    ts: int
+
+
+CanalMessage: TypeAlias = "CanalRow | CanalDdl | CanalWatermark"
+
+
+class CanalJsonReader:
+    """Reads the records of a topic.
+
+    ``compression``: the changefeed's ``large-message-handle-compression``. Raises
+    :class:`~ticdc_emit.errors.ConfigError` for one that is not known, and
+    :class:`~ticdc_emit.errors.MissingDependencyError` without cramjam.
+    """
+
+    def __init__(self, compression: str = "none") -> None:
+        self._unpacked = None if compression == "none" else decompressor(compression)
+        self._types: dict[tuple[str, str], tuple[dict[str, str], dict[str, int]]] = {}
+
+    def read(self, key: bytes | None, value: bytes | None) -> CanalMessage:
+        """Return what a record says. Raises :class:`DecodeError` for one that is no Canal-JSON message of TiCDC's."""
+        if key:
+            raise DecodeError("a Canal-JSON message has no key", part="key")
+        if not value:
+            raise DecodeError("a Canal-JSON message has a value", part="value")
+        members = _members(value if self._unpacked is None else self._unpacked(value))
+        kind = member(members, "type", str)
+        extension = members.get("_tidb", _NO_EXTENSION)
+        if not isinstance(extension, dict):
+            raise DecodeError("a member is no object", part="value", member="_tidb")
+        if kind in _ROWS and not member(members, "isDdl", bool):
+            return self._row(kind, members, extension)
+        if kind == _WATERMARK:
+            stamp = member(extension, "watermarkTs", int, 0)
+            return CanalWatermark(stamp, member(members, "es", int), member(members, "ts", int))
+        if not member(members, "isDdl", bool):
+            raise DecodeError(f"a Canal-JSON message has no type {kind!r}", part="value")
+        return CanalDdl(
+            member(members, "database", str),
+            member(members, "table", str),
+            kind,
+            member(members, "sql", str),
+            member(members, "es", int),
+            member(members, "ts", int),
+            member(extension, "commitTs", int) if "commitTs" in extension else None,
+        )
+
+    def _row(self, kind: str, members: Mapping[str, Any], extension: Mapping[str, Any]) -> CanalRow:
+        data, old, commit_ts, claim = _image(members, "data"), None, None, None
+        if kind == "UPDATE":
+            old = _image(members, "old")
+        if data is None or (kind == "UPDATE" and old is None):
+            raise DecodeError(f"{kind} lacks an image", part="value", member="data" if data is None else "old")
+        if extension:
+            commit_ts = member(extension, "commitTs", int)
+            claim = extension.get("claimCheckLocation")
+            if claim is not None and not isinstance(claim, str):
+                raise DecodeError("a member is no text", part="value", member="claimCheckLocation")
+        database, table = member(members, "database", str), member(members, "table", str)
+        types = members.get("mysqlType") or {}, members.get("sqlType") or {}
+        known = self._types.get((database, table))
+        if known == types:  # most rows of a table: their types take room once
+            types = known
+        else:
+            self._types[database, table] = types
+        return CanalRow(
+            database,
+            table,
+            kind,
+            member(members, "es", int),
+            member(members, "ts", int),
+            data,
+            old,
+            tuple(members.get("pkNames") or ()),
+            *types,
+            commit_ts,
+            claim is not None or extension.get("onlyHandleKey") is True,
+            claim,
+        )
+
+
+def _members(value: bytes) -> dict[str, Any]:
+    try:
+        members = orjson.loads(value)
+    except ValueError as fault:
+        raise DecodeError(f"the value is no JSON: {fault}", part="value") from fault
+    if not isinstance(members, dict):
+        raise DecodeError("the value is no JSON object", part="value")
+    return members
+
+
+def _image(members: Mapping[str, Any], name: str) -> dict[str, str | None] | None:
+    """Return the one row of a list of rows; ``None`` where there is no list."""
+    rows = members.get(name)
+    if rows is None:
+        return None
+    if not isinstance(rows, list) or len(rows) != 1 or not isinstance(rows[0], dict):
+        raise DecodeError("TiCDC sends lists of one row", part="value", member=name)
+    image: dict[str, str | None] = rows[0]
+    if not _TEXT_OR_NULL.issuperset(map(type, image.values())):
+        raise DecodeError("a value of Canal-JSON is text or null", part="value", member=name)
+    return image

@@ -1,0 +1,102 @@
+"""Avro records as neutral events, and their images in canonical text.
+
+Rows come with their types, so a table gives no more than the names: schemas show ``_`` for what Avro does not allow in
+them. ``avro-enable-watermark``, which exists for tests, sends DDL and watermarks as well.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from ticdc_emit.decode.avro import AvroReader, AvroRow
+from ticdc_emit.decode.errors import DecodeError
+from ticdc_emit.decode.events import DdlEvent, Event, Image, RowEvent, RowOp, WatermarkEvent
+from ticdc_emit.decode.members import member
+from ticdc_emit.decode.schemas import SchemaSource
+from ticdc_emit.decode.text_avro import avro_convert, avro_names
+from ticdc_emit.decode.text_values import Convert, converted
+from ticdc_emit.schema.model import TableInfo
+
+__all__ = ["AvroEvents"]
+
+_OPS: dict[str | None, RowOp] = {"c": "insert", "u": "update", "d": "delete", None: "insert"}
+_NAMESPACE = "default."
+_DDL, _WATERMARK = b"\x01", b"\x02"
+
+
+class AvroEvents:
+    """An :class:`~ticdc_emit.decode.readers.EventReader` of Avro messages.
+
+    Without TiDB extension inserts and updates look alike: both are ``insert``.
+    """
+
+    def __init__(self, schemas: SchemaSource) -> None:
+        self._reader = AvroReader(schemas)
+        self._converts: dict[int, tuple[Mapping[str, Any], dict[str, Convert]]] = {}
+        self._names: dict[int, tuple[TableInfo, dict[str, str]]] = {}
+
+    def read(self, key: bytes | None, value: bytes | None) -> Event:
+        """Return what a record says."""
+        if not key and value and value[:1] in (_DDL, _WATERMARK):
+            return _control(value)
+        message = self._reader.read(key, value)
+        namespace = message.namespace.removeprefix(_NAMESPACE)
+        return RowEvent(
+            namespace,
+            message.table,
+            _OPS[message.op],
+            message.commit_ts,
+            message.key if message.op == "d" else None,
+            message.value,
+            message.key,
+            message.commit_physical_ms,
+            message=message,
+        )
+
+    def text(self, event: RowEvent, table: TableInfo | None = None) -> RowEvent:
+        """Return the event with its images in canonical text."""
+        key = self.image(event, event.key, table)
+        before = key if event.op == "delete" else None
+        return replace(event, before=before, after=self.image(event, event.after, table), key=key)
+
+    def image(self, event: RowEvent, image: Image | None, table: TableInfo | None) -> dict[str, str | None] | None:
+        """Return one image of the event in canonical text."""
+        if image is None:
+            return None
+        message: AvroRow = event.message
+        schema = message.key_schema if image is message.key else message.schema
+        assert schema is not None
+        known = self._converts.get(id(schema))
+        if known is None or known[0] is not schema:
+            fields = (field for field in schema["fields"] if field["name"] in image)
+            converts = {field["name"]: made for field in fields if (made := avro_convert(field)) is not None}
+            known = self._converts[id(schema)] = schema, converts
+        shown = converted(image, known[1], table=event.table)
+        names = self._names_of(table)
+        return {names.get(name, name): value for name, value in shown.items()} if names else shown
+
+    def _names_of(self, table: TableInfo | None) -> dict[str, str]:
+        if table is None:
+            return {}
+        known = self._names.get(id(table))
+        if known is None or known[0] is not table:
+            known = self._names[id(table)] = table, avro_names(table)
+        return known[1]
+
+
+def _control(value: bytes) -> Event:
+    if value[:1] == _WATERMARK:
+        if len(value) != 9:
+            raise DecodeError("a watermark has 9 bytes", part="value")
+        return WatermarkEvent(int.from_bytes(value[1:], "big"))
+    try:
+        members = json.loads(value[1:])
+    except ValueError as fault:
+        raise DecodeError(f"the DDL is no JSON: {fault}", part="value") from fault
+    if not isinstance(members, dict):
+        raise DecodeError("the DDL is no JSON object", part="value")
+    query, commit_ts = member(members, "query", str), member(members, "commitTs", int)
+    return DdlEvent(query, commit_ts, member(members, "schema", str), member(members, "table", str))

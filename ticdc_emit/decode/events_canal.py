@@ -1,0 +1,84 @@
+"""Canal-JSON records as neutral events, and their images in canonical text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from ticdc_emit.config import ChangefeedConfig
+from ticdc_emit.decode.canal_json import CanalDdl, CanalJsonReader, CanalRow, CanalWatermark
+from ticdc_emit.decode.claim_check import read_claim
+from ticdc_emit.decode.events import DdlEvent, Event, Image, RowEvent, RowOp, WatermarkEvent
+from ticdc_emit.decode.text_canal import canal_convert, canal_type_converts
+from ticdc_emit.decode.text_values import Convert, by_column, converted
+from ticdc_emit.schema.model import TableInfo
+
+__all__ = ["CanalEvents"]
+
+_OPS: dict[str, RowOp] = {"INSERT": "insert", "UPDATE": "update", "DELETE": "delete"}
+
+
+class CanalEvents:
+    """An :class:`~ticdc_emit.decode.readers.EventReader` of Canal-JSON."""
+
+    def __init__(self, config: ChangefeedConfig, claims: Callable[[str], bytes] | None) -> None:
+        handle = config.codec.large_message_handle
+        self._reader = CanalJsonReader(handle.compression)
+        self._claims = claims
+        self._raw_claims = handle.claim_check_raw_value
+        self._converts: dict[int, tuple[TableInfo, dict[str, Convert]]] = {}
+
+    def read(self, key: bytes | None, value: bytes | None) -> Event:
+        """Return what a record says."""
+        message = self._reader.read(key, value)
+        if isinstance(message, CanalRow):
+            if message.claim_check is not None and self._claims is not None:
+                stored = read_claim(message.claim_check, self._claims, raw_value=self._raw_claims)
+                whole = self._reader.read(stored.key, stored.value)
+                if isinstance(whole, CanalRow):
+                    message = whole
+            return _row(message)
+        if isinstance(message, CanalDdl):
+            return DdlEvent(message.sql, message.commit_ts, message.database, message.table, message.es, message)
+        assert isinstance(message, CanalWatermark)
+        return WatermarkEvent(message.commit_ts, message)
+
+    def text(self, event: RowEvent, table: TableInfo | None = None) -> RowEvent:
+        """Return the event with its images in canonical text."""
+        return replace(
+            event, before=self.image(event, event.before, table), after=self.image(event, event.after, table)
+        )
+
+    def image(self, event: RowEvent, image: Image | None, table: TableInfo | None) -> dict[str, str | None] | None:
+        """Return one image of the event in canonical text."""
+        if image is None:
+            return None
+        if table is None:
+            message: CanalRow = event.message
+            return converted(image, _shown(image, canal_type_converts(message.mysql_type)), table=event.table)
+        known = self._converts.get(id(table))
+        if known is None or known[0] is not table:
+            known = self._converts[id(table)] = table, by_column(table.columns, canal_convert)
+        return converted(image, known[1], table=event.table)
+
+
+def _shown(image: Image, converts: dict[str, Convert]) -> dict[str, Convert]:
+    return {name: convert for name, convert in converts.items() if name in image}
+
+
+def _row(message: CanalRow) -> RowEvent:
+    deleted = message.op == "DELETE"
+    return RowEvent(
+        message.database,
+        message.table,
+        _OPS[message.op],
+        message.commit_ts,
+        message.data if deleted else message.old,
+        None if deleted else message.data,
+        None,
+        message.es,
+        None,
+        message.handle_key_only,
+        message.claim_check,
+        message,
+    )

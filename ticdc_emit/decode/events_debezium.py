@@ -1,0 +1,73 @@
+"""Debezium records as neutral events, and their images in canonical text."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ticdc_emit.config import ChangefeedConfig
+from ticdc_emit.decode.debezium import DebeziumReader
+from ticdc_emit.decode.debezium_records import DebeziumDdl, DebeziumRow
+from ticdc_emit.decode.events import DdlEvent, Event, Image, RowEvent, RowOp, WatermarkEvent
+from ticdc_emit.decode.text_debezium import debezium_column, debezium_convert
+from ticdc_emit.decode.text_values import Convert, by_column, converted
+from ticdc_emit.schema.model import TableInfo
+
+__all__ = ["DebeziumEvents"]
+
+_OPS: dict[str, RowOp] = {"c": "insert", "u": "update", "d": "delete"}
+
+
+class DebeziumEvents:
+    """An :class:`~ticdc_emit.decode.readers.EventReader` of Debezium messages with and without schema.
+
+    Without a schema and without a table, values stay as JSON prints them.
+    """
+
+    def __init__(self, config: ChangefeedConfig) -> None:
+        codec = config.codec
+        has_schema = not codec.debezium_disable_schema
+        self._reader = DebeziumReader(has_schema, codec.large_message_handle.compression, typed=False)
+        self._zone = config.time_zone
+        self._converts: dict[int, tuple[TableInfo, dict[str, Convert]]] = {}
+
+    def read(self, key: bytes | None, value: bytes | None) -> Event:
+        """Return what a record says."""
+        message = self._reader.read(key, value)
+        source = message.source
+        if isinstance(message, DebeziumRow):
+            return RowEvent(
+                source.db,
+                source.table,
+                _OPS[message.op],
+                source.commit_ts,
+                message.before,
+                message.after,
+                message.key,
+                source.ts_ms,
+                message=message,
+            )
+        if isinstance(message, DebeziumDdl):
+            return DdlEvent(message.ddl, source.commit_ts, source.db, source.table, source.ts_ms, message)
+        return WatermarkEvent(source.commit_ts, message)
+
+    def text(self, event: RowEvent, table: TableInfo | None = None) -> RowEvent:
+        """Return the event with its images in canonical text."""
+        before, after, key = (self.image(event, image, table) for image in (event.before, event.after, event.key))
+        return replace(event, before=before, after=after, key=key)
+
+    def image(self, event: RowEvent, image: Image | None, table: TableInfo | None) -> dict[str, str | None] | None:
+        """Return one image of the event in canonical text."""
+        if image is None:
+            return None
+        if table is not None:
+            known = self._converts.get(id(table))
+            if known is None or known[0] is not table:
+                converts = by_column(table.columns, lambda column: debezium_convert(column, self._zone))
+                known = self._converts[id(table)] = table, converts
+            return converted(image, known[1], table=event.table)
+        message: DebeziumRow = event.message
+        if message.fields is None:
+            return {name: None if value is None else str(value) for name, value in image.items()}
+        columns = [debezium_column(field) for field in message.fields if field.name in image]
+        found = by_column(columns, lambda column: debezium_convert(column, self._zone))
+        return converted(image, found, table=event.table)

@@ -1,0 +1,115 @@
+"""Simple records as neutral events, and their images in canonical text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from ticdc_emit.config import ChangefeedConfig
+from ticdc_emit.decode.claim_check import read_claim
+from ticdc_emit.decode.events import BootstrapEvent, DdlEvent, Event, Image, RowEvent, RowOp, WatermarkEvent
+from ticdc_emit.decode.simple import SimpleReader
+from ticdc_emit.decode.simple_records import SimpleBootstrap, SimpleDdl, SimpleRow, SimpleTableSchema, SimpleWatermark
+from ticdc_emit.decode.text_simple import simple_convert, simple_table
+from ticdc_emit.decode.text_values import Convert, by_column, converted
+from ticdc_emit.errors import UnknownTableError
+from ticdc_emit.schema.model import TableInfo
+
+__all__ = ["SimpleEvents"]
+
+_OPS: dict[str, RowOp] = {"INSERT": "insert", "UPDATE": "update", "DELETE": "delete"}
+
+
+class SimpleEvents:
+    """An :class:`~ticdc_emit.decode.readers.EventReader` of either encoding of the Simple protocol.
+
+    Rows do not say their types: without a table, those of the schemas that DDL and BOOTSTRAP messages have shown are
+    used.
+    """
+
+    def __init__(self, config: ChangefeedConfig, claims: Callable[[str], bytes] | None) -> None:
+        handle = config.codec.large_message_handle
+        self._reader = SimpleReader("avro" if config.codec.encoding_format == "avro" else "json", handle.compression)
+        self._claims = claims
+        self._raw_claims = handle.claim_check_raw_value
+        self._zone = config.time_zone
+        self._shown: dict[tuple[str, str, int], TableInfo] = {}
+        self._converts: dict[int, tuple[TableInfo, dict[str, Convert]]] = {}
+
+    def read(self, key: bytes | None, value: bytes | None) -> Event:
+        """Return what a record says."""
+        message = self._reader.read(key, value)
+        if isinstance(message, SimpleRow):
+            if message.claim_check is not None and self._claims is not None:
+                stored = read_claim(message.claim_check, self._claims, raw_value=self._raw_claims)
+                whole = self._reader.read(stored.key, stored.value)
+                if isinstance(whole, SimpleRow):
+                    message = whole
+            return _row(message)
+        if isinstance(message, SimpleDdl):
+            self._learn(message.pre_table_schema)
+            self._learn(message.table_schema)
+            table = message.table_schema or message.pre_table_schema
+            schema, name = ("", "") if table is None else (table.schema, table.table)
+            return DdlEvent(message.sql, message.commit_ts, schema, name, None, message)
+        if isinstance(message, SimpleBootstrap):
+            self._learn(message.table_schema)
+            schema_of = message.table_schema
+            return BootstrapEvent(schema_of.schema, schema_of.table, schema_of.version, None, message)
+        assert isinstance(message, SimpleWatermark)
+        return WatermarkEvent(message.commit_ts, message)
+
+    def text(self, event: RowEvent, table: TableInfo | None = None) -> RowEvent:
+        """Return the event with its images in canonical text.
+
+        Raises :class:`~ticdc_emit.errors.UnknownTableError` without a table for a version that no message has shown.
+        """
+        return replace(
+            event, before=self.image(event, event.before, table), after=self.image(event, event.after, table)
+        )
+
+    def image(self, event: RowEvent, image: Image | None, table: TableInfo | None) -> dict[str, str | None] | None:
+        """Return one image of the event in canonical text."""
+        if image is None:
+            return None
+        if table is None:
+            table = self.table(event)
+        known = self._converts.get(id(table))
+        if known is None or known[0] is not table:
+            converts = by_column(table.columns, lambda column: simple_convert(column, self._zone))
+            known = self._converts[id(table)] = table, converts
+        return converted(image, known[1], table=event.table)
+
+    def table(self, event: RowEvent) -> TableInfo:
+        """Return the table that messages have shown for the row's version; ``UnknownTableError`` if none has."""
+        found = self._shown.get((event.schema, event.table, event.schema_version or 0))
+        if found is None:
+            raise UnknownTableError(
+                "no DDL or BOOTSTRAP has shown this version of the table",
+                table=f"{event.schema}.{event.table}",
+                version=event.schema_version,
+            )
+        return found
+
+    def _learn(self, schema: SimpleTableSchema | None) -> None:
+        if schema is not None:
+            place = schema.schema, schema.table, schema.version
+            if place not in self._shown:
+                self._shown[place] = simple_table(schema)
+
+
+def _row(message: SimpleRow) -> RowEvent:
+    return RowEvent(
+        message.database,
+        message.table,
+        _OPS[message.op],
+        message.commit_ts,
+        message.old,
+        message.data,
+        None,
+        None,
+        message.schema_version,
+        message.handle_key_only,
+        message.claim_check,
+        message,
+    )

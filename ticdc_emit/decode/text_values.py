@@ -1,0 +1,144 @@
+"""What the readers' texts share: a column's type and a wire value in, canonical text (docs/types.md) out.
+
+A :data:`Convert` takes a value that is not NULL; a column without one has canonical text on the wire. FLOAT and DOUBLE
+are the shortest digits that read back, without an exponent; DATETIME, TIMESTAMP and TIME have the column's fsp digits.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from base64 import b64encode
+from collections.abc import Callable, Iterable, Mapping
+from decimal import Context, Decimal
+from functools import lru_cache
+from typing import Any, TypeAlias
+
+from ticdc_emit.decode.errors import DecodeError
+from ticdc_emit.schema.literals import float_text
+from ticdc_emit.schema.model import Column
+from ticdc_emit.schema.temporal import time_zone_of
+
+__all__ = [
+    "Convert",
+    "by_column",
+    "clock_text",
+    "converted",
+    "decimal_text",
+    "enum_label",
+    "float_digits",
+    "fsp_of",
+    "in_zone",
+    "moment_text",
+    "raw_text",
+    "set_labels",
+]
+
+Convert: TypeAlias = Callable[[Any], "str | None"]
+
+_DIGITS = Context(prec=100)  # a DECIMAL has 65, and the double nearest to one may have one more
+_FAULTS = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError)
+
+
+def converted(
+    image: Mapping[str, Any], converts: Mapping[str, Convert], *, table: str, names: Mapping[str, str] | None = None
+) -> dict[str, str | None]:
+    """Return an image with every value converted that has a :data:`Convert` and is not NULL.
+
+    ``names``: the columns' own names where the image has others. Raises :class:`DecodeError` for a value that is not of
+    its column.
+    """
+    found = {names.get(name, name): value for name, value in image.items()} if names else dict(image)
+    for name, convert in converts.items():
+        value = found.get(name)
+        if value is not None:
+            try:
+                found[name] = convert(value)
+            except _FAULTS as fault:
+                raise DecodeError(
+                    f"{value!r:.100} is no value of the column: {type(fault).__name__}: {fault}",
+                    table=table,
+                    field=name,
+                ) from fault
+    return found
+
+
+def float_digits(value: float, *, single: bool) -> str:
+    """Return the text of a FLOAT (``single``) or DOUBLE."""
+    return float_text(value, single=single)
+
+
+def decimal_text(value: Decimal | str, scale: int) -> str:
+    """Return a DECIMAL with all the digits of its scale."""
+    return format(Decimal(value).quantize(Decimal(1).scaleb(-scale), context=_DIGITS), "f")
+
+
+def raw_text(raw: bytes) -> str:
+    """Return the base64 text of binary data."""
+    return b64encode(raw).decode("ascii")
+
+
+def enum_label(column: Column) -> Convert:
+    """Return what reads an ENUM's number; 0 is the empty text of a value that was no label."""
+    labels = ("", *column.elems)
+
+    def read(value: Any) -> str:
+        number = int(value)
+        if number < 0:
+            raise ValueError("a negative number")
+        return labels[number]
+
+    return read
+
+
+def set_labels(column: Column) -> Convert:
+    """Return what reads a SET's bit mask."""
+    labels = column.elems
+
+    @lru_cache(maxsize=1024)
+    def read(value: Any) -> str:
+        mask = int(value) & ((1 << 64) - 1)
+        if mask >> len(labels):
+            raise ValueError("a bit without label")
+        return ",".join(label for place, label in enumerate(labels) if mask >> place & 1)
+
+    return read
+
+
+def moment_text(value: dt.datetime, fsp: int) -> str:
+    """Return the wall clock of a date and time."""
+    text = f"{value:%H:%M:%S}.{value.microsecond:06d}"
+    return f"{value.year:04d}-{value.month:02d}-{value.day:02d} {text[: 9 + fsp] if fsp > 0 else text[:8]}"
+
+
+def clock_text(micros: int, fsp: int) -> str:
+    """Return the text of a TIME of so many microseconds."""
+    seconds, rest = divmod(abs(micros), 1_000_000)
+    fraction = f".{rest:06d}"[: fsp + 1] if fsp > 0 else ""
+    sign = "-" if micros < 0 else ""
+    return f"{sign}{seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}{fraction}"
+
+
+def in_zone(text: str, shown_in: str, zone: str, fsp: int | None = None) -> str:
+    """Return TIMESTAMP text as the clocks of ``zone`` show it; zero stays zero. ``fsp``: its digits, default as given.
+
+    Of an hour that clocks show twice, the first one is meant.
+    """
+    if shown_in == zone or text.startswith("0000-00-00"):
+        return text
+    moment = dt.datetime.fromisoformat(text).replace(tzinfo=_zone(shown_in)).astimezone(_zone(zone))
+    return moment_text(moment, len(text.partition(".")[2]) if fsp is None else fsp)
+
+
+def fsp_of(column: Column) -> int:
+    """Return the column's digits of a second's fraction, 0 to 6."""
+    return max(column.decimal, 0)
+
+
+def by_column(columns: Iterable[Column], convert_of: Callable[[Column], Convert | None]) -> dict[str, Convert]:
+    """Return the converts of the columns that need one."""
+    return {column.name: convert for column in columns if (convert := convert_of(column)) is not None}
+
+
+@lru_cache(maxsize=64)
+def _zone(name: str) -> dt.tzinfo:
+    return time_zone_of(name)
