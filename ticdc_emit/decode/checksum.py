@@ -29,27 +29,18 @@ values of columns that a column selector took away.
 from __future__ import annotations
 
 import json
-import math
 import re
-import struct
 from collections.abc import Callable, Mapping
-from datetime import datetime, timedelta, timezone
 from typing import Any
 from zlib import crc32
-from zoneinfo import ZoneInfo
 
+from ticdc_emit.decode.checksum_bytes import UNSIGNED, blob, double, in_utc, text, vector, word
 from ticdc_emit.decode.errors import ChecksumMismatchError, DecodeError
 
 __all__ = ["verify_checksum"]
 
 _CHECKSUM = "_tidb_row_level_checksum"
 _FIRST_EXTENSION_FIELD = "_tidb_op"
-_WORD = (1 << 64) - 1
-_ZERO_DAY = "0000-00-00"
-_UNSIGNED = re.compile(r"\d{1,20}", re.ASCII)
-_MOMENT = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,6})?", re.ASCII)
-_NUMBER = r"-?\d+(?:\.\d+)?"
-_VECTOR = re.compile(rf"\[(?:{_NUMBER}(?:,{_NUMBER})*)?\]", re.ASCII)
 _SEPARATOR = re.compile(r"(?<!\\),")
 
 
@@ -65,7 +56,7 @@ def verify_checksum(
     stated = None if value is None else value.get(_CHECKSUM)
     if value is None or stated in (None, "", "0"):
         return None
-    if not (isinstance(stated, str) and _UNSIGNED.fullmatch(stated)):
+    if not (isinstance(stated, str) and UNSIGNED.fullmatch(stated)):
         raise DecodeError(f"the checksum {stated!r} is no number", field=_CHECKSUM)
     record = _record(schema)
     actual = 0
@@ -111,56 +102,35 @@ def _checksum_bytes(value: Any, parameters: Mapping[str, str], time_zone: str) -
         return b""
     kind = parameters["tidb_type"]
     if kind == "ENUM":
-        return _word(1 + _elements(parameters).index(_as_allowed(value)))
+        return word(1 + _elements(parameters).index(_as_allowed(value)))
     if kind == "SET":
         elements, number = _elements(parameters), 0
         for label in value.split(",") if value else ():
             number |= 1 << elements.index(_as_allowed(label))
-        return _word(number)
+        return word(number)
     if kind == "TIMESTAMP":
-        return _text(_in_utc(value, time_zone))
+        return text(in_utc(value, time_zone))
     return _BYTES[kind](value)
 
 
-def _word(value: int | str) -> bytes:
+def _number(value: int | str) -> bytes:
     """An integer, or the text of BIGINT UNSIGNED."""
-    if isinstance(value, str) and not _UNSIGNED.fullmatch(value):
+    if isinstance(value, str) and not UNSIGNED.fullmatch(value):
         raise ValueError(f"{value!r} is no unsigned number")
-    return (int(value) & _WORD).to_bytes(8, "little")
+    return word(int(value))
 
 
 def _bit(value: bytes) -> bytes:
     return int.from_bytes(value, "big").to_bytes(8, "little")
 
 
-def _double(value: float) -> bytes:
-    return struct.pack("<d", value if math.isfinite(value) else 0.0)
-
-
-def _text(value: str) -> bytes:
-    if not isinstance(value, str):
-        raise TypeError(f"{type(value).__name__} is no text")
-    return _blob(value.encode())
-
-
-def _blob(value: bytes) -> bytes:
-    return len(value).to_bytes(4, "little") + value
-
-
-def _vector(value: str) -> bytes:
-    if not _VECTOR.fullmatch(value):
-        raise ValueError(f"{value!r} is no vector")
-    numbers = [float(number) for number in value[1:-1].split(",") if number]
-    return struct.pack(f"<I{len(numbers)}f", len(numbers), *numbers)
-
-
 _BYTES: Mapping[str, Callable[[Any], bytes]] = {
-    **dict.fromkeys(("INT", "INT UNSIGNED", "BIGINT", "BIGINT UNSIGNED", "YEAR"), _word),
-    **dict.fromkeys(("FLOAT", "DOUBLE"), _double),
-    **dict.fromkeys(("DECIMAL", "TEXT", "JSON", "DATE", "DATETIME", "TIME"), _text),
+    **dict.fromkeys(("INT", "INT UNSIGNED", "BIGINT", "BIGINT UNSIGNED", "YEAR"), _number),
+    **dict.fromkeys(("FLOAT", "DOUBLE"), double),
+    **dict.fromkeys(("DECIMAL", "TEXT", "JSON", "DATE", "DATETIME", "TIME"), text),
     "BIT": _bit,
-    "BLOB": _blob,
-    "TiDBVECTORFloat32": _vector,
+    "BLOB": blob,
+    "TiDBVECTORFloat32": vector,
 }
 
 
@@ -171,21 +141,3 @@ def _elements(parameters: Mapping[str, str]) -> list[str]:
 def _as_allowed(label: str) -> str:
     """Return a label as ``allowed`` shows it (pkg/sink/codec/common: EscapeEnumAndSetOptions)."""
     return label.replace(",", "\\,").replace("\\'", "'").replace("''", "'")
-
-
-def _in_utc(text: str, time_zone: str) -> str:
-    """Return TIMESTAMP text in UTC, reading a wall clock that shows twice as Go's ``time.Date`` does."""
-    if text.startswith(_ZERO_DAY) or time_zone == "UTC":
-        return text
-    if not _MOMENT.fullmatch(text):
-        raise ValueError(f"{text!r} is no TIMESTAMP")
-    place = ZoneInfo(time_zone)
-    clock = datetime.fromisoformat(text[:19]).replace(tzinfo=timezone.utc)
-
-    def offset(at: datetime) -> timedelta:
-        return at.astimezone(place).utcoffset() or timedelta()
-
-    shift = offset(clock - offset(clock))
-    if offset(clock - shift) != shift:
-        raise ValueError(f"the clocks of {time_zone} skip {text!r}")
-    return f"{clock - shift:%Y-%m-%d %H:%M:%S}{text[19:]}"

@@ -1,0 +1,130 @@
+"""The reference consumer against the truth: every protocol and its main options, in the order of partitions or not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from delivered import HISTORY, LARGE, ROWS_ONLY, config_of, consumer_of, interleaved, messages_of, redelivered
+
+from ticdc_emit.decode.errors import DecodeError
+from ticdc_emit.decode.events import RowEvent
+from ticdc_emit.traffic.history import History
+
+EXT = "&enable-tidb-extension=true"
+WAITING = [
+    f"protocol=canal-json{EXT}",
+    f"protocol=canal-json{EXT}&only-output-updated-columns=true",
+    f"protocol=canal-json{EXT}&content-compatible=true",
+    "protocol=simple",
+    "protocol=simple&encoding-format=avro",
+    f"protocol=debezium{EXT}",
+    f"protocol=debezium{EXT}&debezium-disable-schema=true",
+]
+ARRIVING = [
+    "protocol=canal-json",
+    "protocol=canal-json&content-compatible=true",
+    "protocol=debezium",
+    "protocol=debezium&debezium-disable-schema=true",
+]
+AVRO = [
+    "protocol=avro",
+    f"protocol=avro{EXT}",
+    f"protocol=avro{EXT}&avro-decimal-handling-mode=string&avro-bigint-unsigned-handling-mode=string",
+]
+FILES = [
+    (f"protocol=canal-json{EXT}", "[sink]\ndelete-only-output-handle-key-columns = true\n"),
+    ("protocol=simple", "[sink]\ndelete-only-output-handle-key-columns = true\n"),
+    (f"protocol=debezium{EXT}", "[sink.debezium]\noutput-old-value = false\n"),
+    ("protocol=simple", "[integrity]\nintegrity-check-level = 'correctness'\n"),
+    (AVRO[2], "[integrity]\nintegrity-check-level = 'correctness'\n"),
+    (f"protocol=canal-json{EXT}", "[sink]\ndispatchers = [{matcher = ['*.*'], partition = 'index-value'}]\n"),
+    (
+        "protocol=simple",
+        "[sink]\ndispatchers = [{matcher = ['*.*'], topic = 'cdc_{schema}_{table}', partition = 'ts'}]\n",
+    ),
+]
+
+
+def _same(history: History, uri: str, changefeed: str | None = None, *, seed: int | None = 0) -> None:
+    config = config_of(uri, changefeed)
+    messages, schemas = messages_of(history, config)
+    consumer = consumer_of(history, config, schemas)
+    consumer.take_all(messages if seed is None else interleaved(redelivered(messages, seed), seed))
+    consumer.finish()
+    assert consumer.tables == history.tables()
+    assert consumer.skipped == 0
+
+
+@pytest.mark.parametrize("uri", WAITING)
+@pytest.mark.parametrize("seed", [None, 1, 2, 3])
+def test_rows_and_ddl(uri: str, seed: int | None) -> None:
+    _same(HISTORY, uri, seed=seed)
+
+
+@pytest.mark.parametrize("uri", ARRIVING)
+def test_rows_and_ddl_as_they_arrive(uri: str) -> None:
+    config = config_of(uri, partitions=1)
+    messages, _ = messages_of(HISTORY, config)
+    for seed in (None, 1, 2):
+        consumer = consumer_of(HISTORY, config)
+        consumer.take_all(messages if seed is None else redelivered(messages, seed))
+        consumer.finish()
+        assert consumer.tables == HISTORY.tables()
+
+
+@pytest.mark.parametrize("uri", ARRIVING + AVRO)
+@pytest.mark.parametrize("seed", [None, 1, 2])
+def test_rows_as_they_arrive(uri: str, seed: int | None) -> None:
+    _same(ROWS_ONLY, uri, seed=seed)
+
+
+@pytest.mark.parametrize(("uri", "changefeed"), FILES)
+def test_options_of_the_changefeed_file(uri: str, changefeed: str) -> None:
+    _same(ROWS_ONLY if "avro" in uri else HISTORY, uri, changefeed)
+
+
+@pytest.mark.parametrize("compression", ["snappy", "lz4"])
+@pytest.mark.parametrize("uri", [WAITING[0], WAITING[3], WAITING[4], WAITING[5]])
+def test_compression(uri: str, compression: str) -> None:
+    file = f"[sink.kafka-config.large-message-handle]\nlarge-message-handle-compression = '{compression}'\n"
+    _same(ROWS_ONLY, uri, file)
+
+
+def _large(option: str, rest: str = "") -> str:
+    head = "[sink.kafka-config.large-message-handle]\n"
+    return f"{head}large-message-handle-option = '{option}'\n{rest}"
+
+
+@pytest.mark.parametrize("raw", ["true", "false"])
+@pytest.mark.parametrize("uri", [WAITING[0], WAITING[3], WAITING[4]])
+def test_claim_check(uri: str, raw: str, tmp_path: Path) -> None:
+    rest = f"claim-check-storage-uri = 'file://{tmp_path}'\nclaim-check-raw-value = {raw}\n"
+    config = config_of(f"{uri}&max-message-bytes=3000", _large("claim-check", rest), time_zone="UTC")
+    messages, _ = messages_of(LARGE, config)
+    consumer = consumer_of(LARGE, config)
+    consumer.take_all(messages)
+    assert consumer.tables == LARGE.tables()
+    assert any(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("uri", [WAITING[0], WAITING[3], WAITING[4]])
+def test_handle_key_only(uri: str) -> None:
+    config = config_of(f"{uri}&max-message-bytes=3000", _large("handle-key-only"), time_zone="UTC")
+    messages, _ = messages_of(LARGE, config)
+    rows = {(row["commit_ts"], row["after"]["id"]): row["after"] for row in LARGE.rows}
+    asked = []
+
+    def whole(event: RowEvent) -> dict[str, str | None]:
+        asked.append(event)
+        assert event.after is not None
+        return rows[event.commit_ts, str(event.after["id"])]
+
+    consumer = consumer_of(LARGE, config, lookup=whole)
+    consumer.take_all(messages)
+    assert consumer.tables == LARGE.tables()
+    assert len(asked) == 4
+
+    consumer = consumer_of(LARGE, config)
+    with pytest.raises(DecodeError, match="only the handle key"):
+        consumer.take_all(messages)

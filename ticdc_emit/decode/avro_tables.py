@@ -1,0 +1,87 @@
+"""Tables as Avro messages tell of them: rows come with their schemas, and no DDL.
+
+A column that a newer schema has shows in older rows what its default says; one that it lacks goes away. Which schema is
+the newest follows from the rows' commit_ts, without it from their order. A table that the catalog does not have is what
+the first of its messages says, under the names that Avro shows.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ticdc_emit.decode.events import DdlEvent, RowEvent
+from ticdc_emit.decode.readers import EventReader
+from ticdc_emit.decode.table_rows import Row, TableRows
+from ticdc_emit.decode.tables import Lookup, Outcome, TableName, Tables
+from ticdc_emit.decode.text_avro import avro_default, avro_name, avro_names, avro_table
+from ticdc_emit.schema.catalog import Catalog
+
+__all__ = ["AvroTables"]
+
+
+class AvroTables(Tables):
+    """``catalog``: the tables before the first message; names are taken from it where Avro shows others."""
+
+    def __init__(self, catalog: Catalog, reader: EventReader, zone: str, lookup: Lookup | None = None) -> None:
+        super().__init__(catalog, reader, zone, lookup)
+        self._names = self._shown_names()
+        self._newest: dict[TableName, tuple[int, Any]] = {}
+        self._arrived = 0
+
+    def has_handle_key(self, event: RowEvent) -> bool:
+        """Return whether the row has a key."""
+        return bool(event.key)
+
+    def row(self, event: RowEvent, commit: int | None, place: tuple[str, int]) -> Outcome:
+        """Apply a row event; a delete of a table without handle key says nothing, and is :attr:`Outcome.UNKNOWN`."""
+        name = self._names.get((event.schema, event.table))
+        if name is None or name not in self._tables:
+            name = self._learn(event)
+        table = self._tables[name]
+        if event.after is None and not table.handle:
+            return Outcome.UNKNOWN
+        key_row = self._reader.image(event, event.key, table.info) or {}
+        after = self._reader.image(event, event.after, table.info)
+        key = table.key(key_row)
+        self._note(name, event, commit)
+        return self._write(event.op, table, (key, key_row), (key, after), commit, place)
+
+    def ddl(self, event: DdlEvent, commit: int | None) -> None:
+        """Apply a statement, which only ``avro-enable-watermark`` sends."""
+        super().ddl(event, commit)
+        self._names = self._shown_names()
+        self._newest.clear()
+
+    def finish(self) -> None:
+        """Bring all rows to the newest schema of their table."""
+        for name, (_, message) in self._newest.items():
+            table = self._tables[name]
+            own = avro_names(table.info)
+            fields = [field for field in message.schema["fields"] if field["name"] in message.value]
+            names = [own.get(field["name"], field["name"]) for field in fields]
+            shape = frozenset(names)
+            if all(row.keys() == shape for row in table.rows.values()):
+                continue
+            defaults: Row = {shown: avro_default(field) for shown, field in zip(names, fields, strict=True)}
+            for key, row in table.rows.items():
+                table.rows[key] = {shown: row.get(shown, default) for shown, default in defaults.items()}
+
+    def _shown_names(self) -> dict[TableName, TableName]:
+        return {(avro_name(schema), avro_name(table)): (schema, table) for schema, table in self._tables}
+
+    def _learn(self, event: RowEvent) -> TableName:
+        name = event.schema, event.table
+        schema = event.message.schema or event.message.key_schema
+        columns = event.after if event.after is not None else event.key or {}
+        self._tables[name] = TableRows(avro_table(schema, columns, event.key or (), event.schema))
+        self._names[name] = name
+        return name
+
+    def _note(self, name: TableName, event: RowEvent, commit: int | None) -> None:
+        if event.after is None:
+            return
+        self._arrived += 1
+        stamp = self._arrived if commit is None else commit
+        known = self._newest.get(name)
+        if known is None or stamp >= known[0]:
+            self._newest[name] = stamp, event.message
