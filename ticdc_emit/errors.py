@@ -36,6 +36,7 @@ __all__ = [
     "SchemaError",
     "SharedSubjectError",
     "StateError",
+    "StrategyError",
     "TicdcEmitError",
     "UnknownTableError",
     "UnknownTopicError",
@@ -182,6 +183,10 @@ class RegistryUnreachableError(RegistryError):
 
 class StateError(TicdcEmitError, RuntimeError):
     """The per-batch state store disagrees with the run (a replayed batch with other input, an unreadable record)."""
+
+
+class StrategyError(TicdcEmitError, ValueError):
+    """A hypothesis strategy was asked for what cannot be drawn. ``argument`` names the argument that is wrong."""
 
 
 class MissingDependencyError(TicdcEmitError, ImportError):

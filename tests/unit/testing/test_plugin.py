@@ -1,0 +1,123 @@
+"""The pytest plugin: its fixtures in a test run of their own, as another project has them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from importlib.metadata import distribution
+
+import pytest
+
+pytest_plugins = ["pytester"]
+
+# An installed ticdc-emit brings the plugin by its entry point; here it is given by name, installed or not.
+PLUGIN = ("-p", "no:ticdc_emit", "-p", "ticdc_emit.testing.plugin", "-p", "no:cacheprovider", "-p", "no:randomly")
+
+EMITTER = """
+def test_messages(ticdc_emitter):
+    encoder = ticdc_emitter("create table test.t (id int primary key)")
+    made = encoder.encode([{"op": "c", "commit_ts": 450000000262144000, "after": {"id": 1}}])
+    assert made.num_rows == 1
+    assert b'"type":"INSERT"' in made.column("value")[0].as_py()
+
+
+def test_options(ticdc_emitter):
+    uri = "memory://t/?protocol=simple&partition-num=2"
+    assert ticdc_emitter("create table test.t (id int primary key)", uri).watermark(1 << 40).num_rows == 2
+"""
+
+TOPICS = """
+names = []
+
+
+def one_message(sink):
+    import pyarrow as pa
+    from ticdc_emit.delivery import MESSAGE_SCHEMA
+
+    row = {"topic": "t", "partition": 0, "key": b"k", "value": b"v", "commit_ts": 1}
+    sink.prepare({"t": 1, "other": 1})
+    with sink.open() as writer:
+        writer.write(pa.RecordBatch.from_pylist([row], schema=MESSAGE_SCHEMA))
+
+
+def test_arrived(ticdc_topics):
+    one_message(ticdc_topics.sink())
+    assert [message.value for message in ticdc_topics.messages("t")] == [b"v"]
+    assert ticdc_topics.messages("other") == []
+    names.append(ticdc_topics.name)
+
+
+def test_another_test_has_topics_of_its_own(ticdc_topics):
+    from ticdc_emit.delivery.memory import messages
+
+    assert ticdc_topics.messages() == []
+    assert messages(names[0]) == [], "those of the test before are gone"
+    uri = ticdc_topics.sink_uri(protocol="canal-json", enable_tidb_extension=True)
+    assert uri == f"memory://{ticdc_topics.name}/?protocol=canal-json&enable-tidb-extension=true"
+"""
+
+SERVERS = """
+import socket
+from urllib.parse import urlsplit
+
+addresses = []
+
+
+def test_kafka(ticdc_kafka):
+    sink = ticdc_kafka.sink()
+    assert sink.prepare({"t": None}) == {"t": 4}
+    host, _, port = ticdc_kafka.brokers[0].rpartition(":")
+    addresses.append((host, int(port)))
+
+
+def test_registry(ticdc_registry):
+    parts = urlsplit(ticdc_registry.url)
+    addresses.append((parts.hostname, parts.port))
+    socket.create_connection(addresses[-1], 5).close()
+
+
+def test_nothing_listens_behind_a_test():
+    import pytest
+
+    for address in addresses:
+        with pytest.raises(OSError):
+            socket.create_connection(address, 5)
+"""
+
+
+@pytest.mark.parametrize(
+    ("module", "passed"), [pytest.param(EMITTER, 2, id="emitter"), pytest.param(TOPICS, 2, id="topics")]
+)
+def test_fixtures(pytester: pytest.Pytester, module: str, passed: int) -> None:
+    pytester.makepyfile(module)
+    pytester.runpytest_subprocess(*PLUGIN).assert_outcomes(passed=passed)
+
+
+def test_servers_are_stopped(pytester: pytest.Pytester) -> None:
+    pytest.importorskip("confluent_kafka")
+    pytest.importorskip("avro")
+    pytester.makepyfile(SERVERS)
+    pytester.runpytest_subprocess(*PLUGIN).assert_outcomes(passed=3)
+
+
+def test_fixtures_tell_what_they_are(pytester: pytest.Pytester) -> None:
+    shown = pytester.runpytest_subprocess(*PLUGIN, "--fixtures")
+    for name, text in {
+        "ticdc_emitter": "A function that makes encoders",
+        "ticdc_topics": "Topics in memory",
+        "ticdc_kafka": "A Kafka in this process",
+        "ticdc_registry": "A schema registry in this process",
+    }.items():
+        shown.stdout.fnmatch_lines([f"{name}*", f"*{text}*"], consecutive=True)
+
+
+def test_test_runs_without_its_fixtures_load_nothing() -> None:
+    heavy = ("pyarrow", "numpy", "orjson", "hypothesis")
+    code = f"import sys, ticdc_emit.testing.plugin; print([name for name in {heavy!r} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_installing_switches_it_on() -> None:
+    found = [each for each in distribution("ticdc-emit").entry_points if each.group == "pytest11"]
+    assert [(each.name, each.value) for each in found] == [("ticdc_emit", "ticdc_emit.testing.plugin")]

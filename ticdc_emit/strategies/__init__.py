@@ -1,0 +1,45 @@
+"""Hypothesis strategies for tests of whatever reads TiCDC's messages (extra ``strategies``).
+
+    @given(histories(), changefeeds())
+    def test_my_consumer(history, feed):
+        assert my_tables(history.messages(feed.sink_uri, changefeed=feed.changefeed)) == history.tables()
+
+Rows are in the generic form everywhere: ``dict[str, str | None]`` of canonical text (docs/types.md). Arguments are
+checked when a strategy is made; :class:`~ticdc_emit.errors.StrategyError` says what is wrong with them.
+"""
+
+from __future__ import annotations
+
+from ticdc_emit.errors import MissingDependencyError
+
+try:
+    import hypothesis  # noqa: F401
+except ImportError:
+    raise MissingDependencyError(
+        "ticdc_emit.strategies needs hypothesis", remedy='pip install "ticdc-emit[strategies]"', package="hypothesis"
+    ) from None
+
+from ticdc_emit.strategies.changefeeds import PROTOCOLS, FeedOptions, changefeeds
+from ticdc_emit.strategies.changes import changes
+from ticdc_emit.strategies.columns import TYPES
+from ticdc_emit.strategies.ddl import DDL_KINDS, ddl
+from ticdc_emit.strategies.histories import histories
+from ticdc_emit.strategies.names import names
+from ticdc_emit.strategies.rows import rows
+from ticdc_emit.strategies.tables import tables
+from ticdc_emit.strategies.values import values
+
+__all__ = [
+    "DDL_KINDS",
+    "PROTOCOLS",
+    "TYPES",
+    "FeedOptions",
+    "changefeeds",
+    "changes",
+    "ddl",
+    "histories",
+    "names",
+    "rows",
+    "tables",
+    "values",
+]

@@ -1,0 +1,177 @@
+"""Configurations of changefeeds: sink URI and changefeed file with options that go together.
+
+In: protocols. Out: :class:`FeedOptions`, which TiCDC and this library take without a warning. Every option decides what
+a message says or where it goes; options of brokers and security are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlencode
+
+from hypothesis import strategies as st
+
+from ticdc_emit.config import ChangefeedConfig, load_changefeed
+from ticdc_emit.errors import StrategyError
+
+__all__ = ["PROTOCOLS", "FeedOptions", "changefeeds"]
+
+_MOST_PARTITIONS = 4
+_TOPICS = ("", "{schema}", "{schema}_{table}", "events_{schema}_{table}")
+_OWN_TOPICS = _TOPICS[2:]
+_REGISTRY = "http://127.0.0.1:8081"
+
+
+@dataclass(frozen=True)
+class FeedOptions:
+    """``sink_uri``: with all options that a URI can have. ``changefeed``: the file, as a mapping."""
+
+    sink_uri: str
+    changefeed: dict[str, Any] = field(hash=False)
+
+    def load(self, **options: Any) -> ChangefeedConfig:
+        """Return the configuration; ``options``: what else :func:`~ticdc_emit.load_changefeed` takes."""
+        return load_changefeed(self.sink_uri, self.changefeed, **options)
+
+
+@dataclass
+class _Made:
+    """What is drawn so far."""
+
+    uri: dict[str, Any]
+    top: dict[str, Any]
+    sink: dict[str, Any]
+
+
+def changefeeds(
+    *,
+    protocols: Collection[str] | None = None,
+    partitions: Collection[str] = ("table", "index-value", "default"),
+    max_partitions: int = _MOST_PARTITIONS,
+    force_replicate: bool = False,
+    schema_registry: str = _REGISTRY,
+) -> st.SearchStrategy[FeedOptions]:
+    """Return configurations of in-memory sinks.
+
+    ``protocols``: some of :data:`~ticdc_emit.strategies.PROTOCOLS`, ``None`` for all. ``partitions``: the partition
+    dispatchers that may be used; ``ts`` sends the changes of a row to different partitions. ``max_partitions``: of a
+    topic. ``force_replicate``: tables without a handle key are replicated, which Avro and some options exclude.
+    ``schema_registry``: the URL that Avro names. Raises :class:`~ticdc_emit.errors.StrategyError` for what is none of
+    these, and for Avro with ``force_replicate``.
+    """
+    chosen = tuple(name for name in PROTOCOLS if not (force_replicate and name == "avro"))
+    chosen = chosen if protocols is None else tuple(protocols)
+    if isinstance(protocols, str) or not chosen or not set(chosen) <= set(PROTOCOLS):
+        raise StrategyError(
+            f"protocols={protocols!r} are no protocols", remedy=f"Give some of {', '.join(PROTOCOLS)}",
+            argument="protocols",
+        )  # fmt: skip
+    if force_replicate and "avro" in chosen:
+        raise StrategyError("Avro does not go with force-replicate", argument="force_replicate")
+    if isinstance(partitions, str) or not partitions or not set(partitions) <= _DISPATCHERS:
+        raise StrategyError(
+            f"partitions={partitions!r} are no partition dispatchers",
+            remedy=f"Give some of {', '.join(sorted(_DISPATCHERS))}",
+            argument="partitions",
+        )
+    if max_partitions < 1:
+        raise StrategyError(f"max_partitions={max_partitions!r} is not at least 1", argument="max_partitions")
+    return _changefeeds(chosen, tuple(partitions), max_partitions, force_replicate, schema_registry)
+
+
+@st.composite
+def _changefeeds(
+    draw: st.DrawFn,
+    protocols: tuple[str, ...],
+    partitions: tuple[str, ...],
+    max_partitions: int,
+    force_replicate: bool,
+    schema_registry: str,
+) -> FeedOptions:
+    protocol = draw(st.sampled_from(protocols))
+    made = _Made({"protocol": protocol, "partition-num": draw(st.integers(1, max_partitions))}, {}, {})
+    if force_replicate:
+        made.top["force-replicate"] = True
+    dispatcher = {"matcher": ["*.*"], "partition": draw(st.sampled_from(partitions))}
+    if protocol == "avro":  # subjects are topics', and no two tables can share one
+        made.sink["schema-registry"] = schema_registry
+        dispatcher["topic"] = draw(st.sampled_from(_OWN_TOPICS))
+    elif topic := draw(st.sampled_from(_TOPICS)):
+        dispatcher["topic"] = topic
+    made.sink["dispatchers"] = [dispatcher]
+    _BY_PROTOCOL[protocol](draw, made)
+    top = made.top | {"sink": made.sink}
+    parameters = {name: "true" if value is True else value for name, value in made.uri.items()}
+    return FeedOptions(f"memory://changefeed/?{urlencode(parameters)}", top)
+
+
+# -- protocols: each option is left at its default, or set ----------------------------------------------------------
+
+
+def _canal_json(draw: st.DrawFn, made: _Made) -> None:
+    _switch(draw, made.uri, "enable-tidb-extension", "content-compatible", "only-output-updated-columns")
+    _handle_keys(draw, made)
+    _compression(draw, made)
+
+
+def _avro(draw: st.DrawFn, made: _Made) -> None:
+    _switch(draw, made.uri, "enable-tidb-extension")
+    extension = "enable-tidb-extension" in made.uri
+    for option, mode in (("avro-decimal-handling-mode", "precise"), ("avro-bigint-unsigned-handling-mode", "long")):
+        made.uri[option] = draw(st.sampled_from([mode, "string"]))
+    if extension:
+        _switch(draw, made.uri, "avro-enable-watermark")
+        if list(made.uri.values()).count("string") == 2:
+            _checksums(draw, made)
+
+
+def _simple(draw: st.DrawFn, made: _Made) -> None:
+    made.uri["encoding-format"] = draw(st.sampled_from(["json", "avro"]))
+    _switch(draw, made.sink, "send-all-bootstrap-at-start")
+    made.sink["send-bootstrap-to-all-partition"] = draw(st.booleans())
+    made.sink["send-bootstrap-in-msg-count"] = draw(st.integers(1, 10_000))
+    made.sink["send-bootstrap-interval-in-sec"] = draw(st.integers(1, 120))
+    _handle_keys(draw, made)
+    _checksums(draw, made)
+    _compression(draw, made)
+
+
+def _debezium(draw: st.DrawFn, made: _Made) -> None:
+    _switch(draw, made.uri, "enable-tidb-extension", "debezium-disable-schema")
+    if draw(st.booleans()):
+        made.sink["debezium"] = {"output-old-value": draw(st.booleans())}
+
+
+def _switch(draw: st.DrawFn, options: dict[str, Any], *names: str) -> None:
+    options |= {name: True for name in names if draw(st.booleans())}
+
+
+def _handle_keys(draw: st.DrawFn, made: _Made) -> None:
+    if "force-replicate" not in made.top:
+        _switch(draw, made.sink, "delete-only-output-handle-key-columns")
+
+
+def _checksums(draw: st.DrawFn, made: _Made) -> None:
+    if draw(st.booleans()):
+        made.top["integrity"] = {"integrity-check-level": "correctness"}
+
+
+def _compression(draw: st.DrawFn, made: _Made) -> None:
+    compression = draw(st.sampled_from(["none", "snappy", "lz4"]))
+    if compression != "none":
+        handle = {"large-message-handle-option": "none", "large-message-handle-compression": compression}
+        made.sink["kafka-config"] = {"large-message-handle": handle}
+
+
+_DISPATCHERS = frozenset({"table", "index-value", "ts", "default"})
+_BY_PROTOCOL: dict[str, Callable[[st.DrawFn, _Made], None]] = {
+    "canal-json": _canal_json,
+    "simple": _simple,
+    "debezium": _debezium,
+    "avro": _avro,
+}
+
+PROTOCOLS = tuple(_BY_PROTOCOL)
+"""The protocols of :func:`changefeeds`."""

@@ -1,0 +1,252 @@
+"""DDL statements that apply to the tables of a catalog.
+
+What they do to rows that are there is known without TiDB: new columns have a constant DEFAULT or none, MODIFY COLUMN
+goes to a wider type of the same kind, and every table keeps its handle key. So
+:meth:`ticdc_emit.traffic.History.tables` can follow them.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Collection
+
+from hypothesis import strategies as st
+
+from ticdc_emit.errors import SchemaError, StrategyError
+from ticdc_emit.schema.catalog import Catalog
+from ticdc_emit.schema.expressions import column_names
+from ticdc_emit.schema.model import Column, TableInfo
+from ticdc_emit.schema.typenames import type_desc
+from ticdc_emit.schema.types import INTEGER_TYPES, MySQLType
+from ticdc_emit.strategies.columns import ColumnType, column_types, literal
+from ticdc_emit.strategies.names import quoted, same_name
+from ticdc_emit.strategies.tables import TableShape, column_clause, named_tables
+
+__all__ = ["DDL_KINDS", "applicable", "chosen_kinds", "ddl"]
+
+_Statements = st.SearchStrategy[str]
+
+_WITHOUT_ZERO = frozenset({"json", "vector", "date", "datetime", "timestamp"})
+"""Types of which a new column is NULL in rows that are there, rather than a zero that is no value of everyday."""
+
+_INTEGERS = {
+    MySQLType.TINY: "tinyint",
+    MySQLType.SHORT: "smallint",
+    MySQLType.INT24: "mediumint",
+    MySQLType.LONG: "int",
+    MySQLType.LONGLONG: "bigint",
+}
+_BLOBS = {
+    MySQLType.TINY_BLOB: ("tinytext", "tinyblob"),
+    MySQLType.BLOB: ("text", "blob"),
+    MySQLType.MEDIUM_BLOB: ("mediumtext", "mediumblob"),
+    MySQLType.LONG_BLOB: ("longtext", "longblob"),
+}
+_FRACTIONS = {MySQLType.DATETIME: "datetime", MySQLType.TIMESTAMP: "timestamp", MySQLType.DURATION: "time"}
+_CHARACTERS = frozenset({MySQLType.STRING, MySQLType.VARCHAR})
+_LAST_LABEL = "zz last"
+_LONGEST_CHAR, _DIGITS, _SCALE, _FSP = 255, 65, 30, 6
+
+
+def ddl(
+    catalog: Catalog,
+    *,
+    kinds: Collection[str] | None = None,
+    types: Collection[str] | None = None,
+    names: st.SearchStrategy[str] | None = None,
+    max_columns: int = 6,
+    allow_keyless: bool = False,
+    allow_defaults: bool = True,
+) -> st.SearchStrategy[str]:
+    """Return statements that apply to ``catalog`` as it is now; drawing one does not apply it.
+
+    ``kinds``: some of :data:`~ticdc_emit.strategies.DDL_KINDS`, ``None`` for all; the last table is not dropped.
+    ``types``, ``names``, ``max_columns``, ``allow_keyless`` and ``allow_defaults``: of new tables and columns, as in
+    :func:`~ticdc_emit.strategies.tables`. Raises :class:`~ticdc_emit.errors.StrategyError` for unknown kinds, and for a
+    catalog to which none of them applies.
+    """
+    shape = TableShape.of(types, names, max_columns, allow_keyless, allow_defaults)
+    found = applicable(catalog, chosen_kinds(kinds), shape)
+    if found is None:
+        raise StrategyError("none of the kinds of DDL applies to the catalog", argument="kinds")
+    return found
+
+
+def chosen_kinds(kinds: Collection[str] | None) -> tuple[str, ...]:
+    """Return the kinds, all for ``None``; :class:`StrategyError` for unknown ones."""
+    chosen = DDL_KINDS if kinds is None else tuple(kinds)
+    if isinstance(kinds, str) or not chosen or not set(chosen) <= set(DDL_KINDS):
+        raise StrategyError(
+            f"kinds={kinds!r} are no kinds of DDL", remedy=f"Give some of {', '.join(DDL_KINDS)}", argument="kinds"
+        )
+    return chosen
+
+
+def applicable(catalog: Catalog, kinds: Collection[str], shape: TableShape) -> st.SearchStrategy[str] | None:
+    """Return statements that apply to the catalog, ``None`` if there are none."""
+    bases = [info for info in catalog.tables() if not info.is_view]
+    found: list[_Statements] = []
+    for kind in kinds:
+        if kind == "create table":
+            found += [_creations(catalog, schema, shape) for schema in sorted({info.schema for info in bases})]
+        elif kind != "drop table" or len(bases) > 1:
+            found += [made for info in bases if (made := _BY_KIND[kind](info, shape, catalog)) is not None]
+    return st.one_of(found).filter(lambda query: _applies(catalog, query)) if found else None
+
+
+def _applies(catalog: Catalog, query: str) -> bool:
+    """Tell whether TiDB takes the statement: tables may have what these strategies know nothing of."""
+    try:
+        return bool(copy.deepcopy(catalog).apply(query))
+    except SchemaError:
+        return False
+
+
+def _taken(catalog: Catalog, schema: str) -> frozenset[str]:
+    return frozenset(same_name(info.name) for info in catalog.tables() if info.schema == schema)
+
+
+# -- tables ----------------------------------------------------------------------------------------------------------
+
+
+def _creations(catalog: Catalog, schema: str, shape: TableShape) -> _Statements:
+    return named_tables(schema, shape, _taken(catalog, schema)).map(lambda made: made[1])
+
+
+def _renames(info: TableInfo, shape: TableShape, catalog: Catalog) -> _Statements:
+    taken = _taken(catalog, info.schema)
+    fresh = shape.identifiers.filter(lambda name: same_name(name) not in taken)
+    return fresh.map(lambda name: f"rename table {_name(info)} to {quoted(info.schema, name)}")
+
+
+def _whole(template: str) -> Callable[[TableInfo, TableShape, Catalog], _Statements]:
+    return lambda info, shape, catalog: st.just(template.format(_name(info)))
+
+
+def _name(info: TableInfo) -> str:
+    return quoted(info.schema, info.name)
+
+
+# -- columns ---------------------------------------------------------------------------------------------------------
+
+
+@st.composite
+def _added_clauses(draw: st.DrawFn, info: TableInfo, shape: TableShape) -> str:
+    kind: ColumnType = draw(column_types(shape.types))
+    default = draw(st.sampled_from(["", *kind.defaults])) if shape.allow_defaults else ""
+    nullable = draw(st.booleans()) or (not default and kind.name in _WITHOUT_ZERO)
+    place = draw(st.sampled_from(["", " first", *(f" after {quoted(column.name)}" for column in _visible(info))]))
+    return column_clause(draw(_fresh(info, shape)), kind, nullable=nullable, default=default) + place
+
+
+def _additions(info: TableInfo, shape: TableShape, catalog: Catalog) -> _Statements:
+    return _added_clauses(info, shape).map(lambda clause: f"alter table {_name(info)} add column {clause}")
+
+
+def _drops(info: TableInfo, shape: TableShape, catalog: Catalog) -> _Statements | None:
+    needed = _needed(info) | {name for index in info.indexes if len(index.columns) > 1 for name in index.columns}
+    free = [column.name for column in _visible(info) if column.name not in needed]
+    return _of_columns(free, lambda name: f"alter table {_name(info)} drop column {quoted(name)}")
+
+
+def _column_renames(info: TableInfo, shape: TableShape, catalog: Catalog) -> _Statements | None:
+    free = [column.name for column in _visible(info) if column.name not in _generating(info)]
+    if not free:
+        return None
+    pairs = st.tuples(st.sampled_from(free), _fresh(info, shape))
+    return pairs.map(lambda pair: f"alter table {_name(info)} rename column {quoted(pair[0])} to {quoted(pair[1])}")
+
+
+def _modifications(info: TableInfo, shape: TableShape, catalog: Catalog) -> _Statements | None:
+    generating = _generating(info)
+    clauses = [
+        f"{quoted(column.name)} {wider} {'null' if column.nullable else 'not null'}"
+        for column in _visible(info)
+        if column.generated is None and column.name not in generating
+        for wider in _wider(column)
+    ]
+    return _of_columns(clauses, lambda clause: f"alter table {_name(info)} modify column {clause}")
+
+
+def _of_columns(columns: list[str], statement: Callable[[str], str]) -> _Statements | None:
+    return st.sampled_from(columns).map(statement) if columns else None
+
+
+def _visible(info: TableInfo) -> list[Column]:
+    return [column for column in info.columns if not column.hidden]
+
+
+def _generating(info: TableInfo) -> set[str]:
+    """Return the columns from which others are generated."""
+    return {name for column in info.columns if column.generated for name in column_names(column.generated_expr)}
+
+
+def _needed(info: TableInfo) -> set[str]:
+    return {column.name for column in info.whole_handle_key} | _generating(info)
+
+
+def _fresh(info: TableInfo, shape: TableShape) -> st.SearchStrategy[str]:
+    taken = {same_name(column.name) for column in info.columns}
+    return shape.identifiers.filter(lambda name: same_name(name) not in taken)
+
+
+def _wider(column: Column) -> list[str]:
+    """Return types that hold the column's values with the same text, but for zeros behind the point."""
+    kind, flen, scale = column.type, column.flen, max(column.decimal, 0)
+    sign = " unsigned" if column.unsigned else ""
+    if kind in INTEGER_TYPES and not column.zerofill:
+        larger = list(_INTEGERS)[list(_INTEGERS).index(kind) + 1 :]
+        return [_INTEGERS[other] + sign for other in larger]
+    if kind is MySQLType.NEWDECIMAL and flen < _DIGITS and scale < _SCALE:
+        return [f"decimal({flen + 1},{scale + 1}){sign}"]
+    if kind in _FRACTIONS:
+        return [f"{_FRACTIONS[kind]}({more})" for more in range(scale + 1, _FSP + 1)]
+    if kind in _CHARACTERS and not (column.is_binary and kind is MySQLType.STRING) and 0 < flen < _LONGEST_CHAR:
+        return [type_desc(column).replace(f"({flen})", f"({flen + 1})") + _charset(column)]
+    if kind in _BLOBS:
+        larger = list(_BLOBS)[list(_BLOBS).index(kind) + 1 :]
+        return [_BLOBS[other][column.is_binary] + _charset(column) for other in larger]
+    if kind in (MySQLType.ENUM, MySQLType.SET) and _LAST_LABEL not in column.elems:
+        labels = ",".join(map(literal, (*column.elems, _LAST_LABEL)))
+        return [f"{kind.name.lower()}({labels}){_charset(column)}"]
+    return [f"double{sign}"] if kind is MySQLType.FLOAT and column.decimal < 0 else []
+
+
+def _charset(column: Column) -> str:
+    return "" if column.charset == "binary" else f" character set {column.charset} collate {column.collate}"
+
+
+# -- indexes ---------------------------------------------------------------------------------------------------------
+
+
+def _index_additions(info: TableInfo, shape: TableShape, catalog: Catalog) -> _Statements | None:
+    columns = [column.name for column in _visible(info) if _can_be_key(column)]
+    return _of_columns(columns, lambda name: f"alter table {_name(info)} add index ({quoted(name)})")
+
+
+def _can_be_key(column: Column) -> bool:
+    return column.generated is None and column.type not in (*_BLOBS, MySQLType.JSON, MySQLType.VECTOR_FLOAT32)
+
+
+def _index_drops(info: TableInfo, shape: TableShape, catalog: Catalog) -> _Statements | None:
+    """A unique index may be the handle key of a table without primary key."""
+    kept = not info.whole_primary_key
+    free = [index.name for index in info.indexes if not index.primary and not (index.unique and kept)]
+    return _of_columns(free, lambda name: f"alter table {_name(info)} drop index {quoted(name)}")
+
+
+_BY_KIND: dict[str, Callable[[TableInfo, TableShape, Catalog], _Statements | None]] = {
+    "add column": _additions,
+    "drop column": _drops,
+    "rename column": _column_renames,
+    "modify column": _modifications,
+    "add index": _index_additions,
+    "drop index": _index_drops,
+    "comment": _whole("alter table {} comment = 'a comment'"),
+    "rename table": _renames,
+    "truncate table": _whole("truncate table {}"),
+    "drop table": _whole("drop table {}"),
+}
+
+DDL_KINDS = (*_BY_KIND, "create table")
+"""The kinds of statements that :func:`ddl` draws."""

@@ -1,0 +1,231 @@
+"""Histories: rows that come, change and go in transactions, and DDL between them, as one changefeed would see it.
+
+Every history is one that TiDB can have had: a row is inserted before it changes, keys are unique at any moment, a
+transaction changes a row once, each row has the columns of its table's version.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any
+
+from hypothesis import strategies as st
+
+from ticdc_emit.errors import StrategyError
+from ticdc_emit.schema.catalog import Catalog, catalog_from_sql
+from ticdc_emit.schema.charsets import collation_key
+from ticdc_emit.schema.model import Column, TableInfo
+from ticdc_emit.schema.types import STRING_TYPES, MySQLType
+from ticdc_emit.strategies.changes import FIRST_TSO, Change, change
+from ticdc_emit.strategies.ddl import DDL_KINDS, applicable, chosen_kinds
+from ticdc_emit.strategies.names import same_name
+from ticdc_emit.strategies.rows import Row, rows
+from ticdc_emit.strategies.tables import TableShape, named_tables, told_of
+from ticdc_emit.traffic.history import History
+from ticdc_emit.traffic.truth import TableFold
+from ticdc_emit.tso import LOGICAL_BITS
+
+__all__ = ["histories"]
+
+_SCHEMAS = ("test", "shop")
+_MOST_CHANGES = 6
+_DDL_SHARE = 4  # one commit of so many
+_LONGEST_PAUSE_MS = 5_000
+_PAUSES = st.integers(1, 1 << LOGICAL_BITS + 2) | st.integers(1, _LONGEST_PAUSE_MS).map(lambda ms: ms << LOGICAL_BITS)
+
+
+@dataclass(frozen=True, repr=False)
+class _Plot:
+    """What may happen in a history: the arguments of :func:`histories`, checked."""
+
+    schema: str | None
+    shape: TableShape
+    ddl_kinds: tuple[str, ...] = DDL_KINDS
+    max_tables: int = 2
+    max_commits: int = 20
+    allow_key_updates: bool = True
+    allow_seq: bool = True
+    time_zone: str = "UTC"
+    allow_zero_dates: bool = True
+
+    def __repr__(self) -> str:
+        return told_of(self)
+
+
+def histories(
+    schema: str | None = None,
+    *,
+    types: Collection[str] | None = None,
+    names: st.SearchStrategy[str] | None = None,
+    max_tables: int = 2,
+    max_columns: int = 6,
+    max_commits: int = 20,
+    ddl_kinds: Collection[str] | None = None,
+    allow_keyless: bool = False,
+    allow_defaults: bool = True,
+    allow_key_updates: bool = True,
+    allow_seq: bool = True,
+    time_zone: str = "UTC",
+    allow_zero_dates: bool = True,
+) -> st.SearchStrategy[History]:
+    """Return histories (:class:`ticdc_emit.traffic.History`) of the tables that ``schema`` makes, or of drawn ones.
+
+    ``schema``: SQL text. Without it, up to ``max_tables`` tables of at most ``max_columns`` columns (``types``,
+    ``names``, ``allow_keyless``, ``allow_defaults``: as in :func:`~ticdc_emit.strategies.tables`). ``max_commits``:
+    transactions and statements. ``ddl_kinds``: some of :data:`~ticdc_emit.strategies.DDL_KINDS`, ``None`` for all,
+    ``()`` for no DDL. ``allow_key_updates``: updates that change a key. ``allow_seq``: transactions whose changes have
+    a ``seq``. ``time_zone``, ``allow_zero_dates``: as in :func:`~ticdc_emit.strategies.values`. Raises
+    :class:`~ticdc_emit.errors.StrategyError`, and :class:`~ticdc_emit.errors.DdlError` for SQL that is not understood.
+    """
+    for name, number in (("max_tables", max_tables), ("max_commits", max_commits)):
+        if number < 1:
+            raise StrategyError(f"{name}={number!r} is not at least 1", argument=name)
+    if schema is not None and not _base_tables(catalog_from_sql(schema, time_zone=time_zone)):
+        raise StrategyError("the schema has no table", remedy="Give CREATE TABLE statements", argument="schema")
+    plot = _Plot(
+        schema=schema,
+        shape=TableShape.of(types, names, max_columns, allow_keyless, allow_defaults),
+        ddl_kinds=chosen_kinds(ddl_kinds) if ddl_kinds is None or len(ddl_kinds) else (),
+        max_tables=max_tables,
+        max_commits=max_commits,
+        allow_key_updates=allow_key_updates,
+        allow_seq=allow_seq,
+        time_zone=time_zone,
+        allow_zero_dates=allow_zero_dates,
+    )
+    return _histories(plot)
+
+
+@st.composite
+def _histories(draw: st.DrawFn, plot: _Plot) -> History:
+    schema = plot.schema if plot.schema is not None else ";\n".join(_drawn_tables(draw, plot))
+    teller = _Teller(draw, plot, schema)
+    for _ in range(draw(st.integers(1, plot.max_commits))):
+        teller.step()
+    return History(schema, teller.rows, tuple(teller.ddl), time_zone=plot.time_zone)
+
+
+def _drawn_tables(draw: st.DrawFn, plot: _Plot) -> list[str]:
+    made: list[str] = []
+    taken: dict[str, set[str]] = {schema: set() for schema in _SCHEMAS}
+    for _ in range(draw(st.integers(1, plot.max_tables))):
+        schema = draw(st.sampled_from(_SCHEMAS))
+        name, statement = draw(named_tables(schema, plot.shape, frozenset(taken[schema])))
+        taken[schema].add(same_name(name))
+        made.append(statement)
+    return made
+
+
+def _base_tables(catalog: Catalog) -> list[TableInfo]:
+    return [info for info in catalog.tables() if not info.is_view]
+
+
+class _Teller:
+    """Draws one commit after the other. ``rows`` and ``ddl`` are what there is so far."""
+
+    def __init__(self, draw: st.DrawFn, plot: _Plot, schema: str) -> None:
+        self._draw = draw
+        self._plot = plot
+        self._fold = TableFold(catalog_from_sql(schema, time_zone=plot.time_zone), plot.time_zone)
+        self._commit_ts = FIRST_TSO
+        self.rows: list[Change] = []
+        self.ddl: list[tuple[int, str]] = []
+
+    def step(self) -> None:
+        self._commit_ts += self._draw(_PAUSES)
+        if not (self._plot.ddl_kinds and self._draw(st.integers(1, _DDL_SHARE)) == _DDL_SHARE and self._statement()):
+            self._transaction()
+
+    def _statement(self) -> bool:
+        found = applicable(self._fold.catalog, self._plot.ddl_kinds, self._plot.shape)
+        if found is None:
+            return False
+        query = self._draw(found)
+        self._fold.apply(self._commit_ts, query)
+        self.ddl.append((self._commit_ts, query))
+        return True
+
+    def _transaction(self) -> None:
+        made: list[Change] = []
+        tables: dict[tuple[str, str], _Transaction] = {}
+        infos = _base_tables(self._fold.catalog)
+        for place in range(_MOST_CHANGES):
+            if place and not self._draw(st.booleans()):
+                break
+            info = self._draw(st.sampled_from(infos))
+            name = info.schema, info.name
+            if name not in tables:
+                tables[name] = _Transaction(info, list(self._fold.tables[name].values()))
+            drawn = self._change(tables[name])
+            if drawn is not None:
+                made.append(drawn)
+        if self._plot.allow_seq and len(made) > 1 and self._draw(st.booleans()):
+            for each, seq in zip(made, self._draw(st.permutations(range(len(made)))), strict=True):
+                each["seq"] = seq
+        for name in tables:
+            own = [each for each in made if (each["schema"], each["table"]) == name]
+            if own:
+                self._fold.commit(own)
+        self.rows += made
+
+    def _change(self, transaction: _Transaction) -> Change | None:
+        """Return a change of a row that the transaction has not changed yet, ``None`` if what is drawn cannot be."""
+        info, before, after = transaction.info, None, None
+        op = self._draw(st.sampled_from(["insert", "update", "delete"] if transaction.rows else ["insert"]))
+        if op != "insert":
+            before = transaction.rows.pop(self._draw(st.integers(0, len(transaction.rows) - 1)))
+        if op != "delete":
+            plot = self._plot
+            drawn = self._draw(rows(info, time_zone=plot.time_zone, allow_zero_dates=plot.allow_zero_dates))
+            moves = before is not None and plot.allow_key_updates and self._draw(st.booleans())
+            after = transaction.placed(before, drawn, moves=moves)
+            if after is None:
+                return None
+        return change(info, op, self._commit_ts, before, after)
+
+
+class _Transaction:
+    """One table in one transaction. ``rows``: those that were there before it and are as they were."""
+
+    def __init__(self, info: TableInfo, before: list[Row]) -> None:
+        self.info = info
+        self.rows = before
+        handle = tuple(column.name for column in info.whole_handle_key)
+        self._keys = {index.columns for index in info.indexes if index.unique} | ({handle} if handle else set())
+        self._taken = {identity for row in before for identity in self._identities(row)}
+
+    def placed(self, before: Row | None, after: Row, *, moves: bool) -> Row | None:
+        """Return ``after`` with the keys of ``before`` where it must keep them, ``None`` if its own ones are taken.
+
+        What a row leaves stays taken until the end of the transaction: rows may be sent in any order.
+        """
+        own = set() if before is None else set(self._identities(before))
+        if before is not None:
+            keeps = {column.name for column in self.info.whole_handle_key} if not moves else set()
+            keeps |= {name for key, _ in self._conflicts(after, own) for name in key}
+            after = after | {name: before[name] for name in keeps}
+        if self._conflicts(after, own):
+            return None
+        self._taken.update(self._identities(after))
+        return after
+
+    def _conflicts(self, row: Row, own: set[Any]) -> list[Any]:
+        return [identity for identity in self._identities(row) if identity in self._taken - own]
+
+    def _identities(self, row: Row) -> list[tuple[tuple[str, ...], tuple[str | None, ...]]]:
+        """Return the row's values in unique keys, as TiDB compares them; with a NULL in it a key says nothing."""
+        found = []
+        for key in sorted(self._keys):
+            texts = [_compared(self.info.column(name), row.get(name)) for name in key]
+            if None not in texts:
+                found.append((key, tuple(texts)))
+        return found
+
+
+def _compared(column: Column, text: str | None) -> str | None:
+    if text is None:
+        return None
+    if column.type in STRING_TYPES and not column.is_binary:
+        return collation_key(text, column.collate)
+    return "0" if text == "-0" and column.type in (MySQLType.FLOAT, MySQLType.DOUBLE) else text

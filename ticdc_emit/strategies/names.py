@@ -1,0 +1,34 @@
+"""Names of databases, tables and columns, and how SQL writes them."""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+
+__all__ = ["names", "quoted", "same_name"]
+
+_LONGEST = 8
+_FIRST = "abcdefghijklmnopqrstuvwxyz"
+_REST = f"{_FIRST}0123456789_"
+_ODD = "aB0_ -.\"'\\<>&%:é中`"
+
+_PLAIN = st.tuples(st.sampled_from(_FIRST), st.text(_REST, max_size=_LONGEST - 1)).map("".join)
+_ODD_ONES = st.tuples(st.text(_ODD, max_size=_LONGEST - 1), st.sampled_from(_FIRST)).map("".join)  # no blank at the end
+_ANY = _PLAIN | _ODD_ONES
+
+
+def names(*, allow_odd: bool = False) -> st.SearchStrategy[str]:
+    """Return names of lower-case letters, digits and underscores.
+
+    ``allow_odd``: what TiDB allows between backquotes too, such as blanks, quotes, dots, capitals and other alphabets.
+    """
+    return _ANY if allow_odd else _PLAIN
+
+
+def quoted(*parts: str) -> str:
+    """Return a name as SQL has it, of as many parts as are given."""
+    return ".".join("`" + part.replace("`", "``") + "`" for part in parts)
+
+
+def same_name(name: str) -> str:
+    """Return what names that TiDB takes for one have in common."""
+    return name.lower()

@@ -1,0 +1,130 @@
+"""CREATE TABLE statements: columns of every type, keys of every kind."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, fields
+from typing import Any
+
+from hypothesis import strategies as st
+
+from ticdc_emit.errors import StrategyError
+from ticdc_emit.strategies.columns import NEVER_KEYS, TYPES, ColumnType, column_types
+from ticdc_emit.strategies.names import names as plain_names
+from ticdc_emit.strategies.names import quoted, same_name
+
+__all__ = ["TableShape", "column_clause", "named_tables", "tables", "told_of"]
+
+_MOST_COLUMNS = 1000
+_MOST_KEY_COLUMNS = 3
+_KEYS = ("primary key ({})", "primary key ({}) nonclustered", "unique key ({})")
+_ADDABLE = frozenset({"tinyint", "smallint", "mediumint", "int"})
+
+
+@dataclass(frozen=True, repr=False)
+class TableShape:
+    """What tables may be like: the arguments of :func:`tables`, checked."""
+
+    types: tuple[str, ...] = TYPES
+    names: st.SearchStrategy[str] | None = None
+    max_columns: int = 6
+    allow_keyless: bool = False
+    allow_defaults: bool = True
+
+    @classmethod
+    def of(
+        cls,
+        types: Collection[str] | None,
+        names: st.SearchStrategy[str] | None,
+        max_columns: int,
+        allow_keyless: bool,
+        allow_defaults: bool,
+    ) -> TableShape:
+        """Raises :class:`StrategyError` for an unknown type, if no type can be in a key, and for a wrong number."""
+        if not 1 <= max_columns <= _MOST_COLUMNS:
+            raise StrategyError(f"max_columns={max_columns!r} is not in 1..{_MOST_COLUMNS}", argument="max_columns")
+        column_types(types)
+        shape = cls(TYPES if types is None else tuple(types), names, max_columns, allow_keyless, allow_defaults)
+        if not shape.in_keys:
+            raise StrategyError("none of the types can be in a key", remedy="Add one, such as int", argument="types")
+        return shape
+
+    def __repr__(self) -> str:
+        return told_of(self)
+
+    @property
+    def in_keys(self) -> tuple[str, ...]:
+        return tuple(name for name in self.types if name not in NEVER_KEYS)
+
+    @property
+    def identifiers(self) -> st.SearchStrategy[str]:
+        return plain_names() if self.names is None else self.names
+
+
+def tables(
+    *,
+    schema: str = "test",
+    types: Collection[str] | None = None,
+    names: st.SearchStrategy[str] | None = None,
+    max_columns: int = 6,
+    allow_keyless: bool = False,
+    allow_defaults: bool = True,
+) -> st.SearchStrategy[str]:
+    """Return CREATE TABLE statements of tables in the database ``schema``.
+
+    A table has a primary key, clustered or not, or a unique key whose columns are NOT NULL; some have another unique
+    key, and a virtual column. ``types``: the names of the column types (:data:`~ticdc_emit.strategies.TYPES`), ``None``
+    for all. ``names``: of tables and columns, default :func:`~ticdc_emit.strategies.names`. ``max_columns``: without
+    the virtual one. ``allow_keyless``: tables without a handle key too, which TiCDC replicates with ``force-replicate``
+    only. ``allow_defaults``: columns with a DEFAULT. Raises :class:`~ticdc_emit.errors.StrategyError` for an unknown
+    type, if no type that is left can be in a key, and for ``max_columns`` outside 1..1000.
+    """
+    shape = TableShape.of(types, names, max_columns, allow_keyless, allow_defaults)
+    return named_tables(schema, shape).map(lambda made: made[1])
+
+
+@st.composite
+def named_tables(
+    draw: st.DrawFn, schema: str, shape: TableShape, taken: frozenset[str] = frozenset()
+) -> tuple[str, str]:
+    """Return tables' names and statements; ``taken``: names that no table may have, as ``same_name`` gives them."""
+    is_keyed = not (shape.allow_keyless and draw(st.booleans()))
+    key_count = draw(st.integers(1, min(shape.max_columns, _MOST_KEY_COLUMNS))) if is_keyed else 0
+    types = [draw(column_types(shape.in_keys)) for _ in range(key_count)]
+    others = st.lists(column_types(shape.types), min_size=0 if is_keyed else 1, max_size=shape.max_columns - key_count)
+    types += draw(others)
+    table, virtual, *columns = draw(_names(shape, len(types) + 2, taken))
+    clauses = []
+    for place, (name, kind) in enumerate(zip(columns, types, strict=True)):
+        default = draw(st.sampled_from(["", *kind.defaults])) if shape.allow_defaults else ""
+        clauses.append(column_clause(name, kind, nullable=place >= key_count and draw(st.booleans()), default=default))
+    numbers = [name for name, kind in zip(columns, types, strict=True) if kind.name in _ADDABLE]
+    if numbers and bool(draw(st.booleans())):
+        expression = f"{quoted(draw(st.sampled_from(numbers)))} + 1"
+        clauses.append(f"{quoted(virtual)} bigint generated always as ({expression}) virtual")
+    if is_keyed:
+        clauses.append(draw(st.sampled_from(_KEYS)).format(",".join(map(quoted, columns[:key_count]))))
+    unique = [name for name, kind in zip(columns[key_count:], types[key_count:], strict=True) if kind.key]
+    if unique and is_keyed and draw(st.booleans()):
+        clauses.append(f"unique key ({quoted(draw(st.sampled_from(unique)))})")
+    return table, f"create table {quoted(schema, table)} ({', '.join(clauses)})"
+
+
+def told_of(arguments: Any) -> str:
+    """Return what a dataclass of arguments has other than their defaults, for reports of failing examples."""
+    given = {field.name: getattr(arguments, field.name) for field in fields(arguments) if field.repr}
+    defaults = {field.name: field.default for field in fields(arguments)}
+    shown = ", ".join(f"{name}={value!r}" for name, value in given.items() if value != defaults[name])
+    return f"{type(arguments).__name__}({shown})"
+
+
+def _names(shape: TableShape, count: int, taken: frozenset[str]) -> st.SearchStrategy[list[str]]:
+    """Return different names, of which the first one is a table's."""
+    several = st.lists(shape.identifiers, min_size=count, max_size=count, unique_by=same_name)
+    return several.filter(lambda drawn: same_name(drawn[0]) not in taken)
+
+
+def column_clause(name: str, kind: ColumnType, *, nullable: bool, default: str) -> str:
+    """Return a column's definition; ``default``: an SQL literal, "" for none."""
+    null = "null" if nullable else "not null"
+    return f"{quoted(name)} {kind.sql} {null}{f' default {default}' if default else ''}"

@@ -1,0 +1,53 @@
+"""Topics in this process's memory, for tests: what a changefeed or a sink wrote, by topic-partition.
+
+In: a name, by default one that nobody else has. Out: a sink and sink URIs into a store of that name, and the messages
+that arrived there.
+"""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Any
+from urllib.parse import urlencode
+from uuid import uuid4
+
+from ticdc_emit.delivery.contract import Message
+from ticdc_emit.delivery.memory import MemorySink, clear, messages
+
+__all__ = ["MemoryTopics"]
+
+
+class MemoryTopics:
+    """A context manager around an in-memory store, which it empties at the end."""
+
+    def __init__(self, name: str | None = None) -> None:
+        self.name = name or f"topics-{uuid4()}"
+
+    def sink(self, **options: Any) -> MemorySink:
+        """Return a sink into these topics; ``options``: what :class:`MemorySink` takes besides its name."""
+        return MemorySink(self.name, **options)
+
+    def sink_uri(self, **parameters: Any) -> str:
+        """Return a sink URI of these topics, its parameters written with underscores: ``protocol="canal-json"``."""
+        shown = {name.replace("_", "-"): _shown(value) for name, value in parameters.items()}
+        return f"memory://{self.name}/?{urlencode(shown)}"
+
+    def messages(self, topic: str | None = None) -> list[Message]:
+        """Return what arrived so far by topic, partition and offset: everything, or that of one topic."""
+        return [message for message in messages(self.name) if topic is None or message.topic == topic]
+
+    def clear(self) -> None:
+        """Forget topics and messages."""
+        clear(self.name)
+
+    def __enter__(self) -> MemoryTopics:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.clear()
+
+
+def _shown(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,77 @@
+"""The pytest plugin: fixtures for tests of whatever reads TiCDC's messages. Installing ticdc-emit switches it on.
+
+Importing it imports nothing of the library; a fixture does when a test asks for it, and stops what it has started.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Protocol
+
+import pytest
+
+if TYPE_CHECKING:
+    from ticdc_emit.encode.encoder import Encoder
+    from ticdc_emit.schema.catalog import Catalog
+    from ticdc_emit.testing import EmbeddedKafka, EmbeddedRegistry, MemoryTopics
+
+__all__ = ["Emitter", "ticdc_emitter", "ticdc_kafka", "ticdc_registry", "ticdc_topics"]
+
+_SINK_URI = "memory://ticdc/?protocol=canal-json&enable-tidb-extension=true&partition-num=1"
+
+
+class Emitter(Protocol):
+    """What ``ticdc_emitter`` gives: it makes encoders."""
+
+    def __call__(self, schema: str | Catalog, sink_uri: str = ..., **options: Any) -> Encoder: ...
+
+
+@pytest.fixture
+def ticdc_emitter() -> Emitter:
+    """A function that makes encoders: ``ticdc_emitter(schema, sink_uri, **options)``.
+
+    ``schema``: CREATE TABLE statements, or a catalog. ``sink_uri``: TiCDC's, of which only the options count; default
+    Canal-JSON with TiDB extension in one partition. ``options``: what ``ticdc_emit.Encoder`` takes besides.
+    """
+    from ticdc_emit.encode.encoder import Encoder
+
+    def emitter(schema: str | Catalog, sink_uri: str = _SINK_URI, **options: Any) -> Encoder:
+        return Encoder(sink_uri, schema, **options)
+
+    return emitter
+
+
+@pytest.fixture
+def ticdc_topics() -> Iterator[MemoryTopics]:
+    """Topics in memory: ``.sink()`` and ``.sink_uri(protocol=...)`` to write there, ``.messages()`` for what arrived.
+
+    They are this test's own, and are gone behind it.
+    """
+    from ticdc_emit.testing.memory_topics import MemoryTopics
+
+    with MemoryTopics() as topics:
+        yield topics
+
+
+@pytest.fixture
+def ticdc_kafka() -> Iterator[EmbeddedKafka]:
+    """A Kafka in this process: ``.bootstrap`` for clients, ``.sink()`` to write, ``.read(topic)`` (extra ``kafka``).
+
+    Every topic has 4 partitions and is made by asking for it. It is this test's own, and is stopped behind it.
+    """
+    from ticdc_emit.testing.embedded_kafka import EmbeddedKafka
+
+    with EmbeddedKafka() as kafka:
+        yield kafka
+
+
+@pytest.fixture
+def ticdc_registry() -> Iterator[EmbeddedRegistry]:
+    """A schema registry in this process: ``.url`` for clients and ``schema-registry=`` (extra ``registry``).
+
+    It speaks Confluent's API. It is this test's own, and is stopped behind it.
+    """
+    from ticdc_emit.testing.embedded_registry import EmbeddedRegistry
+
+    with EmbeddedRegistry() as registry:
+        yield registry

@@ -1,0 +1,135 @@
+"""A history: tables, what happens to their rows and columns, and what is left of it at the end.
+
+In: DDL text and row changes in the generic form, their images in canonical text (docs/types.md). Out: the same as
+TiCDC's messages (:meth:`History.messages`), as an Arrow table for any engine (:meth:`History.to_arrow`), and the
+tables that a consumer must end up with (:meth:`History.tables`), which are folded from the rows and never from
+messages.
+"""
+
+from __future__ import annotations
+
+import copy
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+from uuid import uuid4
+
+import pyarrow as pa
+
+from ticdc_emit.changefeed import ArrowBatch, Changefeed
+from ticdc_emit.changefeed.run import RunOptions
+from ticdc_emit.config import DEFAULT_PARTITION_NUM, ChangefeedConfig, load_changefeed
+from ticdc_emit.config.secrets import hides_arguments
+from ticdc_emit.delivery.contract import Message
+from ticdc_emit.delivery.memory import MemorySink, clear, messages
+from ticdc_emit.errors import ConfigError
+from ticdc_emit.registry.contract import SchemaRegistry
+from ticdc_emit.schema.catalog import Catalog, catalog_from_sql
+from ticdc_emit.traffic.truth import Tables, fold_tables
+
+__all__ = ["History"]
+
+_IMAGE = pa.map_(pa.string(), pa.string())
+_FIELDS = {
+    "schema": pa.string(),
+    "table": pa.string(),
+    "op": pa.string(),
+    "commit_ts": pa.int64(),
+    "seq": pa.int64(),
+    "start_ts": pa.int64(),
+    "physical_table_id": pa.int64(),
+    "checksum": pa.int64(),
+    "before": _IMAGE,
+    "after": _IMAGE,
+}
+_ALWAYS = ("schema", "table", "op", "commit_ts", "before", "after")
+
+
+@dataclass(frozen=True)
+class History:
+    """``schema``: SQL text of the tables before the first row. ``rows``: changes in the generic form, in any order.
+
+    A row is a mapping with ``schema``, ``table``, ``op``, ``commit_ts`` (TSO), ``before``, ``after`` and, where they
+    are told, ``seq``, ``start_ts``, ``physical_table_id`` and ``checksum``. ``ddl``: (commit_ts, statement); a row with
+    the commit_ts of a statement comes before it. ``time_zone``: the changefeed's, in which TIMESTAMP texts are.
+    """
+
+    schema: str
+    rows: Sequence[Mapping[str, Any]] = ()
+    ddl: tuple[tuple[int, str], ...] = ()
+    time_zone: str = field(default="UTC", kw_only=True)
+
+    def catalog(self) -> Catalog:
+        """Return the tables before the first row and statement; :class:`~ticdc_emit.errors.DdlError` for bad SQL."""
+        return copy.deepcopy(self._catalog)
+
+    @cached_property
+    def _catalog(self) -> Catalog:
+        return catalog_from_sql(self.schema, time_zone=self.time_zone)
+
+    def tables(self) -> Tables:
+        """Return the tables behind the last row and statement: rows by handle key, by (schema, table).
+
+        Raises :class:`~ticdc_emit.errors.SchemaError` where a statement's effect on rows cannot be known from the
+        history (DEFAULT CURRENT_TIMESTAMP for rows that are there, DROP PARTITION, another kind of type).
+        """
+        return fold_tables(self.catalog(), self.rows, self.ddl, self.time_zone)
+
+    def to_arrow(self) -> pa.Table:
+        """Return the rows as one Arrow table in the generic form, without DDL."""
+        used = [name for name in _FIELDS if name in _ALWAYS or any(row.get(name) is not None for row in self.rows)]
+        columns = {name: [_cell(row.get(name)) for row in self.rows] for name in used}
+        return pa.table({name: pa.array(values, _FIELDS[name]) for name, values in columns.items()})
+
+    @hides_arguments
+    def messages(
+        self,
+        sink_uri: str | ChangefeedConfig,
+        *,
+        changefeed: str | os.PathLike[str] | Mapping[str, Any] | None = None,
+        watermark_interval: float | None = None,
+        registry: SchemaRegistry | None = None,
+        **options: Any,
+    ) -> list[Message]:
+        """Return the history as a changefeed sends it: rows, DDL, BOOTSTRAP and watermarks, by topic-partition.
+
+        ``sink_uri``, ``changefeed`` and ``options``: what :func:`~ticdc_emit.load_changefeed` takes, or what it
+        returned; nothing is sent there, and every topic has ``partition-num`` partitions. ``watermark_interval``:
+        seconds of commit time. Raises :class:`~ticdc_emit.errors.ConfigError` for a configuration of another time zone,
+        and the family of :class:`~ticdc_emit.errors.TicdcEmitError` for what cannot be sent.
+        """
+        config = self._config(sink_uri, changefeed, options)
+        store = f"history-{uuid4()}"
+        partitions = config.kafka.partition_num or DEFAULT_PARTITION_NUM
+        sink = MemorySink(store, config.codec.max_message_bytes, new_partitions=partitions)
+        try:
+            feed = Changefeed(
+                config,
+                sink,
+                self._catalog,
+                ddl=self.ddl,
+                registry=registry,
+                options=RunOptions(watermark_interval=watermark_interval),
+            )
+            feed.run(ArrowBatch(self.to_arrow()), 0, final=True)
+            return messages(store)
+        finally:
+            clear(store)
+
+    def _config(self, sink_uri: str | ChangefeedConfig, changefeed: Any, options: dict[str, Any]) -> ChangefeedConfig:
+        config = sink_uri
+        if isinstance(config, str):
+            config = load_changefeed(config, changefeed, **({"time_zone": self.time_zone} | options))
+        if config.time_zone != self.time_zone:
+            raise ConfigError(
+                f"the changefeed's time zone is {config.time_zone}, the history's {self.time_zone}",
+                remedy="Load the changefeed with the history's time_zone",
+                option="time_zone",
+            )
+        return config
+
+
+def _cell(value: Any) -> Any:
+    return list(value.items()) if isinstance(value, Mapping) else value

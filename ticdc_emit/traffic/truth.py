@@ -1,0 +1,160 @@
+"""The tables that a history ends with, folded from its rows alone: what every consumer of its messages is held to.
+
+In: a catalog, row changes in the generic form, DDL. Out: rows in canonical text by handle key. A transaction is the
+rows of one table and commit_ts: its ``seq`` orders them; without one, or where an update moves a row to another key,
+all that it takes away goes before what it adds, as in TiCDC (semantics 4.1). DDL stands behind the rows of its commit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
+from typing import Any, TypeAlias
+
+from ticdc_emit.changefeed.planning import current_database
+from ticdc_emit.encode.changes import Op
+from ticdc_emit.errors import MissingColumnError, MissingImageError, SchemaError
+from ticdc_emit.schema.catalog import Catalog
+from ticdc_emit.schema.events import DdlEvent
+from ticdc_emit.schema.model import TableInfo
+from ticdc_emit.traffic.altered import Row, altered
+
+__all__ = ["Row", "Rows", "TableFold", "Tables", "fold_tables"]
+
+Rows: TypeAlias = "dict[tuple[Any, ...], Row]"
+"""By the texts of the handle key, in table order; without one by all texts, and the number among equal rows."""
+
+Tables: TypeAlias = "dict[tuple[str, str], Rows]"
+"""By (schema, table); a table without rows is there as well."""
+
+_Change: TypeAlias = Mapping[str, Any]
+_LOSES_ROWS = frozenset({"drop partition", "truncate partition", "exchange partition"})
+_EMPTIES = frozenset({"create table", "truncate table"})
+
+
+def fold_tables(catalog: Catalog, rows: Iterable[_Change], ddl: Iterable[tuple[int, str]], time_zone: str) -> Tables:
+    """Return the tables behind the last row and statement. The catalog is left at the version behind the last one.
+
+    Raises :class:`SchemaError` for a statement whose effect on rows the history does not tell, and the family of
+    :class:`~ticdc_emit.errors.RowError` for a change that lacks an image or a column.
+    """
+    fold = TableFold(catalog, time_zone)
+    statements = sorted(ddl, key=_first)
+    place = 0
+    for (commit_ts, *_), transaction in groupby(sorted(rows, key=_place), key=_place):
+        while place < len(statements) and statements[place][0] < commit_ts:
+            fold.apply(*statements[place])
+            place += 1
+        fold.commit(list(transaction))
+    for commit_ts, query in statements[place:]:
+        fold.apply(commit_ts, query)
+    return fold.tables
+
+
+class TableFold:
+    """Follows a history in commit order; ``tables`` is what there is so far, ``catalog`` the tables' versions."""
+
+    def __init__(self, catalog: Catalog, time_zone: str) -> None:
+        self.catalog = catalog
+        self.tables: Tables = {(info.schema, info.name): {} for info in catalog.tables() if not info.is_view}
+        self._zone = time_zone
+        self._database = current_database(None, catalog)
+
+    def commit(self, changes: Sequence[_Change]) -> None:
+        """Take the changes of one transaction in one table."""
+        info = self.catalog.table(changes[0]["schema"], changes[0]["table"])
+        rows = self.tables[info.schema, info.name]
+        steps = [(_image(change, "before", info), _image(change, "after", info)) for change in changes]
+        moves = any(old and new and handle_of(info, old) != handle_of(info, new) for old, new in steps)
+        if moves or any(change.get("seq") is None for change in changes):
+            for old, _ in steps:
+                _remove(rows, info, old)
+            for _, new in steps:
+                _add(rows, info, new)
+            return
+        for _, (old, new) in sorted(zip((change["seq"] for change in changes), steps, strict=True), key=_first):
+            _remove(rows, info, old)
+            _add(rows, info, new)
+
+    def apply(self, commit_ts: int, query: str) -> None:
+        """Take a statement that comes behind everything so far; the family of :class:`SchemaError` if it cannot."""
+        for event in self.catalog.apply(query, schema=self._database, commit_ts=commit_ts):
+            self._follow(event)
+
+    def _follow(self, event: DdlEvent) -> None:
+        info, before = event.table_info, event.pre_table_info
+        if event.action == "drop schema":
+            self.tables = {name: rows for name, rows in self.tables.items() if name[0] != event.schema}
+        if info is None or info.is_view:
+            return
+        name = info.schema, info.name
+        source = name if before is None else (before.schema, before.name)
+        if event.action in _LOSES_ROWS:
+            if self.tables[name] or self.tables[source]:
+                raise SchemaError(
+                    "a history does not tell which rows are in a partition",
+                    remedy="Give the rows that the statement takes away as deletes, or leave the statement out",
+                    table=info.full_name,
+                    statement=event.query,
+                )
+            return
+        rows = self.tables.pop(source, {})
+        if event.action == "drop table":
+            return
+        self.tables[name] = {}
+        if event.action not in _EMPTIES and before is not None:
+            for row in altered(rows.values(), before, info, self._zone):
+                _add(self.tables[name], info, row)
+
+
+def handle_of(info: TableInfo, row: Row) -> tuple[str | None, ...]:
+    """Return the texts of a row's handle key, in table order; ``()`` for a table without one."""
+    return tuple(row[column.name] for column in info.whole_handle_key)
+
+
+def _place(change: _Change) -> tuple[int, str, str]:
+    return change["commit_ts"], change["schema"], change["table"]
+
+
+def _first(entry: tuple[Any, ...]) -> Any:
+    return entry[0]
+
+
+def _image(change: _Change, which: str, info: TableInfo) -> Row | None:
+    """Return an image that the change's operation has, cut to the columns of the table's version."""
+    if Op.parse(change["op"]) is (Op.INSERT if which == "before" else Op.DELETE):
+        return None
+    image = change.get(which)
+    if image is None:
+        raise MissingImageError(f"the change has no {which} image", table=info.full_name, commit_ts=change["commit_ts"])
+    try:
+        return {column.name: image[column.name] for column in info.row_columns}
+    except KeyError as fault:
+        raise MissingColumnError(
+            f"the {which} image lacks a column",
+            table=info.full_name,
+            column=fault.args[0],
+            commit_ts=change["commit_ts"],
+        ) from None
+
+
+def _add(rows: Rows, info: TableInfo, row: Row | None) -> None:
+    if row is None:
+        return
+    key: tuple[Any, ...] = handle_of(info, row)
+    rows[key or (*row.values(), _equal_rows(rows, row))] = row
+
+
+def _remove(rows: Rows, info: TableInfo, row: Row | None) -> None:
+    """Take a row away, if it is there: a history need not begin with empty tables."""
+    if row is None:
+        return
+    key: tuple[Any, ...] = handle_of(info, row)
+    rows.pop(key or (*row.values(), _equal_rows(rows, row) - 1), None)
+
+
+def _equal_rows(rows: Rows, row: Row) -> int:
+    count = 0
+    while (*row.values(), count) in rows:
+        count += 1
+    return count
