@@ -4,9 +4,11 @@ Nothing here imports ``protocols``, ``columnar`` or ``encode``, so an error in o
 """
 
 from ticdc_emit.decode.avro import AvroReader, AvroRow
+from ticdc_emit.decode.canal_json import CanalDdl, CanalJsonReader, CanalMessage, CanalRow, CanalWatermark
 from ticdc_emit.decode.checksum import verify_checksum
 from ticdc_emit.decode.claim_check import ClaimedMessage, read_claim
 from ticdc_emit.decode.compression import decompress
+from ticdc_emit.decode.consumer import ReferenceConsumer
 from ticdc_emit.decode.debezium import DebeziumReader
 from ticdc_emit.decode.debezium_records import (
     DebeziumColumn,
@@ -20,7 +22,10 @@ from ticdc_emit.decode.debezium_records import (
     DebeziumWatermark,
 )
 from ticdc_emit.decode.errors import ChecksumMismatchError, DecodeError, WatermarkError
+from ticdc_emit.decode.events import BootstrapEvent, DdlEvent, Event, RowEvent, WatermarkEvent
 from ticdc_emit.decode.fold import SimpleFold
+from ticdc_emit.decode.invariants import Finding, Verifier, verify
+from ticdc_emit.decode.readers import EventReader, reader_for
 from ticdc_emit.decode.schemas import RegistrySchemas, SchemaSource
 from ticdc_emit.decode.simple import SimpleReader
 from ticdc_emit.decode.simple_records import (
@@ -36,12 +41,20 @@ from ticdc_emit.decode.simple_records import (
     SimpleWatermark,
 )
 from ticdc_emit.decode.simple_values import row_values
+from ticdc_emit.decode.tail import Tail, TailLine
 
 __all__ = [
     "AvroReader",
     "AvroRow",
+    "BootstrapEvent",
+    "CanalDdl",
+    "CanalJsonReader",
+    "CanalMessage",
+    "CanalRow",
+    "CanalWatermark",
     "ChecksumMismatchError",
     "ClaimedMessage",
+    "DdlEvent",
     "DebeziumColumn",
     "DebeziumDdl",
     "DebeziumField",
@@ -53,7 +66,12 @@ __all__ = [
     "DebeziumTableChange",
     "DebeziumWatermark",
     "DecodeError",
+    "Event",
+    "EventReader",
+    "Finding",
+    "ReferenceConsumer",
     "RegistrySchemas",
+    "RowEvent",
     "SchemaSource",
     "SimpleBootstrap",
     "SimpleChecksum",
@@ -67,9 +85,15 @@ __all__ = [
     "SimpleTableSchema",
     "SimpleTimestamp",
     "SimpleWatermark",
+    "Tail",
+    "TailLine",
+    "Verifier",
     "WatermarkError",
+    "WatermarkEvent",
     "decompress",
     "read_claim",
+    "reader_for",
     "row_values",
+    "verify",
     "verify_checksum",
 ]

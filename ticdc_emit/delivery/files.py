@@ -32,7 +32,7 @@ try:
 except ImportError:  # Windows: one writer per partition is then the caller's promise alone
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["FileSink", "FileWriter", "read_files"]
+__all__ = ["FileReader", "FileSink", "FileWriter", "read_files"]
 
 _TOPIC = re.compile(r"(?!\.{1,2}\Z)[A-Za-z0-9._-]{1,249}\Z")
 _SPOOL_BYTES = 8 * 1024 * 1024
@@ -126,17 +126,57 @@ class FileWriter(TaskWriter):
 def read_files(path: str | Path) -> Iterator[Message]:
     """The messages in a sink's directory (by topic and partition), in a topic's folder, or in one partition's file.
 
-    A last line without its end, left by a writer that died, was never acknowledged and is not read.
+    A last line without its end, left by a writer that died, was never acknowledged and is not read.  Raises
+    :class:`~ticdc_emit.errors.DeliveryError` for a line that no sink has written.
     """
-    path = Path(path)
-    files = [path] if path.is_file() else _partition_files(path) or sorted(path.glob("*/*.jsonl"))
-    for file in files:
-        with file.open("rb") as lines:
-            for offset, line in enumerate(lines):
-                if line.endswith(b"\n"):
-                    record = orjson.loads(line)
-                    key, value = _original(record["key"]), _original(record["value"])
-                    yield Message(file.parent.name, int(file.stem), offset, key, value)
+    return FileReader(path).read()
+
+
+class FileReader:
+    """Reads what :func:`read_files` does, and what is added to it later."""
+
+    def __init__(self, path: str | Path) -> None:
+        self._path = Path(path)
+        self._done: dict[Path, tuple[int, int]] = {}
+        """Bytes and lines that were read of each file."""
+
+    def partitions(self) -> dict[str, int]:
+        """How many partitions each topic has, also those without a message."""
+        counts: dict[str, int] = {}
+        for file in self._files():
+            counts[file.parent.name] = max(counts.get(file.parent.name, 0), int(file.stem) + 1)
+        return counts
+
+    def read(self) -> Iterator[Message]:
+        """What is there that was not read before."""
+        for file in self._files():
+            position, offset = self._done.get(file, (0, 0))
+            with file.open("rb") as lines:
+                lines.seek(position)
+                for line in lines:
+                    if not line.endswith(b"\n"):
+                        break
+                    yield _message(file, offset, line)
+                    position, offset = position + len(line), offset + 1
+                    self._done[file] = position, offset
+
+    def _files(self) -> list[Path]:
+        if self._path.is_file():
+            return [self._path]
+        return _partition_files(self._path) or sorted(self._path.glob("*/*.jsonl"))
+
+
+def _message(file: Path, offset: int, line: bytes) -> Message:
+    try:
+        record = orjson.loads(line)
+        key, value = _original(record["key"]), _original(record["value"])
+        return Message(file.parent.name, int(file.stem), offset, key, value)
+    except (ValueError, LookupError, TypeError, AttributeError) as fault:
+        raise DeliveryError(
+            f"line {offset + 1} is no message: {fault}",
+            remedy="Name a file, or a folder of files, that a file:// sink has written",
+            file=str(file),
+        ) from None
 
 
 def _partition_files(folder: Path) -> list[Path]:

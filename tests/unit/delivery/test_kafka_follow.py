@@ -1,0 +1,56 @@
+"""Streaming topics out of the embedded Kafka: to their present end, the newest of them, and on."""
+
+from __future__ import annotations
+
+from itertools import islice
+
+import pyarrow as pa
+import pytest
+
+from ticdc_emit.delivery.contract import MESSAGE_SCHEMA
+from ticdc_emit.delivery.kafka_follow import stream_topics
+from ticdc_emit.errors import BrokerUnreachableError
+from ticdc_emit.testing import EmbeddedKafka
+
+pytest.importorskip("confluent_kafka")
+
+
+def send(kafka: EmbeddedKafka, topic: str, partition: int, *values: bytes) -> None:
+    count = len(values)
+    columns = [[topic] * count, [partition] * count, [b""] * count, list(values), [None] * count]
+    arrays = [pa.array(column, member.type) for column, member in zip(columns, MESSAGE_SCHEMA, strict=True)]
+    sink = kafka.sink()
+    sink.prepare({topic: None})
+    with sink.open() as writer:
+        writer.write(pa.RecordBatch.from_arrays(arrays, schema=MESSAGE_SCHEMA))
+
+
+def test_topics_are_read_to_their_end_and_followed() -> None:
+    with EmbeddedKafka() as kafka:
+        settings = kafka.sink().connection_settings()
+        send(kafka, "one", 0, b"a", b"b", b"c")
+        send(kafka, "one", 2, b"d")
+        send(kafka, "two", 1, b"e")
+        partitions: dict[str, int] = {}
+        found = list(stream_topics(settings, ["one", "two"], partitions=partitions))
+        assert sorted((each.topic, each.partition, each.offset, each.value) for each in found) == [
+            ("one", 0, 0, b"a"),
+            ("one", 0, 1, b"b"),
+            ("one", 0, 2, b"c"),
+            ("one", 2, 0, b"d"),
+            ("two", 1, 0, b"e"),
+        ]
+        assert partitions == {"one": 4, "two": 4}
+        newest = stream_topics(settings, ["one"], newest=1)
+        assert sorted(each.value or b"" for each in newest) == [b"c", b"d"]
+
+        following = stream_topics(settings, ["one"], newest=1, follow=True)
+        assert sorted(each.value or b"" for each in islice(following, 2)) == [b"c", b"d"]
+        send(kafka, "one", 3, b"later")
+        assert next(following).value == b"later"
+        following.close()  # type: ignore[attr-defined]
+
+
+def test_a_broker_that_does_not_answer_is_told() -> None:
+    with pytest.raises(BrokerUnreachableError):
+        list(stream_topics({"bootstrap.servers": "127.0.0.1:1"}, ["one"], timeout_s=1.0))

@@ -1,0 +1,285 @@
+"""A history's tables, which are the truth for its consumers, and its messages."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ticdc_emit.config import load_changefeed
+from ticdc_emit.decode import SimpleReader
+from ticdc_emit.delivery import memory
+from ticdc_emit.errors import ConfigError, MissingColumnError, MissingImageError, SchemaError, UnknownTableError
+from ticdc_emit.traffic import History
+
+SCHEMA = "create table test.t (id int primary key, v varchar(9));"
+FIRST = 450_000_000_262_144_000
+
+
+def tso(step: int) -> int:
+    return FIRST + (step << 20)
+
+
+def row(*values: str | None, names: str = "id v") -> dict[str, str | None]:
+    return dict(zip(names.split(), values, strict=True))
+
+
+def change(step: int, before: Any, after: Any, table: str = "t", **more: Any) -> dict[str, Any]:
+    op = "insert" if before is None else "delete" if after is None else "update"
+    return {
+        "schema": "test", "table": table, "op": op, "commit_ts": tso(step), "before": before, "after": after, **more,
+    }  # fmt: skip
+
+
+def kept(history: History, table: str = "t") -> list[dict[str, str | None]]:
+    return list(history.tables()["test", table].values())
+
+
+class TestRows:
+    def test_lives(self) -> None:
+        rows = [
+            change(3, row("2", "b"), None),
+            change(0, None, row("1", "a")),
+            change(2, row("1", "a"), row("1", None)),
+            change(1, None, row("2", "b")),
+        ]
+        assert History(SCHEMA, rows).tables() == {("test", "t"): {("1",): row("1", None)}}
+
+    def test_tables_without_rows_are_there(self) -> None:
+        assert History(SCHEMA).tables() == {("test", "t"): {}}
+
+    def test_keys_swapped_in_one_transaction(self) -> None:
+        rows = [
+            *(change(0, None, row(key, key)) for key in "12"),
+            change(1, row("1", "1"), row("2", "1"), seq=0),
+            change(1, row("2", "2"), row("1", "2"), seq=1),
+        ]
+        assert kept(History(SCHEMA, rows)) == [row("2", "1"), row("1", "2")]
+
+    def test_a_key_that_is_free_in_the_same_transaction(self) -> None:
+        rows = [
+            change(0, None, row("1", "a")),
+            change(1, None, row("2", "b")),
+            change(2, row("2", "b"), row("1", "b")),
+            change(2, row("1", "a"), row("3", "a")),
+        ]
+        assert kept(History(SCHEMA, rows)) == [row("1", "b"), row("3", "a")]
+
+    def test_seq_orders_the_changes_of_a_transaction(self) -> None:
+        rows = [
+            change(0, row("1", "b"), row("1", "c"), seq=2),
+            change(0, None, row("1", "a"), seq=0),
+            change(0, row("1", "a"), row("1", "b"), seq=1),
+        ]
+        assert kept(History(SCHEMA, rows)) == [row("1", "c")]
+
+    def test_equal_rows_without_a_key_are_counted(self) -> None:
+        rows = [*(change(step, None, row("1", "a")) for step in range(3)), change(3, row("1", "a"), None)]
+        history = History("create table test.t (id int, v varchar(9))", rows)
+        assert history.tables()["test", "t"] == {("1", "a", 0): row("1", "a"), ("1", "a", 1): row("1", "a")}
+
+    def test_a_row_from_before_the_beginning_goes_away(self) -> None:
+        assert kept(History(SCHEMA, [change(0, row("1", "a"), None)])) == []
+
+    def test_the_handle_key_is_a_unique_key_without_nulls(self) -> None:
+        schema = "create table test.t (a int, b int not null, c int not null, unique key (a), unique key (c, b))"
+        rows = [change(0, None, row("1", "2", "3", names="a b c"))]
+        assert list(History(schema, rows).tables()["test", "t"]) == [("2", "3")]
+
+    def test_an_image_that_the_operation_needs(self) -> None:
+        with pytest.raises(MissingImageError):
+            History(SCHEMA, [change(0, None, None) | {"op": "u"}]).tables()
+
+    def test_a_column_that_is_missing(self) -> None:
+        with pytest.raises(MissingColumnError) as caught:
+            History(SCHEMA, [change(0, None, {"id": "1"})]).tables()
+        assert (caught.value.column, caught.value.commit_ts) == ("v", tso(0))
+
+    def test_a_table_that_is_missing(self) -> None:
+        with pytest.raises(UnknownTableError):
+            History(SCHEMA, [change(0, None, row("1", "a"), table="other")]).tables()
+
+
+def after_ddl(query: str, *values: str | None, columns: str = "id int primary key, v varchar(9)") -> dict[str, Any]:
+    """Return what the one row of a table is behind the statement."""
+    names = " ".join(clause.split()[0] for clause in columns.split(", "))
+    rows = [change(0, None, row(*values, names=names))]
+    return kept(History(f"create table test.t ({columns})", rows, ((tso(0), query),), time_zone="Asia/Shanghai"))[0]
+
+
+class TestDdl:
+    @pytest.mark.parametrize(
+        ("definition", "value"),
+        [
+            ("int", None),
+            ("int not null", "0"),
+            ("int default 7", "7"),
+            ("varchar(3) not null default 'x<'", "x<"),
+            ("varchar(3) default ''", ""),
+            ("decimal(6,3) default 1.5", "1.500"),
+            ("decimal(6,3) not null", "0.000"),
+            ("decimal(65,30) default 2", "2." + "0" * 30),
+            ("float default 0.1", "0.1"),
+            ("double not null", "0"),
+            ("bit(9) default b'101'", "5"),
+            ("year default 2024", "2024"),
+            ("year default 69", "2069"),
+            ("year not null", "0"),
+            ("enum('b','a') not null", "b"),
+            ("set('b','a') not null", ""),
+            ("set('b','a') default 'a,b'", "b,a"),
+            ("binary(3) not null default 'x'", "eAAA"),
+            ("binary(3) not null", "AAAA"),
+            ("varbinary(3) not null", ""),
+            ("blob", None),
+            ("date default '2020-1-1'", "2020-01-01"),
+            ("date not null", "0000-00-00"),
+            ("datetime(2) default '2020-01-01 00:00:00.5'", "2020-01-01 00:00:00.50"),
+            ("datetime(2) not null", "0000-00-00 00:00:00.00"),
+            ("timestamp(1) default '2020-01-01 08:00:00.5'", "2020-01-01 08:00:00.5"),
+            ("timestamp not null default '0000-00-00 00:00:00'", "0000-00-00 00:00:00"),
+            ("time(3) not null", "00:00:00.000"),
+            ("time default '-1:2:3'", "-01:02:03"),
+            ("json not null", "null"),
+        ],
+    )
+    def test_a_new_column(self, definition: str, value: str | None) -> None:
+        found = after_ddl(f"alter table test.t add column n {definition} first", "1", "a")
+        assert list(found.items()) == [("n", value), ("id", "1"), ("v", "a")]
+
+    @pytest.mark.parametrize(
+        "definition", ["timestamp default current_timestamp", "json default (json_array())", "binary(2) default x'ff'"]
+    )
+    def test_a_value_that_only_tidb_knows(self, definition: str) -> None:
+        with pytest.raises(SchemaError, match="only TiDB knows") as caught:
+            after_ddl(f"alter table test.t add column n {definition}", "1", "a")
+        assert caught.value.column == "n"
+
+    def test_such_a_column_of_a_table_without_rows(self) -> None:
+        ddl = ((tso(0), "alter table test.t add column n timestamp default current_timestamp"),)
+        rows = [change(1, None, row("1", "a", "2024-01-01 00:00:00", names="id v n"))]
+        assert kept(History(SCHEMA, rows, ddl)) == [row("1", "a", "2024-01-01 00:00:00", names="id v n")]
+
+    @pytest.mark.parametrize(
+        ("old", "new", "before", "after"),
+        [
+            ("int", "bigint", "-5", "-5"),
+            ("int", "int unsigned", "5", "5"),
+            ("varchar(5)", "text", "a ", "a "),
+            ("varchar(5)", "char(5)", "a ", "a"),
+            ("binary(2)", "binary(4)", "eHg=", "eHgAAA=="),
+            ("varbinary(4)", "blob", "eHg=", "eHg="),
+            ("decimal(5,1)", "decimal(8,3)", "-1.5", "-1.500"),
+            ("datetime", "datetime(3)", "2020-01-01 00:00:00", "2020-01-01 00:00:00.000"),
+            ("time(1)", "time(2)", "-00:00:00.5", "-00:00:00.50"),
+            ("enum('a')", "enum('a','b')", "a", "a"),
+            ("float", "double", "0.1", "0.10000000149011612"),
+        ],
+    )
+    def test_a_wider_type(self, old: str, new: str, before: str, after: str) -> None:
+        columns = f"id int primary key, v {old}"
+        assert after_ddl(f"alter table test.t modify column v {new}", "1", before, columns=columns)["v"] == after
+
+    @pytest.mark.parametrize(
+        ("old", "new", "value"),
+        [("int", "varchar(9)", "1"), ("decimal(5,2)", "decimal(5,1)", "1.25"), ("varchar(5)", "varbinary(5)", "a")],
+    )
+    def test_a_type_of_another_kind(self, old: str, new: str, value: str) -> None:
+        with pytest.raises(SchemaError, match="another kind") as caught:
+            after_ddl(f"alter table test.t modify column v {new}", "1", value, columns=f"id int primary key, v {old}")
+        assert caught.value.column == "v"
+
+    def test_renamed_columns_keep_their_values(self) -> None:
+        assert after_ddl("alter table test.t rename column v to w, change id i int", "1", "a") == {"i": "1", "w": "a"}
+
+    def test_a_column_that_comes_again_is_a_new_one(self) -> None:
+        ddl = (
+            (tso(0), "alter table test.t drop column v"),
+            (tso(0) + 1, "alter table test.t add column v varchar(9)"),
+        )
+        assert kept(History(SCHEMA, [change(0, None, row("1", "a"))], ddl)) == [row("1", None)]
+
+    def test_rows_of_the_statement_s_own_commit_come_before_it(self) -> None:
+        rows = [change(1, None, row("1", "a")), change(2, None, {"id": "2"})]
+        ddl = ((tso(1), "alter table test.t drop column v"),)
+        assert kept(History(SCHEMA, rows, ddl)) == [{"id": "1"}, {"id": "2"}]
+
+    def test_another_key(self) -> None:
+        rows = [change(0, None, row("1", "a"))]
+        schema = "create table test.t (id int primary key nonclustered, v varchar(9) not null)"
+        ddl = (
+            (tso(1), "alter table test.t drop primary key"),
+            (tso(2), "alter table test.t add primary key (v) nonclustered"),
+        )
+        assert list(History(schema, rows, ddl).tables()["test", "t"]) == [("a",)]
+
+    @pytest.mark.parametrize(
+        ("query", "tables"),
+        [
+            ("rename table test.t to test.u", {("test", "u"): {("1",): row("1", "a")}}),
+            ("truncate table test.t", {("test", "t"): {}}),
+            ("drop table test.t", {}),
+            ("drop database test", {}),
+            ("create table v (id int)", {("test", "t"): {("1",): row("1", "a")}, ("test", "v"): {}}),
+            ("create view v as select * from t", {("test", "t"): {("1",): row("1", "a")}}),
+        ],
+    )
+    def test_tables_that_come_and_go(self, query: str, tables: dict[Any, Any]) -> None:
+        history = History(SCHEMA, [change(0, None, row("1", "a"))], ((tso(1), query),))
+        assert history.tables() == tables
+
+    @pytest.mark.parametrize("filled", [True, False])
+    def test_rows_of_a_partition(self, filled: bool) -> None:
+        schema = "create table test.t (id int primary key) partition by range (id) (partition a values less than (5),"
+        schema += " partition b values less than (9))"
+        rows = [change(0, None, {"id": "1"})] if filled else []
+        history = History(schema, rows, ((tso(1), "alter table test.t drop partition a"),))
+        if not filled:
+            assert history.tables() == {("test", "t"): {}}
+            return
+        with pytest.raises(SchemaError, match="which rows are in a partition"):
+            history.tables()
+
+
+class TestMessages:
+    HISTORY = History(
+        SCHEMA,
+        [change(0, None, row("1", "a")), change(2, None, {"id": "2", "v": "b", "n": None})],
+        ((tso(1), "alter table test.t add column n int"),),
+    )
+
+    def test_rows_ddl_bootstrap_and_watermarks_in_their_places(self) -> None:
+        reader = SimpleReader("json")
+        sent = self.HISTORY.messages("memory://any/?protocol=simple&partition-num=1")
+        kinds = [type(reader.read(message.key, message.value)).__name__ for message in sent]
+        assert [kind for kind in kinds if kind != "SimpleWatermark"] == [
+            "SimpleBootstrap", "SimpleRow", "SimpleDdl", "SimpleRow",
+        ]  # fmt: skip
+        assert kinds[-1] == "SimpleWatermark"
+
+    def test_watermarks_of_an_interval(self) -> None:
+        uri = "memory://any/?protocol=canal-json&enable-tidb-extension=true&partition-num=2"
+        few = self.HISTORY.messages(uri)
+        many = self.HISTORY.messages(uri, watermark_interval=0.001)
+        assert {(message.topic, message.partition) for message in few} == {("ticdc", 0), ("ticdc", 1)}
+        assert len(many) > len(few)
+
+    def test_a_loaded_configuration(self) -> None:
+        config = load_changefeed("kafka://127.0.0.1:9092/orders?protocol=debezium")
+        assert {message.topic for message in self.HISTORY.messages(config)} == {"orders"}
+
+    def test_another_time_zone(self) -> None:
+        config = load_changefeed("memory://any/?protocol=simple", time_zone="Asia/Shanghai")
+        with pytest.raises(ConfigError, match="time zone"):
+            self.HISTORY.messages(config)
+
+    def test_nothing_stays_in_memory(self) -> None:
+        stores = dict(memory._stores)
+        self.HISTORY.messages("memory://any/?protocol=canal-json")
+        assert memory._stores == stores
+
+    def test_columns_that_are_told(self) -> None:
+        plain = ["schema", "table", "op", "commit_ts", "before", "after"]
+        assert sorted(self.HISTORY.to_arrow().column_names) == sorted(plain)
+        ordered = History(SCHEMA, [change(0, None, row("1", "a"), seq=0)])
+        assert sorted(ordered.to_arrow().column_names) == sorted([*plain, "seq"])

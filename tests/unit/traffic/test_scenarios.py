@@ -1,0 +1,273 @@
+"""Every scenario: the reference consumer ends where it must, one with the scenario's false belief does not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import naive_consumer as naive
+import pytest
+
+from ticdc_emit.decode import ChecksumMismatchError, verify
+from ticdc_emit.decode.errors import WatermarkError
+from ticdc_emit.delivery.contract import Message
+from ticdc_emit.errors import ConfigError, IncompatibleSchemaError, SchemaError, TicdcEmitError
+from ticdc_emit.registry.memory import MemoryRegistry
+from ticdc_emit.testing import MemoryTopics
+from ticdc_emit.traffic.scenarios import FEEDS, Difference, Scenario, scenario, scenarios
+from ticdc_emit.traffic.scenarios.registries import RecordingRegistry
+
+CASES = [(kind.name, protocol) for kind in scenarios() for protocol in kind.protocols]
+_made: dict[tuple[str, str], Scenario] = {}
+
+
+def made(name: str, protocol: str) -> Scenario:
+    if (name, protocol) not in _made:
+        _made[name, protocol] = scenario(name, protocol=protocol, seed=1)
+    return _made[name, protocol]
+
+
+# -- what a correct consumer ends up with -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("name", "protocol"), CASES)
+def test_the_reference_consumer_ends_where_it_must(name: str, protocol: str) -> None:
+    case = made(name, protocol)
+    consumer = case.consumer()
+    if case.refusal is not None:
+        with pytest.raises(case.refusal):
+            consumer.take_all(case.messages)
+        return
+    consumer.take_all(case.messages)
+    consumer.finish()
+    assert case.check(consumer.tables) == []
+    assert consumer.tables == case.expected
+    assert any(case.expected.values())
+
+
+# -- what a naive one does --------------------------------------------------------------------------------------------
+
+
+def run(kind: type[naive.NaiveConsumer], case: Scenario) -> tuple[naive.NaiveConsumer, list[Difference]]:
+    consumer = kind(case)
+    consumer.take_all(case.messages)
+    return consumer, case.check(consumer.tables)
+
+
+def of(name: str) -> Callable[[Callable[[Scenario], None]], Callable[[str], None]]:
+    """Run a test for each protocol of a scenario."""
+    protocols = next(kind.protocols for kind in scenarios() if kind.name == name)
+
+    def wrap(test: Callable[[Scenario], None]) -> Callable[[str], None]:
+        @pytest.mark.parametrize("protocol", protocols)
+        def each(protocol: str) -> None:
+            test(made(name, protocol))
+
+        return each
+
+    return wrap
+
+
+@of("redelivery")
+def test_who_takes_every_insert_for_new_has_rows_twice(case: Scenario) -> None:
+    _, found = run(naive.EveryInsertIsNew, case)
+    assert {each.kind for each in found} == {"extra"}
+    assert {each.key for each in found} & case.expected["shop", "orders"].keys()  # there, and there again
+
+
+@of("b-a-b")
+def test_who_drops_lower_commits_loses_what_was_overtaken(case: Scenario) -> None:
+    _, found = run(naive.CommitsRiseWithOffsets, case)
+    assert {each.kind for each in found} == {"missing"}
+    assert all(100 <= int(each.key[0] or 0) < 200 for each in found)
+
+
+@of("partition-interleave")
+def test_who_drops_lower_commits_loses_rows_of_the_slower_physical_partition(case: Scenario) -> None:
+    consumer, found = run(naive.CommitsRiseWithOffsets, case)
+    assert isinstance(consumer, naive.CommitsRiseWithOffsets)
+    assert "missing" in {each.kind for each in found}
+    dropped = {str((event.after or {})["id"]) for event in consumer.dropped}
+    assert {each.key[0] for each in found} <= dropped
+    assert len(case.messages) == len({(message.key, message.value, message.offset) for message in case.messages})
+
+
+@of("repeated-watermark")
+def test_who_wants_rising_watermarks_ends(case: Scenario) -> None:
+    with pytest.raises(WatermarkError, match="a watermark goes back"):
+        run(naive.WatermarksOnlyRise, case)
+
+
+@of("slow-partition")
+def test_who_believes_the_watermark_of_another_partition_loses_the_slow_one(case: Scenario) -> None:
+    consumer, found = run(naive.OneWatermarkHoldsForAll, case)
+    assert isinstance(consumer, naive.OneWatermarkHoldsForAll)
+    slow = case.messages[-1]
+    assert set(consumer.dropped) == {(slow.topic, slow.partition)}
+    assert {each.kind for each in found} == {"missing"}
+
+
+@of("wandering-key")
+def test_who_takes_the_last_message_for_the_newest_has_old_rows(case: Scenario) -> None:
+    _, found = run(naive.NaiveConsumer, case)
+    scans = [each for each in found if each.column == "scans"]
+    assert scans
+    assert all(int(each.actual or 0) < int(each.expected or 0) for each in scans)
+    assert {each.column for each in found} <= {"scans", "region"}
+
+
+@of("repeated-ddl")
+def test_who_runs_every_statement_fails_at_the_second(case: Scenario) -> None:
+    with pytest.raises(SchemaError, match="gift"):
+        run(naive.StatementsComeOnce, case)
+
+
+@of("reordered-ddl")
+def test_who_runs_statements_on_sight_meets_a_table_that_is_there(case: Scenario) -> None:
+    with pytest.raises(SchemaError, match=r"orders.*exists|exists.*orders"):
+        run(naive.NaiveConsumer, case)
+
+
+@of("added-default")
+def test_who_takes_new_columns_for_empty_lacks_the_default(case: Scenario) -> None:
+    _, found = run(naive.NewColumnsAreEmpty, case)
+    assert {(each.kind, each.column, each.actual) for each in found} == {("different", "priority", None)}
+    assert {int(each.key[0] or 0) < 50 for each in found} == {True}
+
+
+@of("registry-refusal")
+def test_who_reads_all_with_the_newest_schema_cannot_read_old_rows(case: Scenario) -> None:
+    import fastavro
+
+    lax = RecordingRegistry(MemoryRegistry())  # a registry that takes everything lets the rows through
+    messages = case.history.messages(case.config, registry=lax)
+    with pytest.raises(fastavro.read.SchemaResolutionError, match="warehouse"):
+        naive.NewestSchemaReadsAll(replace(case, schemas=lax.schemas)).take_all(messages)
+
+
+@of("registry-refusal")
+def test_the_producer_learns_which_subject_was_refused(case: Scenario) -> None:
+    assert isinstance(case.refused, IncompatibleSchemaError)
+    assert case.refused.subject == "ticdc-scenario-value"
+    assert case.refused.version
+    assert not any(b"hall" in (message.value or b"") for message in case.messages)
+
+
+@of("wrong-checksum")
+def test_who_trusts_every_row_has_a_damaged_one(case: Scenario) -> None:
+    assert case.refusal is ChecksumMismatchError
+    _, found = run(naive.NaiveConsumer, case)
+    assert [(each.kind, each.column) for each in found] == [("different", "customer")]
+
+
+@of("tombstones")
+def test_who_passes_over_null_values_keeps_deleted_rows(case: Scenario) -> None:
+    _, found = run(naive.EveryMessageHasAValue, case)
+    assert {each.kind for each in found} == {"extra"}
+    deleted = {message.key for message in case.messages if message.value is None}
+    assert 0 < len(found) <= len(deleted)
+
+
+@of("unsigned-extremes")
+def test_who_reads_signed_integers_has_negative_numbers(case: Scenario) -> None:
+    _, found = run(naive.IntegersHaveASign, case)
+    extra = {int(each.key[0] or 0) for each in found if each.kind == "extra"}
+    missing = {int(each.key[0] or 0) for each in found if each.kind == "missing"}
+    assert {number + 2**64 for number in extra} == missing
+    assert 2**64 - 1 in missing
+
+
+@of("time-zone-extremes")
+def test_who_takes_times_for_utc_has_other_timestamps(case: Scenario) -> None:
+    _, found = run(naive.TimesAreInUtc, case)
+    assert {each.column for each in found} == {"at", "seen"}  # not local, which is a DATETIME
+    assert len(found) == 2 * len(case.expected["shop", "visits"])
+
+
+@of("null-text")
+def test_who_takes_the_text_null_for_null_loses_it(case: Scenario) -> None:
+    _, found = run(naive.TheTextNullIsNull, case)
+    assert {(each.kind, each.expected, each.actual) for each in found} == {("different", "null", None)}
+
+
+@pytest.mark.parametrize(("name", "protocol"), CASES)
+def test_what_is_delivered_is_legal(name: str, protocol: str) -> None:
+    case = made(name, protocol)
+    found = verify(case.messages, case.config, schemas=case.schemas, partitions=case.partitions)
+    assert [each.invariant for each in found] == (["checksum"] if name == "wrong-checksum" else [])
+
+
+def test_the_page_names_every_scenario_with_its_incident() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "scenarios.md").read_text(encoding="utf-8")
+    rows = [line.split("|")[1:4] for line in page.splitlines() if line.startswith("| `")]
+    told = {name.strip(" `"): (incident.strip(), belief.strip()) for name, incident, belief in rows}
+    for kind in scenarios():
+        incident, belief = told[kind.name]
+        assert all(each.split("/")[-1] in kind.incident for each in incident.split(", "))
+        assert kind.breaks.startswith(belief)
+
+
+# -- the scenarios themselves -----------------------------------------------------------------------------------------
+
+
+def test_the_same_seed_makes_the_same_bytes_and_another_one_others() -> None:
+    first, again, other = (scenario("redelivery", seed=seed) for seed in (3, 3, 4))
+    assert first.messages == again.messages
+    assert first.messages != other.messages
+    assert first.protocol == FEEDS[0]
+
+
+def test_offsets_count_in_each_partition() -> None:
+    case = made("slow-partition", "canal-json")
+    for partition in range(3):
+        offsets = [message.offset for message in case.messages if message.partition == partition]
+        assert offsets == list(range(len(offsets)))
+
+
+@pytest.mark.parametrize("name", ["redelivery", "reordered-ddl", "tombstones"])
+def test_a_scenario_is_sent_as_it_is(name: str) -> None:
+    case = made(name, next(kind.protocols[0] for kind in scenarios() if kind.name == name))
+    with MemoryTopics() as topics:
+        report = case.send(topics.sink())
+        arrived = topics.messages()
+    assert report.messages == len(case.messages)
+    assert arrived == sorted(case.messages, key=lambda each: (each.topic, each.partition, each.offset))
+
+
+def test_check_takes_rows_by_name_and_says_what_differs() -> None:
+    case = made("tombstones", "avro")
+    rows = [dict(row) for row in case.expected["shop", "orders"].values()]
+    assert case.check({"shop.orders": rows}) == []
+    first, second, *others = rows
+    wrong = {name: text for name, text in first.items() if name != "state"} | {"amount": None, "more": "1"}
+    found = case.check({"shop.orders": [wrong, *others, others[0]], "shop.other": [{"id": "1"}], "shop.empty": []})
+    assert sorted(map(str, found)) == sorted(
+        [
+            f"shop.orders {first['id']}: amount is NULL, must be '{first['amount']}'",
+            f"shop.orders {first['id']}: the column more should not be there",
+            f"shop.orders {first['id']}: the column state is missing",
+            f"shop.orders {second['id']}: the row is missing",
+            f"shop.orders {others[0]['id']}: a row too many",
+            "shop.other 1: a row too many",
+        ]
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [(("nothing", None), "redelivery"), (("tombstones", "canal-json"), "avro"), (("redelivery", "csv"), "simple-avro")],
+)
+def test_a_scenario_that_is_none_is_refused(arguments: tuple[str, str | None], named: str) -> None:
+    name, protocol = arguments
+    with pytest.raises(ConfigError, match=named):
+        scenario(name, protocol=protocol)
+
+
+def test_a_registry_that_refuses_nothing_is_told() -> None:
+    with pytest.raises(TicdcEmitError, match="BACKWARD"):
+        scenario("registry-refusal", registry=MemoryRegistry())
+
+
+def test_messages_are_of_the_contract() -> None:
+    assert all(isinstance(message, Message) for message in made("b-a-b", "debezium").messages)

@@ -1,0 +1,163 @@
+"""``ticdc-emit scenario``: what breaks consumers, sent to a topic or shown, and a consumer's tables checked."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from ticdc_emit.cli.console import print_json, result_console, step
+from ticdc_emit.cli.messages import message_dict
+from ticdc_emit.config import load_changefeed, mask_uri
+from ticdc_emit.decode.tail import Tail
+from ticdc_emit.delivery.contract import Sink
+from ticdc_emit.delivery.factory import sink_for
+from ticdc_emit.errors import ConfigError
+from ticdc_emit.traffic.scenarios import Scenario, feed_of, scenario, scenarios
+
+__all__ = ["list_scenarios", "run"]
+
+
+def list_scenarios(*, as_json: bool) -> int:
+    """Print what there is; return the exit code."""
+    if as_json:
+        told = ("name", "protocols", "incident", "breaks", "outcome")
+        print_json([{name: getattr(kind, name) for name in told} for kind in scenarios()])
+        return 0
+    console = result_console()
+    for kind in scenarios():
+        console.print(Text.assemble((kind.name, "bold"), f"  {', '.join(kind.protocols)}"))
+        console.print(Text(f"    {kind.incident}"))
+        console.print(Text(f"    breaks who believes {kind.breaks}"))
+    return 0
+
+
+def run(
+    name: str,
+    *,
+    protocol: str | None,
+    seed: int,
+    sink_uri: str | None,
+    schema_registry: str | None,
+    check: Path | None,
+    as_json: bool,
+) -> int:
+    """Show a scenario, send it if there is a sink URI, or check a consumer's tables; return the exit code.
+
+    ``check``: a JSON file of tables, by ``schema.table`` a list of rows in canonical text.
+    """
+    made, sink = _made(name, protocol, seed, sink_uri, schema_registry)
+    if check is not None:
+        return _check(made, check, as_json=as_json)
+    report = None
+    if sink is not None:
+        with step(f"sending {len(made.messages)} messages to {mask_uri(sink_uri or '')}", quiet=as_json):
+            report = made.send(sink)
+    if as_json:
+        print_json(
+            {
+                **_told(made),
+                "delivered": None if report is None else report.to_dict(),
+                "messages": None if sink is not None else _messages(made),
+            }
+        )
+        return 0
+    _print(result_console(), made, sent=sink is not None)
+    return 0
+
+
+def _made(
+    name: str, protocol: str | None, seed: int, sink_uri: str | None, schema_registry: str | None
+) -> tuple[Scenario, Sink | None]:
+    if sink_uri is None:
+        return scenario(name, protocol=protocol, seed=seed), None
+    config = load_changefeed(
+        sink_uri, {"sink": {"protocol": protocol}} if protocol else None, schema_registry=schema_registry
+    )
+    feed = feed_of(config)
+    if feed != "avro":
+        return scenario(name, protocol=feed, seed=seed, topic=config.kafka.topic), sink_for(config)
+    from ticdc_emit.registry import registry_for
+
+    registry = registry_for(config)
+    try:
+        url = None if config.codec.schema_registry is None else config.codec.schema_registry.reveal()
+        made = scenario(
+            name, protocol=feed, seed=seed, topic=config.kafka.topic, registry=registry, schema_registry=url
+        )
+    finally:
+        registry.close()
+    return made, sink_for(config)
+
+
+def _told(made: Scenario) -> dict[str, Any]:
+    refusal = None if made.refusal is None else made.refusal.__name__
+    return {
+        "scenario": made.name,
+        "protocol": made.protocol,
+        "seed": made.seed,
+        "incident": made.kind.incident,
+        "breaks": made.kind.breaks,
+        "outcome": made.kind.outcome,
+        "schema": made.schema,
+        "sink_uri": made.sink_uri,
+        "changefeed": made.changefeed,
+        "partitions": made.partitions,
+        "expected": {".".join(name): list(rows.values()) for name, rows in made.expected.items()},
+        "must_raise": refusal,
+        "producer_refused": None if made.refused is None else str(made.refused),
+    }
+
+
+def _messages(made: Scenario) -> list[dict[str, Any]]:
+    tail = Tail(made.config, schemas=made.schemas)
+    shown = []
+    for message in made.messages:
+        line = tail.line(message)
+        shown.append({**message_dict(message, lambda _: None), "said": None if line is None else str(line)})
+    return shown
+
+
+def _print(console: Console, made: Scenario, *, sent: bool) -> None:
+    if not sent:
+        tail = Tail(made.config, schemas=made.schemas)
+        for message in made.messages:
+            console.print(Text(str(tail.line(message))))
+        console.print()
+    console.print(Text.assemble((made.name, "bold"), f" as {made.protocol}, seed {made.seed}"))
+    console.print(Text(made.kind.incident))
+    console.print(Text(f"breaks who believes {made.kind.breaks}"))
+    console.print(Text.assemble(("must end with: ", "bold"), made.kind.outcome))
+    if made.refusal is not None:
+        console.print(Text(f"the consumer must raise {made.refusal.__name__}"))
+        return
+    if made.refused is not None:
+        console.print(Text(f"the producer was refused: {made.refused}"))
+    for (schema, table), rows in made.expected.items():
+        console.print(Text(f"{schema}.{table}: {len(rows)} rows", "bold"))
+        for row in rows.values():
+            console.print(Text("  " + json.dumps(row, ensure_ascii=False)))
+
+
+def _check(made: Scenario, path: Path, *, as_json: bool) -> int:
+    try:
+        tables = json.loads(path.read_text(encoding="utf-8"))
+        found = made.check(tables)
+    except (OSError, ValueError, TypeError, AttributeError) as fault:
+        raise ConfigError(
+            f"the tables cannot be read: {fault}",
+            remedy='Write {"schema.table": [{"column": "text", ...}, ...]}, as --json prints "expected"',
+            option="check",
+        ) from None
+    if as_json:
+        print_json({"scenario": made.name, "differences": [vars(each) for each in found]})
+        return 1 if found else 0
+    console = result_console()
+    for each in found:
+        console.print(Text(str(each)))
+    verdict = f"{len(found)} differences" if found else "the tables are what they must be"
+    console.print(Text(verdict, "bold red" if found else "bold green"))
+    return 1 if found else 0

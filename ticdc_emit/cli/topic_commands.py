@@ -1,0 +1,120 @@
+"""The commands about what is on topics, and their options: ``scenario``, ``tail``, ``verify``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ticdc_emit.cli.options import AsJson, Registry
+
+__all__ = ["add_topic_commands"]
+
+Source = Annotated[
+    Path | None, typer.Argument(help="Files of a file:// sink: its folder, a topic's, or one file.", metavar="PATH")
+]
+Topics = Annotated[list[str] | None, typer.Option("--topic", help="Topic; may be given again.")]
+Brokers = Annotated[str | None, typer.Option(metavar="HOST:PORT,…", help="Kafka, instead of --sink-uri.")]
+FeedUri = Annotated[
+    str | None, typer.Option("--sink-uri", metavar="URI", help="The changefeed's, with all its options.")
+]
+FeedConfig = Annotated[
+    Path | None, typer.Option("--config", metavar="FILE.toml", help="The changefeed file.", exists=True, dir_okay=False)
+]
+FeedProtocol = Annotated[
+    str | None,
+    typer.Option("--protocol", help="canal-json, simple-json, simple-avro, debezium or avro, without --sink-uri."),
+]
+FeedZone = Annotated[str, typer.Option("--time-zone", help="The changefeed's time zone, for TIMESTAMP values.")]
+
+
+def tail(
+    path: Source = None,
+    topic: Topics = None,
+    protocol: FeedProtocol = None,
+    brokers: Brokers = None,
+    sink_uri: FeedUri = None,
+    config: FeedConfig = None,
+    schema_registry: Registry = None,
+    time_zone: FeedZone = "UTC",
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on as messages come.")] = False,
+    start: Annotated[
+        str, typer.Option("--from", metavar="WHERE", help="beginning, or 'newest N' messages of each partition.")
+    ] = "beginning",
+    table: Annotated[list[str] | None, typer.Option(help="Pattern of schema.table; may be given again.")] = None,
+    op: Annotated[
+        list[str] | None,
+        typer.Option(help="insert, update, delete, ddl, watermark, bootstrap, unreadable; may be given again."),
+    ] = None,
+    claims: Annotated[bool, typer.Option("--claims", help="Read large messages from the claim-check storage.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object per line, for programs.")] = False,
+) -> None:
+    """Show what is on a topic, decoded, a line per message."""
+    from ticdc_emit.cli.tail import run
+    from ticdc_emit.cli.topic_source import SourceOptions
+
+    options = SourceOptions(path, sink_uri, brokers, topic or [], protocol, schema_registry, config, time_zone)
+    code = run(options, follow=follow, start=start, tables=table or [], ops=op or [], claims=claims, as_json=as_json)
+    raise typer.Exit(code)
+
+
+def verify(
+    path: Source = None,
+    topic: Topics = None,
+    protocol: FeedProtocol = None,
+    brokers: Brokers = None,
+    sink_uri: FeedUri = None,
+    config: FeedConfig = None,
+    schema_registry: Registry = None,
+    time_zone: FeedZone = "UTC",
+    claims: Annotated[bool, typer.Option("--claims", help="Ask the claim-check storage for its objects too.")] = False,
+    show: Annotated[int, typer.Option(help="How many findings of each invariant to print.", min=1)] = 20,
+    as_json: AsJson = False,
+) -> None:
+    """Check what is on a topic against every invariant. Exit 1 if something is wrong."""
+    from ticdc_emit.cli.topic_source import SourceOptions
+    from ticdc_emit.cli.verify import run
+
+    options = SourceOptions(path, sink_uri, brokers, topic or [], protocol, schema_registry, config, time_zone)
+    raise typer.Exit(run(options, claims=claims, show=show, as_json=as_json))
+
+
+def scenario(
+    name: Annotated[str | None, typer.Argument(help="Which; --list names them.", metavar="NAME")] = None,
+    list_all: Annotated[bool, typer.Option("--list", help="Say which there are.")] = False,
+    protocol: Annotated[
+        str | None, typer.Option(help="canal-json, simple-json, simple-avro, debezium or avro, without --sink-uri.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="The same seed makes the same messages.")] = 0,
+    sink_uri: Annotated[
+        str | None, typer.Option("--sink-uri", metavar="URI", help="Where to. Default: messages are shown.")
+    ] = None,
+    schema_registry: Registry = None,
+    check: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.json", help="Compare a consumer's tables; exit 1 if they differ.", dir_okay=False),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Deliver what breaks consumers, and say what a correct one must end up with."""
+    from ticdc_emit.cli.scenario import list_scenarios, run
+
+    if list_all or name is None:
+        raise typer.Exit(list_scenarios(as_json=as_json))
+    code = run(
+        name,
+        protocol=protocol,
+        seed=seed,
+        sink_uri=sink_uri,
+        schema_registry=schema_registry,
+        check=check,
+        as_json=as_json,
+    )
+    raise typer.Exit(code)
+
+
+def add_topic_commands(app: typer.Typer) -> None:
+    """Give the command line these commands."""
+    for command in (scenario, tail, verify):
+        app.command()(command)

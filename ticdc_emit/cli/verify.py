@@ -1,0 +1,57 @@
+"""``ticdc-emit verify``: a topic or a file against every invariant."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from ticdc_emit.cli.console import print_json, result_console, step
+from ticdc_emit.cli.topic_source import SourceOptions, open_source
+from ticdc_emit.decode.invariants import INVARIANTS, Finding, Verifier
+
+__all__ = ["run"]
+
+
+def run(options: SourceOptions, *, claims: bool, show: int, as_json: bool) -> int:
+    """Read everything that is there now and print what is wrong; return 1 if something is.
+
+    ``claims``: ask for claim-check objects too. ``show``: how many findings of each invariant.
+    """
+    source = open_source(options)
+    store = source.claims() if claims else None
+    verifier = Verifier(source.config, claims=None if store is None else store.get, most=show)
+    with step("reading", quiet=as_json):
+        for message in source.messages():
+            verifier.see(message)
+    findings = verifier.finish(source.partitions)
+    if as_json:
+        print_json(
+            {
+                "messages": dict(verifier.counts),
+                "partitions": source.partitions,
+                "found": dict(verifier.found),
+                "findings": [vars(finding) for finding in findings],
+            }
+        )
+    else:
+        _print(result_console(), findings, verifier)
+    return 1 if findings else 0
+
+
+def _print(console: Console, findings: list[Finding], verifier: Verifier) -> None:
+    if console.is_terminal and findings:
+        table = Table("place", "invariant", "row", "what is wrong")
+        for finding in findings:
+            row = " ".join(part for part in (finding.table, finding.key) if part)
+            table.add_row(finding.place, finding.invariant, Text(row), Text(finding.text))
+        console.print(table)
+    else:
+        for finding in findings:
+            console.print(Text(str(finding)))
+    for name, count in verifier.found.items():
+        console.print(Text(f"{name}: {count:,} ({INVARIANTS[name]})", "red"))
+    counts = ", ".join(f"{count:,} {kind}" for kind, count in verifier.counts.items()) or "no messages"
+    total = sum(verifier.found.values())
+    verdict = f"{total:,} findings" if total else "nothing is wrong"
+    console.print(Text(f"{counts}: {verdict}", "bold red" if total else "bold green"))

@@ -1,0 +1,8 @@
+"""What every stream of TiCDC's messages keeps to, and what finds where one does not."""
+
+from __future__ import annotations
+
+from ticdc_emit.decode.invariants.finding import Finding
+from ticdc_emit.decode.invariants.verify import INVARIANTS, Verifier, verify
+
+__all__ = ["INVARIANTS", "Finding", "Verifier", "verify"]

@@ -1,0 +1,176 @@
+"""A stream of messages against every invariant.
+
+In: messages, those of one partition in their order, and the changefeed that sent them. Out: findings. It remembers a
+hash of every row, so memory grows with the stream (about 400 bytes a row).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from ticdc_emit.config import ChangefeedConfig, load_changefeed
+from ticdc_emit.config.protocol import Protocol
+from ticdc_emit.decode.errors import DecodeError
+from ticdc_emit.decode.events import RowEvent
+from ticdc_emit.decode.invariants.content import Checksums, ClaimChecks, KeyColumns
+from ticdc_emit.decode.invariants.finding import Finding, Invariant, Seen, Stream
+from ticdc_emit.decode.invariants.order import Duplicates, KeyOrder, Watermarks
+from ticdc_emit.decode.invariants.row_keys import content_of, key_names, row_key
+from ticdc_emit.decode.invariants.schemas import DdlPartitions, SchemaFirst, SchemaIds
+from ticdc_emit.decode.readers import EventReader, reader_for
+from ticdc_emit.decode.row_checksum import row_check
+from ticdc_emit.decode.schemas import SchemaSource
+from ticdc_emit.delivery.contract import Message
+
+__all__ = ["INVARIANTS", "Verifier", "verify"]
+
+READABLE = "readable"
+INVARIANTS: Mapping[str, str] = {
+    READABLE: "every message can be read",
+    KeyOrder.name: "a key's new changes are in the order of their commits, and repetitions go on to the newest one",
+    Duplicates.name: "messages of one key, commit and operation say the same",
+    Watermarks.name: "watermarks do not fall, nothing at or below one is new behind it, and all partitions have them",
+    SchemaFirst.name: "Simple: DDL or BOOTSTRAP shows a table's version before its first row",
+    SchemaIds.name: "Avro: the schemas that messages name are known, and those of their bytes and table",
+    DdlPartitions.name: "a statement is in partition 0 alone (Canal-JSON), or in every partition",
+    Checksums.name: "Avro, Simple: a row with a checksum is the one that it was computed of",
+    KeyColumns.name: "a row shows its handle key, the one that the message's own key has",
+    ClaimChecks.name: "the objects that messages name are there (if asked)",
+}
+"""What each invariant says, by its name."""
+
+
+class Verifier:
+    """Takes messages; ``finish()`` says what is wrong.
+
+    ``config``: the changefeed that sent them, or its sink URI; for checksums of Avro its time zone counts. ``schemas``:
+    of Avro, by id; default the changefeed's registry. ``claims``: the object of a ``claimCheckLocation``; ``None``:
+    they are not asked for. ``most``: how many findings of one invariant are kept.
+
+    ``counts``: messages by kind (``row``, ``ddl``, ``watermark``, ``bootstrap``, ``unreadable``), ``found``: findings
+    by invariant, those that are not kept as well.
+    """
+
+    def __init__(
+        self,
+        config: ChangefeedConfig | str,
+        *,
+        schemas: SchemaSource | None = None,
+        claims: Callable[[str], bytes] | None = None,
+        most: int = 1000,
+    ) -> None:
+        config = load_changefeed(config) if isinstance(config, str) else config
+        self._reader = reader_for(config, schemas=schemas)
+        self._avro = config.codec.protocol is Protocol.AVRO
+        self._invariants = _invariants_of(config, self._reader, claims)
+        self._stream = Stream()
+        self._least = config.kafka.partition_num or 1
+        self._rows: set[int] = set()
+        self._most = most
+        self._findings: list[Finding] = []
+        self.counts: Counter[str] = Counter()
+        self.found: Counter[str] = Counter()
+
+    def see(self, message: Message) -> None:
+        """Take the next message of its partition.
+
+        Raises :class:`DecodeError` where a schema registry does not answer.
+        """
+        place = message.topic, message.partition
+        self._stream.firsts.setdefault(place, message.offset)
+        known = self._stream.partitions.get(message.topic, self._least)
+        self._stream.partitions[message.topic] = max(known, message.partition + 1)
+        try:
+            event = self._reader.read(message.key, message.value)
+        except DecodeError as fault:
+            self._unreadable(message, fault)
+            return
+        if isinstance(event, RowEvent):
+            self.counts["row"] += 1
+            seen = self._row(message, event)
+        else:
+            self.counts[type(event).__name__.removesuffix("Event").lower()] += 1
+            seen = Seen(message, event)
+        for invariant in self._invariants:
+            if found := invariant.see(seen):
+                self._keep(found)
+
+    def finish(self, partitions: Mapping[str, int] | int | None = None) -> list[Finding]:
+        """Return all findings by topic, partition and offset: no message follows.
+
+        ``partitions``: of each topic by name, or of all; default: as many as have messages, at least the changefeed's
+        ``partition-num``.
+        """
+        if isinstance(partitions, int):
+            partitions = dict.fromkeys(self._stream.partitions, partitions)
+        self._stream.partitions |= partitions or {}
+        for invariant in self._invariants:
+            self._keep(invariant.end(self._stream))
+        return sorted(self._findings, key=_position)
+
+    def _row(self, message: Message, event: RowEvent) -> Seen:
+        key = row_key(event, key_names(event, self._reader))
+        content = content_of(event, message)
+        table = message.topic, message.partition, event.schema, event.table
+        whole = hash((table, content))
+        first = whole not in self._rows
+        self._rows.add(whole)
+        commit = event.commit_ts if event.commit_ts is not None else event.commit_ms
+        return Seen(message, event, key, commit, 0 if key is None else hash((table, key)), content, first)
+
+    def _unreadable(self, message: Message, fault: DecodeError) -> None:
+        place: dict[str, Any] = fault.context
+        if "registry" in place and place.get("status") != 404:
+            raise fault
+        self.counts["unreadable"] += 1
+        name = SchemaIds.name if self._avro and "schema_id" in place else READABLE
+        where = f" in the {place['part']}" if "part" in place else ""
+        number = f", schema id {place['schema_id']}" if "schema_id" in place else ""
+        text = f"{fault.message}{where}{number}"
+        self._keep([Finding(name, text, message.topic, message.partition, message.offset)])
+
+    def _keep(self, findings: Iterable[Finding]) -> None:
+        for finding in findings:
+            self.found[finding.invariant] += 1
+            if self.found[finding.invariant] <= self._most:
+                self._findings.append(finding)
+
+
+def _invariants_of(
+    config: ChangefeedConfig, reader: EventReader, claims: Callable[[str], bytes] | None
+) -> tuple[Invariant, ...]:
+    """Return the invariants that the protocol's messages can break."""
+    found: list[Invariant] = [KeyOrder(), Duplicates(), Watermarks(), DdlPartitions(config), KeyColumns(config, reader)]
+    protocol = config.codec.protocol
+    if protocol is Protocol.SIMPLE and config.bootstrap_enabled:
+        found.append(SchemaFirst(everywhere=config.send_bootstrap_to_all_partition))
+    if protocol is Protocol.AVRO:
+        found.append(SchemaIds())
+    check = row_check(config, reader)
+    if check is not None:
+        found.append(Checksums(check))
+    if claims is not None:
+        found.append(ClaimChecks(config, reader, claims))
+    return tuple(found)
+
+
+def verify(
+    messages: Iterable[Message],
+    config: ChangefeedConfig | str,
+    *,
+    schemas: SchemaSource | None = None,
+    claims: Callable[[str], bytes] | None = None,
+    partitions: Mapping[str, int] | int | None = None,
+) -> list[Finding]:
+    """Check messages against every invariant; an empty list: nothing is wrong. Arguments as of :class:`Verifier`."""
+    verifier = Verifier(config, schemas=schemas, claims=claims)
+    for message in messages:
+        verifier.see(message)
+    return verifier.finish(partitions)
+
+
+def _position(finding: Finding) -> tuple[str, int, float, str]:
+    offset = float("inf") if finding.offset is None else finding.offset
+    return finding.topic, finding.partition, offset, finding.invariant

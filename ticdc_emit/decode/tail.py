@@ -1,0 +1,205 @@
+"""What is on a topic, one line per message, for people and for programs that filter.
+
+In: messages and the changefeed that sent them. Out: :class:`TailLine` records, those that are asked for. Values are in
+canonical text as far as the message alone tells types (docs/consumer.md).
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from typing import Any
+
+from ticdc_emit.config import ChangefeedConfig
+from ticdc_emit.decode.errors import DecodeError
+from ticdc_emit.decode.events import DdlEvent, Event, Image, RowEvent
+from ticdc_emit.decode.invariants.row_keys import key_names
+from ticdc_emit.decode.readers import reader_for
+from ticdc_emit.decode.schemas import SchemaSource
+from ticdc_emit.delivery.contract import Message
+from ticdc_emit.errors import ConfigError, UnknownTableError
+from ticdc_emit.tso import physical_ms
+
+__all__ = ["OPERATIONS", "Tail", "TailLine"]
+
+OPERATIONS = ("insert", "update", "delete", "ddl", "watermark", "bootstrap", "unreadable")
+_LONGEST_VALUE = 60
+_ABSENT = object()
+
+
+@dataclass(frozen=True)
+class TailLine:
+    """What one message says. ``op``: one of :data:`OPERATIONS`.
+
+    ``time_ms``: the physical time of the commit, ``None`` where the message does not tell it, as for ``commit_ts``
+    (TSO). ``key``: the handle key. ``old`` and ``new``: of an update the columns that changed, as far as the message
+    shows both; else all columns that are not the key's. ``text``: a statement, or why the message cannot be read.
+    """
+
+    topic: str
+    partition: int
+    offset: int
+    op: str
+    commit_ts: int | None = None
+    time_ms: int | None = None
+    table: str = ""
+    key: Mapping[str, Any] = field(default_factory=dict)
+    old: Mapping[str, Any] = field(default_factory=dict)
+    new: Mapping[str, Any] = field(default_factory=dict)
+    text: str = ""
+
+    @property
+    def place(self) -> str:
+        """``topic/partition@offset``."""
+        return f"{self.topic}/{self.partition}@{self.offset}"
+
+    @property
+    def time(self) -> str:
+        """The commit's time in UTC to the millisecond, ``-`` where it is not known."""
+        if self.time_ms is None:
+            return "-"
+        moment = dt.datetime(1970, 1, 1) + dt.timedelta(milliseconds=self.time_ms)
+        return f"{moment:%Y-%m-%d %H:%M:%S}.{self.time_ms % 1000:03d}Z"
+
+    @property
+    def said(self) -> str:
+        """The row's columns, the statement or the fault, in one line; long values are cut."""
+        if self.text:
+            return " ".join(self.text.split())
+        if self.op == "delete":
+            return ""
+        return " ".join(_change(name, self.old.get(name, _ABSENT), value) for name, value in self.new.items())
+
+    def __str__(self) -> str:
+        key = " ".join(f"{name}={value}" for name, value in self.key.items())
+        parts = (self.place, self.time, self.op, self.table, key, self.said)
+        return " ".join(part for part in parts if part)
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON: what is not known or empty is left out."""
+        members = {name: getattr(self, name) for name in ("topic", "partition", "offset", "op", "commit_ts")}
+        members["time"] = None if self.time_ms is None else self.time
+        members |= {name: getattr(self, name) for name in ("table", "key", "old", "new", "text")}
+        return {name: value for name, value in members.items() if value not in (None, "", {})}
+
+
+class Tail:
+    """Makes lines of messages.
+
+    ``tables``: patterns of ``schema.table`` with ``*`` and ``?``, ``ops``: some of :data:`OPERATIONS`; empty: all.
+    A pattern leaves watermarks out, and does not ask about messages that cannot be read. ``schemas``: of Avro, by id;
+    default the changefeed's registry. ``claims``: the object of a ``claimCheckLocation``; without it, a line shows the
+    handle key and where the rest is.
+
+    Raises :class:`~ticdc_emit.errors.ConfigError` for an operation that is none, or where there is no reader.
+    """
+
+    def __init__(
+        self,
+        config: ChangefeedConfig,
+        *,
+        tables: Collection[str] = (),
+        ops: Collection[str] = (),
+        schemas: SchemaSource | None = None,
+        claims: Callable[[str], bytes] | None = None,
+    ) -> None:
+        wrong = sorted(set(ops) - set(OPERATIONS))
+        if wrong:
+            raise ConfigError(
+                f"{wrong[0]!r} is no operation", remedy=f"Use some of {', '.join(OPERATIONS)}", option="op"
+            )
+        self._reader = reader_for(config, schemas=schemas, claims=claims)
+        self._tables = tuple(tables)
+        self._ops = frozenset(ops)
+
+    def line(self, message: Message) -> TailLine | None:
+        """Return the line of a message; ``None`` for one that is not asked for."""
+        try:
+            event = self._reader.read(message.key, message.value)
+            made = self._row(message, event) if isinstance(event, RowEvent) else _control(message, event)
+        except DecodeError as fault:
+            made = TailLine(*message[:3], "unreadable", text=str(fault))
+        return made if self._wants(made) else None
+
+    def _wants(self, line: TailLine) -> bool:
+        if self._ops and line.op not in self._ops:
+            return False
+        if not self._tables or line.op == "unreadable":
+            return True
+        return any(fnmatchcase(line.table, pattern) for pattern in self._tables)
+
+    def _row(self, message: Message, event: RowEvent) -> TailLine:
+        names = key_names(event, self._reader)
+        before, after, own = (self._text(event, image) for image in (event.before, event.after, event.key))
+        shown = after if after is not None else before or {}
+        key = own or {name: shown[name] for name in names if name in shown}
+        old, new = before or {}, after or {}
+        if event.op == "update" and before is not None:
+            changed = [name for name in new if name in old and old[name] != new[name]]
+            old, new = {name: old[name] for name in changed}, {name: new[name] for name in changed}
+        else:
+            old, new = _without(old, key), _without(new, key)
+        if event.op == "delete":
+            new = {}
+        return TailLine(
+            *message[:3],
+            event.op,
+            event.commit_ts,
+            _time_of(event),
+            f"{event.schema}.{event.table}",
+            key,
+            old,
+            new,
+            _where_the_rest_is(event),
+        )
+
+    def _text(self, event: RowEvent, image: Image | None) -> dict[str, Any] | None:
+        try:
+            found: dict[str, Any] | None = self._reader.image(event, image, None)
+        except UnknownTableError:  # Simple: no message has shown the types yet
+            return (
+                None
+                if image is None
+                else {name: value if value is None else str(value) for name, value in image.items()}
+            )
+        return found
+
+
+def _control(message: Message, event: Event) -> TailLine:
+    op = type(event).__name__.removesuffix("Event").lower()
+    schema, table = getattr(event, "schema", ""), getattr(event, "table", "")
+    text = event.query if isinstance(event, DdlEvent) else ""
+    if op == "bootstrap":
+        text = f"version {getattr(event, 'version', 0)}"
+    name = f"{schema}.{table}" if table else schema
+    return TailLine(*message[:3], op, event.commit_ts, _time_of(event), name, text=text)
+
+
+def _time_of(event: Event) -> int | None:
+    if event.commit_ts is not None:
+        return physical_ms(event.commit_ts)
+    found: int | None = getattr(event, "commit_ms", None)
+    return found
+
+
+def _where_the_rest_is(event: RowEvent) -> str:
+    if not event.handle_key_only:
+        return ""
+    return f"(handle key only; the rest is in {event.claim_check})" if event.claim_check else "(handle key only)"
+
+
+def _without(image: Mapping[str, Any], key: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in image.items() if name not in key}
+
+
+def _change(name: str, old: Any, new: Any) -> str:
+    return f"{name}={_shown(new)}" if old is _ABSENT else f"{name}: {_shown(old)} -> {_shown(new)}"
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return "NULL"
+    text = repr(value)
+    return text if len(text) <= _LONGEST_VALUE else f"{text[: _LONGEST_VALUE - 1]}\u2026"

@@ -1,0 +1,114 @@
+"""Read topics message by message: to the end that they have now, or for as long as somebody listens.
+
+In: connection settings and topics. Out: an iterator of :class:`~ticdc_emit.delivery.contract.Message` records as they
+arrive, those of one partition in their order. No consumer group is left behind. Partitions that a topic gets meanwhile
+are not seen.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+from ticdc_emit.config.secrets import mask_text
+from ticdc_emit.delivery.contract import Message, Place
+from ticdc_emit.delivery.kafka_connection import ConnectionLog, client_settings, find_topics
+from ticdc_emit.delivery.kafka_errors import delivery_failed, settings_refused
+from ticdc_emit.errors import DeliveryError, MissingDependencyError
+
+if TYPE_CHECKING:
+    from confluent_kafka import Consumer
+
+__all__ = ["stream_topics"]
+
+_POLL_S = 0.2
+
+
+def stream_topics(
+    settings: Mapping[str, Any],
+    topics: Collection[str],
+    *,
+    newest: int | None = None,
+    follow: bool = False,
+    partitions: dict[str, int] | None = None,
+    timeout_s: float = 10.0,
+) -> Iterator[Message]:
+    """Yield what the topics hold in the cluster of ``settings`` (:meth:`KafkaSink.connection_settings`).
+
+    ``newest`` limits the messages per partition to begin with; ``follow``: do not end where the topics end now.
+    ``partitions``: takes the number of each topic's partitions before the first message. ``timeout_s``: how long to
+    wait for a connection, and without ``follow`` for the next message that is there.
+
+    Raises :class:`~ticdc_emit.errors.BrokerUnreachableError`, :class:`~ticdc_emit.errors.AuthenticationError`,
+    :class:`~ticdc_emit.errors.UnknownTopicError`, or :class:`~ticdc_emit.errors.DeliveryError` if messages that the
+    topics hold do not arrive.
+    """
+    try:
+        from confluent_kafka import Consumer, KafkaException
+    except ImportError:
+        raise MissingDependencyError(
+            "reading Kafka needs confluent-kafka", remedy="Run: pip install 'ticdc-emit[kafka]'"
+        ) from None
+    own = {"group.id": f"ticdc-emit-reader-{uuid4()}", "enable.auto.commit": False, "auto.offset.reset": "error"}
+    log = ConnectionLog()
+    brokers = str(settings.get("bootstrap.servers", "")).split(",")
+    try:
+        consumer = Consumer(client_settings({**settings, **own}, log))
+    except KafkaException as error:
+        raise settings_refused(error) from None
+    started = time.monotonic()
+    try:
+        places: list[Place] = []
+        for topic in topics:
+            found = find_topics(consumer, log, brokers, timeout_s, topic).topics[topic]
+            if found.error is not None:
+                raise delivery_failed(found.error, topic)
+            places += [(topic, number) for number in sorted(found.partitions)]
+            if partitions is not None:
+                partitions[topic] = len(found.partitions)
+        ends = _assign(consumer, places, newest, timeout_s)
+        yield from _messages(consumer, ends, follow, timeout_s)
+    except KafkaException as error:
+        raise log.failure(brokers, time.monotonic() - started, error.args[0].str()) from None
+    finally:
+        consumer.close()
+
+
+def _assign(consumer: Consumer, places: list[Place], newest: int | None, timeout_s: float) -> dict[Place, int]:
+    """Start each partition at its first wanted message; returns the offsets behind the last ones that are there."""
+    from confluent_kafka import TopicPartition
+
+    ends: dict[Place, int] = {}
+    starts: list[TopicPartition] = []
+    for topic, partition in places:
+        low, high = consumer.get_watermark_offsets(TopicPartition(topic, partition), timeout=timeout_s)
+        start = low if newest is None else max(low, high - newest)
+        starts.append(TopicPartition(topic, partition, start))
+        if start < high:
+            ends[topic, partition] = high
+    consumer.assign(starts)
+    return ends
+
+
+def _messages(consumer: Consumer, ends: dict[Place, int], follow: bool, timeout_s: float) -> Iterator[Message]:
+    deadline = time.monotonic() + timeout_s
+    while follow or ends:
+        records = consumer.consume(10_000, timeout=_POLL_S)
+        for record in records:
+            error, topic, partition, offset = record.error(), record.topic(), record.partition(), record.offset()
+            if error is not None or topic is None or partition is None or offset is None:
+                raise DeliveryError(f"cannot read topic {topic}: {mask_text(str(error))}", topic=topic)
+            if follow or offset < ends.get((topic, partition), 0):
+                yield Message(topic, partition, offset, record.key(), record.value())
+        if follow:
+            continue
+        for place in consumer.position(consumer.assignment()):  # offsets of control records count too
+            if place.offset >= ends.get((place.topic, place.partition), 0):
+                ends.pop((place.topic, place.partition), None)
+        if records:
+            deadline = time.monotonic() + timeout_s
+        elif ends and time.monotonic() > deadline:
+            missing = ", ".join(f"{topic}/{partition}" for topic, partition in sorted(ends))
+            raise DeliveryError(f"messages of {missing} did not arrive in time")

@@ -1,0 +1,109 @@
+"""What differs between the tables of a consumer and those that a scenario ends with.
+
+In: expected tables and a consumer's, as rows by key or as lists of rows in canonical text (docs/types.md). Out:
+:class:`Difference` records in the order of tables and keys.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from ticdc_emit.traffic.truth import Row, Tables
+
+__all__ = ["Difference", "GivenTables", "differences"]
+
+GivenTables: TypeAlias = "Mapping[Any, Mapping[Any, Mapping[str, str | None]] | Iterable[Mapping[str, str | None]]]"
+"""By (schema, table) or ``schema.table``: rows by anything, or just rows."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """``kind``: a row is ``missing``, ``extra`` (``actual`` times too often), or has another value in ``column``.
+
+    ``key``: the texts of the handle key, of a table without one those of the row. A value is ``None`` for NULL;
+    ``no column`` is a column that only one side has.
+    """
+
+    table: str
+    key: tuple[str | None, ...]
+    kind: Literal["missing", "extra", "different", "no column"]
+    column: str | None = None
+    expected: str | None = None
+    actual: str | None = None
+
+    def __str__(self) -> str:
+        place = f"{self.table} {', '.join('NULL' if text is None else text for text in self.key)}"
+        if self.kind == "missing":
+            return f"{place}: the row is missing"
+        if self.kind == "extra":
+            return f"{place}: a row too many"
+        if self.kind == "no column":
+            side = "is missing" if self.actual is None else "should not be there"
+            return f"{place}: the column {self.column} {side}"
+        return f"{place}: {self.column} is {_shown(self.actual)}, must be {_shown(self.expected)}"
+
+
+def differences(
+    expected: Tables, keys: Mapping[tuple[str, str], tuple[str, ...]], given: GivenTables
+) -> list[Difference]:
+    """Compare tables. ``keys``: the columns of each table's handle key, ``()`` for one without."""
+    actual = {_name(name): list(rows.values() if isinstance(rows, Mapping) else rows) for name, rows in given.items()}
+    found: list[Difference] = []
+    for name in sorted(expected.keys() | actual.keys()):
+        wanted = list(expected.get(name, {}).values())
+        found += _rows(".".join(name), keys.get(name, ()), wanted, actual.get(name, []))
+    return found
+
+
+def _name(name: Any) -> tuple[str, str]:
+    schema, table = name.split(".", 1) if isinstance(name, str) else name
+    return schema, table
+
+
+def _rows(
+    table: str, key: tuple[str, ...], wanted: list[Row], rows: list[Mapping[str, str | None]]
+) -> list[Difference]:
+    if not key:
+        columns = tuple(wanted[0]) if wanted else tuple(rows[0]) if rows else ()
+        need = Counter(tuple(row.get(name) for name in columns) for row in wanted)
+        have = Counter(tuple(row.get(name) for name in columns) for row in rows)
+        return [
+            *(Difference(table, texts, "missing") for texts in (need - have).elements()),
+            *(Difference(table, texts, "extra") for texts in (have - need).elements()),
+        ]
+    found: list[Difference] = []
+    need_by_key = {tuple(row[name] for name in key): row for row in wanted}
+    seen: set[tuple[str | None, ...]] = set()
+    for row in rows:
+        texts = tuple(row.get(name) for name in key)
+        if texts in seen or texts not in need_by_key:
+            found.append(Difference(table, texts, "extra"))
+        else:
+            found += _columns(table, texts, need_by_key[texts], row)
+        seen.add(texts)
+    found += [Difference(table, texts, "missing") for texts in need_by_key if texts not in seen]
+    return sorted(found, key=lambda each: [text or "" for text in each.key])
+
+
+def _columns(table: str, key: tuple[str | None, ...], wanted: Row, row: Mapping[str, str | None]) -> list[Difference]:
+    found = [
+        Difference(table, key, "different", name, text, row[name])
+        for name, text in wanted.items()
+        if name in row and row[name] != text
+    ]
+    found += [
+        Difference(table, key, "no column", name, expected=text or "")
+        for name, text in wanted.items()
+        if name not in row
+    ]
+    found += [
+        Difference(table, key, "no column", name, actual=text or "") for name, text in row.items() if name not in wanted
+    ]
+    return found
+
+
+def _shown(text: str | None) -> str:
+    return "NULL" if text is None else repr(text)

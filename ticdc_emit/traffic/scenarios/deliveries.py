@@ -1,0 +1,205 @@
+"""Scenarios of delivery: what arrives is right, but again, late, or in another order than it was committed.
+
+In: a source of chance. Out: scripts. Incidents are named by repository and number.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+
+from ticdc_emit.decode.events import RowEvent, WatermarkEvent
+from ticdc_emit.traffic.scenarios.disturb import Sent, again, by_place, in_step, mixed, rows_between_watermarks
+from ticdc_emit.traffic.scenarios.feeds import FEEDS, WITH_DDL
+from ticdc_emit.traffic.scenarios.model import ScenarioKind, Script
+from ticdc_emit.traffic.scenarios.story import ORDERS, Story, order, order_lives
+
+__all__ = ["DELIVERIES"]
+
+_BY_KEY = {"sink": {"dispatchers": [{"matcher": ["*.*"], "partition": "index-value"}]}}
+_BY_REGION = {"sink": {"dispatchers": [{"matcher": ["*.*"], "partition": "columns", "columns": ["region"]}]}}
+_REGIONS = ("africa", "america", "asia", "australia", "europe", "north", "south", "west")
+
+
+def _redelivery(chance: random.Random) -> Script:
+    story = Story(ORDERS)
+    left = order_lives(story, chance, orders=10)
+
+    def deliver(sent: Sequence[Sent]) -> list[Sent]:
+        queues = []
+        for messages in by_place(sent).values():
+            inserts = [at for at, each in enumerate(messages) if _is_insert(each) and _id_of(each) in left]
+            start = chance.choice(inserts or [0])
+            queues.append(again(messages, start, chance.randrange(start, len(messages)) + 1))
+        return mixed(chance, queues)
+
+    return Script(story.history(), deliver, partitions=2, changefeed=_BY_KEY)
+
+
+def _b_a_b(chance: random.Random) -> Script:
+    story = Story(ORDERS)
+    order_lives(story, chance, orders=4)
+    first = [order(chance, 100 + number) for number in range(chance.randrange(1, 4))]
+    then = [order(chance, 200 + number) for number in range(chance.randrange(1, 4))]
+    for number, row in enumerate([*first, *then]):
+        story.insert(9.1 + number / 100, "orders", row)
+    overtaken = {row["id"] for row in first}
+
+    def deliver(sent: Sequence[Sent]) -> list[Sent]:
+        late = [at for at, each in enumerate(sent) if _id_of(each) in overtaken]
+        last = max(at for at, each in enumerate(sent) if isinstance(each.event, RowEvent))
+        return [*sent[: late[0]], *sent[late[-1] + 1 : last + 1], *sent[late[0] :]]
+
+    return Script(story.history(), deliver)
+
+
+def _partition_interleave(chance: random.Random) -> Script:
+    story = Story(
+        "create table shop.events (id int not null, bucket int not null, note varchar(40), primary key (id, bucket)) "
+        "partition by range (bucket) (partition p0 values less than (100), partition p1 values less than (200))"
+    )
+    physical = [partition.id for partition in story.history().catalog().table("shop", "events").partitions]
+    for number in range(1, 17):
+        part = chance.randrange(2) if number > 2 else number % 2
+        row: dict[str, str | None] = {"id": str(number), "bucket": str(100 * part + number), "note": "new"}
+        story.insert(number / 4, "events", row, physical_table_id=physical[part])
+        if chance.random() < 0.5:
+            after = {**row, "note": f"seen by {chance.randrange(1000)}"}
+            story.update(number / 4 + 0.1, "events", row, after, physical_table_id=physical[part])
+
+    def deliver(sent: Sequence[Sent]) -> list[Sent]:
+        found = list(sent)
+        for places in rows_between_watermarks(sent):
+            rows = [sent[at] for at in places]
+            behind = _is_second(rows[0])  # the physical partition that began first is slower
+            for at, each in zip(places, sorted(rows, key=lambda each: _is_second(each) is behind), strict=True):
+                found[at] = each
+        return found
+
+    return Script(story.history(), deliver)
+
+
+def _repeated_watermark(chance: random.Random) -> Script:
+    story = Story(ORDERS)
+    order_lives(story, chance, orders=8, seconds=8)
+
+    def deliver(sent: Sequence[Sent]) -> list[Sent]:
+        queues = []
+        for messages in by_place(sent).values():
+            marks = [at for at, each in enumerate(messages) if isinstance(each.event, WatermarkEvent)]
+            at = chance.randrange(1, len(marks))
+            queues.append(again(messages, marks[chance.randrange(at)], marks[at] + 1))
+        return mixed(chance, queues)
+
+    return Script(story.history(), deliver, partitions=2, changefeed=_BY_KEY)
+
+
+def _slow_partition(chance: random.Random) -> Script:
+    story = Story(ORDERS)
+    order_lives(story, chance, orders=18)
+
+    def deliver(sent: Sequence[Sent]) -> list[Sent]:
+        queues = by_place(sent)
+        filled = [place for place, queue in queues.items() if any(isinstance(each.event, RowEvent) for each in queue)]
+        slow = queues.pop(chance.choice(filled))
+        return [*in_step(queues.values()), *slow]
+
+    return Script(story.history(), deliver, partitions=3, changefeed=_BY_KEY)
+
+
+def _wandering_key(chance: random.Random) -> Script:
+    story = Story("create table shop.parcels (id int primary key, region varchar(20) not null, scans int not null)")
+    for number in range(1, 9):
+        regions = chance.sample(_REGIONS, 4)
+        row: dict[str, str | None] = {"id": str(number), "region": regions[0], "scans": "0"}
+        story.insert(number / 10, "parcels", row)
+        for scans, region in enumerate(regions[1:], 1):
+            after = {**row, "region": region, "scans": str(scans)}
+            story.update(number / 10 + scans, "parcels", row, after)
+            row = after
+
+    def deliver(sent: Sequence[Sent]) -> list[Sent]:
+        queues = by_place(sent)
+        newest = max(sent, key=_commit_of_row)  # its key has been in other partitions before
+        ahead = queues.pop(newest.place)
+        return [*ahead, *mixed(chance, queues.values())]
+
+    return Script(story.history(), deliver, partitions=4, changefeed=_BY_REGION)
+
+
+def _commit_of_row(sent: Sent) -> int:
+    return (sent.event.commit_ts or 0) if isinstance(sent.event, RowEvent) else -1
+
+
+def _is_insert(sent: Sent) -> bool:
+    return isinstance(sent.event, RowEvent) and sent.event.op == "insert"
+
+
+def _is_second(sent: Sent) -> bool:
+    """Whether a row is of the second physical partition."""
+    event = sent.event
+    return isinstance(event, RowEvent) and event.after is not None and int(event.after["bucket"]) >= 100
+
+
+def _id_of(sent: Sent) -> str | None:
+    event = sent.event
+    if not isinstance(event, RowEvent):
+        return None
+    return str((event.after or event.before or {}).get("id"))
+
+
+DELIVERIES = (
+    ScenarioKind(
+        "redelivery",
+        "pingcap/ticdc#4051: a Kafka timeout, the changefeed begins again behind its checkpoint",
+        "that a message comes once, so that an INSERT is always a new row",
+        "Every partition shows a part of its messages twice (1 2 3 2 3). The tables are as if it had not: a row that "
+        "comes again replaces itself.",
+        FEEDS,
+        _redelivery,
+    ),
+    ScenarioKind(
+        "b-a-b",
+        "pingcap/ticdc#5713: B is sent, the producer begins again and sends A and B",
+        "that a row below the highest commit_ts of its table has been there before",
+        "Rows of a lower commit_ts that come behind higher ones for the first time are in the tables.",
+        FEEDS,
+        _b_a_b,
+    ),
+    ScenarioKind(
+        "partition-interleave",
+        "pingcap/ticdc#5508: offset 83 has commit_ts ...856 of one physical partition, offset 84 ...855 of another",
+        "that commit_ts rises with the offset within a table",
+        "The rows of both physical partitions of a partitioned table are there, although one partition's rows come "
+        "before older ones of the other.",
+        FEEDS,
+        _partition_interleave,
+    ),
+    ScenarioKind(
+        "repeated-watermark",
+        "pingcap/tiflow#12595: a watermark that is sent again, or a lower one, ends the consumer",
+        "that watermarks of a partition only rise",
+        "Watermarks go back and come again, with the rows between them. The tables are as if they had not.",
+        WITH_DDL,
+        _repeated_watermark,
+    ),
+    ScenarioKind(
+        "slow-partition",
+        "pingcap/ticdc#1730: rows of one partition are judged by the watermark of another",
+        "that the watermark of one partition holds for all",
+        "The rows of a partition that is read last are there, although the watermarks of the others passed them long "
+        "ago.",
+        WITH_DDL,
+        _slow_partition,
+    ),
+    ScenarioKind(
+        "wandering-key",
+        "apache/inlong#7900: changes of a row come by several partitions and overtake one another",
+        "that what arrives last is the newest",
+        "The partition dispatcher is the column region, and updates change it. Each row has the values of its highest "
+        "commit_ts, not of its last message.",
+        FEEDS,
+        _wandering_key,
+    ),
+)
+"""In the order in which they are listed."""

@@ -1,0 +1,107 @@
+"""Orders in which messages legally arrive: repeated, mixed between partitions, late.
+
+In: the messages of a changefeed with what they say (:class:`Sent`). Out: messages in the order of arrival, their
+offsets counted anew. Delivery is at least once: what a partition shows first is in its producer's order, and after a
+restart everything behind some checkpoint may come again.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable, Sequence
+from heapq import merge
+from typing import NamedTuple
+
+from ticdc_emit.decode.events import Event, RowEvent, WatermarkEvent
+from ticdc_emit.delivery.contract import Message, Place
+
+__all__ = [
+    "Deliver",
+    "Sent",
+    "again",
+    "by_place",
+    "in_order",
+    "in_step",
+    "mixed",
+    "renumbered",
+    "rows_between_watermarks",
+]
+
+
+class Sent(NamedTuple):
+    """A message and what it says."""
+
+    message: Message
+    event: Event
+
+    @property
+    def place(self) -> Place:
+        """Topic and partition."""
+        return self.message.topic, self.message.partition
+
+
+Deliver = Callable[[Sequence[Sent]], "list[Sent]"]
+
+
+def by_place(sent: Iterable[Sent]) -> dict[Place, list[Sent]]:
+    """Return the messages of each partition."""
+    found: dict[Place, list[Sent]] = {}
+    for each in sent:
+        found.setdefault(each.place, []).append(each)
+    return found
+
+
+def in_order(sent: Sequence[Sent]) -> list[Sent]:
+    """Return the messages as they were sent, partition after partition."""
+    return list(sent)
+
+
+def in_step(queues: Iterable[Sequence[Sent]]) -> list[Sent]:
+    """Return all messages as consumers of several partitions see them that keep up with one another."""
+    return [each for _, _, each in merge(*map(_stamped, queues), key=lambda entry: entry[:2])]
+
+
+def _stamped(messages: Sequence[Sent]) -> list[tuple[int, bool, Sent]]:
+    found, newest = [], 0
+    for each in messages:
+        newest = max(newest, each.event.commit_ts or 0)
+        found.append((newest, isinstance(each.event, WatermarkEvent), each))
+    return found
+
+
+def mixed(chance: random.Random, queues: Iterable[Sequence[Sent]]) -> list[Sent]:
+    """Return all messages in some order between partitions, each partition's own order kept."""
+    waiting = [list(reversed(queue)) for queue in queues if queue]
+    found: list[Sent] = []
+    while waiting:
+        queue = chance.choice(waiting)
+        found += [queue.pop() for _ in range(min(len(queue), chance.choice((1, 1, 2, 5))))]
+        waiting = [each for each in waiting if each]
+    return found
+
+
+def again(messages: Sequence[Sent], start: int, stop: int) -> list[Sent]:
+    """Return a partition whose producer restarts behind message ``stop`` and goes back to ``start``: 1 2 3 2 3 4."""
+    return [*messages[:stop], *messages[start:]]
+
+
+def rows_between_watermarks(messages: Sequence[Sent]) -> list[list[int]]:
+    """Return the places of rows, by the watermarks that they stand between."""
+    found: list[list[int]] = [[]]
+    for at, each in enumerate(messages):
+        if isinstance(each.event, RowEvent):
+            found[-1].append(at)
+        elif isinstance(each.event, WatermarkEvent):
+            found.append([])
+    return [places for places in found if places]
+
+
+def renumbered(sent: Iterable[Sent]) -> list[Message]:
+    """Return the messages with the offsets that a topic gives them in this order."""
+    counts: dict[Place, int] = {}
+    found = []
+    for each in sent:
+        offset = counts.get(each.place, 0)
+        counts[each.place] = offset + 1
+        found.append(each.message._replace(offset=offset))
+    return found

@@ -1,0 +1,116 @@
+"""All scenarios by their names, and making one.
+
+In: a name, a protocol, a seed. Out: a :class:`~ticdc_emit.traffic.scenarios.model.Scenario`.
+"""
+
+from __future__ import annotations
+
+import random
+
+from ticdc_emit.decode.readers import reader_for
+from ticdc_emit.errors import ConfigError, IncompatibleSchemaError
+from ticdc_emit.registry.contract import SchemaRegistry
+from ticdc_emit.registry.memory import MemoryRegistry
+from ticdc_emit.traffic.history import History
+from ticdc_emit.traffic.scenarios.deliveries import DELIVERIES
+from ticdc_emit.traffic.scenarios.disturb import Sent, renumbered
+from ticdc_emit.traffic.scenarios.feeds import load_feed
+from ticdc_emit.traffic.scenarios.model import Scenario, ScenarioKind
+from ticdc_emit.traffic.scenarios.registries import BackwardRegistry, RecordingRegistry
+from ticdc_emit.traffic.scenarios.statements import STATEMENTS
+from ticdc_emit.traffic.scenarios.values import VALUES
+from ticdc_emit.traffic.truth import Tables, fold_tables
+
+__all__ = ["scenario", "scenarios"]
+
+_TOPIC = "ticdc-scenario"
+_WATERMARK_EVERY_S = 1.0
+_KINDS = {kind.name: kind for kind in (*DELIVERIES, *STATEMENTS, *VALUES)}
+
+
+def scenarios() -> tuple[ScenarioKind, ...]:
+    """Return what there is."""
+    return tuple(_KINDS.values())
+
+
+def scenario(
+    name: str,
+    *,
+    protocol: str | None = None,
+    seed: int = 0,
+    topic: str = _TOPIC,
+    registry: SchemaRegistry | None = None,
+    schema_registry: str | None = None,
+) -> Scenario:
+    """Make a scenario; the same name, protocol and seed make the same messages.
+
+    ``protocol``: one of the scenario's, default the first of them. ``topic``: the changefeed's default topic.
+    ``registry``: where Avro's schemas are registered, default one in memory; ``schema_registry``: its URL, for whoever
+    reads the configuration.
+
+    Raises :class:`~ticdc_emit.errors.ConfigError` for a name that is none and for a protocol that the scenario does not
+    have, :class:`~ticdc_emit.errors.MissingDependencyError` where a refusing registry needs the extra ``registry``.
+    """
+    kind = _kind(name)
+    chosen = kind.protocols[0] if protocol is None else protocol
+    if chosen not in kind.protocols:
+        raise ConfigError(
+            f"the scenario {name} does not exist for {chosen}",
+            remedy=f"Use one of {', '.join(kind.protocols)}",
+            option="protocol",
+        )
+    script = kind.make(random.Random(f"{name} {chosen} {seed}"))
+    history = script.history
+    uri, config = load_feed(chosen, topic, script.partitions, script.changefeed, history.time_zone, schema_registry)
+    refusing = script.sent is not None
+    recorded = RecordingRegistry(registry or (BackwardRegistry() if refusing else MemoryRegistry()))
+    sent = script.sent or history
+    messages = sent.messages(config, registry=recorded, watermark_interval=_WATERMARK_EVERY_S)
+    refused: IncompatibleSchemaError | None = None
+    if refusing:
+        try:
+            history.messages(config, registry=recorded)
+        except IncompatibleSchemaError as error:
+            refused = error
+        else:
+            raise ConfigError(
+                "the schema registry took a schema that BACKWARD compatibility forbids",
+                remedy="Set the compatibility of the topic's subjects to BACKWARD",
+                option="schema-registry",
+            )
+    reader = reader_for(config, schemas=recorded.schemas)
+    delivered = script.deliver([Sent(each, reader.read(each.key, each.value)) for each in messages])
+    expected, keys = _truth(sent)
+    return Scenario(
+        kind=kind,
+        protocol=chosen,
+        seed=seed,
+        history=history,
+        sink_uri=uri,
+        changefeed=script.changefeed,
+        config=config,
+        messages=renumbered(delivered),
+        expected=expected,
+        keys=keys,
+        partitions={each.topic: script.partitions for each in messages},
+        schemas=recorded.schemas,
+        refusal=script.refusal,
+        refused=refused,
+    )
+
+
+def _kind(name: str) -> ScenarioKind:
+    try:
+        return _KINDS[name]
+    except KeyError:
+        raise ConfigError(
+            f"there is no scenario {name!r}", remedy=f"Use one of {', '.join(_KINDS)}", option="scenario"
+        ) from None
+
+
+def _truth(history: History) -> tuple[Tables, dict[tuple[str, str], tuple[str, ...]]]:
+    """Return the tables behind a history, and the columns of their handle keys."""
+    catalog = history.catalog()
+    tables = fold_tables(catalog, history.rows, history.ddl, history.time_zone)
+    keys = {name: tuple(column.name for column in catalog.table(*name).whole_handle_key) for name in tables}
+    return tables, keys

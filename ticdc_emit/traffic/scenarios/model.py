@@ -1,0 +1,124 @@
+"""What a scenario is: its script, and what becomes of it for one protocol and seed.
+
+In: a :class:`Script` (a small history and how its messages arrive). Out: a :class:`Scenario`: messages, what a correct
+consumer must end up with, and what compares that with a consumer's tables.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+
+from ticdc_emit.config import ChangefeedConfig
+from ticdc_emit.decode.consumer import ReferenceConsumer
+from ticdc_emit.delivery.contract import MESSAGE_SCHEMA, DeliveryReport, Message, Sink
+from ticdc_emit.errors import TicdcEmitError
+from ticdc_emit.traffic.history import History
+from ticdc_emit.traffic.scenarios.compare import Difference, GivenTables, differences
+from ticdc_emit.traffic.scenarios.disturb import Deliver, in_order
+from ticdc_emit.traffic.truth import Tables
+
+__all__ = ["Scenario", "ScenarioKind", "Script"]
+
+
+@dataclass(frozen=True)
+class Script:
+    """What one seed makes of a kind of scenario.
+
+    ``deliver``: the order in which the messages arrive. ``changefeed``: of the changefeed file, as a mapping.
+    ``sent``: the part of the history that is sent before the registry refuses the rest; ``None``: all of it.
+    ``refusal``: the error that a correct consumer ends with, instead of tables.
+    """
+
+    history: History
+    deliver: Deliver = in_order
+    partitions: int = 1
+    changefeed: Mapping[str, Any] = field(default_factory=dict)
+    sent: History | None = None
+    refusal: type[TicdcEmitError] | None = None
+
+
+@dataclass(frozen=True)
+class ScenarioKind:
+    """A named scenario. ``incident``: where it has happened. ``breaks``: what a consumer that it breaks believes.
+
+    ``outcome``: what a correct consumer ends up with. ``protocols``: those that it exists for, see
+    :data:`~ticdc_emit.traffic.scenarios.FEEDS`.
+    """
+
+    name: str
+    incident: str
+    breaks: str
+    outcome: str
+    protocols: tuple[str, ...]
+    make: Callable[[random.Random], Script] = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A scenario for one protocol and seed: the same arguments make the same bytes.
+
+    ``messages``: in the order of arrival; a consumer may take them so, or :meth:`send` puts them on topics. ``schema``:
+    SQL of the tables before the first message. ``expected``: the tables behind the last one, in canonical text by
+    handle key; ``keys``: the columns of those keys. ``partitions``: of each topic. ``schemas``: of Avro, by id.
+
+    ``refusal``: the error that a consumer must raise; ``expected`` is then what the source has. ``refused``: the error
+    that the producer got from the schema registry; ``messages`` and ``expected`` are then what was sent before.
+    """
+
+    kind: ScenarioKind
+    protocol: str
+    seed: int
+    history: History
+    sink_uri: str
+    changefeed: Mapping[str, Any]
+    config: ChangefeedConfig
+    messages: list[Message] = field(repr=False)
+    expected: Tables = field(repr=False)
+    keys: Mapping[tuple[str, str], tuple[str, ...]]
+    partitions: Mapping[str, int]
+    schemas: Mapping[int | str, str] = field(repr=False)
+    refusal: type[TicdcEmitError] | None = None
+    refused: TicdcEmitError | None = None
+
+    @property
+    def name(self) -> str:
+        """The kind's name."""
+        return self.kind.name
+
+    @property
+    def schema(self) -> str:
+        """SQL of the tables before the first message."""
+        return self.history.schema
+
+    def check(self, tables: GivenTables) -> list[Difference]:
+        """Compare a consumer's tables with the expected ones; an empty list: they are equal.
+
+        ``tables``: by (schema, table) or ``schema.table``, rows in canonical text: a list, or the values of a mapping.
+        """
+        return differences(self.expected, self.keys, tables)
+
+    def consumer(self) -> ReferenceConsumer:
+        """Return a reference consumer that knows what a correct one must know of this changefeed."""
+        return ReferenceConsumer(self.config, self.history.catalog(), partitions=self.partitions, schemas=self.schemas)
+
+    def send(self, sink: Sink) -> DeliveryReport:
+        """Send the messages, those of each partition in their order; return when all are acknowledged.
+
+        Raises what the sink does: the family of :class:`~ticdc_emit.errors.DeliveryError`.
+        """
+        sink.prepare(self.partitions)
+        columns = list(
+            zip(*((each.topic, each.partition, each.key, each.value) for each in self.messages), strict=True)
+        )
+        arrays = [pa.array(values, member.type) for values, member in zip(columns, MESSAGE_SCHEMA, strict=False)]
+        batch = pa.RecordBatch.from_arrays(
+            [*arrays, pa.nulls(len(self.messages), MESSAGE_SCHEMA.field("commit_ts").type)], schema=MESSAGE_SCHEMA
+        )
+        with sink.open(sink.message_limit(self.partitions)) as writer:
+            writer.write(batch)
+            return writer.flush()

@@ -1,0 +1,51 @@
+"""Schema registries of scenarios: one that remembers what it was asked, one that keeps to BACKWARD compatibility."""
+
+from __future__ import annotations
+
+from ticdc_emit.errors import IncompatibleSchemaError, RegistryError
+from ticdc_emit.registry.contract import RegisteredSchema, SchemaRegistry
+from ticdc_emit.registry.headers import confluent_schema
+from ticdc_emit.testing.registry_store import Refusal, RegistryStore
+
+__all__ = ["BackwardRegistry", "RecordingRegistry"]
+
+_INCOMPATIBLE = 409
+
+
+class RecordingRegistry:
+    """Passes everything on to another registry; ``schemas``: the texts that it took, by their ids."""
+
+    def __init__(self, registry: SchemaRegistry) -> None:
+        self._registry = registry
+        self.schemas: dict[int | str, str] = {}
+
+    def register(self, subject: str, schema: str) -> RegisteredSchema:
+        """Register with the other registry, and remember."""
+        found = self._registry.register(subject, schema)
+        self.schemas[found.id] = schema
+        return found
+
+    def close(self) -> None:
+        """Close the other registry."""
+        self._registry.close()
+
+
+class BackwardRegistry:
+    """A registry in memory that takes a schema only if it can read what the subject's last one wrote.
+
+    Needs the extra ``registry``.
+    """
+
+    def __init__(self) -> None:
+        self._store = RegistryStore("BACKWARD")
+
+    def register(self, subject: str, schema: str) -> RegisteredSchema:
+        """Raises :class:`~ticdc_emit.errors.IncompatibleSchemaError` for a schema that cannot."""
+        try:
+            return confluent_schema(self._store.register(subject, schema))
+        except Refusal as refusal:
+            kind = IncompatibleSchemaError if refusal.status == _INCOMPATIBLE else RegistryError
+            raise kind(refusal.message, subject=subject, status=refusal.status) from None
+
+    def close(self) -> None:
+        """Nothing to release."""
