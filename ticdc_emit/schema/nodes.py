@@ -148,6 +148,7 @@ class Constraint:
     visible: bool = True
     if_not_exists: bool = False
     references: TableName | None = None
+    reference_columns: tuple[str, ...] = ()
     offset: int = 0
 
 

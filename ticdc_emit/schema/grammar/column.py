@@ -290,10 +290,16 @@ class ColumnGrammar(LiteralGrammar):
     def _enforced(self) -> None:
         _ = self._accept("NOT", "ENFORCED") or self._accept("ENFORCED")
 
-    def _references(self) -> TableName:
+    def _references(self) -> tuple[TableName, tuple[str, ...]]:
+        """REFERENCES has been consumed; return the table and its columns, if they are named."""
         table = self._table_name()
-        if self._symbol_at("("):
-            self._parenthesised("columns")
+        columns: list[str] = []
+        if self._accept_symbol("("):
+            while not columns or self._accept_symbol(","):
+                columns.append(self._column_name())
+                self._length()
+                self._accept_any("ASC", "DESC")
+            self._expect_symbol(")")
         if self._accept("MATCH"):
             self._accept_any("FULL", "PARTIAL", "SIMPLE")
         while self._accept("ON", "DELETE") or self._accept("ON", "UPDATE"):
@@ -301,4 +307,4 @@ class ColumnGrammar(LiteralGrammar):
                 self._accept("SET", "NULL") or self._accept("NO", "ACTION") or self._accept("SET", "DEFAULT")
             ):
                 self._fail("expected a referential action")
-        return table
+        return table, tuple(columns)

@@ -180,7 +180,8 @@ class TableGrammar(ColumnGrammar):
             name = name or given
         keys = self._key_parts()
         self._expect("REFERENCES")
-        return Constraint("foreign", name, keys, references=self._references(), offset=offset)
+        table, columns = self._references()
+        return Constraint("foreign", name, keys, references=table, reference_columns=columns, offset=offset)
 
     def _index_type(self) -> None:
         if self._accept_any("USING", "TYPE") and not self._accept_any(

@@ -1,0 +1,127 @@
+"""How fast traffic is made, and how fast it is made and encoded: generation must not be the slower half.
+
+    python tests/scale/generation.py [--rows 10000000] [--encoded-rows N] [--schema NAME] [--table schema.name] [--json]
+
+Two runs over the same changes: generated and dropped (Spark's noop sink); generated and encoded to Canal-JSON
+messages, which are dropped. In: how many changes. Out: rows per second of wall time, and the greatest resident size of
+the JVM and of any one Python worker. Linux only.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from peak_memory import PeakMemory
+
+from ticdc_emit.spark import local_session
+from ticdc_emit.traffic.generate import Traffic, generate
+
+_URI = "memory://generation/traffic?protocol=canal-json&enable-tidb-extension=true&partition-num=4"
+
+
+class JvmMemory:
+    """Watches the resident size of this process's Java child while its ``with`` block runs."""
+
+    def __init__(self) -> None:
+        self.peak = 0
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+
+    def __enter__(self) -> JvmMemory:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        self._thread.join()
+
+    def _watch(self) -> None:
+        while not self._stop.wait(0.2):
+            self.peak = max(self.peak, sum(map(_resident_of_java, _children(os.getpid()))))
+
+
+def _children(root: int) -> list[int]:
+    found = []
+    for entry in Path("/proc").iterdir():
+        try:
+            parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1]) if entry.name.isdigit() else -1
+        except (OSError, IndexError):
+            continue
+        if parent == root:
+            found.append(int(entry.name))
+    return found
+
+
+def _resident_of_java(pid: int) -> int:
+    try:
+        if Path(f"/proc/{pid}/comm").read_text().strip() != "java":
+            return 0
+        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except OSError:
+        return 0
+
+
+def measure(
+    spark: Any, schema: str, table: str | None, rows: int, encoded_rows: int, *, seed: int = 1
+) -> dict[str, Any]:
+    """Return rows per second of generation, and of generation with encoding, and peaks of memory in MiB."""
+
+    def made(count: int) -> Traffic:
+        return generate(spark, schema, rows=count, seed=seed, tables=[table] if table else None)
+
+    def generated(count: int) -> Any:
+        return made(count).changes
+
+    def encoded(count: int) -> Any:
+        traffic = made(count)
+        return traffic.sink(_URI).messages(traffic.changes)
+
+    def run(what: Callable[[int], Any], count: int) -> float:
+        started = time.monotonic()
+        what(count).write.format("noop").mode("overwrite").save()
+        return time.monotonic() - started
+
+    rates: dict[str, int] = {}
+    with JvmMemory() as jvm, PeakMemory() as python:
+        for name, what, count in (("generated", generated, rows), ("encoded", encoded, encoded_rows)):
+            run(what, min(count, 100_000))  # the JVM compiles, the workers start and import
+            rates[name] = round(count / run(what, count))
+    return {
+        "schema": table or schema,
+        "rows": rows,
+        "encoded_rows": encoded_rows,
+        "generated_rows_per_s": rates["generated"],
+        "generated_and_encoded_rows_per_s": rates["encoded"],
+        "jvm_mib": jvm.peak >> 20,
+        "driver_mib": python.driver >> 20,
+        "worker_mib": python.worker >> 20,
+    }
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("--rows", type=int, default=10_000_000)
+    arguments.add_argument("--encoded-rows", type=int, help="how many of them are encoded too; default: all")
+    arguments.add_argument("--schema", default="sysbench")
+    arguments.add_argument("--table")
+    arguments.add_argument("--json", action="store_true")
+    given = arguments.parse_args()
+    spark = local_session("generation", spark_master="local[2]", spark_driver_memory="2g")
+    found = measure(spark, given.schema, given.table, given.rows, given.encoded_rows or given.rows)
+    spark.stop()
+    if given.json:
+        print(json.dumps(found, indent=2))
+        return
+    for name, value in found.items():
+        print(f"{name.replace('_', ' '):>36}  {value:,}" if isinstance(value, int) else f"{name:>36}  {value}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,154 @@
+"""Generated traffic on a real Spark: the same for any partitions, lawful for its tables, accepted by the sink."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lawful_fold import violations
+
+from ticdc_emit.changefeed import ArrowBatch, Changefeed
+from ticdc_emit.config import load_changefeed
+from ticdc_emit.decode.consumer import ReferenceConsumer
+from ticdc_emit.delivery.files import read_files
+from ticdc_emit.delivery.memory import MemorySink, clear, messages
+from ticdc_emit.schema.catalog import catalog_from_sql
+from ticdc_emit.traffic.generate import Traffic, generate, generate_stream
+from ticdc_emit.traffic.generate.tables import source_tables
+from ticdc_emit.traffic.history import History
+from ticdc_emit.traffic.samples import sample_names, sample_schema
+
+pytestmark = pytest.mark.spark
+
+_QUICK = ("all_types", "partitioned", "shop")
+
+DOCS = Path(__file__).parents[2] / "docs" / "traffic.md"
+IMAGES = ("before", "after")
+URI = "protocol=canal-json&enable-tidb-extension=true&partition-num=2"
+
+
+def rows_of(traffic: Traffic) -> list[dict[str, Any]]:
+    """Every change as a plain mapping, typed ones with the table's name."""
+    found = []
+    for row in traffic.changes.collect():
+        change = row.asDict(recursive=True)
+        if traffic.table is not None:
+            change["schema"], change["table"] = traffic.table.split(".")
+        found.append(change)
+    return found
+
+
+def test_partitions_and_the_number_of_rows_change_nothing(spark: Any) -> None:
+    one, five = (rows_of(generate(spark, "bank", rows=1000, seed=7, partitions=parts)) for parts in (1, 5))
+    place = ("commit_ts", "table")
+    assert sorted(one, key=lambda row: [row[name] for name in place]) == sorted(
+        five, key=lambda row: [row[name] for name in place]
+    )
+    fewer = rows_of(generate(spark, "bank", rows=300, seed=7))
+    assert Counter(map(repr, fewer)) <= Counter(map(repr, one))
+    assert rows_of(generate(spark, "bank", rows=300, seed=8)) != fewer
+
+
+@pytest.mark.parametrize("name", ["shop", "generated_columns"])
+def test_changes_obey_keys_and_foreign_keys(spark: Any, name: str) -> None:
+    changes = rows_of(generate(spark, name, rows=6000, transaction_size=4, deletes=0.8, seed=3))
+    sql = sample_schema(name)
+    assert violations(source_tables(catalog_from_sql(sql), sql), changes) == []
+    assert {change["op"] for change in changes} == {"c", "u", "d"}
+    assert len({change["commit_ts"] for change in changes}) < 4000
+
+
+def test_generated_columns_have_their_computed_values(spark: Any) -> None:
+    for change in rows_of(generate(spark, "generated_columns", rows=300)):
+        row = change["after"] or change["before"]
+        if change["table"] == "people":
+            assert row["full_name"] == f"{row['first_name']} {row['last_name']}"
+            assert row["search_name"] == row["full_name"].lower()
+            assert (row["birth_year"], row["name_length"]) == (row["birthday"][:4], str(len(row["full_name"])))
+        else:
+            cents = round(float(row["price"]) * 100) * int(row["quantity"]) - round(float(row["discount"] or 0) * 100)
+            assert row["total"] == f"{cents / 100:.2f}"
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] if name not in _QUICK else []) for name in sample_names()]
+)
+def test_every_sample_becomes_messages(spark: Any, name: str) -> None:
+    traffic = generate(spark, name, rows=400, rate=100, ddl_rate=1, transaction_size=2)
+    config = load_changefeed(f"memory://ignored/{name}?{URI}")
+    store = f"generate-{name}"
+    sink = MemorySink(store, config.codec.max_message_bytes, new_partitions=2)
+    feed = Changefeed(config, sink, traffic.schema, table=traffic.table, ddl=traffic.ddl)
+    changes = traffic.changes.toArrow()
+    try:
+        assert feed.run(ArrowBatch(changes), 0, final=True).rows == 400
+        sent = messages(store)
+    finally:
+        clear(store)
+    assert {"INSERT", "UPDATE", "ALTER"} <= {json.loads(message.value or b"")["type"] for message in sent}
+    if traffic.table is None:  # images in canonical text: what a consumer ends up with is what was generated
+        consumer = ReferenceConsumer(config, traffic.schema, partitions=2)
+        consumer.take_all(sent)
+        consumer.finish()
+        rows = [
+            row | {which: dict(row[which]) if row[which] else None for which in IMAGES} for row in changes.to_pylist()
+        ]
+        assert consumer.tables == History(traffic.schema, rows, traffic.ddl).tables()
+
+
+def test_the_spark_sink_takes_the_changes_with_ddl_in_place(spark: Any, tmp_path: Path) -> None:
+    traffic = generate(spark, "sysbench", rows=400, rate=100, ddl_rate=1, tables=["sbtest.sbtest2"])
+    report = traffic.sink(f"file://{tmp_path}?{URI}").write(traffic.changes)
+    assert report.rows == 400
+    sent = [json.loads(message.value or b"") for message in read_files(tmp_path)]
+    versions = ["extra_1" in message["data"][0] for message in sent if message["type"] in ("INSERT", "UPDATE")]
+    assert {True, False} == set(versions)
+    added = next(m["_tidb"]["commitTs"] for m in sent if m["type"] == "ALTER" and "ADD COLUMN" in m["sql"])
+    assert all("extra_1" not in m["data"][0] for m in sent if m["type"] == "INSERT" and m["_tidb"]["commitTs"] < added)
+
+
+def test_rows_have_the_columns_of_their_version_and_defaults(spark: Any) -> None:
+    traffic = generate(spark, "sysbench", rows=1500, rate=1000, ddl_rate=14)
+    changes = sorted(rows_of(traffic), key=lambda row: row["commit_ts"])
+    assert len(traffic.ddl) == 20
+    history = History(traffic.schema, changes, traffic.ddl)
+    tables = history.tables()  # refuses rows that lack a column of their version
+    assert {len(next(iter(rows.values()))) for rows in tables.values()} == {4}  # each column has gone again
+    since = {statement.split()[2]: stamp for stamp, statement in traffic.ddl if " ADD COLUMN " in statement}
+    written: dict[tuple[str, str], int] = {}
+    for change in changes:
+        target = f"`sbtest`.`{change['table']}`"
+        key = (change["table"], (change["after"] or change["before"])["id"])
+        if change["before"] is not None and written[key] < since[target]:
+            assert change["before"]["extra_1"] == "7"
+        written[key] = change["commit_ts"]
+
+
+def test_a_stream_is_made_of_the_same_changes(spark: Any, tmp_path: Path) -> None:
+    batches: list[Any] = []
+    stream = generate_stream(spark, "orders", rows=250, rows_per_batch=200, seed=5)
+    query = (
+        stream.changes.writeStream.foreachBatch(lambda df, number: batches.extend(df.collect()))
+        .option("checkpointLocation", str(tmp_path / "checkpoint"))
+        .start()
+    )
+    try:
+        while len(batches) < 250 and query.isActive:
+            query.awaitTermination(1)
+    finally:
+        query.stop()
+    batch = generate(spark, "orders", rows=250, seed=5).changes.collect()
+    assert sorted(map(repr, batches)) == sorted(map(repr, batch))
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_a_snippet_of_the_page_runs(spark: Any, number: int, capsys: pytest.CaptureFixture[str]) -> None:
+    snippets = re.findall(r"^```python\n(.*?)^```", DOCS.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    assert len(snippets) == 2
+    exec(compile(snippets[number], DOCS.name, "exec"), {"__name__": DOCS.name})
+    printed = capsys.readouterr().out
+    assert printed.endswith("500\n") if number else "ADD COLUMN" in printed

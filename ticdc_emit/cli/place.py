@@ -1,0 +1,71 @@
+"""Where a command that may run without any server sends to, and how it reads back what arrived.
+
+In: the sink URI of the command line, if there is one. Out: an embedded Kafka and schema registry in its place, the
+configuration, the newest messages.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any
+
+from ticdc_emit.config import ChangefeedConfig, load_changefeed
+from ticdc_emit.delivery.contract import Message
+from ticdc_emit.errors import ConfigError
+
+if TYPE_CHECKING:
+    from ticdc_emit.testing import EmbeddedKafka
+
+__all__ = ["changefeed_at", "messages_at", "place"]
+
+_READ_BACK = 2_000  # messages per partition
+
+
+def place(stack: ExitStack, sink_uri: str | None, topic: str) -> tuple[EmbeddedKafka | None, str]:
+    """Return the sink URI, and the embedded Kafka that it leads to where none was given."""
+    if sink_uri is not None:
+        return None, sink_uri
+    from ticdc_emit.testing import EmbeddedKafka
+
+    kafka = stack.enter_context(EmbeddedKafka())
+    return kafka, f"kafka://{kafka.bootstrap}/{topic}?enable-tidb-extension=true"
+
+
+def changefeed_at(
+    stack: ExitStack,
+    uri: str,
+    changefeed: str | os.PathLike[str] | dict[str, Any],
+    schema_registry: str | None,
+    time_zone: str = "UTC",
+) -> ChangefeedConfig:
+    """Load the configuration; where it lacks a schema registry, with an embedded one."""
+    options: dict[str, Any] = {"time_zone": time_zone}
+    try:
+        return load_changefeed(uri, changefeed, schema_registry=schema_registry, **options)
+    except ConfigError as error:
+        if error.context.get("option") != "schema-registry" or schema_registry is not None:
+            raise
+    from ticdc_emit.testing import EmbeddedRegistry
+
+    url = stack.enter_context(EmbeddedRegistry()).url
+    return load_changefeed(uri, changefeed, schema_registry=url, **options)
+
+
+def messages_at(config: ChangefeedConfig, kafka: EmbeddedKafka | None) -> list[Message]:
+    """Return the newest messages of each partition of the default topic."""
+    topic = config.kafka.topic
+    if kafka is not None:
+        return kafka.read(topic, newest=_READ_BACK)
+    if config.sink_uri.scheme == "memory":
+        from ticdc_emit.delivery.memory import messages
+
+        return messages(config.sink_uri.path)
+    if config.sink_uri.scheme == "file":
+        from ticdc_emit.delivery.files import read_files
+
+        return list(read_files(config.sink_uri.path))
+    from ticdc_emit.delivery.kafka import KafkaSink
+    from ticdc_emit.delivery.kafka_reader import read_topic
+
+    return read_topic(KafkaSink.of(config.kafka).connection_settings(), topic, newest=_READ_BACK)

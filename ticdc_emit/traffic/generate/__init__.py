@@ -1,0 +1,143 @@
+"""Traffic from table schemas alone: a seeded, endless life of inserts, updates and deletes, made by Spark's workers.
+
+In: SQL text (or a file, or a sample's name) and how much of what. Out: a :class:`Traffic`: row changes in the public
+form, and the DDL between them.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ticdc_emit.traffic.generate.frame import changes_between, changes_of_stream
+from ticdc_emit.traffic.generate.layout import Lives
+from ticdc_emit.traffic.generate.plan import Settings, TrafficPlan, plan_traffic
+from ticdc_emit.traffic.samples import schema_text
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from ticdc_emit.spark import TicdcSink
+
+__all__ = ["Traffic", "generate", "generate_stream"]
+
+_RATE = 1000.0
+_STREAM_TASKS = 2
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """``changes``: a DataFrame, typed if there is one table, else generic. ``ddl``: (commit_ts, statement) in order.
+
+    ``schema``: SQL text of the tables before the first change. ``table``: ``schema.name`` of a typed DataFrame.
+    """
+
+    changes: DataFrame
+    ddl: tuple[tuple[int, str], ...]
+    schema: str
+    table: str | None
+
+    def sink(self, sink_uri: Any, **options: Any) -> TicdcSink:
+        """Return a :class:`~ticdc_emit.spark.TicdcSink` for the changes; ``options`` are its own."""
+        from ticdc_emit.spark import TicdcSink
+
+        return TicdcSink(sink_uri, self.schema, table=self.table, ddl=self.ddl, **options)
+
+
+def generate(
+    spark: SparkSession,
+    schema: str | Path,
+    *,
+    rows: int,
+    seed: int = 0,
+    tables: Iterable[str] | None = None,
+    start: int | dt.datetime | None = None,
+    rate: float | None = None,
+    transaction_size: float = 1.0,
+    updates: float = 3.0,
+    deletes: float = 0.5,
+    skew: float = 1.0,
+    ddl_rate: float = 0.0,
+    time_zone: str = "UTC",
+    partitions: int | None = None,
+) -> Traffic:
+    """Return ``rows`` row changes of the tables in ``schema``: SQL text, a file, or a sample's name (``bank``).
+
+    The same ``seed`` and settings give the same changes, whatever ``partitions`` (Spark partitions per table) are;
+    fewer ``rows`` give the first of them. ``tables``: only these (``schema.name``). ``start``: the first commit, a TSO
+    or an aware datetime, default 2024. ``rate``: changes per second of commit time, default 1,000; ``ddl_rate``:
+    schema changes per second of commit time. ``transaction_size``: changes with one commit_ts, on average.
+    ``updates``: of a row, on average, spread over rows with the Zipf exponent ``skew`` (0: evenly). ``deletes``: share
+    of rows that are deleted in the end. ``time_zone``: the changefeed's, for TIMESTAMP in canonical text.
+
+    Raises the family of :class:`~ticdc_emit.errors.SchemaError` for what cannot be generated, before any row is.
+    """
+    lives = Lives(updates, deletes, skew, transaction_size)
+    plan = _plan(schema, rows, seed, tables, start, rate, ddl_rate, lives, time_zone)
+    return _traffic(plan, changes_between(spark, plan, 0, rows, partitions))
+
+
+def generate_stream(
+    spark: SparkSession,
+    schema: str | Path,
+    *,
+    rows: int | None = None,
+    live: bool = False,
+    rows_per_batch: int = 50_000,
+    seed: int = 0,
+    tables: Iterable[str] | None = None,
+    start: int | dt.datetime | None = None,
+    rate: float | None = None,
+    transaction_size: float = 1.0,
+    updates: float = 3.0,
+    deletes: float = 0.5,
+    skew: float = 1.0,
+    ddl_rate: float = 0.0,
+    time_zone: str = "UTC",
+) -> Traffic:
+    """Return the changes of :func:`generate` as a streaming DataFrame: a change is made of its offset alone.
+
+    As fast as possible, ``rows_per_batch`` in each micro-batch; with ``live`` at ``rate`` (a whole number) in wall
+    time, by Spark's clock. ``rows``: where it ends, ``None``: never (DDL needs an end). The query itself goes on, with
+    empty batches, until it is stopped.
+    """
+    lives = Lives(updates, deletes, skew, transaction_size)
+    plan = _plan(schema, rows, seed, tables, start, rate, ddl_rate, lives, time_zone)
+    source = spark.readStream.format("rate" if live else "rate-micro-batch").option("numPartitions", _STREAM_TASKS)
+    if live:
+        source = source.option("rowsPerSecond", max(1, round(rate or _RATE)))
+    else:
+        source = source.option("rowsPerBatch", rows_per_batch)
+    return _traffic(plan, changes_of_stream(source.load(), plan))
+
+
+def _plan(
+    schema: str | Path,
+    rows: int | None,
+    seed: int,
+    tables: Iterable[str] | None,
+    start: int | dt.datetime | None,
+    rate: float | None,
+    ddl_rate: float,
+    lives: Lives,
+    time_zone: str,
+) -> TrafficPlan:
+    given = {} if start is None else {"start": start}
+    settings = Settings(
+        rows=rows,
+        seed=seed,
+        tables=tuple(tables or ()),
+        rate=_RATE if rate is None else rate,
+        ddl_rate=ddl_rate,
+        lives=lives,
+        time_zone=time_zone,
+        **given,
+    )
+    return plan_traffic(schema_text(schema), settings)
+
+
+def _traffic(plan: TrafficPlan, changes: DataFrame) -> Traffic:
+    return Traffic(changes, plan.ddl, plan.schema, plan.tables[0].info.full_name if plan.typed else None)

@@ -1,0 +1,255 @@
+"""One table's changes as layers of Spark SQL: from the place of a change to op, commit_ts, before and after.
+
+In: the plans of the tables, and the cycle. Out: lists of expressions, each a ``SELECT`` over the one before; the first
+takes the columns ``_c`` (cycle, bigint) and ``_i`` (int, the change's number among the table's in the cycle). Spark
+merges the layers where that is cheap; they are there so that what is used twice is computed once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ticdc_emit.errors import SchemaError
+from ticdc_emit.schema.expressions import column_names
+from ticdc_emit.schema.model import Column
+from ticdc_emit.schema.types import INTEGER_TYPES
+from ticdc_emit.traffic.generate.canonical import canonical_text
+from ticdc_emit.traffic.generate.ddl import AddedColumn
+from ticdc_emit.traffic.generate.expressions import generated
+from ticdc_emit.traffic.generate.keys import Digit, Follows, Serial, TableKeys
+from ticdc_emit.traffic.generate.layout import Cycle
+from ticdc_emit.traffic.generate.natives import native_type
+from ticdc_emit.traffic.generate.numbered import from_number
+from ticdc_emit.traffic.generate.sql import hashed, numbers, salt_of, text_of, units
+from ticdc_emit.traffic.generate.tables import Name
+from ticdc_emit.traffic.generate.values import Moment, lasts, realistic, restless_one
+from ticdc_emit.tso import LOGICAL_BITS
+
+__all__ = ["Clock", "TableChanges"]
+
+_BACK = 8
+"""How many cycles, its own included, the rows stand from which a foreign key takes its own."""
+
+
+@dataclass(frozen=True)
+class Clock:
+    """Change number n commits at ``start + n * tick``, both TSO."""
+
+    start: int
+    tick: int
+
+    @property
+    def micros(self) -> int:
+        return (self.start >> LOGICAL_BITS) * 1000
+
+
+class TableChanges:
+    """Plans the changes of table ``number`` of the cycle; ``keys``: of all tables, by name."""
+
+    def __init__(
+        self,
+        number: int,
+        keys: Mapping[Name, TableKeys],
+        cycle: Cycle,
+        clock: Clock,
+        seed: int,
+        added: Sequence[AddedColumn] = (),
+        time_zone: str = "UTC",
+    ) -> None:
+        self._own = list(keys.values())[number]
+        self._keys = keys
+        self._cycle = cycle
+        self._lives = cycle.tables[number]
+        self._clock = clock
+        self._seed = seed
+        self._added = added
+        self._time_zone = time_zone
+        self.info = self._own.table.info
+
+    @property
+    def hashed_by(self) -> Column | None:
+        """The integer column by which the table has HASH partitions, if rows keep its value for life."""
+        by = self._own.table.partitioning
+        if by is None or by.method != "hash" or by.expression is None:
+            return None
+        named = by.expression.text.strip("`").lower()
+        columns = (column for column in self.info.row_columns if column.name.lower() == named)
+        return next((each for each in columns if each.type in INTEGER_TYPES and each.name in self._own.roles), None)
+
+    def layers(self, *, typed: bool, physical: bool = False) -> list[list[str]]:
+        """Return the layers. ``typed``: images as structs of native values, else as maps of canonical text.
+
+        ``physical``: with the column ``physical_table_id``, NULL where it is the table's own.
+        """
+        columns = [column for column in self.info.row_columns if column.generated is None]
+        lasting = [column for column in columns if column.name in self._own.roles or lasts(column)]
+        varying = [column for column in columns if column not in lasting]
+        restless = restless_one(varying)
+        references = [f"{self._parent_of(n, '_k')} as _r{n}" for n in range(len(self._own.table.references))]
+        held = ["_k", "_s1", "_x1", "_x0", "_bt", "_gone"]
+        times = [f"{_micros('_x1')} as _t1", f"{_micros('_x0')} as _t0"]
+        kept = [f"_v{column.id}" for column in lasting]
+        images = [
+            f"{self._varying(c, which, c is restless)} as _{which}{c.id}"
+            for c in (*varying, *(each.column for each in self._added))
+            for which in "ab"
+        ]
+        return [
+            *self._steps(),
+            [*held, *times, *references],
+            [*held, "_t1", "_t0", *(f"{self._lasting(column)} as _v{column.id}" for column in lasting)],
+            ["_s1", "_gone", "_x1", *kept, *images],
+            [*self._packed(lasting, typed=typed), *([f"{self._physical()} as physical_table_id"] if physical else [])],
+        ]
+
+    # -- where a change stands -------------------------------------------------------------------------------------
+
+    def _steps(self) -> list[list[str]]:
+        lives, size, clock = self._lives, self._cycle.size, self._clock
+
+        def looked_up(name: str) -> str:
+            return numbers(getattr(lives, name), "_i")
+
+        def stamp(change: str) -> str:
+            return f"{clock.start}L + {change} * {clock.tick}L"
+
+        named = ("slot", "visit", "visits", "spans", "deleted", "transaction", "previous", "born")
+        passed = ["_c", "_slot", "_transaction", "_previous", "_born", "_deleted"]
+        return [
+            ["_c", *(f"{looked_up(name)} as _{name}" for name in named)],
+            [
+                *passed,
+                "_c - _c % _spans as _birth",
+                "(_c % _spans) * _visits + _visit as _s1",
+                "_spans * _visits - 1L as _last",
+            ],
+            [
+                f"_birth * {lives.slots}L + _slot as _k",
+                "_s1",
+                "_deleted = 1L and _s1 = _last as _gone",
+                f"{stamp(f'(_c * {size}L + _transaction)')} as _x1",
+                f"{stamp(f'(_c * {size}L + _previous)')} as _x0",
+                f"{_micros('(' + stamp(f'(_birth * {size}L + _born)') + ')')} as _bt",
+            ],
+        ]
+
+    # -- values ----------------------------------------------------------------------------------------------------
+
+    def _lasting(self, column: Column) -> str:
+        role = self._own.roles.get(column.name)
+        if isinstance(role, Follows):
+            parent = self._keys[self._own.table.references[role.reference].parent]
+            value = self._key_value(parent, role.parent_column, f"_r{role.reference}")
+            return f"cast({value} as {native_type(column)})"
+        if role is not None:
+            return self._key_value(self._own, column.name, "_k")
+        return realistic(column, self._seed_of(self._own), Moment("_k", "0L", "_bt", "_bt"), fixed=True)
+
+    def _varying(self, column: Column, which: str, restless: bool) -> str:
+        step, now, stamp = ("_s1", "_t1", "_x1") if which == "a" else ("(_s1 - 1L)", "_t0", "_x0")
+        value = realistic(column, self._seed_of(self._own), Moment("_k", step, "_bt", now), restless=restless)
+        new = next((each for each in self._added if each.column is column), None)
+        if new is None:
+            return value
+        default = f"cast({new.default or 'null'} as {native_type(column)})"
+        return f"if({stamp} > {new.since}L, {value}, {default})"
+
+    def _seed_of(self, keys: TableKeys) -> tuple[object, ...]:
+        return self._seed, *keys.table.name
+
+    def _key_value(self, keys: TableKeys, name: str, number: str) -> str:
+        """Return the value of a key column of the row with a number, NULL for NULL."""
+        column, role = keys.table.column(name), keys.roles[name]
+        if isinstance(role, Follows):
+            parent = self._keys[keys.table.references[role.reference].parent]
+            row = self._parent_of(role.reference, number, keys)
+            return f"cast({self._key_value(parent, role.parent_column, row)} as {native_type(column)})"
+        if isinstance(role, Serial):
+            return from_number(column, self._seed_of(keys), number, role.width)
+        if isinstance(role, Digit):
+            digit = f"({number} % {keys.shape.slots}L div {role.divisor}L)"
+            return from_number(column, self._seed_of(keys), digit, role.width, digit=True)
+        start = f"{self._clock.micros}L"
+        made = realistic(column, self._seed_of(keys), Moment(number, "0L", start, start), fixed=True)
+        return f"if({number} is null, null, {made})"
+
+    def _parent_of(self, reference: int, number: str, keys: TableKeys | None = None) -> str:
+        """Return the number of the row that a foreign key of the row with a number refers to."""
+        own = keys or self._own
+        target = own.table.references[reference]
+        parent = self._keys[target.parent]
+        cycle, slot = f"({number} div {own.shape.slots}L)", f"({number} % {own.shape.slots}L)"
+        if target.closes_cycle:
+            return "cast(null as bigint)"
+        if reference in own.digits:
+            divisor, anchors = own.digits[reference]
+            return f"({cycle} * {parent.shape.slots}L + {slot} div {divisor}L % {anchors}L)"
+        salt = salt_of(*self._seed_of(own), "reference", reference)
+        back = f"pmod({hashed(salt, number)}, least({cycle}, {_BACK - 1}L) + 1L)"
+        chosen = (
+            f"(({cycle} - {back}) * {parent.shape.slots}L + {units(hashed(salt + 1, number), parent.shape.anchors)})"
+        )
+        nullable = all(own.table.column(name).nullable for name in target.columns)
+        if target.parent == own.table.name:
+            chosen = f"if({slot} < {own.shape.anchors}L, {'cast(null as bigint)' if nullable else number}, {chosen})"
+        absent = f"{units(hashed(salt + 2, number), 10)} = 0L"
+        return f"if({absent}, cast(null as bigint), {chosen})" if nullable else chosen
+
+    # -- the change ------------------------------------------------------------------------------------------------
+
+    def _packed(self, lasting: Sequence[Column], *, typed: bool) -> list[str]:
+        kind = "case when _s1 = 0L then 'c' when _gone then 'd' else 'u' end"
+        # A projection with many columns is slow in whole-stage code: the JVM does not compile methods that large. One
+        # higher-order function keeps this projection out of it, and its columns in methods of their own.
+        head = [f"element_at(transform(array({kind}), x -> x), 1) as op", "_x1 as commit_ts"]
+        if not typed:
+            head = [f"{text_of(self.info.schema)} as schema", f"{text_of(self.info.name)} as table", *head]
+        before = f"if(_s1 > 0L, {self._image('b', lasting, typed)}, null) as before"
+        after = f"if(_gone, null, {self._image('a', lasting, typed)}) as after"
+        return [*head, before, after]
+
+    def _physical(self) -> str:
+        column = self.hashed_by
+        if column is None:
+            return "cast(null as bigint)"
+        ids = [partition.id for partition in self.info.partitions]
+        return numbers(ids, f"cast(abs(_v{column.id}) % {len(ids)}L as int)")
+
+    def _image(self, which: str, lasting: Sequence[Column], typed: bool) -> str:
+        held = {column.name.lower(): column for column in self.info.columns}
+        values: dict[str, str] = {}
+        for column in self.info.row_columns:
+            if column.generated is None:
+                values[column.name.lower()] = f"_v{column.id}" if column in lasting else f"_{which}{column.id}"
+        self._generate(held, values)
+        shown = [(column.name, column, values[column.name.lower()]) for column in self.info.row_columns]
+        shown += [(name, each.column, f"_{which}{each.column.id}") for each in self._added for name in each.names]
+        if typed:
+            return f"named_struct({', '.join(f'{text_of(name)}, {value}' for name, _, value in shown)})"
+        texts = (f"{text_of(name)}, {canonical_text(column, v, self._time_zone)}" for name, column, v in shown)
+        return f"map({', '.join(texts)})"
+
+    def _generate(self, held: Mapping[str, Column], values: dict[str, str]) -> None:
+        """Add the values of generated columns, those that others are made of first."""
+        waiting = [column for column in self.info.columns if column.generated is not None and not column.hidden]
+        while waiting:
+            ready = [each for each in waiting if not (_named(each, held) & {other.name.lower() for other in waiting})]
+            if not ready:
+                raise SchemaError("generated columns are made of each other", table=self.info.full_name)
+            for column in ready:
+                if column.generated == "stored" or _is_used(column, waiting):
+                    values[column.name.lower()] = generated(column, held, values, self.info.full_name)
+                waiting.remove(column)
+
+
+def _named(column: Column, held: Mapping[str, Column]) -> set[str]:
+    return {name.lower() for name in column_names(column.generated_expr)} & held.keys()
+
+
+def _is_used(column: Column, among: Sequence[Column]) -> bool:
+    return any(column.name.lower() in _named(other, {column.name.lower(): column}) for other in among)
+
+
+def _micros(stamp: str) -> str:
+    return f"shiftrightunsigned({stamp}, {LOGICAL_BITS}) * 1000L"

@@ -1,0 +1,92 @@
+"""Schema changes at a rate: what statements a history has, when, and which columns they give to rows.
+
+In: the catalog, the tables, and how many changes stand between two statements. Out: (commit_ts, SQL) in order, and the
+columns that rows gain. Each table in turn gains a column with a default, an index on it, gives the column another name,
+loses the index and loses the column; then the next column comes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import count
+from typing import NamedTuple
+
+from ticdc_emit.schema.catalog import Catalog
+from ticdc_emit.schema.model import Column
+from ticdc_emit.traffic.generate.sql import name_of
+from ticdc_emit.traffic.generate.tables import Name, SourceTable
+
+__all__ = ["AddedColumn", "SchemaChanges", "plan_ddl"]
+
+_KINDS = (
+    ("INT NOT NULL DEFAULT 7", "7"),
+    ("VARCHAR(40) NOT NULL DEFAULT 'none'", "'none'"),
+    ("DECIMAL(10,2) DEFAULT 1.50", "1.50BD"),
+    ("BIGINT", None),
+    ("DATETIME(3)", None),
+)
+_STEPS = 5
+
+
+@dataclass(frozen=True)
+class AddedColumn:
+    """A column that rows have from ``since`` (a TSO) on, under every one of ``names`` at some time.
+
+    ``default``: SQL of what rows have that were last written before; ``None`` for NULL.
+    """
+
+    column: Column
+    since: int
+    default: str | None
+    names: tuple[str, ...]
+
+
+class SchemaChanges(NamedTuple):
+    """``statements``: (commit_ts, SQL); ``added``: by table."""
+
+    statements: tuple[tuple[int, str], ...]
+    added: dict[Name, list[AddedColumn]]
+
+
+def plan_ddl(catalog: Catalog, tables: Sequence[SourceTable], stamps: Sequence[int]) -> SchemaChanges:
+    """Return one statement for each TSO; ``catalog`` is left with the tables as they are behind the last.
+
+    Raises the family of :class:`~ticdc_emit.errors.SchemaError` for a table that takes none of them.
+    """
+    statements: list[tuple[int, str]] = []
+    added: dict[Name, list[AddedColumn]] = {table.name: [] for table in tables}
+    for number, stamp in enumerate(stamps):
+        table = tables[number % len(tables)]
+        turn, step = divmod(number // len(tables), _STEPS)
+        query = _statement(table, turn, step)
+        catalog.apply(query, schema=table.info.schema, commit_ts=stamp)
+        statements.append((stamp, query))
+        own = added[table.name]
+        if step == 0:
+            name, _ = _names(table, turn)
+            column = catalog.table(*table.name).column(name)
+            own.append(AddedColumn(column, stamp, _KINDS[turn % len(_KINDS)][1], (name,)))
+        elif step == 2:
+            own[-1] = replace(own[-1], names=_names(table, turn))
+    return SchemaChanges(tuple(statements), added)
+
+
+def _statement(table: SourceTable, turn: int, step: int) -> str:
+    first, second = map(name_of, _names(table, turn))
+    target = f"{name_of(table.info.schema)}.{name_of(table.info.name)}"
+    index = name_of(f"by_{_names(table, turn)[0]}")
+    return (
+        f"ALTER TABLE {target} ADD COLUMN {first} {_KINDS[turn % len(_KINDS)][0]}",
+        f"ALTER TABLE {target} ADD INDEX {index} ({first})",
+        f"ALTER TABLE {target} RENAME COLUMN {first} TO {second}",
+        f"ALTER TABLE {target} DROP INDEX {index}",
+        f"ALTER TABLE {target} DROP COLUMN {second}",
+    )[step]
+
+
+def _names(table: SourceTable, turn: int) -> tuple[str, str]:
+    """Return the names of the column that a turn adds: at first, and when it has been renamed."""
+    taken = {column.name.lower() for column in table.info.columns}
+    prefix = next(prefix for n in count() if not any(name.startswith(prefix := f"extra{n or ''}_") for name in taken))
+    return f"{prefix}{turn + 1}", f"{prefix}{turn + 1}_renamed"

@@ -1,0 +1,56 @@
+"""The changes of a plan as Spark DataFrames, for a span of change numbers or as a stream.
+
+In: a Spark session and a :class:`TrafficPlan`. Out: the public form of ``spark.frame``: typed for one table, else
+generic. A change is a function of its number alone, so that partitions, micro-batches and restarts change nothing.
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import TYPE_CHECKING
+
+from ticdc_emit.traffic.generate.plan import TrafficPlan
+from ticdc_emit.traffic.generate.sql import numbers
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+__all__ = ["changes_between", "changes_of_stream"]
+
+_ROWS_PER_TASK = 250_000
+
+
+def changes_between(
+    spark: SparkSession, plan: TrafficPlan, first: int, last: int, partitions: int | None = None
+) -> DataFrame:
+    """Return the changes numbered ``first`` to ``last - 1``, in ``partitions`` per table."""
+    frames: list[DataFrame] = []
+    for number, lives in enumerate(plan.cycle.tables):
+        low, high = plan.cycle.count(number, first), plan.cycle.count(number, last)
+        if low == high and not (plan.typed or (not frames and number + 1 == len(plan.tables))):
+            continue
+        tasks = partitions or max(1, -(-(high - low) // _ROWS_PER_TASK))
+        at = spark.range(low, high, 1, tasks).selectExpr(
+            f"id div {lives.size}L as _c", f"cast(id % {lives.size}L as int) as _i"
+        )
+        frames.append(_layered(at, plan, number))
+    return reduce(lambda one, other: one.union(other), frames)
+
+
+def changes_of_stream(counted: DataFrame, plan: TrafficPlan) -> DataFrame:
+    """Return the changes whose numbers are in the column ``value`` of a DataFrame, streaming or not."""
+    size = plan.cycle.size
+    wanted = counted if plan.rows is None else counted.filter(f"value < {plan.rows}L")
+    frames: list[DataFrame] = []
+    for number in range(len(plan.tables)):
+        place = numbers(plan.cycle.place(number), f"cast(value % {size}L as int)")
+        at = wanted.selectExpr(f"value div {size}L as _c", f"cast({place} as int) as _i").filter("_i >= 0")
+        frames.append(_layered(at, plan, number))
+    return reduce(lambda one, other: one.union(other), frames)
+
+
+def _layered(at: DataFrame, plan: TrafficPlan, number: int) -> DataFrame:
+    physical = any(table.hashed_by is not None for table in plan.tables)
+    for layer in plan.tables[number].layers(typed=plan.typed, physical=physical):
+        at = at.selectExpr(*layer)
+    return at

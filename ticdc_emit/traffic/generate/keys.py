@@ -1,0 +1,183 @@
+"""How each key column gets values that are unique, or those of the row that it refers to.
+
+In: the tables, and for how many rows. Out: per column a role, per table a :class:`Shape`.
+
+A row's **number** is ``birth * slots + slot``: unique in its table for ever. A unique key without foreign keys has one
+**serial** column, whose value tells the number. A unique key with foreign keys is made of **digits** of the slot: each
+of its foreign keys refers to an anchor of the row's own cycle, which one is one digit, and a further column holds the
+rest (the lines of an order: 1, 2, 3). All other columns of unique keys, and those which foreign keys refer to, are
+**fixed** in a row's life.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ticdc_emit.errors import SchemaError
+from ticdc_emit.schema.types import INTEGER_TYPES
+from ticdc_emit.traffic.generate.layout import Shape
+from ticdc_emit.traffic.generate.numbered import capacity
+from ticdc_emit.traffic.generate.tables import Name, Reference, SourceTable, UniqueKey
+from ticdc_emit.traffic.generate.values import lasts
+
+__all__ = ["ANCHORS", "SLOTS", "Digit", "Fixed", "Follows", "Role", "Serial", "TableKeys", "plan_keys"]
+
+SLOTS = 120
+"""Rows of a table that a cycle begins."""
+
+ANCHORS = 16
+"""How many of them foreign keys may refer to."""
+
+
+@dataclass(frozen=True)
+class Serial:
+    """The value tells the row's number; ``width``: in how many characters or bytes it must."""
+
+    width: int | None = None
+
+
+@dataclass(frozen=True)
+class Digit:
+    """The value is ``slot // divisor``, from 1 on."""
+
+    divisor: int
+    width: int | None = None
+
+
+@dataclass(frozen=True)
+class Follows:
+    """The value is that of ``parent_column`` of the row which foreign key number ``reference`` refers to."""
+
+    reference: int
+    parent_column: str
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """The value depends on the row's number alone."""
+
+
+Role = Serial | Digit | Follows | Fixed
+
+
+@dataclass(frozen=True)
+class TableKeys:
+    """``roles`` by column; ``digits``: for a foreign key, by its number, the divisor and modulus of its digit."""
+
+    table: SourceTable
+    shape: Shape
+    roles: Mapping[str, Role]
+    digits: Mapping[int, tuple[int, int]]
+
+    def rows(self, cycles: int) -> int:
+        """Return how many numbers the rows of this many cycles take."""
+        return cycles * self.shape.slots
+
+
+def plan_keys(tables: Sequence[SourceTable]) -> dict[Name, TableKeys]:
+    """Return the plan of every table, parents first.
+
+    Raises :class:`SchemaError` for a unique key that cannot be filled, or a foreign key that cannot be obeyed.
+    """
+    referenced = {
+        (each.parent, column) for table in tables for each in table.references for column in each.parent_columns
+    }
+    parents = {name for name, _ in referenced}
+    planned: dict[Name, TableKeys] = {}
+    for table in tables:
+        planned[table.name] = _Planner(table, planned, table.name in parents).plan(
+            {column for name, column in referenced if name == table.name}
+        )
+    return planned
+
+
+class _Planner:
+    """Plans one table; ``planned`` holds its parents."""
+
+    def __init__(self, table: SourceTable, planned: Mapping[Name, TableKeys], has_children: bool) -> None:
+        self._table = table
+        self._planned = planned
+        self._slots = SLOTS
+        self._anchors = ANCHORS if has_children else 0
+        self._roles: dict[str, Role] = {}
+        self._digits: dict[int, tuple[int, int]] = {}
+
+    def plan(self, referenced: set[str]) -> TableKeys:
+        for number, reference in enumerate(self._table.references):
+            self._follow(number, reference)
+        keys = sorted(self._table.unique_keys, key=lambda key: -len(self._references_in(key)))
+        for key in keys:
+            self._distinct(key)
+        for name in (*(name for key in keys for name in key.columns), *sorted(referenced)):
+            if name not in self._roles and self._table.column(name).generated is None:
+                self._roles[name] = Fixed()
+        anchors = min(self._anchors, self._slots)
+        plain = (column for column in self._table.info.row_columns if column.generated is None)
+        still = all(column.name in self._roles or lasts(column) for column in plain)
+        shape = Shape(self._slots, anchors, self._table.depth, still)
+        return TableKeys(self._table, shape, self._roles, self._digits)
+
+    def _follow(self, number: int, reference: Reference) -> None:
+        if reference.closes_cycle and not self._may_be_null(reference):
+            raise self._refusal(
+                f"foreign key {reference.name!r} closes a cycle and cannot be NULL",
+                remedy="Let its columns be NULL, or leave the foreign key out",
+            )
+        for name, source in zip(reference.columns, reference.parent_columns, strict=True):
+            if self._table.column(name).generated is not None:
+                raise self._refusal("a generated column is in a foreign key", column=name)
+            if name in self._roles:
+                raise self._refusal("a column is in two foreign keys, whose rows would have to agree", column=name)
+            self._roles[name] = Follows(number, source)
+
+    def _may_be_null(self, reference: Reference) -> bool:
+        return all(self._table.column(name).nullable for name in reference.columns)
+
+    def _references_in(self, key: UniqueKey) -> list[int]:
+        """Return the numbers of the foreign keys whose columns are all in the unique key."""
+        return [
+            number
+            for number, each in enumerate(self._table.references)
+            if set(each.columns) <= set(key.columns) and each.parent != self._table.name and not each.closes_cycle
+        ]
+
+    def _distinct(self, key: UniqueKey) -> None:
+        """See to it that no two rows have the same values of the key."""
+        inside = self._references_in(key)
+        if any(isinstance(self._roles.get(name), Serial) for name in key.columns):
+            return
+        free = [name for name in key.columns if name not in self._roles and self._can_hold(name, key)]
+        best = max(free, key=lambda name: self._preference(name, key), default=None)
+        if not inside:
+            if best is None:
+                raise self._refusal(
+                    f"unique key {key.name} has no column that can hold different values",
+                    remedy="Add an integer, decimal, text, binary or time column to it, or leave the key out",
+                )
+            self._roles[best] = Serial(key.prefixes.get(best))
+            return
+        divisor = 1
+        for number in sorted(inside, key=lambda each: self._digits.get(each, (1 << 30, 0))):
+            anchors = self._planned[self._table.references[number].parent].shape.anchors
+            if self._digits.setdefault(number, (divisor, anchors)) != (divisor, anchors):
+                raise self._refusal(f"unique key {key.name} shares its foreign keys with another in another order")
+            divisor *= anchors
+        rest = [name for name in key.columns if isinstance(self._roles.get(name), Digit)]
+        if best is not None and not rest:
+            self._roles[best] = Digit(divisor, key.prefixes.get(best))
+        elif not rest:
+            self._slots = min(self._slots, divisor)
+        elif self._roles[rest[0]] != Digit(divisor, key.prefixes.get(rest[0])):
+            raise self._refusal(f"unique key {key.name} shares column {rest[0]} with another in another order")
+
+    def _can_hold(self, name: str, key: UniqueKey) -> bool:
+        column = self._table.column(name)
+        return column.generated is None and capacity(column, key.prefixes.get(name)) >= SLOTS
+
+    def _preference(self, name: str, key: UniqueKey) -> tuple[int, bool]:
+        column = self._table.column(name)
+        return min(capacity(column, key.prefixes.get(name)), 1 << 40), column.type in INTEGER_TYPES
+
+    def _refusal(self, message: str, *, remedy: str = "", column: str | None = None) -> SchemaError:
+        return SchemaError(message, remedy=remedy, table=self._table.info.full_name, column=column)

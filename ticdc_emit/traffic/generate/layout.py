@@ -1,0 +1,178 @@
+"""The cycle: which row of which table changes when, for ever, as short tables of numbers.
+
+In: how many rows of each table a cycle begins, and what happens to a row. Out: a :class:`Cycle`, the same for the same
+seed. Change number ``n`` stands at position ``n % size`` of cycle ``n // size``; every cycle repeats the same positions
+with new rows. So the table, row, step of its life and transaction of any change, and the time of the row's last change,
+are looked up and not remembered.
+
+A cycle begins ``slots`` rows of a table, one per slot. Most lives end inside their cycle; those of hot slots last
+``spans`` cycles. **Anchors** are the first slots of a table that foreign keys refer to: born at the head of the cycle,
+parents first, never deleted. A row may refer to any anchor of its own or an earlier cycle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from random import Random
+
+__all__ = ["Cycle", "Lives", "Shape", "lay_out"]
+
+HOT_SPAN = 16
+"""Cycles that the life of a hot row lasts."""
+
+
+@dataclass(frozen=True)
+class Shape:
+    """One table's part in a cycle; ``depth`` orders the births of anchors, ``still`` rows are not updated."""
+
+    slots: int
+    anchors: int = 0
+    depth: int = 0
+    still: bool = False
+
+
+@dataclass(frozen=True)
+class Lives:
+    """What happens to rows. ``updates``: of a row, on average. ``deletes``: the share of rows that are deleted.
+
+    ``skew``: exponent of the Zipf distribution of updates over rows, 0 for all alike. ``transaction_size``: changes
+    with one commit_ts, on average.
+    """
+
+    updates: float = 3.0
+    deletes: float = 0.5
+    skew: float = 1.0
+    transaction_size: float = 1.0
+
+
+@dataclass(frozen=True)
+class TableCycle:
+    """One table's changes in a cycle, by their number among them: parallel tuples.
+
+    ``position``: in the cycle. ``slot``; ``visit``: the change's number among those of its slot, ``visits``: how many
+    there are. ``spans``: cycles that a life lasts. ``deleted``: 1 if the last step deletes. ``transaction``: position
+    of the first change of its transaction. ``previous``: that of the row's change before, negative in an earlier cycle.
+    ``born``: that of the row's insert, in the cycle of its birth.
+    """
+
+    slots: int
+    anchors: int
+    position: tuple[int, ...]
+    slot: tuple[int, ...]
+    visit: tuple[int, ...]
+    visits: tuple[int, ...]
+    spans: tuple[int, ...]
+    deleted: tuple[int, ...]
+    transaction: tuple[int, ...]
+    previous: tuple[int, ...]
+    born: tuple[int, ...]
+
+    @property
+    def size(self) -> int:
+        return len(self.position)
+
+
+@dataclass(frozen=True)
+class Cycle:
+    """``size``: changes in a cycle, of all tables."""
+
+    size: int
+    tables: tuple[TableCycle, ...]
+
+    def place(self, table: int) -> list[int]:
+        """Return for each position the change's number among those of ``table``, -1 for another table's."""
+        found = [-1] * self.size
+        for number, position in enumerate(self.tables[table].position):
+            found[position] = number
+        return found
+
+    def count(self, table: int, before: int) -> int:
+        """Return how many of the changes numbered 0 to ``before - 1`` are of ``table``."""
+        cycles, rest = divmod(before, self.size)
+        own = self.tables[table]
+        return cycles * own.size + sum(position < rest for position in own.position)
+
+
+@dataclass(frozen=True)
+class _Life:
+    table: int
+    slot: int
+    visits: int
+    spans: int
+    deleted: bool
+
+
+def lay_out(shapes: Sequence[Shape], lives: Lives, seed: int) -> Cycle:
+    """Return the cycle of tables of these shapes."""
+    random = Random(f"{seed} {shapes!r} {lives!r}")
+    all_lives = [life for table, shape in enumerate(shapes) for life in _lives(table, shape, lives, random)]
+    moments: list[tuple[float, int, int]] = []  # when, which life, its number among the life's
+    for number, life in enumerate(all_lives):
+        shape = shapes[life.table]
+        moments += ((when, number, visit) for visit, when in enumerate(_moments(life, shape, random)))
+    moments.sort()
+    starts = _transactions([number for _, number, _ in moments], lives.transaction_size, random)
+    places: dict[tuple[int, int], int] = {(number, visit): at for at, (_, number, visit) in enumerate(moments)}
+    columns: list[list[tuple[int, ...]]] = [[] for _ in shapes]
+    for at, (_, number, visit) in enumerate(moments):
+        life = all_lives[number]
+        before = starts[places[number, visit - 1]] if visit else starts[places[number, life.visits - 1]] - len(moments)
+        born = starts[places[number, 0]]
+        row = (at, life.slot, visit, life.visits, life.spans, int(life.deleted), starts[at], before, born)
+        columns[life.table].append(row)
+    tables = (
+        TableCycle(shape.slots, shape.anchors, *zip(*rows, strict=True))
+        for shape, rows in zip(shapes, columns, strict=True)
+    )
+    return Cycle(len(moments), tuple(tables))
+
+
+def _lives(table: int, shape: Shape, lives: Lives, random: Random) -> list[_Life]:
+    ranked = list(range(shape.slots))
+    random.shuffle(ranked)
+    updates = _shared_out(0 if shape.still else round(shape.slots * lives.updates), shape.slots, lives.skew)
+    mortal = [slot for slot in ranked if slot >= shape.anchors]
+    deleted = set(random.sample(mortal, min(len(mortal), round(shape.slots * lives.deletes))))
+    hot = set(mortal[: max(1, shape.slots // 64)]) if lives.skew > 0 and lives.updates > 0 else set[int]()
+    return [
+        _Life(table, slot, 1 + count + (slot in deleted), HOT_SPAN if slot in hot and count else 1, slot in deleted)
+        for slot, count in zip(ranked, updates, strict=True)
+    ]
+
+
+def _shared_out(total: int, among: int, skew: float) -> list[int]:
+    """Share ``total`` out so that the i-th gets about ``i ** -skew`` of it."""
+    weights = [(rank + 1) ** -skew for rank in range(among)]
+    scale = total / sum(weights)
+    shares, reached, given = [], 0.0, 0
+    for weight in weights:
+        reached += weight * scale
+        shares.append(round(reached) - given)
+        given = round(reached)
+    return shares
+
+
+def _moments(life: _Life, shape: Shape, random: Random) -> list[float]:
+    """Return when the changes of a life are, as parts of the cycle, in order; in front of it for anchors' births."""
+    if life.slot < shape.anchors:
+        return [-1e6 + shape.depth + random.random(), *sorted(random.random() for _ in range(life.visits - 1))]
+    if life.spans > 1:
+        return sorted(random.random() for _ in range(life.visits))
+    begin = random.random()
+    length = (1 - begin) * max(0.05, random.random() ** 2)
+    return sorted(begin + length * random.random() for _ in range(life.visits))
+
+
+def _transactions(numbers: Sequence[int], mean: float, random: Random) -> list[int]:
+    """Return for each change where its transaction begins. None has two changes of one life."""
+    starts: list[int] = []
+    begin, room, inside = 0, 0, set[int]()
+    for at, number in enumerate(numbers):
+        if room < 1 or number in inside:
+            begin, inside = at, set()
+            room = 1 + (int(random.expovariate(1 / (mean - 1)) + 0.5) if mean > 1 else 0)
+        starts.append(begin)
+        inside.add(number)
+        room -= 1
+    return starts

@@ -1,0 +1,75 @@
+"""Values that tell a row's number: what makes the rows of a unique key different.
+
+In: a column and SQL of the number (bigint, from 0 on). Out: SQL of the column's native type, and how many numbers it
+tells apart.
+"""
+
+from __future__ import annotations
+
+from ticdc_emit.schema.model import Column
+from ticdc_emit.schema.types import INTEGER_TYPES, STRING_TYPES, MySQLType
+from ticdc_emit.traffic.generate.natives import INTEGER_BITS, moment, native_type, padded, scaled
+from ticdc_emit.traffic.generate.sql import hashed, salt_of
+from ticdc_emit.traffic.generate.texts import unique_text
+
+__all__ = ["capacity", "from_number"]
+
+_FIRST_SECOND = 1_704_067_200  # 2024
+_TEXT_WIDTH, _BINARY_WIDTH = 12, 8
+
+
+def capacity(column: Column, prefix: int | None = None) -> int:
+    """Return how many different values the serial form of a column has: 0 where it has none."""
+    kind = column.type
+    if kind in INTEGER_BITS:
+        return 1 << (INTEGER_BITS[kind] if column.unsigned else INTEGER_BITS[kind] - 1)
+    if kind is MySQLType.NEWDECIMAL:
+        return int(10 ** min(column.flen - column.decimal, 18))
+    if kind in STRING_TYPES:
+        width = _text_width(column, prefix)
+        return int(256**width if column.is_binary else 36**width)
+    if kind is MySQLType.BIT:
+        return 1 << max(column.flen, 1)
+    if kind in (MySQLType.DATETIME, MySQLType.TIMESTAMP):
+        return 400_000_000  # seconds until 2036
+    if kind is MySQLType.DATE:
+        return 2_000_000
+    if kind is MySQLType.DOUBLE:
+        return 1 << 53
+    return 0
+
+
+def _text_width(column: Column, prefix: int | None) -> int:
+    """Return in how many characters (of a binary column: bytes) a number is told."""
+    limits = [limit for limit in (column.flen, prefix) if limit is not None and limit > 0]
+    return min([_BINARY_WIDTH if column.is_binary else _TEXT_WIDTH, *limits])
+
+
+def from_number(
+    column: Column, seed_of: tuple[object, ...], number: str, width: int | None, *, digit: bool = False
+) -> str:
+    """Return the value that tells a number (bigint, from 0 on): different for different ones, the same for equal ones.
+
+    ``width``: how many characters or bytes of a text tell it, if not all. ``digit``: the number is small.
+    """
+    kind = column.type
+    if kind in INTEGER_TYPES:
+        return f"cast({number} + 1L as {native_type(column)})"
+    if kind is MySQLType.NEWDECIMAL:
+        return scaled(column, f"({number} + 1L)", 0)
+    if kind is MySQLType.BIT:
+        return number
+    if kind is MySQLType.DOUBLE:
+        return f"cast({number} + 1L as double)"
+    if kind in (MySQLType.DATETIME, MySQLType.TIMESTAMP):
+        return moment(column, f"(({number} + {_FIRST_SECOND}L) * 1000000L)")
+    if kind is MySQLType.DATE:
+        return f"date_add(date'1970-01-01', cast({number} as int))"
+    told = _text_width(column, width)
+    if column.is_binary:
+        return padded(column, f"unhex(lpad(hex({number}), {2 * told}, '0'))", told)
+
+    def person(nth: int) -> str:
+        return hashed(salt_of(*seed_of) + nth, number)
+
+    return unique_text(column, number, told, person, whole=width is None and not digit)

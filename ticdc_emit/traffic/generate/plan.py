@@ -1,0 +1,152 @@
+"""What traffic a schema and its settings give, planned without Spark.
+
+In: SQL text and :class:`Settings`. Out: a :class:`TrafficPlan`: the tables' changes as SQL layers, the cycle, the DDL.
+Everything that cannot be generated is refused here, before a row is made.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import dataclass, field
+
+from ticdc_emit.encode.encoder import split_name
+from ticdc_emit.errors import SchemaError
+from ticdc_emit.schema.catalog import Catalog, catalog_from_sql
+from ticdc_emit.traffic.generate.changes import Clock, TableChanges
+from ticdc_emit.traffic.generate.ddl import SchemaChanges, plan_ddl
+from ticdc_emit.traffic.generate.keys import Serial, TableKeys, plan_keys
+from ticdc_emit.traffic.generate.layout import Cycle, Lives, lay_out
+from ticdc_emit.traffic.generate.numbered import capacity
+from ticdc_emit.traffic.generate.tables import Name, SourceTable, source_tables
+from ticdc_emit.tso import LOGICAL_BITS, tso_from_datetime
+
+__all__ = ["Settings", "TrafficPlan", "plan_traffic"]
+
+_TSO_PER_SECOND = 1000 << LOGICAL_BITS
+_MAX_RATE = 1_000_000
+_ENDLESS = 1 << 31
+_START = dt.datetime(2024, 1, 1, tzinfo=dt.timezone.utc)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """``rows``: changes, ``None`` for no end. ``rate``: changes, ``ddl_rate``: statements per second of commit time.
+
+    ``start``: the first commit, a TSO or an aware datetime. ``time_zone``: of TIMESTAMP in canonical text.
+    """
+
+    rows: int | None
+    seed: int = 0
+    tables: tuple[str, ...] = ()
+    start: int | dt.datetime = _START
+    rate: float = 1000.0
+    ddl_rate: float = 0.0
+    lives: Lives = field(default_factory=Lives)
+    time_zone: str = "UTC"
+
+
+@dataclass(frozen=True)
+class TrafficPlan:
+    """``typed``: there is one table, whose changes are in the typed form."""
+
+    schema: str
+    tables: tuple[TableChanges, ...]
+    cycle: Cycle
+    ddl: tuple[tuple[int, str], ...]
+    rows: int | None
+
+    @property
+    def typed(self) -> bool:
+        return len(self.tables) == 1
+
+
+def plan_traffic(schema: str, settings: Settings) -> TrafficPlan:
+    """Return the plan for the tables of SQL text.
+
+    Raises the family of :class:`SchemaError` for what cannot be generated: settings out of their range, unique or
+    foreign keys that cannot be obeyed, generated columns that are not understood.
+    """
+    _check(settings)
+    catalog = catalog_from_sql(schema, time_zone=settings.time_zone)
+    tables = source_tables(catalog, schema, _wanted(catalog, settings.tables))
+    if not tables:
+        raise SchemaError("the schema has no tables", remedy="Give at least one CREATE TABLE")
+    for table in tables:
+        _generable(table)
+    keys = plan_keys(tables)
+    cycle = lay_out([each.shape for each in keys.values()], settings.lives, settings.seed)
+    for each in keys.values():
+        _fits(each, cycle, settings.rows)
+    start = settings.start if isinstance(settings.start, int) else tso_from_datetime(settings.start)
+    clock = Clock(start, round(_TSO_PER_SECOND / settings.rate))
+    changes = plan_ddl(catalog, tables, _stamps(settings, clock)) if settings.ddl_rate else SchemaChanges((), {})
+    planned = tuple(
+        TableChanges(number, keys, cycle, clock, settings.seed, changes.added.get(name, ()), settings.time_zone)
+        for number, name in enumerate(keys)
+    )
+    return TrafficPlan(schema, planned, cycle, changes.statements, settings.rows)
+
+
+def _check(settings: Settings) -> None:
+    lives = settings.lives
+    faults = {
+        "rows": settings.rows is not None and settings.rows < 1,
+        "rate": not 0 < settings.rate <= _MAX_RATE,
+        "ddl_rate": not 0 <= settings.ddl_rate <= settings.rate,
+        "updates": not 0 <= lives.updates <= 1000,
+        "deletes": not 0 <= lives.deletes <= 1,
+        "skew": not 0 <= lives.skew <= 5,
+        "transaction_size": lives.transaction_size < 1,
+    }
+    wrong = [name for name, is_wrong in faults.items() if is_wrong]
+    if wrong:
+        raise SchemaError(
+            f"{wrong[0]} is out of its range",
+            remedy="rows from 1, rate above 0 up to 1,000,000, ddl_rate up to rate, updates up to 1,000, "
+            "deletes from 0 to 1, skew from 0 to 5, transaction_size from 1",
+            option=wrong[0],
+        )
+    if settings.ddl_rate and settings.rows is None:
+        raise SchemaError("DDL at a rate needs an end", remedy="Give rows", option="ddl_rate")
+
+
+def _wanted(catalog: Catalog, names: tuple[str, ...]) -> set[Name] | None:
+    if not names:
+        return None
+    known = [(info.schema, info.name) for info in catalog.tables()]
+    chosen = (catalog.table(*split_name(name, known)) for name in names)
+    return {(info.schema, info.name) for info in chosen}
+
+
+def _generable(table: SourceTable) -> None:
+    if not table.info.row_columns:
+        raise SchemaError("the table has no columns that rows hold", table=table.info.full_name)
+    if table.partitioning is not None and table.partitioning.method == "list":
+        raise SchemaError(
+            "the values of LIST partitions are not known here",
+            remedy="Partition by HASH, KEY or RANGE, or leave the partitions out",
+            table=table.info.full_name,
+        )
+
+
+def _fits(keys: TableKeys, cycle: Cycle, rows: int | None) -> None:
+    """Refuse a key that has fewer values than there will be rows."""
+    needed = _ENDLESS - 1 if rows is None else keys.rows(rows // cycle.size + 1)
+    for name, role in keys.roles.items():
+        column = keys.table.column(name)
+        if isinstance(role, Serial) and capacity(column, role.width) <= needed:
+            what = "a stream without end" if rows is None else f"{rows:,} changes"
+            raise SchemaError(
+                f"{what} can need more than the {capacity(column, role.width):,} values of a key",
+                remedy="Give the column a larger type, or make fewer rows",
+                table=keys.table.info.full_name,
+                column=name,
+            )
+
+
+def _stamps(settings: Settings, clock: Clock) -> list[int]:
+    """Return when statements stand: between two changes."""
+    assert settings.rows is not None
+    between = settings.rate / settings.ddl_rate
+    places = (round((number + 1) * between) for number in range(int(settings.rows / between)))
+    return [clock.start + place * clock.tick + clock.tick // 2 for place in places if place < settings.rows - 1]

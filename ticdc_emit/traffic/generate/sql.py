@@ -1,0 +1,64 @@
+"""Spark SQL text: the pieces that expressions of generated values are put together from.
+
+Expressions are text, not ``Column`` objects: they are planned without Spark, and a hundred columns are one call.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+
+__all__ = ["EPOCH", "between", "hashed", "listed", "name_of", "numbers", "pick", "salt_of", "text_of", "units"]
+
+EPOCH = "timestamp_ntz'1970-01-01 00:00:00'"
+_DIVIDERS = ("|", ";", "~", "\x01")
+
+
+def salt_of(*parts: object) -> int:
+    """Return a number of 60 bits that differs for different parts, the same in every process."""
+    digest = hashlib.blake2b("\0".join(map(str, parts)).encode(), digest_size=8).digest()
+    return int.from_bytes(digest, "big") >> 4
+
+
+def hashed(salt: int, *of: str) -> str:
+    """Return a hash of 64 bits of expressions of type bigint."""
+    return f"xxhash64({', '.join([f'{salt}L', *of])})"
+
+
+def units(bits: str, count: int) -> str:
+    """Return a number from 0 to ``count - 1`` (bigint) out of a hash."""
+    return f"pmod({bits}, {count}L)"
+
+
+def between(bits: str, low: int, high: int) -> str:
+    """Return a number from ``low`` to ``high``, both included, out of a hash; their distance is below 2**63."""
+    return f"({units(bits, high - low + 1)} + {low}L)" if low else units(bits, high - low + 1)
+
+
+def pick(words: Sequence[str], bits: str) -> str:
+    """Return one of the words, out of a hash."""
+    return f"get({listed(words)}, cast({units(bits, len(words))} as int))"
+
+
+def listed(words: Sequence[str]) -> str:
+    """Return a constant array of texts.
+
+    One literal that is taken apart while the query is planned: a plan with a node per word is slow to optimise.
+    """
+    divider = next(sign for sign in _DIVIDERS if not any(sign in word for word in words))
+    return f"split({text_of(divider.join(words))}, '[{divider}]')"
+
+
+def numbers(values: Sequence[int], index: str) -> str:
+    """Return the number at ``index`` (int, from 0 on) of a constant list, as bigint; NULL outside of it."""
+    return f"get(cast({listed([str(value) for value in values])} as array<bigint>), {index})"
+
+
+def text_of(text: str) -> str:
+    """Return a string literal."""
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+def name_of(name: str) -> str:
+    """Return a quoted identifier."""
+    return "`" + name.replace("`", "``") + "`"

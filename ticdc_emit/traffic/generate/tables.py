@@ -1,0 +1,230 @@
+"""What the generator must know of the tables that a script creates: columns, unique keys, foreign keys, partitions.
+
+In: SQL text. Out: one :class:`SourceTable` per table, those that are referenced in front of those that refer to them.
+A catalog keeps of a foreign key only its name, and of a prefix key not its length: both are read from the statements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from ticdc_emit.errors import SchemaError
+from ticdc_emit.schema.catalog import Catalog
+from ticdc_emit.schema.dialect import parse_ddl, split_statements
+from ticdc_emit.schema.model import Column, TableInfo
+from ticdc_emit.schema.nodes import AddConstraint, Constraint, DropForeignKey, Partitioning, TableName
+from ticdc_emit.schema.statements import AlterTable, CreateTable, CreateTableLike, UseDatabase
+
+__all__ = ["Name", "Reference", "SourceTable", "UniqueKey", "source_tables"]
+
+Name = tuple[str, str]
+"""Schema and table."""
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A foreign key: ``columns`` of the table hold the values of ``parent_columns`` of ``parent``.
+
+    ``closes_cycle``: the parent refers back, so that no order of the tables has it first.
+    """
+
+    columns: tuple[str, ...]
+    parent: Name
+    parent_columns: tuple[str, ...]
+    name: str = ""
+    closes_cycle: bool = False
+
+
+@dataclass(frozen=True)
+class UniqueKey:
+    """``prefixes``: how many characters or bytes of a column count, where not all do."""
+
+    name: str
+    columns: tuple[str, ...]
+    prefixes: dict[str, int] = field(default_factory=dict, hash=False)
+
+
+@dataclass(frozen=True)
+class SourceTable:
+    """``depth``: how many foreign keys lead from the table to one that has none."""
+
+    info: TableInfo
+    references: tuple[Reference, ...] = ()
+    unique_keys: tuple[UniqueKey, ...] = ()
+    partitioning: Partitioning | None = None
+    depth: int = 0
+
+    @property
+    def name(self) -> Name:
+        return self.info.schema, self.info.name
+
+    def column(self, name: str) -> Column:
+        return self.info.column(name)
+
+
+@dataclass
+class _Found:
+    """What the statements say of one table beside its columns."""
+
+    constraints: list[Constraint] = field(default_factory=list)
+    partitioning: Partitioning | None = None
+
+
+def source_tables(catalog: Catalog, sql: str, wanted: set[Name] | None = None) -> list[SourceTable]:
+    """Return the tables of ``catalog``, which ``sql`` made (``wanted``: of these only), parents first.
+
+    Raises :class:`SchemaError` for a foreign key to a table or column that is not there or not ``wanted``.
+    """
+    found = _statements(sql)
+    tables: dict[Name, SourceTable] = {}
+    for info in catalog.tables():
+        name = (info.schema, info.name)
+        if not info.is_view and (wanted is None or name in wanted):
+            tables[name] = SourceTable(info, partitioning=found.get(_folded(name), _Found()).partitioning)
+    names = {_folded(name): name for name in tables}
+    for name, table in list(tables.items()):
+        constraints = found.get(_folded(name), _Found()).constraints
+        foreign = tuple(
+            _reference(table, each, tables, names) for each in constraints if each.kind == "foreign" and each.references
+        )
+        tables[name] = replace(table, references=foreign, unique_keys=tuple(_unique_keys(table.info, constraints)))
+    return _by_depth(tables)
+
+
+def _statements(sql: str) -> dict[Name, _Found]:
+    database = "test"
+    found: dict[Name, _Found] = {}
+    for query in split_statements(sql):
+        statement = parse_ddl(query)
+        if isinstance(statement, UseDatabase):
+            database = statement.name
+        elif isinstance(statement, CreateTableLike):
+            source = found.get(_qualified(statement.like, database), _Found())
+            kept = [each for each in source.constraints if each.kind != "foreign"]
+            found[_qualified(statement.table, database)] = _Found(kept, source.partitioning)
+        elif isinstance(statement, CreateTable):
+            qualified = tuple(_with_database(each, statement.table, database) for each in statement.constraints)
+            found[_qualified(statement.table, database)] = _Found(list(qualified), statement.partitioning)
+        elif isinstance(statement, AlterTable):
+            entry = found.setdefault(_qualified(statement.table, database), _Found())
+            for spec in statement.specs:
+                if isinstance(spec, AddConstraint):
+                    entry.constraints.append(_with_database(spec.constraint, statement.table, database))
+                elif isinstance(spec, DropForeignKey):
+                    gone = spec.name.lower()
+                    entry.constraints = [each for each in entry.constraints if each.name.lower() != gone]
+    return found
+
+
+def _qualified(name: TableName, database: str) -> Name:
+    return _folded((name.schema or database, name.name))
+
+
+def _folded(name: Name) -> Name:
+    return name[0].lower(), name[1].lower()
+
+
+def _with_database(constraint: Constraint, table: TableName, database: str) -> Constraint:
+    """Give the table that a foreign key names the database which it leaves out: that of its own table."""
+    target = constraint.references
+    if target is None or target.schema:
+        return constraint
+    return replace(constraint, references=TableName(table.schema or database, target.name))
+
+
+def _reference(
+    table: SourceTable, key: Constraint, tables: dict[Name, SourceTable], names: dict[Name, Name]
+) -> Reference:
+    assert key.references is not None
+    parent = names.get(_folded((key.references.schema, key.references.name)))
+    if parent is None:
+        raise SchemaError(
+            f"foreign key {key.name!r} refers to {key.references.schema}.{key.references.name}, which is not generated",
+            remedy="Add that table to the schema and to tables, or leave the foreign key out",
+            table=table.info.full_name,
+        )
+    columns = tuple(_exact(table.info, part.column) for part in key.keys)
+    held = tuple(_exact(tables[parent].info, name) for name in key.reference_columns)
+    if len(columns) != len(held):
+        raise SchemaError(
+            f"foreign key {key.name!r} has {len(columns)} columns and refers to {len(held)}",
+            table=table.info.full_name,
+        )
+    return Reference(columns, parent, held, key.name)
+
+
+def _exact(info: TableInfo, name: str) -> str:
+    for column in info.row_columns:
+        if column.name.lower() == name.lower():
+            return column.name
+    raise SchemaError(
+        f"a foreign key names column {name!r}, which the rows of {info.full_name} do not have", table=info.full_name
+    )
+
+
+def _unique_keys(info: TableInfo, constraints: list[Constraint]) -> Iterator[UniqueKey]:
+    """Yield the primary key, if it is no index of the table, and every unique index."""
+    lengths: dict[tuple[str, ...], dict[str, int]] = {}
+    for constraint in constraints:
+        if constraint.kind in ("primary", "unique"):
+            parts = {part.column.lower(): part.length for part in constraint.keys if part.length > 0}
+            lengths[tuple(part.column.lower() for part in constraint.keys)] = parts
+    columns = [tuple(column.name for column in info.whole_primary_key)] if info.whole_primary_key else []
+    named = dict.fromkeys(columns, "PRIMARY")
+    for index in info.indexes:
+        if index.unique or index.primary:
+            named.setdefault(index.columns, index.name)
+    for key, name in named.items():
+        prefixes = lengths.get(tuple(part.lower() for part in key), {})
+        yield UniqueKey(name, key, {part: prefixes[part.lower()] for part in key if part.lower() in prefixes})
+
+
+def _by_depth(tables: dict[Name, SourceTable]) -> list[SourceTable]:
+    """Return the tables with their depths, parents first; references that close a cycle are marked.
+
+    Of a cycle, one that can be NULL is marked, if there is one.
+    """
+    for name, table in tables.items():
+        for number, each in enumerate(table.references):
+            loops = each.parent != name and name in _ancestors(each.parent, tables)
+            if loops and all(table.column(column).nullable for column in each.columns):
+                _mark(tables, name, number)
+    depths: dict[Name, int] = {}
+    on_way: list[Name] = []
+
+    def visit(name: Name) -> int:
+        if name in depths:
+            return depths[name]
+        on_way.append(name)
+        depth = 0
+        for number, each in enumerate(tables[name].references):
+            if each.parent in on_way and each.parent != name:
+                _mark(tables, name, number)
+            elif each.parent != name and not each.closes_cycle:
+                depth = max(depth, visit(each.parent) + 1)
+        on_way.pop()
+        depths[name] = depth
+        tables[name] = replace(tables[name], depth=depth)
+        return depth
+
+    for name in list(tables):
+        visit(name)
+    return sorted(tables.values(), key=lambda table: table.depth)
+
+
+def _mark(tables: dict[Name, SourceTable], name: Name, number: int) -> None:
+    references = list(tables[name].references)
+    references[number] = replace(references[number], closes_cycle=True)
+    tables[name] = replace(tables[name], references=tuple(references))
+
+
+def _ancestors(name: Name, tables: dict[Name, SourceTable]) -> set[Name]:
+    """Return the tables that a table's references lead to, itself included."""
+    found, waiting = set[Name](), [name]
+    while waiting:
+        here = waiting.pop()
+        if here not in found:
+            found.add(here)
+            waiting += [each.parent for each in tables[here].references if not each.closes_cycle]
+    return found

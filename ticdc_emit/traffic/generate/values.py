@@ -1,0 +1,242 @@
+"""The value of a column at one moment of a row's life, as Spark SQL of the column's native type.
+
+In: a column, its role in keys, and a :class:`Moment`. A value is a hash of (seed, column, row number, version): which
+version a step of the row's life has follows from the step alone, so that the image before a change is computed like the
+one after it. Native types are those of docs/types.md: ints, decimal, date, timestamp_ntz for DATETIME, timestamp for
+TIMESTAMP, binary, else string.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ticdc_emit.schema.model import Column
+from ticdc_emit.schema.types import INTEGER_TYPES, STRING_TYPES, ColumnFlag, MySQLType
+from ticdc_emit.traffic.generate.natives import INTEGER_BITS, moment, native_type, padded, scaled
+from ticdc_emit.traffic.generate.sql import between, hashed, listed, salt_of, text_of, units
+from ticdc_emit.traffic.generate.texts import LASTING, Bits, document, meaning, realistic_text, tokens
+
+__all__ = ["Moment", "lasts", "realistic", "restless_one"]
+
+_SECOND, _DAY = 1_000_000, 86_400_000_000  # in microseconds
+_FRACTION = 6  # digits of a decimal that vary
+
+_CREATED = frozenset({"created", "inserted", "registered", "joined", "placed", "opened", "born", "ctime"})
+_UPDATED = frozenset({"updated", "modified", "changed", "seen", "mtime", "checked", "touched", "booked", "shipped"})
+_BIRTHDAYS = frozenset({"birthday", "birthdate", "birth", "dob"})
+_FLAGS = frozenset({"is", "has", "enabled", "active", "deleted", "newsletter", "bool", "flag", "verified"})
+_AMOUNTS = frozenset({"amount", "balance", "total", "price", "cost", "salary", "revenue", "income", "value", "limit"})
+_RANGES = {
+    "age": (18, 90), "quantity": (1, 20), "qty": (1, 20), "count": (0, 1000), "units": (1, 100), "rating": (1, 5),
+    "stars": (1, 5), "score": (0, 100), "percent": (0, 100), "priority": (1, 5), "level": (1, 10), "line": (1, 99),
+    "port": (1024, 65535), "month": (1, 12), "hour": (0, 23), "year": (1990, 2030), "k": (1, 100_000), "fee": (0, 20),
+    "rate": (0, 1), "ratio": (0, 1), "discount": (0, 50), "weight": (0, 40), "latitude": (-90, 89), "lat": (-90, 89),
+    "longitude": (-180, 179), "lon": (-180, 179), "lng": (-180, 179), "id": (1, 100_000), "price": (1, 500),
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Moment:
+    """SQL text of what a value depends on: the row's number, the step of its life, and times in microseconds."""
+
+    number: str
+    step: str
+    born: str
+    now: str
+
+
+def lasts(column: Column) -> bool:
+    """Return whether a column keeps its value for the row's life, because of what its name says."""
+    known = set(tokens(column.name))
+    if column.type in STRING_TYPES and not column.is_binary:
+        return meaning(column) in LASTING
+    if column.type in (MySQLType.DATETIME, MySQLType.TIMESTAMP, MySQLType.DATE):
+        return not column.flags & ColumnFlag.ON_UPDATE_NOW and bool(known & (_CREATED | _BIRTHDAYS))
+    return bool(known & {"age", "birth"}) or (len(known) > 1 and "id" in known)
+
+
+def realistic(
+    column: Column, seed_of: tuple[object, ...], at: Moment, *, fixed: bool = False, restless: bool = False
+) -> str:
+    """Return the value; ``seed_of``: what the hash is of beside the row.
+
+    ``fixed``: the same for the row's life. ``restless``: another one at every step. A nullable column is NULL in a
+    tenth of its versions, unless it is fixed.
+    """
+    salt = salt_of(*seed_of, column.name)
+    fixed = fixed or lasts(column)
+    version = () if fixed else (at.step if restless else _version(column, salt, at),)
+
+    def bits(nth: int) -> str:
+        return hashed(salt + nth, at.number, *version)
+
+    def person(nth: int) -> str:
+        return hashed(salt_of(*seed_of) + nth, at.number)
+
+    value = _value(column, bits, person, at, fixed)
+    if not column.nullable or fixed:
+        return value
+    return f"if({units(bits(99), 10)} = 0L, cast(null as {native_type(column)}), {value})"
+
+
+def restless_one(columns: Sequence[Column]) -> Column | None:
+    """Return the column that best shows every update: one of many values, if there is one NOT NULL."""
+    kinds = (*INTEGER_TYPES, MySQLType.NEWDECIMAL, MySQLType.FLOAT, MySQLType.DOUBLE, *STRING_TYPES, MySQLType.JSON)
+
+    def worth(column: Column) -> tuple[bool, bool, int]:
+        large = column.type in kinds and column.type is not MySQLType.TINY
+        return large, not column.nullable, -column.id
+
+    return max(columns, key=worth, default=None)
+
+
+def _version(column: Column, salt: int, at: Moment) -> str:
+    """Return how often the value has changed: at every step, or at every second to fifth one."""
+    if _is_clock(column) or _is_progress(column):
+        return at.step
+    every = 2 + salt % 4
+    return f"(({at.step} + pmod({at.number} + {salt % 97}L, {every}L)) div {every}L)"
+
+
+def _is_clock(column: Column) -> bool:
+    known = set(tokens(column.name))
+    return column.type in (MySQLType.DATETIME, MySQLType.TIMESTAMP) and bool(
+        known & _UPDATED or column.flags & ColumnFlag.ON_UPDATE_NOW
+    )
+
+
+def _is_progress(column: Column) -> bool:
+    return column.type is MySQLType.ENUM and bool(set(tokens(column.name)) & {"status", "state", "stage", "phase"})
+
+
+def _value(column: Column, bits: Bits, person: Bits, at: Moment, fixed: bool) -> str:
+    kind = column.type
+    if kind in INTEGER_TYPES:
+        return f"cast({_integer(column, bits)} as {native_type(column)})"
+    if kind is MySQLType.NEWDECIMAL:
+        return _decimal(column, bits)
+    if kind in (MySQLType.FLOAT, MySQLType.DOUBLE):
+        return _float(column, bits)
+    if kind in STRING_TYPES:
+        return _binary(column, bits) if column.is_binary else realistic_text(column, bits, person)
+    if kind in (MySQLType.DATETIME, MySQLType.TIMESTAMP):
+        return moment(column, _time(column, bits, at, fixed))
+    if kind is MySQLType.DATE:
+        return f"date_add(date'1970-01-01', cast({_day(column, bits, at, fixed)} as int))"
+    if kind is MySQLType.DURATION:
+        return _duration(column, bits)
+    if kind is MySQLType.YEAR:
+        return f"cast({between(bits(0), 1990, 2030)} as int)"
+    if kind is MySQLType.BIT:
+        return units(bits(0), 1 << min(max(column.flen, 1), 62))
+    if kind is MySQLType.JSON:
+        return document(column, bits)
+    return _labels(column, bits, at) if kind in (MySQLType.ENUM, MySQLType.SET) else _vector(column, bits)
+
+
+def _integer(column: Column, bits: Bits) -> str:
+    low, high = _limits(column)
+    known = tokens(column.name)
+    if column.type is MySQLType.TINY and (column.flen == 1 or set(known) & _FLAGS):
+        return units(bits(0), 2)
+    for token in reversed(known):
+        if token in _RANGES:
+            least, most = _RANGES[token]
+            return between(bits(0), max(least, low), min(most, high))
+    common = between(bits(0), max(low, -1_000_000), min(high, 1_000_000))
+    top = min(high, (1 << 63) - 1)  # of what a Spark long holds
+    bottom = "(-9223372036854775807L - 1L)" if low == -(1 << 63) else f"{low}L"
+    return f"(case {units(bits(1), 50)} when 0L then {bottom} when 1L then {top}L else {common} end)"
+
+
+def _limits(column: Column) -> tuple[int, int]:
+    width = INTEGER_BITS[column.type]
+    return (0, (1 << width) - 1) if column.unsigned else (-(1 << width - 1), (1 << width - 1) - 1)
+
+
+def _decimal(column: Column, bits: Bits) -> str:
+    scale = max(column.decimal, 0)
+    varied = min(scale, _FRACTION)
+    whole = 10 ** (column.flen - scale)
+    known = tokens(column.name)
+    low, high = next((_RANGES[token] for token in reversed(known) if token in _RANGES), (0, 0))
+    if not high:
+        high = 10_000 if set(known) & _AMOUNTS else 1_000_000
+        low = 0 if column.unsigned or set(known) & _AMOUNTS else -high
+    high, low = min(high, whole - 1), max(low, 1 - whole, 0 if column.unsigned else low)
+    unscaled = between(bits(0), low * 10**varied, max(high * 10**varied, 10**varied - 1))
+    return scaled(column, unscaled, varied)
+
+
+def _float(column: Column, bits: Bits) -> str:
+    """Return hundredths of few enough digits for the shortest text of the float to be theirs."""
+    known = tokens(column.name)
+    low, high = next((_RANGES[token] for token in reversed(known) if token in _RANGES), (0, 0))
+    if not high:
+        high = 9_999 if column.type is MySQLType.FLOAT else 999_999
+        low = 0 if column.unsigned else -high
+    places = 2
+    if column.decimal >= 0:
+        most = 10 ** max(column.flen - column.decimal, 0) - 1
+        low, high, places = max(low, -most), min(high, most), min(column.decimal, 2)
+    hundredths = between(bits(0), low * 10**places, max(high * 10**places, 10**places - 1))
+    return f"cast(cast({hundredths} as double) / {10**places}D as {native_type(column)})"
+
+
+def _binary(column: Column, bits: Bits) -> str:
+    room = column.flen if column.flen > 0 else 64
+    width = min(room, 16)
+    parts = [f"lpad(hex({bits(n)}), 16, '0')" for n in range(1 + (width > 8))]
+    made = f"unhex(left(concat({', '.join(parts)}), {2 * width}))"
+    return padded(column, made, width)
+
+
+def _time(column: Column, bits: Bits, at: Moment, fixed: bool) -> str:
+    if _is_clock(column) and not fixed:
+        return at.now
+    if set(tokens(column.name)) & _CREATED:
+        return at.born
+    return f"({at.born} + {between(bits(0), -30 * 86_400, 30 * 86_400)} * {_SECOND}L + {units(bits(1), _SECOND)})"
+
+
+def _day(column: Column, bits: Bits, at: Moment, fixed: bool) -> str:
+    known = set(tokens(column.name))
+    if known & _BIRTHDAYS:
+        return between(bits(0), -7_000, 13_000)
+    today = f"{at.born} div {_DAY}L"
+    return f"({today})" if known & _CREATED else f"({today} + {between(bits(0), -30, 30)})"
+
+
+def _duration(column: Column, bits: Bits) -> str:
+    fsp = max(column.decimal, 0)
+
+    def two(nth: int, count: int) -> str:
+        return f"lpad(cast({units(bits(nth), count)} as string), 2, '0')"
+
+    clock = f"concat({two(0, 24)}, ':', {two(1, 60)}, ':', {two(2, 60)}"
+    fraction = f", '.', lpad(cast({units(bits(3), 10**fsp)} as string), {fsp}, '0')" if fsp else ""
+    zeros = "." + "0" * fsp if fsp else ""
+    ends = f"when 0L then '-838:59:59{zeros}' when 1L then '838:59:59{zeros}'"
+    return f"(case {units(bits(4), 50)} {ends} else {clock}{fraction}) end)"
+
+
+def _labels(column: Column, bits: Bits, at: Moment) -> str:
+    if column.type is MySQLType.ENUM:
+        count = len(column.elems)
+        index = f"least({at.step}, {count - 1}L)" if _is_progress(column) else units(bits(0), count)
+        return f"get({listed(column.elems)}, cast({index} as int))"
+    chosen = [
+        f"if((shiftright({bits(0)}, {n % 60}) & 1L) = 1L, {text_of(label)}, null)"
+        for n, label in enumerate(column.elems)
+    ]
+    # concat_ws is never NULL, and a field that cannot be NULL does not fit into an image that can
+    return f"if({at.number} is null, null, concat_ws(',', {', '.join(chosen)}))"
+
+
+def _vector(column: Column, bits: Bits) -> str:
+    """Return text with as many quarters as the column has dimensions (three if it does not say)."""
+    count = column.flen if column.flen > 0 else 3
+    parts = [f"cast({between(f'shiftright({bits(n // 8)}, {n % 8 * 6})', -99, 99)} as string)" for n in range(count)]
+    listed = ", ',', ".join(parts)
+    return f"concat('[', {listed}, ']')"
