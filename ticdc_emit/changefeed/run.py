@@ -140,6 +140,15 @@ class Changefeed:
                 "the schema has no table", remedy="Give CREATE TABLE statements, or a catalog with tables"
             )
 
+    @property
+    def options(self) -> RunOptions:
+        return self._options
+
+    @property
+    def plan(self) -> Plan:
+        """The tables with every version that the schema and the DDL given at the beginning tell."""
+        return self._planner.plan(BatchState(-1, ddl=self._ddl))
+
     def next_batch_id(self) -> int:
         """Return the id after the last batch in the state store; that of a batch that was begun and not finished."""
         newest = self._store.newest()
@@ -147,10 +156,12 @@ class Changefeed:
             return 0
         return newest.batch_id + 1 if newest.done else newest.batch_id
 
-    def run(self, batch: Batch, batch_id: int, *, final: bool) -> RunReport:
+    def run(self, batch: Batch, batch_id: int, *, final: bool, until: int | None = None) -> RunReport:
         """Send one batch, and with ``final`` everything behind its last row.
 
-        Raises the family of :class:`~ticdc_emit.errors.TicdcEmitError`; a batch that failed may be run again.
+        ``until``: a TSO up to which no later batch will have rows, where that is known: DDL and the watermark are sent
+        up to it, whether the batch has rows or not. Raises the family of :class:`~ticdc_emit.errors.TicdcEmitError`; a
+        batch that failed may be run again.
         """
         started = time.monotonic()
         state = self._begin(batch, batch_id)
@@ -167,6 +178,7 @@ class Changefeed:
         if final:
             top = _greatest_ts(state.ddl, top, state.max_commit_ts)
         limit = top if final else top - 1 - (self._options.lateness_ms << LOGICAL_BITS)
+        limit = limit if until is None else max(limit, until)
         report, sent_until = self._closed(state, plan, controls, results, top, limit, started)
         done = state.completed(
             watermark=report.watermark,
@@ -243,8 +255,8 @@ class Changefeed:
         counts = {t: PartitionCount(r.messages, r.bytes) for t, r in results.items() if r.messages}
         sent = DeliveryReport(counts, sum(result.retries for result in results.values()))
         tail = Tail(DeliveryReport(), state.watermark, state.sent_until)
-        if top >= 0:
-            tail = send_tail(self.sink, plan, controls, results, top, limit)
+        if max(top, limit) >= 0:
+            tail = send_tail(self.sink, plan, controls, results, top if top >= 0 else limit, limit)
         sent_until = max(tail.sent_until, state.sent_until)
         report = RunReport(
             batch_id=state.batch_id,

@@ -7,6 +7,9 @@ from typing import Annotated
 
 import typer
 
+from ticdc_emit.cli.options import AsJson, Registry
+from ticdc_emit.cli.topic_commands import add_topic_commands
+
 __all__ = ["app"]
 
 app = typer.Typer(
@@ -17,16 +20,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document, for programs.")]
-Registry = Annotated[
-    str | None,
-    typer.Option(
-        "--schema-registry",
-        metavar="URL",
-        help="Of Avro, where the sink URI names none: https://user:password@host, both URL-encoded.",
-    ),
-]
 
 
 @app.command()
@@ -141,3 +134,167 @@ def emit(
         as_json=as_json,
     )
     raise typer.Exit(code)
+
+
+@app.command()
+def generate(
+    schema: Annotated[
+        str,
+        typer.Option(
+            metavar="FILE.sql", help="DDL of the tables, or a sample: bank, shop, sysbench, wide, all_types …"
+        ),
+    ],
+    rows: Annotated[int, typer.Option(help="Row changes to make.", min=1)] = 20_000,
+    rate: Annotated[
+        float | None, typer.Option(help="Changes per second of commit time. Default: 1,000.", min=0.001)
+    ] = None,
+    ddl_rate: Annotated[float, typer.Option(help="Schema changes per second of commit time.", min=0)] = 0.0,
+    seed: Annotated[int, typer.Option(help="The same seed makes the same traffic.")] = 0,
+    table: Annotated[
+        list[str] | None, typer.Option(help="schema.name; only this table. May be given again for more.")
+    ] = None,
+    transaction_size: Annotated[float, typer.Option(help="Changes with one commit_ts, on average.", min=1)] = 1.0,
+    updates: Annotated[float, typer.Option(help="Updates of a row, on average.", min=0)] = 3.0,
+    deletes: Annotated[float, typer.Option(help="Share of rows that are deleted in the end.", min=0, max=1)] = 0.5,
+    skew: Annotated[float, typer.Option(help="Zipf exponent of updates over rows; 0: evenly.", min=0)] = 1.0,
+    protocol: Annotated[str, typer.Option(help="Protocol, unless the sink URI names one.")] = "canal-json",
+    sink_uri: Annotated[
+        str | None, typer.Option("--sink-uri", help="Where to, in TiCDC's form. Default: an embedded Kafka.")
+    ] = None,
+    config: Annotated[
+        Path | None, typer.Option(metavar="FILE.toml", help="TiCDC's changefeed file.", exists=True, dir_okay=False)
+    ] = None,
+    time_zone: Annotated[str, typer.Option(help="The changefeed's time zone.")] = "UTC",
+    schema_registry: Registry = None,
+    stream: Annotated[bool, typer.Option("--stream", help="As a Structured Streaming query.")] = False,
+    live: Annotated[bool, typer.Option("--live", help="Keep to --rate in wall time too (a stream).")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Generate traffic from table schemas alone: inserts, updates, deletes and schema changes."""
+    from ticdc_emit.cli.generate import Wanted, run
+
+    settings = {
+        "rate": rate,
+        "ddl_rate": ddl_rate,
+        "seed": seed,
+        "tables": table,
+        "transaction_size": transaction_size,
+        "updates": updates,
+        "deletes": deletes,
+        "skew": skew,
+        "time_zone": time_zone,
+    }
+    code = run(
+        Wanted(schema, rows, stream, live, settings),
+        protocol=protocol,
+        sink_uri=sink_uri,
+        config=config,
+        schema_registry=schema_registry,
+        as_json=as_json,
+    )
+    raise typer.Exit(code)
+
+
+@app.command()
+def replay(
+    schema: Annotated[
+        Path,
+        typer.Option(metavar="FILE.sql", help="DDL of the tables before the history.", exists=True, dir_okay=False),
+    ],
+    table: Annotated[
+        list[str],
+        typer.Option(metavar="NAME=PATH", help="schema.name and its source; repeat it. jdbc:…#table for a database."),
+    ],
+    sink_uri: Annotated[str, typer.Option("--sink-uri", metavar="URI", help="Where to, in TiCDC's form.")],
+    mode: Annotated[str, typer.Option(help="What sources are: snapshot, diff, validity or operations.")] = "operations",
+    before: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=PATH", help="The rows before: of diff, and of operations where they are known."),
+    ] = None,
+    time_column: Annotated[str | None, typer.Option(help="The column with each row's commit time.")] = None,
+    time_unit: Annotated[str, typer.Option(help="Of times that are whole numbers: tso, s, ms or us.")] = "tso",
+    at: Annotated[
+        str | None, typer.Option(help="Of snapshots without such a column: ISO time or TSO of all. Default: now.")
+    ] = None,
+    keys: Annotated[str | None, typer.Option(help="Key columns, with commas. Default: each table's own key.")] = None,
+    op: Annotated[str, typer.Option(help="Of operations: the column that says what happened.")] = "op",
+    order_by: Annotated[
+        list[str] | None, typer.Option(help="Of operations: orders changes of one moment; a column or SQL expression.")
+    ] = None,
+    transaction: Annotated[str | None, typer.Option(help="Of operations: the column that names transactions.")] = None,
+    valid_from: Annotated[
+        str, typer.Option(help="Of validity: the column from when on a row was valid.")
+    ] = "valid_from",
+    valid_to: Annotated[str, typer.Option(help="Of validity: the column until when it was, or NULL.")] = "valid_to",
+    input_format: Annotated[
+        str | None, typer.Option("--format", help="parquet, csv, json, delta, iceberg … Default: from the name.")
+    ] = None,
+    ddl: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.sql", help="Later DDL: statements under '-- at <time>'.", exists=True, dir_okay=False
+        ),
+    ] = None,
+    speed: Annotated[
+        float | None, typer.Option(help="1440: a day in a minute; 1: as it was. Default: as fast as it goes.")
+    ] = None,
+    slice_: Annotated[
+        str | None, typer.Option("--slice", help="Event time of one batch: 10m, 1h. Default: 5 s at --speed, or all.")
+    ] = None,
+    state_uri: Annotated[
+        str | None, typer.Option("--state-uri", metavar="URI", help="Where a stopped replay finds how far it came.")
+    ] = None,
+    watermark_interval: Annotated[
+        float | None, typer.Option(metavar="SECONDS", help="Event time between watermarks within a slice.")
+    ] = None,
+    config: Annotated[
+        Path | None, typer.Option(metavar="FILE.toml", help="TiCDC's changefeed file.", exists=True, dir_okay=False)
+    ] = None,
+    time_zone: Annotated[str, typer.Option(help="The changefeed's time zone, for TIMESTAMP values.")] = "UTC",
+    schema_registry: Registry = None,
+    as_json: AsJson = False,
+) -> None:
+    """Replay history: snapshots, slowly changing tables and change tables as CDC, at their own pace or faster.
+
+    Ctrl-C stops behind the slice at hand; with --state-uri the same command goes on there.
+    """
+    from ticdc_emit.cli.replay import Asked, run
+    from ticdc_emit.cli.replay_data import MODES, Told
+
+    if mode not in MODES:
+        raise typer.BadParameter(f"choose {', '.join(MODES)}", param_hint="--mode")
+    if time_unit not in ("tso", "s", "ms", "us"):
+        raise typer.BadParameter("choose tso, s, ms or us", param_hint="--time-unit")
+    told = Told(
+        mode,
+        time_column=time_column,
+        time_unit=time_unit,  # type: ignore[arg-type]  # checked above
+        at=at,
+        keys=[name.strip() for name in keys.split(",")] if keys else (),
+        op=op,
+        order_by=order_by or (),
+        transaction=transaction,
+        valid_from=valid_from,
+        valid_to=valid_to,
+        format=input_format,
+    )
+    asked = Asked(
+        schema,
+        table,
+        before or (),
+        sink_uri,
+        told,
+        config=config,
+        ddl=ddl,
+        speed=speed,
+        slice=slice_,
+        state_uri=state_uri,
+        watermark_interval=watermark_interval,
+        time_zone=time_zone,
+        schema_registry=schema_registry,
+        as_json=as_json,
+    )
+    raise typer.Exit(run(asked))
+
+
+add_topic_commands(app)

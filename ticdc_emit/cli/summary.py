@@ -5,12 +5,12 @@ from __future__ import annotations
 from rich.console import Console
 from rich.text import Text
 
-from ticdc_emit.changefeed.report import RunReport
+from ticdc_emit.changefeed.report import RunReport, RunTotal
 
 __all__ = ["print_summary"]
 
 
-def print_summary(console: Console, report: RunReport) -> None:
+def print_summary(console: Console, report: RunReport | RunTotal) -> None:
     """Print the totals and the counts of every topic-partition."""
     if console.is_terminal:
         console.print(report)

@@ -6,6 +6,7 @@ it, and the worker stage run over it.
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -89,7 +90,7 @@ class SparkBatch:
         """Run the worker stage in Spark; for a store that lives in this process, here."""
         arranged = self._arranged(task)
         if isinstance(task.sink, MemorySink):
-            batches = arranged.toArrow().combine_chunks().to_batches()
+            batches = _nullable(arranged).toArrow().combine_chunks().to_batches()
             return read_results(pa.Table.from_batches(list(task(iter(batches))), schema=RESULT_SCHEMA))
         return read_results(arranged.mapInArrow(lambda batches: task(batches), _RESULT_DDL).toArrow())
 
@@ -101,3 +102,13 @@ class SparkBatch:
         if task.table is None:
             return arrange_generic(self._rows, task.plan)
         return arrange_typed(self._rows, task.plan, task.plan.table(*task.table))
+
+
+def _nullable(df: DataFrame) -> DataFrame:
+    """Return the rows with NULL allowed everywhere: the image that is not there is NULL, whatever its columns are."""
+    from pyspark.sql.types import StructType
+
+    text = df.schema.json()
+    for name in ("nullable", "containsNull", "valueContainsNull"):
+        text = text.replace(f'"{name}":false', f'"{name}":true')
+    return df.to(StructType.fromJson(json.loads(text)))

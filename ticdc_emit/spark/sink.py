@@ -92,6 +92,16 @@ class TicdcSink:
         )
 
     @property
+    def changefeed(self) -> Changefeed:
+        """What runs the batches (``SparkBatch``), for whoever has more to say of them than this object takes."""
+        return self._changefeed
+
+    @property
+    def table(self) -> str | None:
+        """``schema.name`` of typed DataFrames, if it was given."""
+        return self._table
+
+    @property
     def reports(self) -> list[RunReport]:
         """The reports of the batches that this object has sent, in their order; of a long run, the last thousand."""
         return list(self._changefeed.reports)

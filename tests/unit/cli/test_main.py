@@ -22,10 +22,10 @@ def exit_code(*arguments: str) -> int | str | None:
 def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert exit_code("--help") == 0
     shown = capsys.readouterr().out
-    assert all(command in shown for command in ("demo", "emit", "conformance", "bench"))
+    assert all(command in shown for command in ("demo", "emit", "conformance", "bench", "scenario", "tail", "verify"))
 
 
-@pytest.mark.parametrize("command", ["demo", "emit", "conformance", "bench"])
+@pytest.mark.parametrize("command", ["demo", "emit", "conformance", "bench", "scenario", "tail", "verify"])
 def test_every_command_has_help(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert exit_code(command, "--help") == 0
     assert command in capsys.readouterr().out

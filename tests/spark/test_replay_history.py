@@ -1,0 +1,315 @@
+"""Histories from tables: each kind folds to what its source ends with, and a stopped replay goes on byte for byte."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import re
+from collections.abc import Callable
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ticdc_emit.config import load_changefeed
+from ticdc_emit.decode.consumer import ReferenceConsumer
+from ticdc_emit.delivery.contract import Message
+from ticdc_emit.delivery.files import read_files
+from ticdc_emit.delivery.memory import clear, messages
+from ticdc_emit.errors import (
+    ConfigError,
+    InvalidValueError,
+    MissingColumnError,
+    MissingDependencyError,
+    StateError,
+)
+from ticdc_emit.schema.catalog import catalog_from_sql
+from ticdc_emit.traffic.replay import (
+    as_generic,
+    backfilled,
+    from_operations,
+    from_validity,
+    read_source,
+    replay,
+    snapshot_diff,
+    snapshot_inserts,
+    versions_of,
+)
+from ticdc_emit.tso import tso_from_datetime
+
+pytestmark = pytest.mark.spark
+
+URI = "protocol=canal-json&enable-tidb-extension=true&partition-num=1"
+DAY = dt.datetime(2026, 1, 5, tzinfo=dt.timezone.utc)
+HOUR = dt.timedelta(hours=1)
+
+Run = Callable[..., tuple[dict[tuple[str, str], dict[Any, Any]], list[Message]]]
+
+
+@pytest.fixture
+def run(spark: Any) -> Any:
+    """Replay into memory; return the tables that a consumer ends with, and the messages."""
+    made: list[str] = []
+
+    def go(source: Any, schema: str, *, uri: str = URI, time_zone: str = "UTC", **options: Any) -> Any:
+        store = f"replay-{len(made)}"
+        made.append(store)
+        clear(store)
+        config = load_changefeed(f"memory://{store}?{uri}", time_zone=time_zone)
+        report = replay(spark, config, source, schema, **options)
+        assert report.finished
+        found = messages(store)
+        consumer = ReferenceConsumer(config, catalog_from_sql(schema, time_zone=time_zone))
+        consumer.take_all(found)
+        consumer.finish()
+        return consumer.tables, found
+
+    yield go
+    for store in made:
+        clear(store)
+
+
+TYPES = """create table shop.types (
+  id bigint unsigned primary key, small tinyint, flag tinyint(1), price decimal(12,8), ratio double, single_ float,
+  day date, at datetime(3), seen timestamp(6) null, night datetime, took time(6), raw varbinary(20), doc json,
+  bits bit(10), kind enum('a','b'), name varchar(20), v vector(3), midnight date
+); create table shop.other (id int primary key)"""
+
+
+def test_the_generic_form_says_what_the_typed_one_says(spark: Any, run: Run) -> None:
+    rows = spark.sql("""
+        select cast(18446744073709551615 as decimal(20,0)) id, cast(-5 as tinyint) small, true flag,
+          cast(0.00000001 as decimal(12,8)) price, 1.0e22D ratio, cast(0.1 as float) single_, date'2024-02-29' day,
+          timestamp_ntz'2026-03-29 02:30:00.5' at, timestamp'2026-10-25 00:30:00.123456Z' seen, date'2026-01-01' night,
+          interval '-2 03:04:05.5' day to second took, X'00ff10' raw, '{"b": [1, 2.50]}' doc, X'0201' bits, 'b' kind,
+          cast('pelé' as binary) name, array(1.5f, -2f, 3f) v, timestamp_ntz'2026-01-02 00:00:00' midnight
+        union all
+        select 7, null, null, null, -0.0D, null, null, null, null, null, interval '4 05' day to hour, null, null,
+          null, null, null, null, null
+        """)
+    moves = rows.filter("id = 7").drop("took").selectExpr("*", "interval '00:00:05' hour to second as took")
+    at = tso_from_datetime(DAY)
+    later = moves.select(*rows.columns)
+    first, second = snapshot_inserts(rows, at), snapshot_diff(rows.filter("id = 7"), later, ["id"], at + 1)
+    typed = first.unionByName(second, allowMissingColumns=True)
+    info = catalog_from_sql(TYPES).table("shop", "types")
+    columns = {column.name: column for column in info.columns}
+    zone = {"time_zone": "Europe/Berlin"}
+    spark.conf.set("spark.sql.session.timeZone", "America/New_York")
+    try:
+        _, one = run({"shop.types": typed}, TYPES, **zone)
+        _, other = run(as_generic(typed, "shop", "types", columns, "Europe/Berlin"), TYPES, **zone)
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", "UTC")
+    assert len(one) == 4  # two inserts, an update, the watermark
+    assert [message.value for message in one] == [message.value for message in other]
+    assert b'"took":"-51:04:05.500000"' in b"".join(message.value or b"" for message in one)
+
+
+RIDES = """create table city.rides (id bigint primary key, driver int not null, fare decimal(8,2));
+create table city.drivers (id int primary key, name varchar(20) not null, town varchar(20));
+create table city.zones (id int primary key, name varchar(20))"""
+DDL = [(tso_from_datetime(DAY + 8 * HOUR), "alter table city.rides add column tip decimal(8,2) not null default 1.5")]
+
+
+def rides(spark: Any) -> Any:
+    """Eight of a change table's rows, with moments of one hour each and some of the same moment."""
+    rows = [
+        ("I", 1, 7, "10.00", None, 1, 1),
+        ("I", 2, 7, "20.00", None, 1, 2),
+        ("U", 1, 7, "11.00", None, 2, 3),
+        ("U", 1, 8, "11.00", None, 2, 4),  # the same row in the same moment
+        ("U", 1, 8, "11.00", None, 3, 5),  # changes nothing
+        ("D", 2, None, None, None, 4, 6),  # its keys only
+        ("I", 3, 9, "30.00", None, 5, 7),
+        ("U", 3, 9, "33.00", "2.00", 9, 8),
+        ("U", 1, 8, "12.00", "0.00", 10, 9),
+        ("D", 5, None, None, None, 10, 10),  # of the base
+        ("I", 2, 9, "5.00", "0.50", 12, 11),
+    ]
+    kind = "op string, id long, driver int, fare string, tip string, hour int, lsn long"
+    df = spark.createDataFrame(rows, kind).repartition(2)
+    return df.selectExpr(
+        "op",
+        "id",
+        "driver",
+        "cast(fare as decimal(8,2)) fare",
+        "cast(tip as decimal(8,2)) tip",
+        f"timestamp'{DAY:%Y-%m-%d} 00:00:00' + make_interval(0, 0, 0, 0, hour) as at",
+        "lsn",
+    )
+
+
+def changes(spark: Any) -> dict[str, Any]:
+    """Three tables' histories: a change table with a base, versions with validity, two snapshots."""
+    versions = versions_of(catalog_from_sql(RIDES), DDL, "city.rides")
+    base = spark.createDataFrame([(5, 7, Decimal("1.00"))], "id long, driver int, fare decimal(8,2)")
+    log = from_operations(
+        backfilled(rides(spark), versions, "at"),
+        ["id"],
+        "op",
+        "at",
+        order_by=["lsn"],
+        base=backfilled(base, versions, DAY),
+    )
+    start = snapshot_inserts(base, DAY)
+    valid = spark.createDataFrame(VERSIONS, "id int, name string, town string, since int, until int").selectExpr(
+        "id",
+        "name",
+        "town",
+        f"to_date('{DAY:%Y-%m-%d}') + since as since",
+        f"to_date('{DAY:%Y-%m-%d}') + until as until",
+    )
+    drivers = from_validity(valid, ["id"], "since", "until")
+    zones = [spark.createDataFrame(rows, "id int, name string") for rows in ZONES]
+    return {
+        "city.rides": start.unionByName(log, allowMissingColumns=True),
+        "city.drivers": drivers,
+        "city.zones": snapshot_inserts(zones[0], DAY).unionByName(
+            snapshot_diff(zones[0], zones[1], ["id"], DAY + 30 * HOUR), allowMissingColumns=True
+        ),
+    }
+
+
+VERSIONS = [
+    (7, "Ann", "Bern", 0, 1),
+    (7, "Ann", "Basel", 1, 2),
+    (7, "Ann", "Basel", 2, 3),  # changes nothing
+    (7, "Ann", "Jena", 5, None),  # behind a gap
+    (8, "Bo", None, 1, 4),  # replaced before its end
+    (8, "Bo", "Ulm", 2, None),
+    (9, "Cy", "Rom", 1, 2),
+    (9, "Cy", "Ob", 2, 2),  # never seen
+]
+ZONES = [[(1, "a"), (2, None), (3, "c")], [(1, "a"), (2, "b"), (4, None)]]
+FINAL = {
+    ("city", "rides"): {
+        ("1",): {"id": "1", "driver": "8", "fare": "12.00", "tip": "0.00"},
+        ("2",): {"id": "2", "driver": "9", "fare": "5.00", "tip": "0.50"},
+        ("3",): {"id": "3", "driver": "9", "fare": "33.00", "tip": "2.00"},
+    },
+    ("city", "drivers"): {
+        ("7",): {"id": "7", "name": "Ann", "town": "Jena"},
+        ("8",): {"id": "8", "name": "Bo", "town": "Ulm"},
+    },
+    ("city", "zones"): {
+        ("1",): {"id": "1", "name": "a"},
+        ("2",): {"id": "2", "name": "b"},
+        ("4",): {"id": "4", "name": None},
+    },
+}
+
+
+def kinds(found: list[Message], table: str) -> list[tuple[str, str, Any]]:
+    """Return type, id and old values of a table's messages, in order."""
+    values = [json.loads(message.value or b"{}") for message in found]
+    rows = [value for value in values if value["table"] == table and not value["isDdl"]]
+    return [(value["type"], value["data"][0]["id"], (value["old"] or [None])[0]) for value in rows]
+
+
+def test_three_kinds_of_history_in_one_stream_end_as_their_sources_do(spark: Any, run: Run) -> None:
+    history = changes(spark)
+    tables, found = run(history, RIDES, ddl=DDL, slice=6 * HOUR, uri=URI + "&content-compatible=true")
+    assert tables == FINAL
+    assert [(kind, key) for kind, key, _ in kinds(found, "drivers")] == [
+        ("INSERT", "7"),
+        ("UPDATE", "7"),
+        ("INSERT", "8"),
+        ("INSERT", "9"),
+        ("UPDATE", "8"),
+        ("DELETE", "9"),
+        ("DELETE", "7"),
+        ("INSERT", "7"),
+    ]
+    log = kinds(found, "rides")
+    assert [(kind, key) for kind, key, _ in log] == [
+        ("INSERT", "5"),
+        ("INSERT", "1"),
+        ("INSERT", "2"),
+        ("UPDATE", "1"),
+        ("UPDATE", "1"),
+        ("DELETE", "2"),
+        ("INSERT", "3"),
+        ("UPDATE", "3"),
+        ("UPDATE", "1"),
+        ("DELETE", "5"),
+        ("INSERT", "2"),
+    ]
+    assert log[7][2] == {"fare": "30.00", "tip": "1.50"}, "a row older than the column has its default"
+    marks = [
+        json.loads(m.value or b"{}")["_tidb"]["watermarkTs"] for m in found if b"TIDB_WATERMARK" in (m.value or b"")
+    ]
+    assert len(marks) == 21, "one behind each slice, be it empty"
+    assert marks == sorted(marks)
+    assert marks[0] == tso_from_datetime(DAY + 6 * HOUR) - 1
+
+
+def test_a_stopped_and_a_killed_replay_go_on_byte_for_byte(spark: Any, tmp_path: Path) -> None:
+    schema = "create table shop.t (id int primary key, v int)"
+    moment = f"timestamp'{DAY:%Y-%m-%d} 00:10:00' + make_interval(0, 0, 0, 0, id)"
+    day = spark.range(12).selectExpr("id", "id as v", "id as w", f"{moment} as at")
+    rows = snapshot_inserts(day.filter("id not between 3 and 5"), "at")  # the second slice has none
+
+    def part(name: str, source: Any = rows, **options: Any) -> Any:
+        return replay(
+            spark,
+            f"file://{tmp_path / name}?protocol=simple&partition-num=2",
+            {"shop.t": source},
+            schema,
+            ddl=[(tso_from_datetime(DAY + 4 * HOUR), "alter table shop.t add column w int default 3")],
+            slice=3 * HOUR,
+            state_uri=f"{tmp_path / name}-state",
+            watermark_interval=1800,
+            **options,
+        )
+
+    whole = part("whole")
+    assert (whole.finished, whole.slices, whole.first_slice, whole.total.rows) == (True, 4, 0, 9)
+    seen: list[int] = []
+    stopped = part("parts", on_slice=lambda each: seen.append(each.number), stop=lambda: len(seen) == 1)
+    assert (stopped.finished, stopped.done_slices, seen) == (False, 1, [0])
+
+    def dies(slice_report: Any) -> None:
+        if slice_report.number == 2:
+            raise RuntimeError("the process dies")
+
+    with pytest.raises(RuntimeError, match="the process dies"):
+        part("parts", on_slice=dies)
+    last = part("parts")
+    assert (last.finished, last.first_slice, last.done_slices) == (True, 3, 4)
+    assert list(read_files(tmp_path / "parts")) == list(read_files(tmp_path / "whole"))
+    again = part("parts")
+    assert (again.finished, again.first_slice, again.total.messages) == (True, 4, 0)
+    with pytest.raises(StateError, match="another history"):
+        part("parts", rows.limit(3))
+
+
+def test_what_cannot_be_replayed_is_said_before_anything_is_sent(spark: Any, run: Run, tmp_path: Path) -> None:
+    log = rides(spark)
+    with pytest.raises(InvalidValueError, match="'U' is no operation"):
+        from_operations(log.filter("op = 'U'"), ["id"], "op", "at", operations={"u": "?"})
+    with pytest.raises(MissingColumnError, match="lacks a column"):
+        from_validity(log, ["id"], "at", "until")
+    with pytest.raises(MissingDependencyError, match="cannot read delta") as missing:
+        read_source(spark, str(tmp_path), format="delta")
+    assert "io.delta" in missing.value.remedy
+    with pytest.raises(MissingDependencyError, match="cannot read jdbc") as driver:
+        read_source(spark, "jdbc:mysql://user:hidden@h/db", options={"dbtable": "t"})
+    assert "hidden" not in str(driver.value)
+    with pytest.raises(ConfigError, match="cannot be read"):
+        read_source(spark, str(tmp_path / "absent.parquet"))
+    timeless = snapshot_inserts(log.selectExpr("id", "driver", "fare", "cast(null as timestamp) as at"), "at")
+    with pytest.raises(InvalidValueError, match="11 rows have no commit time"):
+        run({"city.rides": timeless}, RIDES, slice=HOUR)
+
+
+def test_the_snippet_of_the_page_runs(spark: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "replay.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    clear("city")
+    exec(compile(code, "replay.md", "exec"), {"__name__": "replay.md"})
+    printed = capsys.readouterr().out.splitlines()
+    assert printed[0].startswith("5 {'rows': 5, 'ddl': 1,")
+    kinds = [kind for line in printed[1:] for kind in re.findall(r'"type":"(\w+)"', line) if kind != "TIDB_WATERMARK"]
+    assert kinds == ["INSERT", "INSERT", "UPDATE", "UPDATE", "ALTER", "UPDATE"]

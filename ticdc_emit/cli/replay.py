@@ -1,0 +1,165 @@
+"""``ticdc-emit replay``: files and tables with history, through Spark, as the stream that TiCDC would have sent."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ticdc_emit.cli.console import print_json, result_console, say, step
+from ticdc_emit.cli.replay_data import Told, history_of
+from ticdc_emit.cli.session import local_spark
+from ticdc_emit.cli.summary import print_summary
+from ticdc_emit.config import load_changefeed, mask_uri
+from ticdc_emit.errors import ConfigError, SchemaError
+from ticdc_emit.schema.catalog import catalog_from_sql
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from ticdc_emit.traffic.replay import ReplayReport
+
+__all__ = ["Asked", "run"]
+
+_INTERRUPTED = 130
+_UNITS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400}
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the command was asked for; ``told`` is what it was told of the tables' columns."""
+
+    schema: Path
+    tables: Sequence[str]
+    before: Sequence[str]
+    sink_uri: str
+    told: Told
+    config: Path | None = None
+    ddl: Path | None = None
+    speed: float | None = None
+    slice: str | None = None
+    state_uri: str | None = None
+    watermark_interval: float | None = None
+    time_zone: str = "UTC"
+    schema_registry: str | None = None
+    as_json: bool = False
+
+
+def run(asked: Asked) -> int:
+    """Replay, print what became of each slice and of the whole; return the exit code."""
+    from ticdc_emit.traffic.replay import read_ddl, replay
+
+    changefeed = load_changefeed(
+        asked.sink_uri, asked.config, time_zone=asked.time_zone, schema_registry=asked.schema_registry
+    )
+    sources, befores = _named_paths(asked.tables, "--table"), _named_paths(asked.before, "--before")
+    unknown = sorted(set(befores) - set(sources))
+    if unknown:
+        raise ConfigError(f"--before names {unknown[0]}, which no --table does", option="before")
+    if asked.state_uri is not None and asked.told.takes_the_clock:
+        raise ConfigError("a replay that goes on needs a time that stays", remedy="Add --at", option="at")
+    catalog = catalog_from_sql(_text(asked.schema), time_zone=asked.time_zone)
+    ddl = () if asked.ddl is None else read_ddl(_text(asked.ddl))
+    width = None if asked.slice is None else seconds_of(asked.slice)
+    with ExitStack() as stack:
+        with step("starting Spark", quiet=asked.as_json):
+            spark = stack.enter_context(local_spark("replay"))
+        history = {
+            name: history_of(_reader(spark), name, path, befores.get(name), asked.told, catalog, ddl, asked.time_zone)
+            for name, path in sources.items()
+        }
+        if not asked.as_json:
+            say(f"replaying {', '.join(sources)} to {mask_uri(asked.sink_uri)}")
+        stop = stack.enter_context(_stopped_by_interrupt(quiet=asked.as_json))
+        report = replay(
+            spark,
+            changefeed,
+            history,
+            catalog,
+            ddl=ddl,
+            speed=asked.speed,
+            slice=width,
+            state_uri=asked.state_uri,
+            watermark_interval=asked.watermark_interval,
+            stop=stop,
+            on_slice=() if asked.as_json else lambda done: say(str(done)),
+        )
+    _print(report, asked)
+    return 0 if report.finished else _INTERRUPTED
+
+
+def seconds_of(text: str) -> float:
+    """Return the seconds of ``90``, ``500ms``, ``10m``, ``1h`` or ``1d``; :class:`ConfigError` for other text."""
+    digits = text.rstrip("abcdefghijklmnopqrstuvwxyz")
+    try:
+        return float(digits) * _UNITS[text[len(digits) :] or "s"]
+    except (KeyError, ValueError):
+        raise ConfigError(
+            f"{text!r} is no length of time", remedy="Use seconds, or 500ms, 10m, 1h, 1d", option="slice"
+        ) from None
+
+
+def _named_paths(given: Sequence[str], option: str) -> dict[str, str]:
+    """Read ``schema.name=path`` arguments."""
+    found: dict[str, str] = {}
+    for entry in given:
+        name, equals, path = entry.partition("=")
+        if not (equals and name and path):
+            raise ConfigError(f"{option} {entry!r} is not name=path", option=option.lstrip("-"))
+        name = name if "." in name else f"test.{name}"
+        if name in found:
+            raise ConfigError(f"{option} names {name} twice", option=option.lstrip("-"))
+        found[name] = path
+    return found
+
+
+def _reader(spark: SparkSession) -> Callable[[str, str | None], Any]:
+    from ticdc_emit.traffic.replay import read_source
+
+    def read(source: str, given: str | None) -> Any:
+        url, hash_, table = source.partition("#") if source.startswith("jdbc:") else (source, "", "")
+        return read_source(spark, url, format=given, options={"dbtable": table} if hash_ else None)
+
+    return read
+
+
+@contextmanager
+def _stopped_by_interrupt(*, quiet: bool) -> Iterator[Callable[[], bool]]:
+    """Let the first Ctrl-C end the replay behind the slice at hand; a second one is as always."""
+    asked = False
+
+    def on_interrupt(number: int, frame: Any) -> None:
+        nonlocal asked
+        if asked:
+            raise KeyboardInterrupt
+        asked = True
+        if not quiet:
+            say("stopping behind this slice; once more to stop at once")
+
+    before = signal.signal(signal.SIGINT, on_interrupt)
+    try:
+        yield lambda: asked
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _print(report: ReplayReport, asked: Asked) -> None:
+    if asked.as_json:
+        print_json(report.to_dict())
+        return
+    print_summary(result_console(), report.total)
+    lag = "" if report.max_lag_seconds is None else f", at most {report.max_lag_seconds:.1f} s behind schedule"
+    done = f"{report.done_slices:,} of {report.slices:,} slices in {report.seconds:.1f} s{lag}"
+    print(done if report.finished else f"stopped: {done}")
+    if not report.finished and asked.state_uri is not None:
+        say("the same command goes on from here")
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise SchemaError(f"cannot read the file: {error}", path=str(path)) from None

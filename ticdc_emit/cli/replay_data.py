@@ -1,0 +1,136 @@
+"""Sources of ``ticdc-emit replay`` as row changes: which columns tell what, by mode.
+
+In: a source per table, what the command was told of its columns, the tables' schema and DDL. Out: typed row changes.
+Columns of the source that no version of the table has are left out.
+"""
+
+from __future__ import annotations
+
+import copy
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ticdc_emit.errors import ConfigError, MissingColumnError
+from ticdc_emit.schema.catalog import Catalog
+from ticdc_emit.traffic.replay import (
+    backfilled,
+    from_operations,
+    from_validity,
+    snapshot_diff,
+    snapshot_inserts,
+    versions_of,
+)
+from ticdc_emit.traffic.replay.backfill import Versions
+from ticdc_emit.traffic.replay.ddl_file import parse_moment
+from ticdc_emit.traffic.replay.moments import Moment, TimeUnit
+from ticdc_emit.tso import compose
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+__all__ = ["MODES", "Told", "history_of"]
+
+MODES = ("snapshot", "diff", "validity", "operations")
+_BEFORE_ALL = 1  # the TSO of rows that were there before the history
+
+
+@dataclass(frozen=True)
+class Told:
+    """What the user says of the sources. ``keys``: empty for each table's handle key."""
+
+    mode: str
+    time_column: str | None = None
+    time_unit: TimeUnit = "tso"
+    at: str | None = None
+    keys: Sequence[str] = ()
+    op: str = "op"
+    order_by: Sequence[str] = ()
+    transaction: str | None = None
+    valid_from: str = "valid_from"
+    valid_to: str = "valid_to"
+    format: str | None = None
+
+    @property
+    def takes_the_clock(self) -> bool:
+        """Whether rows get the time of the call, for nothing else tells theirs."""
+        return self.mode in ("snapshot", "diff") and self.time_column is None and self.at is None
+
+    @property
+    def moment(self) -> Moment:
+        """When rows were committed: a column, or a TSO for all."""
+        if self.time_column is not None:
+            return self.time_column
+        return compose(time.time_ns() // 1_000_000) if self.at is None else parse_moment(self.at)
+
+
+def history_of(
+    read: Callable[[str, str | None], Any],
+    table: str,
+    source: str,
+    before: str | None,
+    told: Told,
+    catalog: Catalog,
+    ddl: Sequence[tuple[int, str]],
+    time_zone: str,
+) -> DataFrame:
+    """Return the row changes of one table. ``before``: the source of its rows before the history, if there is one.
+
+    Raises :class:`ConfigError` for what the mode lacks, and what the functions of ``traffic.replay`` raise.
+    """
+    if told.mode not in MODES:
+        raise ConfigError(f"unknown mode {told.mode!r}", remedy=f"Use one of: {', '.join(MODES)}", option="mode")
+    versions = versions_of(copy.deepcopy(catalog), ddl, table)
+    keys = list(told.keys) or [column.name for column in versions[0][1].whole_handle_key]
+    if not keys and told.mode != "snapshot":
+        raise ConfigError("the table has no key", remedy="Name columns with --keys", option="keys", table=table)
+    df = read(source, told.format)
+    names = _columns(df, versions, table)
+    if told.mode == "snapshot":
+        return snapshot_inserts(df, told.moment, columns=names, unit=told.time_unit)
+    base = None
+    if before is not None:
+        base = read(before, told.format)
+        base = backfilled(
+            base.select(*map(_quoted, _columns(base, versions, table))), versions, _BEFORE_ALL, zone=time_zone
+        )
+    if told.mode == "diff":
+        if base is None:
+            raise ConfigError("a difference needs two snapshots", remedy=f"Add --before {table}=…", option="before")
+        about = [told.time_column] if told.time_column is not None and told.time_column not in names else []
+        return snapshot_diff(base, df.select(*map(_quoted, [*names, *about])), keys, told.moment, unit=told.time_unit)
+    if told.mode == "validity":
+        rows = backfilled(df, versions, told.valid_from, unit=told.time_unit, zone=time_zone)
+        return from_validity(
+            rows, keys, told.valid_from, told.valid_to, columns=_columns(rows, versions, table), unit=told.time_unit
+        )
+    if told.time_column is None:
+        raise ConfigError("changes need a time", remedy="Name its column with --time-column", option="time-column")
+    rows = backfilled(df, versions, told.time_column, unit=told.time_unit, zone=time_zone)
+    return from_operations(
+        rows,
+        keys,
+        told.op,
+        told.time_column,
+        order_by=told.order_by,
+        base=base,
+        columns=_columns(rows, versions, table),
+        transaction=told.transaction,
+        unit=told.time_unit,
+    )
+
+
+def _columns(df: DataFrame, versions: Versions, table: str) -> list[str]:
+    """Return the columns of ``df`` that any version of the table has."""
+    known = {column.name for _, info in versions for column in info.columns}
+    found = [name for name in df.columns if name in known]
+    if not found:
+        raise MissingColumnError(
+            "the source has no column of the table", remedy=f"It has: {', '.join(df.columns)}", table=table
+        )
+    return found
+
+
+def _quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"

@@ -1,0 +1,90 @@
+"""Columns that come and go in a table's history: what its rows hold of them behind the DDL.
+
+In: rows with the columns of all versions (a source that was written over the whole history, or a snapshot of its
+beginning), and the DDL. Out: the rows with the values that TiDB shows in rows older than a DDL: an added column's
+default, a renamed column's value. A row's next change needs them in its before image.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from ticdc_emit.changefeed.planning import current_database
+from ticdc_emit.encode.encoder import split_name
+from ticdc_emit.errors import SchemaError, UnknownTableError
+from ticdc_emit.schema.catalog import Catalog
+from ticdc_emit.schema.model import Column as TableColumn
+from ticdc_emit.schema.model import TableInfo
+from ticdc_emit.traffic.altered import value_of_old_rows
+from ticdc_emit.traffic.replay.moments import Moment, TimeUnit, commit_ts_of, named
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+__all__ = ["Versions", "backfilled", "versions_of"]
+
+Versions = tuple[tuple[int, TableInfo], ...]
+"""A table's versions with the TSO since which each is valid."""
+
+
+def versions_of(catalog: Catalog, ddl: Iterable[tuple[int, str]], table: str) -> Versions:
+    """Return the versions of ``schema.name``; the catalog gets the DDL applied, as a changefeed of its tables does.
+
+    Raises the family of :class:`~ticdc_emit.errors.SchemaError` for DDL that does not apply or an unknown table.
+    """
+    database = current_database(None, catalog)
+    for commit_ts, query in sorted(ddl):
+        catalog.apply(query, schema=database, commit_ts=commit_ts)
+    found = catalog.histories().get(split_name(table, []), ())
+    versions = tuple((since, info) for since, info in found if info is not None)
+    if not versions:
+        raise UnknownTableError("the schema has no such table", remedy="Name it as schema.name", table=table)
+    return versions
+
+
+def backfilled(
+    df: DataFrame, versions: Versions, at: Moment, *, unit: TimeUnit = "tso", zone: str = "UTC"
+) -> DataFrame:
+    """Return the rows with what older rows have in columns that a later version added or renamed.
+
+    ``at``: each row's time (a row at a DDL's own TSO is older). A column that ``df`` lacks is added where a later
+    version gives old rows a value. Raises :class:`SchemaError` for a default that only TiDB knows.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    stamp = commit_ts_of(df, at, unit)
+    for (_, before), (since, after) in pairwise(versions):
+        made: dict[str, Column] = {}
+        for column in after.row_columns:
+            old = next((other for other in before.row_columns if other.id == column.id), None)
+            if old is not None and (old.name == column.name or old.name not in df.columns):
+                continue
+            same_name = any(other.name == column.name for other in before.row_columns)
+            if old is None and same_name:  # MODIFY COLUMN may give a new id
+                continue
+            value = named(old.name) if old is not None else _default(df, column, zone)
+            if column.name in df.columns:
+                kind = df.schema[column.name].dataType
+                made[column.name] = F.when(stamp <= F.lit(since), value.cast(kind)).otherwise(named(column.name))
+            elif old is not None:
+                made[column.name] = value
+            else:
+                made[column.name] = F.when(stamp <= F.lit(since), value)
+        df = df.withColumns(made) if made else df
+    return df
+
+
+def _default(df: DataFrame, column: TableColumn, zone: str) -> Column:
+    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql.types import BinaryType
+
+    try:
+        value = F.lit(value_of_old_rows(column, zone))
+    except SchemaError as error:
+        if column.name in df.columns:  # the source may know what TiDB knew
+            return named(column.name)
+        raise error
+    kind = df.schema[column.name].dataType if column.name in df.columns else None
+    return F.unbase64(value) if isinstance(kind, BinaryType) and column.is_binary else value

@@ -1,0 +1,60 @@
+"""Images of rows as structs, and whether two of them differ; what all kinds of history share.
+
+In: DataFrames with one column per column of the table. Out: struct columns of the typed form of row changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from functools import reduce
+from typing import TYPE_CHECKING
+
+from ticdc_emit.errors import MissingColumnError
+from ticdc_emit.traffic.replay.moments import named, require
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+    from pyspark.sql.types import DataType, StructType
+
+__all__ = ["differs", "image", "image_columns"]
+
+
+def image_columns(df: DataFrame, columns: Sequence[str] | None, but: Collection[str | None]) -> list[str]:
+    """Return the names of the table's columns: those given, else all of ``df`` ``but`` the ones that are about it."""
+    if columns is not None:
+        require(df, list(columns))
+        return list(columns)
+    found = [name for name in df.columns if name not in but]
+    if not found:
+        raise MissingColumnError("the input has no column of a table", remedy="Give columns=")
+    return found
+
+
+def image(columns: Sequence[str]) -> Column:
+    """Return a row's image: a struct of these columns."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    return F.struct(*(named(name).alias(name) for name in columns))
+
+
+def differs(one: Column, other: Column, kind: StructType) -> Column:
+    """Return whether two images (structs of ``kind``) differ in any column, NULL being equal to NULL only."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    unequal = (
+        ~_comparable(one[field.name], field.dataType).eqNullSafe(_comparable(other[field.name], field.dataType))
+        for field in kind.fields
+    )
+    return reduce(lambda left, right: left | right, unequal, F.lit(False))
+
+
+def _comparable(value: Column, kind: DataType) -> Column:
+    """Return what compares as the value does: by its text for floats, whose -0 is not 0, and by entries for maps."""
+    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql.types import DecimalType, FractionalType, MapType, VariantType
+
+    if isinstance(kind, FractionalType) and not isinstance(kind, DecimalType):
+        return value.cast("string")
+    if isinstance(kind, MapType):
+        return F.sort_array(F.map_entries(value))
+    return F.to_json(value) if isinstance(kind, VariantType) else value

@@ -1,0 +1,60 @@
+"""What a replay must find again when it goes on: how its history was cut.
+
+In: the slices of a run with a ``state_uri``. Out: a record ``replay.json`` beside the changefeed's own, and a refusal
+where a later run cuts the history otherwise, or has another one: its batches would not be the same.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from ticdc_emit.config import Secret
+from ticdc_emit.config.secrets import mask_text
+from ticdc_emit.errors import StateError
+
+__all__ = ["check_record"]
+
+_NAME = "replay.json"
+
+
+def check_record(state_uri: Secret[str] | None, cut: dict[str, Any], first_batch: int) -> int:
+    """Keep how a history is cut, or compare it with what an earlier run kept; return the batch id of the first slice.
+
+    ``first_batch``: that of a replay which begins now. Raises :class:`StateError` where the history is cut otherwise or
+    is another one, or the storage fails.
+    """
+    if state_uri is None:
+        return first_batch
+    known = _load_or_save(state_uri, {**cut, "first_batch": first_batch})
+    differing = [name for name in cut if known.get(name) != cut[name]]
+    if differing:
+        sides = (("then", known), ("now", cut))
+        raise StateError(
+            "the replay began with " + ("another slice" if differing == ["slice_ms"] else "another history"),
+            remedy="Go on with the same source and options, or begin anew with another state_uri",
+            **{f"{side}_{name}": values.get(name) for name in differing for side, values in sides},
+        )
+    return int(known["first_batch"])
+
+
+def _load_or_save(state_uri: Secret[str], cut: dict[str, Any]) -> dict[str, Any]:
+    import fsspec  # the changefeed's own store has told whether it is there
+
+    try:
+        storage, root = fsspec.core.url_to_fs(state_uri.reveal())
+        path = f"{root}/{_NAME}"
+        if storage.exists(path):
+            known = json.loads(storage.cat_file(path))
+            if not (isinstance(known, dict) and isinstance(known.get("first_batch"), int)):
+                raise ValueError("it is no record of a replay")
+            return known
+        storage.makedirs(root, exist_ok=True)
+        storage.pipe_file(f"{path}.tmp", json.dumps(cut).encode())
+        storage.mv(f"{path}.tmp", path)
+        return cut
+    except Exception as error:  # of any type: whatever the storage's client raises
+        raise StateError(
+            f"the record of the replay cannot be used: {type(error).__name__}: {mask_text(str(error))}",
+            remedy="Check that the folder of state_uri is there and may be used",
+        ) from None

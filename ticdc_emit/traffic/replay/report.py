@@ -1,0 +1,74 @@
+"""What a replay did: its slices, its rows, and whether it kept to its schedule.
+
+In: the reports of its batches. Out: frozen records for programs (attributes, ``to_dict``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from ticdc_emit.changefeed.report import RunReport, RunTotal
+from ticdc_emit.observe.lines import report_line, shown_watermark
+from ticdc_emit.tso import compose
+
+__all__ = ["ReplayReport", "SliceCallback", "SliceReport"]
+
+
+@dataclass(frozen=True)
+class SliceReport:
+    """One slice is delivered. ``number`` of ``slices``, from 0; ``begin_ms``: its event time, ``None`` if it is all.
+
+    ``lag_seconds``: how long ago it was due, its own delivery included; ``None`` without a speed.
+    """
+
+    number: int
+    slices: int
+    begin_ms: int | None
+    batch: RunReport
+    lag_seconds: float | None
+
+    def __str__(self) -> str:
+        """One line: ``slice 3 of 30 from 2026-01-01 02:24:00.000Z: 33,120 rows, ..., 0.4 s behind schedule``."""
+        begin = "" if self.begin_ms is None else f" from {shown_watermark(compose(self.begin_ms))}"
+        facts = report_line(self.batch).partition(": ")[2]
+        late = "" if self.lag_seconds is None else f", {self.lag_seconds:.1f} s behind schedule"
+        return f"slice {self.number + 1:,} of {self.slices:,}{begin}: {facts}{late}"
+
+
+SliceCallback: TypeAlias = Callable[[SliceReport], object]
+"""What is called with each slice as soon as it is delivered."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReplayReport:
+    """One run of a replay, from its start to its end or stop.
+
+    ``total``: what this run sent. ``slices``: of the history; ``first_slice``: where this run began; ``done_slices``:
+    that are delivered by now, earlier runs' included. ``finished``: whether the history is at its end. ``seconds``:
+    wall time of sending, pauses included; ``prepare_seconds``: before that, of reading and ordering the history.
+    ``max_lag_seconds``: the longest that a slice was delivered after it was due, ``None`` without a speed.
+    """
+
+    total: RunTotal
+    slices: int
+    first_slice: int
+    done_slices: int
+    finished: bool
+    seconds: float
+    prepare_seconds: float
+    max_lag_seconds: float | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON: plain numbers and strings only."""
+        return {
+            "slices": self.slices,
+            "first_slice": self.first_slice,
+            "done_slices": self.done_slices,
+            "finished": self.finished,
+            "replay_seconds": round(self.seconds, 3),
+            "prepare_seconds": round(self.prepare_seconds, 3),
+            "max_lag_seconds": None if self.max_lag_seconds is None else round(self.max_lag_seconds, 3),
+            **self.total.to_dict(),
+        }

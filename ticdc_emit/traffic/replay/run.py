@@ -1,0 +1,151 @@
+"""Replay a history: slices of event time, each a batch of one changefeed, sent when they are due.
+
+In: row changes in a public form (made by this package's functions or the caller's own), DDL, where to. Out: what TiCDC
+would have sent, BOOTSTRAP, DDL and watermarks in place, at the history's own pace, faster, or without waiting. A slice
+has its batch id whatever happens, so a replay with ``state_uri`` that was stopped or killed goes on behind its last
+finished slice, and what it sends again has the same bytes.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import time
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from ticdc_emit.changefeed.report import RunReport, RunTotal
+from ticdc_emit.config import ChangefeedConfig
+from ticdc_emit.config.secrets import hides_arguments
+from ticdc_emit.errors import ConfigError
+from ticdc_emit.schema.catalog import Catalog
+from ticdc_emit.spark.sink import TicdcSink
+from ticdc_emit.traffic.replay.pacing import Pace
+from ticdc_emit.traffic.replay.record import check_record
+from ticdc_emit.traffic.replay.report import ReplayReport, SliceCallback, SliceReport
+from ticdc_emit.traffic.replay.slices import Slice, Slices, slice_ms
+from ticdc_emit.traffic.replay.sources import read_source
+from ticdc_emit.traffic.replay.staging import Staged
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+__all__ = ["replay"]
+
+
+@hides_arguments
+def replay(
+    spark: SparkSession,
+    sink: TicdcSink | str | ChangefeedConfig,
+    source: DataFrame | str | Mapping[str, DataFrame | str],
+    schema: str | Catalog | None = None,
+    *,
+    speed: float | None = None,
+    slice: dt.timedelta | float | None = None,
+    stop: Callable[[], bool] = lambda: False,
+    on_slice: SliceCallback | Iterable[SliceCallback] = (),
+    pace: Pace | None = None,
+    **options: Any,
+) -> ReplayReport:
+    """Send a history, and the end of the changefeed behind its last row.
+
+    ``sink``: where to, as a sink URI or configuration with the ``schema`` (DDL text, or a catalog, of the tables before
+    the first row) and further ``options`` of :class:`TicdcSink` (``ddl``, ``state_uri``, ``changefeed`` ...); or a
+    sink. ``source``: row changes, in one DataFrame, or typed ones by ``schema.name`` of their table; a text is read
+    with :func:`read_source`.
+
+    ``speed``: seconds of event time per second of wall time (1440: a day in a minute); ``None``: as fast as it goes.
+    ``slice``: event time of a batch, as timedelta or seconds; default: five seconds of wall time at ``speed``, without
+    one the whole history. It says where a stopped run goes on, and how far apart the watermarks of protocols without
+    ``watermark_interval`` are. ``stop``: asked between slices and while waiting. ``on_slice``: called with each
+    :class:`SliceReport`. ``pace``: a schedule of the caller's own, with a clock of its own for instance.
+
+    With ``state_uri``, a further call with the same arguments goes on where this one stopped. Raises the family of
+    :class:`~ticdc_emit.errors.TicdcEmitError`: :class:`~ticdc_emit.errors.StateError` if the history or its slices are
+    others than when it began.
+    """
+    began = time.monotonic()
+    width = slice_ms(slice, speed)
+    pace = pace or Pace(speed)
+    tables = _read(spark, source)
+    emitter = _emitter(sink, schema, tables, options)
+    feed = emitter.changefeed
+    staged = Staged(tables, feed.plan, emitter.config.time_zone)
+    told = (on_slice,) if callable(on_slice) else tuple(on_slice)
+    try:
+        slices, shape = _cut(staged, width)
+        first_batch = check_record(feed.options.state_uri, shape, feed.next_batch_id())
+        count = 1 if slices is None else len(slices)
+        begin = number = feed.next_batch_id() - first_batch
+        reports: list[RunReport] = []
+        lags: list[float] = []
+        ready = time.monotonic()
+        while number < count:
+            part = Slice(0) if slices is None else slices[number]
+            if not pace.wait(part.offset_ms, stop):
+                break
+            batch = staged.batch(part, emitter.table)
+            final = number == count - 1
+            reports.append(feed.run(batch, first_batch + number, final=final, until=part.until))
+            lag = pace.lag(part.offset_ms)
+            lags += [] if lag is None else [lag]
+            at = None if slices is None else slices.begin_ms + part.offset_ms
+            for tell in told:
+                tell(SliceReport(number, count, at, reports[-1], lag))
+            number += 1
+        return ReplayReport(
+            total=RunTotal.of(reports),
+            slices=count,
+            first_slice=begin,
+            done_slices=number,
+            finished=number >= count,
+            seconds=time.monotonic() - ready,
+            prepare_seconds=ready - began,
+            max_lag_seconds=max(lags, default=None),
+        )
+    finally:
+        staged.release()
+
+
+def _read(
+    spark: SparkSession, source: DataFrame | str | Mapping[str, DataFrame | str]
+) -> DataFrame | dict[str, DataFrame]:
+    def read(one: DataFrame | str) -> DataFrame:
+        return read_source(spark, one) if isinstance(one, str) else one
+
+    if not isinstance(source, Mapping):
+        return read(source)
+    if not source:
+        raise ConfigError("a history needs a source", remedy="Give changes by schema.name", option="source")
+    return {name: read(one) for name, one in source.items()}
+
+
+def _emitter(
+    sink: TicdcSink | str | ChangefeedConfig, schema: str | Catalog | None, tables: Any, options: dict[str, Any]
+) -> TicdcSink:
+    if isinstance(sink, TicdcSink):
+        if schema is not None or options:
+            raise ConfigError(
+                "a sink has its schema and options already",
+                remedy="Give them where the sink is made",
+                option=next(iter(options), "schema"),
+            )
+        return sink
+    if schema is None:
+        raise ConfigError("the tables are unknown", remedy="Give schema=, their DDL", option="schema")
+    if isinstance(tables, Mapping) and len(tables) == 1:
+        options = {"table": next(iter(tables)), **options}
+    return TicdcSink(sink, schema, **options)
+
+
+def _cut(staged: Staged, width: int | None) -> tuple[Slices | None, dict[str, Any]]:
+    """Return the slices (``None``: the whole history in one, be it empty), and what tells this history from others."""
+    if width is None:
+        return None, {"slice_ms": None}
+    staged.keep()
+    bounds = staged.bounds()
+    shape = {"slice_ms": width, **bounds._asdict()}
+    if bounds.first_ts is None or bounds.last_ts is None:
+        return None, shape
+    slices = Slices(bounds.first_ts, bounds.last_ts, width)
+    staged.count(slices)
+    return slices, shape

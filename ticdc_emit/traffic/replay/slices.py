@@ -1,0 +1,88 @@
+"""Event time cut into slices: what one batch of a replayed changefeed holds.
+
+In: the first and last commit_ts of a history, the width of a slice. Out: TSO bounds by number. Slices are as wide in
+commit time whatever the speed, begin at whole multiples of that width (UTC), and empty ones count: slice ``n`` is batch
+``n``, today and after a restart.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from dataclasses import dataclass
+
+from ticdc_emit.errors import ConfigError
+from ticdc_emit.tso import compose, physical_ms
+
+__all__ = ["MAX_SLICES", "Slice", "Slices", "slice_ms"]
+
+MAX_SLICES = 1_000_000
+_WALL_SECONDS = 5.0  # of one slice, by default: much below that, Spark's own work for a batch is what counts
+
+
+@dataclass(frozen=True)
+class Slice:
+    """Rows from ``start`` on and before ``end`` (TSO; ``None``: without bound). ``offset_ms``: after the first slice.
+
+    ``until``: the TSO up to which no later slice has rows; ``None`` for the last one, whose end the rows tell.
+    """
+
+    number: int
+    start: int | None = None
+    end: int | None = None
+    offset_ms: int = 0
+
+    @property
+    def until(self) -> int | None:
+        return None if self.end is None else self.end - 1
+
+
+@dataclass(frozen=True)
+class Slices:
+    """The slices from the one with ``first_ts`` to the one with ``last_ts``, each ``width_ms`` of commit time.
+
+    Raises :class:`ConfigError` where that would be more than a million.
+    """
+
+    first_ts: int
+    last_ts: int
+    width_ms: int
+
+    def __post_init__(self) -> None:
+        if len(self) > MAX_SLICES:
+            raise ConfigError(
+                f"the history would have {len(self):,} slices", remedy="Choose a longer slice", option="slice"
+            )
+
+    def __len__(self) -> int:
+        return physical_ms(self.last_ts) // self.width_ms - physical_ms(self.first_ts) // self.width_ms + 1
+
+    @property
+    def begin_ms(self) -> int:
+        """Where the first slice begins, in ms since the epoch."""
+        return physical_ms(self.first_ts) // self.width_ms * self.width_ms
+
+    def __getitem__(self, number: int) -> Slice:
+        offset = number * self.width_ms
+        begin = self.begin_ms + offset
+        last = number == len(self) - 1
+        return Slice(
+            number, compose(begin) if number else None, None if last else compose(begin + self.width_ms), offset
+        )
+
+
+def slice_ms(width: dt.timedelta | float | None, speed: float | None) -> int | None:
+    """Return the ms of commit time of a slice; ``None`` for the whole history in one.
+
+    ``width``: the time asked for, as timedelta or seconds; by default five seconds of wall time at ``speed``. Raises
+    :class:`ConfigError` for less than a millisecond.
+    """
+    if width is None and speed is None:
+        return None
+    seconds = width.total_seconds() if isinstance(width, dt.timedelta) else width
+    if seconds is None:
+        assert speed is not None
+        seconds = max(_WALL_SECONDS * speed, 0.001)
+    if not 0.001 <= seconds < math.inf:
+        raise ConfigError(f"a slice of {seconds} seconds", remedy="Give 0.001 seconds or more", option="slice")
+    return round(seconds * 1000)

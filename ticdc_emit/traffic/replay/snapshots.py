@@ -1,0 +1,86 @@
+"""Snapshots as row changes: one as inserts, two as what turns the first into the second.
+
+In: DataFrames with one column per column of the table, one row per row. Out: row changes in the typed form, all of one
+commit unless a column tells each row's time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+from typing import TYPE_CHECKING
+
+from ticdc_emit.errors import ConfigError
+from ticdc_emit.traffic.replay.images import differs, image, image_columns
+from ticdc_emit.traffic.replay.moments import Moment, TimeUnit, commit_ts_of, named, require
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+__all__ = ["snapshot_diff", "snapshot_inserts"]
+
+
+def snapshot_inserts(
+    df: DataFrame, at: Moment, *, columns: Sequence[str] | None = None, unit: TimeUnit = "tso"
+) -> DataFrame:
+    """Return the rows as inserts. ``at``: when, for all, or the column that tells each row's time.
+
+    ``columns``: the table's (default: all but the time's). Raises :class:`~ticdc_emit.errors.MissingColumnError`,
+    :class:`~ticdc_emit.errors.UnsupportedTypeError`.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    names = image_columns(df, columns, [at if isinstance(at, str) else None])
+    return df.select(F.lit("c").alias("op"), commit_ts_of(df, at, unit).alias("commit_ts"), image(names).alias("after"))
+
+
+def snapshot_diff(
+    before: DataFrame, after: DataFrame, keys: Sequence[str], at: Moment, *, unit: TimeUnit = "tso"
+) -> DataFrame:
+    """Return the inserts, updates and deletes that turn one snapshot of a table into the next.
+
+    ``keys``: the columns that tell rows apart, each combination once. ``at``: when, for all; or a column of ``after``
+    that tells when its row was last written, and then deletes, which have no such row, come with the last of them. Rows
+    are compared column by column, NULL equal to NULL; a column that ``before`` lacks was NULL, one that ``after`` lacks
+    is gone. Values of ``before`` are taken in the types of ``after``.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql.types import StructType
+
+    if not keys:
+        raise ConfigError("a difference needs keys", remedy="Name the columns that tell rows apart", option="keys")
+    require(before, list(keys))
+    require(after, list(keys))
+    about = [at] if isinstance(at, str) and at not in before.columns else []
+    names = image_columns(after, None, about)
+    kinds = {name: after.schema[name].dataType for name in names}
+    old_values = [
+        (named(name) if name in before.columns else F.lit(None)).cast(kind).alias(name) for name, kind in kinds.items()
+    ]
+    stamp = commit_ts_of(after, at, unit)
+    old = before.select(F.struct(*old_values).alias("before"))
+    new = after.select(image(names).alias("after"), stamp.alias("_ts"))
+    kind = new.schema["after"].dataType
+    assert isinstance(kind, StructType)
+    same_key = reduce(
+        lambda one, other: one & other,
+        (F.col("before")[key].eqNullSafe(F.col("after")[key]) for key in keys),
+    )
+    joined = old.join(new, same_key, "full_outer")
+    op = (
+        F.when(F.col("before").isNull(), "c")
+        .when(F.col("after").isNull(), "d")
+        .when(differs(F.col("before"), F.col("after"), kind), "u")
+    )
+    return joined.select(
+        op.alias("op"), _with_last(after, at, stamp).alias("commit_ts"), F.col("before"), F.col("after")
+    ).filter(F.col("op").isNotNull())
+
+
+def _with_last(after: DataFrame, at: Moment, stamp: Column) -> Column:
+    from pyspark.sql import functions as F  # noqa: N812
+
+    if not isinstance(at, str):
+        return stamp
+    last = after.agg(F.max(stamp)).first()
+    return F.coalesce(F.col("_ts"), F.lit(None if last is None else last[0]).cast("long"))

@@ -1,0 +1,104 @@
+"""Where histories come from: files and tables that Spark reads, and readable errors where it cannot.
+
+In: a path, a table name or a JDBC URL. Out: a DataFrame. CSV and JSON are read as text, digit for digit, for guessed
+types would turn ``12345678901234567.89`` into a double. Delta, Iceberg and JDBC drivers are packages of the Spark
+session, which this module names where they are missing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+
+from ticdc_emit.config.secrets import hides_arguments, mask_text
+from ticdc_emit.errors import ConfigError, MissingDependencyError
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+__all__ = ["format_of", "read_source"]
+
+_SUFFIXES = {
+    ".parquet": "parquet",
+    ".csv": "csv",
+    ".json": "json",
+    ".jsonl": "json",
+    ".ndjson": "json",
+    ".orc": "orc",
+}
+_PACKAGES = {
+    "delta": "io.delta:delta-spark_2.13 (and spark.sql.extensions=io.delta.sql.DeltaSparkSessionExtension)",
+    "iceberg": "org.apache.iceberg:iceberg-spark-runtime (and a catalog, spark.sql.catalog.<name>)",
+    "jdbc": "the database's JDBC driver, com.mysql:mysql-connector-j for MySQL and TiDB",
+    "avro": "org.apache.spark:spark-avro_2.13",
+}
+_ABSENT = re.compile(
+    r"DATA_SOURCE_NOT_FOUND|Failed to find the data source|ClassNotFoundException|No suitable driver"
+    r"|NoClassDefFoundError|Please deploy the application"
+)
+
+
+def format_of(source: str) -> str | None:
+    """Return the format that a source's name tells: ``jdbc:`` URLs, endings of files; ``None`` if it tells none."""
+    if source.startswith("jdbc:"):
+        return "jdbc"
+    known = [suffix for suffix in PurePosixPath(source).suffixes if suffix.lower() in _SUFFIXES]
+    return _SUFFIXES[known[-1].lower()] if known else None
+
+
+@hides_arguments
+def read_source(
+    spark: SparkSession, source: str, *, format: str | None = None, options: Mapping[str, str] | None = None
+) -> DataFrame:
+    """Return what is in a source.
+
+    ``source``: a path or pattern; a ``jdbc:`` URL, with ``options={"dbtable": ...}``; without any ``format``, the name
+    of a table of Spark's catalog. ``format``: any of Spark's; default: what the name tells. ``options`` go to the
+    reader. Raises :class:`ConfigError` if it cannot be read, :class:`MissingDependencyError` where Spark lacks the
+    format's package. No error shows the source's or the options' secrets.
+    """
+    from pyspark.errors import PySparkException
+
+    given = format or format_of(source)
+    try:
+        return _read(spark, source, given, dict(options or {}))
+    except PySparkException as error:
+        raise _refused(str(error), source, given) from None
+    except Exception as error:  # what the JVM raises comes as py4j's own type
+        if "java" not in str(error).lower():
+            raise
+        raise _refused(str(error), source, given) from None
+
+
+def _read(spark: SparkSession, source: str, given: str | None, options: dict[str, str]) -> DataFrame:
+    if given is None:
+        if options:
+            raise ConfigError("options need a format", remedy="Give format=", option="format")
+        return spark.read.table(source)
+    if given == "jdbc":
+        return spark.read.format("jdbc").option("url", source).options(**options).load()
+    reader = spark.read.format(given)
+    if given == "csv":
+        reader = reader.options(header=True, multiLine=True, escape='"')
+    if given == "json":
+        names = spark.read.options(**options).option("primitivesAsString", True).json(source).columns
+        # fields read as strings keep a number's digits and a nested object's text
+        reader = reader.schema(", ".join("`" + name.replace("`", "``") + "` string" for name in names))
+    return reader.options(**options).load(source)
+
+
+def _refused(text: str, source: str, given: str | None) -> ConfigError | MissingDependencyError:
+    shown = "its JDBC URL" if given == "jdbc" else mask_text(source)
+    if _ABSENT.search(text):
+        package = _PACKAGES.get(given or "", f"the package of the format {given}")
+        return MissingDependencyError(
+            f"Spark cannot read {given} here: its package is missing",
+            remedy=f"Start Spark with it: spark.jars.packages = {package}",
+            format=given,
+            source=shown,
+        )
+    first = next((line for line in text.strip().splitlines() if line.strip()), "")
+    remedy = "Check the name, and the format if the name does not tell it"
+    return ConfigError(f"the source cannot be read: {mask_text(first)}", remedy=remedy, format=given, source=shown)

@@ -1,0 +1,89 @@
+"""Slowly changing dimensions (type 2) as row changes: versions of rows with the time from and to which they were valid.
+
+In: one row per version, any order. Out: row changes in the typed form: a key's first version is an insert, each next
+one an update with the version before it as before image; a version that ends without a next one at that moment is a
+delete, and what comes after such a gap an insert again.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ticdc_emit.errors import ConfigError
+from ticdc_emit.traffic.replay.images import differs, image, image_columns
+from ticdc_emit.traffic.replay.moments import TimeUnit, commit_ts_of, named, require
+from ticdc_emit.tso import LOGICAL_BITS
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+__all__ = ["from_validity"]
+
+_OPEN_FROM_MS = 253_370_764_800_000  # 9999-01-01: what stands for "still valid" where NULL does not
+
+
+def from_validity(
+    df: DataFrame,
+    keys: Sequence[str],
+    valid_from: str,
+    valid_to: str,
+    *,
+    columns: Sequence[str] | None = None,
+    step: dt.timedelta = dt.timedelta(0),
+    unit: TimeUnit = "tso",
+) -> DataFrame:
+    """Return the changes that made the versions. ``valid_to``: when a version ended, NULL or a moment from the year
+    9999 on for one that is still valid.
+
+    ``step``: how long after ``valid_to`` the next version begins where the table counts that moment in (a day for
+    dates that include the last day). ``columns``: the table's; default: all but the two. ``unit``: of whole numbers. A
+    version that is replaced before its end counts until then; one that ends when it begins was never seen; one that
+    changes nothing is no change. Raises :class:`~ticdc_emit.errors.MissingColumnError`,
+    :class:`~ticdc_emit.errors.UnsupportedTypeError`.
+    """
+    from pyspark.sql import Window
+    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql.types import StructType
+
+    if not keys:
+        raise ConfigError("versions need keys", remedy="Name the columns that tell rows apart", option="keys")
+    require(df, [*keys, valid_from, valid_to])
+    ended = commit_ts_of(df, valid_to, unit)
+    ended = F.when(F.shiftright(ended, LOGICAL_BITS) < F.lit(_OPEN_FROM_MS), ended + F.lit(_tso_span(step)))
+    versions = df.select(
+        *(named(key).alias(f"_key{place}") for place, key in enumerate(keys)),
+        commit_ts_of(df, valid_from, unit).alias("_from"),
+        ended.alias("_to"),
+        image(image_columns(df, columns, [valid_from, valid_to])).alias("_image"),
+    ).filter(F.col("_to").isNull() | F.col("_from").isNull() | (F.col("_to") > F.col("_from")))
+    kind = versions.schema["_image"].dataType
+    assert isinstance(kind, StructType)
+    window = Window.partitionBy(*(f"_key{place}" for place in range(len(keys)))).orderBy("_from")
+    seen = versions.select(
+        "*",
+        F.lag("_from").over(window).alias("_earlier"),
+        F.lag("_to").over(window).alias("_earlier_to"),
+        F.lag("_image").over(window).alias("_earlier_image"),
+        F.lead("_from").over(window).alias("_later"),
+    )
+    earlier, current = F.col("_earlier_image"), F.col("_image")
+    goes_on = F.col("_earlier").isNotNull() & (F.col("_earlier_to").isNull() | (F.col("_earlier_to") >= F.col("_from")))
+    changed = ~goes_on | differs(earlier, current, kind)
+    ends = F.col("_to").isNotNull() & (F.col("_later").isNull() | (F.col("_later") > F.col("_to")))
+    begin = _change(F.when(goes_on, "u").otherwise("c"), "_from", F.when(goes_on, earlier), current)
+    end = _change(F.lit("d"), "_to", current, F.lit(None).cast(kind))
+    changes = F.array(F.when(changed, begin), F.when(ends, end))
+    return seen.select(F.explode(changes).alias("_change")).filter(F.col("_change").isNotNull()).select("_change.*")
+
+
+def _change(op: Column, stamp: str, before: Column, after: Column) -> Column:
+    from pyspark.sql import functions as F  # noqa: N812
+
+    return F.struct(op.alias("op"), F.col(stamp).alias("commit_ts"), before.alias("before"), after.alias("after"))
+
+
+def _tso_span(step: dt.timedelta) -> int:
+    """Return a time as a difference of TSO, in whole milliseconds."""
+    return round(step / dt.timedelta(milliseconds=1)) << LOGICAL_BITS
