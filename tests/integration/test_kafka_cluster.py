@@ -74,6 +74,7 @@ def test_a_leader_dies_while_writing(cluster: KafkaCluster, topic: str) -> None:
         assert values == list(range(partition, total, 3))
 
 
+@pytest.mark.slow
 def test_too_few_replicas_in_sync(cluster: KafkaCluster, topic: str) -> None:
     from confluent_kafka.admin import AdminClient, NewTopic
 

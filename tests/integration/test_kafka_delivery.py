@@ -41,6 +41,7 @@ def values(broker: KraftBroker, topic: str, partition: int) -> list[int]:
     return [int(m.value or b"") for m in read_topic(settings, topic, timeout_s=30) if m.partition == partition]
 
 
+@pytest.mark.slow
 def test_a_broker_killed_while_writing_comes_back(make_broker: Callable[[], KraftBroker], topic: str) -> None:
     total = 60_000
     with make_broker() as broker:

@@ -95,6 +95,7 @@ def test_login_and_https(make_apicurio: Callable[..., Apicurio], certificate: Se
         assert "p%40s" not in str(untrusted.value)
 
 
+@pytest.mark.slow
 def test_a_registry_killed_during_a_registration_is_asked_again(make_apicurio: Callable[..., Apicurio]) -> None:
     with make_apicurio() as server, ConfluentRegistry(server.url, attempts=10) as registry:
         registry.register("before-value", schema(ID))

@@ -10,7 +10,16 @@ import pytest
 DOCS = Path(__file__).parents[2] / "docs"
 SNIPPETS = [
     pytest.param(page, code, id=page)
-    for page in ("avro.md", "simple.md", "debezium.md", "changefeed.md")
+    for page in (
+        "avro.md",
+        "simple.md",
+        "debezium.md",
+        "changefeed.md",
+        "testing.md",
+        "consumer.md",
+        "scenarios.md",
+        "verify.md",
+    )
     for code in re.findall(
         r"^```python\n(.*?)^```", (DOCS / page).read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
     )
