@@ -1,6 +1,6 @@
 """Hypothesis profiles, one of which the environment variable ``HYPOTHESIS_PROFILE`` chooses.
 
-``fixed`` (the default) gives the same examples on every machine, and of the costly tests a quarter of what they have;
+``fixed`` (the default) gives the same examples on every machine, and of the costly tests an eighth of what they have;
 ``nightly`` is the same with all of them; ``explore`` looks for new ones. None has time limits that a busy machine would
 miss.
 """
@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, settings
 __all__ = ["examples", "load_profile"]
 
 _QUICK = "fixed"
-_SHARE = 4
+_SHARE = 8
 _HEALTHY = [HealthCheck.too_slow, HealthCheck.data_too_large]
 
 

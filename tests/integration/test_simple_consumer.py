@@ -80,7 +80,7 @@ def _text(value: Any) -> Any:
     return value if value is None or isinstance(value, int) else str(value)
 
 
-@pytest.mark.parametrize("encoding", ["json", "avro"])
+@pytest.mark.parametrize("encoding", ["json", pytest.param("avro", marks=pytest.mark.slow)])
 def test_a_consumer_rebuilds_the_tables(spark: Any, kraft: KraftBroker, encoding: Any) -> None:
     topic, history = f"simple-{encoding}", _history(7)
     uri = f"kafka://{kraft.bootstrap}/{topic}?protocol=simple&encoding-format={encoding}"

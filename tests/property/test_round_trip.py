@@ -14,7 +14,7 @@ from round_trip import PROTOCOLS, main, round_trips
 @settings(max_examples=200)
 @given(data=st.data())
 def test_tables_return(kind: str, data: st.DataObject) -> None:
-    trip = data.draw(round_trips(kind, max_commits=6, max_columns=5), label="trip")
+    trip = data.draw(round_trips(kind, max_commits=5, max_columns=4), label="trip")
     assert trip.received() == trip.expected()
 
 

@@ -24,7 +24,7 @@ from ticdc_emit.traffic.samples import sample_names, sample_schema
 
 pytestmark = pytest.mark.spark
 
-_QUICK = ("all_types", "partitioned", "shop")
+_QUICK = ("partitioned",)
 
 DOCS = Path(__file__).parents[2] / "docs" / "traffic.md"
 IMAGES = ("before", "after")
@@ -53,7 +53,7 @@ def test_partitions_and_the_number_of_rows_change_nothing(spark: Any) -> None:
     assert rows_of(generate(spark, "bank", rows=300, seed=8)) != fewer
 
 
-@pytest.mark.parametrize("name", ["shop", "generated_columns"])
+@pytest.mark.parametrize("name", ["shop", pytest.param("generated_columns", marks=pytest.mark.slow)])
 def test_changes_obey_keys_and_foreign_keys(spark: Any, name: str) -> None:
     changes = rows_of(generate(spark, name, rows=6000, transaction_size=4, deletes=0.8, seed=3))
     sql = sample_schema(name)
@@ -62,6 +62,7 @@ def test_changes_obey_keys_and_foreign_keys(spark: Any, name: str) -> None:
     assert len({change["commit_ts"] for change in changes}) < 4000
 
 
+@pytest.mark.slow
 def test_generated_columns_have_their_computed_values(spark: Any) -> None:
     for change in rows_of(generate(spark, "generated_columns", rows=300)):
         row = change["after"] or change["before"]
@@ -100,6 +101,7 @@ def test_every_sample_becomes_messages(spark: Any, name: str) -> None:
         assert consumer.tables == History(traffic.schema, rows, traffic.ddl).tables()
 
 
+@pytest.mark.slow
 def test_the_spark_sink_takes_the_changes_with_ddl_in_place(spark: Any, tmp_path: Path) -> None:
     traffic = generate(spark, "sysbench", rows=400, rate=100, ddl_rate=1, tables=["sbtest.sbtest2"])
     report = traffic.sink(f"file://{tmp_path}?{URI}").write(traffic.changes)
@@ -128,6 +130,7 @@ def test_rows_have_the_columns_of_their_version_and_defaults(spark: Any) -> None
         written[key] = change["commit_ts"]
 
 
+@pytest.mark.slow
 def test_a_stream_is_made_of_the_same_changes(spark: Any, tmp_path: Path) -> None:
     batches: list[Any] = []
     stream = generate_stream(spark, "orders", rows=250, rows_per_batch=200, seed=5)
@@ -145,6 +148,7 @@ def test_a_stream_is_made_of_the_same_changes(spark: Any, tmp_path: Path) -> Non
     assert sorted(map(repr, batches)) == sorted(map(repr, batch))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [0, 1])
 def test_a_snippet_of_the_page_runs(spark: Any, number: int, capsys: pytest.CaptureFixture[str]) -> None:
     snippets = re.findall(r"^```python\n(.*?)^```", DOCS.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)

@@ -77,6 +77,7 @@ TYPES = """create table shop.types (
 ); create table shop.other (id int primary key)"""
 
 
+@pytest.mark.slow
 def test_the_generic_form_says_what_the_typed_one_says(spark: Any, run: Run) -> None:
     rows = spark.sql("""
         select cast(18446744073709551615 as decimal(20,0)) id, cast(-5 as tinyint) small, true flag,
@@ -304,6 +305,7 @@ def test_what_cannot_be_replayed_is_said_before_anything_is_sent(spark: Any, run
         run({"city.rides": timeless}, RIDES, slice=HOUR)
 
 
+@pytest.mark.slow
 def test_the_snippet_of_the_page_runs(spark: Any, capsys: pytest.CaptureFixture[str]) -> None:
     page = (Path(__file__).parents[2] / "docs" / "replay.md").read_text(encoding="utf-8")
     (code,) = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)

@@ -22,6 +22,7 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 def test_live_traffic_into_the_embedded_kafka() -> None:
     settings = ("--rows", "300", "--rate", "100", "--ddl-rate", "1", "--table", "sbtest.sbtest1")
