@@ -75,7 +75,8 @@ class RoundTrip:
         consumer = ReferenceConsumer(
             config,
             self.history.catalog(),
-            partitions=config.kafka.partition_num or 1,
+            # all topics: with a number, a statement in one that is met early is applied before a RENAME in another
+            partitions={message.topic: config.kafka.partition_num or 1 for message in sent},
             schemas={post.id: post.schema for post in registry.posts},
         )
         consumer.take_all(interleaved(sent, random.Random(self.seed)))
@@ -105,6 +106,8 @@ def round_trips(draw: st.DrawFn, kind: str, **limits: int) -> RoundTrip:
     if not follows_ddl(feed):
         told["ddl_kinds"] = ()
     history = draw(histories(time_zone=draw(st.sampled_from(ZONES)), **told))
+    if protocol == "avro":  # whose checksums cannot be verified where an ENUM's element ends with a backslash
+        assume("\\\\'" not in history.schema)
     return RoundTrip(history, feed, draw(st.integers(0, 1 << 16)))
 
 

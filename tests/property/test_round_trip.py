@@ -10,11 +10,12 @@ from hypothesis import strategies as st
 from round_trip import PROTOCOLS, main, round_trips
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", PROTOCOLS)
 @settings(max_examples=200)
 @given(data=st.data())
 def test_tables_return(kind: str, data: st.DataObject) -> None:
-    trip = data.draw(round_trips(kind, max_commits=5, max_columns=4), label="trip")
+    trip = data.draw(round_trips(kind, max_commits=6, max_columns=5), label="trip")
     assert trip.received() == trip.expected()
 
 
