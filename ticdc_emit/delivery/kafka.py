@@ -120,7 +120,7 @@ class KafkaSink:
 
     def open(self, message_limit: int | None = None) -> KafkaWriter:
         _require_client()
-        return KafkaWriter(self, self.producer_settings(message_limit if self.admin_api else None))
+        return KafkaWriter(self, message_limit if self.admin_api else None)
 
     def connection_settings(self) -> dict[str, Any]:
         """librdkafka settings of any client of this cluster, secrets in the clear."""

@@ -14,9 +14,9 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict, deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ticdc_emit.config.secrets import mask_text
 from ticdc_emit.delivery.background import Background
@@ -49,13 +49,13 @@ _PIECES = 10
 class KafkaWriter(TaskWriter):
     """Produces on a lent producer, which it gives back if nothing failed."""
 
-    def __init__(self, sink: KafkaSink, settings: Mapping[str, Any]) -> None:
+    def __init__(self, sink: KafkaSink, message_limit: int | None = None) -> None:
         super().__init__(sink.max_message_bytes)
         self._sink = sink
-        self._lent = lend(settings)
+        self._lent = lend(sink.producer_settings(message_limit))  # no local holds them: a traceback shows locals
         self._producer = self._lent.producer
         self._piece = tuple(
-            int(settings.get(name, default)) * 19 // (10 * _PIECES)
+            int(dict(self._lent.key).get(name, default)) * 19 // (10 * _PIECES)
             for name, default in (("batch.num.messages", _BATCH_MESSAGES), ("batch.size", BATCH_BYTES))
         )
         self._enqueued = 0
