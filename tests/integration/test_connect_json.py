@@ -152,4 +152,4 @@ def test_every_message_of_random_tables(connect: Connect, monkeypatch: pytest.Mo
         cells += _check_row(made["value"]["after"], after, columns, zone, set())
         assert set(made["key"]) == set(case.made.key)
         _check_row(made["key"], image, columns, zone, set())
-    assert cells > 500
+    assert cells > 10 * len(cases) > 100
