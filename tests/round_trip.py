@@ -106,8 +106,6 @@ def round_trips(draw: st.DrawFn, kind: str, **limits: int) -> RoundTrip:
     if not follows_ddl(feed):
         told["ddl_kinds"] = ()
     history = draw(histories(time_zone=draw(st.sampled_from(ZONES)), **told))
-    if protocol == "avro":  # whose checksums cannot be verified where an ENUM's element ends with a backslash
-        assume("\\\\'" not in history.schema)
     return RoundTrip(history, feed, draw(st.integers(0, 1 << 16)))
 
 

@@ -9,7 +9,7 @@ from kraft import KraftBroker
 
 from ticdc_emit.decode import Verifier
 from ticdc_emit.delivery import KafkaSink
-from ticdc_emit.delivery.kafka_follow import stream_topics
+from ticdc_emit.delivery.kafka_reader import stream_topics
 from ticdc_emit.errors import UnknownTopicError
 from ticdc_emit.traffic.scenarios import scenario
 

@@ -286,6 +286,37 @@ def test_a_stopped_and_a_killed_replay_go_on_byte_for_byte(spark: Any, tmp_path:
         part("parts", rows.limit(3))
 
 
+def test_rows_of_one_transaction_have_one_commit_in_all_tables(spark: Any, run: Run) -> None:
+    schema = "create table b.account (id int primary key, sum int); create table b.entry (id int primary key, sum int)"
+    accounts = "op string, id int, sum int, ms long, tx string"
+    base = int(DAY.timestamp() * 1000)
+    account = spark.createDataFrame(
+        [("I", 1, 10, 0, None), ("I", 2, 0, 0, None), ("U", 1, 7, 1000, "x"), ("U", 2, 3, 1500, "x")], accounts
+    )
+    entry = spark.createDataFrame([("I", 1, 3, 2000, "x"), ("I", 2, 4, 2500, "y"), ("I", 3, 5, 1700, None)], accounts)
+    history = {
+        name: from_operations(
+            df.selectExpr("*", f"timestamp_millis({base} + ms) at").drop("ms"), ["id"], "op", "at", transaction="tx"
+        )
+        for name, df in (("b.account", account), ("b.entry", entry))
+    }
+    assert all("transaction" in df.columns for df in history.values())
+    tables, found = run(history, schema, slice=HOUR)
+    assert tables["b", "account"] == {("1",): {"id": "1", "sum": "7"}, ("2",): {"id": "2", "sum": "3"}}
+    values = [json.loads(message.value or b"{}") for message in found[:-1]]
+    shown = [(value["table"], value["data"][0]["id"], value["_tidb"]["commitTs"] - (base << 18)) for value in values]
+    commit = 2000 << 18  # of the transaction's last row
+    assert shown == [
+        ("account", "1", 0),
+        ("account", "2", 0),
+        ("entry", "3", 1700 << 18),
+        ("account", "1", commit),
+        ("account", "2", commit),
+        ("entry", "1", commit),
+        ("entry", "2", 2500 << 18),
+    ]
+
+
 def test_what_cannot_be_replayed_is_said_before_anything_is_sent(spark: Any, run: Run, tmp_path: Path) -> None:
     log = rides(spark)
     with pytest.raises(InvalidValueError, match="'U' is no operation"):

@@ -62,7 +62,7 @@ class TopicSource:
 
     def _from_kafka(self, newest: int | None, follow: bool) -> Iterator[Message]:
         from ticdc_emit.delivery.kafka import KafkaSink
-        from ticdc_emit.delivery.kafka_follow import stream_topics
+        from ticdc_emit.delivery.kafka_reader import stream_topics
 
         settings = KafkaSink.of(self.config.kafka).connection_settings()
         return stream_topics(settings, self.topics, newest=newest, follow=follow, partitions=self.partitions)

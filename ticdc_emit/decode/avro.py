@@ -22,7 +22,7 @@ from ticdc_emit.errors import MissingDependencyError
 if TYPE_CHECKING:
     from fastavro.types import Schema
 
-__all__ = ["AvroReader", "AvroRow", "split_header"]
+__all__ = ["AvroReader", "AvroRow", "column_fields", "split_header"]
 
 _CONFLUENT_BYTES = 5
 _GLUE_BYTES = 18
@@ -157,11 +157,18 @@ def _without_defaults(schema: dict[str, Any]) -> dict[str, Any]:
     return {**schema, "fields": fields}
 
 
-def _parted(fields: dict[str, Any], schema: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+def _parted(fields: dict[str, Any], schema: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the columns and the extension fields behind them."""
-    names = [field["name"] for field in schema["fields"]]
+    columns = {field["name"]: fields[field["name"]] for field in column_fields(schema)}
+    return columns, {name: value for name, value in fields.items() if name not in columns}
+
+
+def column_fields(schema: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return the fields of a record's schema that are columns; those of the TiDB extension are behind them."""
+    fields: list[Mapping[str, Any]] = schema["fields"]
+    names = [field["name"] for field in fields]
     first = next((at for at in range(len(names)) if names[at : at + len(_EXTENSION)] == _EXTENSION), len(names))
-    return {name: fields[name] for name in names[:first]}, {name: fields[name] for name in names[first:]}
+    return fields[:first]
 
 
 def _fastavro() -> Any:

@@ -30,14 +30,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from itertools import takewhile
 from typing import Any
 from zlib import crc32
 
 from ticdc_emit.decode.checksum_bytes import UNSIGNED, blob, double, in_utc, text, vector, word
 from ticdc_emit.decode.errors import ChecksumMismatchError, DecodeError
 
-__all__ = ["verify_checksum"]
+__all__ = ["has_doubtful_labels", "verify_checksum"]
 
 _CHECKSUM = "_tidb_row_level_checksum"
 _FIRST_EXTENSION_FIELD = "_tidb_op"
@@ -60,10 +61,8 @@ def verify_checksum(
         raise DecodeError(f"the checksum {stated!r} is no number", field=_CHECKSUM)
     record = _record(schema)
     actual = 0
-    for field in record["fields"]:
+    for field in _columns(record):
         name = field["name"]
-        if name == _FIRST_EXTENSION_FIELD:
-            break
         try:
             actual = crc32(_checksum_bytes(value[name], _parameters(field), time_zone), actual)
         except (LookupError, ValueError, TypeError, OverflowError) as fault:
@@ -81,6 +80,11 @@ def verify_checksum(
     return expected
 
 
+def has_doubtful_labels(schema: Mapping[str, Any]) -> bool:
+    """Return whether a mismatch may be the fault of the schema: ``\\,`` is a comma in an element, or where one ends."""
+    return any("\\," in _parameters(field).get("allowed", "") for field in _columns(schema))
+
+
 def _record(schema: Mapping[str, Any] | str) -> Mapping[str, Any]:
     try:
         record: Mapping[str, Any] = json.loads(schema) if isinstance(schema, str) else schema
@@ -88,6 +92,10 @@ def _record(schema: Mapping[str, Any] | str) -> Mapping[str, Any]:
     except (ValueError, LookupError, TypeError) as fault:
         raise DecodeError(f"the schema is not one of a table: {fault}") from fault
     return record
+
+
+def _columns(record: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    return takewhile(lambda field: field["name"] != _FIRST_EXTENSION_FIELD, record["fields"])
 
 
 def _parameters(field: Mapping[str, Any]) -> Mapping[str, str]:

@@ -11,13 +11,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from ticdc_emit.decode.avro import AvroReader, AvroRow
+from ticdc_emit.decode.avro import AvroReader, AvroRow, column_fields
 from ticdc_emit.decode.errors import DecodeError
 from ticdc_emit.decode.events import DdlEvent, Event, Image, RowEvent, RowOp, WatermarkEvent
 from ticdc_emit.decode.members import member
 from ticdc_emit.decode.schemas import SchemaSource
 from ticdc_emit.decode.text_avro import avro_convert, avro_names
-from ticdc_emit.decode.text_values import Convert, converted
+from ticdc_emit.decode.text_values import Convert, converted, per_object
 from ticdc_emit.schema.model import TableInfo
 
 __all__ = ["AvroEvents"]
@@ -35,8 +35,8 @@ class AvroEvents:
 
     def __init__(self, schemas: SchemaSource) -> None:
         self._reader = AvroReader(schemas)
-        self._converts: dict[int, tuple[Mapping[str, Any], dict[str, Convert]]] = {}
-        self._names: dict[int, tuple[TableInfo, dict[str, str]]] = {}
+        self._converts = per_object(_converts_of)
+        self._names = per_object(avro_names)
 
     def read(self, key: bytes | None, value: bytes | None) -> Event:
         """Return what a record says."""
@@ -69,22 +69,13 @@ class AvroEvents:
         message: AvroRow = event.message
         schema = message.key_schema if image is message.key else message.schema
         assert schema is not None
-        known = self._converts.get(id(schema))
-        if known is None or known[0] is not schema:
-            fields = (field for field in schema["fields"] if field["name"] in image)
-            converts = {field["name"]: made for field in fields if (made := avro_convert(field)) is not None}
-            known = self._converts[id(schema)] = schema, converts
-        shown = converted(image, known[1], table=event.table)
-        names = self._names_of(table)
+        shown = converted(image, self._converts(schema), table=event.table)
+        names = None if table is None else self._names(table)
         return {names.get(name, name): value for name, value in shown.items()} if names else shown
 
-    def _names_of(self, table: TableInfo | None) -> dict[str, str]:
-        if table is None:
-            return {}
-        known = self._names.get(id(table))
-        if known is None or known[0] is not table:
-            known = self._names[id(table)] = table, avro_names(table)
-        return known[1]
+
+def _converts_of(schema: Mapping[str, Any]) -> dict[str, Convert]:
+    return {field["name"]: made for field in column_fields(schema) if (made := avro_convert(field)) is not None}
 
 
 def _control(value: bytes) -> Event:

@@ -10,7 +10,7 @@ from ticdc_emit.decode.canal_json import CanalDdl, CanalJsonReader, CanalRow, Ca
 from ticdc_emit.decode.claim_check import read_claim
 from ticdc_emit.decode.events import DdlEvent, Event, Image, RowEvent, RowOp, WatermarkEvent
 from ticdc_emit.decode.text_canal import canal_convert, canal_type_converts
-from ticdc_emit.decode.text_values import Convert, by_column, converted
+from ticdc_emit.decode.text_values import Convert, by_column, converted, per_object
 from ticdc_emit.schema.model import TableInfo
 
 __all__ = ["CanalEvents"]
@@ -26,22 +26,24 @@ class CanalEvents:
         self._reader = CanalJsonReader(handle.compression)
         self._claims = claims
         self._raw_claims = handle.claim_check_raw_value
-        self._converts: dict[int, tuple[TableInfo, dict[str, Convert]]] = {}
+        self._converts = per_object(_converts_of)
 
     def read(self, key: bytes | None, value: bytes | None) -> Event:
         """Return what a record says."""
         message = self._reader.read(key, value)
         if isinstance(message, CanalRow):
-            if message.claim_check is not None and self._claims is not None:
-                stored = read_claim(message.claim_check, self._claims, raw_value=self._raw_claims)
-                whole = self._reader.read(stored.key, stored.value)
-                if isinstance(whole, CanalRow):
-                    message = whole
-            return _row(message)
+            return _row(self._whole(message))
         if isinstance(message, CanalDdl):
             return DdlEvent(message.sql, message.commit_ts, message.database, message.table, message.es, message)
         assert isinstance(message, CanalWatermark)
         return WatermarkEvent(message.commit_ts, message)
+
+    def _whole(self, message: CanalRow) -> CanalRow:
+        if message.claim_check is None or self._claims is None:
+            return message
+        stored = read_claim(message.claim_check, self._claims, raw_value=self._raw_claims)
+        whole = self._reader.read(stored.key, stored.value)
+        return whole if isinstance(whole, CanalRow) else message
 
     def text(self, event: RowEvent, table: TableInfo | None = None) -> RowEvent:
         """Return the event with its images in canonical text."""
@@ -56,10 +58,11 @@ class CanalEvents:
         if table is None:
             message: CanalRow = event.message
             return converted(image, _shown(image, canal_type_converts(message.mysql_type)), table=event.table)
-        known = self._converts.get(id(table))
-        if known is None or known[0] is not table:
-            known = self._converts[id(table)] = table, by_column(table.columns, canal_convert)
-        return converted(image, known[1], table=event.table)
+        return converted(image, self._converts(table), table=event.table)
+
+
+def _converts_of(table: TableInfo) -> dict[str, Convert]:
+    return by_column(table.columns, canal_convert)
 
 
 def _shown(image: Image, converts: dict[str, Convert]) -> dict[str, Convert]:

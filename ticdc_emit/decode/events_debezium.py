@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from ticdc_emit.config import ChangefeedConfig
@@ -9,8 +10,8 @@ from ticdc_emit.decode.debezium import DebeziumReader
 from ticdc_emit.decode.debezium_records import DebeziumDdl, DebeziumRow
 from ticdc_emit.decode.events import DdlEvent, Event, Image, RowEvent, RowOp, WatermarkEvent
 from ticdc_emit.decode.text_debezium import debezium_column, debezium_convert
-from ticdc_emit.decode.text_values import Convert, by_column, converted
-from ticdc_emit.schema.model import TableInfo
+from ticdc_emit.decode.text_values import Convert, by_column, converted, per_object
+from ticdc_emit.schema.model import Column, TableInfo
 
 __all__ = ["DebeziumEvents"]
 
@@ -28,7 +29,7 @@ class DebeziumEvents:
         has_schema = not codec.debezium_disable_schema
         self._reader = DebeziumReader(has_schema, codec.large_message_handle.compression, typed=False)
         self._zone = config.time_zone
-        self._converts: dict[int, tuple[TableInfo, dict[str, Convert]]] = {}
+        self._converts = per_object(self._converts_of_table)
 
     def read(self, key: bytes | None, value: bytes | None) -> Event:
         """Return what a record says."""
@@ -60,14 +61,15 @@ class DebeziumEvents:
         if image is None:
             return None
         if table is not None:
-            known = self._converts.get(id(table))
-            if known is None or known[0] is not table:
-                converts = by_column(table.columns, lambda column: debezium_convert(column, self._zone))
-                known = self._converts[id(table)] = table, converts
-            return converted(image, known[1], table=event.table)
+            return converted(image, self._converts(table), table=event.table)
         message: DebeziumRow = event.message
         if message.fields is None:
             return {name: None if value is None else str(value) for name, value in image.items()}
         columns = [debezium_column(field) for field in message.fields if field.name in image]
-        found = by_column(columns, lambda column: debezium_convert(column, self._zone))
-        return converted(image, found, table=event.table)
+        return converted(image, self._converts_of(columns), table=event.table)
+
+    def _converts_of_table(self, table: TableInfo) -> dict[str, Convert]:
+        return self._converts_of(table.columns)
+
+    def _converts_of(self, columns: Iterable[Column]) -> dict[str, Convert]:
+        return by_column(columns, lambda column: debezium_convert(column, self._zone))

@@ -11,7 +11,7 @@ from ticdc_emit.decode.events import BootstrapEvent, DdlEvent, Event, Image, Row
 from ticdc_emit.decode.simple import SimpleReader
 from ticdc_emit.decode.simple_records import SimpleBootstrap, SimpleDdl, SimpleRow, SimpleTableSchema, SimpleWatermark
 from ticdc_emit.decode.text_simple import simple_convert, simple_table
-from ticdc_emit.decode.text_values import Convert, by_column, converted
+from ticdc_emit.decode.text_values import Convert, by_column, converted, per_object
 from ticdc_emit.errors import UnknownTableError
 from ticdc_emit.schema.model import TableInfo
 
@@ -34,18 +34,13 @@ class SimpleEvents:
         self._raw_claims = handle.claim_check_raw_value
         self._zone = config.time_zone
         self._shown: dict[tuple[str, str, int], TableInfo] = {}
-        self._converts: dict[int, tuple[TableInfo, dict[str, Convert]]] = {}
+        self._converts = per_object(self._converts_of)
 
     def read(self, key: bytes | None, value: bytes | None) -> Event:
         """Return what a record says."""
         message = self._reader.read(key, value)
         if isinstance(message, SimpleRow):
-            if message.claim_check is not None and self._claims is not None:
-                stored = read_claim(message.claim_check, self._claims, raw_value=self._raw_claims)
-                whole = self._reader.read(stored.key, stored.value)
-                if isinstance(whole, SimpleRow):
-                    message = whole
-            return _row(message)
+            return _row(self._whole(message))
         if isinstance(message, SimpleDdl):
             self._learn(message.pre_table_schema)
             self._learn(message.table_schema)
@@ -58,6 +53,13 @@ class SimpleEvents:
             return BootstrapEvent(schema_of.schema, schema_of.table, schema_of.version, None, message)
         assert isinstance(message, SimpleWatermark)
         return WatermarkEvent(message.commit_ts, message)
+
+    def _whole(self, message: SimpleRow) -> SimpleRow:
+        if message.claim_check is None or self._claims is None:
+            return message
+        stored = read_claim(message.claim_check, self._claims, raw_value=self._raw_claims)
+        whole = self._reader.read(stored.key, stored.value)
+        return whole if isinstance(whole, SimpleRow) else message
 
     def text(self, event: RowEvent, table: TableInfo | None = None) -> RowEvent:
         """Return the event with its images in canonical text.
@@ -74,11 +76,7 @@ class SimpleEvents:
             return None
         if table is None:
             table = self.table(event)
-        known = self._converts.get(id(table))
-        if known is None or known[0] is not table:
-            converts = by_column(table.columns, lambda column: simple_convert(column, self._zone))
-            known = self._converts[id(table)] = table, converts
-        return converted(image, known[1], table=event.table)
+        return converted(image, self._converts(table), table=event.table)
 
     def table(self, event: RowEvent) -> TableInfo:
         """Return the table that messages have shown for the row's version; ``UnknownTableError`` if none has."""
@@ -90,6 +88,9 @@ class SimpleEvents:
                 version=event.schema_version,
             )
         return found
+
+    def _converts_of(self, table: TableInfo) -> dict[str, Convert]:
+        return by_column(table.columns, lambda column: simple_convert(column, self._zone))
 
     def _learn(self, schema: SimpleTableSchema | None) -> None:
         if schema is not None:

@@ -11,7 +11,7 @@ from base64 import b64encode
 from collections.abc import Callable, Iterable, Mapping
 from decimal import Context, Decimal
 from functools import lru_cache
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from ticdc_emit.decode.errors import DecodeError
 from ticdc_emit.schema.literals import float_text
@@ -29,11 +29,14 @@ __all__ = [
     "fsp_of",
     "in_zone",
     "moment_text",
+    "per_object",
     "raw_text",
     "set_labels",
 ]
 
 Convert: TypeAlias = Callable[[Any], "str | None"]
+_Of = TypeVar("_Of")
+_Made = TypeVar("_Made")
 
 _DIGITS = Context(prec=100)  # a DECIMAL has 65, and the double nearest to one may have one more
 _FAULTS = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError)
@@ -137,6 +140,19 @@ def fsp_of(column: Column) -> int:
 def by_column(columns: Iterable[Column], convert_of: Callable[[Column], Convert | None]) -> dict[str, Convert]:
     """Return the converts of the columns that need one."""
     return {column.name: convert for column in columns if (convert := convert_of(column)) is not None}
+
+
+def per_object(make: Callable[[_Of], _Made]) -> Callable[[_Of], _Made]:
+    """Return ``make`` that is called once for each object: tables and schemas are dear to hash, or have none."""
+    known: dict[int, tuple[_Of, _Made]] = {}
+
+    def get(of: _Of) -> _Made:
+        found = known.get(id(of))
+        if found is None:
+            found = known[id(of)] = of, make(of)  # who is kept alive keeps its id
+        return found[1]
+
+    return get
 
 
 @lru_cache(maxsize=64)

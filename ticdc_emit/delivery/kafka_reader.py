@@ -1,39 +1,63 @@
-"""Read a topic back, to show or to check what arrived.
+"""Read topics: whole, or message by message to the end that they have now, or for as long as somebody listens.
 
-In: brokers and a topic.  Out: :class:`~ticdc_emit.delivery.contract.Message` records by partition and offset, up to
-what the topic held when the call began.  No consumer group is left behind.
+In: connection settings and topics. Out: an iterator of :class:`~ticdc_emit.delivery.contract.Message` records as they
+arrive, those of one partition in their order. No consumer group is left behind. Partitions that a topic gets meanwhile
+are not seen.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from ticdc_emit.config.secrets import mask_text
-from ticdc_emit.delivery.contract import Message
+from ticdc_emit.delivery.contract import Message, Place
 from ticdc_emit.delivery.kafka_connection import ConnectionLog, client_settings, find_topics
 from ticdc_emit.delivery.kafka_errors import delivery_failed, settings_refused
-from ticdc_emit.errors import DeliveryError
+from ticdc_emit.errors import DeliveryError, MissingDependencyError
 
 if TYPE_CHECKING:
-    from confluent_kafka import Consumer, TopicPartition
+    from confluent_kafka import Consumer
 
-__all__ = ["read_topic"]
+__all__ = ["read_topic", "stream_topics"]
+
+_POLL_S = 0.2
 
 
 def read_topic(
     settings: Mapping[str, Any], topic: str, newest: int | None = None, timeout_s: float = 10.0
 ) -> list[Message]:
-    """The messages of ``topic`` in the cluster of ``settings`` (:meth:`KafkaSink.connection_settings`).
+    """Return what a topic holds by partition and offset; takes and raises what :func:`stream_topics` does."""
+    return sorted(stream_topics(settings, [topic], newest=newest, timeout_s=timeout_s))
 
-    ``newest`` limits the messages per partition.  Raises :class:`~ticdc_emit.errors.BrokerUnreachableError`,
-    :class:`~ticdc_emit.errors.AuthenticationError`, :class:`~ticdc_emit.errors.UnknownTopicError`, or
-    :class:`~ticdc_emit.errors.DeliveryError` if messages that the topic holds do not arrive within ``timeout_s``.
+
+def stream_topics(
+    settings: Mapping[str, Any],
+    topics: Collection[str],
+    *,
+    newest: int | None = None,
+    follow: bool = False,
+    partitions: dict[str, int] | None = None,
+    timeout_s: float = 10.0,
+) -> Iterator[Message]:
+    """Yield what the topics hold in the cluster of ``settings`` (:meth:`KafkaSink.connection_settings`).
+
+    ``newest`` limits the messages per partition to begin with; ``follow``: do not end where the topics end now.
+    ``partitions``: takes the number of each topic's partitions before the first message. ``timeout_s``: how long to
+    wait for a connection, and without ``follow`` for the next message that is there.
+
+    Raises :class:`~ticdc_emit.errors.BrokerUnreachableError`, :class:`~ticdc_emit.errors.AuthenticationError`,
+    :class:`~ticdc_emit.errors.UnknownTopicError`, or :class:`~ticdc_emit.errors.DeliveryError` if messages that the
+    topics hold do not arrive.
     """
-    from confluent_kafka import Consumer, KafkaException
-
+    try:
+        from confluent_kafka import Consumer, KafkaException
+    except ImportError:
+        raise MissingDependencyError(
+            "reading Kafka needs confluent-kafka", remedy="Run: pip install 'ticdc-emit[kafka]'"
+        ) from None
     own = {"group.id": f"ticdc-emit-reader-{uuid4()}", "enable.auto.commit": False, "auto.offset.reset": "error"}
     log = ConnectionLog()
     brokers = str(settings.get("bootstrap.servers", "")).split(",")
@@ -43,52 +67,55 @@ def read_topic(
         raise settings_refused(error) from None
     started = time.monotonic()
     try:
-        found = find_topics(consumer, log, brokers, timeout_s, topic).topics[topic]
-        if found.error is not None:
-            raise delivery_failed(found.error, topic)
-        ends = _assign(consumer, topic, list(found.partitions), newest, timeout_s)
-        return sorted(_consume(consumer, topic, ends, started + timeout_s))
+        places: list[Place] = []
+        for topic in topics:
+            found = find_topics(consumer, log, brokers, timeout_s, topic).topics[topic]
+            if found.error is not None:
+                raise delivery_failed(found.error, topic)
+            places += [(topic, number) for number in sorted(found.partitions)]
+            if partitions is not None:
+                partitions[topic] = len(found.partitions)
+        ends = _assign(consumer, places, newest, timeout_s)
+        yield from _messages(consumer, ends, follow, timeout_s)
     except KafkaException as error:
         raise log.failure(brokers, time.monotonic() - started, error.args[0].str()) from None
     finally:
         consumer.close()
 
 
-def _assign(
-    consumer: Consumer, topic: str, partitions: list[int], newest: int | None, timeout_s: float
-) -> dict[int, int]:
-    """Start each partition at its first wanted message; returns the offset behind its last one."""
+def _assign(consumer: Consumer, places: list[Place], newest: int | None, timeout_s: float) -> dict[Place, int]:
+    """Start each partition at its first wanted message; returns the offsets behind the last ones that are there."""
     from confluent_kafka import TopicPartition
 
-    ends: dict[int, int] = {}
+    ends: dict[Place, int] = {}
     starts: list[TopicPartition] = []
-    for partition in partitions:
+    for topic, partition in places:
         low, high = consumer.get_watermark_offsets(TopicPartition(topic, partition), timeout=timeout_s)
         start = low if newest is None else max(low, high - newest)
+        starts.append(TopicPartition(topic, partition, start))
         if start < high:
-            ends[partition] = high
-            starts.append(TopicPartition(topic, partition, start))
+            ends[topic, partition] = high
     consumer.assign(starts)
     return ends
 
 
-def _consume(consumer: Consumer, topic: str, ends: dict[int, int], deadline: float) -> list[Message]:
-    messages: list[Message] = []
-    open_partitions = set(ends)
-    while open_partitions:
-        for record in consumer.consume(10_000, timeout=0.2):
-            error, partition, offset = record.error(), record.partition(), record.offset()
-            if error is not None or partition is None or offset is None:
+def _messages(consumer: Consumer, ends: dict[Place, int], follow: bool, timeout_s: float) -> Iterator[Message]:
+    deadline = time.monotonic() + timeout_s
+    while follow or ends:
+        records = consumer.consume(10_000, timeout=_POLL_S)
+        for record in records:
+            error, topic, partition, offset = record.error(), record.topic(), record.partition(), record.offset()
+            if error is not None or topic is None or partition is None or offset is None:
                 raise DeliveryError(f"cannot read topic {topic}: {mask_text(str(error))}", topic=topic)
-            if offset < ends[partition]:
-                messages.append(Message(topic, partition, offset, record.key(), record.value()))
-        open_partitions = {
-            place.partition
-            for place in consumer.position(consumer.assignment())
-            if place.offset < ends[place.partition]
-        }
-        if open_partitions and time.monotonic() > deadline:
-            raise DeliveryError(
-                f"topic {topic}: partitions {sorted(open_partitions)} did not arrive in time", topic=topic
-            )
-    return messages
+            if follow or offset < ends.get((topic, partition), 0):
+                yield Message(topic, partition, offset, record.key(), record.value())
+        if follow:
+            continue
+        for place in consumer.position(consumer.assignment()):  # offsets of control records count too
+            if place.offset >= ends.get((place.topic, place.partition), 0):
+                ends.pop((place.topic, place.partition), None)
+        if records:
+            deadline = time.monotonic() + timeout_s
+        elif ends and time.monotonic() > deadline:
+            missing = ", ".join(f"{topic}/{partition}" for topic, partition in sorted(ends))
+            raise DeliveryError(f"messages of {missing} did not arrive in time")

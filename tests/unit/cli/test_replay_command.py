@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from child import command
 
 from ticdc_emit.cli.replay import seconds_of
 from ticdc_emit.delivery.files import read_files
 from ticdc_emit.errors import ConfigError
 
-ROOT = Path(__file__).parents[3]
 SCHEMA = "create table shop.orders (id int primary key, total decimal(8,2) not null)"
 DDL = "-- at 2026-01-05T12:00:00Z\nalter table shop.orders add column paid tinyint(1) not null default 1"
 LOG = """op,id,total,paid,at,lsn
@@ -21,16 +19,6 @@ I,1,10.00,,2026-01-05 06:00:00,1
 U,1,12.50,0,2026-01-05 18:00:00,2
 I,2,7.00,1,2026-01-05 18:00:00,3
 """
-
-
-def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "ticdc_emit", "replay", *arguments],
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-        timeout=240,
-    )
 
 
 @pytest.mark.slow
@@ -46,7 +34,7 @@ def test_a_change_table_goes_out_once(tmp_path: Path) -> None:
         *("--sink-uri", f"file://{tmp_path}/out?protocol=canal-json&enable-tidb-extension=true&partition-num=1"),
         *("--state-uri", f"{tmp_path}/state"),
     ]
-    done = run(*arguments)
+    done = command("replay", *arguments)
     assert done.returncode == 0, done.stderr
     assert "3 of 3 slices" in done.stdout
     assert "slice 1 of 3 from 2026-01-05 06:00:00.000Z: 1 rows" in done.stderr
@@ -55,10 +43,10 @@ def test_a_change_table_goes_out_once(tmp_path: Path) -> None:
         *("INSERT", "TIDB_WATERMARK", "ALTER", "TIDB_WATERMARK", "UPDATE", "INSERT", "TIDB_WATERMARK")
     ]
     assert values[4]["old"][0]["paid"] == "1"
-    again = run(*arguments, "--json")
+    again = command("replay", *arguments, "--json")
     assert again.returncode == 0, again.stderr
     assert json.loads(again.stdout)["messages"] == 0
-    refused = run(*arguments, "--slice", "1h")
+    refused = command("replay", *arguments, "--slice", "1h")
     assert refused.returncode == 2
     assert "another" in refused.stderr.splitlines()[-1]
 
@@ -72,7 +60,7 @@ def test_wrong_usage_is_refused_before_spark_starts(tmp_path: Path) -> None:
         (["--table", "shop.orders=x.csv", "--mode", "snapshot", "--state-uri", f"{tmp_path}/s"], "Add --at"),
         (["--table", "shop.orders=x.csv", "--slice", "soon"], "is no length of time"),
     ]:
-        done = run(*common, *arguments)
+        done = command("replay", *common, *arguments)
         assert done.returncode == 2
         assert words in done.stderr.splitlines()[-1]
 

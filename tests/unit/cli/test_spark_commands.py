@@ -3,24 +3,16 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from child import command
 
 pytestmark = pytest.mark.spark
-ROOT = Path(__file__).parents[3]
-
-
-def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "ticdc_emit", *arguments], capture_output=True, text=True, cwd=ROOT, timeout=240
-    )
 
 
 def test_demo_on_the_embedded_kafka() -> None:
-    done = run("demo", "--rows", "1000", "--json")
+    done = command("demo", "--rows", "1000", "--json")
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     summary = json.loads(done.stdout)
@@ -39,12 +31,12 @@ def test_emit_a_file_and_refuse_a_bad_value(tmp_path: Path) -> None:
     rows.write_text('{"id": 1, "v": "abc"}\n{"id": 2, "v": null}\n', encoding="utf-8")
     uri = f"file://{tmp_path}/out/t?protocol=canal-json&partition-num=1"
     arguments = ["emit", "--schema", str(schema), "--input", str(rows), "--sink-uri", uri]
-    done = run(*arguments, "--json")
+    done = command(*arguments, "--json")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["messages"] == 2
 
     rows.write_text('{"id": 7, "v": "abcd"}\n', encoding="utf-8")
-    refused = run(*arguments)
+    refused = command(*arguments)
     assert refused.returncode == 2
     error = refused.stderr.splitlines()[-1]
     assert error.startswith("ticdc-emit: error: ")
@@ -53,7 +45,7 @@ def test_emit_a_file_and_refuse_a_bad_value(tmp_path: Path) -> None:
 
 
 def test_demo_of_avro_with_an_embedded_registry() -> None:
-    done = run("demo", "--rows", "500", "--protocol", "avro", "--json")
+    done = command("demo", "--rows", "500", "--protocol", "avro", "--json")
     assert done.returncode == 0, done.stderr
     summary = json.loads(done.stdout)
     assert summary["messages"] == summary["rows"] == 500

@@ -5,7 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from delivered import HISTORY, LARGE, ROWS_ONLY, config_of, consumer_of, interleaved, messages_of, redelivered
+from delivered import (
+    HISTORY,
+    LARGE,
+    ROWS_ONLY,
+    ZONE,
+    config_of,
+    consumer_of,
+    interleaved,
+    messages_of,
+    redelivered,
+    ts,
+)
 
 from ticdc_emit.decode.errors import DecodeError
 from ticdc_emit.decode.events import RowEvent
@@ -128,3 +139,11 @@ def test_handle_key_only(uri: str) -> None:
     consumer = consumer_of(LARGE, config)
     with pytest.raises(DecodeError, match="only the handle key"):
         consumer.take_all(messages)
+
+
+def test_a_checksum_that_the_schema_makes_doubtful() -> None:
+    """``allowed`` is ``a\\,b``: one element with a comma, or two of which the first ends with a backslash."""
+    row = {"schema": "test", "table": "t", "op": "c", "commit_ts": ts(1), "before": None}
+    rows = [{**row, "after": {"id": "1", "e": "b"}}]
+    history = History(r"create table test.t (id int primary key, e enum('a\\','b'))", rows, (), time_zone=ZONE)
+    _same(history, AVRO[2], "[integrity]\nintegrity-check-level = 'correctness'\n", seed=None)
