@@ -60,6 +60,7 @@ def _send(
     return sink.reports[0].seconds
 
 
+@pytest.mark.slow
 def test_a_slow_registry_is_waited_for(spark: Any, make_stage: MakeStage) -> None:
     with _slow_registry(_DELAY_S) as registry:
         stage = make_stage(2_000, files=2, registry=registry.url)

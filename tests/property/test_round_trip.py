@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from round_trip import PROTOCOLS, main, round_trips
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", PROTOCOLS)
 @settings(max_examples=200)
 @given(data=st.data())

@@ -1,4 +1,4 @@
-"""Run by test_replay in a process of its own: one history into files, with a given number of Spark partitions."""
+"""Run by test_replay, in a process of its own too: one history into files, with a number of Spark partitions."""
 
 from __future__ import annotations
 
@@ -8,16 +8,13 @@ import os
 import random
 import sys
 from pathlib import Path
+from typing import Any
 
 
-def main(folder: str, partitions: int, seed: int) -> None:
-    from spark_session import local_session
-
+def digests(spark: Any, folder: Path, partitions: int, seed: int) -> list[str]:
+    """Return a line with name, SHA-256 and size for each file that was written."""
     from ticdc_emit.spark import TicdcSink
 
-    spark = local_session(
-        spark_sql_shuffle_partitions=str(partitions), spark_executorEnv_PYTHONHASHSEED=os.environ["PYTHONHASHSEED"]
-    )
     tables = 5
     schema = "".join(
         f"create table test.t{n} (id int primary key, tags set('a','b','c'), doc json, v varchar(20));"
@@ -36,8 +33,17 @@ def main(folder: str, partitions: int, seed: int) -> None:
     uri = f"file://{folder}?protocol=canal-json&enable-tidb-extension=true&partition-num=3"
     ddl = [(450_000_000_262_144_000 + 50 * (1 << 26), "alter table test.quiet add column z int")]
     TicdcSink(uri, schema, watermark_interval=1, ddl=ddl).write(df)
-    for path in sorted(Path(folder).rglob("*.jsonl")):
-        print("SHA", path.name, hashlib.sha256(path.read_bytes()).hexdigest(), path.stat().st_size)
+    files = sorted(folder.rglob("*.jsonl"))
+    return [f"SHA {path.name} {hashlib.sha256(path.read_bytes()).hexdigest()} {path.stat().st_size}" for path in files]
+
+
+def main(folder: str, partitions: int, seed: int) -> None:
+    from spark_session import local_session
+
+    spark = local_session(
+        spark_sql_shuffle_partitions=str(partitions), spark_executorEnv_PYTHONHASHSEED=os.environ["PYTHONHASHSEED"]
+    )
+    print(*digests(spark, Path(folder), partitions, seed), sep="\n")
     spark.stop()
 
 

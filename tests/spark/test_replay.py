@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from replay_job import digests
 from spark_history import SCHEMA
 
 from ticdc_emit.delivery.files import read_files
@@ -23,7 +24,7 @@ URI = "protocol=canal-json&enable-tidb-extension=true&partition-num=2"
 ROOT = Path(__file__).parents[2]
 
 
-def _digests(folder: Path, partitions: int, seed: int) -> list[str]:
+def _digests_of_a_process(folder: Path, partitions: int, seed: int) -> list[str]:
     # without what this process's own session left behind
     env = {name: value for name, value in os.environ.items() if not name.startswith(("SPARK_", "PYSPARK_"))}
     env["SPARK_SUBMIT_OPTS"] = os.environ["SPARK_SUBMIT_OPTS"]
@@ -35,9 +36,9 @@ def _digests(folder: Path, partitions: int, seed: int) -> list[str]:
     return [line for line in done.stdout.splitlines() if line.startswith("SHA")]
 
 
-def test_partition_counts_input_order_and_hash_seeds_change_no_byte(tmp_path: Path) -> None:
-    one = _digests(tmp_path / "one", partitions=1, seed=1)
-    other = _digests(tmp_path / "other", partitions=7, seed=99)
+def test_partition_counts_input_order_and_hash_seeds_change_no_byte(spark: Any, tmp_path: Path) -> None:
+    one = digests(spark, tmp_path / "one", partitions=1, seed=1)
+    other = _digests_of_a_process(tmp_path / "other", partitions=7, seed=99)
     assert len(one) == 3
     assert one == other
 

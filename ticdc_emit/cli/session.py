@@ -1,7 +1,7 @@
 """A local Spark for the commands that need one, and readable errors out of it.
 
 In: nothing but the environment. Out: the session of :func:`ticdc_emit.spark.local_session`, quiet, with its files in a
-temporary folder, stopped at the end of the command.
+temporary folder, stopped at the end of the command; or the session that this process has, which stays as it is.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import re
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -35,14 +35,29 @@ class SparkJobError(TicdcEmitError, RuntimeError):
 
 @contextmanager
 def local_spark(name: str, *, cores: str = "*") -> Iterator[SparkSession]:
-    """Start Spark for the length of the block. Errors of Spark jobs in it become :class:`SparkJobError`.
+    """Start Spark for the length of the block, unless it runs. Errors of Spark jobs become :class:`SparkJobError`.
 
     Raises :class:`~ticdc_emit.errors.MissingDependencyError` without pyspark or Java.
     """
-    from ticdc_emit.spark.session import local_session, require_pyspark
+    from ticdc_emit.spark.session import require_pyspark
 
     require_pyspark()
     from pyspark.errors import PySparkException
+    from pyspark.sql import SparkSession
+
+    with ExitStack() as stack:
+        spark = SparkSession.getActiveSession() or stack.enter_context(_started(name, cores))
+        try:
+            yield spark
+        except PySparkException as error:
+            raise _readable(str(error)) from None
+
+
+@contextmanager
+def _started(name: str, cores: str) -> Iterator[SparkSession]:
+    from pyspark.errors import PySparkException
+
+    from ticdc_emit.spark.session import local_session
 
     with tempfile.TemporaryDirectory(prefix="ticdc-emit-", ignore_cleanup_errors=True) as folder:
         log = Path(folder, "spark.log")
@@ -62,8 +77,6 @@ def local_spark(name: str, *, cores: str = "*") -> Iterator[SparkSession]:
         logging.getLogger("DataFrameQueryContextLogger").setLevel(logging.CRITICAL)
         try:
             yield spark
-        except PySparkException as error:
-            raise _readable(str(error)) from None
         finally:
             spark.stop()
 

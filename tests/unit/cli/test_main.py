@@ -7,16 +7,9 @@ import sys
 from pathlib import Path
 
 import pytest
-
-from ticdc_emit.cli.main import main
+from child import exit_code
 
 VECTORS = Path(__file__).parents[2] / "vectors" / "classic"
-
-
-def exit_code(*arguments: str) -> int | str | None:
-    with pytest.raises(SystemExit) as end:
-        main(arguments)
-    return end.value.code
 
 
 def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
