@@ -18,6 +18,8 @@ from ticdc_emit.delivery.files import read_files
 from ticdc_emit.delivery.memory import MemorySink, clear, messages
 from ticdc_emit.schema.catalog import catalog_from_sql
 from ticdc_emit.traffic.generate import Traffic, generate, generate_stream
+from ticdc_emit.traffic.generate.frame import changes_of_stream
+from ticdc_emit.traffic.generate.plan import Settings, plan_traffic
 from ticdc_emit.traffic.generate.tables import source_tables
 from ticdc_emit.traffic.history import History
 from ticdc_emit.traffic.samples import sample_names, sample_schema
@@ -114,20 +116,66 @@ def test_the_spark_sink_takes_the_changes_with_ddl_in_place(spark: Any, tmp_path
 
 
 def test_rows_have_the_columns_of_their_version_and_defaults(spark: Any) -> None:
-    traffic = generate(spark, "sysbench", rows=1500, rate=1000, ddl_rate=14)
+    traffic = generate(spark, "sysbench", rows=1500, rate=1000, ddl_rate=200, updates=10)
     changes = sorted(rows_of(traffic), key=lambda row: row["commit_ts"])
-    assert len(traffic.ddl) == 20
+    assert len(traffic.ddl) == 299  # three times through all columns
+    assert max(len(change["after"] or ()) for change in changes) == 4 + 2 * 5
     history = History(traffic.schema, changes, traffic.ddl)
     tables = history.tables()  # refuses rows that lack a column of their version
-    assert {len(next(iter(rows.values()))) for rows in tables.values()} == {4}  # each column has gone again
-    since = {statement.split()[2]: stamp for stamp, statement in traffic.ddl if " ADD COLUMN " in statement}
-    written: dict[tuple[str, str], int] = {}
+    assert {len(next(iter(rows.values()))) for rows in tables.values()} <= {4, 5}
+    defaults = {"INT": "7", "VARCHAR(40)": "none", "DECIMAL(10,2)": "1.50"}
+    waiting = list(traffic.ddl)
+    there: dict[str, tuple[str, str | None, int]] = {}  # by table: the column, its default, since when
+    rows: dict[tuple[str, str], Any] = {}
+    checked = Counter[str]()
     for change in changes:
-        target = f"`sbtest`.`{change['table']}`"
-        key = (change["table"], (change["after"] or change["before"])["id"])
-        if change["before"] is not None and written[key] < since[target]:
-            assert change["before"]["extra_1"] == "7"
-        written[key] = change["commit_ts"]
+        while waiting and waiting[0][0] < change["commit_ts"]:
+            stamp, statement = waiting.pop(0)
+            words = [word.strip("`") for word in statement.split()]
+            table = words[2].rpartition(".")[2].strip("`")
+            if words[3:5] == ["ADD", "COLUMN"]:
+                there[table] = (words[5], defaults.get(words[6]), stamp)
+            elif words[3:5] == ["RENAME", "COLUMN"]:
+                there[table] = (words[7], *there[table][1:])
+            elif words[3:5] == ["DROP", "COLUMN"]:
+                del there[table]
+        table, image = change["table"], change["after"] or change["before"]
+        if change["before"] is not None and table in there:
+            name, default, since = there[table]
+            written, last = rows[table, image["id"]]
+            kept = written > since
+            assert change["before"][name] == (last[name.removesuffix("_renamed")] if kept else default)
+            checked["kept" if kept else "default"] += 1
+        rows[table, image["id"]] = change["commit_ts"], image
+    assert min(checked["kept"], checked["default"]) > 10
+
+
+def test_schema_changes_are_the_same_for_partitions_and_streams(spark: Any) -> None:
+    settings = {"rows": 700, "rate": 1000, "ddl_rate": 100, "seed": 3}
+    one, three = (generate(spark, "sysbench", partitions=parts, **settings) for parts in (1, 3))
+    plan = plan_traffic(sample_schema("sysbench"), Settings(**settings))
+    streamed = changes_of_stream(spark.range(900).withColumnRenamed("id", "value"), plan)
+    assert one.ddl == three.ddl == plan.ddl
+    made = [sorted(map(repr, each.collect())) for each in (one.changes, three.changes, streamed)]
+    assert made[0] == made[1] == made[2]
+    assert len(made[0]) == 700
+
+
+def test_texts_are_in_the_time_zone_of_the_changefeed(spark: Any, tmp_path: Path) -> None:
+    sql = "".join(
+        f"create table test.{name} (id bigint primary key, created_at timestamp(3) not null);" for name in "ab"
+    )
+    traffic = generate(spark, sql, rows=40, time_zone="Asia/Tokyo")
+    traffic.sink(f"file://{tmp_path}?protocol=debezium&enable-tidb-extension=true&partition-num=1").write(
+        traffic.changes
+    )
+    config = load_changefeed(f"file://{tmp_path}?protocol=debezium&enable-tidb-extension=true", time_zone="Asia/Tokyo")
+    consumer = ReferenceConsumer(config, traffic.schema, partitions=1)
+    consumer.take_all(read_files(tmp_path))
+    consumer.finish()
+    assert consumer.tables == History(traffic.schema, rows_of(traffic), time_zone="Asia/Tokyo").tables()
+    clocks = {row["created_at"] for rows in consumer.tables.values() for row in rows.values()}
+    assert {clock[:16] for clock in clocks} == {"2024-01-01 09:00"}
 
 
 @pytest.mark.slow

@@ -145,13 +145,15 @@ def _print(console: Console, made: Scenario, *, sent: bool) -> None:
 def _check(made: Scenario, path: Path, *, as_json: bool) -> int:
     try:
         tables = json.loads(path.read_text(encoding="utf-8"))
-        found = made.check(tables)
-    except (OSError, ValueError, TypeError, AttributeError) as fault:
+    except OSError as fault:
+        raise ConfigError(f"the tables cannot be read: {fault}", option="check") from None
+    except ValueError as fault:
         raise ConfigError(
-            f"the tables cannot be read: {fault}",
+            f"the tables are no JSON: {fault}",
             remedy='Write {"schema.table": [{"column": "text", ...}, ...]}, as --json prints "expected"',
             option="check",
         ) from None
+    found = made.check(tables)
     if as_json:
         print_json({"scenario": made.name, "differences": [vars(each) for each in found]})
         return 1 if found else 0

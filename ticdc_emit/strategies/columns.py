@@ -84,7 +84,7 @@ def _fixed(name: str, *defaults: str) -> _Types:
 
 _BY_NAME: dict[str, _Types] = {
     **{name: _integers(name) for name in _INTEGERS},
-    "year": _fixed("year", "2024"),
+    "year": _fixed("year", "2024", "0", "5", "70"),
     "bit": st.integers(1, _BITS).map(lambda size: ColumnType("bit", f"bit({size})", ("b'0'", "b'1'"))),
     "float": _fixed("float", "1.5"),
     "double": _fixed("double", "1.5"),

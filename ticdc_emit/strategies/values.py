@@ -8,23 +8,20 @@ from __future__ import annotations
 
 import base64
 import datetime as dt
-import json
 from collections.abc import Callable
 from functools import lru_cache
 from itertools import compress
 from typing import Any, TypeAlias
 
-import pyarrow as pa
 from hypothesis import strategies as st
 
-from ticdc_emit.columnar.floats import fixed_text
-from ticdc_emit.columnar.json_text import normalise
 from ticdc_emit.errors import StrategyError
 from ticdc_emit.schema.charsets import python_codec
 from ticdc_emit.schema.literals import float_text
 from ticdc_emit.schema.model import Column
 from ticdc_emit.schema.temporal import time_zone_of
 from ticdc_emit.schema.types import INTEGER_TYPES, STRING_TYPES, MySQLType
+from ticdc_emit.strategies.printed import document_text, single_text
 
 __all__ = ["values"]
 
@@ -113,13 +110,8 @@ def _width(single: bool) -> Any:
     return 32 if single else 64
 
 
-def _component(value: float) -> str:
-    """Return a number of a VECTOR as Go prints it, whose digits differ from the usual ones for 2**-12."""
-    return str(fixed_text(pa.array([value], pa.float32()))[0].as_py())
-
-
 def _vectors(column: Column) -> _Texts:
-    numbers = st.floats(width=32, allow_nan=False, allow_infinity=False).map(_component)
+    numbers = st.floats(width=32, allow_nan=False, allow_infinity=False).map(single_text)
     least, most = (column.flen, column.flen) if column.flen > 0 else (0, _MOST_DIMENSIONS)
     return st.lists(numbers, min_size=least, max_size=most).map(lambda texts: f"[{','.join(texts)}]")
 
@@ -162,7 +154,7 @@ def _documents(column: Column) -> _Texts:
     documents = st.recursive(
         leaves, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3), max_leaves=5
     )
-    return documents.map(lambda document: normalise(json.dumps(document)))
+    return documents.map(document_text)
 
 
 def _labels(column: Column) -> _Texts:

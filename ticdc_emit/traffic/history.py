@@ -97,8 +97,9 @@ class History:
 
         ``sink_uri``, ``changefeed`` and ``options``: what :func:`~ticdc_emit.load_changefeed` takes, or what it
         returned; nothing is sent there, and every topic has ``partition-num`` partitions. ``watermark_interval``:
-        seconds of commit time. Raises :class:`~ticdc_emit.errors.ConfigError` for a configuration of another time zone,
-        and the family of :class:`~ticdc_emit.errors.TicdcEmitError` for what cannot be sent.
+        seconds of commit time. Raises :class:`~ticdc_emit.errors.ConfigError` for a configuration of another time zone
+        and for options beside a loaded one, and the family of :class:`~ticdc_emit.errors.TicdcEmitError` for what
+        cannot be sent.
         """
         config = self._config(sink_uri, changefeed, options)
         store = f"history-{uuid4()}"
@@ -122,6 +123,12 @@ class History:
         config = sink_uri
         if isinstance(config, str):
             config = load_changefeed(config, changefeed, **({"time_zone": self.time_zone} | options))
+        elif given := [*(["changefeed"] if changefeed is not None else ()), *options]:
+            raise ConfigError(
+                f"a loaded changefeed has its options already: {', '.join(given)} would be ignored",
+                remedy="Give them to load_changefeed, or give a sink URI",
+                option=given[0],
+            )
         if config.time_zone != self.time_zone:
             raise ConfigError(
                 f"the changefeed's time zone is {config.time_zone}, the history's {self.time_zone}",

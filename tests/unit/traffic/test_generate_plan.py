@@ -127,6 +127,30 @@ def test_ddl_stands_between_changes_and_its_names_are_free() -> None:
         planned("create table t (id bigint primary key)", rows=None, ddl_rate=1)
 
 
+def test_rows_do_not_grow_with_the_schema_changes() -> None:
+    sql = sample_schema("sysbench")
+    period = 5 * 5 * len(planned(sql).tables)
+    some, many = planned(sql, rows=200_000, ddl_rate=1), planned(sql, rows=10_000_000, ddl_rate=1)
+    assert period < len(some.ddl) == 199
+    assert len(many.ddl) == 9_999
+    assert [sql_of(some, n) for n in range(len(some.tables))] == [sql_of(many, n) for n in range(len(many.tables))]
+    assert many.ddl[: len(some.ddl)] == some.ddl
+    assert many.ddl[period][1] == many.ddl[0][1]  # the column has gone, and comes again
+
+
+@pytest.mark.parametrize(("rate", "ddl_rate"), [(1000, 1000), (1000, 999), (7, 3), (0.5, 0.1), (1_000_000, 0.37)])
+def test_schema_changes_stand_between_two_changes(rate: float, ddl_rate: float) -> None:
+    plan = planned("create table t (id bigint primary key)", rows=20_000, rate=rate, ddl_rate=ddl_rate)
+    stamps = [stamp for stamp, _ in plan.ddl]
+    assert stamps == sorted(set(stamps))
+    tick = round((1000 << 18) / rate)
+    first = tso_from_datetime(dt.datetime(2024, 1, 1, tzinfo=dt.timezone.utc))
+    places = [(stamp - first) // tick for stamp in stamps]
+    assert all((stamp - first) % tick == tick // 2 for stamp in stamps)
+    assert all(abs(place - (number + 1) * rate / ddl_rate) <= 1 for number, place in enumerate(places))
+    assert all(place < 19_999 for place in places)
+
+
 @pytest.mark.parametrize(
     ("name", "kind", "means"),
     [

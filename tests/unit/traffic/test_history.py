@@ -268,6 +268,14 @@ class TestMessages:
         config = load_changefeed("kafka://127.0.0.1:9092/orders?protocol=debezium")
         assert {message.topic for message in self.HISTORY.messages(config)} == {"orders"}
 
+    @pytest.mark.parametrize(
+        ("given", "named"), [({"changefeed": {"nonsense": 1}}, "changefeed"), ({"protocol": "avro"}, "protocol")]
+    )
+    def test_options_beside_a_loaded_configuration(self, given: Any, named: str) -> None:
+        config = load_changefeed("memory://any/?protocol=simple")
+        with pytest.raises(ConfigError, match=f"has its options already: {named}"):
+            self.HISTORY.messages(config, **given)
+
     def test_another_time_zone(self) -> None:
         config = load_changefeed("memory://any/?protocol=simple", time_zone="Asia/Shanghai")
         with pytest.raises(ConfigError, match="time zone"):

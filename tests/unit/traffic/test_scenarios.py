@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import naive_consumer as naive
 import pytest
@@ -15,8 +16,10 @@ from ticdc_emit.delivery.contract import Message
 from ticdc_emit.errors import ConfigError, IncompatibleSchemaError, SchemaError, TicdcEmitError
 from ticdc_emit.registry.memory import MemoryRegistry
 from ticdc_emit.testing import MemoryTopics
-from ticdc_emit.traffic.scenarios import FEEDS, Difference, Scenario, scenario, scenarios
+from ticdc_emit.traffic.scenarios import FEEDS, Difference, Scenario, ScenarioKind, scenario, scenarios
+from ticdc_emit.traffic.scenarios.compare import differences
 from ticdc_emit.traffic.scenarios.registries import RecordingRegistry
+from ticdc_emit.traffic.truth import Tables
 
 CASES = [(kind.name, protocol) for kind in scenarios() for protocol in kind.protocols]
 _made: dict[tuple[str, str], Scenario] = {}
@@ -218,6 +221,12 @@ def test_the_same_seed_makes_the_same_bytes_and_another_one_others() -> None:
     assert first.protocol == FEEDS[0]
 
 
+@pytest.mark.parametrize("kind", scenarios(), ids=lambda kind: kind.name)
+def test_a_seed_tells_the_tables_for_every_protocol(kind: ScenarioKind) -> None:
+    first, *others = [made(kind.name, protocol) for protocol in kind.protocols]
+    assert all((each.schema, each.expected) == (first.schema, first.expected) for each in others)
+
+
 def test_offsets_count_in_each_partition() -> None:
     case = made("slow-partition", "canal-json")
     for partition in range(3):
@@ -252,6 +261,44 @@ def test_check_takes_rows_by_name_and_says_what_differs() -> None:
             "shop.other 1: a row too many",
         ]
     )
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"shop.orders": [{"id": 1}]}, r"row 0 of shop.orders: id is 1, a number; its canonical text is '1'"),
+        ({"shop.orders": [{"id": "1"}, {"id": 1.5}]}, "row 1 of shop.orders: id is 1.5, a number"),
+        ({"shop.orders": [{"id": True}]}, "id is True, a truth value"),
+        ({"shop.orders": [{"id": ["1"]}]}, "id is no text"),
+        ({"shop.orders": [{"id": b"1"}]}, "id is no text"),
+        ({"shop.orders": [{1: "1"}]}, "a column's name is no text"),
+        ({"shop.orders": ["1"]}, "row 0 of shop.orders is no mapping"),
+        ({"shop.orders": [None]}, "row 0 of shop.orders is no mapping"),
+        ({"shop.orders": None}, "shop.orders has no list of rows"),
+        ({"shop.orders": "rows"}, "shop.orders has no list of rows"),
+        ({"orders": []}, "'orders' names no table"),
+        ({(1, "orders"): []}, "names no table"),
+        ({None: []}, "None names no table"),
+        ({"shop.orders": [], ("shop", "orders"): []}, "shop.orders is there twice"),
+        ([1], "no mapping of tables"),
+        (None, "no mapping of tables"),
+    ],
+)
+def test_check_says_what_is_no_table(given: Any, said: str) -> None:
+    with pytest.raises(ConfigError, match=said):
+        made("tombstones", "avro").check(given)
+
+
+def test_tables_without_a_key_are_compared_by_whole_rows() -> None:
+    expected: Tables = {
+        ("shop", "log"): {("a", "x", "0"): {"a": "x", "b": None}, ("a", "y", "0"): {"a": "y", "b": "1"}}
+    }
+    right: list[dict[str, str | None]] = [{"b": "1", "a": "y"}, {"a": "x", "b": None}]
+    assert differences(expected, {}, {"shop.log": right}) == []
+    found = differences(expected, {}, {"shop.log": [{"a": "x"}, right[0]]})
+    assert sorted(map(str, found)) == ["shop.log x, NULL: the row is missing", "shop.log x: a row too many"]
+    found = differences(expected, {}, {"shop.log": [{**right[0], "c": "2"}, right[1]]})
+    assert sorted(map(str, found)) == ["shop.log y, 1, 2: a row too many", "shop.log y, 1: the row is missing"]
 
 
 @pytest.mark.parametrize(

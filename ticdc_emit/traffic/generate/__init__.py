@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ticdc_emit.config import ChangefeedConfig
+from ticdc_emit.config.secrets import hides_arguments
+from ticdc_emit.errors import ConfigError
 from ticdc_emit.traffic.generate.frame import changes_between, changes_of_stream
 from ticdc_emit.traffic.generate.layout import Lives
 from ticdc_emit.traffic.generate.plan import Settings, TrafficPlan, plan_traffic
@@ -33,17 +36,33 @@ class Traffic:
     """``changes``: a DataFrame, typed if there is one table, else generic. ``ddl``: (commit_ts, statement) in order.
 
     ``schema``: SQL text of the tables before the first change. ``table``: ``schema.name`` of a typed DataFrame.
+    ``time_zone``: the changefeed's, in which TIMESTAMP texts of the generic form are.
     """
 
     changes: DataFrame
     ddl: tuple[tuple[int, str], ...]
     schema: str
     table: str | None
+    time_zone: str = field(default="UTC", kw_only=True)
 
-    def sink(self, sink_uri: Any, **options: Any) -> TicdcSink:
-        """Return a :class:`~ticdc_emit.spark.TicdcSink` for the changes; ``options`` are its own."""
+    @hides_arguments
+    def sink(self, sink_uri: str | ChangefeedConfig, **options: Any) -> TicdcSink:
+        """Return a :class:`~ticdc_emit.spark.TicdcSink` for the changes, in their time zone; ``options`` are its own.
+
+        Raises :class:`~ticdc_emit.errors.ConfigError` for a changefeed of another time zone.
+        """
         from ticdc_emit.spark import TicdcSink
 
+        if isinstance(sink_uri, ChangefeedConfig):
+            zone = sink_uri.time_zone
+        else:
+            zone = options.setdefault("time_zone", self.time_zone)
+        if zone != self.time_zone:
+            raise ConfigError(
+                f"the changefeed's time zone is {zone}, that of the changes {self.time_zone}",
+                remedy="Generate the changes with the changefeed's time_zone",
+                option="time_zone",
+            )
         return TicdcSink(sink_uri, self.schema, table=self.table, ddl=self.ddl, **options)
 
 
@@ -69,15 +88,16 @@ def generate(
     The same ``seed`` and settings give the same changes, whatever ``partitions`` (Spark partitions per table) are;
     fewer ``rows`` give the first of them. ``tables``: only these (``schema.name``). ``start``: the first commit, a TSO
     or an aware datetime, default 2024. ``rate``: changes per second of commit time, default 1,000; ``ddl_rate``:
-    schema changes per second of commit time. ``transaction_size``: changes with one commit_ts, on average.
-    ``updates``: of a row, on average, spread over rows with the Zipf exponent ``skew`` (0: evenly). ``deletes``: share
-    of rows that are deleted in the end. ``time_zone``: the changefeed's, for TIMESTAMP in canonical text.
+    schema changes per second of commit time, none if one takes longer than all changes. ``transaction_size``: changes
+    with one commit_ts, on average. ``updates``: of a row, on average, spread over rows with the Zipf exponent ``skew``
+    (0: evenly). ``deletes``: share of rows that are deleted in the end. ``time_zone``: the changefeed's, for TIMESTAMP
+    in canonical text.
 
     Raises the family of :class:`~ticdc_emit.errors.SchemaError` for what cannot be generated, before any row is.
     """
     lives = Lives(updates, deletes, skew, transaction_size)
     plan = _plan(schema, rows, seed, tables, start, rate, ddl_rate, lives, time_zone)
-    return _traffic(plan, changes_between(spark, plan, 0, rows, partitions))
+    return _traffic(plan, changes_between(spark, plan, 0, rows, partitions), time_zone)
 
 
 def generate_stream(
@@ -101,8 +121,8 @@ def generate_stream(
     """Return the changes of :func:`generate` as a streaming DataFrame: a change is made of its offset alone.
 
     As fast as possible, ``rows_per_batch`` in each micro-batch; with ``live`` at ``rate`` (a whole number) in wall
-    time, by Spark's clock. ``rows``: where it ends, ``None``: never (DDL needs an end). The query itself goes on, with
-    empty batches, until it is stopped.
+    time, by Spark's clock; commit times begin at ``start`` there too, which a restart must repeat. ``rows``: where it
+    ends, ``None``: never (DDL needs an end). The query itself goes on, with empty batches, until it is stopped.
     """
     lives = Lives(updates, deletes, skew, transaction_size)
     plan = _plan(schema, rows, seed, tables, start, rate, ddl_rate, lives, time_zone)
@@ -111,7 +131,7 @@ def generate_stream(
         source = source.option("rowsPerSecond", max(1, round(rate or _RATE)))
     else:
         source = source.option("rowsPerBatch", rows_per_batch)
-    return _traffic(plan, changes_of_stream(source.load(), plan))
+    return _traffic(plan, changes_of_stream(source.load(), plan), time_zone)
 
 
 def _plan(
@@ -139,5 +159,6 @@ def _plan(
     return plan_traffic(schema_text(schema), settings)
 
 
-def _traffic(plan: TrafficPlan, changes: DataFrame) -> Traffic:
-    return Traffic(changes, plan.ddl, plan.schema, plan.tables[0].info.full_name if plan.typed else None)
+def _traffic(plan: TrafficPlan, changes: DataFrame, time_zone: str) -> Traffic:
+    table = plan.tables[0].info.full_name if plan.typed else None
+    return Traffic(changes, plan.ddl, plan.schema, table, time_zone=time_zone)

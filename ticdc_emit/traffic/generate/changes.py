@@ -8,13 +8,13 @@ merges the layers where that is cheap; they are there so that what is used twice
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from ticdc_emit.errors import SchemaError
 from ticdc_emit.schema.expressions import column_names
 from ticdc_emit.schema.model import Column
 from ticdc_emit.schema.types import INTEGER_TYPES
 from ticdc_emit.traffic.generate.canonical import canonical_text
+from ticdc_emit.traffic.generate.clock import Clock
 from ticdc_emit.traffic.generate.ddl import AddedColumn
 from ticdc_emit.traffic.generate.expressions import generated
 from ticdc_emit.traffic.generate.keys import Digit, Follows, Serial, TableKeys
@@ -26,22 +26,10 @@ from ticdc_emit.traffic.generate.tables import Name
 from ticdc_emit.traffic.generate.values import Moment, lasts, realistic, restless_one
 from ticdc_emit.tso import LOGICAL_BITS
 
-__all__ = ["Clock", "TableChanges"]
+__all__ = ["TableChanges"]
 
 _BACK = 8
 """How many cycles, its own included, the rows stand from which a foreign key takes its own."""
-
-
-@dataclass(frozen=True)
-class Clock:
-    """Change number n commits at ``start + n * tick``, both TSO."""
-
-    start: int
-    tick: int
-
-    @property
-    def micros(self) -> int:
-        return (self.start >> LOGICAL_BITS) * 1000
 
 
 class TableChanges:
@@ -88,7 +76,9 @@ class TableChanges:
         restless = restless_one(varying)
         references = [f"{self._parent_of(n, '_k')} as _r{n}" for n in range(len(self._own.table.references))]
         held = ["_k", "_s1", "_x1", "_x0", "_bt", "_gone"]
-        times = [f"{_micros('_x1')} as _t1", f"{_micros('_x0')} as _t0"]
+        times = {"_t1": _micros("_x1"), "_t0": _micros("_x0")}
+        if self._added:
+            times |= {f"_d{which}": self._clock.schema_changes_before(f"_x{which}") for which in "10"}
         kept = [f"_v{column.id}" for column in lasting]
         images = [
             f"{self._varying(c, which, c is restless)} as _{which}{c.id}"
@@ -97,8 +87,8 @@ class TableChanges:
         ]
         return [
             *self._steps(),
-            [*held, *times, *references],
-            [*held, "_t1", "_t0", *(f"{self._lasting(column)} as _v{column.id}" for column in lasting)],
+            [*held, *(f"{made} as {name}" for name, made in times.items()), *references],
+            [*held, *times, *(f"{self._lasting(column)} as _v{column.id}" for column in lasting)],
             ["_s1", "_gone", "_x1", *kept, *images],
             [*self._packed(lasting, typed=typed), *([f"{self._physical()} as physical_table_id"] if physical else [])],
         ]
@@ -106,13 +96,10 @@ class TableChanges:
     # -- where a change stands -------------------------------------------------------------------------------------
 
     def _steps(self) -> list[list[str]]:
-        lives, size, clock = self._lives, self._cycle.size, self._clock
+        lives, size, stamp = self._lives, self._cycle.size, self._clock.stamp
 
         def looked_up(name: str) -> str:
             return numbers(getattr(lives, name), "_i")
-
-        def stamp(change: str) -> str:
-            return f"{clock.start}L + {change} * {clock.tick}L"
 
         named = ("slot", "visit", "visits", "spans", "deleted", "transaction", "previous", "born")
         passed = ["_c", "_slot", "_transaction", "_previous", "_born", "_deleted"]
@@ -147,13 +134,13 @@ class TableChanges:
         return realistic(column, self._seed_of(self._own), Moment("_k", "0L", "_bt", "_bt"), fixed=True)
 
     def _varying(self, column: Column, which: str, restless: bool) -> str:
-        step, now, stamp = ("_s1", "_t1", "_x1") if which == "a" else ("(_s1 - 1L)", "_t0", "_x0")
+        step, now = ("_s1", "_t1") if which == "a" else ("(_s1 - 1L)", "_t0")
         value = realistic(column, self._seed_of(self._own), Moment("_k", step, "_bt", now), restless=restless)
         new = next((each for each in self._added if each.column is column), None)
-        if new is None:
+        if new is None or which == "a":
             return value
         default = f"cast({new.default or 'null'} as {native_type(column)})"
-        return f"if({stamp} > {new.since}L, {value}, {default})"
+        return f"if({new.additions('_d0')} = {new.additions('_d1')}, {value}, {default})"
 
     def _seed_of(self, keys: TableKeys) -> tuple[object, ...]:
         return self._seed, *keys.table.name

@@ -2,12 +2,13 @@
 
 In: the catalog, the tables, and how many changes stand between two statements. Out: (commit_ts, SQL) in order, and the
 columns that rows gain. Each table in turn gains a column with a default, an index on it, gives the column another name,
-loses the index and loses the column; then the next column comes.
+loses the index and loses the column; then the next column comes. There is one column of each kind: when all have come
+and gone, the first comes again, as a new one under its old names, so that rows do not grow with the traffic.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 from typing import NamedTuple
@@ -31,15 +32,21 @@ _STEPS = 5
 
 @dataclass(frozen=True)
 class AddedColumn:
-    """A column that rows have from ``since`` (a TSO) on, under every one of ``names`` at some time.
+    """A column that comes and goes, under every one of ``names`` at some time.
 
-    ``default``: SQL of what rows have that were last written before; ``None`` for NULL.
+    Statement number ``first``, and every ``period`` statements another one, adds it. ``default``: SQL of what rows have
+    that were last written before; ``None`` for NULL.
     """
 
     column: Column
-    since: int
+    first: int
+    period: int
     default: str | None
     names: tuple[str, ...]
+
+    def additions(self, statements: str) -> str:
+        """Return SQL of how often it has come, from SQL of how many statements there were."""
+        return f"(({statements} + {self.period - 1 - self.first}L) div {self.period}L)"
 
 
 class SchemaChanges(NamedTuple):
@@ -49,35 +56,39 @@ class SchemaChanges(NamedTuple):
     added: dict[Name, list[AddedColumn]]
 
 
-def plan_ddl(catalog: Catalog, tables: Sequence[SourceTable], stamps: Sequence[int]) -> SchemaChanges:
-    """Return one statement for each TSO; ``catalog`` is left with the tables as they are behind the last.
+def plan_ddl(catalog: Catalog, tables: Sequence[SourceTable], stamps: Iterable[int]) -> SchemaChanges:
+    """Return one statement for each TSO; ``catalog`` takes those of the first round.
 
     Raises the family of :class:`~ticdc_emit.errors.SchemaError` for a table that takes none of them.
     """
+    period = len(tables) * _STEPS * len(_KINDS)
     statements: list[tuple[int, str]] = []
     added: dict[Name, list[AddedColumn]] = {table.name: [] for table in tables}
     for number, stamp in enumerate(stamps):
+        if number >= period:  # the tables are as they were at first
+            statements.append((stamp, statements[number - period][1]))
+            continue
         table = tables[number % len(tables)]
-        turn, step = divmod(number // len(tables), _STEPS)
-        query = _statement(table, turn, step)
+        kind, step = divmod(number // len(tables), _STEPS)
+        query = _statement(table, kind, step)
         catalog.apply(query, schema=table.info.schema, commit_ts=stamp)
         statements.append((stamp, query))
         own = added[table.name]
         if step == 0:
-            name, _ = _names(table, turn)
+            name, _ = _names(table, kind)
             column = catalog.table(*table.name).column(name)
-            own.append(AddedColumn(column, stamp, _KINDS[turn % len(_KINDS)][1], (name,)))
+            own.append(AddedColumn(column, number, period, _KINDS[kind][1], (name,)))
         elif step == 2:
-            own[-1] = replace(own[-1], names=_names(table, turn))
+            own[-1] = replace(own[-1], names=_names(table, kind))
     return SchemaChanges(tuple(statements), added)
 
 
-def _statement(table: SourceTable, turn: int, step: int) -> str:
-    first, second = map(name_of, _names(table, turn))
+def _statement(table: SourceTable, kind: int, step: int) -> str:
+    first, second = map(name_of, _names(table, kind))
     target = f"{name_of(table.info.schema)}.{name_of(table.info.name)}"
-    index = name_of(f"by_{_names(table, turn)[0]}")
+    index = name_of(f"by_{_names(table, kind)[0]}")
     return (
-        f"ALTER TABLE {target} ADD COLUMN {first} {_KINDS[turn % len(_KINDS)][0]}",
+        f"ALTER TABLE {target} ADD COLUMN {first} {_KINDS[kind][0]}",
         f"ALTER TABLE {target} ADD INDEX {index} ({first})",
         f"ALTER TABLE {target} RENAME COLUMN {first} TO {second}",
         f"ALTER TABLE {target} DROP INDEX {index}",
@@ -85,8 +96,8 @@ def _statement(table: SourceTable, turn: int, step: int) -> str:
     )[step]
 
 
-def _names(table: SourceTable, turn: int) -> tuple[str, str]:
-    """Return the names of the column that a turn adds: at first, and when it has been renamed."""
+def _names(table: SourceTable, kind: int) -> tuple[str, str]:
+    """Return the names of the column of a kind: at first, and when it has been renamed."""
     taken = {column.name.lower() for column in table.info.columns}
     prefix = next(prefix for n in count() if not any(name.startswith(prefix := f"extra{n or ''}_") for name in taken))
-    return f"{prefix}{turn + 1}", f"{prefix}{turn + 1}_renamed"
+    return f"{prefix}{kind + 1}", f"{prefix}{kind + 1}_renamed"

@@ -7,18 +7,21 @@ Everything that cannot be generated is refused here, before a row is made.
 from __future__ import annotations
 
 import datetime as dt
+import math
 from dataclasses import dataclass, field
 
 from ticdc_emit.encode.encoder import split_name
-from ticdc_emit.errors import SchemaError
+from ticdc_emit.errors import ConfigError, SchemaError
 from ticdc_emit.schema.catalog import Catalog, catalog_from_sql
-from ticdc_emit.traffic.generate.changes import Clock, TableChanges
-from ticdc_emit.traffic.generate.ddl import SchemaChanges, plan_ddl
+from ticdc_emit.traffic.generate.changes import TableChanges
+from ticdc_emit.traffic.generate.clock import Clock, gap_of
+from ticdc_emit.traffic.generate.ddl import plan_ddl
 from ticdc_emit.traffic.generate.keys import Serial, TableKeys, plan_keys
 from ticdc_emit.traffic.generate.layout import Cycle, Lives, lay_out
 from ticdc_emit.traffic.generate.numbered import capacity
 from ticdc_emit.traffic.generate.tables import Name, SourceTable, source_tables
-from ticdc_emit.tso import LOGICAL_BITS, tso_from_datetime
+from ticdc_emit.traffic.replay.moments import tso_of
+from ticdc_emit.tso import LOGICAL_BITS
 
 __all__ = ["Settings", "TrafficPlan", "plan_traffic"]
 
@@ -77,9 +80,9 @@ def plan_traffic(schema: str, settings: Settings) -> TrafficPlan:
     cycle = lay_out([each.shape for each in keys.values()], settings.lives, settings.seed)
     for each in keys.values():
         _fits(each, cycle, settings.rows)
-    start = settings.start if isinstance(settings.start, int) else tso_from_datetime(settings.start)
-    clock = Clock(start, round(_TSO_PER_SECOND / settings.rate))
-    changes = plan_ddl(catalog, tables, _stamps(settings, clock)) if settings.ddl_rate else SchemaChanges((), {})
+    tick = round(_TSO_PER_SECOND / settings.rate)
+    clock = Clock(_first(settings.start), tick, gap_of(settings.rate, settings.ddl_rate))
+    changes = plan_ddl(catalog, tables, clock.schema_changes(settings.rows or 0))
     planned = tuple(
         TableChanges(number, keys, cycle, clock, settings.seed, changes.added.get(name, ()), settings.time_zone)
         for number, name in enumerate(keys)
@@ -89,14 +92,15 @@ def plan_traffic(schema: str, settings: Settings) -> TrafficPlan:
 
 def _check(settings: Settings) -> None:
     lives = settings.lives
+    has_rate = _within(settings.rate, 0, _MAX_RATE) and settings.rate > 0
     faults = {
-        "rows": settings.rows is not None and settings.rows < 1,
-        "rate": not 0 < settings.rate <= _MAX_RATE,
-        "ddl_rate": not 0 <= settings.ddl_rate <= settings.rate,
-        "updates": not 0 <= lives.updates <= 1000,
-        "deletes": not 0 <= lives.deletes <= 1,
-        "skew": not 0 <= lives.skew <= 5,
-        "transaction_size": lives.transaction_size < 1,
+        "rows": settings.rows is not None and not _within(settings.rows, 1),
+        "rate": not has_rate,
+        "ddl_rate": not _within(settings.ddl_rate, 0, settings.rate if has_rate else _MAX_RATE),
+        "updates": not _within(lives.updates, 0, 1000),
+        "deletes": not _within(lives.deletes, 0, 1),
+        "skew": not _within(lives.skew, 0, 5),
+        "transaction_size": not _within(lives.transaction_size, 1),
     }
     wrong = [name for name, is_wrong in faults.items() if is_wrong]
     if wrong:
@@ -108,6 +112,17 @@ def _check(settings: Settings) -> None:
         )
     if settings.ddl_rate and settings.rows is None:
         raise SchemaError("DDL at a rate needs an end", remedy="Give rows", option="ddl_rate")
+
+
+def _within(value: object, low: float, high: float = math.inf) -> bool:
+    return isinstance(value, int | float) and low <= value <= high
+
+
+def _first(start: dt.datetime | int) -> int:
+    try:
+        return tso_of(start)
+    except ConfigError as fault:
+        raise SchemaError(fault.message, remedy=fault.remedy, option="start") from None
 
 
 def _wanted(catalog: Catalog, names: tuple[str, ...]) -> set[Name] | None:
@@ -142,11 +157,3 @@ def _fits(keys: TableKeys, cycle: Cycle, rows: int | None) -> None:
                 table=keys.table.info.full_name,
                 column=name,
             )
-
-
-def _stamps(settings: Settings, clock: Clock) -> list[int]:
-    """Return when statements stand: between two changes."""
-    assert settings.rows is not None
-    between = settings.rate / settings.ddl_rate
-    places = (round((number + 1) * between) for number in range(int(settings.rows / between)))
-    return [clock.start + place * clock.tick + clock.tick // 2 for place in places if place < settings.rows - 1]

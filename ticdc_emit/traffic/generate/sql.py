@@ -32,6 +32,7 @@ def units(bits: str, count: int) -> str:
 
 def between(bits: str, low: int, high: int) -> str:
     """Return a number from ``low`` to ``high``, both included, out of a hash; their distance is below 2**63."""
+    assert low <= high
     return f"({units(bits, high - low + 1)} + {low}L)" if low else units(bits, high - low + 1)
 
 

@@ -140,10 +140,8 @@ def _integer(column: Column, bits: Bits) -> str:
     known = tokens(column.name)
     if column.type is MySQLType.TINY and (column.flen == 1 or set(known) & _FLAGS):
         return units(bits(0), 2)
-    for token in reversed(known):
-        if token in _RANGES:
-            least, most = _RANGES[token]
-            return between(bits(0), max(least, low), min(most, high))
+    if named := _named_range(column, low, high):
+        return between(bits(0), *named)
     common = between(bits(0), max(low, -1_000_000), min(high, 1_000_000))
     top = min(high, (1 << 63) - 1)  # of what a Spark long holds
     bottom = "(-9223372036854775807L - 1L)" if low == -(1 << 63) else f"{low}L"
@@ -155,31 +153,36 @@ def _limits(column: Column) -> tuple[int, int]:
     return (0, (1 << width) - 1) if column.unsigned else (-(1 << width - 1), (1 << width - 1) - 1)
 
 
+def _named_range(column: Column, low: int, high: int) -> tuple[int, int] | None:
+    """Return the range that a word of the column's name tells, from ``low`` to ``high``; ``None`` if it has none there.
+
+    The last word that is known counts, as in ``birth_year``.
+    """
+    least, most = next((_RANGES[token] for token in reversed(tokens(column.name)) if token in _RANGES), (1, 0))
+    least, most = max(least, low), min(most, high)
+    return (least, most) if least <= most else None
+
+
 def _decimal(column: Column, bits: Bits) -> str:
     scale = max(column.decimal, 0)
     varied = min(scale, _FRACTION)
-    whole = 10 ** (column.flen - scale)
-    known = tokens(column.name)
-    low, high = next((_RANGES[token] for token in reversed(known) if token in _RANGES), (0, 0))
-    if not high:
-        high = 10_000 if set(known) & _AMOUNTS else 1_000_000
-        low = 0 if column.unsigned or set(known) & _AMOUNTS else -high
-    high, low = min(high, whole - 1), max(low, 1 - whole, 0 if column.unsigned else low)
+    greatest = 10 ** (column.flen - scale) - 1
+    least = 0 if column.unsigned else -greatest
+    is_amount = bool(set(tokens(column.name)) & _AMOUNTS)
+    common = 10_000 if is_amount else 1_000_000
+    usual = max(least, 0 if is_amount else -common), min(greatest, common)
+    low, high = _named_range(column, least, greatest) or usual
     unscaled = between(bits(0), low * 10**varied, max(high * 10**varied, 10**varied - 1))
     return scaled(column, unscaled, varied)
 
 
 def _float(column: Column, bits: Bits) -> str:
     """Return hundredths of few enough digits for the shortest text of the float to be theirs."""
-    known = tokens(column.name)
-    low, high = next((_RANGES[token] for token in reversed(known) if token in _RANGES), (0, 0))
-    if not high:
-        high = 9_999 if column.type is MySQLType.FLOAT else 999_999
-        low = 0 if column.unsigned else -high
-    places = 2
+    most, places = 9_999 if column.type is MySQLType.FLOAT else 999_999, 2
     if column.decimal >= 0:
-        most = 10 ** max(column.flen - column.decimal, 0) - 1
-        low, high, places = max(low, -most), min(high, most), min(column.decimal, 2)
+        most, places = min(most, 10 ** max(column.flen - column.decimal, 0) - 1), min(column.decimal, 2)
+    least = 0 if column.unsigned else -most
+    low, high = _named_range(column, least, most) or (least, most)
     hundredths = between(bits(0), low * 10**places, max(high * 10**places, 10**places - 1))
     return f"cast(cast({hundredths} as double) / {10**places}D as {native_type(column)})"
 

@@ -7,16 +7,14 @@ In: expected tables and a consumer's, as rows by key or as lists of rows in cano
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Literal
 
+from ticdc_emit.traffic.scenarios.given import GivenRow, GivenTables, rows_by_table
 from ticdc_emit.traffic.truth import Row, Tables
 
-__all__ = ["Difference", "GivenTables", "differences"]
-
-GivenTables: TypeAlias = "Mapping[Any, Mapping[Any, Mapping[str, str | None]] | Iterable[Mapping[str, str | None]]]"
-"""By (schema, table) or ``schema.table``: rows by anything, or just rows."""
+__all__ = ["Difference", "differences"]
 
 
 @dataclass(frozen=True)
@@ -49,8 +47,11 @@ class Difference:
 def differences(
     expected: Tables, keys: Mapping[tuple[str, str], tuple[str, ...]], given: GivenTables
 ) -> list[Difference]:
-    """Compare tables. ``keys``: the columns of each table's handle key, ``()`` for one without."""
-    actual = {_name(name): list(rows.values() if isinstance(rows, Mapping) else rows) for name, rows in given.items()}
+    """Compare tables. ``keys``: the columns of each table's handle key, ``()`` for one without.
+
+    Raises :class:`~ticdc_emit.errors.ConfigError` for what is given and is no tables of canonical text.
+    """
+    actual = rows_by_table(given)
     found: list[Difference] = []
     for name in sorted(expected.keys() | actual.keys()):
         wanted = list(expected.get(name, {}).values())
@@ -58,22 +59,9 @@ def differences(
     return found
 
 
-def _name(name: Any) -> tuple[str, str]:
-    schema, table = name.split(".", 1) if isinstance(name, str) else name
-    return schema, table
-
-
-def _rows(
-    table: str, key: tuple[str, ...], wanted: list[Row], rows: list[Mapping[str, str | None]]
-) -> list[Difference]:
+def _rows(table: str, key: tuple[str, ...], wanted: list[Row], rows: list[GivenRow]) -> list[Difference]:
     if not key:
-        columns = tuple(wanted[0]) if wanted else tuple(rows[0]) if rows else ()
-        need = Counter(tuple(row.get(name) for name in columns) for row in wanted)
-        have = Counter(tuple(row.get(name) for name in columns) for row in rows)
-        return [
-            *(Difference(table, texts, "missing") for texts in (need - have).elements()),
-            *(Difference(table, texts, "extra") for texts in (have - need).elements()),
-        ]
+        return _whole_rows(table, wanted, rows)
     found: list[Difference] = []
     need_by_key = {tuple(row[name] for name in key): row for row in wanted}
     seen: set[tuple[str | None, ...]] = set()
@@ -88,7 +76,23 @@ def _rows(
     return sorted(found, key=lambda each: [text or "" for text in each.key])
 
 
-def _columns(table: str, key: tuple[str | None, ...], wanted: Row, row: Mapping[str, str | None]) -> list[Difference]:
+def _whole_rows(table: str, wanted: list[Row], rows: list[GivenRow]) -> list[Difference]:
+    columns = list(dict.fromkeys(name for row in (*wanted, *rows) for name in row))
+
+    def counted(given: Sequence[GivenRow]) -> Counter[tuple[tuple[str, str | None], ...]]:
+        return Counter(tuple((name, row[name]) for name in columns if name in row) for row in given)
+
+    def texts(row: tuple[tuple[str, str | None], ...]) -> tuple[str | None, ...]:
+        return tuple(text for _, text in row)
+
+    need, have = counted(wanted), counted(rows)
+    return [
+        *(Difference(table, texts(row), "missing") for row in (need - have).elements()),
+        *(Difference(table, texts(row), "extra") for row in (have - need).elements()),
+    ]
+
+
+def _columns(table: str, key: tuple[str | None, ...], wanted: Row, row: GivenRow) -> list[Difference]:
     found = [
         Difference(table, key, "different", name, text, row[name])
         for name, text in wanted.items()

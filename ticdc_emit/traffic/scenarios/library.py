@@ -42,7 +42,7 @@ def scenario(
     registry: SchemaRegistry | None = None,
     schema_registry: str | None = None,
 ) -> Scenario:
-    """Make a scenario; the same name, protocol and seed make the same messages.
+    """Make a scenario; the same name and seed make the same tables, with the same protocol the same messages.
 
     ``protocol``: one of the scenario's, default the first of them. ``topic``: the changefeed's default topic.
     ``registry``: where Avro's schemas are registered, default one in memory; ``schema_registry``: its URL, for whoever
@@ -59,7 +59,7 @@ def scenario(
             remedy=f"Use one of {', '.join(kind.protocols)}",
             option="protocol",
         )
-    script = kind.make(random.Random(f"{name} {chosen} {seed}"))
+    script = kind.make(random.Random(f"{name} {seed}"))
     history = script.history
     uri, config = load_feed(chosen, topic, script.partitions, script.changefeed, history.time_zone, schema_registry)
     refusing = script.sent is not None

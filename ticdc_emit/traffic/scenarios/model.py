@@ -18,8 +18,9 @@ from ticdc_emit.decode.consumer import ReferenceConsumer
 from ticdc_emit.delivery.contract import MESSAGE_SCHEMA, DeliveryReport, Message, Sink
 from ticdc_emit.errors import TicdcEmitError
 from ticdc_emit.traffic.history import History
-from ticdc_emit.traffic.scenarios.compare import Difference, GivenTables, differences
+from ticdc_emit.traffic.scenarios.compare import Difference, differences
 from ticdc_emit.traffic.scenarios.disturb import Deliver, in_order
+from ticdc_emit.traffic.scenarios.given import GivenTables
 from ticdc_emit.traffic.truth import Tables
 
 __all__ = ["Scenario", "ScenarioKind", "Script"]
@@ -60,7 +61,7 @@ class ScenarioKind:
 
 @dataclass(frozen=True)
 class Scenario:
-    """A scenario for one protocol and seed: the same arguments make the same bytes.
+    """A scenario for one protocol and seed: the same arguments make the same bytes, the same seed the same tables.
 
     ``messages``: in the order of arrival; a consumer may take them so, or :meth:`send` puts them on topics. ``schema``:
     SQL of the tables before the first message. ``expected``: the tables behind the last one, in canonical text by
@@ -99,6 +100,7 @@ class Scenario:
         """Compare a consumer's tables with the expected ones; an empty list: they are equal.
 
         ``tables``: by (schema, table) or ``schema.table``, rows in canonical text: a list, or the values of a mapping.
+        Raises :class:`~ticdc_emit.errors.ConfigError` for anything else, such as values that are numbers.
         """
         return differences(self.expected, self.keys, tables)
 

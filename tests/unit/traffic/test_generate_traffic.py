@@ -1,0 +1,62 @@
+"""What is made of generated changes without a Spark: the sink that they go to, and when they begin."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from typing import Any
+
+import pytest
+
+from ticdc_emit.config import load_changefeed
+from ticdc_emit.errors import ConfigError, SchemaError
+from ticdc_emit.traffic.generate import Traffic
+from ticdc_emit.traffic.generate.plan import Settings, plan_traffic
+from ticdc_emit.tso import tso_from_datetime
+
+URI = "memory://zones/t?protocol=canal-json"
+SQL = "create table t (id bigint primary key)"
+
+
+def in_tokyo() -> Traffic:
+    changes: Any = None
+    return Traffic(changes, (), SQL, None, time_zone="Asia/Tokyo")
+
+
+def test_the_sink_is_in_the_time_zone_of_the_texts() -> None:
+    assert in_tokyo().sink(URI).config.time_zone == "Asia/Tokyo"
+    assert in_tokyo().sink(URI, time_zone="Asia/Tokyo").config.time_zone == "Asia/Tokyo"
+    loaded = load_changefeed(URI, time_zone="Asia/Tokyo")
+    assert in_tokyo().sink(loaded).config is loaded
+
+
+def test_a_sink_in_another_time_zone_is_refused() -> None:
+    for arguments, options in (((load_changefeed(URI),), {}), ((URI,), {"time_zone": "UTC"})):
+        with pytest.raises(ConfigError, match=r"UTC.*Asia/Tokyo") as caught:
+            in_tokyo().sink(*arguments, **options)
+        assert caught.value.option == "time_zone"
+
+
+def first_commit(start: Any) -> int:
+    plan = plan_traffic(SQL, Settings(rows=10, start=start))
+    stamps = [layer[3] for layer in plan.tables[0].layers(typed=True) if layer[-1].endswith("_bt")]
+    return int(json.loads(stamps[0].split("L + ")[0]))
+
+
+def test_a_start_is_a_moment() -> None:
+    noon = dt.datetime(2025, 5, 5, 12, tzinfo=dt.timezone.utc)
+    assert first_commit(noon) == first_commit(tso_from_datetime(noon)) == tso_from_datetime(noon)
+
+
+@pytest.mark.parametrize("start", [dt.datetime(2024, 1, 1), -5, 0, 1 << 63, "2024-01-01", 1.5])
+def test_a_start_that_is_no_moment_is_refused(start: Any) -> None:
+    with pytest.raises(SchemaError, match="is no moment") as caught:
+        plan_traffic(SQL, Settings(rows=10, start=start))
+    assert caught.value.option == "start"
+
+
+@pytest.mark.parametrize("wrong", [{"rate": "x"}, {"rows": "5"}, {"ddl_rate": None}, {"rate": float("nan")}])
+def test_what_is_no_number_is_out_of_its_range(wrong: Any) -> None:
+    with pytest.raises(SchemaError, match="out of its range") as caught:
+        plan_traffic(SQL, Settings(**({"rows": 10} | wrong)))
+    assert caught.value.option == next(iter(wrong))
