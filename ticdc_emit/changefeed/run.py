@@ -145,6 +145,11 @@ class Changefeed:
         return self._options
 
     @property
+    def ddl(self) -> tuple[DdlStatement, ...]:
+        """The later DDL that was given at the beginning: (commit_ts, schema, statement)."""
+        return self._ddl
+
+    @property
     def plan(self) -> Plan:
         """The tables with every version that the schema and the DDL given at the beginning tell."""
         return self._planner.plan(BatchState(-1, ddl=self._ddl))

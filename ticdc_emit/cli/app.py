@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from ticdc_emit.cli.options import AsJson, Registry
+from ticdc_emit.cli.options import AsJson, Registry, SparkSettings, spark_settings
+from ticdc_emit.cli.replay_command import add_replay_command
 from ticdc_emit.cli.topic_commands import add_topic_commands
 
 __all__ = ["app"]
@@ -114,6 +115,7 @@ def emit(
     registry_key: Annotated[
         Path | None, typer.Option(metavar="FILE", help="PEM file of the client's key.", dir_okay=False)
     ] = None,
+    spark: SparkSettings = None,
     as_json: AsJson = False,
 ) -> None:
     """Emit your own data: row changes (with a column op), or plain rows as inserts."""
@@ -131,6 +133,7 @@ def emit(
         time_zone=time_zone,
         schema_registry=schema_registry,
         registry_tls=(registry_ca, registry_cert, registry_key),
+        spark=spark_settings(spark),
         as_json=as_json,
     )
     raise typer.Exit(code)
@@ -145,6 +148,13 @@ def generate(
         ),
     ],
     rows: Annotated[int, typer.Option(help="Row changes to make.", min=1)] = 20_000,
+    endless: Annotated[
+        bool, typer.Option("--endless", help="Of a stream: until Ctrl-C, which ends the changefeed, instead of --rows.")
+    ] = False,
+    start: Annotated[
+        str | None,
+        typer.Option(metavar="now|TIME|TSO", help="First commit; TIME in ISO form. Default: 2024, with --live now."),
+    ] = None,
     rate: Annotated[
         float | None, typer.Option(help="Changes per second of commit time. Default: 1,000.", min=0.001)
     ] = None,
@@ -168,6 +178,7 @@ def generate(
     schema_registry: Registry = None,
     stream: Annotated[bool, typer.Option("--stream", help="As a Structured Streaming query.")] = False,
     live: Annotated[bool, typer.Option("--live", help="Keep to --rate in wall time too (a stream).")] = False,
+    spark: SparkSettings = None,
     as_json: AsJson = False,
 ) -> None:
     """Generate traffic from table schemas alone: inserts, updates, deletes and schema changes."""
@@ -185,116 +196,16 @@ def generate(
         "time_zone": time_zone,
     }
     code = run(
-        Wanted(schema, rows, stream, live, settings),
+        Wanted(schema, None if endless else rows, stream, live, start, settings),
         protocol=protocol,
         sink_uri=sink_uri,
         config=config,
         schema_registry=schema_registry,
+        spark=spark_settings(spark),
         as_json=as_json,
     )
     raise typer.Exit(code)
 
 
-@app.command()
-def replay(
-    schema: Annotated[
-        Path,
-        typer.Option(metavar="FILE.sql", help="DDL of the tables before the history.", exists=True, dir_okay=False),
-    ],
-    table: Annotated[
-        list[str],
-        typer.Option(metavar="NAME=PATH", help="schema.name and its source; repeat it. jdbc:…#table for a database."),
-    ],
-    sink_uri: Annotated[str, typer.Option("--sink-uri", metavar="URI", help="Where to, in TiCDC's form.")],
-    mode: Annotated[str, typer.Option(help="What sources are: snapshot, diff, validity or operations.")] = "operations",
-    before: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME=PATH", help="The rows before: of diff, and of operations where they are known."),
-    ] = None,
-    time_column: Annotated[str | None, typer.Option(help="The column with each row's commit time.")] = None,
-    time_unit: Annotated[str, typer.Option(help="Of times that are whole numbers: tso, s, ms or us.")] = "tso",
-    at: Annotated[
-        str | None, typer.Option(help="Of snapshots without such a column: ISO time or TSO of all. Default: now.")
-    ] = None,
-    keys: Annotated[str | None, typer.Option(help="Key columns, with commas. Default: each table's own key.")] = None,
-    op: Annotated[str, typer.Option(help="Of operations: the column that says what happened.")] = "op",
-    order_by: Annotated[
-        list[str] | None, typer.Option(help="Of operations: orders changes of one moment; a column or SQL expression.")
-    ] = None,
-    transaction: Annotated[str | None, typer.Option(help="Of operations: the column that names transactions.")] = None,
-    valid_from: Annotated[
-        str, typer.Option(help="Of validity: the column from when on a row was valid.")
-    ] = "valid_from",
-    valid_to: Annotated[str, typer.Option(help="Of validity: the column until when it was, or NULL.")] = "valid_to",
-    input_format: Annotated[
-        str | None, typer.Option("--format", help="parquet, csv, json, delta, iceberg … Default: from the name.")
-    ] = None,
-    ddl: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE.sql", help="Later DDL: statements under '-- at <time>'.", exists=True, dir_okay=False
-        ),
-    ] = None,
-    speed: Annotated[
-        float | None, typer.Option(help="1440: a day in a minute; 1: as it was. Default: as fast as it goes.")
-    ] = None,
-    slice_: Annotated[
-        str | None, typer.Option("--slice", help="Event time of one batch: 10m, 1h. Default: 5 s at --speed, or all.")
-    ] = None,
-    state_uri: Annotated[
-        str | None, typer.Option("--state-uri", metavar="URI", help="Where a stopped replay finds how far it came.")
-    ] = None,
-    watermark_interval: Annotated[
-        float | None, typer.Option(metavar="SECONDS", help="Event time between watermarks within a slice.")
-    ] = None,
-    config: Annotated[
-        Path | None, typer.Option(metavar="FILE.toml", help="TiCDC's changefeed file.", exists=True, dir_okay=False)
-    ] = None,
-    time_zone: Annotated[str, typer.Option(help="The changefeed's time zone, for TIMESTAMP values.")] = "UTC",
-    schema_registry: Registry = None,
-    as_json: AsJson = False,
-) -> None:
-    """Replay history: snapshots, slowly changing tables and change tables as CDC, at their own pace or faster.
-
-    Ctrl-C stops behind the slice at hand; with --state-uri the same command goes on there.
-    """
-    from ticdc_emit.cli.replay import Asked, run
-    from ticdc_emit.cli.replay_data import MODES, Told
-
-    if mode not in MODES:
-        raise typer.BadParameter(f"choose {', '.join(MODES)}", param_hint="--mode")
-    if time_unit not in ("tso", "s", "ms", "us"):
-        raise typer.BadParameter("choose tso, s, ms or us", param_hint="--time-unit")
-    told = Told(
-        mode,
-        time_column=time_column,
-        time_unit=time_unit,  # type: ignore[arg-type]  # checked above
-        at=at,
-        keys=[name.strip() for name in keys.split(",")] if keys else (),
-        op=op,
-        order_by=order_by or (),
-        transaction=transaction,
-        valid_from=valid_from,
-        valid_to=valid_to,
-        format=input_format,
-    )
-    asked = Asked(
-        schema,
-        table,
-        before or (),
-        sink_uri,
-        told,
-        config=config,
-        ddl=ddl,
-        speed=speed,
-        slice=slice_,
-        state_uri=state_uri,
-        watermark_interval=watermark_interval,
-        time_zone=time_zone,
-        schema_registry=schema_registry,
-        as_json=as_json,
-    )
-    raise typer.Exit(run(asked))
-
-
+add_replay_command(app)
 add_topic_commands(app)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -34,11 +35,12 @@ def run(
     time_zone: str,
     schema_registry: str | None,
     registry_tls: tuple[Path | None, Path | None, Path | None],
+    spark: Mapping[str, str],
     as_json: bool,
 ) -> int:
     """Emit a file or folder of row changes, or of plain rows as inserts; print a summary and return the exit code.
 
-    ``registry_tls``: files of CA, client certificate and key.
+    ``registry_tls``: files of CA, client certificate and key. ``spark``: further settings of Spark.
     """
     changefeed = load_changefeed(sink_uri, config, time_zone=time_zone, schema_registry=schema_registry)
     registry = registry_for(changefeed, RegistryTls(*registry_tls)) if any(registry_tls) else None
@@ -49,9 +51,9 @@ def run(
     sink = TicdcSink(changefeed, catalog, table=info.full_name, registry=registry)
     with ExitStack() as stack:
         with step("starting Spark", quiet=as_json):
-            spark = stack.enter_context(local_spark("emit"))
+            session = stack.enter_context(local_spark("emit", settings=spark))
         changes = read_changes(
-            spark,
+            session,
             input_path,
             info,
             input_format=input_format,

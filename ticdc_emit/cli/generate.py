@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import os
 import tempfile
+import threading
 import time
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ticdc_emit.changefeed.report import RunReport, RunTotal
-from ticdc_emit.cli.console import print_json, result_console, step
+from ticdc_emit.cli.console import print_json, result_console, say, step
+from ticdc_emit.cli.interrupt import stopped_by_interrupt
 from ticdc_emit.cli.messages import message_dict, print_messages
 from ticdc_emit.cli.place import changefeed_at, messages_at, place
 from ticdc_emit.cli.reading import reader_for
@@ -19,6 +22,8 @@ from ticdc_emit.cli.session import local_spark
 from ticdc_emit.cli.summary import print_summary
 from ticdc_emit.config import ChangefeedConfig, mask_uri
 from ticdc_emit.delivery.contract import Sink
+from ticdc_emit.errors import ConfigError, DdlError
+from ticdc_emit.tso import compose
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -31,17 +36,39 @@ __all__ = ["Wanted", "run"]
 _TOPIC = "ticdc-traffic"
 _SHOWN = 5
 _POLL_S = 0.2
+_NOW = "now"
+_RATE = 1000.0
+_INTERRUPTED = 130
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """What to generate. ``settings``: further arguments of :func:`~ticdc_emit.traffic.generate.generate`."""
+    """What to generate. ``settings``: further arguments of :func:`~ticdc_emit.traffic.generate.generate`.
+
+    ``rows``: ``None`` for a stream without end. ``start``: ``now``, ISO time or TSO; ``None``: now, if it is live.
+    """
 
     schema: str
-    rows: int
+    rows: int | None
     stream: bool
     live: bool
+    start: str | None
     settings: dict[str, Any]
+
+    def first_commit(self) -> int | None:
+        """Return the TSO at which to begin, as of now; ``None`` for the library's own.
+
+        Raises :class:`ConfigError` for a text that is no moment.
+        """
+        from ticdc_emit.traffic.replay.ddl_file import parse_moment
+
+        text = self.start or (_NOW if self.live else None)
+        if text == _NOW:
+            return compose(time.time_ns() // 1_000_000)
+        try:
+            return None if text is None else parse_moment(text)
+        except DdlError as fault:
+            raise ConfigError(fault.message, remedy=f"{fault.remedy}, or {_NOW}", option="start") from None
 
 
 def run(
@@ -51,58 +78,101 @@ def run(
     sink_uri: str | None,
     config: Path | None,
     schema_registry: str | None,
+    spark: Mapping[str, str],
     as_json: bool,
 ) -> int:
-    """Generate, send and print the report; without a sink URI also the newest messages. Return the exit code."""
+    """Generate, send and print the report; without a sink URI also the newest messages. Return the exit code.
+
+    ``spark``: further settings of Spark.
+    """
     from ticdc_emit.traffic.samples import schema_text
 
     text = schema_text(wanted.schema)
+    if wanted.rows is None and not (wanted.stream or wanted.live):
+        raise ConfigError("only a stream is without end", remedy="Add --live or --stream", option="endless")
+    wanted.first_commit()  # a text that is no moment is refused before Spark starts
+    amount = "changes without end" if wanted.rows is None else f"{wanted.rows:,} changes"
     with ExitStack() as stack:
         kafka, uri = place(stack, sink_uri, _TOPIC)
         changefeed: str | os.PathLike[str] | dict[str, Any] = config or {"sink": {"protocol": protocol}}
         feed = changefeed_at(stack, uri, changefeed, schema_registry, wanted.settings["time_zone"])
         with step("starting Spark", quiet=as_json):
-            spark = stack.enter_context(local_spark("generate"))
-        with step(f"generating {wanted.rows:,} changes to {mask_uri(uri)}", quiet=as_json):
-            report = _send(spark, text, wanted, feed, kafka.sink() if kafka else None)
+            session = stack.enter_context(local_spark("generate", settings=spark))
+        if wanted.rows is None and not as_json:
+            say("Ctrl-C ends it")
+        stop = (
+            stack.enter_context(stopped_by_interrupt("batch", quiet=as_json)) if wanted.stream or wanted.live else None
+        )
+        with step(f"generating {amount} to {mask_uri(uri)}", quiet=as_json):
+            report = _send(session, text, wanted, feed, kafka.sink() if kafka else None, stop)
+        code = 0 if wanted.rows is None or report.rows >= wanted.rows else _INTERRUPTED
         shown = [] if kafka is None else messages_at(feed, kafka)[-_SHOWN:]
         if as_json:
             read = reader_for(feed)
             extra = {"shown": [message_dict(each, read) for each in shown]} if kafka else {}
             print_json({"protocol": feed.codec.protocol.value, **report.to_dict(), **extra})
-            return 0
+            return code
         console = result_console()
         if shown:
             print_messages(console, shown, reader_for(feed))
         print_summary(console, report)
-    return 0
+    return code
 
 
 def _send(
-    spark: SparkSession, schema: str, wanted: Wanted, feed: ChangefeedConfig, sink: Sink | None
+    spark: SparkSession,
+    schema: str,
+    wanted: Wanted,
+    feed: ChangefeedConfig,
+    sink: Sink | None,
+    stop: Callable[[], bool] | None,
 ) -> RunReport | RunTotal:
+    """``stop``: of a stream, asked between batches."""
     from ticdc_emit.traffic.generate import generate, generate_stream
 
-    if wanted.stream or wanted.live:
-        traffic = generate_stream(spark, schema, rows=wanted.rows, live=wanted.live, **wanted.settings)
-        return _stream(traffic, traffic.sink(feed, sink=sink), wanted)
-    traffic = generate(spark, schema, rows=wanted.rows, **wanted.settings)
-    return traffic.sink(feed, sink=sink).write(traffic.changes)
+    settings = {"start": wanted.first_commit(), **wanted.settings}
+    if stop is not None:
+        traffic = generate_stream(spark, schema, rows=wanted.rows, live=wanted.live, **settings)
+    else:
+        assert wanted.rows is not None
+        traffic = generate(spark, schema, rows=wanted.rows, **settings)
+    if wanted.settings["ddl_rate"] and not traffic.ddl:
+        say(_without_ddl(wanted))
+    emitter = traffic.sink(feed, sink=sink)
+    if stop is None:
+        return emitter.write(traffic.changes)
+    return _stream(traffic, emitter, wanted, stop)
 
 
-def _stream(traffic: Traffic, emitter: TicdcSink, wanted: Wanted) -> RunTotal:
-    """Run the query until all rows are sent, then end the changefeed."""
+def _without_ddl(wanted: Wanted) -> str:
+    rows, rate = wanted.rows or 0, wanted.settings["rate"] or _RATE
+    return (
+        f"no schema change: --ddl-rate {wanted.settings['ddl_rate']:g} is less than one in the {rows / rate:g} s of "
+        f"commit time that {rows:,} changes take at {rate:g} a second"
+    )
+
+
+def _stream(traffic: Traffic, emitter: TicdcSink, wanted: Wanted, stop: Callable[[], bool]) -> RunTotal:
+    """Run the query until all rows are sent or ``stop`` says so, then end the changefeed behind the last batch."""
+    busy = threading.Lock()
+    stopping = False
+
+    def ended() -> bool:
+        return stopping or (wanted.rows is not None and emitter.total.rows >= wanted.rows)
 
     def send(batch: DataFrame, number: int) -> None:
-        if emitter.total.rows < wanted.rows:  # behind the last row there are only empty batches
-            emitter(batch, number)
+        with busy:
+            if not ended():  # behind the last row there are only empty batches
+                emitter(batch, number)
 
     with tempfile.TemporaryDirectory(prefix="ticdc-emit-", ignore_cleanup_errors=True) as checkpoint:
         writer = traffic.changes.writeStream.foreachBatch(send).option("checkpointLocation", checkpoint)
         query = writer.trigger(processingTime="1 second" if wanted.live else "0 seconds").start()
         try:
-            while query.isActive and emitter.total.rows < wanted.rows:
+            while query.isActive and not ended() and not stop():
                 time.sleep(_POLL_S)
+            with busy:  # the batch at hand is sent to its end
+                stopping = True
         finally:
             query.stop()
         failure = query.exception()

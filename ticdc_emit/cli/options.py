@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
 
-__all__ = ["AsJson", "Registry"]
+from ticdc_emit.errors import ConfigError
+
+__all__ = ["AsJson", "Registry", "SparkSettings", "spark_settings"]
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document, for programs.")]
 Registry = Annotated[
@@ -17,3 +20,24 @@ Registry = Annotated[
         help="Of Avro, where the sink URI names none: https://user:password@host, both URL-encoded.",
     ),
 ]
+SparkSettings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--spark", metavar="NAME=VALUE", help="A setting of Spark: spark.jars.packages=…; may be given again."
+    ),
+]
+
+
+def spark_settings(given: Sequence[str] | None) -> dict[str, str]:
+    """Read ``spark.name=value`` arguments; :class:`ConfigError` for others, without the value, which may be secret."""
+    found: dict[str, str] = {}
+    for place, entry in enumerate(given or ()):
+        name, equals, value = entry.partition("=")
+        if not (equals and name.startswith("spark.")):
+            raise ConfigError(
+                f"--spark number {place + 1} is not spark.name=value",
+                remedy="Write for instance --spark spark.driver.memory=4g",
+                option="spark",
+            )
+        found[name] = value
+    return found

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import signal
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ticdc_emit.changefeed.planning import current_database
 from ticdc_emit.cli.console import print_json, result_console, say, step
-from ticdc_emit.cli.replay_data import Told, history_of
+from ticdc_emit.cli.interrupt import stopped_by_interrupt
+from ticdc_emit.cli.replay_data import BASED, Told, history_of
 from ticdc_emit.cli.session import local_spark
 from ticdc_emit.cli.summary import print_summary
 from ticdc_emit.config import load_changefeed, mask_uri
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
     from ticdc_emit.traffic.replay import ReplayReport
 
-__all__ = ["Asked", "run"]
+__all__ = ["Asked", "print_report", "run"]
 
 _INTERRUPTED = 130
 _UNITS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400}
@@ -30,7 +31,7 @@ _UNITS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400}
 
 @dataclass(frozen=True)
 class Asked:
-    """What the command was asked for; ``told`` is what it was told of the tables' columns."""
+    """What the command was asked for. ``told``: of the tables' columns. ``spark``: further settings of Spark."""
 
     schema: Path
     tables: Sequence[str]
@@ -45,6 +46,7 @@ class Asked:
     watermark_interval: float | None = None
     time_zone: str = "UTC"
     schema_registry: str | None = None
+    spark: Mapping[str, str] = field(default_factory=dict)
     as_json: bool = False
 
 
@@ -59,21 +61,31 @@ def run(asked: Asked) -> int:
     unknown = sorted(set(befores) - set(sources))
     if unknown:
         raise ConfigError(f"--before names {unknown[0]}, which no --table does", option="before")
+    if befores and asked.told.mode not in BASED:
+        raise ConfigError(
+            f"--before means nothing to --mode {asked.told.mode}",
+            remedy=f"It is for {' and '.join(BASED)}",
+            option="before",
+        )
     if asked.state_uri is not None and asked.told.takes_the_clock:
         raise ConfigError("a replay that goes on needs a time that stays", remedy="Add --at", option="at")
     catalog = catalog_from_sql(_text(asked.schema), time_zone=asked.time_zone)
+    # of DDL that names none, as in the changefeed that replay makes
+    database = current_database(next(iter(sources)) if len(sources) == 1 else None, catalog)
     ddl = () if asked.ddl is None else read_ddl(_text(asked.ddl))
     width = None if asked.slice is None else seconds_of(asked.slice)
     with ExitStack() as stack:
         with step("starting Spark", quiet=asked.as_json):
-            spark = stack.enter_context(local_spark("replay"))
+            spark = stack.enter_context(local_spark("replay", settings=asked.spark))
         history = {
-            name: history_of(_reader(spark), name, path, befores.get(name), asked.told, catalog, ddl, asked.time_zone)
+            name: history_of(
+                _reader(spark), name, path, befores.get(name), asked.told, catalog, ddl, asked.time_zone, database
+            )
             for name, path in sources.items()
         }
         if not asked.as_json:
             say(f"replaying {', '.join(sources)} to {mask_uri(asked.sink_uri)}")
-        stop = stack.enter_context(_stopped_by_interrupt(quiet=asked.as_json))
+        stop = stack.enter_context(stopped_by_interrupt("slice", quiet=asked.as_json))
         report = replay(
             spark,
             changefeed,
@@ -87,7 +99,7 @@ def run(asked: Asked) -> int:
             stop=stop,
             on_slice=() if asked.as_json else lambda done: say(str(done)),
         )
-    _print(report, asked)
+    print_report(report, asked)
     return 0 if report.finished else _INTERRUPTED
 
 
@@ -126,29 +138,13 @@ def _reader(spark: SparkSession) -> Callable[[str, str | None], Any]:
     return read
 
 
-@contextmanager
-def _stopped_by_interrupt(*, quiet: bool) -> Iterator[Callable[[], bool]]:
-    """Let the first Ctrl-C end the replay behind the slice at hand; a second one is as always."""
-    asked = False
-
-    def on_interrupt(number: int, frame: Any) -> None:
-        nonlocal asked
-        if asked:
-            raise KeyboardInterrupt
-        asked = True
-        if not quiet:
-            say("stopping behind this slice; once more to stop at once")
-
-    before = signal.signal(signal.SIGINT, on_interrupt)
-    try:
-        yield lambda: asked
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
-def _print(report: ReplayReport, asked: Asked) -> None:
+def print_report(report: ReplayReport, asked: Asked) -> None:
+    """Print what became of the replay, as JSON if that was asked for."""
     if asked.as_json:
         print_json(report.to_dict())
+        return
+    if report.nothing_to_do:
+        print(f"nothing to do: an earlier run has delivered all of it ({report.slices:,} of {report.slices:,} slices)")
         return
     print_summary(result_console(), report.total)
     lag = "" if report.max_lag_seconds is None else f", at most {report.max_lag_seconds:.1f} s behind schedule"

@@ -30,27 +30,51 @@ from ticdc_emit.tso import compose
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-__all__ = ["MODES", "Told", "history_of"]
+__all__ = ["BASED", "MODES", "Told", "history_of"]
 
 MODES = ("snapshot", "diff", "validity", "operations")
+BASED = ("diff", "operations")
+"""The modes that may have rows before."""
+
+_MODES_OF = {
+    "time_column": ("snapshot", "diff", "operations"),
+    "at": ("snapshot", "diff"),
+    "keys": ("diff", "validity", "operations"),
+    **dict.fromkeys(("op", "order_by", "transaction"), ("operations",)),
+    **dict.fromkeys(("valid_from", "valid_to"), ("validity",)),
+}
 _BEFORE_ALL = 1  # the TSO of rows that were there before the history
 
 
 @dataclass(frozen=True)
 class Told:
-    """What the user says of the sources. ``keys``: empty for each table's handle key."""
+    """What the user says of the sources, ``None`` or empty where nothing. ``keys``: by default each table's handle key.
+
+    Raises :class:`ConfigError` for an unknown mode, and for what means nothing to the mode.
+    """
 
     mode: str
     time_column: str | None = None
     time_unit: TimeUnit = "tso"
     at: str | None = None
     keys: Sequence[str] = ()
-    op: str = "op"
+    op: str | None = None
     order_by: Sequence[str] = ()
     transaction: str | None = None
-    valid_from: str = "valid_from"
-    valid_to: str = "valid_to"
+    valid_from: str | None = None
+    valid_to: str | None = None
     format: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.mode not in MODES:
+            raise ConfigError(f"unknown mode {self.mode!r}", remedy=f"Use one of: {', '.join(MODES)}", option="mode")
+        for name, modes in _MODES_OF.items():
+            if getattr(self, name) and self.mode not in modes:
+                option = name.replace("_", "-")
+                remedy = f"It is for {' and '.join(modes)}"
+                raise ConfigError(f"--{option} means nothing to --mode {self.mode}", remedy=remedy, option=option)
+        if self.at is not None and self.time_column is not None:
+            raise ConfigError("--at and --time-column both tell the time", remedy="Give one of them", option="at")
 
     @property
     def takes_the_clock(self) -> bool:
@@ -74,14 +98,14 @@ def history_of(
     catalog: Catalog,
     ddl: Sequence[tuple[int, str]],
     time_zone: str,
+    database: str,
 ) -> DataFrame:
     """Return the row changes of one table. ``before``: the source of its rows before the history, if there is one.
 
-    Raises :class:`ConfigError` for what the mode lacks, and what the functions of ``traffic.replay`` raise.
+    ``database``: of DDL that names none. Raises :class:`ConfigError` for what the mode lacks, and what the functions of
+    ``traffic.replay`` raise.
     """
-    if told.mode not in MODES:
-        raise ConfigError(f"unknown mode {told.mode!r}", remedy=f"Use one of: {', '.join(MODES)}", option="mode")
-    versions = versions_of(copy.deepcopy(catalog), ddl, table)
+    versions = versions_of(copy.deepcopy(catalog), ddl, table, database=database)
     keys = list(told.keys) or [column.name for column in versions[0][1].whole_handle_key]
     if not keys and told.mode != "snapshot":
         raise ConfigError("the table has no key", remedy="Name columns with --keys", option="keys", table=table)
@@ -101,17 +125,16 @@ def history_of(
         about = [told.time_column] if told.time_column is not None and told.time_column not in names else []
         return snapshot_diff(base, df.select(*map(_quoted, [*names, *about])), keys, told.moment, unit=told.time_unit)
     if told.mode == "validity":
-        rows = backfilled(df, versions, told.valid_from, unit=told.time_unit, zone=time_zone)
-        return from_validity(
-            rows, keys, told.valid_from, told.valid_to, columns=_columns(rows, versions, table), unit=told.time_unit
-        )
+        start, end = told.valid_from or "valid_from", told.valid_to or "valid_to"
+        rows = backfilled(df, versions, start, unit=told.time_unit, zone=time_zone)
+        return from_validity(rows, keys, start, end, columns=_columns(rows, versions, table), unit=told.time_unit)
     if told.time_column is None:
         raise ConfigError("changes need a time", remedy="Name its column with --time-column", option="time-column")
     rows = backfilled(df, versions, told.time_column, unit=told.time_unit, zone=time_zone)
     return from_operations(
         rows,
         keys,
-        told.op,
+        told.op or "op",
         told.time_column,
         order_by=told.order_by,
         base=base,

@@ -1,7 +1,8 @@
 """A local Spark for the commands that need one, and readable errors out of it.
 
-In: nothing but the environment. Out: the session of :func:`ticdc_emit.spark.local_session`, quiet, with its files in a
-temporary folder, stopped at the end of the command; or the session that this process has, which stays as it is.
+In: the environment, and settings of Spark that the user gives. Out: the session of
+:func:`ticdc_emit.spark.local_session`, quiet, with its files in a temporary folder, stopped at the end of the command;
+or the session that this process has, which stays as it is.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import os
 import re
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -34,9 +35,10 @@ class SparkJobError(TicdcEmitError, RuntimeError):
 
 
 @contextmanager
-def local_spark(name: str, *, cores: str = "*") -> Iterator[SparkSession]:
+def local_spark(name: str, *, cores: str = "*", settings: Mapping[str, str] | None = None) -> Iterator[SparkSession]:
     """Start Spark for the length of the block, unless it runs. Errors of Spark jobs become :class:`SparkJobError`.
 
+    ``settings``: further ones of a Spark that is started here, by their full names; they go before the command's own.
     Raises :class:`~ticdc_emit.errors.MissingDependencyError` without pyspark or Java.
     """
     from ticdc_emit.spark.session import require_pyspark
@@ -46,7 +48,7 @@ def local_spark(name: str, *, cores: str = "*") -> Iterator[SparkSession]:
     from pyspark.sql import SparkSession
 
     with ExitStack() as stack:
-        spark = SparkSession.getActiveSession() or stack.enter_context(_started(name, cores))
+        spark = SparkSession.getActiveSession() or stack.enter_context(_started(name, cores, settings or {}))
         try:
             yield spark
         except PySparkException as error:
@@ -54,7 +56,7 @@ def local_spark(name: str, *, cores: str = "*") -> Iterator[SparkSession]:
 
 
 @contextmanager
-def _started(name: str, cores: str) -> Iterator[SparkSession]:
+def _started(name: str, cores: str, settings: Mapping[str, str]) -> Iterator[SparkSession]:
     from pyspark.errors import PySparkException
 
     from ticdc_emit.spark.session import local_session
@@ -69,6 +71,7 @@ def _started(name: str, cores: str) -> Iterator[SparkSession]:
                         "spark.master": f"local[{cores}]",
                         "spark.sql.warehouse.dir": f"{folder}/warehouse",
                         "spark.local.dir": folder,
+                        **settings,
                     },
                 )
         except (PySparkException, OSError) as error:

@@ -22,7 +22,7 @@ from ticdc_emit.encode.transactions import (
     kind_ranks,
     numbered,
 )
-from ticdc_emit.errors import DuplicateChangeError
+from ticdc_emit.errors import DuplicateChangeError, InvalidValueError
 from ticdc_emit.schema.model import TableInfo
 from ticdc_emit.schema.types import INTEGER_TYPES
 
@@ -47,10 +47,15 @@ class OrderCheck:
         self._open_ts: int | None = None
 
     def check(self, batch: pa.RecordBatch) -> None:
-        """Raise :class:`DuplicateChangeError` for the first ambiguous change, across batches too."""
+        """Raise :class:`DuplicateChangeError` for the first ambiguous change, across batches too.
+
+        Raises :class:`InvalidValueError` for a change without a commit_ts, which no order has a place for.
+        """
         if batch.num_rows == 0:
             return
-        batch = numbered(batch, f"{self._table.schema}.{self._table.name}")
+        name = f"{self._table.schema}.{self._table.name}"
+        _refuse_null(batch, name)
+        batch = numbered(batch, name)
         stamps = batch.column("commit_ts").to_numpy(zero_copy_only=False)
         equal = stamps[1:] == stamps[:-1]
         same = np.append(equal, True) | np.append(False, equal)  # the last one may meet its like in the next batch
@@ -214,6 +219,19 @@ def _meet(hashes: _Hashes, roles: _Roles) -> bool:
     starts = np.flatnonzero(np.append(True, np.diff(hashes[order]) != 0))
     ordered_roles = roles[order].astype(np.int64)
     return bool((np.add.reduceat(ordered_roles, starts) != np.bitwise_or.reduceat(ordered_roles, starts)).any())
+
+
+def _refuse_null(batch: pa.RecordBatch, table: str) -> None:
+    stamps = batch.column("commit_ts")
+    if stamps.null_count:
+        position = stamps.is_null().index(True).as_py()
+        raise InvalidValueError(
+            "a commit_ts is null",
+            remedy="Give every change its commit time, or leave those rows out",
+            table=table,
+            column="commit_ts",
+            row={"position": position},
+        )
 
 
 def _refuse_twice(told: pa.Table, info: TableInfo) -> None:

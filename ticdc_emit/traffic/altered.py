@@ -191,8 +191,12 @@ def _zero(column: Column) -> str:
 
 
 def _year(text: str) -> int:
+    """Read a default as TiDB does, which keeps it as text: DEFAULT 0 is DEFAULT '0', so 2000, and 0 is '0000' alone.
+
+    MySQL tells the number from the text, and has 0 for DEFAULT 0.
+    """
     number = int(text)
-    if number == 0 or number >= 100:
+    if number >= 100 or (number == 0 and len(text) == 4):
         return number
     return number + (2000 if number < 70 else 1900)
 

@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
-from child import command
+from child import command, exit_code
+
+from ticdc_emit.cli import generate
+from ticdc_emit.tso import compose, physical_ms
 
 
 @pytest.mark.slow
@@ -26,3 +35,85 @@ def test_what_cannot_be_generated_is_one_line(tmp_path: Path) -> None:
     assert refused.returncode == 2
     assert refused.stderr.count("\n") == 1
     assert "bank" in refused.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+def test_endless_traffic_is_of_now_and_ends_with_a_watermark(tmp_path: Path) -> None:
+    uri = f"file://{tmp_path}/t?protocol=canal-json&enable-tidb-extension=true&partition-num=2"
+    program = [
+        sys.executable,
+        "-m",
+        "ticdc_emit",
+        "generate",
+        "--schema",
+        "sysbench",
+        "--sink-uri",
+        uri,
+        "--rate",
+        "50",
+    ]
+    began = time.time()
+    running = subprocess.Popen([*program, "--live", "--endless", "--json"], stdout=subprocess.PIPE, text=True)
+    try:
+        while time.time() < began + 180 and not any("INSERT" in each.read_text() for each in tmp_path.rglob("*.jsonl")):
+            time.sleep(0.2)
+        running.send_signal(signal.SIGINT)
+        told, _ = running.communicate(timeout=120)
+    finally:
+        running.kill()
+    assert running.returncode == 0
+    assert json.loads(told)["rows"] > 0
+    newest = 0
+    for file in tmp_path.rglob("*.jsonl"):
+        sent = [json.loads(json.loads(line)["value"]) for line in file.read_text(encoding="utf-8").splitlines()]
+        commits = [
+            message["_tidb"]["commitTs"] for message in sent if message["type"] in ("INSERT", "UPDATE", "DELETE")
+        ]
+        assert sent[-1]["type"] == "TIDB_WATERMARK"
+        assert sent[-1]["_tidb"]["watermarkTs"] >= max(commits, default=0)
+        newest = max([newest, *commits])
+    assert began <= physical_ms(newest) / 1000 <= time.time()
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [(["--start", "yesterday"], "'yesterday' is no moment"), (["--endless"], "Add --live or --stream")],
+)
+def test_what_cannot_be_is_refused_before_spark_starts(
+    options: list[str], said: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr(generate, "local_spark")
+    assert exit_code("generate", "--schema", "bank", *options) == 2
+    assert said in capsys.readouterr().err
+
+
+def wanted(**given: Any) -> generate.Wanted:
+    settings = {"rate": None, "ddl_rate": 0.01, "time_zone": "UTC"}
+    return generate.Wanted(
+        **({"schema": "t", "rows": 20_000, "stream": False, "live": False, "start": None, "settings": settings} | given)
+    )
+
+
+def test_the_first_commit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(time, "time_ns", lambda: 1_700_000_000_123_456_789)
+    now = compose(1_700_000_000_123)
+    assert wanted().first_commit() is None
+    assert wanted(live=True).first_commit() == wanted(start="now").first_commit() == now
+    assert wanted(live=True, start=str(now - 1)).first_commit() == now - 1
+    assert wanted(start="2023-11-14T22:13:20.123Z").first_commit() == now
+
+
+def test_a_rate_that_makes_no_schema_change_is_told(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for ddl, lines in (((), 1), (((1, "alter"),), 0)):
+        emitter = SimpleNamespace(write=lambda changes: "report")
+        traffic = SimpleNamespace(ddl=ddl, changes=None, sink=lambda feed, sink, emitter=emitter: emitter)
+        monkeypatch.setattr("ticdc_emit.traffic.generate.generate", lambda *_, traffic=traffic, **__: traffic)
+        spark: Any = None
+        feed: Any = None
+        assert generate._send(spark, "t", wanted(), feed, None, None) == "report"  # type: ignore[comparison-overlap]
+        shown = capsys.readouterr().err
+        assert shown.count("\n") == lines
+        assert not lines or "--ddl-rate 0.01 is less than one in the 20 s of commit time" in shown

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
-from child import command
+from child import command, exit_code
 
-from ticdc_emit.cli.replay import seconds_of
+from ticdc_emit.changefeed.report import RunTotal
+from ticdc_emit.cli.options import spark_settings
+from ticdc_emit.cli.replay import Asked, print_report, run, seconds_of
+from ticdc_emit.cli.replay_data import Told
 from ticdc_emit.delivery.files import read_files
 from ticdc_emit.errors import ConfigError
+from ticdc_emit.traffic.replay.report import ReplayReport
 
 SCHEMA = "create table shop.orders (id int primary key, total decimal(8,2) not null)"
 DDL = "-- at 2026-01-05T12:00:00Z\nalter table shop.orders add column paid tinyint(1) not null default 1"
@@ -45,13 +51,16 @@ def test_a_change_table_goes_out_once(tmp_path: Path) -> None:
     assert values[4]["old"][0]["paid"] == "1"
     again = command("replay", *arguments, "--json")
     assert again.returncode == 0, again.stderr
-    assert json.loads(again.stdout)["messages"] == 0
+    assert (json.loads(again.stdout)["messages"], json.loads(again.stdout)["nothing_to_do"]) == (0, True)
     refused = command("replay", *arguments, "--slice", "1h")
     assert refused.returncode == 2
     assert "another" in refused.stderr.splitlines()[-1]
 
 
-def test_wrong_usage_is_refused_before_spark_starts(tmp_path: Path) -> None:
+def test_wrong_usage_is_refused_before_spark_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("ticdc_emit.cli.replay.local_spark", None)
     (tmp_path / "schema.sql").write_text(SCHEMA, encoding="utf-8")
     common = ["--schema", f"{tmp_path}/schema.sql", "--sink-uri", "memory://x?protocol=canal-json"]
     for arguments, words in [
@@ -59,10 +68,47 @@ def test_wrong_usage_is_refused_before_spark_starts(tmp_path: Path) -> None:
         (["--table", "shop.orders=x.csv", "--before", "shop.other=y.csv"], "which no --table does"),
         (["--table", "shop.orders=x.csv", "--mode", "snapshot", "--state-uri", f"{tmp_path}/s"], "Add --at"),
         (["--table", "shop.orders=x.csv", "--slice", "soon"], "is no length of time"),
+        (["--table", "shop.orders=x.csv", "--mode", "snapshot", "--op", "o"], "--op means nothing to --mode snapshot"),
+        (["--table", "shop.orders=x.csv", "--spark", "spark.x"], "is not spark.name=value"),
     ]:
-        done = command("replay", *common, *arguments)
-        assert done.returncode == 2
-        assert words in done.stderr.splitlines()[-1]
+        assert exit_code("replay", *common, *arguments) == 2
+        assert words in capsys.readouterr().err.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("mode", "option", "value"),
+    [
+        ("operations", "valid_from", "valid_from"),
+        ("operations", "at", "2026-01-05T08:00:00Z"),
+        ("validity", "time_column", "at"),
+        ("validity", "transaction", "tx"),
+        ("diff", "order_by", ["lsn"]),
+        ("snapshot", "keys", ["id"]),
+    ],
+)
+def test_options_of_another_mode_are_refused(mode: str, option: str, value: Any) -> None:
+    with pytest.raises(ConfigError, match=f"means nothing to --mode {mode}") as refused:
+        Told(mode, **{option: value})
+    assert "It is for" in refused.value.remedy
+    assert refused.value.option == option.replace("_", "-")
+
+
+def test_what_tells_a_time_twice_or_has_no_use_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="both tell the time"):
+        Told("snapshot", time_column="at", at="5")
+    (tmp_path / "schema.sql").write_text(SCHEMA, encoding="utf-8")
+    table = ["shop.orders=x.csv"]
+    asked = Asked(tmp_path / "schema.sql", table, table, "memory://x?protocol=canal-json", Told("snapshot", at="5"))
+    with pytest.raises(ConfigError, match="--before means nothing to --mode snapshot"):
+        run(asked)
+
+
+def test_settings_of_spark() -> None:
+    assert spark_settings(["spark.a=b=c", "spark.d="]) == {"spark.a": "b=c", "spark.d": ""}
+    for wrong in ("spark.secret", "fs.s3a.secret.key=hidden", "=x"):
+        with pytest.raises(ConfigError, match=r"number 2 is not spark\.name=value") as refused:
+            spark_settings(["spark.a=b", wrong])
+        assert "hidden" not in str(refused.value)
 
 
 def test_lengths_of_time() -> None:
@@ -70,3 +116,14 @@ def test_lengths_of_time() -> None:
     for wrong in ("", "h", "1w", "10 minutes"):
         with pytest.raises(ConfigError, match="is no length of time"):
             seconds_of(wrong)
+
+
+def test_what_an_earlier_run_has_delivered_is_said(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    asked = Asked(tmp_path, (), (), "memory://x", Told("operations"))
+    done = ReplayReport(
+        total=RunTotal.of(()), slices=3, first_slice=3, done_slices=3, finished=True, seconds=0, prepare_seconds=1
+    )
+    print_report(done, asked)
+    assert capsys.readouterr().out == "nothing to do: an earlier run has delivered all of it (3 of 3 slices)\n"
+    print_report(done, replace(asked, as_json=True))
+    assert json.loads(capsys.readouterr().out)["nothing_to_do"] is True

@@ -13,7 +13,7 @@ from hypothesis_profiles import examples
 
 from ticdc_emit import Encoder
 from ticdc_emit.encode.duplicates import OrderCheck
-from ticdc_emit.errors import DuplicateChangeError
+from ticdc_emit.errors import DuplicateChangeError, InvalidValueError
 
 SCHEMA = "create table d.t (id int primary key, v int)"
 PLAN = Encoder("memory://t?protocol=canal-json", SCHEMA).plan
@@ -52,3 +52,12 @@ def _batch(rows: list[tuple[int, str, int]]) -> pa.RecordBatch:
             "after": pa.array([None if row[1] == "d" else each for each, row in zip(images, rows, strict=True)], image),
         }
     )
+
+
+@pytest.mark.parametrize("stamps", [[None, None], [5, None], [None, 5]])
+def test_a_change_without_a_time_is_refused(stamps: list[int | None]) -> None:
+    batch = _batch([(1, "c", 1), (1, "c", 2)])
+    batch = batch.set_column(1, "commit_ts", pa.array(stamps, pa.int64()))
+    with pytest.raises(InvalidValueError, match="a commit_ts is null") as refused:
+        OrderCheck(PLAN.table("d", "t")).check(batch)
+    assert refused.value.row == {"position": stamps.index(None)}

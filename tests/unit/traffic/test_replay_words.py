@@ -67,6 +67,46 @@ def test_ddl_without_a_time_is_refused() -> None:
         read_ddl("-- at noon\ndrop table t")
 
 
+@pytest.mark.parametrize(
+    "mark",
+    [
+        "-- at: 2026-01-06",
+        "--at noon",
+        "-- at 2026-01-06",
+        "-- at 2026-01-06 08:00:00",
+        "# at",
+        "-- AT 0",
+        "-- at 99999999999999999999",
+    ],
+)
+def test_a_mark_that_tells_no_time_is_no_comment(mark: str) -> None:
+    with pytest.raises(DdlError, match="is no moment"):
+        read_ddl(f"-- at 2026-01-05T08:00:00Z\ndrop table t;\n{mark}\ndrop table u")
+
+
+@pytest.mark.parametrize(
+    "mark",
+    [
+        "-- at 2026-01-06 08:00:00 UTC",
+        "--at 2026-01-06T08:00:00z",
+        "-- at 2026-01-06 09:00:00.0 +01:00",
+        "  # AT 2026-01-06 08:00:00.00Z\r",
+        "--- at\t463388383641600000",
+        "-- at2026-01-06 08:00:00.0000000UTC",
+    ],
+)
+def test_spellings_of_a_moment(mark: str) -> None:
+    ((stamp, query),) = read_ddl(f"{mark}\n  -- what is new\n/* on\nMonday */ # really\nalter table t add column y int")
+    assert (stamp, query) == (compose(1_767_686_400_000), "alter table t add column y int")
+
+
+def test_a_mark_behind_a_statement_is_refused() -> None:
+    with pytest.raises(DdlError, match="on a line of its own"):
+        read_ddl("-- at 5\ndrop table t; -- at 6\ndrop table u")
+    assert read_ddl("-- at 5\n/*T! drop */ drop table t; -- at home\n") == ((5, "/*T! drop */ drop table t"),)
+    assert read_ddl("-- at 5\ndrop table t; -- attic\n-- athome\ndrop table u")[1] == (6, "drop table u")
+
+
 def test_a_moment_is_a_place_in_time() -> None:
     with pytest.raises(ConfigError, match="is no moment"):
         tso_of(0)
@@ -84,6 +124,15 @@ def test_versions_follow_the_ddl() -> None:
     ]
     with pytest.raises(UnknownTableError, match="no such table"):
         versions_of(catalog_from_sql("create table shop.t (id int primary key)"), (), "shop.u")
+
+
+def test_ddl_that_names_no_database_is_that_of_the_replay() -> None:
+    sql = "create table shop.t (id int primary key); create table bank.t (id int primary key)"
+    ddl = [(5, "alter table t add column a int"), (6, "alter table t add column b int", "bank")]
+    found = versions_of(catalog_from_sql(sql), ddl, "shop.t", database="shop")
+    assert [[c.name for c in info.columns] for _, info in found] == [["id"], ["id", "a"]]
+    with pytest.raises(UnknownTableError, match=r"test\.t does not exist"):
+        versions_of(catalog_from_sql(sql), ddl, "shop.t")
 
 
 def test_formats_by_name() -> None:

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from ticdc_emit.changefeed.planning import current_database
+from ticdc_emit.changefeed.planning import current_database, ddl_statements
 from ticdc_emit.encode.encoder import split_name
 from ticdc_emit.errors import SchemaError, UnknownTableError
 from ticdc_emit.schema.catalog import Catalog
@@ -29,14 +29,18 @@ Versions = tuple[tuple[int, TableInfo], ...]
 """A table's versions with the TSO since which each is valid."""
 
 
-def versions_of(catalog: Catalog, ddl: Iterable[tuple[int, str]], table: str) -> Versions:
+def versions_of(
+    catalog: Catalog, ddl: Iterable[tuple[Any, ...]], table: str, *, database: str | None = None
+) -> Versions:
     """Return the versions of ``schema.name``; the catalog gets the DDL applied, as a changefeed of its tables does.
 
-    Raises the family of :class:`~ticdc_emit.errors.SchemaError` for DDL that does not apply or an unknown table.
+    ``ddl``: (commit_ts, statement) or (commit_ts, statement, schema). ``database``: of statements that name none; by
+    default the one that all tables are in, else ``test``, as a replay of several tables has it (a replay of one table
+    takes that table's). Raises the family of :class:`~ticdc_emit.errors.SchemaError` for DDL that does not apply or an
+    unknown table.
     """
-    database = current_database(None, catalog)
-    for commit_ts, query in sorted(ddl):
-        catalog.apply(query, schema=database, commit_ts=commit_ts)
+    for commit_ts, schema, query in sorted(ddl_statements(ddl, database or current_database(None, catalog))):
+        catalog.apply(query, schema=schema, commit_ts=commit_ts)
     found = catalog.histories().get(split_name(table, []), ())
     versions = tuple((since, info) for since, info in found if info is not None)
     if not versions:

@@ -3,7 +3,9 @@
     -- at 2026-01-05T08:00:00Z
     ALTER TABLE shop.orders ADD COLUMN tip decimal(8,2) NOT NULL DEFAULT 0;
 
-A moment is ISO time with an offset or ``Z``, or a TSO. Statements of one moment follow each other by one logical tick.
+A moment is ISO time with an offset, ``Z`` or ``UTC``, or a TSO. Statements of one moment follow each other by one
+logical tick. Every comment line that begins with ``at`` is such a mark: one that tells no moment is refused, for else
+its statements would have the time of the mark before. Other comments in front of a statement are no part of it.
 """
 
 from __future__ import annotations
@@ -13,11 +15,16 @@ import re
 
 from ticdc_emit.errors import DdlError
 from ticdc_emit.schema.dialect import split_statements
-from ticdc_emit.tso import tso_from_datetime
+from ticdc_emit.tso import MAX_TSO, tso_from_datetime
 
 __all__ = ["parse_moment", "read_ddl"]
 
-_AT = re.compile(r"^[ \t]*--[ \t]*at[ \t]+(\S+(?:[ \t]+[\d:.+Z-]+)?)[ \t]*$", re.MULTILINE | re.IGNORECASE)
+_MARK = r"(?:-{2,}|#)[ \t]*at(?![A-Za-z_])"
+_AT = re.compile(rf"^[ \t]*{_MARK}(.*)$", re.MULTILINE | re.IGNORECASE)
+_MISPLACED = re.compile(_MARK, re.IGNORECASE)
+_COMMENT = re.compile(r"\s*(?:(?:--|#)[^\n]*(?:\n|$)|/\*(?![!+]|T!).*?\*/\s*)", re.DOTALL)
+_UTC = re.compile(r"\s*(?:z|utc)$", re.IGNORECASE)
+_FRACTION = re.compile(r"\.(\d+)")
 
 
 def read_ddl(text: str) -> tuple[tuple[int, str], ...]:
@@ -29,19 +36,39 @@ def read_ddl(text: str) -> tuple[tuple[int, str], ...]:
     found: list[tuple[int, str]] = []
     for place, mark in enumerate(marks):
         end = marks[place + 1].start() if place + 1 < len(marks) else len(text)
-        commit_ts = parse_moment(mark[1])
+        try:
+            commit_ts = parse_moment(mark[1])
+        except DdlError as error:
+            raise DdlError(error.message, remedy=f"{error.remedy}; a comment must not begin with 'at'") from None
         for number, statement in enumerate(split_statements(text[mark.end() : end])):
-            found.append((commit_ts + number, statement))
+            found.append((commit_ts + number, _without_comments(statement)))
     return tuple(sorted(found))
 
 
+def _without_comments(statement: str) -> str:
+    """Return the statement without the comments in front of it; those that TiDB executes are part of it."""
+    while comment := _COMMENT.match(statement):
+        if _MISPLACED.match(comment[0].strip()):
+            raise DdlError(
+                "a time stands behind another statement, whose line it shares",
+                remedy="Write -- at <ISO time or TSO> on a line of its own",
+                statement=statement,
+            )
+        statement = statement[comment.end() :]
+    return statement
+
+
 def parse_moment(text: str) -> int:
-    """Return the TSO of ISO time with an offset or ``Z``, or of digits; :class:`DdlError` for anything else."""
-    if text.isascii() and text.isdigit() and int(text) > 0:
-        return int(text)
+    """Return the TSO of ISO time with an offset, ``Z`` or ``UTC``, or of digits; :class:`DdlError` for other text."""
+    given = text.strip()
+    if given.isascii() and given.isdigit() and 0 < int(given) <= MAX_TSO >> 1:
+        return int(given)
+    # Python 3.10 takes three or six digits of a second alone, and no blank in front of an offset
+    exact = _FRACTION.sub(lambda digits: f".{digits[1][:6]:0<6}", _UTC.sub("+00:00", given), count=1)
     try:
-        return tso_from_datetime(dt.datetime.fromisoformat(re.sub("[zZ]$", "+00:00", text)))
+        return tso_from_datetime(dt.datetime.fromisoformat(re.sub(r"\s+(?=[+-]\d\d:)", "", exact)))
     except ValueError:
         raise DdlError(
-            f"{text!r} is no moment", remedy="Give ISO time with Z or an offset (2026-01-05T08:00:00Z), or a TSO"
+            f"{given!r} is no moment",
+            remedy="Give ISO time with Z or an offset (2026-01-05T08:00:00Z), or a TSO",
         ) from None

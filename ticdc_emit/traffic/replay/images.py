@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
     from pyspark.sql.types import DataType, StructType
 
-__all__ = ["differs", "image", "image_columns"]
+__all__ = ["comparable", "differs", "image", "image_columns"]
 
 
 def image_columns(df: DataFrame, columns: Sequence[str] | None, but: Collection[str | None]) -> list[str]:
@@ -42,13 +42,13 @@ def differs(one: Column, other: Column, kind: StructType) -> Column:
     from pyspark.sql import functions as F  # noqa: N812
 
     unequal = (
-        ~_comparable(one[field.name], field.dataType).eqNullSafe(_comparable(other[field.name], field.dataType))
+        ~comparable(one[field.name], field.dataType).eqNullSafe(comparable(other[field.name], field.dataType))
         for field in kind.fields
     )
     return reduce(lambda left, right: left | right, unequal, F.lit(False))
 
 
-def _comparable(value: Column, kind: DataType) -> Column:
+def comparable(value: Column, kind: DataType) -> Column:
     """Return what compares as the value does: by its text for floats, whose -0 is not 0, and by entries for maps."""
     from pyspark.sql import functions as F  # noqa: N812
     from pyspark.sql.types import DecimalType, FractionalType, MapType, VariantType

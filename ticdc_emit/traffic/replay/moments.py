@@ -1,22 +1,26 @@
 """Event time as TSO: the commit time of rows that come from a table's own columns.
 
 In: a DataFrame and a moment: a datetime, a TSO, or the name of a column (timestamp, date, text, or a number in a given
-unit). Out: a column of TSO, a long. A wall clock (date, timestamp without zone, text without offset) is in the time
-zone of the Spark session. Microseconds keep their order (``tso.tso_from_micros``).
+unit, as digits in text too). Out: a column of TSO, a long. A wall clock (date, timestamp without zone, text without
+offset) is in the time zone of the Spark session. Microseconds keep their order (``tso.tso_from_micros``). A value that
+is no moment fails in Spark when the column is computed, in words that :func:`refusing_no_moments` understands.
 """
 
 from __future__ import annotations
 
 import datetime as dt
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from ticdc_emit.errors import ConfigError, MissingColumnError, UnsupportedTypeError
+from ticdc_emit.errors import ConfigError, InvalidValueError, MissingColumnError, UnsupportedTypeError
 from ticdc_emit.tso import LOGICAL_BITS, LOGICAL_PER_MICROSECOND, MAX_TSO, tso_from_datetime
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-__all__ = ["Moment", "TimeUnit", "commit_ts_of", "named", "require", "tso_of"]
+__all__ = ["Moment", "TimeUnit", "commit_ts_of", "end_ts_of", "named", "refusing_no_moments", "require", "tso_of"]
 
 Moment: TypeAlias = "dt.datetime | int | str"
 """An aware datetime, a TSO, or the name of a column that holds the moment of each row."""
@@ -25,6 +29,12 @@ TimeUnit: TypeAlias = Literal["tso", "s", "ms", "us"]
 """What a column of whole numbers holds: TSO, or seconds, ms or microseconds since 1970 in UTC."""
 
 _MICROS = {"s": 1_000_000, "ms": 1_000, "us": 1}
+_LAST_TSO = MAX_TSO >> 1  # of a long
+_LAST_MICROS = ((_LAST_TSO >> LOGICAL_BITS) + 1) * 1_000 - 1  # in the year 3084
+_OPEN_FROM = 253_370_764_800_000_000  # 9999-01-01 in microseconds: what stands for "still valid" where NULL does not
+_SHOWN = 60  # characters of a value in an error
+_NO_MOMENT = "is no moment from 1970 to 3084"
+_REFUSED = re.compile(rf"'(?P<value>[^']*)' in column '(?P<column>.*?)' {_NO_MOMENT}", re.DOTALL)
 
 
 def tso_of(moment: dt.datetime | int) -> int:
@@ -39,28 +49,41 @@ def tso_of(moment: dt.datetime | int) -> int:
 
 
 def commit_ts_of(df: DataFrame, moment: Moment, unit: TimeUnit = "tso") -> Column:
-    """Return the TSO column of ``df`` for a moment; a value that is no moment gives NULL or Spark's own error.
+    """Return the TSO column of ``df`` for a moment; NULL where the moment is NULL.
 
     Raises :class:`MissingColumnError`, :class:`UnsupportedTypeError` for a column that cannot tell a time.
     """
     from pyspark.sql import functions as F  # noqa: N812
-    from pyspark.sql.types import DateType, IntegralType, StringType, TimestampNTZType, TimestampType
 
     if not isinstance(moment, str):
         return F.lit(tso_of(moment)).cast("long")
-    require(df, [moment])
-    column, kind = named(moment), df.schema[moment].dataType
-    if isinstance(kind, IntegralType):
-        if unit == "tso":
-            return column.cast("long")
-        return _tso(column.cast("long") * F.lit(_MICROS[unit]))
-    if isinstance(kind, TimestampType | TimestampNTZType | DateType | StringType):
-        return _tso(F.unix_micros(column.cast("timestamp")))
-    raise UnsupportedTypeError(
-        f"{kind.simpleString()} tells no time",
-        remedy="Give a timestamp, a date, text, or a whole number with its unit",
-        column=moment,
-    )
+    return _stamps(df, moment, unit, None)
+
+
+def end_ts_of(df: DataFrame, column: str, unit: TimeUnit, step: dt.timedelta) -> Column:
+    """Return the TSO column of moments at which something ended, ``step`` (whole milliseconds) added.
+
+    NULL where it did not end: at NULL, at a moment from the year 9999 on, at a TSO that is the greatest long or more.
+    Raises what :func:`commit_ts_of` does.
+    """
+    return _stamps(df, column, unit, round(step / dt.timedelta(milliseconds=1)))
+
+
+@contextmanager
+def refusing_no_moments() -> Iterator[None]:
+    """Turn Spark's error for a value that is no moment into :class:`InvalidValueError`, with the value and column."""
+    try:
+        yield
+    except Exception as error:  # Spark's own types differ by where the value was met
+        found = _REFUSED.search(str(error))
+        if found is None:
+            raise
+        raise InvalidValueError(
+            f"{found['value']!r} {_NO_MOMENT}",
+            remedy="Check the unit of whole numbers (tso, s, ms, us) and the form of text (2026-01-05 08:00:00, "
+            "with Z or an offset), or leave those rows out",
+            column=found["column"],
+        ) from None
 
 
 def named(column: str) -> Column:
@@ -79,9 +102,64 @@ def require(df: DataFrame, columns: list[str]) -> None:
             )
 
 
-def _tso(micros: Column) -> Column:
+def _stamps(df: DataFrame, name: str, unit: TimeUnit, step_ms: int | None) -> Column:
+    """Return the TSO of a column; ``step_ms``: what is added to an end, ``None`` for moments that are no ends."""
+    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql.types import DateType, IntegralType, StringType, TimestampNTZType, TimestampType
+
+    require(df, [name])
+    column, kind = named(name), df.schema[name].dataType
+
+    def of_clock(clock: Column) -> Column:
+        micros = F.unix_micros(clock.try_cast("timestamp"))
+        return _of_micros(micros, column, name, step_ms, micros >= F.lit(_OPEN_FROM))
+
+    def of_number() -> Column:
+        number = column.try_cast("long")
+        if unit == "tso":
+            return _of_tso(number, column, name, step_ms)
+        micros = F.try_multiply(number, F.lit(_MICROS[unit]))
+        beyond = micros.isNull() & ~column.cast("string").startswith("-")
+        return _of_micros(micros, column, name, step_ms, (micros >= F.lit(_OPEN_FROM)) | beyond)
+
+    if isinstance(kind, IntegralType):
+        return of_number()
+    if isinstance(kind, StringType):
+        return F.when(F.trim(column).rlike("^[0-9]+$"), of_number()).otherwise(of_clock(F.trim(column)))
+    if isinstance(kind, TimestampType | TimestampNTZType | DateType):
+        return of_clock(column)
+    raise UnsupportedTypeError(
+        f"{kind.simpleString()} tells no time",
+        remedy="Give a timestamp, a date, text, or a whole number with its unit",
+        column=name,
+    )
+
+
+def _of_micros(micros: Column, given: Column, name: str, step_ms: int | None, is_open: Column) -> Column:
+    """Return the TSO of microseconds, which are NULL where ``given`` is, or is none or beyond a long."""
     from pyspark.sql import functions as F  # noqa: N812
 
-    rest = F.pmod(micros, F.lit(1000))
-    physical = ((micros - rest) / F.lit(1000)).cast("long")
-    return physical * F.lit(1 << LOGICAL_BITS) + rest * F.lit(LOGICAL_PER_MICROSECOND)
+    moved = F.try_add(micros, F.lit((step_ms or 0) * 1_000))
+    rest = F.pmod(moved, F.lit(1_000))
+    physical = ((moved - rest) / F.lit(1_000)).cast("long")
+    stamp = physical * F.lit(1 << LOGICAL_BITS) + rest * F.lit(LOGICAL_PER_MICROSECOND)
+    inside = F.when(moved.between(0, _LAST_MICROS), stamp).when(given.isNotNull(), _refusal(given, name))
+    return inside if step_ms is None else F.when(is_open, F.lit(None)).otherwise(inside)
+
+
+def _of_tso(stamp: Column, given: Column, name: str, step_ms: int | None) -> Column:
+    """Return a TSO as it is; it is NULL where ``given`` is, or is beyond a long."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    span = (step_ms or 0) << LOGICAL_BITS
+    inside = F.when(stamp.between(0, _LAST_TSO - span), stamp + F.lit(span))
+    inside = inside.when(given.isNotNull(), _refusal(given, name))
+    is_open = (stamp == F.lit(_LAST_TSO)) | (stamp.isNull() & given.isNotNull())
+    return inside if step_ms is None else F.when(is_open, F.lit(None)).otherwise(inside)
+
+
+def _refusal(given: Column, name: str) -> Column:
+    from pyspark.sql import functions as F  # noqa: N812
+
+    shown = F.translate(F.substring(given.cast("string"), 1, _SHOWN), "'", "")
+    return F.raise_error(F.concat(F.lit("'"), shown, F.lit(f"' in column '{name}' {_NO_MOMENT}")))

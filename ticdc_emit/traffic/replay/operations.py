@@ -66,8 +66,9 @@ def from_operations(
 
     ``order_by``: columns or SQL expressions that order rows of one moment (a log position; text is ordered as text).
     ``base``: the table before the first change, whose rows are the first before images. ``columns``: the table's;
-    default: all that have none of these parts. ``transaction``: the column that names each row's transaction, kept for
-    ``keep_transactions``. ``operations``: further words of ``op`` (:func:`operation_of`).
+    default: all that have none of these parts, and those of ``at`` and ``order_by`` that ``base`` has. ``transaction``:
+    the column that names each row's transaction, kept for ``keep_transactions``. ``operations``: further words of
+    ``op`` (:func:`operation_of`).
 
     What a change is follows from what was there: a row that is put for the first time, or after its delete, is an
     insert, else an update; one that changes nothing, or takes away what is gone, is no change. The row of a delete need
@@ -82,7 +83,8 @@ def from_operations(
     if not keys:
         raise ConfigError("changes need keys", remedy="Name the columns that tell rows apart", option="keys")
     require(df, [*keys, op, *([transaction] if transaction is not None else [])])
-    about = [op, transaction, *order_by, *([at] if isinstance(at, str) else [])]
+    times = [*order_by, *([at] if isinstance(at, str) else [])]
+    about = [op, transaction, *(name for name in times if base is None or name not in base.columns)]
     names = image_columns(df, columns, about)
     order = [f"_order{place}" for place in range(len(order_by))]
     rows = df.select(

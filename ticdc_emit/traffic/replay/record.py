@@ -1,4 +1,4 @@
-"""What a replay must find again when it goes on: how its history was cut.
+"""What a replay must find again when it goes on: its history, its schema, and how it was cut.
 
 In: the slices of a run with a ``state_uri``. Out: a record ``replay.json`` beside the changefeed's own, and a refusal
 where a later run cuts the history otherwise, or has another one: its batches would not be the same.
@@ -6,16 +6,31 @@ where a later run cuts the history otherwise, or has another one: its batches wo
 
 from __future__ import annotations
 
+import hashlib
 import json
+from collections.abc import Sequence
 from typing import Any
 
+from ticdc_emit.changefeed.state import DdlStatement
 from ticdc_emit.config import Secret
 from ticdc_emit.config.secrets import mask_text
+from ticdc_emit.encode.plan import Plan
 from ticdc_emit.errors import StateError
 
-__all__ = ["check_record"]
+__all__ = ["check_record", "tables_text"]
 
 _NAME = "replay.json"
+_WHAT = {"slice_ms": "slice", "tables": "schema or other DDL"}
+
+
+def tables_text(plan: Plan, ddl: Sequence[DdlStatement]) -> str:
+    """Return a hash of the tables' columns and indexes, in all their versions, and of the DDL."""
+    hashed = hashlib.sha256(repr(list(ddl)).encode("utf-8", "surrogatepass"))
+    for name, table in sorted(plan.tables.items()):
+        for since, encoder in zip(table.since, table.encoders, strict=True):
+            shape = None if encoder is None else (encoder.table.columns, encoder.table.indexes)
+            hashed.update(repr((name, since, shape)).encode("utf-8", "surrogatepass"))
+    return hashed.hexdigest()[:32]
 
 
 def check_record(state_uri: Secret[str] | None, cut: dict[str, Any], first_batch: int) -> int:
@@ -31,7 +46,7 @@ def check_record(state_uri: Secret[str] | None, cut: dict[str, Any], first_batch
     if differing:
         sides = (("then", known), ("now", cut))
         raise StateError(
-            "the replay began with " + ("another slice" if differing == ["slice_ms"] else "another history"),
+            f"the replay began with another {_WHAT.get(differing[0], 'history') if len(differing) == 1 else 'history'}",
             remedy="Go on with the same source and options, or begin anew with another state_uri",
             **{f"{side}_{name}": values.get(name) for name in differing for side, values in sides},
         )

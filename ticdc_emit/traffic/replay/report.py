@@ -60,9 +60,15 @@ class ReplayReport:
     prepare_seconds: float
     max_lag_seconds: float | None = None
 
+    @property
+    def nothing_to_do(self) -> bool:
+        """Whether all was delivered by earlier runs with the same ``state_uri``, and nothing by this one."""
+        return self.first_slice >= self.slices
+
     def to_dict(self) -> dict[str, Any]:
         """For JSON: plain numbers and strings only."""
         return {
+            "nothing_to_do": self.nothing_to_do,
             "slices": self.slices,
             "first_slice": self.first_slice,
             "done_slices": self.done_slices,

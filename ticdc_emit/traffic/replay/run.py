@@ -19,8 +19,9 @@ from ticdc_emit.config.secrets import hides_arguments
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.spark.sink import TicdcSink
+from ticdc_emit.traffic.replay.moments import refusing_no_moments
 from ticdc_emit.traffic.replay.pacing import Pace
-from ticdc_emit.traffic.replay.record import check_record
+from ticdc_emit.traffic.replay.record import check_record, tables_text
 from ticdc_emit.traffic.replay.report import ReplayReport, SliceCallback, SliceReport
 from ticdc_emit.traffic.replay.slices import Slice, Slices, slice_ms
 from ticdc_emit.traffic.replay.sources import read_source
@@ -59,9 +60,10 @@ def replay(
     ``watermark_interval`` are. ``stop``: asked between slices and while waiting. ``on_slice``: called with each
     :class:`SliceReport`. ``pace``: a schedule of the caller's own, with a clock of its own for instance.
 
-    With ``state_uri``, a further call with the same arguments goes on where this one stopped. Raises the family of
-    :class:`~ticdc_emit.errors.TicdcEmitError`: :class:`~ticdc_emit.errors.StateError` if the history or its slices are
-    others than when it began.
+    With ``state_uri``, a further call with the same arguments goes on where this one stopped, or has nothing to do.
+    Raises the family of :class:`~ticdc_emit.errors.TicdcEmitError`: :class:`~ticdc_emit.errors.StateError` if the
+    history, its schema or its slices are others than when it began,
+    :class:`~ticdc_emit.errors.InvalidValueError` for a row whose time is none.
     """
     began = time.monotonic()
     width = slice_ms(slice, speed)
@@ -69,10 +71,12 @@ def replay(
     tables = _read(spark, source)
     emitter = _emitter(sink, schema, tables, options)
     feed = emitter.changefeed
-    staged = Staged(tables, feed.plan, emitter.config.time_zone)
+    staged = Staged(tables, feed.plan, emitter.config.time_zone, emitter.table)
     told = (on_slice,) if callable(on_slice) else tuple(on_slice)
     try:
-        slices, shape = _cut(staged, width)
+        with refusing_no_moments():
+            slices, shape = _cut(staged, width, kept=feed.options.state_uri is not None)
+        shape["tables"] = tables_text(feed.plan, feed.ddl)
         first_batch = check_record(feed.options.state_uri, shape, feed.next_batch_id())
         count = 1 if slices is None else len(slices)
         begin = number = feed.next_batch_id() - first_batch
@@ -83,9 +87,9 @@ def replay(
             part = Slice(0) if slices is None else slices[number]
             if not pace.wait(part.offset_ms, stop):
                 break
-            batch = staged.batch(part, emitter.table)
             final = number == count - 1
-            reports.append(feed.run(batch, first_batch + number, final=final, until=part.until))
+            with refusing_no_moments():
+                reports.append(feed.run(staged.batch(part), first_batch + number, final=final, until=part.until))
             lag = pace.lag(part.offset_ms)
             lags += [] if lag is None else [lag]
             at = None if slices is None else slices.begin_ms + part.offset_ms
@@ -137,14 +141,17 @@ def _emitter(
     return TicdcSink(sink, schema, **options)
 
 
-def _cut(staged: Staged, width: int | None) -> tuple[Slices | None, dict[str, Any]]:
-    """Return the slices (``None``: the whole history in one, be it empty), and what tells this history from others."""
-    if width is None:
-        return None, {"slice_ms": None}
+def _cut(staged: Staged, width: int | None, *, kept: bool) -> tuple[Slices | None, dict[str, Any]]:
+    """Return the slices (``None``: the whole history in one, be it empty), and what tells this history from others.
+
+    ``kept``: whether a later run may go on, and must know the history again.
+    """
+    if width is None and not kept:
+        return None, {}
     staged.keep()
-    bounds = staged.bounds()
+    bounds = staged.bounds(fingerprint=kept)
     shape = {"slice_ms": width, **bounds._asdict()}
-    if bounds.first_ts is None or bounds.last_ts is None:
+    if width is None or bounds.first_ts is None or bounds.last_ts is None:
         return None, shape
     slices = Slices(bounds.first_ts, bounds.last_ts, width)
     staged.count(slices)

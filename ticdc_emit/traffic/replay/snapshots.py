@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.traffic.replay.images import differs, image, image_columns
-from ticdc_emit.traffic.replay.moments import Moment, TimeUnit, commit_ts_of, named, require
+from ticdc_emit.traffic.replay.moments import Moment, TimeUnit, commit_ts_of, named, refusing_no_moments, require
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -25,8 +25,8 @@ def snapshot_inserts(
 ) -> DataFrame:
     """Return the rows as inserts. ``at``: when, for all, or the column that tells each row's time.
 
-    ``columns``: the table's (default: all but the time's). Raises :class:`~ticdc_emit.errors.MissingColumnError`,
-    :class:`~ticdc_emit.errors.UnsupportedTypeError`.
+    ``columns``: the table's; default: all but the time's, so name them where that one is the table's too. Raises
+    :class:`~ticdc_emit.errors.MissingColumnError`, :class:`~ticdc_emit.errors.UnsupportedTypeError`.
     """
     from pyspark.sql import functions as F  # noqa: N812
 
@@ -43,6 +43,9 @@ def snapshot_diff(
     that tells when its row was last written, and then deletes, which have no such row, come with the last of them. Rows
     are compared column by column, NULL equal to NULL; a column that ``before`` lacks was NULL, one that ``after`` lacks
     is gone. Values of ``before`` are taken in the types of ``after``.
+
+    ``unit``: of whole numbers. Raises :class:`ConfigError` without keys, or where ``at`` is a column and no row of
+    ``after`` has a time to give to the rows that are gone; what :func:`snapshot_inserts` does.
     """
     from pyspark.sql import functions as F  # noqa: N812
     from pyspark.sql.types import StructType
@@ -73,14 +76,22 @@ def snapshot_diff(
         .when(differs(F.col("before"), F.col("after"), kind), "u")
     )
     return joined.select(
-        op.alias("op"), _with_last(after, at, stamp).alias("commit_ts"), F.col("before"), F.col("after")
+        op.alias("op"), _with_last(before, after, at, stamp).alias("commit_ts"), F.col("before"), F.col("after")
     ).filter(F.col("op").isNotNull())
 
 
-def _with_last(after: DataFrame, at: Moment, stamp: Column) -> Column:
+def _with_last(before: DataFrame, after: DataFrame, at: Moment, stamp: Column) -> Column:
     from pyspark.sql import functions as F  # noqa: N812
 
     if not isinstance(at, str):
         return stamp
-    last = after.agg(F.max(stamp)).first()
-    return F.coalesce(F.col("_ts"), F.lit(None if last is None else last[0]).cast("long"))
+    with refusing_no_moments():
+        found = after.agg(F.max(stamp)).first()
+    last = None if found is None else found[0]
+    if last is None and not before.isEmpty():
+        raise ConfigError(
+            f"no row tells when the deletes were: the second snapshot has no {at!r}",
+            remedy="Give at= as a datetime with a time zone, or as a TSO",
+            option="at",
+        )
+    return F.coalesce(F.col("_ts"), F.lit(last).cast("long"))

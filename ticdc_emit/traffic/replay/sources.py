@@ -29,10 +29,11 @@ _SUFFIXES = {
     ".orc": "orc",
 }
 _PACKAGES = {
-    "delta": "io.delta:delta-spark_2.13 (and spark.sql.extensions=io.delta.sql.DeltaSparkSessionExtension)",
-    "iceberg": "org.apache.iceberg:iceberg-spark-runtime (and a catalog, spark.sql.catalog.<name>)",
-    "jdbc": "the database's JDBC driver, com.mysql:mysql-connector-j for MySQL and TiDB",
-    "avro": "org.apache.spark:spark-avro_2.13",
+    "delta": "io.delta:delta-spark_2.13:<version> (and spark.sql.extensions=io.delta.sql.DeltaSparkSessionExtension)",
+    "iceberg": "org.apache.iceberg:iceberg-spark-runtime-<Spark>_2.13:<version> (and a catalog, "
+    "spark.sql.catalog.<name>)",
+    "jdbc": "the database's JDBC driver, com.mysql:mysql-connector-j:<version> for MySQL and TiDB",
+    "avro": "org.apache.spark:spark-avro_2.13:<Spark>",
 }
 _ABSENT = re.compile(
     r"DATA_SOURCE_NOT_FOUND|Failed to find the data source|ClassNotFoundException|No suitable driver"
@@ -65,11 +66,11 @@ def read_source(
     try:
         return _read(spark, source, given, dict(options or {}))
     except PySparkException as error:
-        raise _refused(str(error), source, given) from None
+        raise _refused(str(error), source, given, spark.version) from None
     except Exception as error:  # what the JVM raises comes as py4j's own type
         if "java" not in str(error).lower():
             raise
-        raise _refused(str(error), source, given) from None
+        raise _refused(str(error), source, given, spark.version) from None
 
 
 def _read(spark: SparkSession, source: str, given: str | None, options: dict[str, str]) -> DataFrame:
@@ -89,13 +90,13 @@ def _read(spark: SparkSession, source: str, given: str | None, options: dict[str
     return reader.options(**options).load(source)
 
 
-def _refused(text: str, source: str, given: str | None) -> ConfigError | MissingDependencyError:
+def _refused(text: str, source: str, given: str | None, spark: str) -> ConfigError | MissingDependencyError:
     shown = "its JDBC URL" if given == "jdbc" else mask_text(source)
     if _ABSENT.search(text):
         package = _PACKAGES.get(given or "", f"the package of the format {given}")
         return MissingDependencyError(
             f"Spark cannot read {given} here: its package is missing",
-            remedy=f"Start Spark with it: spark.jars.packages = {package}",
+            remedy=f"Start Spark {spark} with it (ticdc-emit: --spark name=value): spark.jars.packages={package}",
             format=given,
             source=shown,
         )

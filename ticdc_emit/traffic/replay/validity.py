@@ -13,15 +13,12 @@ from typing import TYPE_CHECKING
 
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.traffic.replay.images import differs, image, image_columns
-from ticdc_emit.traffic.replay.moments import TimeUnit, commit_ts_of, named, require
-from ticdc_emit.tso import LOGICAL_BITS
+from ticdc_emit.traffic.replay.moments import TimeUnit, commit_ts_of, end_ts_of, named, require
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 __all__ = ["from_validity"]
-
-_OPEN_FROM_MS = 253_370_764_800_000  # 9999-01-01: what stands for "still valid" where NULL does not
 
 
 def from_validity(
@@ -35,7 +32,7 @@ def from_validity(
     unit: TimeUnit = "tso",
 ) -> DataFrame:
     """Return the changes that made the versions. ``valid_to``: when a version ended, NULL or a moment from the year
-    9999 on for one that is still valid.
+    9999 on (of TSO: the greatest long or more) for one that is still valid.
 
     ``step``: how long after ``valid_to`` the next version begins where the table counts that moment in (a day for
     dates that include the last day). ``columns``: the table's; default: all but the two. ``unit``: of whole numbers. A
@@ -50,12 +47,10 @@ def from_validity(
     if not keys:
         raise ConfigError("versions need keys", remedy="Name the columns that tell rows apart", option="keys")
     require(df, [*keys, valid_from, valid_to])
-    ended = commit_ts_of(df, valid_to, unit)
-    ended = F.when(F.shiftright(ended, LOGICAL_BITS) < F.lit(_OPEN_FROM_MS), ended + F.lit(_tso_span(step)))
     versions = df.select(
         *(named(key).alias(f"_key{place}") for place, key in enumerate(keys)),
         commit_ts_of(df, valid_from, unit).alias("_from"),
-        ended.alias("_to"),
+        end_ts_of(df, valid_to, unit, step).alias("_to"),
         image(image_columns(df, columns, [valid_from, valid_to])).alias("_image"),
     ).filter(F.col("_to").isNull() | F.col("_from").isNull() | (F.col("_to") > F.col("_from")))
     kind = versions.schema["_image"].dataType
@@ -82,8 +77,3 @@ def _change(op: Column, stamp: str, before: Column, after: Column) -> Column:
     from pyspark.sql import functions as F  # noqa: N812
 
     return F.struct(op.alias("op"), F.col(stamp).alias("commit_ts"), before.alias("before"), after.alias("after"))
-
-
-def _tso_span(step: dt.timedelta) -> int:
-    """Return a time as a difference of TSO, in whole milliseconds."""
-    return round(step / dt.timedelta(milliseconds=1)) << LOGICAL_BITS

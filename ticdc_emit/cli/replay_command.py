@@ -1,0 +1,124 @@
+"""The command ``replay`` and its options. Its work is imported when it runs, so that ``--help`` is quick."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ticdc_emit.cli.options import AsJson, Registry, SparkSettings, spark_settings
+
+__all__ = ["add_replay_command"]
+
+
+def replay(
+    schema: Annotated[
+        Path,
+        typer.Option(metavar="FILE.sql", help="DDL of the tables before the history.", exists=True, dir_okay=False),
+    ],
+    table: Annotated[
+        list[str],
+        typer.Option(metavar="NAME=PATH", help="schema.name and its source; repeat it. jdbc:…#table for a database."),
+    ],
+    sink_uri: Annotated[str, typer.Option("--sink-uri", metavar="URI", help="Where to, in TiCDC's form.")],
+    mode: Annotated[str, typer.Option(help="What sources are: snapshot, diff, validity or operations.")] = "operations",
+    before: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=PATH", help="The rows before: of diff, and of operations where they are known."),
+    ] = None,
+    time_column: Annotated[str | None, typer.Option(help="The column with each row's commit time.")] = None,
+    time_unit: Annotated[str, typer.Option(help="Of times that are whole numbers: tso, s, ms or us.")] = "tso",
+    at: Annotated[
+        str | None, typer.Option(help="Of snapshots without such a column: ISO time or TSO of all. Default: now.")
+    ] = None,
+    keys: Annotated[str | None, typer.Option(help="Key columns, with commas. Default: each table's own key.")] = None,
+    op: Annotated[
+        str | None, typer.Option(help="Of operations: the column that says what happened. Default: op.")
+    ] = None,
+    order_by: Annotated[
+        list[str] | None, typer.Option(help="Of operations: orders changes of one moment; a column or SQL expression.")
+    ] = None,
+    transaction: Annotated[str | None, typer.Option(help="Of operations: the column that names transactions.")] = None,
+    valid_from: Annotated[
+        str | None, typer.Option(help="Of validity: the column from when on a row was valid. Default: valid_from.")
+    ] = None,
+    valid_to: Annotated[
+        str | None, typer.Option(help="Of validity: the column until when it was, or NULL. Default: valid_to.")
+    ] = None,
+    input_format: Annotated[
+        str | None, typer.Option("--format", help="parquet, csv, json, delta, iceberg … Default: from the name.")
+    ] = None,
+    ddl: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.sql", help="Later DDL: statements under '-- at <time>'.", exists=True, dir_okay=False
+        ),
+    ] = None,
+    speed: Annotated[
+        float | None, typer.Option(help="1440: a day in a minute; 1: as it was. Default: as fast as it goes.")
+    ] = None,
+    slice_: Annotated[
+        str | None, typer.Option("--slice", help="Event time of one batch: 10m, 1h. Default: 5 s at --speed, or all.")
+    ] = None,
+    state_uri: Annotated[
+        str | None, typer.Option("--state-uri", metavar="URI", help="Where a stopped replay finds how far it came.")
+    ] = None,
+    watermark_interval: Annotated[
+        float | None, typer.Option(metavar="SECONDS", help="Event time between watermarks within a slice.")
+    ] = None,
+    config: Annotated[
+        Path | None, typer.Option(metavar="FILE.toml", help="TiCDC's changefeed file.", exists=True, dir_okay=False)
+    ] = None,
+    time_zone: Annotated[str, typer.Option(help="The changefeed's time zone, for TIMESTAMP values.")] = "UTC",
+    schema_registry: Registry = None,
+    spark: SparkSettings = None,
+    as_json: AsJson = False,
+) -> None:
+    """Replay history: snapshots, slowly changing tables and change tables as CDC, at their own pace or faster.
+
+    Ctrl-C stops behind the slice at hand; with --state-uri the same command goes on there.
+    """
+    from ticdc_emit.cli.replay import Asked, run
+    from ticdc_emit.cli.replay_data import MODES, Told
+
+    if mode not in MODES:
+        raise typer.BadParameter(f"choose {', '.join(MODES)}", param_hint="--mode")
+    if time_unit not in ("tso", "s", "ms", "us"):
+        raise typer.BadParameter("choose tso, s, ms or us", param_hint="--time-unit")
+    told = Told(
+        mode,
+        time_column=time_column,
+        time_unit=time_unit,  # type: ignore[arg-type]  # checked above
+        at=at,
+        keys=[name.strip() for name in keys.split(",")] if keys else (),
+        op=op,
+        order_by=order_by or (),
+        transaction=transaction,
+        valid_from=valid_from,
+        valid_to=valid_to,
+        format=input_format,
+    )
+    asked = Asked(
+        schema,
+        table,
+        before or (),
+        sink_uri,
+        told,
+        config=config,
+        ddl=ddl,
+        speed=speed,
+        slice=slice_,
+        state_uri=state_uri,
+        watermark_interval=watermark_interval,
+        time_zone=time_zone,
+        schema_registry=schema_registry,
+        spark=spark_settings(spark),
+        as_json=as_json,
+    )
+    raise typer.Exit(run(asked))
+
+
+def add_replay_command(app: typer.Typer) -> None:
+    """Give the command line this command."""
+    app.command()(replay)
