@@ -116,10 +116,15 @@ class Staged:
 
     def batch(self, part: Slice) -> Batch:
         """Return the rows of a slice."""
+        rows = self.rows(part)
+        return ArrowBatch(_NO_ROWS) if rows is None else SparkBatch(rows, self._table)
+
+    def rows(self, part: Slice) -> DataFrame | None:
+        """Return the rows of a slice; ``None`` where :meth:`count` has found none."""
         from pyspark.sql import functions as F  # noqa: N812
 
         if self._filled is not None and part.number not in self._filled:
-            return ArrowBatch(_NO_ROWS)
+            return None
         rows = self._rows
         if part.start is not None:
             rows = rows.filter(F.col("commit_ts") >= F.lit(part.start))
@@ -128,7 +133,7 @@ class Staged:
         if self._kept:
             # Spark compiles a stage anew where a number in it differs: coalesce keeps the bounds out of the others
             rows = rows.coalesce(int(rows.sparkSession.conf.get("spark.sql.shuffle.partitions", "200") or 200))
-        return SparkBatch(rows, self._table)
+        return rows
 
     def _merged(self, tables: Mapping[str, DataFrame]) -> DataFrame:
         if len(tables) == 1:
