@@ -1,10 +1,12 @@
 """A database that obeys its constraints: row changes in commit order go in, what they violate comes out.
 
-Spark-free and without the library's own folding: a dictionary per table, checked at the end of each transaction.
+Spark-free and without the library's own folding: a dictionary per table. Foreign keys are checked at the end of each
+transaction; values of unique keys must be of one row for ever, as docs/traffic.md says.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from itertools import groupby
 from typing import Any
@@ -20,6 +22,7 @@ def violations(tables: Iterable[SourceTable], changes: Iterable[Mapping[str, Any
     """Return what is wrong with changes that have ``schema``, ``table``, ``op``, ``commit_ts`` and images."""
     known = {table.name: table for table in tables}
     rows: dict[Name, dict[tuple[Any, ...], Row]] = {name: {} for name in known}
+    owners: dict[tuple[Name, str], dict[tuple[Any, ...], Any]] = defaultdict(dict)
     found: list[str] = []
     for stamp, transaction in groupby(sorted(changes, key=_stamp), key=_stamp):
         touched = set()
@@ -29,11 +32,10 @@ def violations(tables: Iterable[SourceTable], changes: Iterable[Mapping[str, Any
             if (name, key) in touched:
                 found.append(f"{name} {key}: two changes at {stamp}")
             touched.add((name, key))
+            found += _shared(known[name], key, change["after"], owners)
         for table in known.values():
             for reference in table.references:
                 found += _orphans(table.name, reference, rows)
-    for table in known.values():
-        found += _repeated(table, rows[table.name])
     return found
 
 
@@ -75,11 +77,11 @@ def _orphans(name: Name, reference: Any, rows: Mapping[Name, Any]) -> list[str]:
     return [f"{name} refers to {value}" for value in wanted if None not in value and value not in parents]
 
 
-def _repeated(table: SourceTable, rows: dict[tuple[Any, ...], Row]) -> list[str]:
+def _shared(table: SourceTable, row: Any, after: Row | None, owners: Mapping[Any, dict[Any, Any]]) -> list[str]:
+    """Return values of unique keys that another row has, or had; NULL is nobody's."""
     found = []
-    for key in table.unique_keys:
-        values = [tuple(row[column] for column in key.columns) for row in rows.values()]
-        told = [value for value in values if None not in value]
-        if len(set(told)) != len(told):
-            found.append(f"{table.name}: {key.name} is not unique")
+    for key in table.unique_keys if after is not None else ():
+        value = tuple(after[column] for column in key.columns)
+        if None not in value and owners[table.name, key.name].setdefault(value, row) != row:
+            found.append(f"{table.name}: {key.name} {value} is of two rows")
     return found

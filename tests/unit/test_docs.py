@@ -30,3 +30,11 @@ SNIPPETS = [
 def test_a_snippet_runs(page: str, code: str, capsys: pytest.CaptureFixture[str]) -> None:
     exec(compile(code, page, "exec"), {"__name__": page})
     assert capsys.readouterr().out.strip()
+
+
+def test_the_page_of_changefeeds_shows_its_messages(capsys: pytest.CaptureFixture[str]) -> None:
+    (code,) = (each.values[1] for each in SNIPPETS if each.id == "changefeed.md")
+    exec(compile(str(code), "changefeed.md", "exec"), {"__name__": "changefeed"})
+    shown = capsys.readouterr().out
+    assert '"note":"first"' in shown
+    assert '"note":"second"' in shown

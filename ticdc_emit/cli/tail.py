@@ -32,23 +32,29 @@ def run(
     options: SourceOptions,
     *,
     follow: bool,
-    start: str,
+    start: str | None,
     tables: Sequence[str],
     ops: Sequence[str],
     claims: bool,
     as_json: bool,
 ) -> int:
-    """Print lines as messages come; return the exit code. ``start``: ``beginning``, or ``newest N``."""
+    """Print lines in the order in which messages are read, each at once; return the exit code.
+
+    ``start``: ``beginning``, or ``newest N``; default the newest 10, but the beginning if some of what is there is
+    asked for by table or operation.
+    """
     source = open_source(options)
     store = source.claims() if claims else None
     tail = Tail(source.config, tables=tables, ops=ops, claims=None if store is None else store.get)
+    if start is None:
+        start = "beginning" if (tables or ops) and not follow else "newest"
     lines = (tail.line(message) for message in source.messages(newest=_newest(start), follow=follow))
     wanted = (line for line in lines if line is not None)
     if as_json:
         for line in wanted:
             print(json.dumps(line.to_dict(), ensure_ascii=False, default=str), flush=follow)
         return 0
-    _print(wanted if follow else sorted(wanted, key=lambda line: (line.topic, line.partition, line.offset)))
+    _print(wanted)
     return 0
 
 

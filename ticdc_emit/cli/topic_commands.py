@@ -40,8 +40,14 @@ def tail(
     time_zone: FeedZone = "UTC",
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on as messages come.")] = False,
     start: Annotated[
-        str, typer.Option("--from", metavar="WHERE", help="beginning, or 'newest N' messages of each partition.")
-    ] = "beginning",
+        str | None,
+        typer.Option(
+            "--from",
+            metavar="WHERE",
+            help="beginning, or 'newest N' messages of each partition. Default: newest 10; "
+            "with --table or --op, but not --follow: beginning.",
+        ),
+    ] = None,
     table: Annotated[list[str] | None, typer.Option(help="Pattern of schema.table; may be given again.")] = None,
     op: Annotated[
         list[str] | None,
@@ -70,14 +76,15 @@ def verify(
     time_zone: FeedZone = "UTC",
     claims: Annotated[bool, typer.Option("--claims", help="Ask the claim-check storage for its objects too.")] = False,
     show: Annotated[int, typer.Option(help="How many findings of each invariant to print.", min=1)] = 20,
+    allow_empty: Annotated[bool, typer.Option("--allow-empty", help="No messages are no failure.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Check what is on a topic against every invariant. Exit 1 if something is wrong."""
+    """Check what is on a topic against every invariant. Exit 1 if something is wrong, or nothing is there."""
     from ticdc_emit.cli.topic_source import SourceOptions
     from ticdc_emit.cli.verify import run
 
     options = SourceOptions(path, sink_uri, brokers, topic or [], protocol, schema_registry, config, time_zone)
-    raise typer.Exit(run(options, claims=claims, show=show, as_json=as_json))
+    raise typer.Exit(run(options, claims=claims, show=show, allow_empty=allow_empty, as_json=as_json))
 
 
 def scenario(

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from urllib.parse import urlencode
 
 from ticdc_emit.config import ChangefeedConfig, load_changefeed
 from ticdc_emit.delivery.claim_check import ClaimStore
-from ticdc_emit.delivery.contract import Message, Place
-from ticdc_emit.errors import ConfigError, DeliveryError
+from ticdc_emit.delivery.contract import Message
+from ticdc_emit.errors import ConfigError, DeliveryError, UnknownTopicError
 
 __all__ = ["SourceOptions", "TopicSource", "open_source"]
 
@@ -55,7 +57,11 @@ class TopicSource:
         return ClaimStore.of(self.config.codec.large_message_handle)
 
     def messages(self, *, newest: int | None = None, follow: bool = False) -> Iterator[Message]:
-        """Yield what there is, those of a partition in order. ``newest``: at most so many of each partition."""
+        """Yield what there is, those of a partition in order. ``newest``: at most so many of each partition.
+
+        ``follow``: go on as messages come; then files need not be there yet. Raises the family of
+        :class:`~ticdc_emit.errors.DeliveryError` for places without topics, and topics that are not there.
+        """
         if self.folder is None:
             return self._from_kafka(newest, follow)
         return self._from_files(newest, follow)
@@ -74,12 +80,18 @@ class TopicSource:
         if not self.folder.exists():
             raise DeliveryError("there is no such file or folder", path=str(self.folder))
         files = FileReader(self.folder)
-        self.partitions.update(files.partitions())
-        found = (message for message in files.read() if not self.topics or message.topic in self.topics)
+        there = files.partitions()
+        if not follow:
+            _check(there, self.topics, self.folder)
+        self.partitions.update({topic: count for topic, count in there.items() if self._wants(topic)})
+        found = (message for message in files.read() if self._wants(message.topic))
         yield from found if newest is None else _newest(found, newest)
         while follow:
             time.sleep(_POLL_S)
-            yield from (message for message in files.read() if not self.topics or message.topic in self.topics)
+            yield from (message for message in files.read() if self._wants(message.topic))
+
+    def _wants(self, topic: str) -> bool:
+        return not self.topics or topic in self.topics
 
 
 def open_source(options: SourceOptions) -> TopicSource:
@@ -117,9 +129,21 @@ def _uri(options: SourceOptions) -> str:
     return f"kafka://{options.brokers}/{options.topics[0]}?{query}"
 
 
+def _check(there: Mapping[str, int], topics: Sequence[str], folder: Path) -> None:
+    if not there:
+        raise DeliveryError(
+            "there is no file of a topic's partition",
+            remedy="Name a file, or a folder of files, that a file:// sink has written",
+            path=str(folder),
+        )
+    missing = [topic for topic in topics if topic not in there]
+    if missing:
+        raise UnknownTopicError(
+            f"the topic {missing[0]} does not exist", remedy=f"There is {', '.join(sorted(there))}", path=str(folder)
+        )
+
+
 def _newest(messages: Iterator[Message], count: int) -> Iterator[Message]:
-    kept: dict[Place, deque[Message]] = {}
-    for message in messages:
-        kept.setdefault((message.topic, message.partition), deque(maxlen=count)).append(message)
-    for place in sorted(kept):
-        yield from kept[place]
+    """Yield the last messages of each partition, of which all come in a row."""
+    for _, each in groupby(messages, key=itemgetter(0, 1)):
+        yield from deque(each, maxlen=count)

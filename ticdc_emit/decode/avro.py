@@ -16,6 +16,7 @@ from uuid import UUID
 
 from ticdc_emit.decode.checksum import verify_checksum
 from ticdc_emit.decode.errors import DecodeError
+from ticdc_emit.decode.members import millis, tso
 from ticdc_emit.decode.schemas import SchemaId, SchemaSource, schema_text
 from ticdc_emit.errors import MissingDependencyError
 
@@ -27,6 +28,7 @@ __all__ = ["AvroReader", "AvroRow", "column_fields", "split_header"]
 _CONFLUENT_BYTES = 5
 _GLUE_BYTES = 18
 _EXTENSION = ["_tidb_op", "_tidb_commit_ts", "_tidb_commit_physical_time"]
+_OPS = (None, "c", "u")
 _CONTROL = {1: "DDL", 2: "watermark"}
 
 
@@ -90,12 +92,15 @@ class AvroReader:
         if fields is None or schema is None:
             return AvroRow(**shared, value=None, op="d")
         columns, extension = _parted(fields, schema)
+        op = extension.get("_tidb_op")
+        if op not in _OPS:
+            raise DecodeError(f"an Avro message has no op {op!r}", part="value", field="_tidb_op")
         return AvroRow(
             **shared,
             value=columns,
-            op=extension.get("_tidb_op"),
-            commit_ts=extension.get("_tidb_commit_ts"),
-            commit_physical_ms=extension.get("_tidb_commit_physical_time"),
+            op=op,
+            commit_ts=None if op is None else tso(extension, "_tidb_commit_ts"),
+            commit_physical_ms=None if op is None else millis(extension, "_tidb_commit_physical_time"),
             checksum=extension.get("_tidb_row_level_checksum") or None,
             corrupted=extension.get("_tidb_corrupted"),
             checksum_version=extension.get("_tidb_checksum_version"),

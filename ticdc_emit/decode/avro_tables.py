@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ticdc_emit.decode.errors import DecodeError
 from ticdc_emit.decode.events import DdlEvent, RowEvent
 from ticdc_emit.decode.readers import EventReader
 from ticdc_emit.decode.table_rows import Row, TableRows
@@ -42,7 +43,12 @@ class AvroTables(Tables):
             return Outcome.UNKNOWN
         key_row = self._reader.image(event, event.key, table.info) or {}
         after = self._reader.image(event, event.after, table.info)
-        key = table.key(key_row)
+        try:
+            key = table.key(key_row)
+        except KeyError as fault:
+            raise DecodeError(
+                "the message does not show the handle key", table=table.info.full_name, field=fault.args[0]
+            ) from None
         self._note(name, event, commit)
         return self._write(event.op, table, (key, key_row), (key, after), commit, place)
 

@@ -15,7 +15,7 @@ import orjson
 
 from ticdc_emit.decode.compression import decompressor
 from ticdc_emit.decode.errors import DecodeError
-from ticdc_emit.decode.members import member
+from ticdc_emit.decode.members import member, millis, texts, tso
 
 __all__ = ["CanalDdl", "CanalJsonReader", "CanalMessage", "CanalRow", "CanalWatermark"]
 
@@ -23,6 +23,7 @@ _ROWS = frozenset({"INSERT", "UPDATE", "DELETE"})
 _WATERMARK = "TIDB_WATERMARK"
 _NO_EXTENSION: Mapping[str, Any] = {}
 _TEXT_OR_NULL = frozenset({str, type(None)})
+_Told: TypeAlias = tuple[tuple[str, ...], dict[str, str], dict[str, int]]
 
 
 class CanalRow(NamedTuple):
@@ -86,7 +87,7 @@ class CanalJsonReader:
 
     def __init__(self, compression: str = "none") -> None:
         self._unpacked = None if compression == "none" else decompressor(compression)
-        self._types: dict[tuple[str, str], tuple[dict[str, str], dict[str, int]]] = {}
+        self._told: dict[tuple[str, str], tuple[_Told, tuple[Any, ...]]] = {}
 
     def read(self, key: bytes | None, value: bytes | None) -> CanalMessage:
         """Return what a record says. Raises :class:`DecodeError` for one that is no Canal-JSON message of TiCDC's."""
@@ -102,8 +103,8 @@ class CanalJsonReader:
         if kind in _ROWS and not member(members, "isDdl", bool):
             return self._row(kind, members, extension)
         if kind == _WATERMARK:
-            stamp = member(extension, "watermarkTs", int, 0)
-            return CanalWatermark(stamp, member(members, "es", int), member(members, "ts", int))
+            stamp = tso(extension, "watermarkTs") if "watermarkTs" in extension else 0
+            return CanalWatermark(stamp, millis(members, "es"), member(members, "ts", int))
         if not member(members, "isDdl", bool):
             raise DecodeError(f"a Canal-JSON message has no type {kind!r}", part="value")
         return CanalDdl(
@@ -111,9 +112,9 @@ class CanalJsonReader:
             member(members, "table", str),
             kind,
             member(members, "sql", str),
-            member(members, "es", int),
+            millis(members, "es"),
             member(members, "ts", int),
-            member(extension, "commitTs", int) if "commitTs" in extension else None,
+            tso(extension, "commitTs") if "commitTs" in extension else None,
         )
 
     def _row(self, kind: str, members: Mapping[str, Any], extension: Mapping[str, Any]) -> CanalRow:
@@ -123,31 +124,43 @@ class CanalJsonReader:
         if data is None or (kind == "UPDATE" and old is None):
             raise DecodeError(f"{kind} lacks an image", part="value", member="data" if data is None else "old")
         if extension:
-            commit_ts = member(extension, "commitTs", int)
+            commit_ts = tso(extension, "commitTs")
             claim = extension.get("claimCheckLocation")
             if claim is not None and not isinstance(claim, str):
                 raise DecodeError("a member is no text", part="value", member="claimCheckLocation")
         database, table = member(members, "database", str), member(members, "table", str)
-        types = members.get("mysqlType") or {}, members.get("sqlType") or {}
-        known = self._types.get((database, table))
-        if known == types:  # most rows of a table: their types take room once
-            types = known
-        else:
-            self._types[database, table] = types
+        told = members.get("pkNames"), members.get("mysqlType"), members.get("sqlType")
+        known = self._told.get((database, table))
+        if known is None or known[1] != told:  # most rows of a table say the same: it is checked and takes room once
+            known = self._told[database, table] = _told(members), told
+        pk_names, mysql_type, sql_type = known[0]
         return CanalRow(
             database,
             table,
             kind,
-            member(members, "es", int),
+            millis(members, "es"),
             member(members, "ts", int),
             data,
             old,
-            tuple(members.get("pkNames") or ()),
-            *types,
+            pk_names,
+            mysql_type,
+            sql_type,
             commit_ts,
             claim is not None or extension.get("onlyHandleKey") is True,
             claim,
         )
+
+
+def _told(members: Mapping[str, Any]) -> _Told:
+    """Return what a row says of its table: names of the key, types by column; ``null`` is none."""
+    names = texts(members, "pkNames") if members.get("pkNames") is not None else ()
+    mysql, sql = (
+        member(members, name, dict) if members.get(name) is not None else {} for name in ("mysqlType", "sqlType")
+    )
+    for name, types, kind in (("mysqlType", mysql, str), ("sqlType", sql, int)):
+        if not all(isinstance(each, kind) for each in types.values()):
+            raise DecodeError(f"a type is no {kind.__name__}", part="value", member=name)
+    return names, mysql, sql
 
 
 def _members(value: bytes) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from base64 import b64decode
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
+from ticdc_emit.decode.errors import FAULTS, DecodeError
 from ticdc_emit.decode.text_values import clock_text, decimal_text, float_digits, fsp_of, in_zone, raw_text
 from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.schema.types import INTEGER_TYPES, STRING_TYPES, MySQLType
@@ -38,6 +39,8 @@ class Carrier:
     def __init__(self, before: TableInfo, after: TableInfo, zone: str) -> None:
         self._kept: list[tuple[str, str, bool, Callable[[str], str] | None]] = []
         self._added: Row = {}
+        self._table = after.full_name
+        self._order = [column.name for column in after.row_columns]
         lost = {column.id for column in before.columns} - {column.id for column in after.columns}
         for column in after.row_columns:
             old = _source(column, before, lost)
@@ -49,18 +52,27 @@ class Carrier:
             self._kept.append((old.name, column.name, *_conversion(old, column)))
 
     def row(self, row: Mapping[str, str | None]) -> Row:
-        """Return a whole row."""
-        return self._added | self.part(row)
+        """Return a whole row, its columns in table order."""
+        found = self._added | self.part(row)
+        return {name: found[name] for name in self._order if name in found}
 
     def part(self, row: Mapping[str, str | None]) -> Row:
-        """Return some columns of a row."""
+        """Return some columns of a row. Raises :class:`DecodeError` for text that is no value of its column."""
         found: Row = {}
         for old, new, known, convert in self._kept:
             if old in row:
                 text = row[old]
                 if text is None or known:
-                    found[new] = text if text is None or convert is None else convert(text)
+                    found[new] = text if text is None or convert is None else self._converted(text, new, convert)
         return found
+
+    def _converted(self, text: str, name: str, convert: Callable[[str], str]) -> str:
+        try:
+            return convert(text)
+        except FAULTS as fault:
+            raise DecodeError(
+                f"{text!r:.100} is no value of the column: {type(fault).__name__}", table=self._table, field=name
+            ) from fault
 
 
 def value_in_old_rows(column: Column, zone: str) -> object:
@@ -97,7 +109,7 @@ def _number_or_time(column: Column, text: str, zone: str) -> str | object:
         return decimal_text(text.strip(), fsp_of(column))
     if kind is MySQLType.YEAR:
         year = int(text)
-        return str(year + (2000 if year < 70 else 1900) if 0 < year < 100 or len(text) < 4 else year)
+        return str(year + (2000 if year < 70 else 1900) if 0 < year < 100 or (year == 0 and len(text) != 4) else year)
     if not text.lstrip("-")[:1].isdigit():
         return _UNKNOWN  # an expression
     return in_zone(text, "UTC", zone) if kind is MySQLType.TIMESTAMP else text

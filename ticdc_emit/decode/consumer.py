@@ -17,7 +17,7 @@ from operator import itemgetter
 from ticdc_emit.config import ChangefeedConfig, load_changefeed
 from ticdc_emit.config.protocol import Protocol
 from ticdc_emit.decode.avro_tables import AvroTables
-from ticdc_emit.decode.errors import DecodeError
+from ticdc_emit.decode.errors import FAULTS, DecodeError, as_decode_error
 from ticdc_emit.decode.events import DdlEvent, RowEvent, WatermarkEvent
 from ticdc_emit.decode.readers import reader_for
 from ticdc_emit.decode.redelivery import Redelivery
@@ -77,7 +77,7 @@ class ReferenceConsumer:
         self._early: list[tuple[int, DdlEvent]] = []
         self._parked: list[tuple[RowEvent, int | None, Place]] = []
         self._statements: set[tuple[int | None, str, str, str]] = set()
-        self._redelivery: dict[tuple[Place, str, str], Redelivery] = {}
+        self._redelivery: dict[Place, dict[TableName, Redelivery]] = {}
         self._arrived = 0
         self.duplicates = 0
         self.skipped = 0
@@ -116,7 +116,11 @@ class ReferenceConsumer:
         if message.value is None and not (self._tombstones and message.key):
             self.skipped += 1
             return
-        event = self._reader.read(message.key, message.value)
+        try:
+            event = self._reader.read(message.key, message.value)
+        except FAULTS:
+            with as_decode_error:  # not around every message: this is what folding spends its time on
+                raise
         if isinstance(event, RowEvent):
             if self._check is not None:
                 self._check(event)
@@ -160,10 +164,12 @@ class ReferenceConsumer:
 
     def _is_repeated(self, event: RowEvent, commit: int, place: Place) -> bool:
         if self._waits and commit <= self.watermarks.get(place, -1):
+            for redelivery in self._redelivery.get(place, {}).values():
+                redelivery.begin_again()
             return True
         if self._tables.has_handle_key(event):
             return False
-        known = self._redelivery.setdefault((place, event.schema, event.table), Redelivery())
+        known = self._redelivery.setdefault(place, {}).setdefault((event.schema, event.table), Redelivery())
         return known.is_repeated(event, commit)
 
     def _ddl(self, event: DdlEvent, place: Place) -> None:
@@ -185,8 +191,8 @@ class ReferenceConsumer:
             self.duplicates += 1
             return
         self.watermarks[place] = commit_ts
-        for (where, _, _), redelivery in self._redelivery.items():
-            if where == place and self._waits:
+        for redelivery in self._redelivery.get(place, {}).values():
+            if self._waits:
                 redelivery.forget(commit_ts)
         if known > self._floor or len(self.watermarks) < len(self._places):
             return

@@ -7,7 +7,6 @@ none. Rule sources: "TiCDC Debezium Protocol" (message format); reference
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any, NoReturn, TypeVar
 
@@ -25,7 +24,7 @@ from ticdc_emit.decode.debezium_records import (
 )
 from ticdc_emit.decode.debezium_values import typed_image
 from ticdc_emit.decode.errors import DecodeError
-from ticdc_emit.decode.members import member, objects, texts
+from ticdc_emit.decode.members import check_image, document, member, millis, objects, texts, tso
 
 __all__ = ["DebeziumReader"]
 
@@ -60,6 +59,9 @@ class DebeziumReader:
         if op not in _IMAGES:
             raise DecodeError(f"a Debezium message has no op {op!r}", part="value")
         before, after = _images(op, payload)
+        if not (self._typed and self._has_schema):
+            for part, image in (("key", key_payload), ("value", before or {}), ("value", after or {})):
+                check_image(image, part)
         if key_schema is None or schema is None:
             return DebeziumRow(op, source, ts_ms, key_payload, before, after)
         key_fields, fields = _fields(key_schema, "key"), _row_fields(schema)
@@ -80,13 +82,8 @@ class DebeziumReader:
         """Return payload and schema."""
         if not data:
             raise DecodeError(f"a Debezium message has a {part}", part=part)
-        text = self._unpacked(data)
-        try:
-            members = json.loads(text, object_pairs_hook=_first_of_each, parse_int=_whole, parse_constant=_no_number)
-        except (ValueError, RecursionError) as fault:  # UnicodeDecodeError is a ValueError
-            raise DecodeError(f"the {part} is no JSON: {fault}", part=part) from fault
-        if not isinstance(members, dict):
-            raise DecodeError(f"the {part} is no JSON object", part=part)
+        hooks = {"object_pairs_hook": _first_of_each, "parse_int": _whole, "parse_constant": _no_number}
+        members = document(self._unpacked(data), part, **hooks)
         if ("schema" in members) != self._has_schema:
             raise DecodeError(
                 f"the {part} has {'no' if self._has_schema else 'a'} schema",
@@ -123,11 +120,11 @@ def _source(members: Mapping[str, Any]) -> DebeziumSource:
         version=member(members, "version", str),
         connector=member(members, "connector", str),
         name=member(members, "name", str),
-        ts_ms=member(members, "ts_ms", int),
+        ts_ms=millis(members, "ts_ms"),
         snapshot=member(members, "snapshot", str),
         db=member(members, "db", str),
         table=member(members, "table", str),
-        commit_ts=member(members, "commit_ts", int),
+        commit_ts=tso(members, "commit_ts"),
         cluster_id=member(members, "cluster_id", str),
         server_id=member(members, "server_id", int),
         gtid=_nullable(members, "gtid", str),

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from ticdc_emit.errors import TicdcEmitError
+from types import TracebackType
 
-__all__ = ["ChecksumMismatchError", "DecodeError", "WatermarkError"]
+from ticdc_emit.errors import SchemaError, TicdcEmitError
+
+__all__ = ["FAULTS", "ChecksumMismatchError", "DecodeError", "WatermarkError", "as_decode_error"]
+
+FAULTS = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, RecursionError)
+"""What Python raises where a value is not what it is taken for."""
 
 
 class DecodeError(TicdcEmitError, ValueError):
@@ -20,3 +25,18 @@ class ChecksumMismatchError(DecodeError):
 
 class WatermarkError(DecodeError):
     """A partition's messages are out of order: one came behind a ``watermark`` that says that it was sent before."""
+
+
+class _AsDecodeError:
+    """``with as_decode_error:`` a message that no reader has refused, but that makes reading fail, is refused."""
+
+    def __enter__(self) -> None:
+        """Do nothing: reading has not begun."""
+
+    def __exit__(self, _: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None) -> None:
+        known = isinstance(fault, TicdcEmitError) and not isinstance(fault, SchemaError)
+        if not known and isinstance(fault, FAULTS):
+            raise DecodeError(f"the message cannot be read: {type(fault).__name__}: {fault}") from fault
+
+
+as_decode_error = _AsDecodeError()

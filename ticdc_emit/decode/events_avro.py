@@ -6,7 +6,6 @@ them. ``avro-enable-watermark``, which exists for tests, sends DDL and watermark
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -14,7 +13,7 @@ from typing import Any
 from ticdc_emit.decode.avro import AvroReader, AvroRow, column_fields
 from ticdc_emit.decode.errors import DecodeError
 from ticdc_emit.decode.events import DdlEvent, Event, Image, RowEvent, RowOp, WatermarkEvent
-from ticdc_emit.decode.members import member
+from ticdc_emit.decode.members import document, member, tso
 from ticdc_emit.decode.schemas import SchemaSource
 from ticdc_emit.decode.text_avro import avro_convert, avro_names
 from ticdc_emit.decode.text_values import Convert, converted, per_object
@@ -83,11 +82,6 @@ def _control(value: bytes) -> Event:
         if len(value) != 9:
             raise DecodeError("a watermark has 9 bytes", part="value")
         return WatermarkEvent(int.from_bytes(value[1:], "big"))
-    try:
-        members = json.loads(value[1:])
-    except ValueError as fault:
-        raise DecodeError(f"the DDL is no JSON: {fault}", part="value") from fault
-    if not isinstance(members, dict):
-        raise DecodeError("the DDL is no JSON object", part="value")
-    query, commit_ts = member(members, "query", str), member(members, "commitTs", int)
+    members = document(value[1:], "value")
+    query, commit_ts = member(members, "query", str), tso(members, "commitTs")
     return DdlEvent(query, commit_ts, member(members, "schema", str), member(members, "table", str))

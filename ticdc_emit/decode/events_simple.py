@@ -35,6 +35,7 @@ class SimpleEvents:
         self._zone = config.time_zone
         self._shown: dict[tuple[str, str, int], TableInfo] = {}
         self._converts = per_object(self._converts_of)
+        self._names = per_object(_names_of)
 
     def read(self, key: bytes | None, value: bytes | None) -> Event:
         """Return what a record says."""
@@ -71,12 +72,14 @@ class SimpleEvents:
         )
 
     def image(self, event: RowEvent, image: Image | None, table: TableInfo | None) -> dict[str, str | None] | None:
-        """Return one image of the event in canonical text."""
+        """Return one image of the event in canonical text, in table order: messages show columns by name."""
         if image is None:
             return None
         if table is None:
             table = self.table(event)
-        return converted(image, self._converts(table), table=event.table)
+        shown = converted(image, self._converts(table), table=event.table)
+        ordered = {name: shown[name] for name in self._names(table) if name in shown}
+        return ordered if len(ordered) == len(shown) else ordered | shown
 
     def table(self, event: RowEvent) -> TableInfo:
         """Return the table that messages have shown for the row's version; ``UnknownTableError`` if none has."""
@@ -97,6 +100,10 @@ class SimpleEvents:
             place = schema.schema, schema.table, schema.version
             if place not in self._shown:
                 self._shown[place] = simple_table(schema)
+
+
+def _names_of(table: TableInfo) -> list[str]:
+    return [column.name for column in table.row_columns]
 
 
 def _row(message: SimpleRow) -> RowEvent:

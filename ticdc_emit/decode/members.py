@@ -5,15 +5,32 @@ In: an object and a member's name. Out: the member. ``part`` says in errors whet
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 from ticdc_emit.decode.errors import DecodeError
+from ticdc_emit.tso import MAX_TSO, physical_ms
 
-__all__ = ["member", "objects", "texts"]
+__all__ = ["check_image", "document", "member", "millis", "objects", "texts", "tso"]
 
 _REQUIRED: Any = object()
 _T = TypeVar("_T")
+_LAST_MS = physical_ms(MAX_TSO)
+_PLAIN = frozenset({str, int, float, bool, type(None)})
+
+
+def document(text: bytes, part: str, **hooks: Any) -> dict[str, Any]:
+    """Return a JSON object; ``hooks``: those of :func:`json.loads`. Raises :class:`DecodeError` for another text."""
+    try:
+        members = json.loads(text, **hooks)
+        if b"\\u" in text:  # half a surrogate pair is JSON, but no text
+            json.dumps(members, ensure_ascii=False).encode()
+    except (ValueError, RecursionError) as fault:  # UnicodeError is a ValueError
+        raise DecodeError(f"the {part} is no JSON: {fault}", part=part) from fault
+    if not isinstance(members, dict):
+        raise DecodeError(f"the {part} is no JSON object", part=part)
+    return members
 
 
 def member(
@@ -28,6 +45,30 @@ def member(
     if not isinstance(found, kind) or (kind is int and isinstance(found, bool)):
         raise DecodeError(f"a member is no {kind.__name__}: {found!r:.100}", part=part, member=name)
     return found
+
+
+def tso(members: Mapping[str, Any], name: str) -> int:
+    """Return a member that is a TSO. Raises :class:`DecodeError`."""
+    found = members.get(name)
+    return found if type(found) is int and 0 <= found <= MAX_TSO else _refused(members, name, MAX_TSO)
+
+
+def millis(members: Mapping[str, Any], name: str) -> int:
+    """Return a member that is the physical time of a TSO in ms. Raises :class:`DecodeError`."""
+    found = members.get(name)
+    return found if type(found) is int and 0 <= found <= _LAST_MS else _refused(members, name, _LAST_MS)
+
+
+def _refused(members: Mapping[str, Any], name: str, most: int) -> NoReturn:
+    found = member(members, name, int)
+    raise DecodeError(f"a member is not in 0..{most}: {found!r:.100}", part="value", member=name)
+
+
+def check_image(image: Mapping[str, Any], part: str) -> None:
+    """Raise :class:`DecodeError` for a row of which a column is a list or an object."""
+    if not _PLAIN.issuperset(map(type, image.values())):
+        name = next(name for name, value in image.items() if type(value) not in _PLAIN)
+        raise DecodeError("a value is neither text, number, boolean nor null", part=part, field=name)
 
 
 def objects(members: Mapping[str, Any], name: str, *, part: str = "value") -> list[Mapping[str, Any]]:

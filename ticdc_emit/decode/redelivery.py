@@ -37,6 +37,10 @@ class Redelivery:
         sent[row] = run[row]
         return False
 
+    def begin_again(self) -> None:
+        """Take the next row as the first of a run: the partition has gone back with what is not told here."""
+        self._run = {}
+
     def forget(self, commit: int) -> None:
         """Forget commits up to one: whatever is sent of them again is known to be that."""
         for known in (self._sent, self._run):
@@ -45,4 +49,5 @@ class Redelivery:
 
 
 def _items(image: Any) -> Any:
-    return None if image is None else tuple(image.items())
+    """Return what can be compared: a repetition may show the columns in another order (Simple Avro)."""
+    return None if image is None else frozenset(image.items())

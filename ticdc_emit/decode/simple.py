@@ -7,13 +7,12 @@ encoding has them, for their types are in another message: see :mod:`ticdc_emit.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, TypeVar
 
 from ticdc_emit.decode.compression import decompressor
 from ticdc_emit.decode.errors import DecodeError
-from ticdc_emit.decode.members import member, objects, texts
+from ticdc_emit.decode.members import document, member, objects, texts, tso
 from ticdc_emit.decode.simple_avro import AvroMembers
 from ticdc_emit.decode.simple_records import (
     SimpleBootstrap,
@@ -66,19 +65,14 @@ class SimpleReader:
         if kind in _DDL:
             return _ddl(kind, members)
         if kind == "WATERMARK":
-            return SimpleWatermark(member(members, "commitTs", int), member(members, "buildTs", int))
+            return SimpleWatermark(tso(members, "commitTs"), member(members, "buildTs", int))
         if kind == "BOOTSTRAP":
             return SimpleBootstrap(member(members, "buildTs", int), _table_schema(member(members, "tableSchema", dict)))
         raise DecodeError(f"a Simple message has no type {kind!r}", part="value")
 
 
 def _json_members(value: bytes) -> Mapping[str, Any]:
-    try:
-        members = json.loads(value)
-    except (ValueError, RecursionError) as fault:  # UnicodeDecodeError is a ValueError
-        raise DecodeError(f"the value is no JSON: {fault}", part="value") from fault
-    if not isinstance(members, dict):
-        raise DecodeError("the value is no JSON object", part="value")
+    members = document(value, "value")
     for name in ("data", "old"):
         image = members.get(name)
         if isinstance(image, dict):
@@ -100,18 +94,18 @@ def _optional(members: Mapping[str, Any], name: str, kind: type[_T]) -> _T | Non
 
 def _row(op: str, members: Mapping[str, Any]) -> SimpleRow:
     images = {name: _optional(members, name, dict) for name in ("data", "old")}
-    stray = [name for name, image in images.items() if image is not None and name not in _ROWS[op]]
-    if stray:
-        raise DecodeError(f"{op} has no {stray[0]}", part="value")
+    for name, image in images.items():
+        if (image is not None) != (name in _ROWS[op]):
+            raise DecodeError(f"{op} {'lacks' if image is None else 'has no'} {name}", part="value")
     checksum = _optional(members, "checksum", dict)
     return SimpleRow(
         database=member(members, "database", str),
         table=member(members, "table", str),
         table_id=member(members, "tableID", int),
         op=op,
-        commit_ts=member(members, "commitTs", int),
+        commit_ts=tso(members, "commitTs"),
         build_ts=member(members, "buildTs", int),
-        schema_version=member(members, "schemaVersion", int),
+        schema_version=tso(members, "schemaVersion"),
         checksum=None if checksum is None else _checksum(checksum),
         data=images["data"],
         old=images["old"],
@@ -134,7 +128,7 @@ def _ddl(kind: str, members: Mapping[str, Any]) -> SimpleDdl:
     return SimpleDdl(
         kind,
         member(members, "sql", str),
-        member(members, "commitTs", int),
+        tso(members, "commitTs"),
         member(members, "buildTs", int),
         None if table is None else _table_schema(table),
         None if pre_table is None else _table_schema(pre_table),
@@ -146,7 +140,7 @@ def _table_schema(members: Mapping[str, Any]) -> SimpleTableSchema:
         member(members, "schema", str),
         member(members, "table", str),
         member(members, "tableID", int),
-        member(members, "version", int),
+        tso(members, "version"),
         tuple(_column(column) for column in objects(members, "columns")),
         tuple(_index(index) for index in objects(members, "indexes")),
     )

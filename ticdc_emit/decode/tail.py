@@ -13,13 +13,13 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from ticdc_emit.config import ChangefeedConfig
-from ticdc_emit.decode.errors import DecodeError
+from ticdc_emit.decode.errors import DecodeError, as_decode_error
 from ticdc_emit.decode.events import DdlEvent, Event, Image, RowEvent
 from ticdc_emit.decode.invariants.row_keys import key_names
 from ticdc_emit.decode.readers import reader_for
 from ticdc_emit.decode.schemas import SchemaSource
 from ticdc_emit.delivery.contract import Message
-from ticdc_emit.errors import ConfigError, UnknownTableError
+from ticdc_emit.errors import ClaimCheckError, ConfigError, UnknownTableError
 from ticdc_emit.tso import physical_ms
 
 __all__ = ["OPERATIONS", "Tail", "TailLine"]
@@ -117,9 +117,10 @@ class Tail:
     def line(self, message: Message) -> TailLine | None:
         """Return the line of a message; ``None`` for one that is not asked for."""
         try:
-            event = self._reader.read(message.key, message.value)
-            made = self._row(message, event) if isinstance(event, RowEvent) else _control(message, event)
-        except DecodeError as fault:
+            with as_decode_error:
+                event = self._reader.read(message.key, message.value)
+                made = self._row(message, event) if isinstance(event, RowEvent) else _control(message, event)
+        except (DecodeError, ClaimCheckError) as fault:
             made = TailLine(*message[:3], "unreadable", text=str(fault))
         return made if self._wants(made) else None
 

@@ -13,7 +13,7 @@ from decimal import Context, Decimal
 from functools import lru_cache
 from typing import Any, TypeAlias, TypeVar
 
-from ticdc_emit.decode.errors import DecodeError
+from ticdc_emit.decode.errors import FAULTS, DecodeError
 from ticdc_emit.schema.literals import float_text
 from ticdc_emit.schema.model import Column
 from ticdc_emit.schema.temporal import time_zone_of
@@ -39,7 +39,6 @@ _Of = TypeVar("_Of")
 _Made = TypeVar("_Made")
 
 _DIGITS = Context(prec=100)  # a DECIMAL has 65, and the double nearest to one may have one more
-_FAULTS = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError)
 
 
 def converted(
@@ -56,7 +55,7 @@ def converted(
         if value is not None:
             try:
                 found[name] = convert(value)
-            except _FAULTS as fault:
+            except FAULTS as fault:
                 raise DecodeError(
                     f"{value!r:.100} is no value of the column: {type(fault).__name__}: {fault}",
                     table=table,

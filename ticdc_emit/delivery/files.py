@@ -35,6 +35,8 @@ except ImportError:  # Windows: one writer per partition is then the caller's pr
 __all__ = ["FileReader", "FileSink", "FileWriter", "read_files"]
 
 _TOPIC = re.compile(r"(?!\.{1,2}\Z)[A-Za-z0-9._-]{1,249}\Z")
+_PARTITION = re.compile(r"[0-9]{5,}\.jsonl\Z")
+_REMEDY = "Name a file, or a folder of files, that a file:// sink has written"
 _SPOOL_BYTES = 8 * 1024 * 1024
 """Bytes of one partition that a task keeps in memory before they go to a temporary file."""
 
@@ -127,7 +129,7 @@ def read_files(path: str | Path) -> Iterator[Message]:
     """The messages in a sink's directory (by topic and partition), in a topic's folder, or in one partition's file.
 
     A last line without its end, left by a writer that died, was never acknowledged and is not read.  Raises
-    :class:`~ticdc_emit.errors.DeliveryError` for a line that no sink has written.
+    :class:`~ticdc_emit.errors.DeliveryError` for a line that no sink has written, and a file that none has named.
     """
     return FileReader(path).read()
 
@@ -161,9 +163,13 @@ class FileReader:
                     self._done[file] = position, offset
 
     def _files(self) -> list[Path]:
-        if self._path.is_file():
-            return [self._path]
-        return _partition_files(self._path) or sorted(self._path.glob("*/*.jsonl"))
+        found = [self._path]
+        if not self._path.is_file():
+            found = _partition_files(self._path) or sorted(self._path.glob("*/*.jsonl"))
+        for file in found:
+            if not _PARTITION.match(file.name):
+                raise DeliveryError("the file is not named like a partition's", remedy=_REMEDY, file=str(file))
+        return found
 
 
 def _message(file: Path, offset: int, line: bytes) -> Message:
@@ -174,7 +180,7 @@ def _message(file: Path, offset: int, line: bytes) -> Message:
     except (ValueError, LookupError, TypeError, AttributeError) as fault:
         raise DeliveryError(
             f"line {offset + 1} is no message: {fault}",
-            remedy="Name a file, or a folder of files, that a file:// sink has written",
+            remedy=_REMEDY,
             file=str(file),
         ) from None
 

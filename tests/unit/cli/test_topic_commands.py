@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from ticdc_emit.cli.main import main
+from ticdc_emit.cli.topic_source import TopicSource
+from ticdc_emit.delivery.contract import Message
+from ticdc_emit.errors import DeliveryError
 from ticdc_emit.testing import EmbeddedKafka
-from ticdc_emit.traffic.scenarios import scenario, scenarios
+from ticdc_emit.traffic.scenarios import Scenario, scenario, scenarios
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int | str | None, str]:
@@ -54,9 +59,21 @@ def test_a_consumers_tables_are_checked(capsys: pytest.CaptureFixture[str], tmp_
     assert "state is 'lost', must be " in shown
     code, shown = run(capsys, "scenario", "redelivery", "--check", str(tables), "--json")
     assert (code, json.loads(shown)["differences"][0]["column"]) == (1, "state")
-    tables.write_text("[1]", encoding="utf-8")
-    code, shown = run(capsys, "scenario", "redelivery", "--check", str(tables))
-    assert (code, "schema.table" in shown) == (2, True)
+    for text, said in (
+        ("[1]", "schema.table"),
+        ("{", "no JSON"),
+        ('{"shop.orders": [{"id": 1}]}', "id is 1, a number; its canonical text is '1'"),
+    ):
+        tables.write_text(text, encoding="utf-8")
+        code, shown = run(capsys, "scenario", "redelivery", "--check", str(tables))
+        assert (code, said in shown) == (2, True), shown
+
+
+def test_tables_are_the_same_for_every_protocol(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    told = json.loads(run(capsys, "scenario", "b-a-b", "--protocol", "debezium", "--json")[1])
+    tables = tmp_path / "tables.json"
+    tables.write_text(json.dumps(told["expected"]), encoding="utf-8")
+    assert run(capsys, "scenario", "b-a-b", "--check", str(tables))[0] == 0
 
 
 @pytest.mark.parametrize("protocol", ["canal-json", "simple-avro", "debezium"])
@@ -67,7 +84,7 @@ def test_what_was_sent_to_files_is_shown_and_verified(
     parameters = case.sink_uri.partition("?")[2]
     uri = f"file://{tmp_path}?{parameters}"
     assert run(capsys, "scenario", "redelivery", "--sink-uri", uri)[0] == 0
-    code, shown = run(capsys, "tail", str(tmp_path), "--protocol", protocol)
+    code, shown = run(capsys, "tail", str(tmp_path), "--protocol", protocol, "--from", "beginning")
     assert (code, len(shown.splitlines())) == (0, len(case.messages))
     code, shown = run(
         capsys, "tail", "--sink-uri", uri, "--from", "newest 30", "--table", "shop.*", "--op", "insert", "--json"
@@ -90,6 +107,80 @@ def test_what_was_sent_to_files_is_shown_and_verified(
     assert (code, told["found"]) == (1, {"readable": 1})
     assert told["findings"][0]["offset"] == len(lines)
     assert told["partitions"] == {next(iter(told["partitions"])): 2}
+
+
+def sent_to(folder: Path) -> tuple[Scenario, list[str]]:
+    """Send a scenario to files; return it with what ``tail`` and ``verify`` must be told of them."""
+    case = scenario("redelivery", protocol="canal-json")
+    uri = f"file://{folder}?{case.sink_uri.partition('?')[2]}"
+    with pytest.raises(SystemExit):
+        main(["scenario", "redelivery", "--sink-uri", uri])
+    return case, ["--sink-uri", uri]
+
+
+def test_tail_shows_the_newest_of_each_partition(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    case, place = sent_to(tmp_path)
+    capsys.readouterr()
+    ends = {number: sum(each.partition == number for each in case.messages) for number in (0, 1)}
+    newest = [(number, offset) for number, end in ends.items() for offset in range(max(0, end - 10), end)]
+    assert len(newest) == 20 < len(case.messages)
+    _, shown = run(capsys, "tail", *place)
+    assert [line.split(" ")[0] for line in shown.splitlines()] == [f"ticdc/{n}@{at}" for n, at in newest]
+    _, told = run(capsys, "tail", *place, "--json")
+    assert [(line["partition"], line["offset"]) for line in map(json.loads, told.splitlines())] == newest
+    # who asks for some messages gets them, however old
+    _, shown = run(capsys, "tail", *place, "--op", "insert")
+    assert "ticdc/0@0 " in shown
+    assert shown == run(capsys, "tail", *place, "--op", "insert", "--from", "beginning")[1]
+
+
+@pytest.mark.parametrize("form", [[], ["--json"]])
+def test_lines_are_shown_as_they_are_read(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: list[str]
+) -> None:
+    case, place = sent_to(tmp_path)
+    capsys.readouterr()
+    arrived = [case.messages[at]._replace(partition=at % 2, offset=9 - at) for at in range(3)]
+
+    def broken(self: TopicSource, **_: Any) -> Iterator[Message]:
+        yield from arrived
+        raise DeliveryError("the brokers are gone")
+
+    monkeypatch.setattr(TopicSource, "messages", broken)
+    with pytest.raises(SystemExit):
+        main(["tail", *place, *form])
+    shown = capsys.readouterr()
+    places = [json.loads(line)["offset"] if form else line.split(" ")[0] for line in shown.out.splitlines()]
+    assert places == ([9, 8, 7] if form else [f"ticdc-scenario/{at % 2}@{9 - at}" for at in range(3)])
+    assert "the brokers are gone" in shown.err
+
+
+def test_verify_of_nothing_is_no_success(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "orders").mkdir()
+    (tmp_path / "orders" / "00000.jsonl").touch()
+    arguments = ["verify", str(tmp_path), "--protocol", "canal-json"]
+    code, shown = run(capsys, *arguments)
+    assert (code, shown.strip()) == (1, "no messages: nothing was checked")
+    code, shown = run(capsys, *arguments, "--json")
+    assert (code, json.loads(shown)["messages"]) == (1, {})
+    assert run(capsys, *arguments, "--allow-empty")[0] == 0
+    assert run(capsys, *arguments, "--allow-empty", "--json")[0] == 0
+
+
+@pytest.mark.parametrize("command", ["tail", "verify"])
+def test_places_without_what_a_sink_has_written(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, command: str
+) -> None:
+    arguments = [command, str(tmp_path), "--protocol", "canal-json"]
+    code, shown = run(capsys, *arguments)
+    assert (code, "no file of a topic's partition" in shown) == (2, True)
+    sent_to(tmp_path)
+    capsys.readouterr()
+    code, shown = run(capsys, *arguments, "--topic", "typo")
+    assert (code, "typo" in shown, "There is ticdc" in shown) == (2, True, True)
+    (tmp_path / "ticdc" / "foo.jsonl").touch()
+    code, shown = run(capsys, *arguments)
+    assert (code, "foo.jsonl" in shown, "Traceback" in shown) == (2, True, False)
 
 
 def test_a_topic_of_kafka_is_shown_and_verified(capsys: pytest.CaptureFixture[str]) -> None:

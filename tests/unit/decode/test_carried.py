@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from ticdc_emit.decode.carried import Carrier
+from ticdc_emit.decode.errors import DecodeError
 from ticdc_emit.schema.catalog import catalog_from_sql
 
 _MISSING = object()
@@ -90,6 +91,22 @@ def test_changed_columns(old: str, statement: str, value: str | None, expected: 
     row = _carried(old, statement, value)
     assert row.pop("id") == "1"
     assert row == expected
+
+
+def test_columns_are_in_table_order() -> None:
+    catalog = catalog_from_sql("create table test.t (id int primary key, a int, b int)")
+    before = catalog.table("test", "t")
+    catalog.apply(
+        "alter table test.t add column c int default 1 after id, add column d int, modify column a int after b"
+    )
+    row = Carrier(before, catalog.table("test", "t"), "UTC").row({"b": "3", "id": "1", "a": "2"})
+    assert list(row.items()) == [("id", "1"), ("c", "1"), ("b", "3"), ("a", "2"), ("d", None)]
+
+
+def test_text_that_is_no_value_of_its_column() -> None:
+    with pytest.raises(DecodeError, match=r"'18o6\.87' is no value of the column") as caught:
+        _carried("decimal(6,2)", "modify a decimal(8,3)", "18o6.87")
+    assert (caught.value.table, caught.value.field) == ("test.t", "a")
 
 
 def test_a_part_of_a_row_gets_no_defaults() -> None:

@@ -106,6 +106,14 @@ def test_rows_without_key_are_told_from_equal_ones(config: Any, stream: Stream) 
     assert consumer.duplicates == 6
 
 
+def test_a_row_behind_its_watermark_tells_that_the_rows_after_it_come_again() -> None:
+    consumer = _consumer()
+    messages = [P.put(1, "a"), P.watermark(1), P.insert(2, {"v": "x"}, "n")]
+    consumer.take_all([*messages, *messages])
+    consumer.finish()
+    assert list(consumer.tables[N]) == [("x", 0)]
+
+
 def test_updates_of_rows_without_key() -> None:
     consumer = _consumer()
     rows = [{"v": value} for value in ("a", "b", "c")]

@@ -8,6 +8,7 @@ import pytest
 from delivered import (
     HISTORY,
     LARGE,
+    PLAIN,
     ROWS_ONLY,
     ZONE,
     config_of,
@@ -71,6 +72,19 @@ def _same(history: History, uri: str, changefeed: str | None = None, *, seed: in
 @pytest.mark.parametrize("seed", [None, 1, 2, 3])
 def test_rows_and_ddl(uri: str, seed: int | None) -> None:
     _same(HISTORY, uri, seed=seed)
+
+
+@pytest.mark.parametrize("uri", WAITING)
+def test_columns_are_in_table_order(uri: str) -> None:
+    config = config_of(uri)
+    messages, _ = messages_of(HISTORY, config)
+    consumer = consumer_of(HISTORY, config)
+    consumer.take_all(messages)
+    consumer.finish()
+    assert {tuple(row) for row in consumer.tables["test", "pair"].values()} == {("added", "a", "b", "w")}
+    assert {tuple(row) for row in consumer.tables["test", "t"].values()} == {
+        tuple(name for name in PLAIN if name != "doc")
+    }
 
 
 @pytest.mark.parametrize("uri", ARRIVING)

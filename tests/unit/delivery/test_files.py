@@ -89,6 +89,18 @@ def test_every_level_of_the_folder_can_be_read(tmp_path: Path) -> None:
     assert [message.partition for message in read_files(tmp_path / "b" / "00001.jsonl")] == [1]
 
 
+@pytest.mark.parametrize("name", ["foo.jsonl", "7.jsonl", "-0001.jsonl", "00001 (copy).jsonl"])
+@pytest.mark.parametrize("read", ["partitions", "read"])
+def test_files_that_no_sink_has_named(sink: FileSink, name: str, read: str) -> None:
+    write(sink, (None, b"1"))
+    folder = sink.path("t", 0).parent
+    (folder / name).write_text("{}\n", encoding="utf-8")
+    for path in (Path(sink.directory), folder, folder / name):
+        with pytest.raises(DeliveryError, match="not named like a partition") as refused:
+            list(getattr(files.FileReader(path), read)())
+        assert refused.value.file == str(folder / name)
+
+
 def test_nothing_is_visible_before_flush(sink: FileSink) -> None:
     writer = sink.open()
     writer.write(batch((b"k", b"v" * 100)))

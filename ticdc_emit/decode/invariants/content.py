@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.config.protocol import Protocol
 from ticdc_emit.decode.claim_check import read_claim
-from ticdc_emit.decode.errors import DecodeError
+from ticdc_emit.decode.errors import DecodeError, as_decode_error
 from ticdc_emit.decode.events import RowEvent
 from ticdc_emit.decode.invariants.finding import Finding, Seen, Stream
 from ticdc_emit.decode.invariants.row_keys import key_names
@@ -94,7 +94,8 @@ class ClaimChecks:
             return
         try:
             stored = read_claim(row.claim_check, self._claims, raw_value=self._raw)
-            whole = self._reader.read(stored.key, stored.value)
+            with as_decode_error:
+                whole = self._reader.read(stored.key, stored.value)
         except (ClaimCheckError, DecodeError) as fault:
             yield seen.finding(self.name, f"{row.claim_check}: {fault.message}")
             return

@@ -46,8 +46,8 @@ class Seen:
 
     ``key``: of a row, names and wire values of its handle key; ``None`` if that is not known or the table has none.
     ``number``: stands for the key in its partition, 0 without one. ``commit``: TSO, or where messages have only that,
-    physical ms. ``content``: a hash of everything that the message says but when it was made. ``first``: this partition
-    has not shown that message before.
+    physical ms. ``content``: a hash of what the message says, without what TiCDC makes anew each time. ``first``: this
+    partition has not shown that message before.
     """
 
     message: Message

@@ -12,7 +12,7 @@ from typing import Any
 
 from ticdc_emit.config import ChangefeedConfig, load_changefeed
 from ticdc_emit.config.protocol import Protocol
-from ticdc_emit.decode.errors import DecodeError
+from ticdc_emit.decode.errors import DecodeError, as_decode_error
 from ticdc_emit.decode.events import RowEvent
 from ticdc_emit.decode.invariants.content import Checksums, ClaimChecks, KeyColumns
 from ticdc_emit.decode.invariants.finding import Finding, Invariant, Seen, Stream
@@ -83,16 +83,13 @@ class Verifier:
         known = self._stream.partitions.get(message.topic, self._least)
         self._stream.partitions[message.topic] = max(known, message.partition + 1)
         try:
-            event = self._reader.read(message.key, message.value)
+            with as_decode_error:
+                event = self._reader.read(message.key, message.value)
+                seen = self._row(message, event) if isinstance(event, RowEvent) else Seen(message, event)
         except DecodeError as fault:
             self._unreadable(message, fault)
             return
-        if isinstance(event, RowEvent):
-            self.counts["row"] += 1
-            seen = self._row(message, event)
-        else:
-            self.counts[type(event).__name__.removesuffix("Event").lower()] += 1
-            seen = Seen(message, event)
+        self.counts[type(event).__name__.removesuffix("Event").lower()] += 1
         for invariant in self._invariants:
             if found := invariant.see(seen):
                 self._keep(found)
