@@ -82,6 +82,7 @@ def test_a_registry_too_slow_is_an_error_before_anything_is_sent(spark: Any, mak
     assert [list(messages_of(brokers, "too-slow", number)) for number in partitions_of(brokers, "too-slow")] == [[]] * 4
 
 
+@pytest.mark.slow
 def test_a_full_queue_only_slows_down(spark: Any, make_stage: MakeStage) -> None:
     stage = make_stage(2_000, files=2)
     protocol = PROTOCOLS["debezium"]

@@ -72,6 +72,7 @@ def write_all(writer: MessageWriter, batches: Iterable[pa.RecordBatch]) -> None:
         writer.write(batch)
 
 
+@pytest.mark.slow
 def test_a_broker_killed_for_good_is_an_error(make_broker: Callable[[], KraftBroker], topic: str) -> None:
     with make_broker() as broker:
         # long enough for librdkafka to tell that the connection is gone, on a busy machine too

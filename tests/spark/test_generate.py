@@ -150,6 +150,7 @@ def test_rows_have_the_columns_of_their_version_and_defaults(spark: Any) -> None
     assert min(checked["kept"], checked["default"]) > 10
 
 
+@pytest.mark.slow
 def test_schema_changes_are_the_same_for_partitions_and_streams(spark: Any) -> None:
     settings = {"rows": 700, "rate": 1000, "ddl_rate": 100, "seed": 3}
     one, three = (generate(spark, "sysbench", partitions=parts, **settings) for parts in (1, 3))
