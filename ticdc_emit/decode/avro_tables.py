@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ticdc_emit.decode.avro import column_fields
 from ticdc_emit.decode.errors import DecodeError
 from ticdc_emit.decode.events import DdlEvent, RowEvent
 from ticdc_emit.decode.readers import EventReader
@@ -63,7 +64,7 @@ class AvroTables(Tables):
         for name, (_, message) in self._newest.items():
             table = self._tables[name]
             own = avro_names(table.info)
-            fields = [field for field in message.schema["fields"] if field["name"] in message.value]
+            fields = column_fields(message.schema)
             names = [own.get(field["name"], field["name"]) for field in fields]
             shape = frozenset(names)
             if all(row.keys() == shape for row in table.rows.values()):
@@ -78,8 +79,7 @@ class AvroTables(Tables):
     def _learn(self, event: RowEvent) -> TableName:
         name = event.schema, event.table
         schema = event.message.schema or event.message.key_schema
-        columns = event.after if event.after is not None else event.key or {}
-        self._tables[name] = TableRows(avro_table(schema, columns, event.key or (), event.schema))
+        self._tables[name] = TableRows(avro_table(schema, event.key or (), event.schema))
         self._names[name] = name
         return name
 

@@ -12,16 +12,15 @@ from __future__ import annotations
 import struct
 from base64 import b64decode
 from collections.abc import Callable, Mapping
-from typing import TypeAlias
 
 from ticdc_emit.decode.errors import FAULTS, DecodeError
-from ticdc_emit.decode.text_values import clock_text, decimal_text, float_digits, fsp_of, in_zone, raw_text
+from ticdc_emit.decode.table_rows import Row
+from ticdc_emit.decode.text_values import clock_text, decimal_text, fsp_of, in_zone, raw_text
+from ticdc_emit.schema.literals import float_text
 from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.schema.types import INTEGER_TYPES, STRING_TYPES, MySQLType
 
 __all__ = ["Carrier", "value_in_old_rows"]
-
-Row: TypeAlias = "dict[str, str | None]"
 
 _FLOATS = frozenset({MySQLType.FLOAT, MySQLType.DOUBLE})
 _MOMENTS = frozenset({MySQLType.DATETIME, MySQLType.TIMESTAMP})
@@ -104,7 +103,7 @@ def _number_or_time(column: Column, text: str, zone: str) -> str | object:
     if kind in INTEGER_TYPES:
         return str(int(text))
     if kind in _FLOATS:
-        return float_digits(float(text), single=kind is MySQLType.FLOAT)
+        return float_text(float(text), single=kind is MySQLType.FLOAT)
     if kind is MySQLType.NEWDECIMAL:
         return decimal_text(text.strip(), fsp_of(column))
     if kind is MySQLType.YEAR:
@@ -155,7 +154,7 @@ def _conversion(old: Column, new: Column) -> tuple[bool, Callable[[str], str] | 
         if kind is old.type:
             return True, None
         single = MySQLType.FLOAT in (old.type, kind)
-        return True, lambda text: float_digits(_single(text) if single else float(text), single=kind is MySQLType.FLOAT)
+        return True, lambda text: float_text(_single(text) if single else float(text), single=kind is MySQLType.FLOAT)
     if kind is MySQLType.NEWDECIMAL and old.type in INTEGER_TYPES | {kind} and fsp_of(new) >= max(fsp_of(old), 0):
         return True, lambda text: decimal_text(text, fsp_of(new))
     if kind is not old.type:

@@ -11,11 +11,19 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, TypeVar
 
 from ticdc_emit.decode.errors import DecodeError
 
-__all__ = ["ClaimedMessage", "read_claim"]
+__all__ = ["ClaimedMessage", "Claims", "read_claim"]
+
+
+class _Claiming(Protocol):
+    @property
+    def claim_check(self) -> str | None: ...
+
+
+_Row = TypeVar("_Row", bound=_Claiming)
 
 
 class ClaimedMessage(NamedTuple):
@@ -44,3 +52,29 @@ def read_claim(location: str, get: Callable[[str], bytes], *, raw_value: bool = 
             remedy="Read it with raw_value=True if the changefeed says claim-check-raw-value",
             location=location,
         ) from fault
+
+
+class Claims:
+    """What a protocol's reader does with rows that name a location.
+
+    ``get``: what gives the object; ``None``: rows stay as they are on Kafka. ``read``: the protocol's reader.
+    """
+
+    def __init__(
+        self,
+        get: Callable[[str], bytes] | None,
+        read: Callable[[bytes | None, bytes | None], object],
+        *,
+        raw_value: bool,
+    ) -> None:
+        self._get = get
+        self._read = read
+        self._raw_value = raw_value
+
+    def whole(self, row: _Row) -> _Row:
+        """Return the stored row of one that names it, any other as it is. Raises what :func:`read_claim` does."""
+        if row.claim_check is None or self._get is None:
+            return row
+        stored = read_claim(row.claim_check, self._get, raw_value=self._raw_value)
+        whole = self._read(stored.key, stored.value)
+        return whole if isinstance(whole, type(row)) else row

@@ -17,7 +17,7 @@ from operator import itemgetter
 from ticdc_emit.config import ChangefeedConfig, load_changefeed
 from ticdc_emit.config.protocol import Protocol
 from ticdc_emit.decode.avro_tables import AvroTables
-from ticdc_emit.decode.errors import FAULTS, DecodeError, as_decode_error
+from ticdc_emit.decode.errors import DecodeError, as_decode_error
 from ticdc_emit.decode.events import DdlEvent, RowEvent, WatermarkEvent
 from ticdc_emit.decode.readers import reader_for
 from ticdc_emit.decode.redelivery import Redelivery
@@ -116,11 +116,8 @@ class ReferenceConsumer:
         if message.value is None and not (self._tombstones and message.key):
             self.skipped += 1
             return
-        try:
+        with as_decode_error:
             event = self._reader.read(message.key, message.value)
-        except FAULTS:
-            with as_decode_error:  # not around every message: this is what folding spends its time on
-                raise
         if isinstance(event, RowEvent):
             if self._check is not None:
                 self._check(event)

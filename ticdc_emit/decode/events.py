@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
-__all__ = ["BootstrapEvent", "DdlEvent", "Event", "Image", "RowEvent", "RowOp", "WatermarkEvent"]
+__all__ = ["BootstrapEvent", "DdlEvent", "Event", "Image", "RowEvent", "RowOp", "WatermarkEvent", "kind_of", "table_of"]
 
 RowOp: TypeAlias = Literal["insert", "update", "delete"]
 Image: TypeAlias = Mapping[str, Any]
@@ -77,3 +77,15 @@ class BootstrapEvent:
 
 
 Event: TypeAlias = "RowEvent | DdlEvent | WatermarkEvent | BootstrapEvent"
+
+
+def kind_of(event: Event) -> str:
+    """Return ``row``, ``ddl``, ``watermark`` or ``bootstrap``."""
+    return type(event).__name__.removesuffix("Event").lower()
+
+
+def table_of(event: Event) -> str:
+    """Return ``schema.table``, a DDL's database alone where it has no table, and "" for a watermark."""
+    if isinstance(event, WatermarkEvent):
+        return ""
+    return f"{event.schema}.{event.table}" if event.table else event.schema

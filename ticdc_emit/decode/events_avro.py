@@ -7,11 +7,11 @@ them. ``avro-enable-watermark``, which exists for tests, sends DDL and watermark
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from ticdc_emit.decode.avro import AvroReader, AvroRow, column_fields
 from ticdc_emit.decode.errors import DecodeError
+from ticdc_emit.decode.event_reader import EventReader
 from ticdc_emit.decode.events import DdlEvent, Event, Image, RowEvent, RowOp, WatermarkEvent
 from ticdc_emit.decode.members import document, member, tso
 from ticdc_emit.decode.schemas import SchemaSource
@@ -26,8 +26,8 @@ _NAMESPACE = "default."
 _DDL, _WATERMARK = b"\x01", b"\x02"
 
 
-class AvroEvents:
-    """An :class:`~ticdc_emit.decode.readers.EventReader` of Avro messages.
+class AvroEvents(EventReader):
+    """A reader of Avro messages.
 
     Without TiDB extension inserts and updates look alike: both are ``insert``.
     """
@@ -54,12 +54,6 @@ class AvroEvents:
             message.commit_physical_ms,
             message=message,
         )
-
-    def text(self, event: RowEvent, table: TableInfo | None = None) -> RowEvent:
-        """Return the event with its images in canonical text."""
-        key = self.image(event, event.key, table)
-        before = key if event.op == "delete" else None
-        return replace(event, before=before, after=self.image(event, event.after, table), key=key)
 
     def image(self, event: RowEvent, image: Image | None, table: TableInfo | None) -> dict[str, str | None] | None:
         """Return one image of the event in canonical text."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.decode.canal_json import CanalDdl, CanalJsonReader, CanalRow, CanalWatermark
-from ticdc_emit.decode.claim_check import read_claim
+from ticdc_emit.decode.claim_check import Claims
+from ticdc_emit.decode.event_reader import EventReader
 from ticdc_emit.decode.events import DdlEvent, Event, Image, RowEvent, RowOp, WatermarkEvent
 from ticdc_emit.decode.text_canal import canal_convert, canal_type_converts
 from ticdc_emit.decode.text_values import Convert, by_column, converted, per_object
@@ -18,38 +18,24 @@ __all__ = ["CanalEvents"]
 _OPS: dict[str, RowOp] = {"INSERT": "insert", "UPDATE": "update", "DELETE": "delete"}
 
 
-class CanalEvents:
-    """An :class:`~ticdc_emit.decode.readers.EventReader` of Canal-JSON."""
+class CanalEvents(EventReader):
+    """A reader of Canal-JSON."""
 
     def __init__(self, config: ChangefeedConfig, claims: Callable[[str], bytes] | None) -> None:
         handle = config.codec.large_message_handle
         self._reader = CanalJsonReader(handle.compression)
-        self._claims = claims
-        self._raw_claims = handle.claim_check_raw_value
+        self._claims = Claims(claims, self._reader.read, raw_value=handle.claim_check_raw_value)
         self._converts = per_object(_converts_of)
 
     def read(self, key: bytes | None, value: bytes | None) -> Event:
         """Return what a record says."""
         message = self._reader.read(key, value)
         if isinstance(message, CanalRow):
-            return _row(self._whole(message))
+            return _row(self._claims.whole(message))
         if isinstance(message, CanalDdl):
             return DdlEvent(message.sql, message.commit_ts, message.database, message.table, message.es, message)
         assert isinstance(message, CanalWatermark)
         return WatermarkEvent(message.commit_ts, message)
-
-    def _whole(self, message: CanalRow) -> CanalRow:
-        if message.claim_check is None or self._claims is None:
-            return message
-        stored = read_claim(message.claim_check, self._claims, raw_value=self._raw_claims)
-        whole = self._reader.read(stored.key, stored.value)
-        return whole if isinstance(whole, CanalRow) else message
-
-    def text(self, event: RowEvent, table: TableInfo | None = None) -> RowEvent:
-        """Return the event with its images in canonical text."""
-        return replace(
-            event, before=self.image(event, event.before, table), after=self.image(event, event.after, table)
-        )
 
     def image(self, event: RowEvent, image: Image | None, table: TableInfo | None) -> dict[str, str | None] | None:
         """Return one image of the event in canonical text."""

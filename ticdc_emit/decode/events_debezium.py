@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 
 from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.decode.debezium import DebeziumReader
 from ticdc_emit.decode.debezium_records import DebeziumDdl, DebeziumRow
+from ticdc_emit.decode.event_reader import EventReader
 from ticdc_emit.decode.events import DdlEvent, Event, Image, RowEvent, RowOp, WatermarkEvent
 from ticdc_emit.decode.text_debezium import debezium_column, debezium_convert
 from ticdc_emit.decode.text_values import Convert, by_column, converted, per_object
@@ -18,8 +18,8 @@ __all__ = ["DebeziumEvents"]
 _OPS: dict[str, RowOp] = {"c": "insert", "u": "update", "d": "delete"}
 
 
-class DebeziumEvents:
-    """An :class:`~ticdc_emit.decode.readers.EventReader` of Debezium messages with and without schema.
+class DebeziumEvents(EventReader):
+    """A reader of Debezium messages with and without schema.
 
     Without a schema and without a table, values stay as JSON prints them.
     """
@@ -50,11 +50,6 @@ class DebeziumEvents:
         if isinstance(message, DebeziumDdl):
             return DdlEvent(message.ddl, source.commit_ts, source.db, source.table, source.ts_ms, message)
         return WatermarkEvent(source.commit_ts, message)
-
-    def text(self, event: RowEvent, table: TableInfo | None = None) -> RowEvent:
-        """Return the event with its images in canonical text."""
-        before, after, key = (self.image(event, image, table) for image in (event.before, event.after, event.key))
-        return replace(event, before=before, after=after, key=key)
 
     def image(self, event: RowEvent, image: Image | None, table: TableInfo | None) -> dict[str, str | None] | None:
         """Return one image of the event in canonical text."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from ticdc_emit.config import ChangefeedConfig
-from ticdc_emit.decode.claim_check import read_claim
+from ticdc_emit.decode.claim_check import Claims
+from ticdc_emit.decode.event_reader import EventReader
 from ticdc_emit.decode.events import BootstrapEvent, DdlEvent, Event, Image, RowEvent, RowOp, WatermarkEvent
 from ticdc_emit.decode.simple import SimpleReader
 from ticdc_emit.decode.simple_records import SimpleBootstrap, SimpleDdl, SimpleRow, SimpleTableSchema, SimpleWatermark
@@ -20,8 +20,8 @@ __all__ = ["SimpleEvents"]
 _OPS: dict[str, RowOp] = {"INSERT": "insert", "UPDATE": "update", "DELETE": "delete"}
 
 
-class SimpleEvents:
-    """An :class:`~ticdc_emit.decode.readers.EventReader` of either encoding of the Simple protocol.
+class SimpleEvents(EventReader):
+    """A reader of either encoding of the Simple protocol.
 
     Rows do not say their types: without a table, those of the schemas that DDL and BOOTSTRAP messages have shown are
     used.
@@ -30,8 +30,7 @@ class SimpleEvents:
     def __init__(self, config: ChangefeedConfig, claims: Callable[[str], bytes] | None) -> None:
         handle = config.codec.large_message_handle
         self._reader = SimpleReader("avro" if config.codec.encoding_format == "avro" else "json", handle.compression)
-        self._claims = claims
-        self._raw_claims = handle.claim_check_raw_value
+        self._claims = Claims(claims, self._reader.read, raw_value=handle.claim_check_raw_value)
         self._zone = config.time_zone
         self._shown: dict[tuple[str, str, int], TableInfo] = {}
         self._converts = per_object(self._converts_of)
@@ -41,7 +40,7 @@ class SimpleEvents:
         """Return what a record says."""
         message = self._reader.read(key, value)
         if isinstance(message, SimpleRow):
-            return _row(self._whole(message))
+            return _row(self._claims.whole(message))
         if isinstance(message, SimpleDdl):
             self._learn(message.pre_table_schema)
             self._learn(message.table_schema)
@@ -54,22 +53,6 @@ class SimpleEvents:
             return BootstrapEvent(schema_of.schema, schema_of.table, schema_of.version, None, message)
         assert isinstance(message, SimpleWatermark)
         return WatermarkEvent(message.commit_ts, message)
-
-    def _whole(self, message: SimpleRow) -> SimpleRow:
-        if message.claim_check is None or self._claims is None:
-            return message
-        stored = read_claim(message.claim_check, self._claims, raw_value=self._raw_claims)
-        whole = self._reader.read(stored.key, stored.value)
-        return whole if isinstance(whole, SimpleRow) else message
-
-    def text(self, event: RowEvent, table: TableInfo | None = None) -> RowEvent:
-        """Return the event with its images in canonical text.
-
-        Raises :class:`~ticdc_emit.errors.UnknownTableError` without a table for a version that no message has shown.
-        """
-        return replace(
-            event, before=self.image(event, event.before, table), after=self.image(event, event.after, table)
-        )
 
     def image(self, event: RowEvent, image: Image | None, table: TableInfo | None) -> dict[str, str | None] | None:
         """Return one image of the event in canonical text, in table order: messages show columns by name."""

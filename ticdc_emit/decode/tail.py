@@ -14,7 +14,7 @@ from typing import Any
 
 from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.decode.errors import DecodeError, as_decode_error
-from ticdc_emit.decode.events import DdlEvent, Event, Image, RowEvent
+from ticdc_emit.decode.events import BootstrapEvent, DdlEvent, Event, Image, RowEvent, kind_of, table_of
 from ticdc_emit.decode.invariants.row_keys import key_names
 from ticdc_emit.decode.readers import reader_for
 from ticdc_emit.decode.schemas import SchemaSource
@@ -149,7 +149,7 @@ class Tail:
             event.op,
             event.commit_ts,
             _time_of(event),
-            f"{event.schema}.{event.table}",
+            table_of(event),
             key,
             old,
             new,
@@ -169,13 +169,10 @@ class Tail:
 
 
 def _control(message: Message, event: Event) -> TailLine:
-    op = type(event).__name__.removesuffix("Event").lower()
-    schema, table = getattr(event, "schema", ""), getattr(event, "table", "")
     text = event.query if isinstance(event, DdlEvent) else ""
-    if op == "bootstrap":
-        text = f"version {getattr(event, 'version', 0)}"
-    name = f"{schema}.{table}" if table else schema
-    return TailLine(*message[:3], op, event.commit_ts, _time_of(event), name, text=text)
+    if isinstance(event, BootstrapEvent):
+        text = f"version {event.version}"
+    return TailLine(*message[:3], kind_of(event), event.commit_ts, _time_of(event), table_of(event), text=text)
 
 
 def _time_of(event: Event) -> int | None:

@@ -10,12 +10,14 @@ from __future__ import annotations
 import json
 import re
 from base64 import b64decode
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from decimal import Decimal
 from typing import Any
 
+from ticdc_emit.decode.avro import column_fields
 from ticdc_emit.decode.errors import DecodeError
-from ticdc_emit.decode.text_values import Convert, float_digits, raw_text
+from ticdc_emit.decode.text_values import Convert, raw_text
+from ticdc_emit.schema.literals import float_text
 from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.schema.types import ColumnFlag, MySQLType
 
@@ -66,7 +68,7 @@ def avro_convert(field: Mapping[str, Any]) -> Convert | None:
         return lambda value: value if isinstance(value, str) else str(value & _WORD)
     if tidb_type in ("FLOAT", "DOUBLE"):
         single = tidb_type == "FLOAT"
-        return lambda value: float_digits(value, single=single)
+        return lambda value: float_text(value, single=single)
     if tidb_type == "DECIMAL" and kind["type"] == "bytes":
         return _decimal
     if tidb_type == "BIT":
@@ -92,14 +94,10 @@ def avro_default(field: Mapping[str, Any]) -> str | None:
     return default if convert is None else convert(default)
 
 
-def avro_table(schema: Mapping[str, Any], columns: Iterable[str], key: Iterable[str], namespace: str) -> TableInfo:
-    """Return the table that a message's schema describes, for readers that know no other.
-
-    ``columns``: the fields that are columns; ``key``: those of the handle key.
-    """
-    shown, keyed = set(columns), set(key)
-    fields = [field for field in schema["fields"] if field["name"] in shown]
-    made = tuple(_column(number, field, field["name"] in keyed) for number, field in enumerate(fields, 1))
+def avro_table(schema: Mapping[str, Any], key: Collection[str], namespace: str) -> TableInfo:
+    """Return the table that a message's schema describes, for readers that know no other; ``key``: the handle key."""
+    fields = column_fields(schema)
+    made = tuple(_column(number, field, field["name"] in key) for number, field in enumerate(fields, 1))
     return TableInfo(namespace, schema["name"], 0, made)
 
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from ticdc_emit.decode.text_values import Convert, enum_label, raw_text, set_labels
+from ticdc_emit.decode.text_values import BINARY_TYPES, Convert, enum_label, raw_text, set_labels
 from ticdc_emit.schema.model import Column
 from ticdc_emit.schema.types import MySQLType
 
@@ -19,7 +19,6 @@ __all__ = ["canal_convert", "canal_type_convert", "canal_type_converts"]
 
 # The one float whose shortest digits are a tie, which Go does not round to even.
 _GO_TIE = {"0.00024414063": "0.00024414062", "-0.00024414063": "-0.00024414062"}
-_BINARY = frozenset({"binary", "varbinary", "tinyblob", "blob", "mediumblob", "longblob"})
 _NAME = re.compile(r"[a-z_]+")
 _LABEL = re.compile(r"'((?:[^'\\]|''|\\.)*)'", re.DOTALL)
 _ESCAPES = {"''": "'", "\\0": "\0", "\\n": "\n", "\\r": "\r"}
@@ -47,7 +46,7 @@ def canal_type_convert(mysql_type: str) -> Convert | None:
         return enum_label(column) if kind == "enum" else set_labels(column)
     if kind == "float":
         return _single
-    return _binary if kind in _BINARY else None
+    return _binary if kind in BINARY_TYPES else None
 
 
 def canal_type_converts(types: Mapping[str, Any]) -> dict[str, Convert]:

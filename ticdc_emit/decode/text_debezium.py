@@ -15,7 +15,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from ticdc_emit.decode.debezium_records import DebeziumField
-from ticdc_emit.decode.text_values import Convert, clock_text, decimal_text, float_digits, fsp_of, in_zone, moment_text
+from ticdc_emit.decode.text_values import BINARY_TYPES, Convert, clock_text, decimal_text, fsp_of, in_zone, moment_text
+from ticdc_emit.schema.literals import float_text
 from ticdc_emit.schema.model import Column
 from ticdc_emit.schema.types import INTEGER_TYPES, ColumnFlag, MySQLType
 
@@ -49,7 +50,6 @@ _PLAIN = {
     "double": MySQLType.DOUBLE,
     "string": MySQLType.LONG_BLOB,
 }
-_BINARY = frozenset({"binary", "varbinary", "tinyblob", "blob", "mediumblob", "longblob"})
 
 
 def debezium_convert(column: Column, zone: str) -> Convert | None:
@@ -59,7 +59,7 @@ def debezium_convert(column: Column, zone: str) -> Convert | None:
         return (lambda value: str(value & _WORD)) if column.unsigned else str
     if kind in (MySQLType.FLOAT, MySQLType.DOUBLE):
         single = kind is MySQLType.FLOAT
-        return lambda value: float_digits(value, single=single)
+        return lambda value: float_text(value, single=single)
     if kind is MySQLType.NEWDECIMAL:
         return lambda value: decimal_text(repr(value), fsp)
     if kind is MySQLType.BIT:
@@ -85,7 +85,7 @@ def debezium_column(field: DebeziumField) -> Column:
     unsigned = known.endswith("unsigned") or " unsigned" in known
     flags = ColumnFlag.UNSIGNED if unsigned else ColumnFlag.NONE
     flags |= ColumnFlag.NONE if field.optional else ColumnFlag.NOT_NULL
-    charset = "binary" if known in _BINARY or kind is not MySQLType.LONG_BLOB else "utf8mb4"
+    charset = "binary" if known in BINARY_TYPES or kind is not MySQLType.LONG_BLOB else "utf8mb4"
     return Column(0, field.name, kind, -1, decimal, charset=charset, flags=flags)
 
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 from ticdc_emit.decode.simple_records import SimpleColumn, SimpleTableSchema, SimpleTimestamp
-from ticdc_emit.decode.text_values import Convert, enum_label, float_digits, in_zone, raw_text, set_labels
+from ticdc_emit.decode.text_values import BINARY_TYPES, Convert, enum_label, in_zone, raw_text, set_labels
+from ticdc_emit.schema.literals import float_text
 from ticdc_emit.schema.model import Column, Index, TableInfo
 from ticdc_emit.schema.types import INTEGER_TYPES, ColumnFlag, MySQLType
 
@@ -49,7 +50,6 @@ _TYPES = {
     "mediumblob": MySQLType.MEDIUM_BLOB,
     "longblob": MySQLType.LONG_BLOB,
 }
-_BINARY = frozenset({"binary", "varbinary", "tinyblob", "blob", "mediumblob", "longblob"})
 
 
 def simple_convert(column: Column, zone: str) -> Convert | None:
@@ -60,7 +60,7 @@ def simple_convert(column: Column, zone: str) -> Convert | None:
         return lambda value: value if type(value) is str else str(value & _WORD if unsigned else value)
     if kind in (MySQLType.FLOAT, MySQLType.DOUBLE):
         single = kind is MySQLType.FLOAT
-        return lambda value: float_digits(float(value), single=single)
+        return lambda value: float_text(float(value), single=single)
     if kind is MySQLType.ENUM:
         return enum_label(column)
     if kind is MySQLType.SET:
@@ -91,7 +91,7 @@ def _column(number: int, column: SimpleColumn, primary: set[str]) -> Column:
     flags = ColumnFlag.NONE if column.nullable else ColumnFlag.NOT_NULL
     flags |= ColumnFlag.UNSIGNED if column.unsigned else ColumnFlag.NONE
     flags |= ColumnFlag.PRIMARY_KEY if column.name in primary else ColumnFlag.NONE
-    binary = column.mysql_type in _BINARY
+    binary = column.mysql_type in BINARY_TYPES
     return Column(
         number,
         column.name,

@@ -14,18 +14,17 @@ from functools import lru_cache
 from typing import Any, TypeAlias, TypeVar
 
 from ticdc_emit.decode.errors import FAULTS, DecodeError
-from ticdc_emit.schema.literals import float_text
 from ticdc_emit.schema.model import Column
 from ticdc_emit.schema.temporal import time_zone_of
 
 __all__ = [
+    "BINARY_TYPES",
     "Convert",
     "by_column",
     "clock_text",
     "converted",
     "decimal_text",
     "enum_label",
-    "float_digits",
     "fsp_of",
     "in_zone",
     "moment_text",
@@ -38,18 +37,18 @@ Convert: TypeAlias = Callable[[Any], "str | None"]
 _Of = TypeVar("_Of")
 _Made = TypeVar("_Made")
 
+BINARY_TYPES = frozenset({"binary", "varbinary", "tinyblob", "blob", "mediumblob", "longblob"})
+"""The types of binary data, as messages name them."""
+
 _DIGITS = Context(prec=100)  # a DECIMAL has 65, and the double nearest to one may have one more
 
 
-def converted(
-    image: Mapping[str, Any], converts: Mapping[str, Convert], *, table: str, names: Mapping[str, str] | None = None
-) -> dict[str, str | None]:
+def converted(image: Mapping[str, Any], converts: Mapping[str, Convert], *, table: str) -> dict[str, str | None]:
     """Return an image with every value converted that has a :data:`Convert` and is not NULL.
 
-    ``names``: the columns' own names where the image has others. Raises :class:`DecodeError` for a value that is not of
-    its column.
+    Raises :class:`DecodeError` for a value that is not of its column.
     """
-    found = {names.get(name, name): value for name, value in image.items()} if names else dict(image)
+    found = dict(image)
     for name, convert in converts.items():
         value = found.get(name)
         if value is not None:
@@ -62,11 +61,6 @@ def converted(
                     field=name,
                 ) from fault
     return found
-
-
-def float_digits(value: float, *, single: bool) -> str:
-    """Return the text of a FLOAT (``single``) or DOUBLE."""
-    return float_text(value, single=single)
 
 
 def decimal_text(value: Decimal | str, scale: int) -> str:

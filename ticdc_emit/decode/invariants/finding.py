@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from ticdc_emit.decode.events import Event, RowEvent
+from ticdc_emit.decode.events import Event, RowEvent, table_of
 from ticdc_emit.delivery.contract import Message, Place
 
 __all__ = ["Finding", "Invariant", "Seen", "Stream"]
@@ -66,8 +66,7 @@ class Seen:
     @property
     def table(self) -> str:
         """``schema.table``, empty for a watermark."""
-        schema, table = getattr(self.event, "schema", ""), getattr(self.event, "table", "")
-        return f"{schema}.{table}" if table else schema
+        return table_of(self.event)
 
     @property
     def row(self) -> RowEvent | None:

@@ -13,7 +13,7 @@ from typing import Any
 from ticdc_emit.config import ChangefeedConfig, load_changefeed
 from ticdc_emit.config.protocol import Protocol
 from ticdc_emit.decode.errors import DecodeError, as_decode_error
-from ticdc_emit.decode.events import RowEvent
+from ticdc_emit.decode.events import RowEvent, kind_of
 from ticdc_emit.decode.invariants.content import Checksums, ClaimChecks, KeyColumns
 from ticdc_emit.decode.invariants.finding import Finding, Invariant, Seen, Stream
 from ticdc_emit.decode.invariants.order import Duplicates, KeyOrder, Watermarks
@@ -89,7 +89,7 @@ class Verifier:
         except DecodeError as fault:
             self._unreadable(message, fault)
             return
-        self.counts[type(event).__name__.removesuffix("Event").lower()] += 1
+        self.counts[kind_of(event)] += 1
         for invariant in self._invariants:
             if found := invariant.see(seen):
                 self._keep(found)
