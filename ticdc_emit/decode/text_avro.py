@@ -110,7 +110,6 @@ def _column(number: int, field: Mapping[str, Any], keyed: bool) -> Column:
     flags |= ColumnFlag.NONE if nullable else ColumnFlag.NOT_NULL
     flags |= ColumnFlag.PRIMARY_KEY if keyed else ColumnFlag.NONE
     text = tidb_type == "TEXT"
-    labels = kind["connect.parameters"].get("allowed")
     return Column(
         number,
         field["name"],
@@ -120,7 +119,7 @@ def _column(number: int, field: Mapping[str, Any], keyed: bool) -> Column:
         charset="utf8mb4" if text else "binary",
         collate="utf8mb4_bin" if text else "binary",
         flags=flags,
-        elems=() if labels is None else tuple(part.replace("\\,", ",") for part in _LABELS.split(labels)),
+        elems=_labels(kind),
     )
 
 
@@ -140,6 +139,11 @@ def _tidb_type(field: Mapping[str, Any], kind: Mapping[str, Any]) -> str:
     return found
 
 
+def _labels(kind: Mapping[str, Any]) -> tuple[str, ...]:
+    allowed = kind["connect.parameters"].get("allowed")
+    return () if allowed is None else tuple(part.replace("\\,", ",") for part in _LABELS.split(allowed))
+
+
 def _decimal(value: Decimal) -> str:
     return format(value, "f")
 
@@ -154,7 +158,7 @@ def _zero(tidb_type: str, kind: Mapping[str, Any]) -> str | None:
     if tidb_type == "DECIMAL" and "scale" in kind:
         return format(Decimal(0).scaleb(-int(kind["scale"])), "f")
     if tidb_type == "ENUM":
-        return _LABELS.split(kind["connect.parameters"]["allowed"])[0]
+        return _labels(kind)[0]
     if tidb_type == "JSON":
         return json.dumps(None)
     return "0" if tidb_type in ("INT", "INT UNSIGNED", "BIGINT", "BIGINT UNSIGNED", "FLOAT", "DOUBLE", "BIT") else None

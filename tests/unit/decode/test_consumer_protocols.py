@@ -161,3 +161,14 @@ def test_a_checksum_that_the_schema_makes_doubtful() -> None:
     rows = [{**row, "after": {"id": "1", "e": "b"}}]
     history = History(r"create table test.t (id int primary key, e enum('a\\','b'))", rows, (), time_zone=ZONE)
     _same(history, AVRO[2], "[integrity]\nintegrity-check-level = 'correctness'\n", seed=None)
+
+
+def test_an_enum_whose_first_label_has_a_comma_is_added() -> None:
+    """Rows that were there have the first label, which ``allowed`` shows as ``a\\,b``."""
+    row = {"schema": "test", "table": "t", "op": "c", "before": None}
+    rows = [
+        {**row, "commit_ts": ts(1), "after": {"id": "1"}},
+        {**row, "commit_ts": ts(3), "after": {"id": "2", "e": "c"}},
+    ]
+    ddl = ((ts(2), "alter table test.t add column e enum('a,b','c') not null"),)
+    _same(History("create table test.t (id int primary key)", rows, ddl, time_zone=ZONE), AVRO[1], seed=None)
