@@ -11,6 +11,7 @@ import datetime as dt
 __all__ = [
     "LOGICAL_BITS",
     "LOGICAL_PER_MICROSECOND",
+    "MAX_LONG_TSO",
     "MAX_TSO",
     "compose",
     "logical",
@@ -22,6 +23,7 @@ __all__ = [
 LOGICAL_BITS = 18
 LOGICAL_PER_MICROSECOND = 262  # 999 of them stay below the 2**18 of a millisecond
 MAX_TSO = (1 << 64) - 1
+MAX_LONG_TSO = MAX_TSO >> 1  # what a signed long holds, as Spark has it
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.timezone.utc)
 
 

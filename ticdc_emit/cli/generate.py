@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from ticdc_emit.changefeed.report import RunReport, RunTotal
 from ticdc_emit.cli.console import print_json, result_console, say, step
-from ticdc_emit.cli.interrupt import stopped_by_interrupt
+from ticdc_emit.cli.interrupt import INTERRUPTED, stopped_by_interrupt
 from ticdc_emit.cli.messages import message_dict, print_messages
 from ticdc_emit.cli.place import changefeed_at, messages_at, place
 from ticdc_emit.cli.reading import reader_for
@@ -37,8 +37,6 @@ _TOPIC = "ticdc-traffic"
 _SHOWN = 5
 _POLL_S = 0.2
 _NOW = "now"
-_RATE = 1000.0
-_INTERRUPTED = 130
 
 
 @dataclass(frozen=True)
@@ -54,6 +52,11 @@ class Wanted:
     live: bool
     start: str | None
     settings: dict[str, Any]
+
+    @property
+    def is_stream(self) -> bool:
+        """Whether changes come as a stream, live ones too."""
+        return self.stream or self.live
 
     def first_commit(self) -> int | None:
         """Return the TSO at which to begin, as of now; ``None`` for the library's own.
@@ -88,7 +91,7 @@ def run(
     from ticdc_emit.traffic.samples import schema_text
 
     text = schema_text(wanted.schema)
-    if wanted.rows is None and not (wanted.stream or wanted.live):
+    if wanted.rows is None and not wanted.is_stream:
         raise ConfigError("only a stream is without end", remedy="Add --live or --stream", option="endless")
     wanted.first_commit()  # a text that is no moment is refused before Spark starts
     amount = "changes without end" if wanted.rows is None else f"{wanted.rows:,} changes"
@@ -100,12 +103,10 @@ def run(
             session = stack.enter_context(local_spark("generate", settings=spark))
         if wanted.rows is None and not as_json:
             say("Ctrl-C ends it")
-        stop = (
-            stack.enter_context(stopped_by_interrupt("batch", quiet=as_json)) if wanted.stream or wanted.live else None
-        )
+        stop = stack.enter_context(stopped_by_interrupt("batch", quiet=as_json)) if wanted.is_stream else None
         with step(f"generating {amount} to {mask_uri(uri)}", quiet=as_json):
             report = _send(session, text, wanted, feed, kafka.sink() if kafka else None, stop)
-        code = 0 if wanted.rows is None or report.rows >= wanted.rows else _INTERRUPTED
+        code = 0 if wanted.rows is None or report.rows >= wanted.rows else INTERRUPTED
         shown = [] if kafka is None else messages_at(feed, kafka)[-_SHOWN:]
         if as_json:
             read = reader_for(feed)
@@ -145,7 +146,9 @@ def _send(
 
 
 def _without_ddl(wanted: Wanted) -> str:
-    rows, rate = wanted.rows or 0, wanted.settings["rate"] or _RATE
+    from ticdc_emit.traffic.generate.plan import DEFAULT_RATE
+
+    rows, rate = wanted.rows or 0, wanted.settings["rate"] or DEFAULT_RATE
     return (
         f"no schema change: --ddl-rate {wanted.settings['ddl_rate']:g} is less than one in the {rows / rate:g} s of "
         f"commit time that {rows:,} changes take at {rate:g} a second"

@@ -15,6 +15,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from ticdc_emit.errors import ConfigError, MissingColumnError
+from ticdc_emit.schema.identifiers import quoted
 from ticdc_emit.schema.model import TableInfo
 
 if TYPE_CHECKING:
@@ -74,13 +75,9 @@ def _read(spark: SparkSession, path: str, given: str, info: TableInfo) -> DataFr
 
 def _json_field(name: str, info: TableInfo) -> str:
     if name not in _IMAGES:
-        return f"{_quoted(name)} string"
-    columns = ", ".join(f"{_quoted(column.name)}: string" for column in info.data_columns)
+        return f"{quoted(name)} string"
+    columns = ", ".join(f"{quoted(column.name)}: string" for column in info.data_columns)
     return f"{name} struct<{columns}>"
-
-
-def _quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"
 
 
 def _changes(found: DataFrame, info: TableInfo) -> DataFrame:
@@ -99,7 +96,7 @@ def _changes(found: DataFrame, info: TableInfo) -> DataFrame:
             source = {name: F.col(image)[name] for name in kind.fieldNames()}
             columns.append(F.when(F.col(image).isNotNull(), _struct(source, info)).alias(image))
         elif any(name.startswith(f"{image}.") for name in found.columns):
-            named = {name: F.col(_quoted(f"{image}.{name}")) for name in _flat(found, image)}
+            named = {name: F.col(quoted(f"{image}.{name}")) for name in _flat(found, image)}
             columns.append(_struct(named, info).alias(image))
     return found.select(*columns)
 
@@ -111,7 +108,7 @@ def _flat(found: DataFrame, image: str) -> list[str]:
 def _inserts(found: DataFrame, info: TableInfo, commit_time_column: str | None, commit_ts: int) -> DataFrame:
     from pyspark.sql import functions as F  # noqa: N812
 
-    source = {name: F.col(_quoted(name)) for name in found.columns}
+    source = {name: F.col(quoted(name)) for name in found.columns}
     missing = [column.name for column in info.data_columns if column.name not in source]
     if missing:
         raise MissingColumnError(
@@ -137,8 +134,8 @@ def _moment(found: DataFrame, info: TableInfo, column: str | None, commit_ts: in
             "the input lacks the commit time column", table=info.full_name, column=column, known=found.columns
         )
     if found.schema[column].dataType.typeName() in ("long", "integer"):
-        return F.col(_quoted(column)).alias("commit_ts")
-    return F.col(_quoted(column)).cast("timestamp").alias("commit_time")
+        return F.col(quoted(column)).alias("commit_ts")
+    return F.col(quoted(column)).cast("timestamp").alias("commit_time")
 
 
 def _struct(source: dict[str, Any], info: TableInfo) -> Column:

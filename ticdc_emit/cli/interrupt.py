@@ -9,7 +9,10 @@ from typing import Any
 
 from ticdc_emit.cli.console import say
 
-__all__ = ["stopped_by_interrupt"]
+__all__ = ["INTERRUPTED", "stopped_by_interrupt"]
+
+INTERRUPTED = 130
+"""The exit code of a command that Ctrl-C has ended early."""
 
 
 @contextmanager

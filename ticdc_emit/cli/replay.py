@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ticdc_emit.changefeed.planning import current_database
 from ticdc_emit.cli.console import print_json, result_console, say, step
-from ticdc_emit.cli.interrupt import stopped_by_interrupt
+from ticdc_emit.cli.interrupt import INTERRUPTED, stopped_by_interrupt
 from ticdc_emit.cli.replay_data import BASED, Told, history_of
 from ticdc_emit.cli.session import local_spark
 from ticdc_emit.cli.summary import print_summary
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Asked", "print_report", "run"]
 
-_INTERRUPTED = 130
 _UNITS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
@@ -100,7 +99,7 @@ def run(asked: Asked) -> int:
             on_slice=() if asked.as_json else lambda done: say(str(done)),
         )
     print_report(report, asked)
-    return 0 if report.finished else _INTERRUPTED
+    return 0 if report.finished else INTERRUPTED
 
 
 def seconds_of(text: str) -> float:

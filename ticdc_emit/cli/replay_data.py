@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from ticdc_emit.errors import ConfigError, MissingColumnError
 from ticdc_emit.schema.catalog import Catalog
+from ticdc_emit.schema.identifiers import quoted
 from ticdc_emit.traffic.replay import (
     backfilled,
     from_operations,
@@ -117,13 +118,13 @@ def history_of(
     if before is not None:
         base = read(before, told.format)
         base = backfilled(
-            base.select(*map(_quoted, _columns(base, versions, table))), versions, _BEFORE_ALL, zone=time_zone
+            base.select(*map(quoted, _columns(base, versions, table))), versions, _BEFORE_ALL, zone=time_zone
         )
     if told.mode == "diff":
         if base is None:
             raise ConfigError("a difference needs two snapshots", remedy=f"Add --before {table}=…", option="before")
         about = [told.time_column] if told.time_column is not None and told.time_column not in names else []
-        return snapshot_diff(base, df.select(*map(_quoted, [*names, *about])), keys, told.moment, unit=told.time_unit)
+        return snapshot_diff(base, df.select(*map(quoted, [*names, *about])), keys, told.moment, unit=told.time_unit)
     if told.mode == "validity":
         start, end = told.valid_from or "valid_from", told.valid_to or "valid_to"
         rows = backfilled(df, versions, start, unit=told.time_unit, zone=time_zone)
@@ -153,7 +154,3 @@ def _columns(df: DataFrame, versions: Versions, table: str) -> list[str]:
             "the source has no column of the table", remedy=f"It has: {', '.join(df.columns)}", table=table
         )
     return found
-
-
-def _quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"

@@ -14,22 +14,14 @@ import pyarrow.compute as pc
 from ticdc_emit.columnar.buffers import as_text, compact, is_binary_like, null_mask, text_buffers
 from ticdc_emit.columnar.faults import ValueFault, refuse_any
 from ticdc_emit.schema.model import Column
-from ticdc_emit.schema.types import MySQLType
+from ticdc_emit.schema.types import integer_range
 
 __all__ = ["accept_bit", "accept_integer", "accept_year", "integer_text", "parse_integers"]
-
-_BITS = {MySQLType.TINY: 8, MySQLType.SHORT: 16, MySQLType.INT24: 24, MySQLType.LONG: 32, MySQLType.LONGLONG: 64}
-
-
-def integer_range(column: Column) -> tuple[int, int]:
-    """Return the least and greatest value that the column's type holds."""
-    bits = _BITS[column.type]
-    return (0, (1 << bits) - 1) if column.unsigned else (-(1 << bits - 1), (1 << bits - 1) - 1)
 
 
 def accept_integer(column: Column, array: pa.Array) -> pa.Array:
     """Return the column's values as ``int64``/``uint64``; :class:`ValueFault` for the first one out of range."""
-    low, high = integer_range(column)
+    low, high = integer_range(column.type, unsigned=column.unsigned)
     return _within(parse_integers(array, unsigned=column.unsigned), low, high)
 
 

@@ -16,6 +16,7 @@ from ticdc_emit.schema.charsets import resolve
 from ticdc_emit.schema.dialect import parse_ddl, split_statements
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.executor import DdlExecutor
+from ticdc_emit.schema.identifiers import quoted
 from ticdc_emit.schema.ids import AssignedIds, IdSource
 from ticdc_emit.schema.model import TableInfo
 from ticdc_emit.schema.statements import CreateTable
@@ -67,7 +68,7 @@ class Catalog:
     def ensure_database(self, name: str, *, commit_ts: int = 0) -> None:
         """Create the database called ``name`` unless it exists; "" is no database."""
         if name and not self._store.has_database(name):
-            self.apply(f"CREATE DATABASE {_quoted(name)}", commit_ts=commit_ts)
+            self.apply(f"CREATE DATABASE {quoted(name)}", commit_ts=commit_ts)
 
     def table(self, schema: str, name: str) -> TableInfo:
         """Return the current version of a table or view (names in any case); ``UnknownTableError`` if there is none."""
@@ -109,7 +110,7 @@ def catalog_from_sql(text: str, *, schema: str = "test", time_zone: str = "UTC",
     """
     catalog = Catalog(time_zone=time_zone)
     catalog.ensure_database(schema, commit_ts=commit_ts)
-    catalog.apply(f"USE {_quoted(schema)}")
+    catalog.apply(f"USE {quoted(schema)}")
     for query in split_statements(text):
         catalog.ensure_database(_database_of(query), commit_ts=commit_ts)
         catalog.apply(query, commit_ts=commit_ts)
@@ -123,7 +124,3 @@ def _database_of(query: str) -> str:
     except SchemaError:
         return ""
     return statement.table.schema if isinstance(statement, CreateTable) else ""
-
-
-def _quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"

@@ -15,6 +15,7 @@ from ticdc_emit.schema import nodes, statements
 from ticdc_emit.schema.alter import TableAlterer
 from ticdc_emit.schema.charsets import resolve
 from ticdc_emit.schema.events import DdlEvent
+from ticdc_emit.schema.identifiers import quoted
 from ticdc_emit.schema.ids import AssignedIds, IdSource
 from ticdc_emit.schema.model import Column, Partition, TableInfo
 from ticdc_emit.schema.partitions import find_partition
@@ -176,7 +177,7 @@ class DdlExecutor:
             return
         for state in found:
             info = state.info
-            query = f"DROP {kind.upper()} {_quoted(info.schema, info.name)}" if len(statement.tables) > 1 else None
+            query = f"DROP {kind.upper()} {quoted(info.schema, info.name)}" if len(statement.tables) > 1 else None
             self._store.stage_drop(info)
             self._finish(f"drop {kind}", info, state, query=query, keep=False)
 
@@ -204,7 +205,7 @@ class DdlExecutor:
         self._is_free(database, name, if_not_exists=False)
         query = None
         if own_query:
-            query = f"RENAME TABLE {_quoted(before.schema, before.name)} TO {_quoted(database.name, name)}"
+            query = f"RENAME TABLE {quoted(before.schema, before.name)} TO {quoted(database.name, name)}"
         after = replace(state, info=replace(before, schema=database.name, name=name))
         self._finish("rename table", before, after, query=query, job=own_job)
 
@@ -290,10 +291,6 @@ class DdlExecutor:
 
 def _with_id(column: Column, assigned: AssignedIds) -> Column:
     return replace(column, id=assigned.column_ids.get(column.name, column.id))
-
-
-def _quoted(schema: str, name: str) -> str:
-    return ".".join("`" + part.replace("`", "``") + "`" for part in (schema, name))
 
 
 def _shape(info: TableInfo) -> list[tuple[str, int, int, int, str]]:

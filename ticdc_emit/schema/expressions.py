@@ -13,6 +13,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from ticdc_emit.errors import DdlError
 from ticdc_emit.schema.dialect import TiDB
+from ticdc_emit.schema.identifiers import quoted
 from ticdc_emit.schema.lexer import decode_quoted
 from ticdc_emit.schema.reserved import RESERVED_WORDS
 
@@ -105,7 +106,7 @@ def _restored(tokens: Sequence[Token], index: int, text: str) -> str:
     if token.token_type in _STRINGS:
         return _string(token, text)
     if _is_column(tokens, index, text):
-        return "`" + _name_of(token, text).replace("`", "``") + "`"
+        return quoted(_name_of(token, text))
     if token.token_type in (TokenType.NUMBER, TokenType.HEX_STRING, TokenType.BIT_STRING):
         return raw
     if raw[0].isalpha() or raw[0] == "_":

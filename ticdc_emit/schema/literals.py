@@ -11,17 +11,10 @@ from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 import numpy as np
 
 from ticdc_emit.schema.nodes import Literal
-from ticdc_emit.schema.types import MySQLType
+from ticdc_emit.schema.types import MySQLType, integer_range
 
 __all__ = ["float_text", "go_utf8", "integer_of", "integer_text", "plain_text", "rounded_float"]
 
-_INTEGER_BITS = {
-    MySQLType.TINY: 8,
-    MySQLType.SHORT: 16,
-    MySQLType.INT24: 24,
-    MySQLType.LONG: 32,
-    MySQLType.LONGLONG: 64,
-}
 _FLOAT32_MAX = float(np.finfo(np.float32).max)
 
 
@@ -71,8 +64,7 @@ def integer_of(literal: Literal, kind: MySQLType, *, unsigned: bool) -> int:
         number = round(literal.value)
     else:
         number = int(_number(literal).to_integral_value(ROUND_HALF_UP))
-    bits = _INTEGER_BITS[kind]
-    low, high = (0, 2**bits - 1) if unsigned else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+    low, high = integer_range(kind, unsigned=unsigned)
     if not low <= number <= high:
         raise ValueError(f"{number} is out of range")
     return number

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from enum import IntEnum, IntFlag
 
-__all__ = ["BINARY_CHARSET", "INTEGER_TYPES", "STRING_TYPES", "TEMPORAL_TYPES", "ColumnFlag", "MySQLType"]
+__all__ = [
+    "BINARY_CHARSET",
+    "INTEGER_BITS",
+    "INTEGER_TYPES",
+    "STRING_TYPES",
+    "TEMPORAL_TYPES",
+    "ColumnFlag",
+    "MySQLType",
+    "integer_range",
+]
 
 BINARY_CHARSET = "binary"
 
@@ -55,7 +64,8 @@ class ColumnFlag(IntFlag):
     ON_UPDATE_NOW = 8192
 
 
-INTEGER_TYPES = frozenset({MySQLType.TINY, MySQLType.SHORT, MySQLType.INT24, MySQLType.LONG, MySQLType.LONGLONG})
+INTEGER_BITS = {MySQLType.TINY: 8, MySQLType.SHORT: 16, MySQLType.INT24: 24, MySQLType.LONG: 32, MySQLType.LONGLONG: 64}
+INTEGER_TYPES = frozenset(INTEGER_BITS)
 STRING_TYPES = frozenset(
     {
         MySQLType.VARCHAR,
@@ -68,3 +78,9 @@ STRING_TYPES = frozenset(
     }
 )
 TEMPORAL_TYPES = frozenset({MySQLType.DATE, MySQLType.DATETIME, MySQLType.TIMESTAMP, MySQLType.DURATION})
+
+
+def integer_range(kind: MySQLType, *, unsigned: bool) -> tuple[int, int]:
+    """Return the least and greatest value that an integer type holds."""
+    bits = INTEGER_BITS[kind]
+    return (0, (1 << bits) - 1) if unsigned else (-(1 << bits - 1), (1 << bits - 1) - 1)

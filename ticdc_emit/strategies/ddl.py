@@ -15,11 +15,12 @@ from hypothesis import strategies as st
 from ticdc_emit.errors import SchemaError, StrategyError
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.expressions import column_names
+from ticdc_emit.schema.identifiers import quoted
 from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.schema.typenames import type_desc
 from ticdc_emit.schema.types import INTEGER_TYPES, MySQLType
 from ticdc_emit.strategies.columns import ColumnType, column_types, literal
-from ticdc_emit.strategies.names import quoted, same_name
+from ticdc_emit.strategies.names import same_name
 from ticdc_emit.strategies.tables import TableShape, column_clause, named_tables
 
 __all__ = ["DDL_KINDS", "applicable", "chosen_kinds", "ddl"]

@@ -1,10 +1,10 @@
-"""Names of databases, tables and columns, and how SQL writes them."""
+"""Names of databases, tables and columns."""
 
 from __future__ import annotations
 
 from hypothesis import strategies as st
 
-__all__ = ["names", "quoted", "same_name"]
+__all__ = ["names", "same_name"]
 
 _LONGEST = 8
 _FIRST = "abcdefghijklmnopqrstuvwxyz"
@@ -22,11 +22,6 @@ def names(*, allow_odd: bool = False) -> st.SearchStrategy[str]:
     ``allow_odd``: what TiDB allows between backquotes too, such as blanks, quotes, dots, capitals and other alphabets.
     """
     return _ANY if allow_odd else _PLAIN
-
-
-def quoted(*parts: str) -> str:
-    """Return a name as SQL has it, of as many parts as are given."""
-    return ".".join("`" + part.replace("`", "``") + "`" for part in parts)
 
 
 def same_name(name: str) -> str:

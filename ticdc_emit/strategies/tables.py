@@ -9,9 +9,10 @@ from typing import Any
 from hypothesis import strategies as st
 
 from ticdc_emit.errors import StrategyError
+from ticdc_emit.schema.identifiers import quoted
 from ticdc_emit.strategies.columns import NEVER_KEYS, TYPES, ColumnType, column_types
 from ticdc_emit.strategies.names import names as plain_names
-from ticdc_emit.strategies.names import quoted, same_name
+from ticdc_emit.strategies.names import same_name
 
 __all__ = ["TableShape", "column_clause", "named_tables", "tables", "told_of"]
 

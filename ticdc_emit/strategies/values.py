@@ -20,14 +20,13 @@ from ticdc_emit.schema.charsets import python_codec
 from ticdc_emit.schema.literals import float_text
 from ticdc_emit.schema.model import Column
 from ticdc_emit.schema.temporal import time_zone_of
-from ticdc_emit.schema.types import INTEGER_TYPES, STRING_TYPES, MySQLType
+from ticdc_emit.schema.types import INTEGER_TYPES, STRING_TYPES, MySQLType, integer_range
 from ticdc_emit.strategies.printed import document_text, single_text
 
 __all__ = ["values"]
 
 _Texts: TypeAlias = "st.SearchStrategy[str]"
 
-_BITS = {MySQLType.TINY: 8, MySQLType.SHORT: 16, MySQLType.INT24: 24, MySQLType.LONG: 32, MySQLType.LONGLONG: 64}
 _LONGEST = 40
 """Characters or bytes of a value; a column may have room for more."""
 
@@ -65,8 +64,7 @@ def _values(column: Column, zone: dt.tzinfo, zero: bool) -> st.SearchStrategy[st
 def _texts(column: Column, zone: dt.tzinfo, zero: bool) -> _Texts:
     kind, fsp = column.type, max(column.decimal, 0)
     if kind in INTEGER_TYPES:
-        bits = _BITS[kind]
-        return _whole(0, (1 << bits) - 1) if column.unsigned else _whole(-(1 << bits - 1), (1 << bits - 1) - 1)
+        return _whole(*integer_range(kind, unsigned=column.unsigned))
     if kind in STRING_TYPES:
         return _binary(column) if column.is_binary else _characters(column)
     if kind is MySQLType.DATETIME:

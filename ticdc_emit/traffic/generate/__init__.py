@@ -17,7 +17,7 @@ from ticdc_emit.config.secrets import hides_arguments
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.traffic.generate.frame import changes_between, changes_of_stream
 from ticdc_emit.traffic.generate.layout import Lives
-from ticdc_emit.traffic.generate.plan import Settings, TrafficPlan, plan_traffic
+from ticdc_emit.traffic.generate.plan import DEFAULT_RATE, Settings, TrafficPlan, plan_traffic
 from ticdc_emit.traffic.samples import schema_text
 
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Traffic", "generate", "generate_stream"]
 
-_RATE = 1000.0
 _STREAM_TASKS = 2
 
 
@@ -128,7 +127,7 @@ def generate_stream(
     plan = _plan(schema, rows, seed, tables, start, rate, ddl_rate, lives, time_zone)
     source = spark.readStream.format("rate" if live else "rate-micro-batch").option("numPartitions", _STREAM_TASKS)
     if live:
-        source = source.option("rowsPerSecond", max(1, round(rate or _RATE)))
+        source = source.option("rowsPerSecond", max(1, round(rate or DEFAULT_RATE)))
     else:
         source = source.option("rowsPerBatch", rows_per_batch)
     return _traffic(plan, changes_of_stream(source.load(), plan), time_zone)
@@ -150,7 +149,7 @@ def _plan(
         rows=rows,
         seed=seed,
         tables=tuple(tables or ()),
-        rate=_RATE if rate is None else rate,
+        rate=DEFAULT_RATE if rate is None else rate,
         ddl_rate=ddl_rate,
         lives=lives,
         time_zone=time_zone,

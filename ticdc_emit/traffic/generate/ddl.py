@@ -14,8 +14,8 @@ from itertools import count
 from typing import NamedTuple
 
 from ticdc_emit.schema.catalog import Catalog
+from ticdc_emit.schema.identifiers import quoted
 from ticdc_emit.schema.model import Column
-from ticdc_emit.traffic.generate.sql import name_of
 from ticdc_emit.traffic.generate.tables import Name, SourceTable
 
 __all__ = ["AddedColumn", "SchemaChanges", "plan_ddl"]
@@ -84,9 +84,9 @@ def plan_ddl(catalog: Catalog, tables: Sequence[SourceTable], stamps: Iterable[i
 
 
 def _statement(table: SourceTable, kind: int, step: int) -> str:
-    first, second = map(name_of, _names(table, kind))
-    target = f"{name_of(table.info.schema)}.{name_of(table.info.name)}"
-    index = name_of(f"by_{_names(table, kind)[0]}")
+    first, second = map(quoted, _names(table, kind))
+    target = quoted(table.info.schema, table.info.name)
+    index = quoted(f"by_{_names(table, kind)[0]}")
     return (
         f"ALTER TABLE {target} ADD COLUMN {first} {_KINDS[kind][0]}",
         f"ALTER TABLE {target} ADD INDEX {index} ({first})",

@@ -11,9 +11,8 @@ from ticdc_emit.schema.model import Column
 from ticdc_emit.schema.types import INTEGER_TYPES, STRING_TYPES, MySQLType
 from ticdc_emit.traffic.generate.sql import EPOCH
 
-__all__ = ["INTEGER_BITS", "moment", "native_type", "padded", "scaled"]
+__all__ = ["moment", "native_type", "padded", "scaled"]
 
-INTEGER_BITS = {MySQLType.TINY: 8, MySQLType.SHORT: 16, MySQLType.INT24: 24, MySQLType.LONG: 32, MySQLType.LONGLONG: 64}
 _MAX_NATIVE_DIGITS = 38
 
 

@@ -7,8 +7,8 @@ tells apart.
 from __future__ import annotations
 
 from ticdc_emit.schema.model import Column
-from ticdc_emit.schema.types import INTEGER_TYPES, STRING_TYPES, MySQLType
-from ticdc_emit.traffic.generate.natives import INTEGER_BITS, moment, native_type, padded, scaled
+from ticdc_emit.schema.types import INTEGER_TYPES, STRING_TYPES, MySQLType, integer_range
+from ticdc_emit.traffic.generate.natives import moment, native_type, padded, scaled
 from ticdc_emit.traffic.generate.sql import hashed, salt_of
 from ticdc_emit.traffic.generate.texts import unique_text
 
@@ -21,8 +21,8 @@ _TEXT_WIDTH, _BINARY_WIDTH = 12, 8
 def capacity(column: Column, prefix: int | None = None) -> int:
     """Return how many different values the serial form of a column has: 0 where it has none."""
     kind = column.type
-    if kind in INTEGER_BITS:
-        return 1 << (INTEGER_BITS[kind] if column.unsigned else INTEGER_BITS[kind] - 1)
+    if kind in INTEGER_TYPES:
+        return integer_range(kind, unsigned=column.unsigned)[1] + 1
     if kind is MySQLType.NEWDECIMAL:
         return int(10 ** min(column.flen - column.decimal, 18))
     if kind in STRING_TYPES:

@@ -23,8 +23,9 @@ from ticdc_emit.traffic.generate.tables import Name, SourceTable, source_tables
 from ticdc_emit.traffic.replay.moments import tso_of
 from ticdc_emit.tso import LOGICAL_BITS
 
-__all__ = ["Settings", "TrafficPlan", "plan_traffic"]
+__all__ = ["DEFAULT_RATE", "Settings", "TrafficPlan", "plan_traffic"]
 
+DEFAULT_RATE = 1000.0
 _TSO_PER_SECOND = 1000 << LOGICAL_BITS
 _MAX_RATE = 1_000_000
 _ENDLESS = 1 << 31
@@ -42,7 +43,7 @@ class Settings:
     seed: int = 0
     tables: tuple[str, ...] = ()
     start: int | dt.datetime = _START
-    rate: float = 1000.0
+    rate: float = DEFAULT_RATE
     ddl_rate: float = 0.0
     lives: Lives = field(default_factory=Lives)
     time_zone: str = "UTC"

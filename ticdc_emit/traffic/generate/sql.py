@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 
-__all__ = ["EPOCH", "between", "hashed", "listed", "name_of", "numbers", "pick", "salt_of", "text_of", "units"]
+__all__ = ["EPOCH", "between", "hashed", "listed", "numbers", "pick", "salt_of", "text_of", "units"]
 
 EPOCH = "timestamp_ntz'1970-01-01 00:00:00'"
 _DIVIDERS = ("|", ";", "~", "\x01")
@@ -58,8 +58,3 @@ def numbers(values: Sequence[int], index: str) -> str:
 def text_of(text: str) -> str:
     """Return a string literal."""
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
-
-
-def name_of(name: str) -> str:
-    """Return a quoted identifier."""
-    return "`" + name.replace("`", "``") + "`"

@@ -126,7 +126,7 @@ class _Recipe:
     room: int
 
     def one_of(self, listed: tuple[str, ...], of: str) -> _Text:
-        usable = listed if self.utf8 else tuple(word for word in listed if word.isascii())
+        usable = _ascii(listed, self.utf8)
         return _Text(pick(usable, of), max(map(len, usable)))
 
 

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ticdc_emit.schema.model import Column
-from ticdc_emit.schema.types import INTEGER_TYPES, STRING_TYPES, ColumnFlag, MySQLType
-from ticdc_emit.traffic.generate.natives import INTEGER_BITS, moment, native_type, padded, scaled
+from ticdc_emit.schema.types import INTEGER_TYPES, STRING_TYPES, ColumnFlag, MySQLType, integer_range
+from ticdc_emit.traffic.generate.natives import moment, native_type, padded, scaled
 from ticdc_emit.traffic.generate.sql import between, hashed, listed, salt_of, text_of, units
 from ticdc_emit.traffic.generate.texts import LASTING, Bits, document, meaning, realistic_text, tokens
 
@@ -136,7 +136,7 @@ def _value(column: Column, bits: Bits, person: Bits, at: Moment, fixed: bool) ->
 
 
 def _integer(column: Column, bits: Bits) -> str:
-    low, high = _limits(column)
+    low, high = integer_range(column.type, unsigned=column.unsigned)
     known = tokens(column.name)
     if column.type is MySQLType.TINY and (column.flen == 1 or set(known) & _FLAGS):
         return units(bits(0), 2)
@@ -146,11 +146,6 @@ def _integer(column: Column, bits: Bits) -> str:
     top = min(high, (1 << 63) - 1)  # of what a Spark long holds
     bottom = "(-9223372036854775807L - 1L)" if low == -(1 << 63) else f"{low}L"
     return f"(case {units(bits(1), 50)} when 0L then {bottom} when 1L then {top}L else {common} end)"
-
-
-def _limits(column: Column) -> tuple[int, int]:
-    width = INTEGER_BITS[column.type]
-    return (0, (1 << width) - 1) if column.unsigned else (-(1 << width - 1), (1 << width - 1) - 1)
 
 
 def _named_range(column: Column, low: int, high: int) -> tuple[int, int] | None:

@@ -15,7 +15,7 @@ import re
 
 from ticdc_emit.errors import DdlError
 from ticdc_emit.schema.dialect import split_statements
-from ticdc_emit.tso import MAX_TSO, tso_from_datetime
+from ticdc_emit.tso import MAX_LONG_TSO, tso_from_datetime
 
 __all__ = ["parse_moment", "read_ddl"]
 
@@ -61,7 +61,7 @@ def _without_comments(statement: str) -> str:
 def parse_moment(text: str) -> int:
     """Return the TSO of ISO time with an offset, ``Z`` or ``UTC``, or of digits; :class:`DdlError` for other text."""
     given = text.strip()
-    if given.isascii() and given.isdigit() and 0 < int(given) <= MAX_TSO >> 1:
+    if given.isascii() and given.isdigit() and 0 < int(given) <= MAX_LONG_TSO:
         return int(given)
     # Python 3.10 takes three or six digits of a second alone, and no blank in front of an offset
     exact = _FRACTION.sub(lambda digits: f".{digits[1][:6]:0<6}", _UTC.sub("+00:00", given), count=1)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
     from pyspark.sql.types import DataType
 
-__all__ = ["as_generic", "canonical_text"]
+__all__ = ["as_generic"]
 
 _MOMENTS = frozenset({MySQLType.DATETIME, MySQLType.TIMESTAMP})
 _DAYS = frozenset({MySQLType.DATE, MySQLType.NEWDATE})
@@ -61,11 +61,6 @@ def as_generic(
     return changes.select(*selected)
 
 
-def canonical_text(value: Column, kind: DataType, column: TableColumn, time_zone: str = "UTC") -> Column:
-    """Return a value of a Spark type as the canonical text of a table's column."""
-    return _text(value, kind, column, time_zone, ("", column.name))
-
-
 def _text(value: Column, kind: DataType, column: TableColumn | None, zone: str, place: tuple[str, str]) -> Column:
     from pyspark.sql import functions as F  # noqa: N812
     from pyspark.sql import types as T  # noqa: N812
@@ -96,7 +91,7 @@ def _text(value: Column, kind: DataType, column: TableColumn | None, zone: str, 
     raise UnsupportedTypeError(
         f"{kind.simpleString()} has no canonical text in this column",
         remedy="See the type table in docs/types.md, or give canonical text",
-        table=place[0] or None,
+        table=place[0],
         column=place[1],
     )
 

@@ -15,7 +15,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from ticdc_emit.errors import ConfigError, InvalidValueError, MissingColumnError, UnsupportedTypeError
-from ticdc_emit.tso import LOGICAL_BITS, LOGICAL_PER_MICROSECOND, MAX_TSO, tso_from_datetime
+from ticdc_emit.schema.identifiers import quoted
+from ticdc_emit.tso import LOGICAL_BITS, LOGICAL_PER_MICROSECOND, MAX_LONG_TSO, tso_from_datetime
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -29,8 +30,7 @@ TimeUnit: TypeAlias = Literal["tso", "s", "ms", "us"]
 """What a column of whole numbers holds: TSO, or seconds, ms or microseconds since 1970 in UTC."""
 
 _MICROS = {"s": 1_000_000, "ms": 1_000, "us": 1}
-_LAST_TSO = MAX_TSO >> 1  # of a long
-_LAST_MICROS = ((_LAST_TSO >> LOGICAL_BITS) + 1) * 1_000 - 1  # in the year 3084
+_LAST_MICROS = ((MAX_LONG_TSO >> LOGICAL_BITS) + 1) * 1_000 - 1  # in the year 3084
 _OPEN_FROM = 253_370_764_800_000_000  # 9999-01-01 in microseconds: what stands for "still valid" where NULL does not
 _SHOWN = 60  # characters of a value in an error
 _NO_MOMENT = "is no moment from 1970 to 3084"
@@ -41,7 +41,7 @@ def tso_of(moment: dt.datetime | int) -> int:
     """Return the TSO of an aware datetime or of a TSO; :class:`ConfigError` for anything else."""
     if isinstance(moment, dt.datetime) and moment.tzinfo is not None:
         return tso_from_datetime(moment)
-    if isinstance(moment, int) and 0 < moment <= MAX_TSO >> 1:
+    if isinstance(moment, int) and 0 < moment <= MAX_LONG_TSO:
         return moment
     raise ConfigError(
         f"{moment!r} is no moment", remedy="Give a datetime with a time zone, or a TSO", option="at", moment=str(moment)
@@ -90,7 +90,7 @@ def named(column: str) -> Column:
     """Return the column of exactly this name, whatever characters it has."""
     from pyspark.sql import functions as F  # noqa: N812
 
-    return F.col("`" + column.replace("`", "``") + "`")
+    return F.col(quoted(column))
 
 
 def require(df: DataFrame, columns: list[str]) -> None:
@@ -152,9 +152,9 @@ def _of_tso(stamp: Column, given: Column, name: str, step_ms: int | None) -> Col
     from pyspark.sql import functions as F  # noqa: N812
 
     span = (step_ms or 0) << LOGICAL_BITS
-    inside = F.when(stamp.between(0, _LAST_TSO - span), stamp + F.lit(span))
+    inside = F.when(stamp.between(0, MAX_LONG_TSO - span), stamp + F.lit(span))
     inside = inside.when(given.isNotNull(), _refusal(given, name))
-    is_open = (stamp == F.lit(_LAST_TSO)) | (stamp.isNull() & given.isNotNull())
+    is_open = (stamp == F.lit(MAX_LONG_TSO)) | (stamp.isNull() & given.isNotNull())
     return inside if step_ms is None else F.when(is_open, F.lit(None)).otherwise(inside)
 
 

@@ -71,15 +71,18 @@ def replay(
     tables = _read(spark, source)
     emitter = _emitter(sink, schema, tables, options)
     feed = emitter.changefeed
-    staged = Staged(tables, feed.plan, emitter.config.time_zone, emitter.table)
+    plan, kept = feed.plan, feed.options.state_uri is not None
+    staged = Staged(tables, plan, emitter.config.time_zone, emitter.table)
     told = (on_slice,) if callable(on_slice) else tuple(on_slice)
     try:
         with refusing_no_moments():
-            slices, shape = _cut(staged, width, kept=feed.options.state_uri is not None)
-        shape["tables"] = tables_text(feed.plan, feed.ddl)
-        first_batch = check_record(feed.options.state_uri, shape, feed.next_batch_id())
+            slices, shape = _cut(staged, width, kept=kept)
+        if kept:
+            shape["tables"] = tables_text(plan, feed.ddl)
+        next_batch = feed.next_batch_id()
+        first_batch = check_record(feed.options.state_uri, shape, next_batch)
         count = 1 if slices is None else len(slices)
-        begin = number = feed.next_batch_id() - first_batch
+        begin = number = next_batch - first_batch
         if speed is not None and slices is not None and number < count:
             _warm_up(emitter, staged.rows(slices[number]))
         reports: list[RunReport] = []

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from ticdc_emit.config.secrets import hides_arguments, mask_text
 from ticdc_emit.errors import ConfigError, MissingDependencyError
+from ticdc_emit.schema.identifiers import quoted
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -86,7 +87,7 @@ def _read(spark: SparkSession, source: str, given: str | None, options: dict[str
     if given == "json":
         names = spark.read.options(**options).option("primitivesAsString", True).json(source).columns
         # fields read as strings keep a number's digits and a nested object's text
-        reader = reader.schema(", ".join("`" + name.replace("`", "``") + "` string" for name in names))
+        reader = reader.schema(", ".join(f"{quoted(name)} string" for name in names))
     return reader.options(**options).load(source)
 
 

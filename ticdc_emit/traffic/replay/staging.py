@@ -11,8 +11,6 @@ from collections.abc import Iterator, Mapping
 from functools import reduce
 from typing import TYPE_CHECKING, NamedTuple
 
-import pyarrow as pa
-
 from ticdc_emit.changefeed import ArrowBatch
 from ticdc_emit.changefeed.batch import Batch
 from ticdc_emit.encode.encoder import split_name
@@ -21,6 +19,7 @@ from ticdc_emit.errors import InvalidValueError, MissingColumnError
 from ticdc_emit.schema.model import TableInfo
 from ticdc_emit.spark.batch import SparkBatch
 from ticdc_emit.spark.frame import commit_ts_column, is_generic
+from ticdc_emit.traffic.history import History
 from ticdc_emit.traffic.replay.generic import as_generic
 from ticdc_emit.traffic.replay.images import comparable
 from ticdc_emit.traffic.replay.moments import named
@@ -34,15 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Bounds", "Staged"]
 
-
-_IMAGE = pa.map_(pa.string(), pa.string())
-_NO_ROWS = pa.schema(
-    [
-        *((name, pa.string()) for name in ("schema", "table", "op")),
-        ("commit_ts", pa.int64()),
-        *((name, _IMAGE) for name in ("before", "after")),
-    ]
-).empty_table()
+_NO_ROWS = History("").to_arrow()
 
 
 class Bounds(NamedTuple):
