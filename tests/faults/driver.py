@@ -48,7 +48,7 @@ class Driver:
         """Start the driver, in a session of its own."""
         self._description.write_text(json.dumps(self._job))
         env = {name: value for name, value in os.environ.items() if not name.startswith(("SPARK_", "PYSPARK_"))}
-        env["PYTHONPATH"] = str(_ROOT)
+        env |= {"PYTHONPATH": str(_ROOT), "SPARK_SUBMIT_OPTS": os.environ.get("SPARK_SUBMIT_OPTS", "")}
         command = [sys.executable, str(Path(__file__).with_name("job.py")), str(self._description)]
         with self._log.open("ab") as log, self._out.open("wb") as out:
             self._process = subprocess.Popen(
