@@ -15,7 +15,7 @@ import sys
 import time
 import traceback
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
@@ -28,11 +28,13 @@ from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.decode import ReferenceConsumer
 from ticdc_emit.delivery.contract import Message
 from ticdc_emit.registry.memory import MemoryRegistry
+from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.schema.types import MySQLType
 from ticdc_emit.strategies import TYPES, FeedOptions, changefeeds, histories, names
 from ticdc_emit.traffic import History
-from ticdc_emit.traffic.truth import Rows, Tables, fold_tables
+from ticdc_emit.traffic.truth import Rows, TableFold, Tables
+from ticdc_emit.tso import physical_ms
 
 PROTOCOLS = {
     "canal-json": ("canal-json", {}),
@@ -62,9 +64,10 @@ class RoundTrip:
 
     def expected(self) -> Tables:
         """Return the history's tables as far as the protocol carries them."""
-        catalog = self.history.catalog()
-        tables = fold_tables(catalog, self.history.rows, self.history.ddl, self.history.time_zone)
-        return _as_debezium(tables, catalog.tables()) if "protocol=debezium" in self.feed.sink_uri else tables
+        catalog, debezium = self.history.catalog(), "protocol=debezium" in self.feed.sink_uri
+        fold = (_DebeziumFold if debezium else TableFold)(catalog, self.history.time_zone)
+        tables = fold.follow(self.history.rows, self.history.ddl)
+        return _as_debezium(tables, catalog.tables()) if debezium else tables
 
     def received(self, figures: Counter[str] | None = None) -> Tables:
         """Return the tables of the reference consumer behind the last message."""
@@ -106,6 +109,9 @@ def round_trips(draw: st.DrawFn, kind: str, **limits: int) -> RoundTrip:
     if not follows_ddl(feed):
         told["ddl_kinds"] = ()
     history = draw(histories(time_zone=draw(st.sampled_from(ZONES)), **told))
+    if protocol == "canal-json" and "enable-tidb-extension=true" not in feed.sink_uri:
+        moments = Counter((physical_ms(commit_ts), query) for commit_ts, query in history.ddl)
+        assume(moments.total() == len(moments))  # the same statement again in one ms looks like a redelivery
     return RoundTrip(history, feed, draw(st.integers(0, 1 << 16)))
 
 
@@ -135,6 +141,24 @@ def interleaved(messages: Iterable[Message], chance: random.Random) -> Iterator[
                     del waiting[place]
 
 
+class _DebeziumFold(TableFold):
+    """Gives up a history in which two keys of a table, alive together or not, are one to the messages."""
+
+    def __init__(self, catalog: Catalog, time_zone: str) -> None:
+        super().__init__(catalog, time_zone)
+        self._keys: dict[tuple[Any, ...], tuple[Any, ...]] = {}
+
+    def commit(self, changes: Sequence[Mapping[str, Any]]) -> None:
+        info = self.catalog.table(changes[0]["schema"], changes[0]["table"])
+        handle = info.whole_handle_key
+        for image in (change[which] for change in changes for which in ("before", "after")):
+            if image is not None and handle:
+                key = tuple(image[column.name] for column in handle)
+                told = tuple(_in_debezium(column, image[column.name]) for column in handle)
+                assume(self._keys.setdefault((info.id, *told), key) == key)
+        super().commit(changes)
+
+
 def _as_debezium(tables: Tables, versions: Iterable[TableInfo]) -> Tables:
     """Return the tables as Debezium's messages carry them (docs/consumer.md).
 
@@ -149,7 +173,7 @@ def _as_debezium(tables: Tables, versions: Iterable[TableInfo]) -> Tables:
             key: tuple[Any, ...] = tuple(told[name] for name in handle)
             if not handle:
                 key = *told.values(), sum(each == told for each in rows.values())
-            assume(key not in rows)  # two keys that the messages do not tell apart
+            assume(key not in rows)  # a schema change may have made one of two keys
             rows[key] = told
         found[info.schema, info.name] = rows
     return found

@@ -38,17 +38,7 @@ def fold_tables(catalog: Catalog, rows: Iterable[_Change], ddl: Iterable[tuple[i
     Raises :class:`SchemaError` for a statement whose effect on rows the history does not tell, and the family of
     :class:`~ticdc_emit.errors.RowError` for a change that lacks an image or a column.
     """
-    fold = TableFold(catalog, time_zone)
-    statements = sorted(ddl, key=_first)
-    place = 0
-    for (commit_ts, *_), transaction in groupby(sorted(rows, key=_place), key=_place):
-        while place < len(statements) and statements[place][0] < commit_ts:
-            fold.apply(*statements[place])
-            place += 1
-        fold.commit(list(transaction))
-    for commit_ts, query in statements[place:]:
-        fold.apply(commit_ts, query)
-    return fold.tables
+    return TableFold(catalog, time_zone).follow(rows, ddl)
 
 
 class TableFold:
@@ -59,6 +49,19 @@ class TableFold:
         self.tables: Tables = {(info.schema, info.name): {} for info in catalog.tables() if not info.is_view}
         self._zone = time_zone
         self._database = current_database(None, catalog)
+
+    def follow(self, rows: Iterable[_Change], ddl: Iterable[tuple[int, str]]) -> Tables:
+        """Take a whole history, in any order, and return the tables behind it."""
+        statements = sorted(ddl, key=_first)
+        place = 0
+        for (commit_ts, *_), transaction in groupby(sorted(rows, key=_place), key=_place):
+            while place < len(statements) and statements[place][0] < commit_ts:
+                self.apply(*statements[place])
+                place += 1
+            self.commit(list(transaction))
+        for commit_ts, query in statements[place:]:
+            self.apply(commit_ts, query)
+        return self.tables
 
     def commit(self, changes: Sequence[_Change]) -> None:
         """Take the changes of one transaction in one table."""
