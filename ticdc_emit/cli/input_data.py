@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from ticdc_emit.errors import ConfigError, MissingColumnError
 from ticdc_emit.schema.identifiers import quoted
 from ticdc_emit.schema.model import TableInfo
+from ticdc_emit.traffic.replay.sources import csv_options
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -67,7 +68,7 @@ def _read(spark: SparkSession, path: str, given: str, info: TableInfo) -> DataFr
     if given == "parquet":
         return spark.read.parquet(path)
     if given == "csv":
-        return spark.read.csv(path, header=True, multiLine=True, escape='"')
+        return spark.read.csv(path, **csv_options())
     names = spark.read.option("primitivesAsString", True).json(path).columns
     # Fields read as strings keep a number's digits and a nested object's text.
     return spark.read.schema(", ".join(_json_field(name, info) for name in names)).json(path)

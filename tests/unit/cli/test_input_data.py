@@ -15,6 +15,7 @@ from ticdc_emit.cli.input_data import read_changes
 from ticdc_emit.encode.encoder import Encoder
 from ticdc_emit.errors import ConfigError, MissingColumnError
 from ticdc_emit.schema.catalog import catalog_from_sql
+from ticdc_emit.traffic.replay import read_source
 
 pytestmark = pytest.mark.spark
 
@@ -68,6 +69,31 @@ def test_csv_changes(spark: Any, tmp_path: Path) -> None:
     insert, update = messages(spark, path)
     assert r'"j":"{\"a\": 1}","b":"\u0000\u0001","a.b":"q\"uo\nte"' in insert
     assert '"data":[{"id":"1","d":null,"j":null,"b":null,"a.b":"new"}]' in update
+
+
+def test_an_empty_csv_field_is_null_and_empty_quotes_are_the_empty_text(spark: Any, tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_bytes(b'id,d,j,b,a.b\r\n1,1,,"",""\r\n2,2,,"",\r\n3,3,,,""\r\n4,4,,," "\r\n5,5,,,NULL\r\n6,6,,,""""')
+    ends = [value.split('"data":[')[1].split("]")[0] for value in messages(spark, path)]
+    assert [end.split('"j":')[1] for end in ends] == [
+        'null,"b":"","a.b":""}',
+        'null,"b":"","a.b":null}',
+        'null,"b":null,"a.b":""}',
+        'null,"b":null,"a.b":" "}',
+        'null,"b":null,"a.b":"NULL"}',
+        r'null,"b":null,"a.b":"\""}',
+    ]
+
+
+def test_empty_csv_text_in_changes_and_a_replayed_source(spark: Any, tmp_path: Path) -> None:
+    path = tmp_path / "changes.csv"
+    path.write_text(f'op,commit_ts,after.id,after.a.b\nc,{TSO},1,""\nc,{TSO + 1},2,\n', encoding="utf-8")
+    changes = read_changes(spark, str(path), INFO, input_format=None, commit_time_column=None, commit_ts=TSO)
+    assert [row.after["a.b"] for row in changes.orderBy("commit_ts").collect()] == ["", None]
+    source = read_source(spark, str(path)).orderBy("commit_ts").collect()
+    assert [row["after.a.b"] for row in source] == ["", None]
+    named = read_source(spark, str(path), format="csv", options={"nullValue": "1"}).orderBy("commit_ts").collect()
+    assert [row["after.id"] for row in named] == [None, "2"], "the caller's options go before these"
 
 
 def test_parquet_brings_its_types(spark: Any, tmp_path: Path) -> None:

@@ -10,7 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 from ticdc_emit.config.secrets import hides_arguments, mask_text
 from ticdc_emit.errors import ConfigError, MissingDependencyError
@@ -19,7 +20,7 @@ from ticdc_emit.schema.identifiers import quoted
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["format_of", "read_source"]
+__all__ = ["csv_options", "format_of", "read_source"]
 
 _SUFFIXES = {
     ".parquet": "parquet",
@@ -48,6 +49,14 @@ def format_of(source: str) -> str | None:
         return "jdbc"
     known = [suffix for suffix in PurePosixPath(source).suffixes if suffix.lower() in _SUFFIXES]
     return _SUFFIXES[known[-1].lower()] if known else None
+
+
+def csv_options() -> dict[str, Any]:
+    """Return the options with which Spark reads CSV as in RFC 4180, an empty field as NULL and ``""`` as empty text.
+
+    Spark takes every field that equals its ``nullValue`` for NULL, quoted or not; so it is a text that no file holds.
+    """
+    return {"header": True, "multiLine": True, "escape": '"', "nullValue": uuid4().hex, "emptyValue": ""}
 
 
 @hides_arguments
@@ -83,7 +92,7 @@ def _read(spark: SparkSession, source: str, given: str | None, options: dict[str
         return spark.read.format("jdbc").option("url", source).options(**options).load()
     reader = spark.read.format(given)
     if given == "csv":
-        reader = reader.options(header=True, multiLine=True, escape='"')
+        reader = reader.options(**csv_options())
     if given == "json":
         names = spark.read.options(**options).option("primitivesAsString", True).json(source).columns
         # fields read as strings keep a number's digits and a nested object's text
