@@ -116,6 +116,8 @@ def null_mask(array: pa.Array) -> npt.NDArray[np.bool_] | None:
     """Return a mask that is true where ``array`` is null, or ``None`` if it holds no null at all."""
     if array.null_count == 0:
         return None
+    if pa.types.is_null(array.type):  # as the field of a struct it has the struct's bitmap, in which rows are valid
+        return np.ones(len(array), np.bool_)
     bitmap = array.buffers()[0]
     if bitmap is None or pa.types.is_dictionary(array.type):
         return np.asarray(pc.is_null(array).to_numpy(zero_copy_only=False), dtype=np.bool_)
