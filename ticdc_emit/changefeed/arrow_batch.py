@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -32,6 +33,7 @@ from ticdc_emit.encode.encoder import split_name
 from ticdc_emit.encode.plan import Plan, TablePlan
 from ticdc_emit.encode.reader import POSITION, positioned
 from ticdc_emit.encode.tables import TABLE_NAMES
+from ticdc_emit.encode.tabular import changes_table, is_tabular
 from ticdc_emit.encode.transactions import numbered, split_updates
 from ticdc_emit.errors import (
     ConfigError,
@@ -50,7 +52,8 @@ _GIVEN_NAMES = ("schema", "table")
 
 
 class ArrowBatch:
-    """``batches``: a table, or record batches of one schema in anything that can be iterated over again.
+    """``batches``: record batches of one schema in anything that can be iterated over again, or a table: Arrow's, a
+    pandas or polars DataFrame, or anything else with Arrow's C interface (``encode.tabular``).
 
     ``table``: ``schema.name`` of rows in the typed form, needed if the changefeed has several tables.
     ``memory_limit``: bytes of rows that are held at once; beyond it sorted runs go to temporary files. Memory is a
@@ -59,11 +62,13 @@ class ArrowBatch:
 
     def __init__(
         self,
-        batches: pa.Table | Iterable[pa.RecordBatch],
+        batches: pa.Table | Iterable[pa.RecordBatch] | Any,
         table: str | None = None,
         *,
         memory_limit: int = DEFAULT_MEMORY_LIMIT,
     ) -> None:
+        if is_tabular(batches):
+            batches = changes_table(batches).to_batches()
         if isinstance(batches, Iterator):
             raise ConfigError(
                 "the record batches come from an iterator, which can be read once only",
@@ -74,7 +79,7 @@ class ArrowBatch:
             raise ConfigError(
                 f"memory_limit={memory_limit!r} is out of range", remedy="Use 1 byte to 1 GiB", option="memory_limit"
             )
-        self._batches = batches.to_batches() if isinstance(batches, pa.Table) else batches
+        self._batches: Iterable[pa.RecordBatch] = batches
         self._table = table
         self._limit = memory_limit
 

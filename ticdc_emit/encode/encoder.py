@@ -28,6 +28,7 @@ from ticdc_emit.encode.reader import positioned
 from ticdc_emit.encode.registration import Registrar, needed_by
 from ticdc_emit.encode.rows import rows_to_batch
 from ticdc_emit.encode.run import prepare
+from ticdc_emit.encode.tabular import changes_table, is_tabular
 from ticdc_emit.errors import DdlError, SchemaError
 from ticdc_emit.protocols.base import ControlMessage
 from ticdc_emit.registry.contract import SchemaRegistry
@@ -90,13 +91,14 @@ class Encoder:
         )
 
     def encode(
-        self, changes: pa.Table | pa.RecordBatch | Iterable[Mapping[str, Any]], table: str | None = None
+        self, changes: pa.Table | pa.RecordBatch | Iterable[Mapping[str, Any]] | Any, table: str | None = None
     ) -> pa.RecordBatch:
         """Return the messages of one table's changes, in total order; an update of a key becomes two.
 
-        ``changes``: an Arrow table or batch in change form (``encode.reader``), or mappings with ``op``, ``commit_ts``,
-        ``before``, ``after``; either may give ``commit_time`` instead of ``commit_ts``. Each row is of the table's
-        version at its commit_ts. ``table``: ``schema.name``, needed if the catalog has more than one. Raises the
+        ``changes``: mappings with ``op``, ``commit_ts``, ``before``, ``after``, or a table of these columns
+        (``encode.reader``): an Arrow table or batch, a pandas or polars DataFrame, anything with Arrow's C interface.
+        Either may give ``commit_time`` instead of ``commit_ts``. Each row is of the table's version at its commit_ts.
+        ``table``: ``schema.name``, needed if the catalog has more than one. Raises the
         :class:`~ticdc_emit.errors.RowError` family for bad rows, then nothing of the batch is returned,
         :class:`~ticdc_emit.errors.SchemaError` for a table or column that is not what the schema says, and the
         :class:`~ticdc_emit.errors.RegistryError` family where schemas are registered.
@@ -122,9 +124,10 @@ class Encoder:
 
     def _change_form(self, changes: Any, table: TablePlan) -> pa.RecordBatch:
         """Return the changes with a checked commit_ts and with their places, which errors name."""
-        if isinstance(changes, pa.Table):
-            batches = changes.combine_chunks().to_batches()
-            changes = batches[0] if batches else pa.RecordBatch.from_pylist([], schema=changes.schema)
+        if not isinstance(changes, pa.RecordBatch) and is_tabular(changes):
+            rows = changes_table(changes)
+            batches = rows.combine_chunks().to_batches()
+            changes = batches[0] if batches else pa.RecordBatch.from_pylist([], schema=rows.schema)
         if not isinstance(changes, pa.RecordBatch):
             changes = rows_to_batch(changes, table, self.config.time_zone)
         return positioned(changes, f"{table.schema}.{table.name}")
