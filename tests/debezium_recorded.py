@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import base64
-import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from debezium_oracle import OracleColumn, recorded_column
+from vector_files import load_vector, vector_names
 
 __all__ = ["RecordedDebezium", "debezium_messages"]
-
-_VECTORS = Path(__file__).parent / "vectors" / "classic"
 
 
 @dataclass(frozen=True)
@@ -65,8 +62,8 @@ def _tables(events: list[dict[str, Any]]) -> list[dict[str, Any] | None]:
     return found
 
 
-def _read(path: Path) -> Iterator[RecordedDebezium]:
-    case = json.loads(path.read_text(encoding="utf-8"))
+def _read(name: str) -> Iterator[RecordedDebezium]:
+    case = load_vector(name)
     tables = _tables(case["events"])
     for variant in case.get("variants") or ():
         settings = variant["sink_uri"] + (variant.get("changefeed") or "")
@@ -83,7 +80,7 @@ def _read(path: Path) -> Iterator[RecordedDebezium]:
                 changes = event["emitted"] if "output-raw-change-event = true" not in settings else event["rows"]
                 event = {**event["rows"][0], **changes[place], "kind": "row"}
             yield RecordedDebezium(
-                case=path.stem,
+                case=name,
                 variant=variant["id"],
                 time_zone=case["timezone"],
                 cluster_id=case.get("cluster_id") or "default",
@@ -103,4 +100,4 @@ def _read(path: Path) -> Iterator[RecordedDebezium]:
 @cache
 def debezium_messages() -> tuple[RecordedDebezium, ...]:
     """Return every recorded message that is not compressed."""
-    return tuple(message for path in sorted(_VECTORS.glob("*.json")) for message in _read(path))
+    return tuple(message for name in vector_names() for message in _read(name))

@@ -30,12 +30,12 @@ import io
 import json
 import math
 import struct
-from pathlib import Path
 from typing import Any
 from zlib import crc32
 
 import fastavro
 import pytest
+from vector_files import load_vector
 
 from ticdc_emit import Encoder
 from ticdc_emit.config import load_changefeed
@@ -43,7 +43,6 @@ from ticdc_emit.decode import AvroReader, AvroRow, ChecksumMismatchError, verify
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.registry import MemoryRegistry
 
-_VECTORS = Path(__file__).parent.parent / "vectors" / "classic"
 _URI = "kafka://127.0.0.1:9092/avro-checksum-test?protocol=avro"
 _STRINGS = "&avro-decimal-handling-mode=string&avro-bigint-unsigned-handling-mode=string"
 _CORRECTNESS = "[integrity]\nintegrity-check-level = 'correctness'\n"
@@ -316,7 +315,7 @@ def test_an_empty_checksum_is_not_checked() -> None:
 
 def _recorded(case: str) -> list[tuple[str, AvroRow]]:
     """Return the rows of a vector, with the changefeed's time zone."""
-    vector = json.loads((_VECTORS / f"{case}.json").read_text(encoding="utf-8"))
+    vector = load_vector(case)
     variant = next(each for each in vector["variants"] if each["id"] == "avro-string")
     reader = AvroReader({post["id"]: post["schema"] for post in variant["registrations"]})
     found = []

@@ -38,11 +38,11 @@ from __future__ import annotations
 import io
 import json
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import fastavro
 import pytest
+from vector_files import load_vector
 
 from ticdc_emit import Encoder
 from ticdc_emit.config import load_changefeed
@@ -50,7 +50,6 @@ from ticdc_emit.errors import ConfigError, IncompatibleSchemaError
 from ticdc_emit.registry import MemoryRegistry
 from ticdc_emit.tso import physical_ms
 
-_VECTORS = Path(__file__).parent.parent / "vectors" / "classic"
 _URI = "kafka://127.0.0.1:9092/topic-name?protocol=avro"
 _REGISTRY = "http://127.0.0.1:8081"
 _COMMIT_TS = 450000000262144000
@@ -445,7 +444,7 @@ def test_one_topic_for_all_tables_is_taken() -> None:
 
 
 def _registered(case: str, variant: str) -> str:
-    vector = json.loads((_VECTORS / f"{case}.json").read_text(encoding="utf-8"))
+    vector = load_vector(case)
     found = next(each for each in vector["variants"] if each["id"] == variant)
     return "\n".join(post["schema"] for post in found["registrations"])
 
@@ -475,7 +474,7 @@ def test_registered_text(case: str, variant: str, text: str) -> None:
 
 
 def test_a_delete_in_the_recorded_bytes() -> None:
-    vector = json.loads((_VECTORS / "registry_refuses.json").read_text(encoding="utf-8"))
+    vector = load_vector("registry_refuses")
     deletes = [at for at, event in enumerate(vector["events"]) if event.get("op") == "delete"]
     messages = next(each for each in vector["variants"] if each["id"] == "avro-ext")["messages"]
     sent = [message for message in messages if message["event"] in deletes]

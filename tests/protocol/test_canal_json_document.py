@@ -1,7 +1,7 @@
 """The "TiCDC Canal-JSON Protocol" document as tests: its examples, its type tables, its options and its statements.
 
-The statements of the document were run through TiCDC (``tests/vectors/classic/doc_canal_tp_int.json`` and
-``doc_canal_types.json``; commit_ts and clock are those of the run). Where the document's own text differs from the
+The statements of the document were run through TiCDC (``doc_canal_tp_int`` and ``doc_canal_types`` of
+``tests/vectors``; commit_ts and clock are those of the run). Where the document's own text differs from the
 bytes that TiCDC sends, the bytes win:
 
 ====================================================== ============================================== ==================
@@ -29,11 +29,11 @@ import base64
 import json
 from dataclasses import dataclass
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
+from vector_files import load_vector
 
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.encode.plan import Plan, make_plan
@@ -44,9 +44,8 @@ from ticdc_emit.schema.model import TableInfo
 from ticdc_emit.schema.serde import table_info_from_dict
 from ticdc_emit.tso import physical_ms
 
-_VECTORS = Path(__file__).parent.parent / "vectors" / "classic"
-_TP_INT = json.loads((_VECTORS / "doc_canal_tp_int.json").read_text())
-_TYPES = json.loads((_VECTORS / "doc_canal_types.json").read_text())
+_TP_INT = load_vector("doc_canal_tp_int")
+_TYPES = load_vector("doc_canal_types")
 _URI = "kafka://127.0.0.1:9092/topic-name?kafka-version=2.6.0&protocol=canal-json"
 _BUILD_MS = 1_639_633_142_960
 _KEYS = ["id", "database", "table", "pkNames", "isDdl", "type", "es", "ts", "sql", "sqlType", "mysqlType"]

@@ -44,17 +44,16 @@ from __future__ import annotations
 
 import base64
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
+from vector_files import load_vector
 
 from ticdc_emit import Encoder
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.errors import SchemaError
 from ticdc_emit.tso import physical_ms
 
-_VECTORS = Path(__file__).parent.parent / "vectors" / "classic"
 _URI = "kafka://127.0.0.1:9092/topic-name?kafka-version=2.4.0&protocol=debezium"
 _EXTENDED = "&enable-tidb-extension=true"
 _NO_SCHEMA = "&debezium-disable-schema=true"
@@ -692,7 +691,7 @@ def test_a_null_is_the_default(definition: str, default: Any, null: Any) -> None
 
 
 def _recorded(case: str, variant: str) -> str:
-    vector = json.loads((_VECTORS / f"{case}.json").read_text(encoding="utf-8"))
+    vector = load_vector(case)
     messages = next(each for each in vector["variants"] if each["id"] == variant)["messages"]
     parts = [message[part]["text"] for message in messages if "value" in message for part in ("key", "value")]
     return "\n".join(parts)
@@ -728,7 +727,7 @@ def test_recorded_text(case: str, variant: str, text: str) -> None:
 
 
 def test_recorded_ddl_that_is_not_sent() -> None:
-    vector = json.loads((_VECTORS / "ddl_rest.json").read_text(encoding="utf-8"))
+    vector = load_vector("ddl_rest")
     messages = next(each for each in vector["variants"] if each["id"] == "debezium")["messages"]
     silent = {vector["events"][message["event"]]["action"] for message in messages if message.get("none")}
     assert silent == {

@@ -1,6 +1,6 @@
 """The "TiCDC Simple Protocol" document as tests: its examples, its type table, its options and its statements.
 
-The statements of the document were run through TiCDC (``tests/vectors/classic/doc_simple_exact.json``). Where the
+The statements of the document were run through TiCDC (``doc_simple_exact`` of ``tests/vectors``). Where the
 document's own text differs from the bytes that TiCDC sends, the bytes win:
 
 ================================================== ============================================== =====================
@@ -49,6 +49,7 @@ from typing import Any
 
 import fastavro
 import pytest
+from vector_files import load_vector
 
 from ticdc_emit import Encoder
 from ticdc_emit.config import load_changefeed
@@ -64,7 +65,7 @@ from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import TableInfo
 
 _ROOT = Path(__file__).parents[2]
-_VECTOR = json.loads((_ROOT / "tests/vectors/classic/doc_simple_exact.json").read_text(encoding="utf-8"))
+_VECTOR = load_vector("doc_simple_exact")
 _MESSAGE = fastavro.parse_schema(json.loads((_ROOT / "schemas/simple_message.avsc").read_text(encoding="utf-8")))
 _URI = "kafka://127.0.0.1:9092/topic-name?kafka-version=2.4.0"
 _TOML = '[sink]\nprotocol = "simple"\n'
@@ -414,7 +415,7 @@ def test_the_type_table_is_whole() -> None:
 
 def _sent(case: str) -> list[dict[str, Any]]:
     """Return the JSON messages that TiCDC sent in a recorded case."""
-    vector = json.loads((_ROOT / f"tests/vectors/classic/{case}.json").read_text(encoding="utf-8"))
+    vector = load_vector(case)
     texts = [
         message["value"]["text"]
         for variant in vector["variants"]

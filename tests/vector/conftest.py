@@ -6,14 +6,12 @@ import io
 import json
 from collections.abc import Callable
 from functools import cache
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from vector_files import VECTORS
 
 from ticdc_emit.conformance import Report, run_conformance
-
-VECTORS = Path(__file__).parent.parent / "vectors" / "classic"
 
 
 class FullRun(NamedTuple):

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
 import pytest
+from vector_files import load_vector, vector_names
 
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.ids import AssignedIds
 from ticdc_emit.schema.model import TableInfo
 from ticdc_emit.schema.serde import table_info_from_dict, table_info_to_dict
 
-FILES = sorted((Path(__file__).parent.parent / "vectors" / "classic").glob("*.json"))
 TSO_KEYS = ("version", "update_ts")
 
 
@@ -37,13 +35,9 @@ def without_tsos(data: dict[str, Any] | None) -> dict[str, Any] | None:
     return data and {key: value for key, value in data.items() if key not in TSO_KEYS}
 
 
-def load(path: Path) -> dict[str, Any]:
-    return json.loads(path.read_text())
-
-
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_every_ddl_gives_the_recorded_table_info(path: Path) -> None:
-    case = load(path)
+@pytest.mark.parametrize("name", vector_names())
+def test_every_ddl_gives_the_recorded_table_info(name: str) -> None:
+    case = load_vector(name)
     catalog = Catalog(time_zone=case["timezone"])
     for event in case["events"]:
         if event["kind"] == "bootstrap":
@@ -58,9 +52,9 @@ def test_every_ddl_gives_the_recorded_table_info(path: Path) -> None:
         assert made.commit_ts == event["commit_ts"]
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_ids_assigned_without_help_are_tidbs_own(path: Path) -> None:
-    case = load(path)
+@pytest.mark.parametrize("name", vector_names())
+def test_ids_assigned_without_help_are_tidbs_own(name: str) -> None:
+    case = load_vector(name)
     catalog = Catalog(time_zone=case["timezone"])
     for event in case["events"]:
         if event["kind"] == "ddl":
@@ -68,14 +62,14 @@ def test_ids_assigned_without_help_are_tidbs_own(path: Path) -> None:
             assert without_tsos(as_dict(made.table_info)) == without_tsos(event["table_info"]), event["query"]
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_every_table_info_survives_the_dict_form(path: Path) -> None:
-    for event in load(path)["events"]:
+@pytest.mark.parametrize("name", vector_names())
+def test_every_table_info_survives_the_dict_form(name: str) -> None:
+    for event in load_vector(name)["events"]:
         for key in ("table_info", "pre_table_info"):
             if event.get(key):
                 assert table_info_to_dict(table_info_from_dict(event[key])) == event[key]
 
 
 def test_there_are_vectors() -> None:
-    events = [event for path in FILES for event in load(path)["events"] if event["kind"] == "ddl"]
+    events = [event for name in vector_names() for event in load_vector(name)["events"] if event["kind"] == "ddl"]
     assert len(events) >= 237

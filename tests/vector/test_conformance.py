@@ -11,15 +11,16 @@ from pathlib import Path
 from typing import Any
 
 import cramjam
+import pyarrow as pa
 import pytest
+from vector_files import VECTORS, load_vector, vector_names, vector_path
 
 from ticdc_emit.cli.main import main
 from ticdc_emit.conformance import run_conformance
-from ticdc_emit.conformance.vectors import VectorError
+from ticdc_emit.conformance.files import VectorError, find_vectors, vector_name
 from ticdc_emit.encode.sizes import MESSAGE_OVERHEAD
 from ticdc_emit.errors import ConfigError
 
-VECTORS = Path(__file__).parent.parent / "vectors" / "classic"
 PROTOCOLS = ("canal-json", "avro", "simple", "debezium")
 Edit = Callable[[dict[str, Any]], None]
 FullRuns = Callable[[str], Any]
@@ -38,8 +39,7 @@ def test_every_avro_vector_matches_and_every_registration(full_run: FullRuns) ->
     assert report.total.matched == report.total.total >= 3_100
     assert report.registrations.matched == report.registrations.total >= 1_200
     registrations = _dumped_registrations(lines)
-    for path in VECTORS.glob("*.json"):
-        case = json.loads(path.read_text(encoding="utf-8"))
+    for case in read_cases():
         for variant in case["variants"] or []:
             if "protocol=avro" not in variant["sink_uri"]:
                 continue
@@ -99,11 +99,7 @@ def test_a_changed_registration_is_reported(tmp_path: Path) -> None:
 
 def test_the_catalog_reproduces_every_table_info(full_run: FullRuns) -> None:
     report = full_run("canal-json").report
-    events = sum(
-        event["kind"] == "ddl"
-        for path in VECTORS.glob("*.json")
-        for event in json.loads(path.read_text(encoding="utf-8"))["events"] or []
-    )
+    events = sum(event["kind"] == "ddl" for case in read_cases() for event in case["events"] or [])
     assert report.catalog.matched == report.catalog.total == events
 
 
@@ -184,7 +180,7 @@ def test_dump_holds_the_recorded_routes(full_run: FullRuns) -> None:
 
 
 def read_cases() -> list[dict[str, Any]]:
-    return [json.loads(path.read_text(encoding="utf-8")) for path in sorted(VECTORS.glob("*.json"))]
+    return [load_vector(name) for name in vector_names()]
 
 
 def encoded(given: dict[str, str] | None) -> str | None:
@@ -194,7 +190,7 @@ def encoded(given: dict[str, str] | None) -> str | None:
 
 
 def changed_copy(tmp_path: Path, name: str, edit: Edit) -> Path:
-    case = json.loads((VECTORS / f"{name}.json").read_text(encoding="utf-8"))
+    case = load_vector(name)
     edit(case)
     path = tmp_path / f"{name}.json"
     path.write_text(json.dumps(case), encoding="utf-8")
@@ -423,7 +419,7 @@ def break_ddl(case: dict[str, Any]) -> None:
 
 def test_a_ddl_that_is_not_understood_fails_its_table_only(tmp_path: Path) -> None:
     broken = changed_copy(tmp_path, "bench_orders", break_ddl)
-    report = run_conformance([broken, VECTORS / "bench_sbtest.json"], protocol="canal-json")
+    report = run_conformance([broken, vector_path("bench_sbtest")], protocol="canal-json")
     assert {mismatch.case for mismatch in report.mismatches} == {"bench_orders"}
     assert (report.catalog.matched, report.catalog.total) == (1, 2)
 
@@ -431,7 +427,7 @@ def test_a_ddl_that_is_not_understood_fails_its_table_only(tmp_path: Path) -> No
 def test_a_file_that_is_no_vector_is_a_mismatch(tmp_path: Path) -> None:
     (tmp_path / "broken.json").write_text('{"events": 7}', encoding="utf-8")
     (tmp_path / "garbage.json").write_text("{", encoding="utf-8")
-    report = run_conformance([tmp_path, VECTORS / "bench_sbtest.json"], protocol="canal-json")
+    report = run_conformance([tmp_path, vector_path("bench_sbtest")], protocol="canal-json")
     assert [mismatch.case for mismatch in report.mismatches] == ["broken", "garbage"]
     assert report.total.matched > 0
 
@@ -439,10 +435,44 @@ def test_a_file_that_is_no_vector_is_a_mismatch(tmp_path: Path) -> None:
 def test_paths_without_vectors_are_refused(tmp_path: Path) -> None:
     with pytest.raises(VectorError, match="no such file"):
         run_conformance([tmp_path / "nowhere"])
-    with pytest.raises(VectorError, match=r"holds no \.json file"):
+    with pytest.raises(VectorError, match=r"holds no \.json, \.json\.gz or \.json\.zst file"):
         run_conformance([tmp_path])
     with pytest.raises(ConfigError, match="not written by this version"):
         run_conformance([VECTORS], protocol="open-protocol")
+
+
+def test_compressed_vectors_are_the_same_vectors(tmp_path: Path) -> None:
+    plain = tmp_path / "bench_sbtest.json"
+    plain.write_text(json.dumps(load_vector("bench_sbtest")), encoding="utf-8")
+    packed = [tmp_path / f"{plain.name}.gz", tmp_path / f"{plain.name}.zst"]
+    for path in packed:
+        with pa.output_stream(str(path)) as stream:
+            stream.write(plain.read_bytes())
+    assert find_vectors([tmp_path]) == [plain, *packed]
+    assert {vector_name(path) for path in find_vectors([tmp_path])} == {"bench_sbtest"}
+    reports = [run_conformance([path], protocol="canal-json") for path in (plain, *packed)]
+    assert all(report.ok and report.total.matched > 0 for report in reports)
+    assert [report.total for report in reports] == [reports[0].total] * 3
+
+
+@pytest.mark.parametrize("ending", ["json.gz", "json.zst"])
+def test_a_damaged_compressed_file_is_a_mismatch(tmp_path: Path, ending: str) -> None:
+    whole = tmp_path / f"cut.{ending}"
+    with pa.output_stream(str(whole)) as stream:
+        stream.write(json.dumps(load_vector("bench_sbtest")).encode())
+    whole.write_bytes(whole.read_bytes()[:-200])
+    (tmp_path / f"garbage.{ending}").write_bytes(b"not compressed")
+    report = run_conformance([tmp_path], protocol="canal-json")
+    assert [mismatch.case for mismatch in report.mismatches] == ["cut", "garbage"]
+    assert all("not a vector file" in mismatch.detail for mismatch in report.mismatches)
+
+
+def test_the_vectors_in_the_repository_are_small_and_reproducible() -> None:
+    files = sorted(VECTORS.iterdir())
+    assert {path.name for path in files} == {f"{name}.json.gz" for name in vector_names()}
+    assert sum(path.stat().st_size for path in files) < 30_000_000
+    # gzip: no flag (so no name), time 0, the best compression
+    assert {path.read_bytes()[3:9] for path in files} == {b"\0\0\0\0\0\x02"}
 
 
 def forget_messages(case: dict[str, Any]) -> None:
@@ -452,7 +482,7 @@ def forget_messages(case: dict[str, Any]) -> None:
 
 def test_vectors_without_messages_are_dumped_but_not_counted(tmp_path: Path) -> None:
     with_messages, without = io.StringIO(), io.StringIO()
-    run_conformance([VECTORS / "bench_orders.json"], protocol="canal-json", dump=with_messages)
+    run_conformance([vector_path("bench_orders")], protocol="canal-json", dump=with_messages)
     bare = changed_copy(tmp_path, "bench_orders", forget_messages)
     report = run_conformance([bare], protocol="canal-json", dump=without)
     assert report.total.total == 0
@@ -472,7 +502,7 @@ def test_other_protocols_are_counted_as_not_written(tmp_path: Path) -> None:
 
 def test_json_summary(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as end:
-        main(["conformance", str(VECTORS / "bench_orders.json"), "--json"])
+        main(["conformance", str(vector_path("bench_orders")), "--json"])
     assert end.value.code == 0
     summary = json.loads(capsys.readouterr().out)
     assert summary["ok"] is True

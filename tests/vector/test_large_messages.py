@@ -5,10 +5,10 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import pytest
+from vector_files import load_vector, vector_path
 
 from ticdc_emit.config import ChangefeedConfig, Protocol
 from ticdc_emit.conformance.history import CaseHistory
@@ -24,9 +24,8 @@ from ticdc_emit.encode.run import prepare
 from ticdc_emit.errors import MessageTooLargeError
 from ticdc_emit.schedule.control import Event, Watermark
 
-VECTORS = Path(__file__).parent.parent / "vectors" / "classic"
 NAME = FixedName("00000000-0000-4000-8000-000000000000")
-CASES = {name: read_case(VECTORS / f"{name}.json") for name in ("large_messages", "claim_objects", "options")}
+CASES = {name: read_case(vector_path(name)) for name in ("large_messages", "claim_objects", "options")}
 
 
 def handled() -> list[tuple[str, Variant]]:
@@ -40,7 +39,7 @@ def handled() -> list[tuple[str, Variant]]:
 
 
 def recorded(name: str, variant: Variant) -> list[Mapping[str, Any]]:
-    variants = json.loads((VECTORS / f"{name}.json").read_text(encoding="utf-8"))["variants"]
+    variants = load_vector(name)["variants"]
     messages: list[Mapping[str, Any]] = next(each["messages"] for each in variants if each["id"] == variant.id)
     return messages
 

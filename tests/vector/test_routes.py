@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import base64
-import json
 import warnings
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pytest
+from vector_files import load_vector, vector_names, vector_path
 
 from ticdc_emit.columnar.values import Rendering
 from ticdc_emit.config import ChangefeedConfig, ConfigWarning, load_changefeed
@@ -21,8 +20,6 @@ from ticdc_emit.errors import ConfigError, DispatcherError
 from ticdc_emit.routing import ColumnSelectors, Router, partitions_of
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import TableInfo
-
-VECTORS = Path(__file__).parent.parent / "vectors" / "classic"
 
 
 class Target(NamedTuple):
@@ -35,7 +32,7 @@ class Target(NamedTuple):
 
 
 def _files_with_routes() -> list[str]:
-    return [path.stem for path in sorted(VECTORS.glob("*.json")) if json.loads(path.read_bytes()).get("routes")]
+    return [name for name in vector_names() if load_vector(name).get("routes")]
 
 
 class _Routing:
@@ -89,11 +86,10 @@ def _recorded(target: Mapping[str, Any]) -> Target:
 
 @pytest.mark.parametrize("name", _files_with_routes())
 def test_every_recorded_route(name: str) -> None:
-    path = VECTORS / f"{name}.json"
-    case = read_case(path)
+    case = read_case(vector_path(name))
     history = CaseHistory(case)
     assert history.differences == {}
-    for route in json.loads(path.read_bytes())["routes"]:
+    for route in load_vector(name)["routes"]:
         if route.get("config_error"):
             with pytest.raises(ConfigError) as refused:
                 Router.of(_load(case, route), {})
@@ -121,7 +117,7 @@ def _load(case: Case, route: Mapping[str, Any]) -> ChangefeedConfig:
 
 
 def test_the_vectors_hold_every_kind_of_rule() -> None:
-    routes = [route for path in VECTORS.glob("*.json") for route in json.loads(path.read_bytes()).get("routes") or ()]
+    routes = [route for name in vector_names() for route in load_vector(name).get("routes") or ()]
     assert len(routes) >= 114
     assert sum(len(route.get("targets") or ()) for route in routes) >= 1_900
     for kind in ("table", "ts", "index-value", "columns", "rowid"):

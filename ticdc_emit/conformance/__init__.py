@@ -6,9 +6,10 @@ what differs and where, and what this version leaves out. Behind ``ticdc-emit co
 
 from __future__ import annotations
 
+from ticdc_emit.conformance.files import find_vectors
 from ticdc_emit.conformance.report import LeftOut, Mismatch, Report, Tally
 from ticdc_emit.conformance.run import run_conformance
-from ticdc_emit.conformance.vectors import Case, Outcome, Record, Variant, find_vectors, read_case
+from ticdc_emit.conformance.vectors import Case, Outcome, Record, Variant, read_case
 
 __all__ = [
     "Case",

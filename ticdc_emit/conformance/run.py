@@ -15,6 +15,7 @@ from ticdc_emit.config import Profile, Protocol
 from ticdc_emit.conformance.changes import CaseChanges
 from ticdc_emit.conformance.compare import compare_outcomes, compare_registration, compare_targets, free_runs
 from ticdc_emit.conformance.dump import Dump
+from ticdc_emit.conformance.files import find_vectors, vector_name
 from ticdc_emit.conformance.history import CaseHistory
 from ticdc_emit.conformance.plain import plain_outcome
 from ticdc_emit.conformance.produce import VariantEncoder, load_variant, refusal
@@ -30,7 +31,6 @@ from ticdc_emit.conformance.vectors import (
     SinkConfig,
     Target,
     Variant,
-    find_vectors,
     read_case,
 )
 from ticdc_emit.errors import ConfigError, TicdcEmitError
@@ -62,12 +62,12 @@ def run_conformance(
     run = _Run(report, only, None if dump is None else Dump(dump))
     for done, file in enumerate(files):
         if progress is not None:
-            progress(done, len(files), file.stem)
+            progress(done, len(files), vector_name(file))
         try:
             case = read_case(file, profile)
             run.case(case)
         except Exception as fault:  # nothing that a file holds may end the run
-            report.mismatches.append(Mismatch(file.stem, "", "", None, "", _text(fault)))
+            report.mismatches.append(Mismatch(vector_name(file), "", "", None, "", _text(fault)))
     return report
 
 

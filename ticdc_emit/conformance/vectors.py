@@ -1,6 +1,6 @@
 """Golden vector files as records.
 
-In: JSON files, one per case. Out: :class:`Case` with its events as recorded; per :class:`Variant` (one sink) what
+In: JSON documents, one per case. Out: :class:`Case` with its events as recorded; per :class:`Variant` (one sink) what
 TiCDC's encoder gave for each event (messages, nothing, or a refusal), and per :class:`Route` (one dispatcher
 configuration) where each event went. The format is described in ``docs/cli.md``.
 """
@@ -8,13 +8,13 @@ configuration) where each event went. The format is described in ``docs/cli.md``
 from __future__ import annotations
 
 import base64
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ticdc_emit.config import CLASSIC, PROFILES, Profile
+from ticdc_emit.conformance.files import VectorError, read_document, vector_name
 from ticdc_emit.errors import TicdcEmitError
 
 __all__ = [
@@ -26,17 +26,11 @@ __all__ = [
     "SinkConfig",
     "Target",
     "Variant",
-    "VectorError",
-    "find_vectors",
     "read_case",
 ]
 
 DML_KINDS = frozenset({"row", "txn"})
 """Event kinds whose null key means a key of zero length on Kafka; of all others it is Kafka's null."""
-
-
-class VectorError(TicdcEmitError, ValueError):
-    """A path holds no vectors, or a file is not one. ``path`` names it."""
 
 
 class Record(NamedTuple):
@@ -128,35 +122,16 @@ class Case:
     registry_reject: str | None = None
 
 
-def find_vectors(paths: Iterable[Path]) -> list[Path]:
-    """Return the vector files of files and folders (searched to any depth, in order of their names).
-
-    Raises :class:`VectorError` for a path that does not exist or a folder without any ``.json`` file.
-    """
-    found: list[Path] = []
-    for path in paths:
-        if path.is_dir():
-            files = sorted(file for file in path.rglob("*.json") if file.is_file())
-        elif path.exists():
-            files = [path]
-        else:
-            raise VectorError("no such file or folder", path=str(path))
-        if not files:
-            raise VectorError("the folder holds no .json file", path=str(path))
-        found += files
-    return found
-
-
 def read_case(path: Path, profile: str | Profile | None = None) -> Case:
     """Read one vector file; :class:`VectorError` if it is not one.
 
     ``profile``: the lineage whose bytes the file holds; by default the one after which its folder is named, or classic.
     """
+    data = read_document(path)
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
         lineage = PROFILES.get(path.resolve().parent.name, CLASSIC) if profile is None else Profile.parse(profile)
         return Case(
-            name=data.get("name", path.stem),
+            name=data.get("name", vector_name(path)),
             profile=lineage,
             time_zone=data["timezone"],
             now_ms=data["now_ms"],
@@ -168,7 +143,7 @@ def read_case(path: Path, profile: str | Profile | None = None) -> Case:
             routes=tuple(_route(entry) for entry in data.get("routes") or ()),
             registry_reject=data.get("registry_reject") or None,
         )
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as fault:
+    except (ValueError, KeyError, TypeError, AttributeError) as fault:
         if isinstance(fault, TicdcEmitError):
             raise
         raise VectorError(f"not a vector file: {type(fault).__name__}: {fault}", path=str(path)) from fault

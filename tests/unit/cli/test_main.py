@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 from child import exit_code
-
-VECTORS = Path(__file__).parents[2] / "vectors" / "classic"
+from vector_files import VECTORS
 
 
 def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:

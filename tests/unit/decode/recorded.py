@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import base64
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Any
 
-__all__ = ["Recorded", "recorded", "row_messages"]
+from vector_files import load_vector, vector_names
 
-_VECTORS = Path(__file__).parents[2] / "vectors" / "classic"
+__all__ = ["Recorded", "recorded", "row_messages"]
 
 
 @dataclass(frozen=True)
@@ -41,8 +39,8 @@ def _bytes(given: dict[str, str] | None) -> bytes | None:
     return base64.b64decode(given["base64"]) if "base64" in given else given["text"].encode()
 
 
-def _read(path: Path) -> Iterator[Recorded]:
-    case = json.loads(path.read_text(encoding="utf-8"))
+def _read(name: str) -> Iterator[Recorded]:
+    case = load_vector(name)
     for variant in case.get("variants") or ():
         if "protocol=avro" not in variant["sink_uri"] or not variant.get("messages"):
             continue
@@ -58,7 +56,7 @@ def _read(path: Path) -> Iterator[Recorded]:
             if event["kind"] == "txn":
                 row = {"commit_ts": event["commit_ts"], **event["emitted"][place]}
             yield Recorded(
-                case=path.stem,
+                case=name,
                 variant=variant["id"],
                 time_zone=case["timezone"],
                 schemas=schemas,
@@ -83,7 +81,7 @@ def _table_info(events: list[dict[str, Any]], event: dict[str, Any]) -> dict[str
 
 @cache
 def recorded() -> tuple[Recorded, ...]:
-    return tuple(message for path in sorted(_VECTORS.glob("*.json")) for message in _read(path))
+    return tuple(message for name in vector_names() for message in _read(name))
 
 
 def row_messages() -> list[Recorded]:

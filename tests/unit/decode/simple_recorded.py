@@ -8,12 +8,11 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Any
 
-__all__ = ["RecordedSimple", "simple_messages"]
+from vector_files import load_vector, vector_names
 
-_VECTORS = Path(__file__).parents[2] / "vectors" / "classic"
+__all__ = ["RecordedSimple", "simple_messages"]
 
 
 @dataclass(frozen=True)
@@ -54,8 +53,8 @@ def _claim(message: dict[str, Any], raw: bool) -> bytes | None:
     return base64.b64decode(body["value"])
 
 
-def _read(path: Path) -> Iterator[RecordedSimple]:
-    case = json.loads(path.read_text(encoding="utf-8"))
+def _read(name: str) -> Iterator[RecordedSimple]:
+    case = load_vector(name)
     for variant in case.get("variants") or ():
         changefeed = variant.get("changefeed") or ""
         named = re.search(r"protocol=([\w-]+)", variant["sink_uri"]) or re.search(r'protocol = "([\w-]+)"', changefeed)
@@ -72,7 +71,7 @@ def _read(path: Path) -> Iterator[RecordedSimple]:
             value = _bytes(message["value"])
             assert value is not None
             yield RecordedSimple(
-                case=path.stem,
+                case=name,
                 variant=variant["id"],
                 encoding="json" if value[:1] == b"{" else "avro",
                 time_zone=case["timezone"],
@@ -88,4 +87,4 @@ def _read(path: Path) -> Iterator[RecordedSimple]:
 
 @cache
 def simple_messages() -> tuple[RecordedSimple, ...]:
-    return tuple(message for path in sorted(_VECTORS.glob("*.json")) for message in _read(path))
+    return tuple(message for name in vector_names() for message in _read(name))

@@ -10,16 +10,16 @@ from collections import Counter
 from collections.abc import Iterator
 from decimal import Context, Decimal
 from functools import cache
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from vector_files import vector_names, vector_path
 
 from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.config.protocol import Protocol
 from ticdc_emit.conformance.history import CaseHistory
 from ticdc_emit.conformance.produce import load_variant
-from ticdc_emit.conformance.vectors import DML_KINDS, Case, Record, Variant, find_vectors, read_case
+from ticdc_emit.conformance.vectors import DML_KINDS, Case, Record, Variant, read_case
 from ticdc_emit.decode.events import RowEvent
 from ticdc_emit.decode.readers import reader_for
 from ticdc_emit.decode.text_avro import avro_name
@@ -28,8 +28,6 @@ from ticdc_emit.schema.literals import float_text
 from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.schema.types import MySQLType
 
-_VECTORS = Path(__file__).parents[2] / "vectors" / "classic"
-_PATHS = find_vectors([_VECTORS])
 _READ = (Protocol.CANAL_JSON, Protocol.SIMPLE, Protocol.DEBEZIUM, Protocol.AVRO)
 _DATES = (MySQLType.DATE, MySQLType.DATETIME)
 _UNKNOWN = object()
@@ -45,13 +43,13 @@ class _Sent(NamedTuple):
 
 
 @cache
-def _case(path: Path) -> tuple[Case, CaseHistory]:
-    case = read_case(path)
+def _case(name: str) -> tuple[Case, CaseHistory]:
+    case = read_case(vector_path(name))
     return case, CaseHistory(case)
 
 
-def _sent(path: Path) -> Iterator[_Sent]:
-    case, history = _case(path)
+def _sent(name: str) -> Iterator[_Sent]:
+    case, history = _case(name)
     for variant in case.variants:
         if variant.config_error or not variant.expected:
             continue
@@ -120,7 +118,7 @@ def _compared(sent: _Sent, shown: Any, given: Any, problems: list[str], *, whole
     return counts
 
 
-def _read_back(path: Path, sent: _Sent, problems: list[str]) -> Counter[str]:
+def _read_back(name: str, sent: _Sent, problems: list[str]) -> Counter[str]:
     claims = None if sent.record.claim is None else (lambda location: sent.record.claim or b"")
     reader = reader_for(sent.config, schemas=sent.schemas, claims=claims)
     event = reader.read(sent.record.key, sent.record.value)
@@ -142,15 +140,15 @@ def _read_back(path: Path, sent: _Sent, problems: list[str]) -> Counter[str]:
     image = row["before"] if row["op"] == "delete" else row["after"]
     counts += _compared(sent, shown.key, image, found, whole=False)
     counts["rows"] += 1
-    problems += [f"{path.stem} {sent.variant.id} {row['op']}: {each}" for each in found]
+    problems += [f"{name} {sent.variant.id} {row['op']}: {each}" for each in found]
     return counts
 
 
-@pytest.mark.parametrize("path", _PATHS, ids=lambda path: path.stem)
-def test_recorded_rows_read_back(path: Path) -> None:
+@pytest.mark.parametrize("name", vector_names())
+def test_recorded_rows_read_back(name: str) -> None:
     problems: list[str] = []
     counts: Counter[str] = Counter()
-    for sent in _sent(path):
-        counts += _read_back(path, sent, problems)
+    for sent in _sent(name):
+        counts += _read_back(name, sent, problems)
     assert not problems, "\n".join(problems[:40])
     assert counts["unknown"] <= counts["values"]

@@ -14,13 +14,13 @@ import fastavro
 import httpx
 import pytest
 import trustme
+from vector_files import load_vector
 
 from ticdc_emit.errors import ConfigError, IncompatibleSchemaError, MissingDependencyError, RegistryError
 from ticdc_emit.registry import ConfluentRegistry, RegistryTls
 from ticdc_emit.testing import EmbeddedRegistry
 
 HTTP = httpx.Client(trust_env=False, verify=False)
-VECTORS = Path(__file__).parents[2] / "vectors" / "classic"
 
 
 def record(*fields: dict[str, Any], name: str = "t") -> str:
@@ -61,7 +61,7 @@ def test_ids_are_one_per_schema_text_and_versions_count_in_a_subject() -> None:
 
 @pytest.mark.parametrize("case", ["schema_evolution_avro", "names_avro", "checksum_all_types", "ddl_lifecycle"])
 def test_the_ids_of_the_vectors(case: str) -> None:
-    for variant in json.loads((VECTORS / f"{case}.json").read_text())["variants"]:
+    for variant in load_vector(case)["variants"]:
         posted = [one for one in variant.get("registrations") or [] if one.get("id")]
         if posted:
             with EmbeddedRegistry("NONE") as embedded, ConfluentRegistry(embedded.url) as registry:

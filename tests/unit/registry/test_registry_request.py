@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
+from vector_files import load_vector, vector_names
 
 from ticdc_emit.errors import SchemaError
 from ticdc_emit.registry import registration_request
 
-VECTORS = sorted((Path(__file__).parents[2] / "vectors" / "classic").glob("*.json"))
-
 
 def test_every_registration_of_the_vectors() -> None:
     seen = 0
-    for vector in VECTORS:
-        for variant in json.loads(vector.read_text())["variants"] or []:
+    for name in vector_names():
+        for variant in load_vector(name)["variants"] or []:
             for posted in variant.get("registrations") or []:
                 request = registration_request(posted["subject"], posted["schema"])
                 assert request.path == posted["escaped_path"]

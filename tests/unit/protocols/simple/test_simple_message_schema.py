@@ -5,16 +5,15 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 from simple_messages import MESSAGE_SCHEMA, avro_message
+from vector_files import load_vector, vector_names
 
 from ticdc_emit.protocols.ddl_kinds import ddl_kind
 from ticdc_emit.protocols.simple.avro_values import DDL_TYPES, DML_TYPES, Branch, Kind
 
-VECTORS = sorted((Path(__file__).parents[3] / "vectors" / "classic").glob("*.json"))
 KINDS = {"ddl": "DDL", "row": "DML", "watermark": "WATERMARK", "bootstrap": "BOOTSTRAP"}
 
 
@@ -37,9 +36,9 @@ def pairs(case: Any) -> Iterator[tuple[Any, Any, Any]]:
             yield case["events"][index], avro[index], json.loads(text[index])
 
 
-@pytest.mark.parametrize("path", VECTORS, ids=lambda path: path.stem)
-def test_every_recorded_message_reads_as_its_json_twin(path: Path) -> None:
-    case = json.loads(path.read_text(encoding="utf-8"))
+@pytest.mark.parametrize("vector", vector_names())
+def test_every_recorded_message_reads_as_its_json_twin(vector: str) -> None:
+    case = load_vector(vector)
     for event, value, twin in pairs(case):
         message = avro_message(value)
         assert message["kind"] == KINDS[event["kind"]]

@@ -1,0 +1,58 @@
+"""Golden vector files on disk: which there are, what they are called, what they hold.
+
+In: files and folders. Out: paths in the order of their names, and the JSON document of one, decompressed by what the
+name ends in: ``.json`` as it is, ``.json.gz``, ``.json.zst``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from ticdc_emit.errors import TicdcEmitError
+
+__all__ = ["VectorError", "find_vectors", "read_document", "vector_name"]
+
+SUFFIXES = (".json", ".json.gz", ".json.zst")
+
+
+class VectorError(TicdcEmitError, ValueError):
+    """A path holds no vectors, or a file is not one. ``path`` names it."""
+
+
+def find_vectors(paths: Iterable[Path]) -> list[Path]:
+    """Return the vector files of files and folders (searched to any depth, in order of their names).
+
+    Raises :class:`VectorError` for a path that does not exist or a folder without any vector file.
+    """
+    vectors: list[Path] = []
+    for path in paths:
+        if path.is_dir():
+            files = sorted(file for file in path.rglob("*.json*") if file.name.endswith(SUFFIXES) and file.is_file())
+        elif path.exists():
+            files = [path]
+        else:
+            raise VectorError("no such file or folder", path=str(path))
+        if not files:
+            raise VectorError(f"the folder holds no {', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]} file", path=str(path))
+        vectors += files
+    return vectors
+
+
+def vector_name(path: Path) -> str:
+    """Return the name of a vector file's case: the file's name without what it ends in."""
+    endings = (suffix for suffix in reversed(SUFFIXES) if path.name.endswith(suffix))
+    return path.name.removesuffix(next(endings, path.suffix))
+
+
+def read_document(path: Path) -> Any:
+    """Return the JSON document of one file; :class:`VectorError` if it cannot be read, decompressed or parsed."""
+    try:
+        with pa.input_stream(str(path), compression="detect") as stream:
+            return json.loads(stream.read())
+    except (OSError, ValueError, RecursionError, pa.ArrowException) as fault:
+        raise VectorError(f"not a vector file: {type(fault).__name__}: {fault}", path=str(path)) from fault
