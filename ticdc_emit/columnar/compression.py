@@ -28,9 +28,7 @@ def compressor(name: str) -> Callable[[bytes], bytes]:
     try:
         import cramjam
     except ImportError:
-        raise MissingDependencyError(
-            f"the compression {name} needs cramjam", remedy="Run: pip install 'ticdc-emit[compression]'"
-        ) from None
+        raise MissingDependencyError(f"the compression {name} needs cramjam", extra="compression") from None
     if name == "snappy":
         return lambda message: bytes(cramjam.snappy.compress_raw(message))
     if name == "lz4":

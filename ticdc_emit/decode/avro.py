@@ -180,7 +180,5 @@ def _fastavro() -> Any:
     try:
         import fastavro
     except ImportError:
-        raise MissingDependencyError(
-            "reading Avro messages needs fastavro", remedy="pip install 'ticdc-emit[avro]'"
-        ) from None
+        raise MissingDependencyError("reading Avro messages needs fastavro", extra="avro") from None
     return fastavro

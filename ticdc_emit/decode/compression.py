@@ -36,9 +36,7 @@ def decompressor(compression: str) -> Callable[[bytes], bytes]:
     try:
         import cramjam
     except ImportError:
-        raise MissingDependencyError(
-            f"the compression {compression} needs cramjam", remedy="Run: pip install 'ticdc-emit[compression]'"
-        ) from None
+        raise MissingDependencyError(f"the compression {compression} needs cramjam", extra="compression") from None
     unpack = cramjam.snappy.decompress_raw if compression == "snappy" else cramjam.lz4.decompress
 
     def unpacked(data: bytes) -> bytes:

@@ -121,8 +121,9 @@ def in_zone(text: str, shown_in: str, zone: str, fsp: int | None = None) -> str:
     """
     if shown_in == zone or text.startswith("0000-00-00"):
         return text
-    moment = dt.datetime.fromisoformat(text).replace(tzinfo=_zone(shown_in)).astimezone(_zone(zone))
-    return moment_text(moment, len(text.partition(".")[2]) if fsp is None else fsp)
+    clock, _, digits = text.partition(".")  # Python 3.10 reads three or six digits of a second alone
+    shown = dt.datetime.fromisoformat(clock).replace(microsecond=int(f"{digits:0<6}"), tzinfo=_zone(shown_in))
+    return moment_text(shown.astimezone(_zone(zone)), len(digits) if fsp is None else fsp)
 
 
 def fsp_of(column: Column) -> int:

@@ -99,9 +99,7 @@ class ClaimStore:
             import fsspec
             import tenacity  # noqa: F401 - part of the same extra
         except ImportError:
-            raise MissingDependencyError(
-                "claim-check needs fsspec and tenacity", remedy="Run: pip install 'ticdc-emit[claim-check]'"
-            ) from None
+            raise MissingDependencyError("claim-check needs fsspec and tenacity", extra="claim-check") from None
         if protocol == "s3":
             hide_in_logs(AWS_LOGGERS, (Secret(options[name]) for name in ("key", "secret", "token") if name in options))
         try:

@@ -162,6 +162,4 @@ def _require_client() -> None:
     try:
         import confluent_kafka  # noqa: F401
     except ImportError as error:
-        raise MissingDependencyError(
-            "Kafka sinks need confluent-kafka", remedy="Run: pip install 'ticdc-emit[kafka]'"
-        ) from error
+        raise MissingDependencyError("Kafka sinks need confluent-kafka", extra="kafka") from error

@@ -55,9 +55,7 @@ def stream_topics(
     try:
         from confluent_kafka import Consumer, KafkaException
     except ImportError:
-        raise MissingDependencyError(
-            "reading Kafka needs confluent-kafka", remedy="Run: pip install 'ticdc-emit[kafka]'"
-        ) from None
+        raise MissingDependencyError("reading Kafka needs confluent-kafka", extra="kafka") from None
     own = {"group.id": f"ticdc-emit-reader-{uuid4()}", "enable.auto.commit": False, "auto.offset.reset": "error"}
     log = ConnectionLog()
     brokers = str(settings.get("bootstrap.servers", "")).split(",")

@@ -77,9 +77,7 @@ def _registered(registry: CollectorRegistry | None) -> dict[str, Any]:
     try:
         from prometheus_client import REGISTRY, Counter, Gauge, Histogram
     except ImportError:
-        raise MissingDependencyError(
-            "metrics need prometheus_client", remedy="Run: pip install 'ticdc-emit[metrics]'"
-        ) from None
+        raise MissingDependencyError("metrics need prometheus_client", extra="metrics") from None
     place = registry if registry is not None else REGISTRY
 
     def counted(name: str, text: str, *labels: str) -> Gauge:

@@ -27,7 +27,7 @@ def report_table(report: RunReport | RunTotal, *, most: int = 50) -> Group:
         from rich.table import Table
         from rich.text import Text
     except ImportError:
-        raise MissingDependencyError("a table needs rich", remedy="Run: pip install 'ticdc-emit[cli]'") from None
+        raise MissingDependencyError("a table needs rich", extra="cli") from None
     title = f"batch {report.batch_id}" if isinstance(report, RunReport) else f"{report.batches:,} batches"
     facts = Table(title=title, title_justify="left", show_header=False)
     facts.add_column()

@@ -209,9 +209,7 @@ def _client(config: GlueSchemaRegistry, timeout_s: float, attempts: int) -> Any:
         from botocore.config import Config
         from botocore.exceptions import BotoCoreError
     except ImportError as error:
-        raise MissingDependencyError(
-            "AWS Glue needs boto3 and tenacity", remedy="Run: pip install 'ticdc-emit[glue]'"
-        ) from error
+        raise MissingDependencyError("AWS Glue needs boto3 and tenacity", extra="glue") from error
     credentials = (config.access_key, config.secret_access_key, config.token)
     names = ("aws_access_key_id", "aws_secret_access_key", "aws_session_token")
     if any(credentials) and not all(credentials[:2]):

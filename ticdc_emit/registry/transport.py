@@ -150,9 +150,7 @@ def _client(address: RegistryAddress, tls: RegistryTls | None, timeout_s: float)
         import httpx
         import tenacity  # noqa: F401 - part of the same extra
     except ImportError as error:
-        raise MissingDependencyError(
-            "a schema registry needs httpx and tenacity", remedy="Run: pip install 'ticdc-emit[avro]'"
-        ) from error
+        raise MissingDependencyError("a schema registry needs httpx and tenacity", extra="avro") from error
     # The system's CAs, as in Go; httpx would bring its own.
     verify = (tls or RegistryTls()).context() if address.https else True
     # The proxy of the environment counts, as in Go, but not towards this machine.

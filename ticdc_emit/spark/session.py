@@ -34,9 +34,7 @@ def require_pyspark() -> None:
     try:
         import pyspark  # noqa: F401
     except ImportError as error:
-        raise MissingDependencyError(
-            "Spark is needed here, and pyspark is not installed", remedy="Run: pip install 'ticdc-emit[spark]'"
-        ) from error
+        raise MissingDependencyError("Spark is needed here, and pyspark is not installed", extra="spark") from error
 
 
 def local_session(app: str = "ticdc-emit", **settings: str) -> SparkSession:

@@ -79,7 +79,7 @@ class Staging:
             import fsspec
         except ImportError:
             raise MissingDependencyError(
-                "the data source stages rows by fsspec", remedy='pip install "ticdc-emit[state]"', package="fsspec"
+                "the data source stages rows by fsspec", extra="state", package="fsspec"
             ) from None
         located: tuple[Any, str] = fsspec.core.url_to_fs(self.folder.reveal())
         return located

@@ -16,7 +16,7 @@ try:
     import hypothesis  # noqa: F401
 except ImportError:
     raise MissingDependencyError(
-        "ticdc_emit.strategies needs hypothesis", remedy='pip install "ticdc-emit[strategies]"', package="hypothesis"
+        "ticdc_emit.strategies needs hypothesis", extra="strategies", package="hypothesis"
     ) from None
 
 from ticdc_emit.strategies.changefeeds import PROTOCOLS, FeedOptions, changefeeds

@@ -40,9 +40,7 @@ class EmbeddedKafka:
         try:
             from confluent_kafka import Producer
         except ImportError as error:
-            raise MissingDependencyError(
-                "the embedded Kafka needs confluent-kafka", remedy="Run: pip install 'ticdc-emit[kafka]'"
-            ) from error
+            raise MissingDependencyError("the embedded Kafka needs confluent-kafka", extra="kafka") from error
         self._host = Producer({"test.mock.num.brokers": self._broker_count, "log_level": 0})
         metadata = self._host.list_topics(timeout=_START_TIMEOUT_S)
         self.brokers = tuple(f"{broker.host}:{broker.port}" for broker in metadata.brokers.values())

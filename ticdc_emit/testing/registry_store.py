@@ -60,9 +60,7 @@ class RegistryStore:
         try:
             import avro.compatibility  # noqa: F401
         except ImportError as error:
-            raise MissingDependencyError(
-                "the embedded registry needs Apache Avro", remedy="Run: pip install 'ticdc-emit[registry]'"
-            ) from error
+            raise MissingDependencyError("the embedded registry needs Apache Avro", extra="registry") from error
         self._lock = threading.RLock()
         self._ids: dict[str, int] = {}
         self._subjects: dict[str, list[Version]] = {}

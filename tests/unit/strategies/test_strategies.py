@@ -382,4 +382,4 @@ def test_without_hypothesis_the_error_says_what_to_install() -> None:
         "except MissingDependencyError as error:\n    print(error)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert 'pip install "ticdc-emit[strategies]"' in done.stdout
+    assert "pip install 'ticdc-emit[strategies]'" in done.stdout
