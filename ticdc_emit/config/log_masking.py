@@ -9,9 +9,10 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable
 
-from ticdc_emit.config.secrets import MASK, Secret
+from ticdc_emit.config.encoded_secrets import hide
+from ticdc_emit.config.secrets import Secret
 
-__all__ = ["AWS_LOGGERS", "hide_in_logs"]
+__all__ = ["AWS_LOGGERS", "HTTP_LOGGERS", "hide_in_logs"]
 
 AWS_LOGGERS = (
     "botocore.auth",
@@ -26,6 +27,8 @@ AWS_LOGGERS = (
     "s3fs",
 )
 """Loggers that get to see a signed request or its answer; a filter on their parent would not be asked."""
+HTTP_LOGGERS = ("httpcore.connection", "httpcore.http11", "httpcore.proxy", "httpx")
+"""Loggers that get to see an answer's headers, which may repeat a login."""
 
 
 class _Masking(logging.Filter):
@@ -37,9 +40,8 @@ class _Masking(logging.Filter):
         self._secrets |= frozenset(secrets)
 
     def filter(self, record: logging.LogRecord) -> bool:
-        shown = text = record.getMessage()
-        for secret in self._secrets:
-            shown = shown.replace(secret.reveal(), MASK)
+        text = record.getMessage()
+        shown = hide(text, (secret.reveal() for secret in self._secrets))
         if shown != text:
             record.msg, record.args = shown, None
         return True

@@ -2,57 +2,46 @@
 
 In: a schema id (a number: Confluent; a UUID text: AWS Glue). Out: the schema text. Any callable or mapping will do;
 :class:`RegistrySchemas` asks a Confluent-compatible registry with the request of the verification document
-(``GET /schemas/ids/{id}``), once per id. It needs nothing but the standard library.
+(``GET /schemas/ids/{id}``), once per id. What one request may cost, and that no redirect takes the login elsewhere, is
+in :mod:`ticdc_emit.web.exchange`.
 """
 
 from __future__ import annotations
 
-import json
 import ssl
-from base64 import b64encode
 from collections.abc import Callable, Mapping
-from http.client import HTTPException
 from typing import Any, TypeAlias
-from urllib.error import HTTPError
-from urllib.parse import unquote_to_bytes, urlsplit
-from urllib.request import HTTPSHandler, ProxyHandler, Request, build_opener
 
-from ticdc_emit.config.secrets import Secret, mask_uri
+from ticdc_emit.config.secrets import hides_arguments
 from ticdc_emit.decode.errors import DecodeError
+from ticdc_emit.errors import ConfigError
+from ticdc_emit.web.address import RegistryAddress
+from ticdc_emit.web.exchange import Exchange, ExchangeError
 
 __all__ = ["RegistrySchemas", "SchemaId", "SchemaSource", "schema_text"]
 
 SchemaId: TypeAlias = "int | str"
 SchemaSource: TypeAlias = "Callable[[SchemaId], str] | Mapping[Any, str]"
 
-_ACCEPT = "application/vnd.schemaregistry.v1+json, application/vnd.schemaregistry+json, application/json"
+_HEADERS = {"Accept": "application/vnd.schemaregistry.v1+json, application/vnd.schemaregistry+json, application/json"}
 
 
 class RegistrySchemas:
     """Schema texts of a registry, by id.
 
-    ``url``: ``http[s]://[user:password@]host[:port][/path]``, user and password percent-encoded. ``timeout_s``: for
-    connecting and for each read. ``tls``: for a custom CA or a client certificate. The environment's proxies are not
-    used.
+    ``url``: ``http[s]://[user:password@]host[:port][/path]``, user and password percent-encoded. ``timeout_s``: for a
+    whole request, from connecting to the last byte. ``tls``: for a custom CA or a client certificate. The environment's
+    proxies are not used. Needs httpx (extra ``avro``).
     """
 
+    @hides_arguments
     def __init__(self, url: str, *, timeout_s: float = 10.0, tls: ssl.SSLContext | None = None) -> None:
-        self._shown = mask_uri(url)
         try:
-            parts = urlsplit(url)
-            usable = parts.scheme in ("http", "https") and bool(parts.hostname)
-        except ValueError:
-            usable = False
-        if not usable:
-            raise DecodeError(
-                f"{self._shown!r} is no URL of a schema registry", remedy="Write http[s]://[user:password@]host[:port]"
-            )
-        userinfo, at, authority = parts.netloc.rpartition("@")
-        user, _, password = userinfo.partition(":")
-        self._login = Secret(unquote_to_bytes(user) + b":" + unquote_to_bytes(password)) if at else None
-        self._base = f"{parts.scheme}://{authority}{parts.path.rstrip('/')}"
-        self._timeout_s = timeout_s
-        self._opener = build_opener(ProxyHandler({}), HTTPSHandler(context=tls))
+            address = RegistryAddress.parse(url)
+            self._exchange = Exchange(address, tls, timeout_s=timeout_s, keep_alive=False)
+        except ConfigError as fault:
+            raise DecodeError(fault.message, remedy=fault.remedy) from None
+        self._shown = address.shown
         self._texts: dict[SchemaId, str] = {}
 
     def __call__(self, number: SchemaId) -> str:
@@ -62,24 +51,24 @@ class RegistrySchemas:
         return self._texts[number]
 
     def _fetch(self, number: SchemaId) -> str:
-        request = Request(f"{self._base}/schemas/ids/{number}", headers={"Accept": _ACCEPT})
-        if self._login is not None:
-            request.add_header("Authorization", "Basic " + b64encode(self._login.reveal()).decode())
         place: dict[str, Any] = {"schema_id": number, "registry": self._shown}
         try:
-            with self._opener.open(request, timeout=self._timeout_s) as answer:
-                text = json.load(answer)["schema"]
-        except HTTPError as fault:
-            with fault:
-                reason = "has no such schema" if fault.code == 404 else f"answered with status {fault.code}"
-            raise DecodeError(f"the schema registry {reason}", status=fault.code, **place) from None
-        except (ValueError, KeyError, TypeError):
-            raise DecodeError("the schema registry's answer holds no schema", **place) from None
-        except (OSError, HTTPException) as fault:
-            raise DecodeError(f"the schema registry did not answer: {fault}", **place) from None
-        if not isinstance(text, str):
+            answer = self._exchange.ask("GET", f"/schemas/ids/{number}", _HEADERS)
+        except ExchangeError as fault:
+            what = "did not answer" if fault.transient else "gave no usable answer"
+            raise DecodeError(f"the schema registry {what}: {fault}", **place) from None
+        if answer.status != 200:
+            reason = "has no such schema" if answer.status == 404 else f"answered with status {answer.status}"
+            raise DecodeError(f"the schema registry {reason}", status=answer.status, **place)
+        text = _schema_in(answer.json())
+        if text is None:
             raise DecodeError("the schema registry's answer holds no schema", **place)
         return text
+
+
+def _schema_in(content: object) -> str | None:
+    text = content.get("schema") if isinstance(content, dict) else None
+    return text if isinstance(text, str) else None
 
 
 def schema_text(source: SchemaSource, number: SchemaId) -> str:

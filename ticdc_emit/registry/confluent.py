@@ -14,19 +14,16 @@ from __future__ import annotations
 
 import logging
 from types import TracebackType
-from typing import TYPE_CHECKING
 
 from ticdc_emit.config.secrets import Secret, hides_arguments
 from ticdc_emit.errors import IncompatibleSchemaError, RegistryError
-from ticdc_emit.registry.address import RegistryAddress
 from ticdc_emit.registry.contract import RegisteredSchema
 from ticdc_emit.registry.headers import confluent_schema
 from ticdc_emit.registry.request import ACCEPT, registration_request
 from ticdc_emit.registry.tls import RegistryTls
-from ticdc_emit.registry.transport import RegistryTransport, json_content
-
-if TYPE_CHECKING:
-    import httpx
+from ticdc_emit.registry.transport import RegistryTransport
+from ticdc_emit.web.address import RegistryAddress
+from ticdc_emit.web.exchange import Answer
 
 __all__ = ["ConfluentRegistry"]
 
@@ -56,9 +53,9 @@ class ConfluentRegistry:
     ) -> None:
         """``url``: ``http[s]://[user:password@]host[:port][/path]``, user and password percent-encoded.
 
-        ``timeout_s`` holds for each step of a request (connect, send, each read). Network errors and 5xx are tried
-        ``attempts`` times; the first wait is ``backoff_s`` seconds, each next one twice as long, at most 30 seconds.
-        Nothing is sent before the first :meth:`register`.
+        ``timeout_s`` holds for a whole request, from connecting to the last byte of the answer. Network errors and 5xx
+        are tried ``attempts`` times; the first wait is ``backoff_s`` seconds, each next one twice as long, at most 30
+        seconds. Nothing is sent before the first :meth:`register`.
 
         Raises :class:`~ticdc_emit.errors.ConfigError` for a bad URL or TLS file, and
         :class:`~ticdc_emit.errors.MissingDependencyError` without the extra ``avro``.
@@ -83,20 +80,20 @@ class ConfluentRegistry:
             self._probe(subject)
             self._probed = True
         answer = self._transport.ask("POST", request.path, request.headers, request.body, subject=subject)
-        if answer.request.method != "POST":
+        if answer.method != "POST":
             raise self._error("turned a POST into a GET by redirecting it", answer, subject, "Use the URL it leads to")
-        if answer.status_code == 200:
+        if answer.status == 200:
             number = self._number(answer, subject)
             logger.info("registered a schema under %s at %s: id %d", subject, self._shown, number)
             return confluent_schema(number)
-        if answer.status_code == 409:
+        if answer.status == 409:
             raise IncompatibleSchemaError(
                 f"the registry refused the schema as incompatible: {self._transport.cause(answer)}",
                 remedy=f"Make the DDL compatible, or lower the subject's compatibility: PUT /config/{subject}",
                 subject=subject,
                 status=409,
             )
-        raise self._error(f"answered {answer.status_code}", answer, subject)
+        raise self._error(f"answered {answer.status}", answer, subject)
 
     def close(self) -> None:
         """Close the connections."""
@@ -116,23 +113,23 @@ class ConfluentRegistry:
             return
         # A page for people may need no password where the API needs one.
         answer = self._transport.ask("GET", "/schemas/types", {"Accept": ACCEPT}, subject=subject)
-        if answer.status_code in (401, 403):
-            raise self._error(f"answered {answer.status_code}", answer, subject)
-        if not _of_a_registry(json_content(answer)):
+        if answer.status in (401, 403):
+            raise self._error(f"answered {answer.status}", answer, subject)
+        if not _of_a_registry(answer.json()):
             raise self._error("does not answer as a registry", answer, subject, _REMEDIES[404])
 
-    def _number(self, answer: httpx.Response, subject: str) -> int:
-        number = _id_in(json_content(answer))
+    def _number(self, answer: Answer, subject: str) -> int:
+        number = _id_in(answer.json())
         if type(number) is int and 0 < number <= _LARGEST_ID:
             return number
         raise self._error("answered without the id of a schema", answer, subject, "Is there a schema registry?")
 
-    def _error(self, what: str, answer: httpx.Response, subject: str, remedy: str = "") -> RegistryError:
+    def _error(self, what: str, answer: Answer, subject: str, remedy: str = "") -> RegistryError:
         return RegistryError(
             f"the registry {self._shown} {what}: {self._transport.cause(answer)}",
-            remedy=remedy or _REMEDIES.get(answer.status_code, ""),
+            remedy=remedy or _REMEDIES.get(answer.status, ""),
             subject=subject,
-            status=answer.status_code,
+            status=answer.status,
         )
 
 

@@ -2,30 +2,32 @@
 
 In: method, path, headers and body. Out: the registry's answer below 500, whatever it says. Network errors and 5xx are
 tried again with exponential back-off, up to a limit (TiCDC: until the changefeed is stopped; ``httpRetry`` in
-``pingcap/tiflow: pkg/sink/codec/avro/confluent_schema_registry.go``). TLS that fails is an error at once.
+``pingcap/tiflow: pkg/sink/codec/avro/confluent_schema_registry.go``). TLS that fails is an error at once. What one
+request may cost is bounded in :mod:`ticdc_emit.web.exchange`.
 """
 
 from __future__ import annotations
 
 import logging
-import ssl
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from ticdc_emit.errors import ConfigError, MissingDependencyError, RegistryError, RegistryUnreachableError
-from ticdc_emit.registry.address import RegistryAddress
 from ticdc_emit.registry.tls import RegistryTls
+from ticdc_emit.web.address import RegistryAddress
+from ticdc_emit.web.exchange import Answer, Exchange, ExchangeError
 
 if TYPE_CHECKING:
-    import httpx
     from tenacity import RetryCallState
 
-__all__ = ["RegistryTransport", "json_content"]
+__all__ = ["RegistryTransport"]
 
 logger = logging.getLogger(__name__)
 
 _LONGEST_WAIT_S = 30.0
 _SHOWN_ANSWER = 1000
+_READ_ANSWER = 64 * 1024
+"""What of an answer is searched for secrets and shown at most."""
 
 
 class _TransientError(Exception):
@@ -47,27 +49,22 @@ class RegistryTransport:
         self.address = address
         self._attempts = attempts
         self._backoff_s = backoff_s
-        self._client = _client(address, tls, timeout_s)
+        self._exchange = _exchange(address, tls, timeout_s)
 
     def close(self) -> None:
-        """Close the connections."""
-        self._client.close()
+        """Close the connection."""
+        self._exchange.close()
 
     def ask(
         self, method: str, path: str, headers: Mapping[str, str], body: bytes | None = None, *, subject: str
-    ) -> httpx.Response:
+    ) -> Answer:
         """Send a request; ``path`` is escaped already and follows the address, ``subject`` is for errors.
 
         Raises :class:`~ticdc_emit.errors.RegistryUnreachableError` after the last attempt, and
         :class:`~ticdc_emit.errors.RegistryError` for what another attempt would not mend.
         """
-        import httpx
         from tenacity import RetryError, Retrying, retry_if_exception_type, stop_after_attempt, wait_exponential
 
-        # A request of one's own, for a client's has headers beside these, Host and Content-Length.
-        request = httpx.Request(method, self.address.base + path, headers=headers, content=body)
-        login = self.address.login
-        auth = httpx.BasicAuth(*login.reveal()) if login else None
         retrying = Retrying(
             stop=stop_after_attempt(self._attempts),
             wait=wait_exponential(multiplier=self._backoff_s, max=_LONGEST_WAIT_S),
@@ -75,26 +72,21 @@ class RegistryTransport:
             before_sleep=self._log_retry,
         )
 
-        def send() -> httpx.Response:
+        def send() -> Answer:
             try:
-                answer = self._client.send(request, auth=auth, follow_redirects=True)
-            except httpx.TransportError as error:
-                if _is_refusal_of_tls(error):
-                    raise self._tls_error(error, subject) from None
-                raise _TransientError(f"{type(error).__name__}: {error}") from error
-            except httpx.HTTPError as error:
-                raise RegistryError(
-                    f"the registry {self.address.shown} gave no usable answer: {self._clean(str(error))}",
-                    subject=subject,
-                ) from None
-            if answer.status_code >= 500:
-                raise _TransientError(f"{answer.status_code} {self.cause(answer)}")
+                answer = self._exchange.ask(method, path, headers, body)
+            except ExchangeError as error:
+                if error.transient:
+                    raise _TransientError(str(error)) from None
+                raise self._failure(error, subject) from None
+            if answer.status >= 500:
+                raise _TransientError(f"{answer.status} {self.cause(answer)}")
             return answer
 
         try:
             return retrying(send)
         except RetryError as error:
-            cause = self._clean(str(error.last_attempt.exception()))
+            cause = str(error.last_attempt.exception())
         raise RegistryUnreachableError(
             f"the registry {self.address.shown} did not answer: {cause}",
             remedy="Check that it runs and can be reached from here",
@@ -102,20 +94,17 @@ class RegistryTransport:
             attempts=self._attempts,
         )
 
-    def cause(self, answer: httpx.Response) -> str:
+    def cause(self, answer: Answer) -> str:
         """Return what the registry says, as far as it says something; a page of HTML does not."""
-        content = json_content(answer)
+        content = answer.json()
         if isinstance(content, dict) and content.get("message"):
             text = str(content["message"])
-        elif "html" in answer.headers.get("Content-Type", ""):
+        elif "html" in answer.content_type:
             text = "a page of HTML"
         else:
-            text = answer.text.strip() or answer.reason_phrase or "nothing"
-        text = self._clean(text)
+            text = answer.text.strip() or answer.reason or "nothing"
+        text = self.address.without_secrets(text[:_READ_ANSWER])
         return text if len(text) <= _SHOWN_ANSWER else text[:_SHOWN_ANSWER] + " …"
-
-    def _clean(self, text: str) -> str:
-        return self.address.without_secrets(text)
 
     def _log_retry(self, state: RetryCallState) -> None:
         cause = state.outcome.exception() if state.outcome else None
@@ -125,42 +114,29 @@ class RegistryTransport:
             state.attempt_number,
             self._attempts,
             state.upcoming_sleep,
-            self._clean(str(cause)),
+            cause,
         )
 
-    def _tls_error(self, error: Exception, subject: str) -> RegistryError:
+    def _failure(self, error: ExchangeError, subject: str) -> RegistryError:
+        if not error.tls:
+            return RegistryError(
+                f"the registry {self.address.shown} gave no usable answer: {error}",
+                remedy="Check that the URL leads to a schema registry, without a redirect to another server",
+                subject=subject,
+            )
         return RegistryError(
-            f"no TLS with the registry {self.address.shown}: {self._clean(str(error))}",
+            f"no TLS with the registry {self.address.shown}: {error}",
             remedy="Give the CA of the registry (ca), and cert and key if it asks for a client certificate",
             subject=subject,
         )
 
 
-def json_content(answer: httpx.Response) -> object:
-    """Return the JSON of an answer, ``None`` if it is none."""
+def _exchange(address: RegistryAddress, tls: RegistryTls | None, timeout_s: float) -> Exchange:
     try:
-        content: object = answer.json()
-    except ValueError:
-        return None
-    return content
-
-
-def _client(address: RegistryAddress, tls: RegistryTls | None, timeout_s: float) -> httpx.Client:
-    try:
-        import httpx
-        import tenacity  # noqa: F401 - part of the same extra
+        import tenacity  # noqa: F401 - part of the same extra as httpx
     except ImportError as error:
         raise MissingDependencyError("a schema registry needs httpx and tenacity", extra="avro") from error
     # The system's CAs, as in Go; httpx would bring its own.
-    verify = (tls or RegistryTls()).context() if address.https else True
+    context = (tls or RegistryTls()).context() if address.https else None
     # The proxy of the environment counts, as in Go, but not towards this machine.
-    return httpx.Client(verify=verify, timeout=timeout_s, trust_env=not address.loopback)
-
-
-def _is_refusal_of_tls(error: BaseException | None) -> bool:
-    """Whether TLS itself failed, which another attempt would not mend; a connection cut short may come back."""
-    while error is not None:
-        if isinstance(error, ssl.SSLError):
-            return not isinstance(error, (ssl.SSLEOFError, ssl.SSLZeroReturnError, ssl.SSLSyscallError))
-        error = error.__cause__ or error.__context__
-    return False
+    return Exchange(address, context, timeout_s=timeout_s, proxies=not address.loopback)

@@ -21,7 +21,7 @@ from typing import Any
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.registry.request import CONTENT_TYPE
 from ticdc_emit.testing.registry_api import call
-from ticdc_emit.testing.registry_store import LEVELS, Refusal, RegistryStore
+from ticdc_emit.testing.registry_store import LEVELS, Refusal, RegistryStore, whole_number
 
 __all__ = ["EmbeddedRegistry"]
 
@@ -174,7 +174,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _body(self) -> bytes:
         length = self.headers.get("Content-Length", "0")
-        if not length.isdigit() or int(length) > _LONGEST_BODY:
+        if whole_number(length) is None or int(length) > _LONGEST_BODY:
             self.close_connection = True
             raise Refusal(413, 413, "Content-Length is missing or too large")
         return self.rfile.read(int(length))

@@ -6,14 +6,14 @@ fields and error codes are those of Confluent's API reference (docs.confluent.io
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from ticdc_emit.testing.registry_store import Refusal, RegistryStore
+from ticdc_emit.json_depth import parsed
+from ticdc_emit.testing.registry_store import Refusal, RegistryStore, whole_number
 
 __all__ = ["call"]
 
@@ -32,9 +32,10 @@ class _Request:
 
     @property
     def schema_id(self) -> int:
-        if not self.names[0].isascii() or not self.names[0].isdigit():
+        number = whole_number(self.names[0])
+        if number is None:
             raise _not_found()
-        return int(self.names[0])
+        return number
 
     @property
     def schema(self) -> str:
@@ -64,7 +65,7 @@ def _not_found() -> Refusal:
 
 def _json_object(body: bytes) -> dict[str, Any]:
     try:
-        content = json.loads(body)
+        content = parsed(body)
     except ValueError:
         content = None
     if not isinstance(content, dict):

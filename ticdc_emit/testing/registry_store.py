@@ -14,9 +14,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from ticdc_emit.errors import MissingDependencyError
+from ticdc_emit.json_depth import parsed
 from ticdc_emit.registry.request import compact_json
 
-__all__ = ["LEVELS", "Refusal", "RegistryStore", "Version"]
+__all__ = ["LEVELS", "Refusal", "RegistryStore", "Version", "whole_number"]
 
 LEVELS = (
     "BACKWARD",
@@ -27,6 +28,9 @@ LEVELS = (
     "FULL_TRANSITIVE",
     "NONE",
 )
+
+
+_MOST_DIGITS = 10
 
 
 class Refusal(Exception):  # noqa: N818 - an answer of the registry
@@ -124,11 +128,12 @@ class RegistryStore:
         versions = self._versions(subject)
         if which in ("latest", "-1"):
             return versions[-1]
-        if not which.isascii() or not which.isdigit() or int(which) == 0:
+        number = whole_number(which)
+        if not number:
             raise Refusal(422, 42202, f"The specified version '{which}' is not a valid version id.")
-        if int(which) > len(versions):
+        if number > len(versions):
             raise Refusal(404, 40402, f"Version {which} not found.")
-        return versions[int(which) - 1]
+        return versions[number - 1]
 
     def incompatibilities(self, subject: str, schema: str, which: str | None) -> list[str]:
         """Return why a schema cannot follow one version of a subject (``None``: those that its level names)."""
@@ -171,14 +176,20 @@ def _checked_level(level: object) -> str:
     return text
 
 
+def whole_number(text: str) -> int | None:
+    """Return what ASCII digits count, as far as an id or a length goes; ``None`` for any other text."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS else None
+
+
 def _checked_schema(text: str) -> str:
     """The text by which a schema is known; parsing proves that it is one."""
     from avro.errors import AvroException
 
     try:
+        parsed(text.encode())
         compact = compact_json(text)
         _parse(compact)
-    except (AvroException, ValueError) as error:
+    except (AvroException, ValueError, TypeError, AttributeError, ArithmeticError, LookupError) as error:
         raise Refusal(422, 42201, f"Invalid schema of type AVRO, details: {error}") from None
     return compact
 

@@ -109,6 +109,6 @@ def test_nobody_there() -> None:
 
 @pytest.mark.parametrize("url", ["", "127.0.0.1:8081", "ftp://me:secret@host", "http://", "http://[::1"])
 def test_no_url(url: str) -> None:
-    with pytest.raises(DecodeError, match="is no URL of a schema registry") as caught:
+    with pytest.raises(DecodeError, match="is not the URL of a schema registry") as caught:
         RegistrySchemas(url)
     assert "secret" not in str(caught.value)

@@ -32,9 +32,9 @@ from ticdc_emit.delivery.memory import MemorySink
 from ticdc_emit.encode.encoder import Encoder
 from ticdc_emit.errors import TicdcEmitError
 from ticdc_emit.registry import registry_for
-from ticdc_emit.registry.address import RegistryAddress
 from ticdc_emit.schedule.control import Controls
 from ticdc_emit.spark.sink import TicdcSink
+from ticdc_emit.web.address import RegistryAddress
 
 SCHEMA = "create table test.t (id int primary key, v varchar(4000))"
 TABLE = "test.t"
@@ -195,6 +195,21 @@ def test_a_registry_that_refuses_and_repeats_the_login(registry_server: Callable
         url = server.url.replace("//", f"//{LOGIN}@")
         encoder = Encoder(sink_uri(protocol="avro"), SCHEMA, schema_registry=url)
         refused(lambda: encoder.encode([{"op": "c", "commit_ts": 1 << 40, "after": {"id": 1, "v": "a"}}]))
+
+
+@pytest.mark.parametrize("status", [401, 404, 302, 200])
+def test_a_registry_of_schemas_that_repeats_the_login(registry_server: Callable[..., Any], status: int) -> None:
+    from scripted_server import answer
+
+    from ticdc_emit.decode import RegistrySchemas
+
+    said = f'{{"schema": ["not {LOGIN}"]}}'
+    onward = f"Location: http://{LOGIN}@127.0.0.1:1/{LOGIN}\r\n" if status == 302 else ""
+    with registry_server(answer(status, said, onward)) as server:
+        schemas = RegistrySchemas(server.url.replace("//", f"//{LOGIN}@"))
+        refused(lambda: schemas(1))
+    refused(lambda: RegistrySchemas(f"http://{LOGIN}@127.0.0.1:1")(1))
+    refused(lambda: RegistrySchemas(f"ftp://{LOGIN}@h"))
 
 
 def test_a_registry_that_does_not_answer() -> None:

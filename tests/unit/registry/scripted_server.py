@@ -5,10 +5,12 @@ from __future__ import annotations
 import socketserver
 import ssl
 import threading
+import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 from types import TracebackType
 
-__all__ = ["DROP", "HANG", "PROBED", "Request", "ScriptedServer", "answer"]
+__all__ = ["DROP", "HANG", "PROBED", "Request", "ScriptedServer", "answer", "slowly"]
 
 DROP = b""
 HANG = b"hang"
@@ -18,6 +20,13 @@ def answer(status: int, body: str = "", headers: str = "", kind: str = "applicat
     content = body.encode()
     head = f"HTTP/1.1 {status} Said\r\nContent-Type: {kind}\r\nContent-Length: {len(content)}\r\n{headers}\r\n"
     return head.encode() + content
+
+
+def slowly(data: bytes, seconds: float = 0.02) -> Iterable[bytes]:
+    """Yield a byte at a time, each in good time, and then the last one for ever."""
+    for at in range(10_000_000):
+        time.sleep(seconds)
+        yield data[min(at, len(data) - 1) :][:1]
 
 
 PROBED = answer(200, "{}")
@@ -32,9 +41,12 @@ class Request:
 
 
 class ScriptedServer:
-    """Gives ``answers`` in turn, the last one for ever; ``requests`` are those that came."""
+    """Gives ``answers`` in turn, the last one for ever; ``requests`` are those that came.
 
-    def __init__(self, *answers: bytes, tls: ssl.SSLContext | None = None) -> None:
+    An answer of many pieces is sent one by one, until it ends or the client goes away.
+    """
+
+    def __init__(self, *answers: bytes | Iterable[bytes], tls: ssl.SSLContext | None = None) -> None:
         self.answers = list(answers)
         self.requests: list[Request] = []
         self.released = threading.Event()
@@ -56,7 +68,10 @@ class ScriptedServer:
                         script.released.wait(30)
                     if said in (DROP, HANG):
                         return
-                    self.wfile.write(said)
+                    for piece in [said] if isinstance(said, bytes) else said:
+                        if script.released.is_set():
+                            return
+                        self.wfile.write(piece)
 
         class Server(socketserver.ThreadingTCPServer):
             daemon_threads = True

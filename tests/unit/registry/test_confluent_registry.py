@@ -84,7 +84,7 @@ def test_userinfo_is_basic_auth(userinfo: str, login: bytes) -> None:
     ],
 )
 def test_a_bad_url_is_refused_without_its_secrets(url: str) -> None:
-    with pytest.raises(ConfigError, match="no URL of a schema registry") as refused:
+    with pytest.raises(ConfigError, match="not the URL of a schema registry") as refused:
         ConfluentRegistry(url)
     assert refused.value.option == "schema-registry"
     assert "topsecret=x" not in str(refused.value)
@@ -101,7 +101,7 @@ def test_failures_of_the_server_are_tried_again(failure: bytes) -> None:
 
 def test_a_server_that_never_answers_in_time() -> None:
     with ScriptedServer(PROBED, HANG) as server, asked(server, timeout_s=0.1, attempts=2) as registry:
-        with pytest.raises(RegistryUnreachableError, match="ReadTimeout") as failed:
+        with pytest.raises(RegistryUnreachableError, match=r"no whole answer within 0\.1 s") as failed:
             registry.register("s", SCHEMA)
         assert failed.value.attempts == 2
         assert len(server.posts) == 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import ssl
 import subprocess
 import sys
@@ -281,3 +282,46 @@ def test_without_avro_the_error_says_what_to_install(monkeypatch: pytest.MonkeyP
     monkeypatch.setitem(sys.modules, "avro.compatibility", None)
     with pytest.raises(MissingDependencyError, match=r"pip install 'ticdc-emit\[registry\]'"):
         EmbeddedRegistry()
+
+
+def raw(registry: EmbeddedRegistry, request: bytes) -> bytes:
+    """Return the status line that a request written by hand is answered with."""
+    with socket.create_connection(("127.0.0.1", int(registry.url.rpartition(":")[2])), timeout=10) as line:
+        line.sendall(request)
+        with line.makefile("rb") as answer:
+            return answer.readline().rstrip()
+
+
+@pytest.mark.parametrize(
+    ("headers", "body", "status"),
+    [
+        (b"Content-Length: \xb2", b"", 413),
+        (b"Content-Length: " + b"9" * 5000, b"", 413),
+        (b"Content-Length: -1", b"", 413),
+        (b"Content-Length: 100000", b"[" * 100_000, 400),
+        (b"Content-Length: 2", b"\xff\xfe", 400),
+    ],
+)
+def test_a_request_that_cannot_be_read_is_answered(headers: bytes, body: bytes, status: int) -> None:
+    with EmbeddedRegistry() as registry:
+        path = b"POST /subjects/s/versions HTTP/1.1\r\nHost: x\r\n"
+        assert raw(registry, path + headers + b"\r\n\r\n" + body).split()[1] == str(status).encode()
+        assert post(registry, "/subjects/s/versions", {"schema": BASE})[0] == 200
+
+
+@pytest.mark.parametrize(
+    ("path", "content", "status"),
+    [
+        ("/subjects/s/versions", {"schema": "[" * 100_000}, 422),
+        ("/subjects/s/versions", {"schema": '{"type":"array","items":' * 5_000 + '"int"' + "}" * 5_000}, 422),
+        ("/subjects/s/versions", {"schema": "1e99999"}, 422),
+        ("/subjects/s/versions", {"schema": "\ud800"}, 422),
+        ("/subjects/%ff%00/versions", {"schema": BASE}, 200),
+        ("/compatibility/subjects/s/versions/" + "9" * 5000, {"schema": BASE}, 404),
+    ],
+)
+def test_what_is_no_schema_is_answered(path: str, content: Any, status: int) -> None:
+    with EmbeddedRegistry() as registry:
+        assert post(registry, path, content)[0] == status
+        target = b"GET /schemas/ids/" + b"9" * 5000 + b" HTTP/1.1\r\nHost: x\r\n\r\n"
+        assert raw(registry, target).split()[1] == b"404"

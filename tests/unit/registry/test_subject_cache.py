@@ -19,8 +19,8 @@ from ticdc_emit.registry import (
     SubjectCache,
     registry_for,
 )
-from ticdc_emit.registry.address import RegistryAddress
 from ticdc_emit.registry.headers import confluent_schema, glue_schema
+from ticdc_emit.web.address import RegistryAddress
 
 GLUE = """
 [sink.kafka-config.glue-schema-registry-config]

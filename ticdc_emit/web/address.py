@@ -11,7 +11,8 @@ from base64 import b64encode
 from dataclasses import dataclass
 from urllib.parse import unquote_to_bytes, urlsplit
 
-from ticdc_emit.config.secrets import MASK, Secret, hides_arguments, mask_uri
+from ticdc_emit.config.encoded_secrets import hide
+from ticdc_emit.config.secrets import Secret, hides_arguments, mask_uri
 from ticdc_emit.errors import ConfigError
 
 __all__ = ["RegistryAddress"]
@@ -33,18 +34,19 @@ class RegistryAddress:
         try:
             parts = urlsplit(url)
             scheme, host, _ = parts.scheme, parts.hostname, parts.port
+            (host or "").encode("idna")  # a label has at most 63 letters
         except ValueError:
             scheme, host = "", None
         if scheme not in ("http", "https") or not host or any(mark in url for mark in "?# \t\r\n"):
-            raise ConfigError(
-                f"{shown!r} is no URL of a schema registry",
-                remedy="Write http[s]://[user:password@]host[:port][/path], user and password percent-encoded",
-                option="schema-registry",
-            )
+            raise _refusal(shown)
         userinfo, at, authority = parts.netloc.rpartition("@")
         user, _, password = userinfo.partition(":")
         login = Secret((unquote_to_bytes(user), unquote_to_bytes(password))) if at else None
         return cls(f"{scheme}://{authority}{parts.path.rstrip('/')}", shown, login)
+
+    def refusal(self) -> ConfigError:
+        """Return the error for a URL that reads well, and whose host cannot be one all the same."""
+        return _refusal(self.shown)
 
     @property
     def https(self) -> bool:
@@ -59,13 +61,24 @@ class RegistryAddress:
         except ValueError:
             return host == "localhost"
 
+    @property
+    def secrets(self) -> tuple[Secret[str], ...]:
+        """What no text may show: the password, or the user without one, and the token of both."""
+        if self.login is None:
+            return ()
+        user, password = self.login.reveal()
+        # With a password the user is no secret, and it may be a word of the text.
+        token = b64encode(user + b":" + password).decode()
+        return Secret(token), Secret((password or user).decode("utf-8", "surrogateescape"))
+
     def without_secrets(self, text: str) -> str:
         """Return a text from elsewhere, say an answer of the registry, without the credentials that it may repeat."""
-        if self.login is None:
-            return text
-        user, password = self.login.reveal()
-        token = b64encode(user + b":" + password).decode()
-        # With a password the user is no secret, and it may be a word of the text.
-        for secret in (token, (password or user).decode("utf-8", "replace")):
-            text = text.replace(secret, MASK) if secret else text
-        return text
+        return hide(text, (secret.reveal() for secret in self.secrets))
+
+
+def _refusal(shown: str) -> ConfigError:
+    return ConfigError(
+        f"{shown!r} is not the URL of a schema registry",
+        remedy="Write http[s]://[user:password@]host[:port][/path], user and password percent-encoded",
+        option="schema-registry",
+    )

@@ -1,0 +1,42 @@
+"""JSON from elsewhere, with its depth bounded before anything walks through it.
+
+In: a text. Out: what it holds, or ``ValueError``. A parser stands a thousand levels, but what later compares, copies or
+prints its result may not, and how many it stands depends on how deep the caller itself is.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+__all__ = ["DEEPEST", "check_depth", "parsed"]
+
+DEEPEST = 120
+"""Levels of lists and objects. TiDB's JSON has at most 100, and no message of TiCDC's more than 10."""
+
+
+def parsed(text: bytes, **hooks: Any) -> Any:
+    """Return what a JSON text holds; ``hooks``: those of :func:`json.loads`. Raises ``ValueError``."""
+    try:
+        content = json.loads(text, **hooks)
+    except RecursionError:
+        raise _too_deep() from None
+    check_depth(content, text)
+    return content
+
+
+def check_depth(content: object, text: bytes) -> None:
+    """Raise ``ValueError`` if ``content``, which ``text`` holds, is nested too deeply."""
+    if text.count(b"[") + text.count(b"{") <= DEEPEST:
+        return
+    level = [content]
+    for _ in range(DEEPEST):
+        parts = (part.values() if isinstance(part, dict) else part for part in level if isinstance(part, (dict, list)))
+        level = [each for part in parts for each in part if isinstance(each, (dict, list))]
+        if not level:
+            return
+    raise _too_deep()
+
+
+def _too_deep() -> ValueError:
+    return ValueError(f"it is nested more than {DEEPEST} levels deep")
