@@ -31,6 +31,9 @@ class EmbeddedKafka:
         self._host: Producer | None = None
         self.brokers: tuple[str, ...] = ()
 
+    def __repr__(self) -> str:
+        return f"<EmbeddedKafka {self.bootstrap or 'stopped'}>"
+
     @property
     def bootstrap(self) -> str:
         """``host:port,…``, as in a sink URI."""

@@ -59,6 +59,9 @@ class EmbeddedRegistry:
         self._server: _Server | None = None
         self._thread: threading.Thread | None = None
 
+    def __repr__(self) -> str:
+        return f"<EmbeddedRegistry {self.url if self._server else 'stopped'}>"
+
     @property
     def url(self) -> str:
         """``http[s]://127.0.0.1:port``, without user and password."""

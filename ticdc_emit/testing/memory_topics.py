@@ -23,6 +23,9 @@ class MemoryTopics:
     def __init__(self, name: str | None = None) -> None:
         self.name = name or f"topics-{uuid4()}"
 
+    def __repr__(self) -> str:
+        return f"<MemoryTopics {self.name}>"
+
     def sink(self, **options: Any) -> MemorySink:
         """Return a sink into these topics; ``options``: what :class:`MemorySink` takes besides its name."""
         return MemorySink(self.name, **options)

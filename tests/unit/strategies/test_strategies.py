@@ -9,6 +9,7 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -372,6 +373,15 @@ class TestChangefeeds:
         with pytest.raises(StrategyError) as caught:
             changefeeds(**arguments)
         assert caught.value.argument == argument
+
+
+def test_the_documented_tests_have_no_deadline() -> None:
+    root = Path(__file__).parents[3]
+    pages = [(root / "README.md"), *(root / "docs").glob("*.md")]
+    decorated = [page.read_text(encoding="utf-8").split("\n@given(")[:-1] for page in pages]
+    settings_of = [part.rpartition("\n")[2] for parts in decorated for part in parts]
+    assert len(settings_of) >= 3
+    assert [line for line in settings_of if "deadline=None" not in line] == []
 
 
 def test_without_hypothesis_the_error_says_what_to_install() -> None:

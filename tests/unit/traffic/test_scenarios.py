@@ -289,6 +289,14 @@ def test_check_says_what_is_no_table(given: Any, said: str) -> None:
         made("tombstones", "avro").check(given)
 
 
+def test_a_failed_assertion_shows_what_differs() -> None:
+    expected: Tables = {("shop", "orders"): {("1",): {"id": "1", "state": "paid"}, ("2",): {"id": "2", "state": None}}}
+    keys = {("shop", "orders"): ("id",)}
+    assert repr(differences(expected, keys, {"shop.orders": [{"id": "1", "state": "new"}]})) == (
+        "[<shop.orders 1: state is 'new', must be 'paid'>, <shop.orders 2: the row is missing>]"
+    )
+
+
 def test_tables_without_a_key_are_compared_by_whole_rows() -> None:
     expected: Tables = {
         ("shop", "log"): {("a", "x", "0"): {"a": "x", "b": None}, ("a", "y", "0"): {"a": "y", "b": "1"}}

@@ -17,7 +17,7 @@ from ticdc_emit.traffic.truth import Row, Tables
 __all__ = ["Difference", "differences"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Difference:
     """``kind``: a row is ``missing``, ``extra`` (``actual`` times too often), or has another value in ``column``.
 
@@ -31,6 +31,9 @@ class Difference:
     column: str | None = None
     expected: str | None = None
     actual: str | None = None
+
+    def __repr__(self) -> str:
+        return f"<{self}>"
 
     def __str__(self) -> str:
         place = f"{self.table} {', '.join('NULL' if text is None else text for text in self.key)}"
