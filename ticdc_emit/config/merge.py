@@ -13,13 +13,15 @@ from typing import TypeVar
 from ticdc_emit.config.document import Section
 from ticdc_emit.config.gotext import GoSyntaxError, parse_bool, parse_duration_ms, parse_int
 from ticdc_emit.config.refusal import bind_refused
-from ticdc_emit.config.secrets import Secret
+from ticdc_emit.config.secrets import MASK, Secret, shown_names
 from ticdc_emit.config.sink_uri import SinkUri
 from ticdc_emit.errors import ConfigError
 
 __all__ = ["MergedOptions", "UriParameters", "merge"]
 
 T = TypeVar("T")
+
+_AFTER_A_SECRET = "a parameter after a secret (percent-encode & in a password)"
 
 
 def merge(file_value: T | None, uri_value: T | None) -> T | None:
@@ -62,9 +64,14 @@ class UriParameters:
 
     def unread(self) -> list[str]:
         """Names of the parameters that no reader asked for, and what of the URI was dropped as malformed."""
-        unread = [(name, value) for name, value in self._uri.params if name not in self._read]
-        # A name without a value may be the rest of an unescaped password.
-        names = [name if value.reveal() else "a parameter without a value" for name, value in unread]
+        shown = shown_names(name for name, _ in self._uri.params)
+        names = [
+            # A name without a value may be the rest of an unescaped password.
+            label if value.reveal() else "a parameter without a value"
+            for label, (name, value) in zip(shown, self._uri.params, strict=True)
+            if name not in self._read
+        ]
+        names = [_AFTER_A_SECRET if name == MASK else name for name in names]
         return list(dict.fromkeys([*names, *self._uri.dropped]))
 
 

@@ -10,14 +10,24 @@ not only its password: a schema registry's user is an API key.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import wraps
 from typing import Generic, ParamSpec, TypeVar
-from urllib.parse import quote, unquote_plus
+from urllib.parse import quote, unquote, unquote_plus
 
 from ticdc_emit.errors import TicdcEmitError
 
-__all__ = ["MASK", "Secret", "hides_arguments", "is_host_list", "is_sensitive_name", "mask_text", "mask_uri"]
+__all__ = [
+    "MASK",
+    "Secret",
+    "hides_arguments",
+    "is_host_list",
+    "is_sensitive_name",
+    "mask_text",
+    "mask_uri",
+    "shown_names",
+    "uri_secrets",
+]
 
 MASK = "****"
 
@@ -40,13 +50,34 @@ _SENSITIVE_WORDS = (
 )
 _SENSITIVE_NAMES = frozenset({"sig"})
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*://")
-_URI_IN_TEXT = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*://[^\s\"'<>]+")
+# the names of a sink URI's parameters and of a storage URI's: any other may be the rest of an unescaped secret
+_PARAMETER_NAMES = """
+auto-create-topic avro-bigint-unsigned-handling-mode avro-decimal-handling-mode avro-enable-watermark ca cert
+compression content-compatible debezium-disable-schema dial-timeout enable-tidb-extension enable-tls encoding-format
+insecure-skip-verify kafka-client-id kafka-version key max-batch-size max-message-bytes max-retry
+only-output-updated-columns partition-num protocol read-timeout replication-factor required-acks sasl-gssapi-auth-type
+sasl-gssapi-disable-pafxfast sasl-gssapi-kerberos-config-path sasl-gssapi-keytab-path sasl-gssapi-password
+sasl-gssapi-realm sasl-gssapi-service-name sasl-gssapi-user sasl-mechanism sasl-password sasl-user schema-registry topic
+transaction-atomicity write-timeout
+access-key access-tier account-key account-name acl credentials-file encryption-key encryption-scope endpoint
+external-id force-path-style predefined-acl profile provider region role-arn sas-token secret-access-key session-token
+sse sse-kms-key-id storage-class use-accelerate-endpoint
+"""
+_PARAMETERS = frozenset(_PARAMETER_NAMES.split())
+_CLIENT = ("client", "kafka-client")
+"""Sensitive to TiCDC, but no secret that people paste."""
+_DEEPEST_URI = 4
+_ENCODED_AT = re.compile(r"@|%(?:25)*40")
+_URI_IN_TEXT = re.compile(r"(?<![A-Za-z0-9+.\-])[A-Za-z0-9+.\-]+://[^\s\"'<>]+")
 _HOST = r"(?:\[[^\]]*\]|[^:\[\],]+)(?::[0-9]*)?"
 _HOSTS = re.compile(rf"{_HOST}(?:,{_HOST})*\Z")
-_ASSIGNMENT = re.compile(
-    r"(?i)(?P<name>[\w.\-]*(?:" + "|".join(_SENSITIVE_WORDS) + r")[\w.\-]*[\"']?\s*[=:]\s*)"
-    r"(?P<value>\"[^\"]*\"|'[^']*'|[^\s,;&\"']+)"
+_NAME = re.compile(r"(?<![\w.\-])(?P<name>[\w.\-]+)\\*[\"']?\s*[=:]\s*")
+_VALUE = re.compile(
+    # a value in quotes ends with the same quote, escaped as often, and not once more
+    r"(?P<quote>\\*[\"'])(?:.*?(?<!\\)(?P=quote)|.*)|(?P<kind>(?:Bearer|Basic|Digest|Negotiate)\s+)?[^\s,;&]*",
+    re.DOTALL | re.IGNORECASE,
 )
+_AUTHORIZATION = re.compile(r"(?i)\b(Bearer|Basic)(\s+)(?![a-z]+\b)[A-Za-z0-9._~+/\-]{6,}=*")
 
 
 class Secret(Generic[T]):
@@ -117,13 +148,78 @@ def mask_uri(uri: str) -> str:
     Everything else stays as written.  A text without ``scheme://`` is treated as one whose authority comes first.
     Never raises: broken URIs are masked by the widest reading.
     """
+    return _mask_uri(uri, 0)
+
+
+def mask_text(text: str) -> str:
+    """Free text (a log line, another library's error) with URIs masked and ``password=...``-like values replaced."""
+    masked = _URI_IN_TEXT.sub(lambda found: mask_uri(found.group()), text)
+    return _AUTHORIZATION.sub(rf"\1\2{MASK}", _mask_assignments(masked))
+
+
+def uri_secrets(uri: str) -> tuple[str, ...]:
+    """The password of a URI, or the user without one, and its sensitive query values, decoded: what to look for in the
+    answers of whom the URI leads to.
+    """
+    rest = uri[scheme.end() :] if (scheme := _SCHEME.match(uri)) else uri
+    end = _userinfo_end(rest)
+    user, _, password = rest[: max(end - 1, 0)].partition(":")
+    pairs = [pair.partition("=") for pair in rest.partition("?")[2].split("&")]
+    values = [unquote_plus(value) for name, _, value in pairs if is_sensitive_name(unquote_plus(name))]
+    return tuple(secret for secret in (unquote(password or user), *values) if secret)
+
+
+def shown_names(names: Iterable[str]) -> list[str]:
+    """The names of a query's parameters as people may read them.
+
+    An unknown name behind a secret may be the rest of it: ``password=abc&REST=x`` is ``abc&REST=x`` unescaped.
+    """
+    shown, behind_secret = [], False
+    for name in names:
+        if _plain_name(name) in _PARAMETERS or not behind_secret:
+            behind_secret = is_sensitive_name(name) and not name.lower().startswith(_CLIENT)
+            shown.append(name)
+        else:
+            shown.append(MASK)
+    return shown
+
+
+def is_host_list(authority: str) -> bool:
+    """Whether this is ``host[:port]``, once or separated by commas, and nothing else."""
+    return _HOSTS.match(authority) is not None
+
+
+def _plain_name(name: str) -> str:
+    return name.lower().replace("_", "-")
+
+
+def _mask_assignments(text: str) -> str:
+    pieces, at = [], 0
+    while named := _NAME.search(text, at):
+        pieces.append(text[at : named.end()])
+        at = named.end()
+        if is_sensitive_name(named["name"]) or named["name"].lower().endswith("authorization"):
+            value = _VALUE.match(text, at)
+            assert value is not None  # it may be empty
+            pieces.append((value["kind"] or "") + MASK)
+            at = value.end()
+    return "".join([*pieces, text[at:]])
+
+
+def _mask_uri(uri: str, depth: int) -> str:
+    if depth > _DEEPEST_URI:
+        return MASK
     scheme = _SCHEME.match(uri)
     prefix, rest = (scheme.group(), uri[scheme.end() :]) if scheme else ("", uri)
     userinfo = _userinfo_end(rest)
     rest = rest[userinfo:]
     body, fragment_mark, _ = rest.partition("#")
     path, query_mark, query = body.partition("?")
-    masked_query = "&".join(_mask_pair(pair) for pair in query.split("&")) if query else ""
+    pairs = query.split("&") if query else []
+    names = shown_names(unquote_plus(pair.partition("=")[0]) for pair in pairs)
+    masked_query = "&".join(
+        MASK if pair and name == MASK else _mask_pair(pair, depth) for pair, name in zip(pairs, names, strict=True)
+    )
     return "".join(
         (
             prefix,
@@ -136,38 +232,40 @@ def mask_uri(uri: str) -> str:
     )
 
 
-def mask_text(text: str) -> str:
-    """Free text (a log line, another library's error) with URIs masked and ``password=...``-like values replaced."""
-    masked = _URI_IN_TEXT.sub(lambda found: mask_uri(found.group()), text)
-    return _ASSIGNMENT.sub(lambda found: found["name"] + MASK, masked)
-
-
-def is_host_list(authority: str) -> bool:
-    """Whether this is ``host[:port]``, once or separated by commas, and nothing else."""
-    return _HOSTS.match(authority) is not None
-
-
 def _userinfo_end(rest: str) -> int:
     """Where the userinfo ends (after its ``@``), 0 if there is none.
 
-    People paste passwords unescaped.  So ``@`` counts in the path and in a query's text before its first ``=`` too, and
-    anywhere if what stands in the place of the authority is no list of hosts.
+    People paste passwords unescaped, and URIs escaped as a whole.  So ``@`` counts in the path and in a query's text
+    before its first ``=`` too, ``%40`` in the authority, and both anywhere if what stands in the place of the authority
+    is no list of hosts.
     """
     authority = re.split(r"[/?#]", rest, maxsplit=1)[0]
-    if authority and "@" not in authority and not is_host_list(authority):
-        return rest.rfind("@") + 1
+    encoded = _last_at(authority)
+    if authority and "@" not in authority and not is_host_list(authority[encoded:]):
+        return _last_at(rest)
     before_query = rest.partition("?")[0]
     before_value = rest.partition("=")[0]
-    return max(before_query.rfind("@"), before_value.rfind("@")) + 1
+    return max(before_query.rfind("@") + 1, before_value.rfind("@") + 1, encoded)
 
 
-def _mask_pair(pair: str) -> str:
+def _last_at(text: str) -> int:
+    return max((found.end() for found in _ENCODED_AT.finditer(text)), default=0)
+
+
+def _mask_pair(pair: str, depth: int) -> str:
     name, mark, value = pair.partition("=")
     if not mark:
         # Perhaps the rest of an unescaped password.
         return MASK if pair else pair
     if is_sensitive_name(unquote_plus(name)):
         return f"{name}={MASK}"
-    plain = unquote_plus(value)
-    masked = mask_uri(plain)
-    return pair if masked == plain else f"{name}={quote(masked, safe=':/?=*@,')}"
+    # a URI within a URI may be encoded more than once
+    encoded, plain = value, unquote_plus(value)
+    for _ in range(_DEEPEST_URI):
+        masked = _mask_uri(plain, depth + 1)
+        if masked != plain:
+            return f"{name}={quote(masked, safe=':/?=*@,')}"
+        encoded, plain = plain, unquote_plus(plain)
+        if encoded == plain:
+            return pair
+    return f"{name}={MASK}"

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from urllib.parse import unquote, unquote_plus
 
 from ticdc_emit.config.refusal import refused
-from ticdc_emit.config.secrets import Secret, is_host_list, mask_uri
+from ticdc_emit.config.secrets import MASK, Secret, is_host_list, mask_uri, shown_names
 from ticdc_emit.errors import ConfigError
 
 __all__ = ["EMBEDDED_SCHEMES", "KAFKA_SCHEMES", "SinkUri"]
@@ -107,11 +107,14 @@ def _invalid(remedy: str) -> ConfigError:
 def _parse_query(query: str) -> tuple[list[tuple[str, str]], list[str]]:
     params: list[tuple[str, str]] = []
     dropped: list[str] = []
-    for pair in query.split("&"):
+    pairs = query.split("&")
+    shown = shown_names(unquote_plus(pair.partition("=")[0]) for pair in pairs)
+    for pair, label in zip(pairs, shown, strict=True):
         name, mark, value = pair.partition("=")
         if ";" in pair or _BAD_ESCAPE.search(pair):
             # A pair without "=" may be the rest of an unescaped password: it is not shown.
-            dropped.append(f"{name} (not percent-encoded)" if mark else "a parameter that is not percent-encoded")
+            known = mark and label != MASK
+            dropped.append(f"{name} (not percent-encoded)" if known else "a parameter that is not percent-encoded")
         elif pair:
             params.append((unquote_plus(name), unquote_plus(value)))
     return params, dropped

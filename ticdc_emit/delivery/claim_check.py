@@ -14,9 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
+from ticdc_emit.config.encoded_secrets import hide
 from ticdc_emit.config.log_masking import AWS_LOGGERS, hide_in_logs
 from ticdc_emit.config.options import LargeMessageHandle
-from ticdc_emit.config.secrets import MASK, Secret, hides_arguments, is_sensitive_name, mask_text
+from ticdc_emit.config.secrets import Secret, hides_arguments, is_sensitive_name, mask_text
 from ticdc_emit.config.storage_uri import StorageUri
 from ticdc_emit.delivery.storage_options import check_parameters, protocol_and_options
 from ticdc_emit.errors import ClaimCheckError, MissingDependencyError
@@ -130,10 +131,8 @@ class ClaimStore:
             ) from None
 
     def _clean(self, text: str) -> str:
-        for name, value in self._place.parameters.reveal().items():
-            if value and is_sensitive_name(name):
-                text = text.replace(value, MASK)
-        return mask_text(text)
+        parameters = self._place.parameters.reveal().items()
+        return mask_text(hide(text, (value for name, value in parameters if is_sensitive_name(name))))
 
 
 def _replace_files(objects: dict[str, bytes]) -> None:

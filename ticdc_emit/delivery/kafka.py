@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ticdc_emit.config.options import DEFAULT_MAX_MESSAGE_BYTES, DEFAULT_PARTITION_NUM, KafkaConfig
-from ticdc_emit.config.secrets import Secret, is_sensitive_name
+from ticdc_emit.config.secrets import Secret, is_sensitive_name, mask_text
 from ticdc_emit.delivery.kafka_admin import KafkaAdmin
 from ticdc_emit.delivery.kafka_security import security_settings
 from ticdc_emit.delivery.kafka_writer import BATCH_BYTES, KafkaWriter
@@ -75,7 +75,7 @@ class KafkaSink:
             if name in _OWNED:
                 raise ConfigError(f"the librdkafka setting {name} follows {_OWNED[name]}", option=name)
         hidden = {
-            name: Secret(value) if is_sensitive_name(name) and not isinstance(value, Secret) else value
+            name: Secret(value) if _holds_secret(name, value) and not isinstance(value, Secret) else value
             for name, value in self.librdkafka.items()
         }
         object.__setattr__(self, "librdkafka", hidden)
@@ -156,6 +156,11 @@ class KafkaSink:
             # The writer gives up when nothing moves; a message that waits its turn in a moving queue must not expire.
             "message.timeout.ms": 0,
         }
+
+
+def _holds_secret(name: str, value: object) -> bool:
+    """Whether a librdkafka setting is one, or has one in its text: ``sasl.oauthbearer.config`` is a list of its own."""
+    return is_sensitive_name(name) or "oauthbearer.config" in name or mask_text(str(value)) != str(value)
 
 
 def _require_client() -> None:

@@ -7,11 +7,13 @@ error.  librdkafka itself tries again for ever and only ever says "timed out", a
 from __future__ import annotations
 
 import logging
+import re
 import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ticdc_emit.config.secrets import MASK, Secret, mask_text
+from ticdc_emit.config.encoded_secrets import hide
+from ticdc_emit.config.secrets import Secret, mask_text
 from ticdc_emit.delivery.kafka_errors import is_refusal, is_unreachable, refused, unreachable
 from ticdc_emit.errors import DeliveryError
 
@@ -24,6 +26,7 @@ __all__ = ["ConnectionLog", "client_settings", "find_topics"]
 
 _logger = logging.getLogger("ticdc_emit.delivery.librdkafka")
 
+_OAUTH_VALUE = re.compile(r"(?i)[\w.]*(?:secret|password|token|key)[\w.]*=(\S+)")
 _SECRET_SETTINGS = ("password", "secret", "passphrase", "key.pem")
 _ATTEMPT_S = 0.5
 _REFUSAL_LASTS_S = 1.5
@@ -47,9 +50,10 @@ class ConnectionLog:
 
     def hide(self, settings: Mapping[str, Any]) -> None:
         """Mask a client's passwords, which a broker or a token endpoint may repeat."""
-        sensitive = (value for name, value in settings.items() if any(word in name for word in _SECRET_SETTINGS))
-        # what is shorter is a part of many words
-        self._secrets = tuple(Secret(value) for value in sensitive if isinstance(value, str) and len(value) > 3)
+        sensitive = [value for name, value in settings.items() if any(word in name for word in _SECRET_SETTINGS)]
+        # a list of settings of its own
+        sensitive += _OAUTH_VALUE.findall(str(settings.get("sasl.oauthbearer.config", "")))
+        self._secrets = tuple(Secret(value) for value in sensitive if isinstance(value, str))
 
     def log(self, level: int, text: str, *args: object) -> None:
         """The logger's method that confluent-kafka calls, with librdkafka's facility, client and message."""
@@ -79,9 +83,7 @@ class ConnectionLog:
         return unreachable(brokers, waited, self.cause or otherwise)
 
     def _clean(self, text: str) -> str:
-        for secret in self._secrets:
-            text = text.replace(secret.reveal(), MASK)
-        return text
+        return hide(text, (secret.reveal() for secret in self._secrets))
 
     def _note(self, cause: str, refused: bool) -> None:
         cause = self._clean(cause)

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 from ticdc_emit.config.gotext import GoSyntaxError, parse_bool
 from ticdc_emit.config.load import ConfigWarning
+from ticdc_emit.config.secrets import shown_names
 from ticdc_emit.config.storage_uri import StorageUri
 from ticdc_emit.errors import ConfigError
 
@@ -55,11 +56,12 @@ _REFUSED = {
 
 def check_parameters(place: StorageUri) -> None:
     """Refuse a parameter that is not acted on (:class:`ConfigError`), and warn of one that does not exist."""
-    for name in _given(place):
+    given = _given(place)
+    for name, shown in zip(given, shown_names(given), strict=True):
         if name in _REFUSED.get(place.kind, ()):
             raise ConfigError(f"{name} of a {place.kind} storage is not acted on", remedy="Remove it", option=_OPTION)
         if name not in _KNOWN[place.kind]:
-            warnings.warn(f"{_OPTION}: {place.kind} has no parameter {name}", ConfigWarning, stacklevel=2)
+            warnings.warn(f"{_OPTION}: {place.kind} has no parameter {shown}", ConfigWarning, stacklevel=2)
 
 
 def protocol_and_options(place: StorageUri) -> tuple[str, dict[str, Any]]:

@@ -15,9 +15,10 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
+from ticdc_emit.config.encoded_secrets import hide
 from ticdc_emit.config.log_masking import AWS_LOGGERS, hide_in_logs
 from ticdc_emit.config.options import GlueSchemaRegistry
-from ticdc_emit.config.secrets import MASK, hides_arguments
+from ticdc_emit.config.secrets import hides_arguments
 from ticdc_emit.errors import (
     ConfigError,
     IncompatibleSchemaError,
@@ -156,10 +157,7 @@ class GlueRegistry:
 
     def _clean(self, text: object) -> str:
         """Return what AWS says without the credentials: of a wrong signature it repeats all that was signed."""
-        shown = str(text)
-        for secret in self._credentials:
-            shown = shown if secret is None else shown.replace(secret.reveal(), MASK)
-        return shown
+        return hide(str(text), (secret.reveal() for secret in self._credentials if secret is not None))
 
 
 @contextmanager

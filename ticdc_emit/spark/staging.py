@@ -10,13 +10,16 @@ from __future__ import annotations
 import socket
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import pyarrow as pa
 
-from ticdc_emit.config import Secret
-from ticdc_emit.errors import DeliveryError, MissingDependencyError
+from ticdc_emit.config.encoded_secrets import hide
+from ticdc_emit.config.secrets import Secret, hides_arguments, mask_text, uri_secrets
+from ticdc_emit.errors import DeliveryError, MissingDependencyError, TicdcEmitError
 
 __all__ = ["StagedBatches", "StagedFile", "Staging"]
 
@@ -35,6 +38,7 @@ class Staging:
 
     folder: Secret[str]  # it may hold a login
 
+    @hides_arguments
     def write(self, batches: Iterable[pa.RecordBatch]) -> StagedFile:
         """Write the rows of a task's attempt."""
         name = f"{uuid.uuid4().hex}.arrow"
@@ -42,23 +46,31 @@ class Staging:
         first = next(rows, None)
         if first is None:
             return StagedFile(None, socket.gethostname())
-        fs, root = self._located()
-        fs.makedirs(root, exist_ok=True)
         options = pa.ipc.IpcWriteOptions(compression="lz4")
-        with fs.open(f"{root}/{name}", "wb") as file, pa.ipc.new_file(file, first.schema, options=options) as writer:
-            writer.write_batch(first)
-            for batch in rows:
-                writer.write_batch(batch)
+        with ExitStack() as files:
+            with _storage(self.folder, "written"):
+                fs, root = self._located()
+                fs.makedirs(root, exist_ok=True)
+                file = files.enter_context(fs.open(f"{root}/{name}", "wb"))
+                writer = files.enter_context(pa.ipc.new_file(file, first.schema, options=options))
+            for batch in chain([first], rows):
+                with _storage(self.folder, "written"):
+                    writer.write_batch(batch)
+            with _storage(self.folder, "written"):
+                files.close()
         return StagedFile(name, socket.gethostname())
 
+    @hides_arguments
     def read(self, staged: Sequence[StagedFile]) -> StagedBatches:
         """Return the rows of these files; :class:`DeliveryError` if one is not to be seen from here."""
-        fs, root = self._located()
         paths = []
         for each in staged:
             if each.name is None:
                 continue
-            if not fs.exists(f"{root}/{each.name}"):
+            with _storage(self.folder, "read"):
+                fs, root = self._located()
+                there = fs.exists(f"{root}/{each.name}")
+            if not there:
                 raise DeliveryError(
                     "rows that an executor staged are not to be seen on the driver",
                     remedy="Set stagingUri to a folder that executors and driver share",
@@ -66,13 +78,15 @@ class Staging:
                     driver=socket.gethostname(),
                 )
             paths.append(f"{root}/{each.name}")
-        return StagedBatches(fs, tuple(paths))
+        return StagedBatches(self.folder, fs if paths else None, tuple(paths))
 
+    @hides_arguments
     def remove(self) -> None:
         """Remove the folder with all that is in it."""
-        fs, root = self._located()
-        if fs.exists(root):
-            fs.rm(root, recursive=True)
+        with _storage(self.folder, "removed"):
+            fs, root = self._located()
+            if fs.exists(root):
+                fs.rm(root, recursive=True)
 
     def _located(self) -> tuple[Any, str]:
         try:
@@ -89,11 +103,32 @@ class Staging:
 class StagedBatches:
     """The record batches of staged files, anew with each iteration, one in memory at a time."""
 
+    folder: Secret[str]
     fs: Any
     paths: tuple[str, ...]
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         for path in self.paths:
-            with self.fs.open(path, "rb") as file, pa.ipc.open_file(file) as reader:
+            with ExitStack() as files:
+                with _storage(self.folder, "read"):
+                    file = files.enter_context(self.fs.open(path, "rb"))
+                    reader = files.enter_context(pa.ipc.open_file(file))
                 for number in range(reader.num_record_batches):
-                    yield reader.get_batch(number)
+                    with _storage(self.folder, "read"):
+                        batch = reader.get_batch(number)
+                    yield batch
+
+
+@contextmanager
+def _storage(folder: Secret[str], what: str) -> Iterator[None]:
+    """Turn what the storage's client raises, of any type, into a masked :class:`DeliveryError`."""
+    try:
+        yield
+    except TicdcEmitError:
+        raise
+    except Exception as error:
+        shown = mask_text(hide(str(error), uri_secrets(folder.reveal())))
+        raise DeliveryError(
+            f"staged rows cannot be {what}: {type(error).__name__}: {shown}",
+            remedy="Check stagingUri, and that this machine can use it",
+        ) from None

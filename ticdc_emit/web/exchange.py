@@ -91,9 +91,7 @@ class Exchange:
         try:
             import httpx
         except ImportError:
-            raise MissingDependencyError(
-                "a schema registry needs httpx", remedy="Run: pip install 'ticdc-emit[avro]'"
-            ) from None
+            raise MissingDependencyError("a schema registry needs httpx", extra="avro") from None
         self._address = address
         try:
             self._origin = _origin(httpx.URL(address.base))

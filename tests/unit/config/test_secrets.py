@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import dataclasses
 import json
@@ -17,13 +18,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ticdc_emit.config import Secret, load_changefeed, mask_text, mask_uri
+from ticdc_emit.config.encoded_secrets import hide
+from ticdc_emit.config.merge import UriParameters
+from ticdc_emit.config.secrets import shown_names
 from ticdc_emit.errors import ConfigError
 
 CANARY = "cAnArY77"
 AVRO = (
     f"kafka://user:{CANARY}@h1:9092,h2:9092/topic?protocol=avro&sasl-mechanism=plain&sasl-user=me&sasl-password={CANARY}"
     f"&schema-registry={quote(f'https://api:{CANARY}@registry:8081/?token={CANARY}', safe='')}"
-    f"&sasl-gssapi-password={CANARY}&ca=/ca&cert=/cert&key=/{CANARY}&x-access-token={CANARY}"
+    f"&sasl-gssapi-password={CANARY}&key=/{CANARY}&ca=/ca&cert=/cert&x-access-token={CANARY}"
 )
 FILE = f"""
 [sink.kafka-config]
@@ -66,6 +70,15 @@ def test_secret_shows_nothing_and_keeps_its_value() -> None:
         ("k://h/t?r=u%3Ap%40r", "k://h/t?r=****@r"),
         ("k://h/t?r=%2Fp%3Ftoken%3Dx", "k://h/t?r=/p?token=****"),
         ("k://h/t?a=1#rest", "k://h/t?a=1#****"),
+        ("kafka://u:X%40h:1/t?a=b%40c", "kafka://****@h:1/t?a=****@c"),
+        ("kafka://u:X%2540h:1/t", "kafka://****@h:1/t"),
+        ("http://u:a%40b/c@h:1/x", "http://****@h:1/x"),
+        ("http://h/x%40y", "http://h/x%40y"),
+        ("k://h/t?r=http%253A%252F%252Fu%253AX%2540r%252F", "k://h/t?r=****@r%252F"),
+        ("k://h/t?r=http%253A%252F%252Fr%252F%253Ftoken%253DX", "k://h/t?r=http://r/?token=****"),
+        ("k://h/t?r=" + "%25" * 9 + "2525252525252540", "k://h/t?r=****@"),
+        ("k://h/t?password=a&X=y&X2&protocol=avro&b=1", "k://h/t?password=****&****&****&protocol=avro&b=1"),
+        ("k://h/t?password=a&X-key=y", "k://h/t?password=****&****"),
         ("k://h/t", "k://h/t"),
         ("", ""),
     ],
@@ -100,6 +113,58 @@ def test_mask_text() -> None:
     assert CANARY not in masked
     assert "GET http://****@r/subjects failed" in masked
     assert masked.endswith("at topic orders")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Authorization: Bearer {}",
+        "Authorization: Basic {}==",
+        "{{'authorization': 'Basic {}'}}",
+        "Proxy-Authorization=Digest {}",
+        "curl -H Bearer {}",
+        '{{"password": "a\\"{}"}}',
+        "{{'password': 'a\\'{}'}}",
+        '"{{\\"password\\": \\"a{}\\"}}"',
+        '"{{\\"password\\": \\"a\\\\\\"{}\\"}}"',
+        'password="{}',
+        'password = a"{}',
+        "a=password={}",
+        "sasl.oauthbearer.config: principal=me secret={}",
+        "at 1http://u:{}@h",
+    ],
+)
+def test_mask_text_of_what_may_hold_a_secret(text: str) -> None:
+    masked = mask_text("before " + text.format(CANARY) + " after")
+    assert CANARY not in masked
+    assert masked.startswith("before ")
+
+
+def test_mask_text_leaves_what_is_none() -> None:
+    text = "the server wants Basic authentication, a bearer of news; WWW-Authenticate: Basic realm='x' a:b=c"
+    assert mask_text(text) == text
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize(
+    "part", ["a", "key", "a:", "a=", "key=", "://", "a://", '"', "\\", "key\\", "?a=", " ", "%25", "key "]
+)
+def test_masking_takes_linear_time(part: str) -> None:
+    mask_text(part * 100_000)
+    mask_uri("k://h/t?" + part * 20_000)
+    hide(part * 20_000, ["secret", "key" * 20, "\\\\"])
+
+
+def test_every_parameter_that_is_read_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    names: set[str] = set()
+    text = UriParameters.text
+    monkeypatch.setattr(UriParameters, "text", lambda self, name: names.add(name) or text(self, name))
+    for more in ("avro&schema-registry=http://r", "simple&sasl-mechanism=gssapi", "simple&enable-tls=true"):
+        with contextlib.suppress(ConfigError):
+            load_changefeed(f"kafka://h:1/t?protocol={more}")
+    load_changefeed("file:///x?protocol=debezium")
+    assert len(names) > 40
+    assert shown_names(part for name in sorted(names) for part in ("password", name))[1::2] == sorted(names)
 
 
 @given(st.text(alphabet="ab:/?#@=&%;, \n[]", max_size=30))
@@ -210,6 +275,19 @@ def test_an_unescaped_password_is_not_listed_as_an_option() -> None:
         config = load_changefeed(uri)
     assert CANARY not in str(caught[0].message)
     assert CANARY not in repr(config)
+
+
+@pytest.mark.parametrize(
+    "rest", [f"{CANARY}=x", f"{CANARY}", f"{CANARY};=x", f"%zz{CANARY}=1", f"x={CANARY}&{CANARY}=1"]
+)
+@pytest.mark.parametrize("name", ["sasl-password", "sasl-gssapi-password", "token"])
+def test_the_rest_of_an_unescaped_password_is_no_option(name: str, rest: str) -> None:
+    with pytest.warns(UserWarning, match="without effect") as caught:
+        config = load_changefeed(f"kafka://h:9092/t?typo=1&{name}=abc&{rest.replace('{}', CANARY)}&protocol=simple")
+    assert CANARY not in str(caught[0].message)
+    assert "typo" in str(caught[0].message)
+    assert CANARY not in repr(config)
+    assert "protocol=simple" in repr(config)
 
 
 def test_file_with_a_secret_that_is_not_toml(tmp_path: Path) -> None:

@@ -28,6 +28,7 @@ from ticdc_emit.delivery.claim_check import Claim, ClaimStore
 from ticdc_emit.delivery.contract import DeliveryReport
 from ticdc_emit.delivery.factory import sink_for
 from ticdc_emit.delivery.kafka import KafkaSink
+from ticdc_emit.delivery.kafka_connection import ConnectionLog
 from ticdc_emit.delivery.memory import MemorySink
 from ticdc_emit.encode.encoder import Encoder
 from ticdc_emit.errors import TicdcEmitError
@@ -106,6 +107,29 @@ def test_no_object_shows_a_secret() -> None:
     ]
     shown += [encoder.plan.large, feed._planner.plan(BatchState(0)), TicdcSink(config, SCHEMA, sink=MemorySink("c"))]
     assert [type(each).__name__ for each in shown if leaks(shown_object(each))] == []
+
+
+def test_no_setting_of_a_client_shows_a_secret() -> None:
+    secret = SECRETS["librdkafka"]
+    for settings in (
+        {"sasl.oauthbearer.config": f"principal=me secret={secret}"},
+        {"sasl.oauthbearer.config": secret},
+        {"ssl.ca.location": f"https://me:{secret}@host/ca"},
+        {"plugin.library.paths": f"x password={secret}"},
+    ):
+        sink = KafkaSink(("127.0.0.1:1",), librdkafka=settings)
+        assert leaks(shown_object(sink)) == []
+        assert sink.connection_settings()[next(iter(settings))] == next(iter(settings.values()))
+
+
+def test_a_client_that_repeats_its_settings() -> None:
+    log = ConnectionLog()
+    secret = SECRETS["librdkafka"]
+    settings = {"sasl.password": secret, "sasl.oauthbearer.config": f"principal=me secret={SECRETS['oauth-secret']}"}
+    log.hide(settings)
+    for said in (secret, "".join(f"%{byte:02x}" for byte in secret.encode()), SECRETS["oauth-secret"]):
+        log.log(7, "%s %s: %s", "FAIL", "client", f"[thrd]: refused {said}")
+        assert "refused ****" in log.cause
 
 
 def test_only_what_a_worker_connects_with_is_in_a_pickle() -> None:
@@ -284,6 +308,38 @@ def test_a_state_store_that_is_not_there(tmp_path: Path) -> None:
         refused(lambda uri=uri: TicdcSink("memory://canary?protocol=canal-json", SCHEMA, state_uri=uri))  # type: ignore[misc]
         options = RunOptions(state_uri=Secret(uri))
         refused(lambda how=options: Changefeed(config, MemorySink("canary"), SCHEMA, options=how))  # type: ignore[misc]
+
+
+class _RefusingStorage:
+    """A file system that fails whatever it is asked, and repeats the login that it was given."""
+
+    def __init__(self, *works: str) -> None:
+        self._works = works
+
+    def __getattr__(self, name: str) -> Any:
+        def act(*args: Any, **options: Any) -> Any:
+            if name in self._works:
+                return []
+            raise OSError(f"{name}: denied to me:{SECRETS['state-login']}")
+
+        return act
+
+
+def test_a_storage_that_repeats_the_login(monkeypatch: pytest.MonkeyPatch) -> None:
+    import fsspec
+    import pyarrow as pa
+
+    from ticdc_emit.spark.staging import StagedFile, Staging
+
+    uri = f"ftp://me:{SECRETS['state-login']}@127.0.0.1:1/x"
+    rows = [pa.record_batch({"a": [1]})]
+    for staging in (Staging(Secret(uri)), Staging(Secret(uri.replace("ftp", "nothing")))):
+        refused(lambda staging=staging: staging.write(rows))  # type: ignore[misc]
+        refused(lambda staging=staging: staging.read([StagedFile("a", "host")]))  # type: ignore[misc]
+        refused(staging.remove)
+    monkeypatch.setattr(fsspec.core, "url_to_fs", lambda uri: (_RefusingStorage("makedirs"), "/x"))
+    refused(lambda: Staging(Secret(uri)).write(rows))
+    refused(lambda: Staging(Secret(uri)).read([StagedFile("a", "host")]))
 
 
 def test_rows_that_are_refused() -> None:
