@@ -8,12 +8,12 @@ Checksum Verification Based on Avro"; reference ``pingcap/tiflow: pkg/sink/codec
 from __future__ import annotations
 
 import io
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import UUID
 
+from ticdc_emit.decode.avro_schema import decimal_scales, decimals, plain_schema, read_schema
 from ticdc_emit.decode.checksum import verify_checksum
 from ticdc_emit.decode.errors import DecodeError
 from ticdc_emit.decode.members import millis, tso
@@ -65,12 +65,20 @@ class AvroRow:
         return None if self.schema is None else verify_checksum(self.fields, self.schema, time_zone)
 
 
+class _Known(NamedTuple):
+    """A schema as the registry has it, as fastavro reads by it, and its decimals' digits after the point."""
+
+    schema: dict[str, Any]
+    parsed: Schema
+    scales: dict[str, int]
+
+
 class AvroReader:
     """Reads the records of a topic. ``schemas``: a mapping or callable from schema id to schema text."""
 
     def __init__(self, schemas: SchemaSource) -> None:
         self._schemas = schemas
-        self._parsed: dict[SchemaId, tuple[dict[str, Any], Schema]] = {}
+        self._known: dict[SchemaId, _Known] = {}
 
     def read(self, key: bytes | None, value: bytes | None) -> AvroRow:
         """Return the row change of a record; an empty key or value is none.
@@ -113,32 +121,35 @@ class AvroReader:
             return None, None
         try:
             number, body = split_header(data)
-            schema, parsed = self._schema(number)
+            known = self._schema(number)
         except DecodeError as fault:
             raise DecodeError(fault.message, remedy=fault.remedy, **{**fault.context, "part": part}) from fault
         stream = io.BytesIO(body)
         try:
-            fields = _fastavro().schemaless_reader(stream, parsed, None)
+            fields = _fastavro().schemaless_reader(stream, known.parsed, None)
+            decimals(fields, known.scales)
         except Exception as fault:  # fastavro raises whatever it meets: EOFError, IndexError, ValueError
             raise DecodeError(
                 f"the bytes are not of their schema: {type(fault).__name__} {fault}", part=part, schema_id=number
             ) from fault
-        if stream.tell() != len(body) or not isinstance(fields, dict):
+        if stream.tell() != len(body):
             raise DecodeError("the bytes are not of their schema: some are left over", part=part, schema_id=number)
-        return schema, fields
+        return known.schema, fields
 
-    def _schema(self, number: SchemaId) -> tuple[dict[str, Any], Schema]:
-        if number not in self._parsed:
+    def _schema(self, number: SchemaId) -> _Known:
+        if number not in self._known:
             text = schema_text(self._schemas, number)
             try:
-                schema = json.loads(text)
-                parsed = _fastavro().parse_schema(_without_defaults(schema))
+                schema = read_schema(text)
+                parsed = _fastavro().parse_schema(plain_schema(schema))
             except MissingDependencyError:
                 raise
-            except Exception as fault:  # bad JSON, or one of fastavro's schema errors, which have no common root
+            except DecodeError as fault:
+                raise DecodeError(fault.message, schema_id=number) from fault
+            except Exception as fault:  # one of fastavro's schema errors, which have no common root
                 raise DecodeError(f"the schema is not one of a table: {fault}", schema_id=number) from fault
-            self._parsed[number] = schema, parsed
-        return self._parsed[number]
+            self._known[number] = _Known(schema, parsed, decimal_scales(schema))
+        return self._known[number]
 
 
 def split_header(data: bytes) -> tuple[SchemaId, bytes]:
@@ -154,12 +165,6 @@ def split_header(data: bytes) -> tuple[SchemaId, bytes]:
     if control is not None:
         raise DecodeError(f"the message is a {control}, not a row change")
     raise DecodeError("the bytes do not begin with the id of a schema")
-
-
-def _without_defaults(schema: dict[str, Any]) -> dict[str, Any]:
-    """Leave out what readers do not need: fastavro refuses the whole number that TiCDC gives a float as its default."""
-    fields = [{name: part for name, part in field.items() if name != "default"} for field in schema["fields"]]
-    return {**schema, "fields": fields}
 
 
 def _parted(fields: dict[str, Any], schema: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

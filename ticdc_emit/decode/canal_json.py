@@ -13,9 +13,10 @@ from typing import Any, NamedTuple, TypeAlias
 
 import orjson
 
-from ticdc_emit.decode.compression import decompressor
+from ticdc_emit.decode.compression import MAX_DECOMPRESSED_BYTES, decompressor
 from ticdc_emit.decode.errors import DecodeError
 from ticdc_emit.decode.members import member, millis, texts, tso
+from ticdc_emit.json_depth import check_depth
 
 __all__ = ["CanalDdl", "CanalJsonReader", "CanalMessage", "CanalRow", "CanalWatermark"]
 
@@ -80,13 +81,15 @@ CanalMessage: TypeAlias = "CanalRow | CanalDdl | CanalWatermark"
 class CanalJsonReader:
     """Reads the records of a topic.
 
-    ``compression``: the changefeed's ``large-message-handle-compression``. Raises
-    :class:`~ticdc_emit.errors.ConfigError` for one that is not known, and
+    ``compression``: the changefeed's ``large-message-handle-compression``; ``max_decompressed_bytes``: of a value,
+    which is refused beyond it. Raises :class:`~ticdc_emit.errors.ConfigError` for a compression that is not known, and
     :class:`~ticdc_emit.errors.MissingDependencyError` without cramjam.
     """
 
-    def __init__(self, compression: str = "none") -> None:
-        self._unpacked = None if compression == "none" else decompressor(compression)
+    def __init__(self, compression: str = "none", *, max_decompressed_bytes: int = MAX_DECOMPRESSED_BYTES) -> None:
+        self._unpacked = (
+            None if compression == "none" else decompressor(compression, max_decompressed_bytes=max_decompressed_bytes)
+        )
         self._told: dict[tuple[str, str], tuple[_Told, tuple[Any, ...]]] = {}
 
     def read(self, key: bytes | None, value: bytes | None) -> CanalMessage:
@@ -166,6 +169,7 @@ def _told(members: Mapping[str, Any]) -> _Told:
 def _members(value: bytes) -> dict[str, Any]:
     try:
         members = orjson.loads(value)
+        check_depth(members, value)
     except ValueError as fault:
         raise DecodeError(f"the value is no JSON: {fault}", part="value") from fault
     if not isinstance(members, dict):

@@ -28,13 +28,13 @@ values of columns that a column selector took away.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from itertools import takewhile
 from typing import Any
 from zlib import crc32
 
+from ticdc_emit.decode.avro_schema import read_schema
 from ticdc_emit.decode.checksum_bytes import UNSIGNED, blob, double, in_utc, text, vector, word
 from ticdc_emit.decode.errors import ChecksumMismatchError, DecodeError
 
@@ -87,8 +87,10 @@ def has_doubtful_labels(schema: Mapping[str, Any]) -> bool:
 
 def _record(schema: Mapping[str, Any] | str) -> Mapping[str, Any]:
     try:
-        record: Mapping[str, Any] = json.loads(schema) if isinstance(schema, str) else schema
+        record: Mapping[str, Any] = read_schema(schema) if isinstance(schema, str) else schema
         [field["name"] for field in record["fields"]]
+    except DecodeError:
+        raise
     except (ValueError, LookupError, TypeError) as fault:
         raise DecodeError(f"the schema is not one of a table: {fault}") from fault
     return record

@@ -9,11 +9,11 @@ Protocol"; reference ``pingcap/tiflow: pkg/sink/codec/common/message.go`` (Claim
 from __future__ import annotations
 
 import base64
-import json
 from collections.abc import Callable
 from typing import NamedTuple, Protocol, TypeVar
 
 from ticdc_emit.decode.errors import DecodeError
+from ticdc_emit.json_depth import parsed
 
 __all__ = ["ClaimedMessage", "Claims", "read_claim"]
 
@@ -42,7 +42,7 @@ def read_claim(location: str, get: Callable[[str], bytes], *, raw_value: bool = 
     if raw_value:
         return ClaimedMessage(None, content)
     try:
-        members = json.loads(content)
+        members = parsed(content)
         key, value = members["key"], members["value"]
         shown = None if key is None else base64.b64decode(key, validate=True)
         return ClaimedMessage(shown, base64.b64decode(value, validate=True))

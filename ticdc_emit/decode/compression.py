@@ -1,26 +1,38 @@
 """Messages of a changefeed with ``large-message-handle-compression``, decompressed.
 
-In: keys and values as they lie on Kafka. Out: what the readers read. Rule source: reference ``pingcap/tiflow:
-pkg/compression/compress.go``: ``snappy`` is the raw block format, ``lz4`` the frame format.
+In: keys and values as they lie on Kafka. Out: what the readers read, if it is not larger than a limit: a message of
+4 MB may hold 1 GB. Rule source: reference ``pingcap/tiflow: pkg/compression/compress.go``: ``snappy`` is the raw block
+format, ``lz4`` the frame format.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
+
 from ticdc_emit.decode.errors import DecodeError
 from ticdc_emit.errors import ConfigError, MissingDependencyError
 
-__all__ = ["decompress", "decompressor"]
+__all__ = ["MAX_DECOMPRESSED_BYTES", "decompress", "decompressor"]
+
+MAX_DECOMPRESSED_BYTES = 256 * 1024 * 1024
+"""Default limit: twice TiDB's largest transaction entry, and more than any row's message."""
+
+_LZ4_EXPANSION = 255
+_SNAPPY_EXPANSION = 22
+"""At most so many bytes out of one, as the formats write lengths."""
+_SMALLEST_BUFFER = 64 * 1024
+_BUFFER_TOO_SMALL = "failed to write whole buffer"
 
 
-def decompress(data: bytes, compression: str) -> bytes:
+def decompress(data: bytes, compression: str, *, max_decompressed_bytes: int = MAX_DECOMPRESSED_BYTES) -> bytes:
     """Return what was compressed; raises what :func:`decompressor` and what it returns do."""
-    return decompressor(compression)(data)
+    return decompressor(compression, max_decompressed_bytes=max_decompressed_bytes)(data)
 
 
-def decompressor(compression: str) -> Callable[[bytes], bytes]:
-    """Return what decompresses one key or value, or raises :class:`DecodeError`.
+def decompressor(compression: str, *, max_decompressed_bytes: int = MAX_DECOMPRESSED_BYTES) -> Callable[[bytes], bytes]:
+    """Return what decompresses one key or value, or raises :class:`DecodeError`, also beyond the limit.
 
     ``compression`` is ``none``, ``snappy`` or ``lz4``. Raises :class:`~ticdc_emit.errors.ConfigError` for another one,
     :class:`~ticdc_emit.errors.MissingDependencyError` without cramjam.
@@ -37,12 +49,49 @@ def decompressor(compression: str) -> Callable[[bytes], bytes]:
         import cramjam
     except ImportError:
         raise MissingDependencyError(f"the compression {compression} needs cramjam", extra="compression") from None
-    unpack = cramjam.snappy.decompress_raw if compression == "snappy" else cramjam.lz4.decompress
+    unpack = _snappy if compression == "snappy" else _lz4
 
     def unpacked(data: bytes) -> bytes:
         try:
-            return bytes(unpack(data))
+            return unpack(data, max_decompressed_bytes)
+        except DecodeError:
+            raise
         except (cramjam.DecompressionError, ValueError, OSError) as fault:
             raise DecodeError(f"the bytes are not compressed by {compression}: {fault}") from fault
+        except MemoryError:
+            raise DecodeError("the decompressed bytes do not fit into memory") from None
 
     return unpacked
+
+
+def _snappy(data: bytes, limit: int) -> bytes:
+    """Decompress a raw block, which begins with the length of what it holds."""
+    from cramjam import snappy
+
+    length = snappy.decompress_raw_len(data)
+    if length > _SNAPPY_EXPANSION * len(data):
+        raise ValueError(f"{len(data)} bytes cannot hold {length}")
+    if length > limit:
+        raise _too_large(limit)
+    return bytes(snappy.decompress_raw(data))
+
+
+def _lz4(data: bytes, limit: int) -> bytes:
+    """Decompress a frame, whose length is not known, into memory that is taken as it is written to."""
+    from cramjam import DecompressionError, lz4
+
+    most = max(_LZ4_EXPANSION * len(data), _SMALLEST_BUFFER)
+    buffer = np.empty(min(most, limit), np.uint8)
+    try:
+        return buffer[: lz4.decompress_into(data, buffer)].tobytes()
+    except DecompressionError as fault:
+        if _BUFFER_TOO_SMALL in str(fault) and limit < most:
+            raise _too_large(limit) from None
+        raise
+
+
+def _too_large(limit: int) -> DecodeError:
+    return DecodeError(
+        f"the decompressed bytes are more than max_decompressed_bytes={limit}",
+        remedy="Raise max_decompressed_bytes if the message may be that large",
+    )

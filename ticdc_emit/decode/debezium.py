@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NoReturn, TypeVar
 
-from ticdc_emit.decode.compression import decompressor
+from ticdc_emit.decode.compression import MAX_DECOMPRESSED_BYTES, decompressor
 from ticdc_emit.decode.debezium_records import (
     DebeziumColumn,
     DebeziumDdl,
@@ -38,13 +38,21 @@ class DebeziumReader:
     ``has_schema``: not so with the changefeed's ``debezium-disable-schema``. ``compression``: its
     ``large-message-handle-compression``, of keys and values. Raises :class:`~ticdc_emit.errors.ConfigError` for one
     that is not known, :class:`~ticdc_emit.errors.MissingDependencyError` without cramjam. ``typed``: whether values are
-    Python's where there is a schema; if not, they are always JSON's.
+    Python's where there is a schema; if not, they are always JSON's. ``max_decompressed_bytes``: of a key or value,
+    which is refused beyond it.
     """
 
-    def __init__(self, has_schema: bool = True, compression: str = "none", *, typed: bool = True) -> None:
+    def __init__(
+        self,
+        has_schema: bool = True,
+        compression: str = "none",
+        *,
+        typed: bool = True,
+        max_decompressed_bytes: int = MAX_DECOMPRESSED_BYTES,
+    ) -> None:
         self._has_schema = has_schema
         self._typed = typed
-        self._unpacked = decompressor(compression)
+        self._unpacked = decompressor(compression, max_decompressed_bytes=max_decompressed_bytes)
 
     def read(self, key: bytes | None, value: bytes | None) -> DebeziumMessage:
         """Return what a record says. Raises :class:`DecodeError` for one that is no Debezium message of TiCDC's."""

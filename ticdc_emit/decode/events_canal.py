@@ -7,6 +7,7 @@ from collections.abc import Callable
 from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.decode.canal_json import CanalDdl, CanalJsonReader, CanalRow, CanalWatermark
 from ticdc_emit.decode.claim_check import Claims
+from ticdc_emit.decode.compression import MAX_DECOMPRESSED_BYTES
 from ticdc_emit.decode.event_reader import EventReader
 from ticdc_emit.decode.events import DdlEvent, Event, Image, RowEvent, RowOp, WatermarkEvent
 from ticdc_emit.decode.text_canal import canal_convert, canal_type_converts
@@ -21,9 +22,14 @@ _OPS: dict[str, RowOp] = {"INSERT": "insert", "UPDATE": "update", "DELETE": "del
 class CanalEvents(EventReader):
     """A reader of Canal-JSON."""
 
-    def __init__(self, config: ChangefeedConfig, claims: Callable[[str], bytes] | None) -> None:
+    def __init__(
+        self,
+        config: ChangefeedConfig,
+        claims: Callable[[str], bytes] | None,
+        max_decompressed_bytes: int = MAX_DECOMPRESSED_BYTES,
+    ) -> None:
         handle = config.codec.large_message_handle
-        self._reader = CanalJsonReader(handle.compression)
+        self._reader = CanalJsonReader(handle.compression, max_decompressed_bytes=max_decompressed_bytes)
         self._claims = Claims(claims, self._reader.read, raw_value=handle.claim_check_raw_value)
         self._converts = per_object(_converts_of)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ticdc_emit.config import ChangefeedConfig
+from ticdc_emit.decode.compression import MAX_DECOMPRESSED_BYTES
 from ticdc_emit.decode.debezium import DebeziumReader
 from ticdc_emit.decode.debezium_records import DebeziumDdl, DebeziumRow
 from ticdc_emit.decode.event_reader import EventReader
@@ -24,10 +25,15 @@ class DebeziumEvents(EventReader):
     Without a schema and without a table, values stay as JSON prints them.
     """
 
-    def __init__(self, config: ChangefeedConfig) -> None:
+    def __init__(self, config: ChangefeedConfig, max_decompressed_bytes: int = MAX_DECOMPRESSED_BYTES) -> None:
         codec = config.codec
         has_schema = not codec.debezium_disable_schema
-        self._reader = DebeziumReader(has_schema, codec.large_message_handle.compression, typed=False)
+        self._reader = DebeziumReader(
+            has_schema,
+            codec.large_message_handle.compression,
+            typed=False,
+            max_decompressed_bytes=max_decompressed_bytes,
+        )
         self._zone = config.time_zone
         self._converts = per_object(self._converts_of_table)
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.decode.claim_check import Claims
+from ticdc_emit.decode.compression import MAX_DECOMPRESSED_BYTES
 from ticdc_emit.decode.event_reader import EventReader
 from ticdc_emit.decode.events import BootstrapEvent, DdlEvent, Event, Image, RowEvent, RowOp, WatermarkEvent
 from ticdc_emit.decode.simple import SimpleReader
@@ -27,9 +28,18 @@ class SimpleEvents(EventReader):
     used.
     """
 
-    def __init__(self, config: ChangefeedConfig, claims: Callable[[str], bytes] | None) -> None:
+    def __init__(
+        self,
+        config: ChangefeedConfig,
+        claims: Callable[[str], bytes] | None,
+        max_decompressed_bytes: int = MAX_DECOMPRESSED_BYTES,
+    ) -> None:
         handle = config.codec.large_message_handle
-        self._reader = SimpleReader("avro" if config.codec.encoding_format == "avro" else "json", handle.compression)
+        self._reader = SimpleReader(
+            "avro" if config.codec.encoding_format == "avro" else "json",
+            handle.compression,
+            max_decompressed_bytes=max_decompressed_bytes,
+        )
         self._claims = Claims(claims, self._reader.read, raw_value=handle.claim_check_raw_value)
         self._zone = config.time_zone
         self._shown: dict[tuple[str, str, int], TableInfo] = {}

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any, NoReturn, TypeVar
 
 from ticdc_emit.decode.errors import DecodeError
+from ticdc_emit.json_depth import parsed
 from ticdc_emit.tso import MAX_TSO, physical_ms
 
 __all__ = ["check_image", "document", "member", "millis", "objects", "texts", "tso"]
@@ -23,10 +24,10 @@ _PLAIN = frozenset({str, int, float, bool, type(None)})
 def document(text: bytes, part: str, **hooks: Any) -> dict[str, Any]:
     """Return a JSON object; ``hooks``: those of :func:`json.loads`. Raises :class:`DecodeError` for another text."""
     try:
-        members = json.loads(text, **hooks)
+        members = parsed(text, **hooks)
         if b"\\u" in text:  # half a surrogate pair is JSON, but no text
             json.dumps(members, ensure_ascii=False).encode()
-    except (ValueError, RecursionError) as fault:  # UnicodeError is a ValueError
+    except ValueError as fault:  # so is UnicodeError
         raise DecodeError(f"the {part} is no JSON: {fault}", part=part) from fault
     if not isinstance(members, dict):
         raise DecodeError(f"the {part} is no JSON object", part=part)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.config.protocol import Protocol
+from ticdc_emit.decode.compression import MAX_DECOMPRESSED_BYTES
 from ticdc_emit.decode.event_reader import EventReader
 from ticdc_emit.decode.events_avro import AvroEvents
 from ticdc_emit.decode.events_canal import CanalEvents
@@ -18,23 +19,28 @@ __all__ = ["EventReader", "reader_for"]
 
 
 def reader_for(
-    config: ChangefeedConfig, *, schemas: SchemaSource | None = None, claims: Callable[[str], bytes] | None = None
+    config: ChangefeedConfig,
+    *,
+    schemas: SchemaSource | None = None,
+    claims: Callable[[str], bytes] | None = None,
+    max_decompressed_bytes: int = MAX_DECOMPRESSED_BYTES,
 ) -> EventReader:
     """Return the reader of a changefeed's messages.
 
     ``schemas``: of Avro, by id; default the changefeed's own registry. ``claims``: what gives the object that a message
     names as its ``claimCheckLocation``; without it, an event holds the handle key alone and says where the rest is.
+    ``max_decompressed_bytes``: of a key or value, which is refused beyond it.
 
     Raises :class:`~ticdc_emit.errors.ConfigError` for a protocol that is not read here, for Avro without schemas, and
     :class:`~ticdc_emit.errors.MissingDependencyError` where decoding needs a package that is not there.
     """
     protocol = config.codec.protocol
     if protocol is Protocol.CANAL_JSON:
-        return CanalEvents(config, claims)
+        return CanalEvents(config, claims, max_decompressed_bytes)
     if protocol is Protocol.SIMPLE:
-        return SimpleEvents(config, claims)
+        return SimpleEvents(config, claims, max_decompressed_bytes)
     if protocol is Protocol.DEBEZIUM:
-        return DebeziumEvents(config)
+        return DebeziumEvents(config, max_decompressed_bytes)
     if protocol is Protocol.AVRO:
         return AvroEvents(schemas if schemas is not None else _own_registry(config))
     raise ConfigError(

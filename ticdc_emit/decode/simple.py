@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, TypeVar
 
-from ticdc_emit.decode.compression import decompressor
+from ticdc_emit.decode.compression import MAX_DECOMPRESSED_BYTES, decompressor
 from ticdc_emit.decode.errors import DecodeError
 from ticdc_emit.decode.members import document, member, objects, texts, tso
 from ticdc_emit.decode.simple_avro import AvroMembers
@@ -40,14 +40,21 @@ class SimpleReader:
     """Reads the records of a topic.
 
     ``encoding``: the changefeed's ``encoding-format``, ``json`` or ``avro``; ``compression``: its
-    ``large-message-handle-compression``. Raises :class:`~ticdc_emit.errors.ConfigError` for another encoding,
+    ``large-message-handle-compression``; ``max_decompressed_bytes``: of a value, which is refused beyond it. Raises
+    :class:`~ticdc_emit.errors.ConfigError` for another encoding or compression, and
     :class:`~ticdc_emit.errors.MissingDependencyError` without fastavro for ``avro``, without cramjam for a compression.
     """
 
-    def __init__(self, encoding: Literal["json", "avro"] = "json", compression: str = "none") -> None:
+    def __init__(
+        self,
+        encoding: Literal["json", "avro"] = "json",
+        compression: str = "none",
+        *,
+        max_decompressed_bytes: int = MAX_DECOMPRESSED_BYTES,
+    ) -> None:
         if encoding not in ("json", "avro"):
             raise ConfigError(f"Simple has no encoding {encoding!r}", remedy="Use json or avro", option="encoding")
-        self._unpacked = decompressor(compression)
+        self._unpacked = decompressor(compression, max_decompressed_bytes=max_decompressed_bytes)
         self._members: Callable[[bytes], Mapping[str, Any]] = AvroMembers() if encoding == "avro" else _json_members
 
     def read(self, key: bytes | None, value: bytes | None) -> SimpleMessage:

@@ -1,0 +1,102 @@
+"""The schemas of TiCDC's Avro messages: flat records, and nothing else.
+
+In: a schema text, as a registry has it. Out: the schema, and what fastavro reads messages by. A message's schema comes
+from elsewhere, and Avro's own may refer to themselves, nest without end and hold lists of things without size, of which
+a few bytes make gigabytes. TiCDC's have fields of plain types, each nullable or not. Any other schema is refused before
+a decoder sees it. Rule source: reference ``pingcap/tiflow: pkg/sink/codec/avro/avro.go`` (columnToAvroSchema).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from decimal import Context, Decimal
+from typing import Any
+
+from ticdc_emit.decode.errors import DecodeError
+from ticdc_emit.json_depth import parsed
+
+__all__ = ["decimal_scales", "decimals", "plain_schema", "read_schema"]
+
+_PLAIN = frozenset({"boolean", "int", "long", "float", "double", "bytes", "string"})
+_MOST_DIGITS, _MOST_SCALE = 65, 30
+_DECIMAL_BYTES = 28
+"""65 digits and a sign."""
+_EXACT = Context(prec=_MOST_DIGITS + _MOST_SCALE)
+
+
+def read_schema(text: str) -> dict[str, Any]:
+    """Return a schema of TiCDC's. Raises :class:`DecodeError` for any other text."""
+    try:
+        schema = parsed(text.encode())
+        if not isinstance(schema, dict) or schema.get("type") != "record":
+            raise ValueError("it is not a record")
+        if not isinstance(schema.get("name"), str) or not isinstance(schema.get("namespace", ""), str):
+            raise ValueError("it has no name")
+        fields = schema.get("fields")
+        if not isinstance(fields, list):
+            raise ValueError("it has no fields")
+        for field in fields:
+            _check_field(field)
+    except ValueError as fault:
+        raise DecodeError(f"the schema is not one of a table: {fault}") from fault
+    return schema
+
+
+def plain_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a decoder needs of a schema: names and plain types. Decimals are read as bytes (:func:`decimals`)."""
+    fields = [{"name": field["name"], "type": _plain(field["type"])} for field in schema["fields"]]
+    return {"type": "record", "name": schema["name"], "namespace": schema.get("namespace", ""), "fields": fields}
+
+
+def decimal_scales(schema: Mapping[str, Any]) -> dict[str, int]:
+    """Return the digits after the point of every field that is a decimal."""
+    kinds = {field["name"]: _alone(field["type"]) for field in schema["fields"]}
+    return {
+        name: kind.get("scale", 0)
+        for name, kind in kinds.items()
+        if isinstance(kind, Mapping) and kind.get("logicalType") == "decimal"
+    }
+
+
+def decimals(fields: dict[str, Any], scales: Mapping[str, int]) -> None:
+    """Turn the bytes of decimals into numbers. Raises ``ValueError`` for one that no DECIMAL holds."""
+    for name, scale in scales.items():
+        data = fields[name]
+        if data is not None:
+            if len(data) > _DECIMAL_BYTES:
+                raise ValueError(f"a DECIMAL of {len(data)} bytes")
+            fields[name] = Decimal(int.from_bytes(data, "big", signed=True)).scaleb(-scale, _EXACT)
+
+
+def _check_field(field: Any) -> None:
+    if not isinstance(field, Mapping) or not isinstance(field.get("name"), str):
+        raise ValueError("a field has no name")
+    kind = _alone(field.get("type"))
+    properties: Mapping[str, Any] = kind if isinstance(kind, Mapping) else {"type": kind}
+    if not isinstance(properties.get("type"), str) or properties["type"] not in _PLAIN:
+        raise ValueError(f"the field {field['name']!r:.100} has a type that TiCDC does not write")
+    if "logicalType" in properties:
+        if (properties["type"], properties["logicalType"]) != ("bytes", "decimal"):
+            raise ValueError(f"the field {field['name']!r:.100} has a logical type that TiCDC does not write")
+        if not (
+            _within(properties.get("precision"), _MOST_DIGITS) and _within(properties.get("scale", 0), _MOST_SCALE)
+        ):
+            raise ValueError(f"the field {field['name']!r:.100} is no DECIMAL of TiDB")
+
+
+def _within(number: object, most: int) -> bool:
+    return type(number) is int and 0 <= number <= most
+
+
+def _alone(kind: Any) -> Any:
+    """Return the one type of a field beside null."""
+    if not isinstance(kind, list):
+        return kind
+    others = [each for each in kind if each != "null"]
+    return others[0] if len(others) == 1 and len(kind) == 2 else None
+
+
+def _plain(kind: Any) -> Any:
+    if isinstance(kind, list):
+        return [_plain(each) for each in kind]
+    return kind["type"] if isinstance(kind, Mapping) else kind
