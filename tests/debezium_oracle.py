@@ -63,7 +63,7 @@ class OracleColumn:
 
 def recorded_column(column: Mapping[str, Any]) -> OracleColumn:
     """Return a column of a recorded table."""
-    found = re.match(r"(\w*)(?:\((\d+)(,)?)?", column["sql_type"])
+    found = re.match(r"(\w*)(?:\((\d+))?", column["sql_type"])
     assert found is not None
     kind, flags, default = found[1], column["flags"] or (), column.get("default")
     if isinstance(default, dict):
@@ -79,7 +79,7 @@ def recorded_column(column: Mapping[str, Any]) -> OracleColumn:
         unsigned="unsigned" in flags,
         default=default,
         elements=tuple(column["elems"] or ()),
-        scaled=kind == "float" and column["decimal"] >= 0 and found[3] is not None,
+        scaled=kind == "float" and column["decimal"] >= 0,
     )
 
 

@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any
 
 from debezium_oracle import OracleColumn, recorded_column
-from vector_files import load_vector, vector_names
+from vector_files import load_vector, readable_names
 
 __all__ = ["RecordedDebezium", "debezium_messages"]
 
@@ -100,4 +100,4 @@ def _read(name: str) -> Iterator[RecordedDebezium]:
 @cache
 def debezium_messages() -> tuple[RecordedDebezium, ...]:
     """Return every recorded message that is not compressed."""
-    return tuple(message for name in vector_names() for message in _read(name))
+    return tuple(message for name in readable_names() for message in _read(name))

@@ -27,12 +27,12 @@ from ticdc_emit.changefeed.worker import Task, TaskResult
 from ticdc_emit.config import ChangefeedConfig, Secret
 from ticdc_emit.delivery.claim_check import ClaimStore
 from ticdc_emit.delivery.contract import DeliveryReport, PartitionCount, Sink
-from ticdc_emit.encode.plan import Plan, verify_tables
+from ticdc_emit.encode.plan import Plan, catalog_for, verify_tables
 from ticdc_emit.errors import ConfigError, SchemaError, StateError
 from ticdc_emit.registry.contract import SchemaRegistry
 from ticdc_emit.routing.topic import Target
 from ticdc_emit.schedule.control import Controls
-from ticdc_emit.schema.catalog import Catalog, catalog_from_sql
+from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.tso import LOGICAL_BITS
 
 __all__ = ["Changefeed", "RunOptions"]
@@ -115,10 +115,7 @@ class Changefeed:
         self.total = RunTotal.of(())
         self._on_report = tuple(on_report)
         self._options = options or RunOptions()
-        if isinstance(schema, str):
-            catalog = catalog_from_sql(schema, time_zone=config.time_zone)
-        else:
-            catalog = copy.deepcopy(schema)
+        catalog = copy.deepcopy(catalog_for(config, schema))
         verify_tables(config, catalog.tables())
         self._database = current_database(table, catalog)
         self._ddl = ddl_statements(ddl, self._database)

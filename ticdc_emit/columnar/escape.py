@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import chain, zip_longest
 
 import numpy as np
 import numpy.typing as npt
@@ -19,8 +20,19 @@ import pyarrow as pa
 
 from ticdc_emit.columnar.buffers import as_text, from_bytes, hits_before, text_buffers
 from ticdc_emit.columnar.faults import ValueFault
+from ticdc_emit.schema.literals import NOT_UTF8
 
-__all__ = ["EASYJSON", "GO_STD", "JSONITER", "JsonWriter", "escape", "escape_text", "first_invalid_utf8", "quoted"]
+__all__ = [
+    "EASYJSON",
+    "GO_STD",
+    "JSONITER",
+    "JsonWriter",
+    "escape",
+    "escape_bytes",
+    "escape_text",
+    "first_invalid_utf8",
+    "quoted",
+]
 
 _PLAIN = re.compile(r"[\w .:/-]*", re.ASCII)  # nothing to escape: no need for a column of one
 _LINE_SEPARATORS = (b"\xe2\x80\xa8", b"\xe2\x80\xa9")
@@ -33,6 +45,7 @@ class JsonWriter:
     name: str
     html: bool  # < > & as \u003c \u003e \u0026, and U+2028/9
     short_bf: bool  # \b \f instead of \u0008 \u000c
+    invalid: bytes | None = None  # what stands for each byte that is not UTF-8; None: the byte itself
 
     def replacement(self, char: int) -> bytes:
         """Return the escape of one ASCII character."""
@@ -43,8 +56,10 @@ class JsonWriter:
 _SHORT = {0x22: b'\\"', 0x5C: b"\\\\", 0x0A: b"\\n", 0x0D: b"\\r", 0x09: b"\\t"}
 _SHORT_BF = {0x08: b"\\b", 0x0C: b"\\f"}
 
-EASYJSON = JsonWriter("easyjson", html=True, short_bf=False)  # Canal-JSON DML; goccy/go-json (DDL) writes the same
-GO_STD = JsonWriter("encoding/json", html=True, short_bf=True)  # Simple JSON, registry bodies
+_REPLACED = rb"\ufffd"
+
+EASYJSON = JsonWriter("easyjson", True, False, _REPLACED)  # Canal-JSON DML; goccy/go-json (DDL) writes the same
+GO_STD = JsonWriter("encoding/json", True, True, _REPLACED)  # Simple JSON, registry bodies
 JSONITER = JsonWriter("json-iterator", html=False, short_bf=False)  # Debezium
 
 _HTML = b"<>&"
@@ -103,6 +118,24 @@ def escape_text(array: pa.Array, writer: JsonWriter) -> pa.Array:
     escaped = _escape_buffer(raw, found, writer)
     offsets = _shifted(parts.offsets, parts.data, found, writer)
     return from_bytes(offsets, escaped, like=array)
+
+
+def escape_bytes(array: pa.Array, writer: JsonWriter) -> pa.Array:
+    """:func:`escape` for text that may hold bytes that are not UTF-8, of which the writer makes what it does."""
+    parts = text_buffers(array)
+    if first_invalid_utf8(parts.offsets, parts.data) is None:
+        return escape_text(array, writer)
+    elements = (_escaped_bytes(element or b"", writer) for element in array.view(pa.binary()).to_pylist())
+    escaped = pa.array(elements, pa.binary())
+    parts = text_buffers(escaped)
+    return from_bytes(parts.offsets, parts.data, like=array)
+
+
+def _escaped_bytes(element: bytes, writer: JsonWriter) -> bytes:
+    pieces = NOT_UTF8.split(element.decode(errors="surrogateescape"))  # text and single bytes, in turn
+    valid = [quoted(piece, writer)[1:-1] for piece in pieces[::2]]
+    invalid = [writer.invalid or piece.encode(errors="surrogateescape") for piece in pieces[1::2]]
+    return b"".join(chain.from_iterable(zip_longest(valid, invalid, fillvalue=b"")))
 
 
 def _specials(raw: bytes, data: npt.NDArray[np.uint8], writer: JsonWriter) -> set[int]:

@@ -1,8 +1,8 @@
 """Character, binary, JSON and VECTOR columns: acceptance.
 
 Character columns take strings (or UTF-8 bytes) and are checked for UTF-8 element by element; binary columns take
-bytes, or base64 as their canonical text. Lengths are checked against the column: characters for CHAR and VARCHAR,
-bytes otherwise.
+bytes, or base64 as their canonical text. TiDB does not check latin1 text, so a latin1 column takes any bytes.
+Lengths are checked against the column: characters for CHAR and VARCHAR, bytes otherwise.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import binascii
 import re
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -20,7 +21,7 @@ from ticdc_emit.columnar.escape import first_invalid_utf8
 from ticdc_emit.columnar.faults import ValueFault, refuse_any
 from ticdc_emit.columnar.floats import fixed_text
 from ticdc_emit.schema.model import Column
-from ticdc_emit.schema.types import MySQLType
+from ticdc_emit.schema.types import LATIN1_CHARSET, MySQLType
 
 __all__ = ["accept_binary", "accept_text", "accept_vector"]
 
@@ -30,20 +31,28 @@ _VECTOR = re.compile(rf"\s*\[\s*(?:{_NUMBER}\s*(?:,\s*{_NUMBER}\s*)*)?\]\s*", re
 
 
 def accept_text(column: Column, array: pa.Array) -> pa.Array:
-    """Return a ``string`` array of valid UTF-8 within the column's length."""
+    """Return a ``string`` array of valid UTF-8 (of any bytes for latin1) within the column's length."""
     text = compact(as_text(array))
     parts = text_buffers(text)
     bad = first_invalid_utf8(parts.offsets, parts.data)
-    if bad is not None:
+    if bad is not None and column.charset != LATIN1_CHARSET:
         raise ValueFault(bad, "the text is not valid UTF-8", "Repair the text, or make the column binary")
     if pa.types.is_binary(text.type):
-        text = text.cast(pa.string())
+        text = from_bytes(parts.offsets, parts.data, like=text)
     if column.flen >= 0 and len(text) and int(parts.lengths.max(initial=0)) > column.flen:
         lengths = parts.lengths
         if column.type in _COUNTED_IN_CHARACTERS:
-            lengths = np.asarray(pc.utf8_length(text).fill_null(0))
+            lengths = _characters(text, are_valid=bad is None)
         refuse_any(lengths > column.flen, f"longer than the column's {column.flen}")
     return text
+
+
+def _characters(text: pa.Array, *, are_valid: bool) -> npt.NDArray[np.int32]:
+    """Return the lengths in characters; a byte that is not UTF-8 counts as one."""
+    if are_valid:
+        return np.asarray(pc.utf8_length(text).fill_null(0))
+    elements = text.view(pa.binary()).to_pylist()
+    return np.array([len((element or b"").decode(errors="surrogateescape")) for element in elements], np.int32)
 
 
 def accept_binary(column: Column, array: pa.Array) -> pa.Array:
@@ -105,6 +114,8 @@ def accept_vector(column: Column, array: pa.Array) -> pa.Array:
         raise ValueFault(owner, "a VECTOR holds finite float32 numbers only")
     if column.flen > 0:
         wrong = np.asarray(sizes) != column.flen
+        if not column.nullable:  # what an INSERT that leaves the column out stores, SQL mode permitting
+            wrong &= np.asarray(sizes) != 0
         nulls = null_mask(lists)
         refuse_any(wrong if nulls is None else wrong & ~nulls, f"the column has {column.flen} dimensions")
     offsets = np.zeros(len(lists) + 1, np.int32)

@@ -13,7 +13,7 @@ ENUM, SET                    uint64, or a dictionary of it
 FLOAT / DOUBLE               float32 / float64
 DECIMAL                      decimal128 / decimal256 at precision, scale
 DATE, DATETIME, TIMESTAMP,
-TIME, JSON, VECTOR, CHAR...  string
+TIME, JSON, VECTOR, CHAR...  string (latin1: of any bytes)
 BINARY, VARBINARY, BLOBs     binary
 ===========================  ==========================================
 """
@@ -25,7 +25,7 @@ import pyarrow as pa
 from ticdc_emit.columnar.binaries import latin1_json
 from ticdc_emit.columnar.buffers import as_text, compact, null_mask, text_buffers
 from ticdc_emit.columnar.decimals import accept_decimal, decimal_text
-from ticdc_emit.columnar.escape import JsonWriter, escape_text, first_invalid_utf8
+from ticdc_emit.columnar.escape import JsonWriter, escape_bytes, escape_text, first_invalid_utf8
 from ticdc_emit.columnar.faults import ValueFault, refuse_any
 from ticdc_emit.columnar.floats import accept_float, fixed_text
 from ticdc_emit.columnar.integers import accept_bit, accept_integer, accept_year, integer_text
@@ -34,9 +34,9 @@ from ticdc_emit.columnar.labels import accept_labels
 from ticdc_emit.columnar.strings import accept_binary, accept_text, accept_vector
 from ticdc_emit.columnar.times import accept_date, accept_datetime, accept_time
 from ticdc_emit.schema.model import Column
-from ticdc_emit.schema.types import INTEGER_TYPES, STRING_TYPES, MySQLType
+from ticdc_emit.schema.types import INTEGER_TYPES, LATIN1_CHARSET, STRING_TYPES, MySQLType
 
-__all__ = ["Rendering", "accept", "json_content", "plain_text"]
+__all__ = ["Rendering", "accept", "json_content", "plain_text", "text_content"]
 
 _NUMBERS = INTEGER_TYPES | {MySQLType.YEAR, MySQLType.BIT, MySQLType.ENUM, MySQLType.SET}
 _FLOATS = {MySQLType.FLOAT, MySQLType.DOUBLE}
@@ -126,10 +126,15 @@ def plain_text(column: Column, values: pa.Array) -> pa.Array:
     return fixed_text(values) if kind in _FLOATS else values
 
 
+def text_content(column: Column, values: pa.Array, writer: JsonWriter) -> pa.Array:
+    """Return accepted text or JSON as the content of a JSON string."""
+    return escape_bytes(values, writer) if column.charset == LATIN1_CHARSET else escape_text(values, writer)
+
+
 def json_content(column: Column, values: pa.Array, writer: JsonWriter) -> pa.Array:
     """Return accepted values as the content of a JSON string; binary columns byte by byte as ISO-8859-1."""
     if column.is_binary:
         return latin1_json(values, writer)
     if column.type in STRING_TYPES or column.type == MySQLType.JSON:
-        return escape_text(values, writer)
+        return text_content(column, values, writer)
     return plain_text(column, values)

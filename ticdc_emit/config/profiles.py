@@ -44,6 +44,8 @@ class Profile:
     """Dispatchers by value: whether they see the columns that a column selector drops."""
     exchange_partition_topic: Literal["exchanged", "partitioned"] = "exchanged"
     """EXCHANGE PARTITION: whose topic it goes to, the exchanged table's or the partitioned table's."""
+    renamed_schema: Literal["lower-case", "as-created"] = "lower-case"
+    """How a table names its database after a RENAME of one table, until its next DDL."""
     split_order: Literal["by-kind", "inserts-last"] = "by-kind"
     """A transaction with a split update: deletes, updates, inserts; or as it was, and the inserted halves last."""
     split_checksums: Literal["zero", "kept"] = "zero"
@@ -78,6 +80,7 @@ NEXT = replace(
     hashed_offsets="row",
     hashed_columns="all",
     exchange_partition_topic="partitioned",
+    renamed_schema="as-created",
     split_order="inserts-last",
     split_checksums="kept",
 )

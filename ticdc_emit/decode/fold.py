@@ -36,6 +36,7 @@ from ticdc_emit.decode.simple_records import (
     SimpleWatermark,
 )
 from ticdc_emit.decode.simple_values import row_values
+from ticdc_emit.schema.identifiers import to_lower
 
 __all__ = ["SimpleFold", "TableKey", "key_columns"]
 
@@ -63,7 +64,7 @@ class SimpleFold:
         self._partitions = partitions
         self._pending: list[tuple[int, int, int, SimpleRow | SimpleDdl]] = []
         self._pending_ddl: set[SimpleDdl] = set()
-        self._names: dict[int, TableKey] = {}  # RENAME TABLE keeps a table's id
+        self._names: dict[int, TableKey] = {}  # by table id, which RENAME TABLE keeps
         self._arrived = 0
 
     def apply(self, message: SimpleMessage, partition: int = 0) -> None:
@@ -148,15 +149,18 @@ class SimpleFold:
         table = ddl.table_schema
         if table is None:
             database = dropped_database(ddl.sql)
-            self.tables = {name: rows for name, rows in self.tables.items() if name[0] != database}
+            lowered = None if database is None else to_lower(database)
+            self.tables = {name: rows for name, rows in self.tables.items() if to_lower(name[0]) != lowered}
             return
         name = table.schema, table.table
         self._check_partitions(ddl, name)
-        source = self._names.get(table.table_id, name) if ddl.type == "RENAME" else name
+        before = ddl.pre_table_schema if ddl.type == "TRUNCATE" else None  # TRUNCATE gives the table a new id
+        source = self._names.get((before or table).table_id, name)
         self._names[table.table_id] = name
         if ddl.type == "ERASE":
-            self.tables.pop(name, None)
+            self.tables.pop(source, None)
         elif ddl.type in ("CREATE", "TRUNCATE"):
+            self.tables.pop(source, None)
             self.tables[name] = {}
         elif source in self.tables:
             rows: _Rows = {}

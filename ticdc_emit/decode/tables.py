@@ -18,6 +18,7 @@ from ticdc_emit.decode.table_rows import Change, Row, RowKey, TableRows
 from ticdc_emit.errors import SchemaError, UnknownTableError
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.events import DdlEvent as SchemaEvent
+from ticdc_emit.schema.identifiers import to_lower
 from ticdc_emit.schema.model import TableInfo
 
 __all__ = ["Lookup", "Outcome", "TableName", "Tables"]
@@ -196,7 +197,8 @@ class Tables:
     def _follow(self, event: SchemaEvent, commit: int) -> None:
         info, before = event.table_info, event.pre_table_info
         if event.action == "drop schema":
-            self._tables = {name: table for name, table in self._tables.items() if name[0] != event.schema}
+            schema = to_lower(event.schema)  # after RENAME a table may name its database in lower case
+            self._tables = {name: table for name, table in self._tables.items() if to_lower(name[0]) != schema}
         if info is None or info.is_view:
             return
         name = info.schema, info.name

@@ -29,6 +29,7 @@ _FLOATS = frozenset({MySQLType.FLOAT, MySQLType.DOUBLE})
 _LABELS = frozenset({MySQLType.ENUM, MySQLType.SET})
 _MOMENTS = frozenset({MySQLType.DATETIME, MySQLType.TIMESTAMP})
 _DAYS = frozenset({MySQLType.DATE, MySQLType.NEWDATE})
+_TEXTS = frozenset({str, bytes, bytearray, memoryview})
 _INT64 = range(-(1 << 63), 1 << 63)
 _UINT64 = range(1 << 64)
 
@@ -57,6 +58,8 @@ def one_kind_array(column: Column, values: Sequence[Any], zone: str) -> pa.Array
         utc = _each(values, lambda value: value.astimezone(dt.timezone.utc))
         return pa.array(utc, pa.timestamp("us", tz="UTC"))
     zoned = any(hasattr(each, "tzinfo") for each in kinds) and any(getattr(v, "tzinfo", None) for v in values)
+    if len(kinds) > 1 and kinds <= _TEXTS and kind in STRING_TYPES and not column.is_binary:
+        return pa.array(_each(values, lambda value: value.encode() if isinstance(value, str) else bytes(value)))
     if len(kinds) == 1 and not zoned and kind != MySQLType.NEWDECIMAL:
         return _plain_array(values)
     return canonical_text([column] * len(values), values, zone)

@@ -23,7 +23,7 @@ from ticdc_emit.encode.changes import Encoded
 from ticdc_emit.encode.commits import check_tso
 from ticdc_emit.encode.dispatch import dispatched
 from ticdc_emit.encode.order import ordered
-from ticdc_emit.encode.plan import Plan, TablePlan, make_plan, topics_of, verify_tables
+from ticdc_emit.encode.plan import Plan, TablePlan, catalog_for, make_plan, topics_of, verify_tables
 from ticdc_emit.encode.reader import positioned
 from ticdc_emit.encode.registration import Registrar, needed_by
 from ticdc_emit.encode.rows import rows_to_batch
@@ -34,7 +34,7 @@ from ticdc_emit.protocols.base import ControlMessage
 from ticdc_emit.registry.contract import SchemaRegistry
 from ticdc_emit.schedule.bootstrap import Bootstrap
 from ticdc_emit.schedule.control import Watermark
-from ticdc_emit.schema.catalog import Catalog, catalog_from_sql
+from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.events import DdlEvent
 
 __all__ = ["Encoder", "control_batch", "message_batch", "split_name"]
@@ -70,7 +70,7 @@ class Encoder:
             self.config = sink_uri
         else:
             self.config = load_changefeed(sink_uri, changefeed, **options)
-        self.catalog = catalog_from_sql(schema, time_zone=self.config.time_zone) if isinstance(schema, str) else schema
+        self.catalog = catalog_for(self.config, schema)
         self._partitions = partitions or self.config.kafka.partition_num or DEFAULT_PARTITION_NUM
         self._ddl: list[DdlEvent] = []
         self._build_ts = build_ts

@@ -27,11 +27,12 @@ from ticdc_emit.routing.partition import partition_of, table_hash
 from ticdc_emit.routing.rules import PartitionRule
 from ticdc_emit.routing.selectors import ColumnSelectors
 from ticdc_emit.routing.topic import Router, Target
+from ticdc_emit.schema.catalog import Catalog, catalog_from_sql
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.tso import physical_ms
 
-__all__ = ["Plan", "TableHistory", "TablePlan", "make_plan", "topics_of", "verify_tables"]
+__all__ = ["Plan", "TableHistory", "TablePlan", "catalog_for", "make_plan", "topics_of", "verify_tables"]
 
 TableHistory = Iterable[tuple[int, "TableInfo | None"]]
 """Versions of one table name: (commit_ts from which it holds, the schema; ``None`` once dropped), ascending."""
@@ -160,6 +161,14 @@ class Plan:
     def at(self, build_ts: int | None) -> Plan:
         """Return the plan with another wall clock."""
         return replace(self, build_ts=build_ts)
+
+
+def catalog_for(changefeed: ChangefeedConfig, schema: str | Catalog) -> Catalog:
+    """Return the catalog of a changefeed's tables, from DDL text or as it is."""
+    if not isinstance(schema, str):
+        return schema
+    zone, profile = changefeed.time_zone, changefeed.profile
+    return catalog_from_sql(schema, time_zone=zone, renamed_schema=profile.renamed_schema)
 
 
 def make_plan(

@@ -21,7 +21,7 @@ from typing import Literal, TypeAlias
 from ticdc_emit.config.options import DispatchRule
 from ticdc_emit.config.profiles import Profile
 from ticdc_emit.errors import DispatcherError
-from ticdc_emit.routing.table_filter import to_lower
+from ticdc_emit.schema.identifiers import to_lower
 from ticdc_emit.schema.model import Column, Index, TableInfo
 
 __all__ = ["Hashed", "Kind", "PartitionRule"]

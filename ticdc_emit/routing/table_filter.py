@@ -19,8 +19,9 @@ from typing import Protocol, TypeAlias
 from ticdc_emit.config.refusal import refused
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.routing.go_regexp import GoRegexpError, compile_regexp
+from ticdc_emit.schema.identifiers import to_lower
 
-__all__ = ["ColumnFilter", "TableFilter", "to_lower"]
+__all__ = ["ColumnFilter", "TableFilter"]
 
 Matcher: TypeAlias = "str | re.Pattern[str] | None"
 """A name as it is, what it contains, or ``None`` for every name."""
@@ -74,11 +75,6 @@ class ColumnFilter:
     def matches(self, name: str) -> bool:
         """Whether the rules accept a column."""
         return _accepted(self.rules, (to_lower(name),))
-
-
-def to_lower(name: str) -> str:
-    """Return a name in lower case as Go does it: character by character, one for one."""
-    return name.lower() if name.isascii() else "".join(char.lower()[0] for char in name)
 
 
 def _accepted(rules: tuple[_Rule, ...], names: tuple[str, ...]) -> bool:

@@ -157,7 +157,8 @@ class TableAlterer:
             raise DdlError("TiDB cannot change whether a column is generated", column=old.name)
         if old.is_primary_key:
             new = replace(new, flags=new.flags | ColumnFlag.PRIMARY_KEY | ColumnFlag.NOT_NULL)
-        reorganised = needs_reorg(old, new)
+        indexed = any(old.name in index.columns for index in state.info.indexes)
+        reorganised = needs_reorg(old, new, indexed=indexed)
         if reorganised:
             state = replace(state, max_column_id=state.max_column_id + 1)
         state = state.replace_column(old.name, replace(new, id=state.max_column_id if reorganised else old.id))

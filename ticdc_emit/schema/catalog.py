@@ -9,7 +9,7 @@ dropped table).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NoReturn
+from typing import Literal, NoReturn, TypeAlias
 
 from ticdc_emit.errors import DdlError, SchemaError, UnknownTableError
 from ticdc_emit.schema.charsets import resolve
@@ -25,6 +25,8 @@ from ticdc_emit.schema.temporal import time_zone_of
 
 __all__ = ["Catalog", "catalog_from_sql"]
 
+RenamedSchema: TypeAlias = Literal["lower-case", "as-created"]
+
 
 class Catalog:
     """A mutable holder of immutable table versions; database ``test`` exists from the start, as in TiDB."""
@@ -36,14 +38,19 @@ class Catalog:
         default_collate: str = "utf8mb4_bin",
         time_zone: str = "UTC",
         ids: IdSource | None = None,
+        renamed_schema: RenamedSchema = "lower-case",
     ) -> None:
-        """``time_zone`` (a name or ``+08:00``) is the session's: TIMESTAMP defaults are written in it, kept in UTC."""
+        """``time_zone`` (a name or ``+08:00``) is the session's: TIMESTAMP defaults are written in it, kept in UTC.
+
+        ``renamed_schema``: how a table names its database after a RENAME of one table, until its next DDL. TiCDC
+        classic writes it in lower case, the new architecture as it was created.
+        """
         try:
             zone = time_zone_of(time_zone)
         except ValueError as error:
             raise SchemaError(str(error), time_zone=time_zone) from None
         self._store = SchemaStore(resolve(default_charset, default_collate))
-        self._executor = DdlExecutor(self._store, zone, ids or IdSource())
+        self._executor = DdlExecutor(self._store, zone, ids or IdSource(), renamed_schema=renamed_schema)
 
     def apply(
         self,
@@ -102,13 +109,20 @@ def _position_of(error: SchemaError, query: str) -> int:
     return 0
 
 
-def catalog_from_sql(text: str, *, schema: str = "test", time_zone: str = "UTC", commit_ts: int = 0) -> Catalog:
+def catalog_from_sql(
+    text: str,
+    *,
+    schema: str = "test",
+    time_zone: str = "UTC",
+    commit_ts: int = 0,
+    renamed_schema: RenamedSchema = "lower-case",
+) -> Catalog:
     """Build a catalog from a script of DDL statements (comments, ``USE``, ``CREATE DATABASE`` ...).
 
     ``schema`` is the current database at the start. It, and the database of any ``CREATE TABLE db.table``, is created
-    if it does not exist: a file of table definitions need not say so.
+    if it does not exist: a file of table definitions need not say so. ``renamed_schema``: see :class:`Catalog`.
     """
-    catalog = Catalog(time_zone=time_zone)
+    catalog = Catalog(time_zone=time_zone, renamed_schema=renamed_schema)
     catalog.ensure_database(schema, commit_ts=commit_ts)
     catalog.apply(f"USE {quoted(schema)}")
     for query in split_statements(text):

@@ -15,7 +15,7 @@ from ticdc_emit.schema import nodes, statements
 from ticdc_emit.schema.alter import TableAlterer
 from ticdc_emit.schema.charsets import resolve
 from ticdc_emit.schema.events import DdlEvent
-from ticdc_emit.schema.identifiers import quoted
+from ticdc_emit.schema.identifiers import quoted, to_lower
 from ticdc_emit.schema.ids import AssignedIds, IdSource
 from ticdc_emit.schema.model import Column, Partition, TableInfo
 from ticdc_emit.schema.partitions import find_partition
@@ -33,10 +33,11 @@ _KEEPS_UPDATE_TS = frozenset(
 
 
 class DdlExecutor:
-    def __init__(self, store: SchemaStore, zone: dt.tzinfo, ids: IdSource) -> None:
+    def __init__(self, store: SchemaStore, zone: dt.tzinfo, ids: IdSource, *, renamed_schema: str) -> None:
         self._store = store
         self._zone = zone
         self._ids = ids
+        self._renamed_schema = renamed_schema
         self._query = ""
         self._schema = ""
         self._commit_ts = 0
@@ -121,6 +122,10 @@ class DdlExecutor:
             raise DdlError(f"no database selected for {name.name!r}", table=name.name)
         return self._store.database(schema), name.name
 
+    def _true_name(self, info: TableInfo) -> tuple[str, str]:
+        """Return (schema, name), the database as it was created: a table after RENAME may show it in lower case."""
+        return self._store.database(info.schema).name, info.name
+
     def _table(self, name: nodes.TableName) -> TableState:
         return self._store.table(name.schema or self._schema, name.name)
 
@@ -177,7 +182,7 @@ class DdlExecutor:
             return
         for state in found:
             info = state.info
-            query = f"DROP {kind.upper()} {quoted(info.schema, info.name)}" if len(statement.tables) > 1 else None
+            query = f"DROP {kind.upper()} {quoted(*self._true_name(info))}" if len(statement.tables) > 1 else None
             self._store.stage_drop(info)
             self._finish(f"drop {kind}", info, state, query=query, keep=False)
 
@@ -199,15 +204,16 @@ class DdlExecutor:
         database, name = self._resolve(nodes.TableName(new.schema or self._schema, new.name))
         check_identifier(name, "table")
         before = state.info
-        if (before.schema, before.name) == (database.name, name):
+        old = self._true_name(before)
+        if old == (database.name, name):
             return
         self._store.stage_drop(before)
         self._is_free(database, name, if_not_exists=False)
-        query = None
-        if own_query:
-            query = f"RENAME TABLE {quoted(before.schema, before.name)} TO {quoted(database.name, name)}"
+        query = f"RENAME TABLE {quoted(*old)} TO {quoted(database.name, name)}" if own_query else None
         after = replace(state, info=replace(before, schema=database.name, name=name))
-        self._finish("rename table", before, after, query=query, job=own_job)
+        # A job that renames one table names its database in lower case, and TiCDC takes the name from the job.
+        schema = to_lower(database.name) if self._renamed_schema == "lower-case" and not own_query else None
+        self._finish("rename table", before, after, query=query, schema=schema, job=own_job)
 
     @_run.register
     def _alter_table(self, statement: statements.AlterTable) -> None:
@@ -243,10 +249,14 @@ class DdlExecutor:
         state: TableState,
         *,
         query: str | None = None,
+        schema: str | None = None,
         job: bool = True,
         keep: bool = True,
     ) -> TableState:
-        """Give ids and versions, stage the table unless it is gone, and record the event."""
+        """Give ids and versions, stage the table unless it is gone, and record the event.
+
+        ``schema``: how the table names its database from now on; by default as that was created.
+        """
         number = len(self._events)
         assigned = self._assigned[number] if number < len(self._assigned) else AssignedIds()
         state = self._numbered(state, assigned, partitions_first=action == "alter table partition by")
@@ -256,7 +266,8 @@ class DdlExecutor:
         update_ts = assigned.update_ts
         if update_ts is None:
             update_ts = before.update_ts if before is not None and action in _KEEPS_UPDATE_TS else version
-        state = replace(state, info=replace(state.info, version=version, update_ts=update_ts))
+        schema = self._true_name(state.info)[0] if schema is None else schema
+        state = replace(state, info=replace(state.info, schema=schema, version=version, update_ts=update_ts))
         if keep:
             self._store.stage(state)
         info = state.info

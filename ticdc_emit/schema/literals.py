@@ -6,6 +6,7 @@ Rule source: pingcap/tidb ``pkg/types`` (``Datum.ToString``, ``Datum.ConvertTo``
 
 from __future__ import annotations
 
+import re
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 
 import numpy as np
@@ -13,17 +14,18 @@ import numpy as np
 from ticdc_emit.schema.nodes import Literal
 from ticdc_emit.schema.types import MySQLType, integer_range
 
-__all__ = ["float_text", "go_utf8", "integer_of", "integer_text", "plain_text", "rounded_float"]
+__all__ = ["NOT_UTF8", "float_text", "go_utf8", "integer_of", "integer_text", "plain_text", "rounded_float"]
 
 _FLOAT32_MAX = float(np.finfo(np.float32).max)
 
 
+NOT_UTF8 = re.compile("([\udc80-\udcff])")
+"""A byte that is not UTF-8, in text that was decoded with ``errors="surrogateescape"``."""
+
+
 def go_utf8(raw: bytes) -> str:
     """Decode UTF-8 as Go's JSON writer does: every invalid byte becomes U+FFFD (TiDB keeps its schemas as JSON)."""
-    try:
-        return raw.decode()
-    except UnicodeDecodeError as error:
-        return raw[: error.start].decode() + "\ufffd" + go_utf8(raw[error.start + 1 :])
+    return NOT_UTF8.sub("\ufffd", raw.decode(errors="surrogateescape"))
 
 
 def plain_text(literal: Literal) -> str:

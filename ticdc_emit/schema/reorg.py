@@ -1,6 +1,6 @@
 """Does MODIFY COLUMN rewrite the data? If so TiDB makes a new column, with a new id, in the old one's place.
 
-Rule source: pingcap/tidb ``pkg/ddl/column.go`` (``needChangeColumnData``).
+Rule source: pingcap/tidb ``pkg/ddl/modify_column.go`` (``noReorgDataStrict``).
 """
 
 from __future__ import annotations
@@ -14,13 +14,14 @@ __all__ = ["needs_reorg"]
 _CHAR, _VARCHARS = MySQLType.STRING, (MySQLType.VARCHAR, MySQLType.VAR_STRING)
 
 
-def needs_reorg(old: Column, new: Column) -> bool:
-    """Return whether the stored data of ``old`` does not serve as ``new``."""
+def needs_reorg(old: Column, new: Column, *, indexed: bool) -> bool:
+    """Return whether the stored data of ``old`` does not serve as ``new``. ``indexed``: an index holds the column."""
     if old.type is new.type:
         return _same_type_differs(old, new)
     if {old.type, new.type} <= STRING_TYPES:
-        char_to_varchar = (old.type is _CHAR and new.type in _VARCHARS) or (new.type is _CHAR and old.type in _VARCHARS)
-        return char_to_varchar or _shrinks(old, new)
+        to_char = old.type in _VARCHARS and new.type is _CHAR
+        index_changes = indexed and old.type is _CHAR and new.type in _VARCHARS
+        return to_char or index_changes or _shrinks(old, new)
     if {old.type, new.type} <= INTEGER_TYPES:
         return default_length(new.type)[0] < default_length(old.type)[0] or old.unsigned != new.unsigned
     return True

@@ -88,8 +88,6 @@ def build_table(statement: CreateTable, schema: str, database: tuple[str, str], 
     _check_nullable_key(statement.columns, constraints)
     state = _with_constraints(state, names_for_create(tuple(constraints)))
     _check_auto_random(statement.columns, state)
-    if not any(option.name == "auto_id_cache" and option.value == 1 for option in statement.options):
-        _check_auto_increment_key(state)
     if statement.partitioning is not None:
         state = with_partitioning(state, statement.partitioning)
     return with_ttl(state, statement.options)
@@ -128,14 +126,6 @@ def _check_auto_columns(statement: CreateTable, state: TableState) -> None:
     automatic = [column for column in state.info.columns if column.flags & ColumnFlag.AUTO_INCREMENT]
     if len(automatic) > 1:
         raise DdlError("there can be only one auto-increment column", table=statement.table.name)
-
-
-def _check_auto_increment_key(state: TableState) -> None:
-    first = {index.columns[0] for index in state.info.indexes}
-    for column in state.info.columns:
-        is_key = column.name in first or (column.is_primary_key and state.info.pk_is_handle)
-        if column.flags & ColumnFlag.AUTO_INCREMENT and not is_key:
-            raise DdlError("an auto-increment column must be the first of a key", column=column.name)
 
 
 def _check_nullable_key(definitions: tuple[ColumnDef, ...], constraints: list[Constraint]) -> None:

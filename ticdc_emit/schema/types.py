@@ -8,6 +8,7 @@ __all__ = [
     "BINARY_CHARSET",
     "INTEGER_BITS",
     "INTEGER_TYPES",
+    "LATIN1_CHARSET",
     "STRING_TYPES",
     "TEMPORAL_TYPES",
     "ColumnFlag",
@@ -16,6 +17,8 @@ __all__ = [
 ]
 
 BINARY_CHARSET = "binary"
+LATIN1_CHARSET = "latin1"
+"""The one character set whose text TiDB neither checks nor converts: columns hold any bytes."""
 
 
 class MySQLType(IntEnum):

@@ -265,6 +265,13 @@ def test_vector_elements() -> None:
         assert _fault(COLUMNS["VECTOR"], array.slice(1)).index == 1
 
 
+def test_the_empty_vector_is_what_a_not_null_column_holds_that_an_insert_left_out() -> None:
+    not_null = column(MySQLType.VECTOR_FLOAT32, 2, flags=NOT_NULL)
+    for array in (pa.array([[1.0, 2.0], []], pa.list_(pa.float32())), pa.array(["[1,2]", "[ ]"])):
+        assert shown(not_null, array) == ["[1,2]", "[]"]
+        assert _fault(COLUMNS["VECTOR"], array).index == 1
+
+
 @pytest.mark.parametrize(
     ("name", "array"),
     [

@@ -8,17 +8,21 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from vector_files import load_vector, vector_names
+from vector_files import load_vector, readable_names
 
 __all__ = ["Recorded", "recorded", "row_messages"]
 
 
 @dataclass(frozen=True)
 class Recorded:
-    """One record of a topic; ``row``: the row event it came from, ``None`` for a DDL or watermark."""
+    """One record of a topic; ``row``: the row event it came from, ``None`` for a DDL or watermark.
+
+    ``selects``: a column selector takes columns away.
+    """
 
     case: str
     variant: str
+    selects: bool
     time_zone: str
     schemas: dict[int, str]
     key: bytes | None
@@ -58,6 +62,7 @@ def _read(name: str) -> Iterator[Recorded]:
             yield Recorded(
                 case=name,
                 variant=variant["id"],
+                selects="column-selectors" in (variant.get("changefeed") or ""),
                 time_zone=case["timezone"],
                 schemas=schemas,
                 key=_bytes(message["key"]),
@@ -81,7 +86,7 @@ def _table_info(events: list[dict[str, Any]], event: dict[str, Any]) -> dict[str
 
 @cache
 def recorded() -> tuple[Recorded, ...]:
-    return tuple(message for name in vector_names() for message in _read(name))
+    return tuple(message for name in readable_names() for message in _read(name))
 
 
 def row_messages() -> list[Recorded]:

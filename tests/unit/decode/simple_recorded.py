@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from vector_files import load_vector, vector_names
+from vector_files import load_vector, readable_names
 
 __all__ = ["RecordedSimple", "simple_messages"]
 
@@ -87,4 +87,4 @@ def _read(name: str) -> Iterator[RecordedSimple]:
 
 @cache
 def simple_messages() -> tuple[RecordedSimple, ...]:
-    return tuple(message for name in vector_names() for message in _read(name))
+    return tuple(message for name in readable_names() for message in _read(name))

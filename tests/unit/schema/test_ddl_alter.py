@@ -60,6 +60,7 @@ def test_ids_are_never_used_twice() -> None:
         ("varchar(5)", "varchar(9)", False),
         ("varchar(9)", "varchar(5)", True),
         ("varchar(9)", "char(9)", True),
+        ("char(5)", "varchar(50)", False),
         ("varchar(9)", "text", False),
         ("decimal(5,2)", "decimal(6,2)", True),
         ("enum('a')", "enum('a','b')", False),
@@ -73,6 +74,12 @@ def test_a_column_whose_data_is_rewritten_gets_a_new_id(old: str, new: str, rewr
     info = after(f"create table t (a {old}, b int)", f"alter table t modify a {new}")
     assert info.column("a").id == (3 if rewritten else 1)
     assert names(info) == ["a", "b"]
+
+
+def test_char_becomes_varchar_without_rewriting_unless_it_is_indexed() -> None:
+    modify = "alter table t modify a varchar(9)"
+    assert after("create table t (a char(5), key (a))", modify).column("a").id == 2
+    assert after("create table t (a char(5), b int, key (b))", modify).column("a").id == 1
 
 
 def test_modify_starts_from_nothing_but_keeps_the_key() -> None:

@@ -44,6 +44,40 @@ def test_names_are_found_in_any_case_and_keep_theirs() -> None:
         catalog.apply("create table TAB (x int)")
 
 
+def test_a_rename_names_its_database_in_lower_case_until_the_tables_next_ddl() -> None:
+    catalog = catalog_from_sql("create database Ärger; create table Ärger.A (x int); create table Ärger.B (x int)")
+    (renamed,) = catalog.apply("rename table ärger.a to Ärger.C")
+    assert (renamed.schema, renamed.table) == ("ärger", "C")
+    assert renamed.table_info is not None
+    assert renamed.pre_table_info is not None
+    assert (renamed.table_info.schema, renamed.pre_table_info.schema) == ("ärger", "Ärger")
+    assert catalog.table("ÄRGER", "c").schema == "ärger"
+    (altered,) = catalog.apply("alter table ärger.C add y int")
+    assert altered.pre_table_info is not None
+    assert (altered.schema, altered.pre_table_info.schema) == ("Ärger", "ärger")
+    assert catalog.table("ärger", "c").schema == "Ärger"
+    assert catalog.apply("alter table ärger.c rename to Ärger.C") == ()
+    catalog.apply("alter table ärger.c rename to ärger.D")
+    several = catalog.apply("rename table ärger.d to ärger.E, ärger.B to test.F")
+    assert [(event.schema, event.query) for event in several] == [
+        ("Ärger", "RENAME TABLE `Ärger`.`D` TO `Ärger`.`E`"),
+        ("test", "RENAME TABLE `Ärger`.`B` TO `test`.`F`"),
+    ]
+
+
+def test_the_new_architecture_keeps_the_case_of_a_renamed_tables_database() -> None:
+    script = "create database Db; create table Db.a (x int); rename table Db.a to Db.b"
+    assert catalog_from_sql(script).tables()[0].schema == "db"
+    assert catalog_from_sql(script, renamed_schema="as-created").tables()[0].schema == "Db"
+
+
+@pytest.mark.parametrize(
+    "columns", ["id int auto_increment, a int", "a int, id int auto_increment, key (a, id)", "id float auto_increment"]
+)
+def test_auto_increment_needs_no_key(columns: str) -> None:
+    assert catalog_from_sql(f"create table t ({columns})").table("test", "t").column("id").name == "id"
+
+
 def test_history_by_commit_ts() -> None:
     catalog = Catalog()
     catalog.apply("create table t (a int)", commit_ts=100)
@@ -237,7 +271,6 @@ def test_views_that_cannot_be_resolved_are_refused(view: str) -> None:
         "create table t (a int, key k (a), key K (a))",
         "create table t (a text, key (a))",
         "create table t (a json, key (a))",
-        "create table t (a int auto_increment)",
         "create table t (a int auto_increment key, b int auto_increment unique)",
         "create table t (a varchar(5) auto_increment key)",
         "create table t (a bigint auto_random)",

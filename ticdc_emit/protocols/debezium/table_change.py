@@ -81,17 +81,18 @@ def table_description(table: TableInfo, query: str) -> bytes:
 
 
 def _primary_key(table: TableInfo) -> tuple[str, ...]:
-    """Return the primary key in its own order; without one, the first unique index that has no nullable column."""
+    """Return the primary key in its own order; without one, the first unique index over visible NOT NULL columns."""
     if table.pk_is_handle:
         return tuple(column.name for column in table.whole_primary_key)
     keys = [index for index in table.indexes if index.primary] or [
-        index for index in table.indexes if index.unique and _is_not_null(index, table)
+        index for index in table.indexes if index.unique and _stands_for_key(index, table)
     ]
     return keys[0].columns if keys else ()
 
 
-def _is_not_null(index: Index, table: TableInfo) -> bool:
-    return not any(table.column(name).nullable for name in index.columns)
+def _stands_for_key(index: Index, table: TableInfo) -> bool:
+    columns = [table.column(name) for name in index.columns]
+    return not any(column.nullable or column.hidden for column in columns)
 
 
 def _description(column: Column, position: int) -> bytes:

@@ -17,6 +17,7 @@ from ticdc_emit.columnar.escape import JSONITER, escape_text
 from ticdc_emit.columnar.faults import ValueFault
 from ticdc_emit.columnar.jsoniter import decimal_as_double, number_text
 from ticdc_emit.columnar.labels import label_text
+from ticdc_emit.columnar.values import text_content
 from ticdc_emit.protocols.debezium.defaults import null_content
 from ticdc_emit.schema.model import Column
 from ticdc_emit.schema.types import STRING_TYPES, MySQLType
@@ -59,9 +60,9 @@ def content(column: Column, values: pa.Array, zone: str) -> pa.Array:
 def _content(column: Column, values: pa.Array, zone: str) -> pa.Array:
     kind = column.type
     if kind in STRING_TYPES:
-        return base64_text(values) if column.is_binary else escape_text(values, JSONITER)
+        return base64_text(values) if column.is_binary else text_content(column, values, JSONITER)
     if kind is MySQLType.JSON:
-        return escape_text(values, JSONITER)
+        return text_content(column, values, JSONITER)
     if kind in _LABELS:
         return _labels(column, values)
     if kind is MySQLType.BIT:

@@ -213,6 +213,7 @@ def test_the_primary_key_is_shown_in_its_own_order() -> None:
     assert names("a int, b int, primary key (b, a)") == ["b", "a"]
     assert names("a int not null, b int, unique (b), unique (a)") == ["a"]
     assert names("a int, unique (a)") == []
+    assert names("a int not null, unique e ((a + 1)), unique u (a)") == ["a"]
 
 
 def test_hidden_columns_keep_their_position() -> None:
