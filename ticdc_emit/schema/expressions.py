@@ -22,6 +22,7 @@ __all__ = ["column_names", "function_name", "restore", "tokens_of"]
 _DIALECT = TiDB()
 _STRINGS = (TokenType.STRING, TokenType.NATIONAL_STRING)
 _TIGHT = frozenset({"(", ")", ",", "."})
+_NO_CALLS = frozenset({"AND", "OR", "IN", "NOT", "OF"})  # words before a parenthesis that call nothing
 # Words that may follow an operand without being a column, beside the reserved ones.
 _KEYWORDS = RESERVED_WORDS | frozenset(
     {
@@ -87,7 +88,8 @@ def restore(text: str) -> str:
             index += 2
             continue
         if not _is_qualifier(tokens, index):
-            out.append(_restored(tokens, index, text))
+            word = _restored(tokens, index, text)
+            out.append(word.lstrip(" ") if out and out[-1].endswith(" ") else word)
         index += 1
     return "".join(out).strip()
 
@@ -111,7 +113,11 @@ def _restored(tokens: Sequence[Token], index: int, text: str) -> str:
         return raw
     if raw[0].isalpha() or raw[0] == "_":
         lowered = " ".join(raw.lower().split())
-        if index + 1 < len(tokens) and tokens[index + 1].text == "(" and raw.upper() not in ("AND", "OR", "IN", "NOT"):
+        if (
+            index + 1 < len(tokens)
+            and tokens[index + 1].text == "("
+            and raw.upper() not in ("AND", "OR", "IN", "NOT", "OF")
+        ):
             return lowered
         before = "" if previous is None or previous.text in ("(", ",") else " "
         after = "" if index + 1 == len(tokens) or tokens[index + 1].text in (")", ",") else " "
@@ -137,10 +143,23 @@ def _name_of(token: Token, text: str) -> str:
     return decode_quoted(raw) if raw.startswith("`") else raw
 
 
+def _word(tokens: Sequence[Token], index: int) -> str:
+    return tokens[index].text.upper() if 0 <= index < len(tokens) else ""
+
+
+def _names_collation(tokens: Sequence[Token], index: int) -> bool:
+    """Whether the token follows COLLATE, CHARSET, CHARACTER SET or USING."""
+    before = _word(tokens, index - 1)
+    is_set = before == "SET" and _word(tokens, index - 2) in ("CHARACTER", "CHAR")
+    return is_set or before in ("COLLATE", "CHARSET", "USING")
+
+
 def _is_column(tokens: Sequence[Token], index: int, text: str) -> bool:
     token = tokens[index]
     raw = text[token.start : token.end + 1]
     if index + 1 < len(tokens) and tokens[index + 1].token_type is TokenType.DOT:
+        return False
+    if _names_collation(tokens, index) or (raw.upper(), _word(tokens, index + 1)) == ("MEMBER", "OF"):
         return False
     if raw.startswith("`"):
         return True

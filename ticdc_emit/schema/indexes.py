@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ticdc_emit.errors import DdlError
-from ticdc_emit.schema.expressions import column_names, restore
+from ticdc_emit.schema.expressions import restore
 from ticdc_emit.schema.inference import infer_column
 from ticdc_emit.schema.model import Column, Index
 from ticdc_emit.schema.nodes import Constraint, KeyPart
@@ -25,6 +25,7 @@ __all__ = [
     "add_secondary_index",
     "covering_index",
     "drop_index",
+    "flag_primary_key",
     "name_for_alter",
     "names_for_create",
 ]
@@ -86,14 +87,22 @@ def add_primary_key(state: TableState, constraint: Constraint, *, clustered: boo
         raise DdlError("a primary key cannot hold a virtual generated column", position=constraint.offset)
     if clustered and not constraint.visible:
         raise DdlError("a clustered primary key cannot be invisible", position=constraint.offset)
-    for column in columns:
-        flags = column.flags | ColumnFlag.PRIMARY_KEY | ColumnFlag.NOT_NULL
-        state = state.replace_column(column.name, replace(column, flags=flags))
+    state = flag_primary_key(state, constraint)
     if clustered and len(columns) == 1 and columns[0].type in INTEGER_TYPES:
         return replace(state, info=replace(state.info, pk_is_handle=True))
     state = replace(state, info=replace(state.info, common_handle=clustered))
     names = tuple(column.name for column in columns)
     return state.append_index(Index(0, PRIMARY, names, unique=True, primary=True, visible=constraint.visible))
+
+
+def flag_primary_key(state: TableState, constraint: Constraint) -> TableState:
+    """Make the columns of a PRIMARY KEY members of it and NOT NULL."""
+    for part in constraint.keys:
+        column = state.find_column(part.column)
+        if column is not None:
+            flags = column.flags | ColumnFlag.PRIMARY_KEY | ColumnFlag.NOT_NULL
+            state = state.replace_column(column.name, replace(column, flags=flags))
+    return state
 
 
 def _has_key(state: TableState) -> bool:
@@ -112,7 +121,7 @@ def add_secondary_index(state: TableState, constraint: Constraint) -> TableState
     keys: list[KeyPart] = []
     for number, part in enumerate(constraint.keys):
         if part.expression is not None:
-            hidden = _hidden_column(state, part, f"{HIDDEN_PREFIX}{name}_{number}")
+            hidden = _hidden_column(state, part, f"{HIDDEN_PREFIX}{name}_{number}", name)
             state = state.append_columns(hidden)
             part = KeyPart(column=hidden.name)
         keys.append(part)
@@ -121,16 +130,14 @@ def add_secondary_index(state: TableState, constraint: Constraint) -> TableState
     return state.append_index(Index(0, name, names, unique=constraint.kind == "unique", visible=constraint.visible))
 
 
-def _hidden_column(state: TableState, part: KeyPart, name: str) -> Column:
+def _hidden_column(state: TableState, part: KeyPart, name: str, index: str) -> Column:
     assert part.expression is not None
     text = part.expression.text
-    for used in column_names(text):
-        state.column(used)
     if state.find_column(name):
         raise DdlError(f"duplicate column name {name!r}", column=name)
     if len(name) > _MAX_NAME:
         raise DdlError(f"hidden column name {name!r} is too long", column=name)
-    column = infer_column(text, state)
+    column = infer_column(text, state, index)
     return replace(column, name=name, generated="virtual", generated_expr=restore(text), hidden=True)
 
 

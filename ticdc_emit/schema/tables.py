@@ -14,7 +14,13 @@ from ticdc_emit.errors import DdlError
 from ticdc_emit.schema.charsets import charset_of_collation, resolve
 from ticdc_emit.schema.columns import build_column
 from ticdc_emit.schema.expressions import column_names
-from ticdc_emit.schema.indexes import add_foreign_key, add_primary_key, add_secondary_index, names_for_create
+from ticdc_emit.schema.indexes import (
+    add_foreign_key,
+    add_primary_key,
+    add_secondary_index,
+    flag_primary_key,
+    names_for_create,
+)
 from ticdc_emit.schema.model import Partition, TableInfo
 from ticdc_emit.schema.nodes import ColumnDef, Constraint, Expression, Partitioning, TableOption
 from ticdc_emit.schema.state import TableState
@@ -95,6 +101,9 @@ def build_table(statement: CreateTable, schema: str, database: tuple[str, str], 
 
 def _with_constraints(state: TableState, constraints: tuple[Constraint, ...]) -> TableState:
     foreign: list[Constraint] = []
+    for constraint in constraints:  # before any expression is typed
+        if constraint.kind == "primary":
+            state = flag_primary_key(state, constraint)
     for constraint in constraints:
         if constraint.kind == "primary":
             state = add_primary_key(state, constraint, clustered=constraint.clustered is not False)

@@ -278,3 +278,22 @@ def test_no_message_is_larger_than_its_bound() -> None:
     size = len(encoded.keys[0].as_py()) + len(encoded.values[0].as_py())
     (part,) = prepared.parts
     assert size <= largest_message(part.encoder, part.changes)
+
+
+@pytest.mark.parametrize(
+    ("expression", "field"),
+    [
+        ("md5(s)", {"type": "string", "optional": True}),
+        ("b / 3", {"type": "double", "optional": True}),
+        ("b is null", {"type": "int64", "optional": False}),
+        ("cast(j->'$.a' as signed array)", {"type": "string", "optional": True, "name": "io.debezium.data.Json"}),
+        ("cast(s as date)", {"type": "int32", "optional": True, "name": "io.debezium.time.Date"}),
+    ],
+)
+def test_the_schema_ends_with_the_hidden_column_of_an_expression_index(expression: str, field: dict[str, Any]) -> None:
+    sql = f"create table test.t (id int primary key, b int, s varchar(20), j json, key k (({expression})))"
+    ((_, value),) = row_messages(sql, [{"op": "c", "after": {"id": 1, "b": 2, "s": "x", "j": "[1]"}}])
+    message = json.loads(value)
+    schema = message["schema"]["fields"][0]["fields"][-1]
+    assert {**schema, **field, "field": "_V$_k_0"} == schema
+    assert message["payload"]["after"].keys() == {"id", "b", "s", "j"}

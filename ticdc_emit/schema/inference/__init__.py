@@ -1,0 +1,72 @@
+"""The type of an expression index's hidden column: expression text and the table in, a nameless :class:`Column` out.
+
+``scanner`` and ``parser`` read the text, ``typing`` walks it, ``functions`` has a row for each function, and the other
+modules have the rules that the rows name. Debezium and Simple messages show hidden columns, so a type that is not known
+is a ``DdlError``, never a guess. Rule source: pingcap/tidb ``pkg/ddl/create_table.go`` (``BuildHiddenColumnInfo``),
+``pkg/ddl/index.go`` (``checkIndexColumn``) and ``pkg/expression``.
+"""
+
+from __future__ import annotations
+
+from ticdc_emit.errors import DdlError, SchemaError
+from ticdc_emit.schema.inference.operands import MAX_FSP, UNSPECIFIED, Operand
+from ticdc_emit.schema.inference.parser import parse_expression
+from ticdc_emit.schema.inference.syntax import Reference
+from ticdc_emit.schema.inference.typing import type_of
+from ticdc_emit.schema.model import Column
+from ticdc_emit.schema.state import TableState
+from ticdc_emit.schema.types import BINARY_CHARSET, TEMPORAL_TYPES, ColumnFlag, MySQLType
+
+__all__ = ["infer_column"]
+
+_BLOBS = frozenset({MySQLType.TINY_BLOB, MySQLType.BLOB, MySQLType.MEDIUM_BLOB, MySQLType.LONG_BLOB})
+_MAX_TEXT = 100_000
+_REMEDY = "Index a generated column of a declared type instead"
+
+
+def infer_column(text: str, state: TableState, index: str = "") -> Column:
+    """Return the type of ``text`` as a column; ``DdlError`` if TiDB would refuse it or if its type is not known."""
+    try:
+        if len(text) > _MAX_TEXT:
+            raise DdlError("it is too long")
+        node = parse_expression(text)
+        if isinstance(node, Reference):
+            raise DdlError("a bare column is not allowed; name the column without parentheses")
+        operand = type_of(node, state)
+        _check(operand)
+        _ = operand.is_not_null
+    except SchemaError as error:
+        message, remedy = error.message, error.remedy or _REMEDY
+    except RecursionError:
+        message, remedy = "it is nested too deeply", _REMEDY
+    else:
+        return _column(operand)
+    shown = text if len(text) <= 200 else f"{text[:200]}..."
+    place = {"table": state.info.full_name, **({"index": index} if index else {})}
+    raise DdlError(f"expression index on {shown!r}: {message}", remedy=remedy, **place)
+
+
+def _check(operand: Operand) -> None:
+    if not operand.collate:
+        raise DdlError(
+            f"CHARACTER SET {operand.charset} leaves the collation open",
+            remedy="Add a COLLATE clause to the expression",
+        )
+    if operand.is_array:
+        return
+    if operand.type is MySQLType.JSON:
+        raise DdlError("TiDB cannot index a JSON value", remedy="Cast it to an array or to a scalar type")
+    if operand.type in _BLOBS:
+        raise DdlError("TiDB cannot index a BLOB or TEXT value", remedy="Cast it to CHAR(n) first")
+    if operand.type is MySQLType.NULL:
+        raise DdlError("it is NULL")
+
+
+def _column(operand: Operand) -> Column:
+    decimal = operand.decimal
+    if operand.type in TEMPORAL_TYPES and not operand.is_array and decimal == UNSPECIFIED:
+        decimal = MAX_FSP
+    charset, collate = (BINARY_CHARSET,) * 2 if operand.is_array else (operand.charset, operand.collate)
+    flags = operand.flags & ~(ColumnFlag.PRIMARY_KEY | ColumnFlag.AUTO_INCREMENT)
+    kind = MySQLType.JSON if operand.is_array else operand.type
+    return Column(0, "", kind, operand.flen, decimal, charset, collate, flags, operand.elems)

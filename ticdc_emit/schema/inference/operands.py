@@ -1,0 +1,173 @@
+"""An operand: the type of an expression as TiDB's type inference sees it, with what its collation and constants need.
+
+Columns come in, operands go out to the rules of this package. Rule source: pingcap/tidb ``pkg/parser/types``
+(``EvalType``, ``Hybrid``), ``pkg/expression/builtin.go`` (``getRetTp``), ``pkg/expression/collation.go``
+(``deriveCoercibilityForColumn``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import Enum, IntEnum
+from typing import Final
+
+from ticdc_emit.errors import DdlError
+from ticdc_emit.schema.model import Column
+from ticdc_emit.schema.types import BINARY_CHARSET, INTEGER_TYPES, STRING_TYPES, ColumnFlag, MySQLType
+
+__all__ = [
+    "CONNECTION",
+    "MAX_BLOB_WIDTH",
+    "MAX_DECIMAL",
+    "MAX_FSP",
+    "MAX_INT_WIDTH",
+    "MAX_LONG_BLOB_WIDTH",
+    "MAX_REAL_WIDTH",
+    "MAX_SCALE",
+    "UNKNOWN",
+    "UNSPECIFIED",
+    "Coercibility",
+    "Eval",
+    "Operand",
+    "of_column",
+    "with_length",
+]
+
+UNSPECIFIED: Final = -1
+MAX_INT_WIDTH, MAX_REAL_WIDTH, MAX_DECIMAL, MAX_SCALE, MAX_FSP = 20, 23, 65, 30, 6
+MAX_BLOB_WIDTH, MAX_LONG_BLOB_WIDTH = 16777216, 4294967295
+_MEDIUM_BLOB_WIDTH = 65536
+CONNECTION = ("utf8mb4", "utf8mb4_bin")  # charset and collation of the session that runs DDL
+UNKNOWN: Final = object()  # the value of a constant that TiDB folds and we do not evaluate
+
+
+class Eval(Enum):
+    """What TiDB computes an expression as."""
+
+    INT = "int"
+    REAL = "real"
+    DECIMAL = "decimal"
+    STRING = "string"
+    DATETIME = "datetime"
+    TIMESTAMP = "timestamp"
+    DURATION = "duration"
+    JSON = "json"
+    VECTOR = "vector"
+
+    @property
+    def is_text(self) -> bool:
+        """TiDB's ``IsStringKind``: everything but numbers."""
+        return self not in (Eval.INT, Eval.REAL, Eval.DECIMAL)
+
+
+class Coercibility(IntEnum):
+    """Whose collation wins; the lower, the stronger."""
+
+    EXPLICIT = 0
+    NONE = 1
+    IMPLICIT = 2
+    SYSTEM = 3
+    COERCIBLE = 4
+    NUMERIC = 5
+    IGNORABLE = 6
+
+
+_EVALS = dict.fromkeys((*INTEGER_TYPES, MySQLType.BIT, MySQLType.YEAR), Eval.INT) | {
+    MySQLType.FLOAT: Eval.REAL,
+    MySQLType.DOUBLE: Eval.REAL,
+    MySQLType.NEWDECIMAL: Eval.DECIMAL,
+    MySQLType.DATE: Eval.DATETIME,
+    MySQLType.DATETIME: Eval.DATETIME,
+    MySQLType.TIMESTAMP: Eval.TIMESTAMP,
+    MySQLType.DURATION: Eval.DURATION,
+    MySQLType.JSON: Eval.JSON,
+    MySQLType.VECTOR_FLOAT32: Eval.VECTOR,
+}
+_HYBRIDS = frozenset({MySQLType.BIT, MySQLType.ENUM, MySQLType.SET})
+
+
+@dataclass(frozen=True)
+class Operand:
+    """The type of a (sub)expression. ``collate`` is "" where TiDB leaves it open until a COLLATE says it."""
+
+    type: MySQLType
+    flen: int
+    decimal: int
+    charset: str = BINARY_CHARSET
+    collate: str = BINARY_CHARSET
+    flags: ColumnFlag = ColumnFlag.NONE
+    elems: tuple[str, ...] = ()
+    is_array: bool = False
+    coercibility: Coercibility = Coercibility.NUMERIC
+    is_ascii: bool = True  # every character it can hold is ASCII ("repertoire")
+    is_constant: bool = False
+    value: object = None  # of a constant; ``UNKNOWN`` where folding is TiDB's
+    is_column: bool = False
+    maybe_null: bool = False  # a folded constant of which only TiDB knows whether it is NULL
+
+    @property
+    def eval(self) -> Eval:
+        return Eval.JSON if self.is_array else _EVALS.get(self.type, Eval.STRING)
+
+    @property
+    def is_hybrid(self) -> bool:
+        return self.type in _HYBRIDS and not self.is_array
+
+    @property
+    def is_unsigned(self) -> bool:
+        return bool(self.flags & ColumnFlag.UNSIGNED)
+
+    @property
+    def is_not_null(self) -> bool:
+        if self.maybe_null:
+            raise DdlError("whether a constant in it is NULL is known only to TiDB")
+        return bool(self.flags & ColumnFlag.NOT_NULL)
+
+    @property
+    def is_null(self) -> bool:
+        """Whether it is the literal NULL."""
+        return self.type is MySQLType.NULL
+
+    @property
+    def is_string(self) -> bool:
+        return self.type in STRING_TYPES and not self.is_array
+
+    @property
+    def is_binary_string(self) -> bool:
+        return self.is_string and self.collate == BINARY_CHARSET
+
+    def flag(self, flag: ColumnFlag, on: bool = True) -> Operand:
+        """Return it with ``flag`` set or cleared."""
+        return replace(self, flags=self.flags | flag if on else self.flags & ~flag)
+
+    def known(self) -> object:
+        """Return the value of a constant; ``DdlError`` if only TiDB knows it."""
+        if self.value is UNKNOWN:
+            raise DdlError("its type depends on the value of a constant that only TiDB computes")
+        return self.value
+
+
+def of_column(column: Column) -> Operand:
+    """Return a column as an operand."""
+    operand = Operand(
+        column.type, column.flen, column.decimal, column.charset, column.collate, column.flags, column.elems
+    )
+    has_collation = operand.eval in (Eval.STRING, Eval.JSON) or column.type is MySQLType.BIT
+    return replace(
+        operand,
+        coercibility=Coercibility.IMPLICIT if has_collation else Coercibility.NUMERIC,
+        is_ascii=operand.eval not in (Eval.STRING, Eval.JSON) or column.charset == "ascii",
+        is_column=True,
+    )
+
+
+def with_length(operand: Operand, flen: int) -> Operand:
+    """Return a function's result with its length; text that is too long for a VARCHAR becomes a blob."""
+    kind = operand.type
+    if operand.eval is Eval.STRING and flen >= MAX_BLOB_WIDTH:
+        kind = MySQLType.LONG_BLOB
+    elif operand.eval is Eval.STRING and flen >= _MEDIUM_BLOB_WIDTH:
+        kind = MySQLType.MEDIUM_BLOB
+    if kind is MySQLType.NEWDECIMAL:
+        flen = min(flen, MAX_DECIMAL)
+    return replace(operand, type=kind, flen=flen)
