@@ -121,7 +121,7 @@ def test_every_recorded_message(connect: Connect) -> None:
         assert set(made["key"]) == set(key)
         _check_row(made["key"], event["after"] or event["before"], columns, zone, set())
     assert len(sent) > 1700
-    assert (cells > 7000, control > 500, refused) == (True, True, 9)
+    assert (cells > 7000, control > 500, refused >= 9) == (True, True, True)
 
 
 def test_every_message_of_random_tables(connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
