@@ -19,6 +19,7 @@ from numbers import Real
 from typing import Any, Literal
 
 from ticdc_emit.changefeed.batch import Batch
+from ticdc_emit.changefeed.digest import sum_of_digests
 from ticdc_emit.changefeed.planning import Planner, current_database, ddl_statements
 from ticdc_emit.changefeed.report import ReportCallback, RunReport, RunTotal
 from ticdc_emit.changefeed.state import BatchState, DdlStatement, open_state_store
@@ -170,10 +171,14 @@ class Changefeed:
         plan = self._planner.registered(state, batch)
         controls = self._planner.controls(state)
         late = self._options.late
-        task = Task(plan, controls, late, batch.table_of(plan), self.sink, self._claims)
+        table = batch.table_of(plan)
+        task = Task(plan, controls, late, table, self.sink, self._claims, digests=self._options.state_uri is not None)
         if self._options.validate == "batch" or state.done:
             checked = batch.run(replace(task, sink=None, check_only=True))
-            state.refuse_other_rows(sum(result.rows for result in checked.values()))
+            known = state.checked(sum(result.rows for result in checked.values()), self._digest(checked))
+            if known != state:
+                state = known
+                self._store.save(state)
         controls, bootstraps = self._planner.scheduled(controls, state, batch, late=late)
         results = batch.run(replace(task, controls=controls))
         last_row = top = max((result.max_commit_ts for result in results.values()), default=-1)
@@ -188,6 +193,7 @@ class Changefeed:
             rows=report.rows,
             max_commit_ts=last_row,
             bootstraps=bootstraps,
+            digest=self._digest(results),
         )
         self._store.save(done)
         self._tell(report)
@@ -214,11 +220,21 @@ class Changefeed:
         plan, controls = self._planner.plan(state), self._planner.controls(state)
         report, top = self._closed(state, plan, controls, {}, top, top, started)
         done = record.completed(
-            watermark=report.watermark, sent_until=top, rows=record.rows, bootstraps=record.end_bootstraps
+            watermark=report.watermark,
+            sent_until=top,
+            rows=record.rows,
+            bootstraps=record.end_bootstraps,
+            digest=record.digest,
         )
         self._store.save(done)
         self._tell(report)
         return report
+
+    def _digest(self, results: Mapping[Target, TaskResult]) -> str | None:
+        """Return what a record keeps of the rows' messages; ``None`` without a store that outlives this object."""
+        if self._options.state_uri is None:
+            return None
+        return sum_of_digests(*(result.digest for result in results.values())).hex()
 
     def _tell(self, report: RunReport) -> None:
         """Keep a report and hand it on; the batch is done, whatever becomes of that."""

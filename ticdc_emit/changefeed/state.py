@@ -34,7 +34,9 @@ class BatchState:
 
     ``max_commit_ts`` is the greatest TSO of any row before the batch, -1 without one: what the last watermark covers.
     ``ddl`` is every DDL up to and with the batch, in commit order. ``bootstraps`` is the bootstrap schedule before the
-    batch (``Bootstraps.state``), None at the beginning. ``end_*`` are set on completion.
+    batch (``Bootstraps.state``), None at the beginning. ``end_*`` are set on completion. ``rows`` and ``digest`` say
+    what the batch's rows are (``changefeed.digest``), once that is known: after the check of a whole batch, at the
+    latest on completion; ``digest`` is None in a record of an earlier release and in a store that has none.
     """
 
     batch_id: int
@@ -50,6 +52,7 @@ class BatchState:
     end_bootstraps: dict[str, Any] | None = None
     max_commit_ts: int = -1
     end_max_commit_ts: int = -1
+    digest: str | None = None
 
     def completed(
         self,
@@ -59,9 +62,13 @@ class BatchState:
         rows: int,
         max_commit_ts: int = -1,
         bootstraps: dict[str, Any] | None = None,
+        digest: str | None = None,
     ) -> BatchState:
-        """Return the record of the finished batch. What was sent already stays sent: a replay moves no end back."""
-        self.refuse_other_rows(rows)
+        """Return the record of the finished batch. What was sent already stays sent: a replay moves no end back.
+
+        Raises :class:`StateError` as :meth:`refuse_other_rows` does.
+        """
+        self.refuse_other_rows(rows, digest)
         reached = [ts for ts in (watermark, self.end_watermark) if ts is not None]
         return replace(
             self,
@@ -71,7 +78,16 @@ class BatchState:
             rows=rows,
             end_bootstraps=bootstraps,
             end_max_commit_ts=max(max_commit_ts, self.max_commit_ts, self.end_max_commit_ts),
+            digest=digest,
         )
+
+    def checked(self, rows: int, digest: str | None) -> BatchState:
+        """Return the record with what the batch's rows are, which no later run of it may change.
+
+        Raises :class:`StateError` as :meth:`refuse_other_rows` does.
+        """
+        self.refuse_other_rows(rows, digest)
+        return self if digest is None else replace(self, rows=rows, digest=digest)
 
     def next(self, batch_id: int, build_ts: int | None) -> BatchState:
         """Return the state in which the batch after this one begins, before any DDL of its own."""
@@ -98,12 +114,18 @@ class BatchState:
                 )
         return replace(self, ddl=merged)
 
-    def refuse_other_rows(self, rows: int) -> None:
-        """Raise :class:`StateError` if the batch is finished and had another number of rows."""
-        if self.done and self.rows != rows:
+    def refuse_other_rows(self, rows: int, digest: str | None) -> None:
+        """Raise :class:`StateError` if it is known what the batch's rows are, and these are others."""
+        if (self.done or self.digest is not None) and self.rows != rows:
             raise StateError(
                 f"the replayed batch has {rows} rows, it had {self.rows}",
                 remedy=_OTHER_SOURCE,
+                batch_id=self.batch_id,
+            )
+        if None not in (digest, self.digest) and self.digest != digest:
+            raise StateError(
+                f"the replayed batch has as many rows as it had ({rows}), but their messages differ",
+                remedy=f"{_OTHER_SOURCE}. Other options of the changefeed change messages too: use those it had",
                 batch_id=self.batch_id,
             )
 

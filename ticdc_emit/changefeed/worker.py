@@ -16,6 +16,7 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
+from ticdc_emit.changefeed.digest import Digest, RowsDigest, sum_of_digests
 from ticdc_emit.changefeed.report import ControlCounts
 from ticdc_emit.delivery.claim_check import ClaimStore
 from ticdc_emit.delivery.contract import DeliveryReport, Sink
@@ -38,7 +39,8 @@ class TaskResult:
     """What became of one topic-partition in a task.
 
     ``ddl``, ``watermarks``, ``bootstraps``: messages merged into the rows. ``claims`` (objects stored) and ``retries``
-    (of the task's connection) are told with one of the topic-partitions that they may belong to.
+    (of the task's connection) are told with one of the topic-partitions that they may belong to. ``digest``: of the
+    rows' messages (``changefeed.digest``), empty where the task was not asked for it.
     """
 
     rows: int = 0
@@ -52,6 +54,7 @@ class TaskResult:
     bootstraps: int = 0
     claims: int = 0
     retries: int = 0
+    digest: Digest = b""
 
     @property
     def controls(self) -> ControlCounts:
@@ -64,6 +67,7 @@ class TaskResult:
         summed |= {
             "first_commit_ts": min(firsts, default=-1),
             "max_commit_ts": max(self.max_commit_ts, other.max_commit_ts),
+            "digest": sum_of_digests(self.digest, other.digest),
         }
         return TaskResult(**summed)
 
@@ -74,12 +78,13 @@ class TaskResult:
         self.bootstraps += controls.bootstrap
 
 
-_COUNTS = tuple(each.name for each in fields(TaskResult))
+_COUNTS = tuple(each.name for each in fields(TaskResult) if each.name != "digest")
 RESULT_SCHEMA = pa.schema(
     [
         ("topic", pa.string()),
         ("partition", pa.int32()),
         *((name, pa.int64()) for name in _COUNTS),
+        ("digest", pa.binary()),
         ("error", pa.binary()),
     ]
 )
@@ -91,7 +96,8 @@ class Task:
     """The work of one task, pickled to the workers. ``table`` is (schema, name) where all rows are of one table.
 
     ``sink`` writes; without one, the messages themselves are yielded. ``check_only`` checks and counts the rows.
-    ``claims``: where objects that messages name are stored.
+    ``claims``: where objects that messages name are stored. ``digests``: whether results tell what the rows' messages
+    are, which ``check_only`` must make for that.
     """
 
     plan: Plan
@@ -101,6 +107,7 @@ class Task:
     sink: Sink | None
     claims: ClaimStore | None = None
     check_only: bool = False
+    digests: bool = False
 
     @cached_property
     def _announcer(self) -> Announcer:
@@ -126,7 +133,7 @@ class Task:
     def _run(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         reader = BlockReader(self.plan, self.table, self.late, self.controls.late_until)
         if self.check_only:
-            yield _result_batch(_counted(reader.blocks(batches)))
+            yield _result_batch(self._counted(reader.blocks(batches)))
             return
         with Spool(_SPOOL_BYTES) as spool:
             for block in reader.blocks(batches):
@@ -134,14 +141,18 @@ class Task:
             results: dict[Target, TaskResult] = {
                 target: TaskResult(late_rows=count) for target, count in reader.late_rows.items()
             }
-            messages = self._messages(spool.drain(reader), results)
+            digests: dict[Target, RowsDigest] = {}
+            messages = self._messages(spool.drain(reader), results, digests)
             if self.sink is None:
                 yield from messages
                 return
-            yield from self._delivered(messages, results)
+            yield from self._delivered(messages, results, digests)
 
     def _delivered(
-        self, messages: Iterator[pa.RecordBatch], results: dict[Target, TaskResult]
+        self,
+        messages: Iterator[pa.RecordBatch],
+        results: dict[Target, TaskResult],
+        digests: dict[Target, RowsDigest],
     ) -> Iterator[pa.RecordBatch]:
         assert self.sink is not None
         first = next(messages, None)
@@ -157,9 +168,15 @@ class Task:
         for target, count in report.per_partition.items():
             results[target].messages, results[target].bytes = count
         results[min(results)].retries = report.retries
+        _note_digests(results, digests)
         yield _result_batch(results)
 
-    def _messages(self, blocks: Iterator[Block | Made], results: dict[Target, TaskResult]) -> Iterator[pa.RecordBatch]:
+    def _messages(
+        self,
+        blocks: Iterator[Block | Made],
+        results: dict[Target, TaskResult],
+        digests: dict[Target, RowsDigest],
+    ) -> Iterator[pa.RecordBatch]:
         for block in blocks:
             batch, claims = block.messages()
             stored = len(claims)
@@ -170,7 +187,22 @@ class Task:
                 result = results.setdefault(target, TaskResult())
                 result.claims += stored
                 stored = 0
-                yield self._with_controls(batch.slice(start, length), target, result)
+                rows = batch.slice(start, length)
+                if self.digests:
+                    digests.setdefault(target, RowsDigest(target)).add(rows)
+                yield self._with_controls(rows, target, result)
+
+    def _counted(self, blocks: Iterator[Block]) -> dict[Target, TaskResult]:
+        results: dict[Target, TaskResult] = {}
+        digests: dict[Target, RowsDigest] = {}
+        for block in blocks:
+            rows = block.messages()[0] if self.digests else None
+            for target, start, length in block.targets():
+                results.setdefault(target, TaskResult()).rows += length
+                if rows is not None:
+                    digests.setdefault(target, RowsDigest(target)).add(rows.slice(start, length))
+        _note_digests(results, digests)
+        return results
 
     def _with_controls(self, batch: pa.RecordBatch, target: Target, result: TaskResult) -> pa.RecordBatch:
         """Count the rows of one topic-partition and merge what stands before the last of them."""
@@ -194,12 +226,9 @@ class Task:
         return joined.take(pa.array(order))
 
 
-def _counted(blocks: Iterator[Block | Made]) -> dict[Target, TaskResult]:
-    results: dict[Target, TaskResult] = {}
-    for block in blocks:
-        for target, _, length in block.targets():
-            results.setdefault(target, TaskResult()).rows += length
-    return results
+def _note_digests(results: dict[Target, TaskResult], digests: dict[Target, RowsDigest]) -> None:
+    for target, digest in digests.items():
+        results[target].digest = digest.value()
 
 
 def _result_batch(results: dict[Target, TaskResult]) -> pa.RecordBatch:
@@ -216,7 +245,7 @@ def read_results(table: pa.Table) -> dict[Target, TaskResult]:
         raise pickle.loads(error)
     found: dict[Target, TaskResult] = {}
     for row in table.to_pylist():
-        made = TaskResult(**{name: row[name] for name in _COUNTS})
+        made = TaskResult(**{name: row[name] for name in (*_COUNTS, "digest")})
         target = row["topic"], row["partition"]
         found[target] = found[target].plus(made) if target in found else made
     return found
