@@ -22,7 +22,8 @@ from ticdc_emit.changefeed.batch import Batch
 from ticdc_emit.changefeed.digest import sum_of_digests
 from ticdc_emit.changefeed.planning import Planner, current_database, ddl_statements
 from ticdc_emit.changefeed.report import ReportCallback, RunReport, RunTotal
-from ticdc_emit.changefeed.state import BatchState, DdlStatement, open_state_store
+from ticdc_emit.changefeed.state import BatchState, DdlStatement
+from ticdc_emit.changefeed.state_store import open_state_store
 from ticdc_emit.changefeed.tail import Tail, send_tail
 from ticdc_emit.changefeed.worker import Task, TaskResult
 from ticdc_emit.config import ChangefeedConfig, Secret

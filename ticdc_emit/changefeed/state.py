@@ -2,28 +2,22 @@
 
 One small JSON record per batchId, written before the batch sends anything and completed after its last acknowledgement.
 A replayed batchId reads its record instead of the clock; the next one starts where the last completed one ended. What
-a finished batch was is fixed: a replay with other rows or other DDL is refused. The store is any ``fsspec`` URI
-(``state_uri``), or this process's memory.
+a finished batch was is fixed: a replay with other rows or other DDL is refused. ``changefeed.state_store`` keeps them.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
-from typing import Any, Protocol, TypeAlias
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
 
-from ticdc_emit.config.secrets import hides_arguments, mask_text
-from ticdc_emit.errors import ConfigError, MissingDependencyError, StateError
+from ticdc_emit.errors import ConfigError, StateError
 
-__all__ = ["BatchState", "DdlStatement", "FsspecStateStore", "MemoryStateStore", "StateStore", "open_state_store"]
+__all__ = ["BatchState", "DdlStatement"]
 
 DdlStatement: TypeAlias = "tuple[int, str, str]"
 """commit_ts, current database, statement."""
 
-_KEEP = 100
-_STORAGE_REMEDY = "Check that the folder of state_uri is there and may be used, then run the batch again"
 _OTHER_SOURCE = "The source does not replay deterministically: check the query, or use another state_uri"
 
 
@@ -141,123 +135,3 @@ class BatchState:
                 commit_ts=commit_ts,
                 statement=query,
             )
-
-
-class StateStore(Protocol):
-    """Records by batchId."""
-
-    def load(self, batch_id: int) -> BatchState | None: ...
-    def latest_before(self, batch_id: int) -> BatchState | None:
-        """Return the last completed record before a batch."""
-        ...
-
-    def newest(self) -> BatchState | None:
-        """Return the record of the greatest batchId, completed or not."""
-        ...
-
-    def save(self, state: BatchState) -> None: ...
-
-
-class MemoryStateStore:
-    """Keeps records in this process: enough for a run that is not restarted."""
-
-    def __init__(self) -> None:
-        self._records: dict[int, BatchState] = {}
-
-    def load(self, batch_id: int) -> BatchState | None:
-        return self._records.get(batch_id)
-
-    def latest_before(self, batch_id: int) -> BatchState | None:
-        earlier = [known for known, state in self._records.items() if known < batch_id and state.done]
-        return self._records[max(earlier)] if earlier else None
-
-    def newest(self) -> BatchState | None:
-        return self._records[max(self._records)] if self._records else None
-
-    def save(self, state: BatchState) -> None:
-        self._records[state.batch_id] = state
-        for old in sorted(self._records)[:-_KEEP]:
-            del self._records[old]
-
-
-class FsspecStateStore:
-    """Keeps records as files ``batch-<id>.json`` under a URI that fsspec knows (``file``, ``s3``, ``gs`` ...).
-
-    Whatever the storage raises becomes a :class:`~ticdc_emit.errors.StateError`, for its own text may hold a login.
-    """
-
-    def __init__(self, uri: str) -> None:
-        try:
-            import fsspec
-        except ImportError:
-            raise MissingDependencyError("state_uri needs fsspec", extra="state", package="fsspec") from None
-        with _storage("used", "Give state_uri a folder that this machine may write to"):
-            self._fs, self._root = fsspec.core.url_to_fs(uri)
-            self._fs.makedirs(self._root, exist_ok=True)
-
-    def load(self, batch_id: int) -> BatchState | None:
-        with _storage("read", _STORAGE_REMEDY, batch_id):
-            try:
-                with self._fs.open(self._path(batch_id), "rb") as file:
-                    content = file.read()
-            except FileNotFoundError:
-                return None
-        try:
-            record: dict[str, Any] = json.loads(content)
-            ddl = tuple((int(ts), str(schema), str(query)) for ts, schema, query in record.pop("ddl"))
-            return BatchState(**record, ddl=ddl)
-        except (ValueError, TypeError, KeyError) as fault:
-            raise StateError(
-                f"the state record cannot be read: {fault}",
-                remedy="Restore it, or start anew with another state_uri",
-                batch_id=batch_id,
-            ) from None
-
-    def latest_before(self, batch_id: int) -> BatchState | None:
-        for known in sorted((known for known in self._ids() if known < batch_id), reverse=True):
-            state = self.load(known)
-            if state is not None and state.done:
-                return state
-        return None
-
-    def newest(self) -> BatchState | None:
-        known = self._ids()
-        return self.load(max(known)) if known else None
-
-    def save(self, state: BatchState) -> None:
-        path = self._path(state.batch_id)
-        with _storage("written", _STORAGE_REMEDY, state.batch_id):
-            with self._fs.open(path + ".tmp", "wb") as file:
-                file.write(json.dumps(asdict(state)).encode())
-            self._fs.mv(path + ".tmp", path)
-            for old in sorted(self._ids())[:-_KEEP]:
-                self._fs.rm(self._path(old))
-
-    def _path(self, batch_id: int) -> str:
-        return f"{self._root}/batch-{batch_id}.json"
-
-    def _ids(self) -> list[int]:
-        with _storage("listed", _STORAGE_REMEDY):
-            names = [str(path).rpartition("/")[2] for path in self._fs.ls(self._root, detail=False)]
-        return [int(n[len("batch-") : -len(".json")]) for n in names if n.startswith("batch-") and n.endswith(".json")]
-
-
-@contextmanager
-def _storage(what: str, remedy: str, batch_id: int | None = None) -> Iterator[None]:
-    """Turn what the storage's client raises, of any type, into a masked :class:`StateError`."""
-    try:
-        yield
-    except StateError:
-        raise
-    except Exception as error:
-        raise StateError(
-            f"the state store cannot be {what}: {type(error).__name__}: {mask_text(str(error))}",
-            remedy=remedy,
-            batch_id=batch_id,
-        ) from None
-
-
-@hides_arguments
-def open_state_store(uri: str | None) -> StateStore:
-    """Return the store of ``state_uri``; this process's memory without one."""
-    return MemoryStateStore() if uri is None else FsspecStateStore(uri)

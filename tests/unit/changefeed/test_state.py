@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from ticdc_emit.changefeed.state import BatchState, FsspecStateStore, MemoryStateStore, StateStore
+from ticdc_emit.changefeed.state import BatchState
+from ticdc_emit.changefeed.state_store import FsspecStateStore, MemoryStateStore, StateStore
 from ticdc_emit.errors import StateError
 
 ACTIONS: list[Any] = [

@@ -11,6 +11,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from ticdc_emit.changefeed.record import GREATEST, damaged, object_of
 from ticdc_emit.changefeed.state import DdlStatement
 from ticdc_emit.config import Secret
 from ticdc_emit.config.secrets import mask_text
@@ -60,14 +61,17 @@ def _load_or_save(state_uri: Secret[str], cut: dict[str, Any]) -> dict[str, Any]
         storage, root = fsspec.core.url_to_fs(state_uri.reveal())
         path = f"{root}/{_NAME}"
         if storage.exists(path):
-            known = json.loads(storage.cat_file(path))
-            if not (isinstance(known, dict) and isinstance(known.get("first_batch"), int)):
-                raise ValueError("it is no record of a replay")
+            known = object_of(storage.cat_file(path), _NAME)
+            first_batch = known.get("first_batch")
+            if isinstance(first_batch, bool) or not isinstance(first_batch, int) or not 0 <= first_batch <= GREATEST:
+                raise damaged(_NAME, f"its field first_batch is {first_batch!r:.60}")
             return known
         storage.makedirs(root, exist_ok=True)
         storage.pipe_file(f"{path}.tmp", json.dumps(cut).encode())
         storage.mv(f"{path}.tmp", path)
         return cut
+    except StateError:
+        raise
     except Exception as error:  # of any type: whatever the storage's client raises
         raise StateError(
             f"the record of the replay cannot be used: {type(error).__name__}: {mask_text(str(error))}",

@@ -1,0 +1,157 @@
+"""Damaged state records: a StateError names the file, the fault and the remedy."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ticdc_emit.changefeed.record import record_of, text_of
+from ticdc_emit.changefeed.state import BatchState
+from ticdc_emit.changefeed.state_store import FsspecStateStore
+from ticdc_emit.errors import StateError
+from ticdc_emit.schedule.bootstrap import BootstrapRules, Bootstraps
+from ticdc_emit.schema.catalog import catalog_from_sql
+
+SCHEDULE: dict[str, Any] = {
+    "start_ms": 0,
+    "passed_ms": 5_000,
+    "started": True,
+    "tables": [
+        {
+            "key": 7,
+            "table": ["s", "t", 7, 1, 2],
+            "topic": "t",
+            "partitions": 3,
+            "last_row_ms": 5,
+            "sent_ms": 5,
+            "rows": 1,
+        }
+    ],
+}
+WHOLE = BatchState(
+    0,
+    1_700_000_000_000,
+    5,
+    6,
+    ((7, "s", "drop table t"),),
+    True,
+    8,
+    9,
+    3,
+    SCHEDULE,
+    SCHEDULE,
+    4,
+    4,
+    "0" * 32,
+)
+STALE = SCHEDULE["tables"][0]
+
+
+def with_table(**changed: Any) -> dict[str, Any]:
+    return {**SCHEDULE, "tables": [{**STALE, **changed}]}
+
+
+def test_a_whole_record_is_read_as_it_was_written() -> None:
+    assert record_of(text_of(WHOLE), 0) == WHOLE
+    assert record_of(text_of(BatchState(3)), 3) == BatchState(3)
+
+
+def test_the_schedule_of_a_real_run_is_read_as_it_was_written() -> None:
+    table = catalog_from_sql("create table s.t (id int primary key)").table("s", "t")
+    bootstraps = Bootstraps(BootstrapRules())
+    bootstraps.rows(table.id, table, "topic", 3, 1_700_000_000_000)
+    state = BatchState(1, bootstraps=bootstraps.state())
+    assert record_of(text_of(state), 1) == state
+
+
+@pytest.mark.parametrize("field", asdict(WHOLE))
+@pytest.mark.parametrize(
+    "value",
+    [5.5, "5", "", [1], {}, {"a": 1}, -2, 2**80, float("nan"), [[1, 2, 3]], [[1, "s"]], [5], "ä"],
+    ids=lambda value: repr(value)[:12],
+)
+def test_no_field_takes_a_value_of_another_kind(field: str, value: object) -> None:
+    kept: dict[str, Callable[[Any], bool]] = {
+        "build_ts": lambda value: value == -2,  # clock: any number of ms
+        "digest": lambda value: value == "",  # of a batch without rows
+    }
+    if kept.get(field, lambda _: False)(value):
+        return
+    content = json.dumps({**asdict(WHOLE), field: value}).encode()
+    with pytest.raises(StateError, match="cannot be used") as refused:
+        record_of(content, 0)
+    assert refused.value.file == "batch-0.json"
+    assert "state_uri" in refused.value.remedy
+    assert field in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"bootstraps": 5},
+        {"bootstraps": {**SCHEDULE, "start_ms": "0"}},
+        {"bootstraps": {**SCHEDULE, "tables": [5]}},
+        {"bootstraps": with_table(partitions=2**40)},
+        {"bootstraps": with_table(table=["s", "t", 7, 1])},
+        {"end_bootstraps": with_table(sent_ms=None)},
+        {"end_sent_until": 2**80},
+        {"done": 1},
+        {"rows": True},
+        {"surprise": 1},
+        {"batch_id": 7},
+    ],
+    ids=lambda changed: "-".join(changed),
+)
+def test_what_cannot_be_right_is_refused(changed: dict[str, Any]) -> None:
+    with pytest.raises(StateError) as refused:
+        record_of(json.dumps({**asdict(WHOLE), **changed}).encode(), 0)
+    assert refused.value.file == "batch-0.json"
+    assert refused.value.remedy
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"{",
+        b"null",
+        b"[]",
+        b"\xff",
+        b'{"ddl": []}',
+        b'{"batch_id": 0}',
+        b"[" * 100_000,
+        b'{"a":' * 500 + b"1" + b"}" * 500,
+    ],
+    ids=lambda content: content[:12].decode("latin1"),
+)
+def test_what_is_not_a_record_is_refused(content: bytes, tmp_path: Path) -> None:
+    (tmp_path / "batch-0.json").write_bytes(content)
+    for read in (FsspecStateStore(str(tmp_path)).newest, lambda: FsspecStateStore(str(tmp_path)).load(0)):
+        with pytest.raises(StateError) as refused:
+            read()
+        assert refused.value.file == "batch-0.json"
+        assert len(str(refused.value)) < 500
+
+
+@pytest.mark.parametrize(
+    "name", ["batch-x.json", "batch-.json", "batch-01.json", "batch--1.json", f"batch-{10**40}.json"]
+)
+def test_a_file_that_only_looks_like_a_record_is_named(name: str, tmp_path: Path) -> None:
+    store = FsspecStateStore(str(tmp_path))
+    store.save(BatchState(0))
+    (tmp_path / name).write_text("{}")
+    with pytest.raises(StateError, match="not a batch's record") as refused:
+        store.newest()
+    assert refused.value.file == name
+    assert refused.value.remedy
+
+
+def test_other_files_beside_the_records_are_nobodys_concern(tmp_path: Path) -> None:
+    for name in ("batch-3.json.tmp", "replay.json", "notes.txt"):
+        (tmp_path / name).write_text("{")
+    assert FsspecStateStore(str(tmp_path)).newest() is None
