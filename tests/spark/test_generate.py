@@ -21,6 +21,7 @@ from ticdc_emit.traffic.generate import Traffic, generate, generate_stream
 from ticdc_emit.traffic.generate.frame import changes_of_stream
 from ticdc_emit.traffic.generate.plan import Settings, plan_traffic
 from ticdc_emit.traffic.generate.tables import source_tables
+from ticdc_emit.traffic.generate.values import Moment, realistic
 from ticdc_emit.traffic.history import History
 from ticdc_emit.traffic.samples import sample_names, sample_schema
 
@@ -119,7 +120,7 @@ def test_rows_have_the_columns_of_their_version_and_defaults(spark: Any) -> None
     traffic = generate(spark, "sysbench", rows=1500, rate=1000, ddl_rate=200, updates=10)
     changes = sorted(rows_of(traffic), key=lambda row: row["commit_ts"])
     assert len(traffic.ddl) == 299  # three times through all columns
-    assert max(len(change["after"] or ()) for change in changes) == 4 + 2 * 5
+    assert {len(change["after"] or change["before"]) for change in changes} == {4, 5}
     history = History(traffic.schema, changes, traffic.ddl)
     tables = history.tables()  # refuses rows that lack a column of their version
     assert {len(next(iter(rows.values()))) for rows in tables.values()} <= {4, 5}
@@ -144,10 +145,68 @@ def test_rows_have_the_columns_of_their_version_and_defaults(spark: Any) -> None
             name, default, since = there[table]
             written, last = rows[table, image["id"]]
             kept = written > since
-            assert change["before"][name] == (last[name.removesuffix("_renamed")] if kept else default)
+            own = {column.removesuffix("_renamed"): value for column, value in last.items()}
+            assert change["before"][name] == (own[name.removesuffix("_renamed")] if kept else default)
             checked["kept" if kept else "default"] += 1
         rows[table, image["id"]] = change["commit_ts"], image
     assert min(checked["kept"], checked["default"]) > 10
+
+
+def test_no_update_changes_nothing_and_images_are_of_their_version(spark: Any) -> None:
+    narrow = "create table bank.toggles (id int primary key, kind enum('a','b') not null, ok tinyint(1) not null);"
+    traffic = generate(spark, f"{sample_schema('bank')};{narrow}", rows=3000, rate=1000, ddl_rate=10)
+    catalog = catalog_from_sql(traffic.schema)
+    waiting = list(traffic.ddl)
+    updates = Counter[str]()
+    for change in sorted(rows_of(traffic), key=lambda row: row["commit_ts"]):
+        while waiting and waiting[0][0] < change["commit_ts"]:
+            stamp, statement = waiting.pop(0)
+            catalog.apply(statement, commit_ts=stamp)
+        columns = {column.name for column in catalog.table(change["schema"], change["table"]).row_columns}
+        for image in filter(None, (change["before"], change["after"])):
+            assert image.keys() == columns
+        if change["op"] == "u":
+            assert change["before"] != change["after"]
+            updates[change["table"]] += 1
+    assert len(traffic.ddl) > 20
+    assert updates.keys() == {"customers", "accounts", "transfers", "toggles"}
+
+
+def test_a_typed_image_has_null_in_columns_of_other_versions(spark: Any) -> None:
+    traffic = generate(spark, "sysbench", tables=["sbtest.sbtest1"], rows=400, rate=1000, ddl_rate=20)
+    [added, _, renamed, *_] = [stamp for stamp, _ in traffic.ddl]
+    for row in traffic.changes.collect():
+        image = row["after"] or row["before"]
+        assert (image["extra_1"] is not None) == (added < row["commit_ts"] <= renamed)
+
+
+_KINDS = (
+    "int", "tinyint", "tinyint(1)", "tinyint unsigned", "bigint", "bigint unsigned", "decimal(10,2)", "decimal(1,0)",
+    "decimal(65,30)", "decimal(2,2)", "float", "double", "float(2,2)", "char(1)", "varchar(3)", "varchar(60)", "text",
+    "blob", "binary(1)", "varbinary(9)", "binary(20)", "json", "enum('a','b')", "enum('a','b','c')", "set('x')",
+    "set('x','y','z')", "date", "datetime", "datetime(6)", "timestamp(3)", "time", "time(6)", "year", "bit(1)",
+    "bit(64)", "vector(3)", "char(2) charset latin1",
+)  # fmt: skip
+_NAMES = ("v", "status", "note", "updated_at", "tags", "score", "c", "url")
+
+
+@pytest.mark.parametrize("null", ["not null", "null"])
+def test_the_restless_column_of_any_type_is_another_one_at_every_step(spark: Any, null: str) -> None:
+    kinds = [*enumerate(_KINDS), *([(len(_KINDS), "enum('only')")] if null == "null" else [])]
+    wanted = [f"{_NAMES[(n + shift) % len(_NAMES)]}_{n} {kind} {null}" for n, kind in kinds for shift in (0, 3)]
+    tables = "".join(f"create table t.t{n} (id int primary key, {each});" for n, each in enumerate(wanted))
+    catalog = catalog_from_sql(tables)
+    columns = [info.row_columns[1] for info in catalog.tables()]
+    at = Moment("row", "step", "1700000000000000L", "1700000000000000L + step")
+    values = [f"{realistic(column, ('seed',), at, restless=True)} as v{n}" for n, column in enumerate(columns)]
+    steps = spark.range(12_000).selectExpr("id div 30L as row", "id % 30L as step").selectExpr("row", "step", *values)
+    arrays = steps.orderBy("row", "step").toArrow()
+    step = arrays.column("step").to_pylist()
+    for n, column in enumerate(columns):
+        shown = arrays.column(f"v{n}").to_pylist()
+        neighbours = zip(step[1:], shown, shown[1:], strict=False)
+        assert not [pair for here, *pair in neighbours if here and pair[0] == pair[1]], column.name
+        assert (None in shown) == (null == "null")
 
 
 @pytest.mark.slow

@@ -8,8 +8,10 @@ import pytest
 
 from ticdc_emit.schema.catalog import catalog_from_sql
 from ticdc_emit.schema.model import Column
-from ticdc_emit.traffic.generate.sql import between
-from ticdc_emit.traffic.generate.values import _RANGES, Moment, realistic
+from ticdc_emit.traffic.generate.keys import plan_keys
+from ticdc_emit.traffic.generate.sql import Alternating, between, units
+from ticdc_emit.traffic.generate.tables import source_tables
+from ticdc_emit.traffic.generate.values import _RANGES, Moment, realistic, restless_one, varies
 
 AT = Moment("_k", "_s", "_b", "_t")
 TYPES = {
@@ -59,3 +61,29 @@ def test_a_range_has_its_low_end_first() -> None:
     assert between("x", 3, 3) == "(pmod(x, 1L) + 3L)"
     with pytest.raises(AssertionError):
         between("x", 1990, 255)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4, 7, 256])
+def test_alternating_draws_are_in_range_and_even_at_even_steps(count: int) -> None:
+    drawn: dict[int, set[int]] = {0: set(), 1: set()}
+    for step in (0, 1):
+        made = str(units(Alternating("bits", "step"), count)).replace("L", "")
+        for bits in range(1000):
+            drawn[step].add(eval(made, {"pmod": lambda a, b: a % b, "bits": bits, "step": step}))
+    assert drawn[0] | drawn[1] == set(range(count))
+    assert count == 1 or not drawn[0] & drawn[1]
+
+
+def test_what_has_one_value_does_not_vary() -> None:
+    assert not varies(column_of("v", "enum('a')"))
+    assert not varies(column_of("v", "varchar(0)"))
+    columns = [column_of("v", kind) for kind in ("enum('a')", "tinyint(1)", "varchar(0)")]
+    assert restless_one(columns) is columns[1]
+    assert restless_one(columns[::2]) is None
+
+
+def test_rows_without_a_column_that_varies_are_not_updated() -> None:
+    for kind, still in (("enum('a')", True), ("enum('a','b')", False)):
+        sql = f"create table t.t (id int primary key, v {kind} not null)"
+        (keys,) = plan_keys(source_tables(catalog_from_sql(sql), sql)).values()
+        assert keys.shape.still is still

@@ -89,7 +89,7 @@ class TableChanges:
             *self._steps(),
             [*held, *(f"{made} as {name}" for name, made in times.items()), *references],
             [*held, *times, *(f"{self._lasting(column)} as _v{column.id}" for column in lasting)],
-            ["_s1", "_gone", "_x1", *kept, *images],
+            ["_s1", "_gone", "_x1", *(["_d1"] if self._added else []), *kept, *images],
             [*self._packed(lasting, typed=typed), *([f"{self._physical()} as physical_table_id"] if physical else [])],
         ]
 
@@ -211,11 +211,26 @@ class TableChanges:
                 values[column.name.lower()] = f"_v{column.id}" if column in lasting else f"_{which}{column.id}"
         self._generate(held, values)
         shown = [(column.name, column, values[column.name.lower()]) for column in self.info.row_columns]
-        shown += [(name, each.column, f"_{which}{each.column.id}") for each in self._added for name in each.names]
+        added = [
+            (each.named(name, "_d1"), name, each.column, f"_{which}{each.column.id}")
+            for each in self._added
+            for name in each.names
+        ]
         if typed:
-            return f"named_struct({', '.join(f'{text_of(name)}, {value}' for name, _, value in shown)})"
-        texts = (f"{text_of(name)}, {canonical_text(column, v, self._time_zone)}" for name, column, v in shown)
-        return f"map({', '.join(texts)})"
+            fields = [f"{text_of(name)}, {value}" for name, _, value in shown]
+            fields += [f"{text_of(name)}, if({is_there}, {value}, null)" for is_there, name, _, value in added]
+            return f"named_struct({', '.join(fields)})"
+
+        def entry(name: str, column: Column, value: str) -> str:
+            return f"{text_of(name)}, {canonical_text(column, value, self._time_zone)}"
+
+        texts = f"map({', '.join(entry(*each) for each in shown)})"
+        if not added:
+            return texts
+        cases = " ".join(
+            f"when {is_there} then map({entry(name, column, value)})" for is_there, name, column, value in added
+        )
+        return f"map_concat({texts}, case {cases} else cast(map() as map<string,string>) end)"
 
     def _generate(self, held: Mapping[str, Column], values: dict[str, str]) -> None:
         """Add the values of generated columns, those that others are made of first."""

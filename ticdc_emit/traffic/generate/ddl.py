@@ -28,25 +28,38 @@ _KINDS = (
     ("DATETIME(3)", None),
 )
 _STEPS = 5
+_STEPS_OF_A_NAME = 2  # ADD COLUMN and ADD INDEX, or RENAME COLUMN and DROP INDEX
 
 
 @dataclass(frozen=True)
 class AddedColumn:
     """A column that comes and goes, under every one of ``names`` at some time.
 
-    Statement number ``first``, and every ``period`` statements another one, adds it. ``default``: SQL of what rows have
-    that were last written before; ``None`` for NULL.
+    Statement number ``first``, and every ``period`` statements another one, adds it. Each name lasts for ``lasting``
+    statements. ``default``: SQL of what rows have that were last written before; ``None`` for NULL.
     """
 
     column: Column
     first: int
     period: int
+    lasting: int
     default: str | None
     names: tuple[str, ...]
 
     def additions(self, statements: str) -> str:
         """Return SQL of how often it has come, from SQL of how many statements there were."""
         return f"(({statements} + {self.period - 1 - self.first}L) div {self.period}L)"
+
+    def named(self, name: str, statements: str) -> str:
+        """Return SQL of whether the column is in the table under one of its names, as above."""
+        age = f"pmod({statements} - {self.first + 1}L, {self.period}L)"  # before the first ADD COLUMN it is large
+        nth = self.names.index(name)
+        return f"({age} >= {nth * self.lasting}L and {age} < {(nth + 1) * self.lasting}L)"
+
+    def name_after(self, statements: int) -> str | None:
+        """Return the name that the column has after so many statements, ``None`` while it is not in the table."""
+        nth = (statements - self.first - 1) % self.period // self.lasting
+        return self.names[nth] if nth < len(self.names) else None
 
 
 class SchemaChanges(NamedTuple):
@@ -77,7 +90,8 @@ def plan_ddl(catalog: Catalog, tables: Sequence[SourceTable], stamps: Iterable[i
         if step == 0:
             name, _ = _names(table, kind)
             column = catalog.table(*table.name).column(name)
-            own.append(AddedColumn(column, number, period, _KINDS[kind][1], (name,)))
+            lasting = _STEPS_OF_A_NAME * len(tables)
+            own.append(AddedColumn(column, number, period, lasting, _KINDS[kind][1], (name,)))
         elif step == 2:
             own[-1] = replace(own[-1], names=_names(table, kind))
     return SchemaChanges(tuple(statements), added)

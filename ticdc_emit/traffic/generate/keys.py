@@ -19,7 +19,7 @@ from ticdc_emit.schema.types import INTEGER_TYPES
 from ticdc_emit.traffic.generate.layout import Shape
 from ticdc_emit.traffic.generate.numbered import capacity
 from ticdc_emit.traffic.generate.tables import Name, Reference, SourceTable, UniqueKey
-from ticdc_emit.traffic.generate.values import lasts
+from ticdc_emit.traffic.generate.values import lasts, varies
 
 __all__ = ["ANCHORS", "SLOTS", "Digit", "Fixed", "Follows", "Role", "Serial", "TableKeys", "plan_keys"]
 
@@ -114,7 +114,7 @@ class _Planner:
                 self._roles[name] = Fixed()
         anchors = min(self._anchors, self._slots)
         plain = (column for column in self._table.info.row_columns if column.generated is None)
-        still = all(column.name in self._roles or lasts(column) for column in plain)
+        still = all(column.name in self._roles or lasts(column) or not varies(column) for column in plain)
         shape = Shape(self._slots, anchors, self._table.depth, still)
         return TableKeys(self._table, shape, self._roles, self._digits)
 

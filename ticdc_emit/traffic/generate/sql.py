@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 
-__all__ = ["EPOCH", "between", "hashed", "listed", "numbers", "pick", "salt_of", "text_of", "units"]
+__all__ = ["EPOCH", "Alternating", "between", "hashed", "listed", "numbers", "pick", "salt_of", "text_of", "units"]
 
 EPOCH = "timestamp_ntz'1970-01-01 00:00:00'"
 _DIVIDERS = ("|", ";", "~", "\x01")
@@ -25,9 +25,27 @@ def hashed(salt: int, *of: str) -> str:
     return f"xxhash64({', '.join([f'{salt}L', *of])})"
 
 
+class Alternating(str):
+    """A hash whose :func:`units` differ between two neighbouring steps: even numbers at even ones, else odd ones."""
+
+    __slots__ = ("parity",)
+
+    def __new__(cls, bits: str, step: str) -> Alternating:
+        """``bits``: the hash. ``step``: SQL of the step (bigint)."""
+        self = super().__new__(cls, bits)
+        self.parity = f"pmod({step}, 2L)"
+        return self
+
+    parity: str
+    """SQL of 0 at even steps and 1 at odd ones (bigint)."""
+
+
 def units(bits: str, count: int) -> str:
     """Return a number from 0 to ``count - 1`` (bigint) out of a hash."""
-    return f"pmod({bits}, {count}L)"
+    if not isinstance(bits, Alternating) or count == 1:
+        return f"pmod({bits}, {count}L)"
+    numbers_of_parity = f"{count // 2}L" if count % 2 == 0 else f"({count // 2 + 1}L - {bits.parity})"
+    return f"(pmod({bits}, {numbers_of_parity}) * 2L + {bits.parity})"
 
 
 def between(bits: str, low: int, high: int) -> str:

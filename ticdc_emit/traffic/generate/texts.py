@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from ticdc_emit.schema.model import Column
 from ticdc_emit.schema.types import MySQLType
 from ticdc_emit.traffic.generate import words
-from ticdc_emit.traffic.generate.sql import pick, salt_of, units
+from ticdc_emit.traffic.generate.sql import Alternating, pick, salt_of, units
 
 __all__ = ["LASTING", "Bits", "document", "meaning", "realistic_text", "tokens", "unique_text"]
 
@@ -51,6 +51,7 @@ _MEANINGS = {
 }
 _BY_TOKEN = {token: meaning for meaning, listed in _MEANINGS.items() for token in listed.split()}
 _UTF8 = ("utf8", "utf8mb4")
+_CODE_WIDTH = 8
 _GROUPS = tuple(f"{salt_of('digits', n) % 10**11:011}" for n in range(128))  # drawn, for printing digits is slower
 
 
@@ -75,10 +76,17 @@ def meaning(column: Column) -> str:
 
 
 def realistic_text(column: Column, bits: Bits, person: Bits) -> str:
-    """Return text that fits the column. ``person``: hashes that all columns of a row share, for name and email."""
+    """Return text that fits the column. ``person``: hashes that all columns of a row share, for name and email.
+
+    Text of :class:`Alternating` bits differs between two neighbouring steps: where words would be cut, a code is shown.
+    """
     known = meaning(column)
     made = _RECIPES[known](_Recipe(bits, person, column.charset in _UTF8, column.flen))
-    return made.text if column.flen < 0 or made.longest <= column.flen else f"rtrim(left({made.text}, {column.flen}))"
+    if column.flen < 0 or made.longest <= column.flen:
+        return made.text
+    if isinstance(bits(0), Alternating) and column.flen:
+        return _code(bits(0), min(column.flen, _CODE_WIDTH))
+    return f"rtrim(left({made.text}, {column.flen}))"
 
 
 def unique_text(column: Column, number: str, width: int, person: Bits, *, whole: bool) -> str:
@@ -143,6 +151,10 @@ def _number(of: str, count: int, digits: int) -> str:
     return f"lpad(cast({units(of, count)} as string), {digits}, '0')"
 
 
+def _code(of: str, width: int) -> str:
+    return f"upper(conv(cast({units(of, 36**width)} as string), 10, 36))"
+
+
 def _uuid(bits: Bits, last: str) -> str:
     wide = f"lower(lpad(hex({bits(2)}), 16, '0'))"
     return (
@@ -174,7 +186,8 @@ def _email(recipe: _Recipe) -> _Text:
 def _digits(recipe: _Recipe) -> _Text:
     """Groups of eleven digits with dashes, as sysbench fills its columns c and pad."""
     groups = max(1, min(10, (recipe.room if recipe.room > 0 else 120) // 12))
-    made = ", '-', ".join(pick(_GROUPS, f"shiftright({recipe.bits(n // 8)}, {n % 8 * 7})") for n in range(groups))
+    drawn = (f"shiftright({recipe.bits(n // 8)}, {n % 8 * 7})" if n % 8 else recipe.bits(n // 8) for n in range(groups))
+    made = ", '-', ".join(pick(_GROUPS, each) for each in drawn)
     return _Text(f"concat({made})", 12 * groups - 1)
 
 
@@ -223,5 +236,5 @@ _RECIPES: dict[str, Callable[[_Recipe], _Text]] = {
     "title": lambda r: _Text(f"concat({pick(words.ADJECTIVES, r.bits(0))}, ' ', {pick(words.NOUNS, r.bits(1))})", 16),
     "prose": _prose,
     "digits": _digits,
-    "code": lambda r: _Text(f"upper(conv(cast({units(r.bits(0), 36**8)} as string), 10, 36))", 8),
+    "code": lambda r: _Text(_code(r.bits(0), _CODE_WIDTH), _CODE_WIDTH),
 }

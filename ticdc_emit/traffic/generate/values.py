@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from ticdc_emit.schema.model import Column
 from ticdc_emit.schema.types import INTEGER_TYPES, STRING_TYPES, ColumnFlag, MySQLType, integer_range
 from ticdc_emit.traffic.generate.natives import moment, native_type, padded, scaled
-from ticdc_emit.traffic.generate.sql import between, hashed, listed, salt_of, text_of, units
+from ticdc_emit.traffic.generate.sql import Alternating, between, hashed, listed, salt_of, text_of, units
 from ticdc_emit.traffic.generate.texts import LASTING, Bits, document, meaning, realistic_text, tokens
 
-__all__ = ["Moment", "lasts", "realistic", "restless_one"]
+__all__ = ["Moment", "lasts", "realistic", "restless_one", "varies"]
 
 _SECOND, _DAY = 1_000_000, 86_400_000_000  # in microseconds
 _FRACTION = 6  # digits of a decimal that vary
@@ -61,15 +61,16 @@ def realistic(
 ) -> str:
     """Return the value; ``seed_of``: what the hash is of beside the row.
 
-    ``fixed``: the same for the row's life. ``restless``: another one at every step. A nullable column is NULL in a
-    tenth of its versions, unless it is fixed.
+    ``fixed``: the same for the row's life. ``restless``: two neighbouring steps never have the same value. A nullable
+    column is NULL in a tenth of its versions, unless it is fixed.
     """
     salt = salt_of(*seed_of, column.name)
     fixed = fixed or lasts(column)
     version = () if fixed else (at.step if restless else _version(column, salt, at),)
 
     def bits(nth: int) -> str:
-        return hashed(salt + nth, at.number, *version)
+        drawn = hashed(salt + nth, at.number, *version)
+        return Alternating(drawn, at.step) if restless and nth == 0 else drawn
 
     def person(nth: int) -> str:
         return hashed(salt_of(*seed_of) + nth, at.number)
@@ -77,18 +78,36 @@ def realistic(
     value = _value(column, bits, person, at, fixed)
     if not column.nullable or fixed:
         return value
-    return f"if({units(bits(99), 10)} = 0L, cast(null as {native_type(column)}), {value})"
+    is_null = f"{units(bits(99), 10)} = 0L"
+    if isinstance(alternating := bits(0), Alternating):  # at even steps alone: no two neighbours are NULL
+        share = f" and {units(bits(99), 5)} = 0L" if _has_two_values(column) else ""
+        is_null = f"{alternating.parity} = 0L{share}"
+    return f"if({is_null}, cast(null as {native_type(column)}), {value})"
+
+
+def varies(column: Column) -> bool:
+    """Return whether a column that does not last can take another value at every step."""
+    return column.nullable or _has_two_values(column)
+
+
+def _has_two_values(column: Column) -> bool:
+    if column.type is MySQLType.ENUM:
+        return len(column.elems) > 1
+    return column.flen != 0 if column.type in STRING_TYPES else True
 
 
 def restless_one(columns: Sequence[Column]) -> Column | None:
-    """Return the column that best shows every update: one of many values, if there is one NOT NULL."""
+    """Return the column that best shows every update: one of many values, if there is one NOT NULL.
+
+    ``None`` if none of them :func:`varies`.
+    """
     kinds = (*INTEGER_TYPES, MySQLType.NEWDECIMAL, MySQLType.FLOAT, MySQLType.DOUBLE, *STRING_TYPES, MySQLType.JSON)
 
     def worth(column: Column) -> tuple[bool, bool, int]:
         large = column.type in kinds and column.type is not MySQLType.TINY
         return large, not column.nullable, -column.id
 
-    return max(columns, key=worth, default=None)
+    return max(filter(varies, columns), key=worth, default=None)
 
 
 def _version(column: Column, salt: int, at: Moment) -> str:
@@ -121,7 +140,7 @@ def _value(column: Column, bits: Bits, person: Bits, at: Moment, fixed: bool) ->
     if kind in STRING_TYPES:
         return _binary(column, bits) if column.is_binary else realistic_text(column, bits, person)
     if kind in (MySQLType.DATETIME, MySQLType.TIMESTAMP):
-        return moment(column, _time(column, bits, at, fixed))
+        return moment(column, _alternating_time(column, bits(0), _time(column, bits, at, fixed)))
     if kind is MySQLType.DATE:
         return f"date_add(date'1970-01-01', cast({_day(column, bits, at, fixed)} as int))"
     if kind is MySQLType.DURATION:
@@ -145,6 +164,9 @@ def _integer(column: Column, bits: Bits) -> str:
     common = between(bits(0), max(low, -1_000_000), min(high, 1_000_000))
     top = min(high, (1 << 63) - 1)  # of what a Spark long holds
     bottom = "(-9223372036854775807L - 1L)" if low == -(1 << 63) else f"{low}L"
+    if isinstance(alternating := bits(0), Alternating):  # the bottom is even, and the top is odd
+        end = f"if({alternating.parity} = 0L, {bottom}, {top}L)"
+        return f"if({units(bits(1), 25)} = 0L, {end}, {common})"
     return f"(case {units(bits(1), 50)} when 0L then {bottom} when 1L then {top}L else {common} end)"
 
 
@@ -185,7 +207,10 @@ def _float(column: Column, bits: Bits) -> str:
 def _binary(column: Column, bits: Bits) -> str:
     room = column.flen if column.flen > 0 else 64
     width = min(room, 16)
-    parts = [f"lpad(hex({bits(n)}), 16, '0')" for n in range(1 + (width > 8))]
+    drawn = [bits(n) for n in range(1 + (width > 8))]
+    if isinstance(alternating := drawn[0], Alternating):  # in the first bit of the first byte
+        drawn[0] = f"({alternating} & {(1 << 63) - 1}L | shiftleft({alternating.parity}, 63))"
+    parts = [f"lpad(hex({each}), 16, '0')" for each in drawn]
     made = f"unhex(left(concat({', '.join(parts)}), {2 * width}))"
     return padded(column, made, width)
 
@@ -196,6 +221,14 @@ def _time(column: Column, bits: Bits, at: Moment, fixed: bool) -> str:
     if set(tokens(column.name)) & _CREATED:
         return at.born
     return f"({at.born} + {between(bits(0), -30 * 86_400, 30 * 86_400)} * {_SECOND}L + {units(bits(1), _SECOND)})"
+
+
+def _alternating_time(column: Column, bits: str, micros: str) -> str:
+    """Cut a time to two units of the column's last digit, and show the step in that digit, if bits alternate."""
+    if not isinstance(bits, Alternating):
+        return micros
+    unit = 10 ** (6 - max(column.decimal, 0))
+    return f"({micros} div {2 * unit}L * {2 * unit}L + {bits.parity} * {unit}L)"
 
 
 def _day(column: Column, bits: Bits, at: Moment, fixed: bool) -> str:
@@ -216,18 +249,24 @@ def _duration(column: Column, bits: Bits) -> str:
     fraction = f", '.', lpad(cast({units(bits(3), 10**fsp)} as string), {fsp}, '0')" if fsp else ""
     zeros = "." + "0" * fsp if fsp else ""
     ends = f"when 0L then '-838:59:59{zeros}' when 1L then '838:59:59{zeros}'"
+    if isinstance(alternating := bits(0), Alternating):
+        end = f"case {alternating.parity} when 0L then '-838:59:59{zeros}' else '838:59:59{zeros}' end"
+        return f"if({units(bits(4), 25)} = 0L, {end}, {clock}{fraction}))"
     return f"(case {units(bits(4), 50)} {ends} else {clock}{fraction}) end)"
 
 
 def _labels(column: Column, bits: Bits, at: Moment) -> str:
+    alternating = isinstance(bits(0), Alternating)
     if column.type is MySQLType.ENUM:
         count = len(column.elems)
         index = f"least({at.step}, {count - 1}L)" if _is_progress(column) else units(bits(0), count)
+        if _is_progress(column) and alternating and count > 1:  # back and forth between the last two
+            index = f"least({at.step}, {count - 1}L - pmod({at.step} - {count - 1}L, 2L))"
         return f"get({listed(column.elems)}, cast({index} as int))"
-    chosen = [
-        f"if((shiftright({bits(0)}, {n % 60}) & 1L) = 1L, {text_of(label)}, null)"
-        for n, label in enumerate(column.elems)
-    ]
+    drawn = [f"(shiftright({bits(0)}, {n % 60}) & 1L)" for n in range(len(column.elems))]
+    if isinstance(bits(0), Alternating):
+        drawn[0] = f"pmod({at.step}, 2L)"
+    chosen = [f"if({bit} = 1L, {text_of(label)}, null)" for bit, label in zip(drawn, column.elems, strict=True)]
     # concat_ws is never NULL, and a field that cannot be NULL does not fit into an image that can
     return f"if({at.number} is null, null, concat_ws(',', {', '.join(chosen)}))"
 
@@ -235,6 +274,7 @@ def _labels(column: Column, bits: Bits, at: Moment) -> str:
 def _vector(column: Column, bits: Bits) -> str:
     """Return text with as many quarters as the column has dimensions (three if it does not say)."""
     count = column.flen if column.flen > 0 else 3
-    parts = [f"cast({between(f'shiftright({bits(n // 8)}, {n % 8 * 6})', -99, 99)} as string)" for n in range(count)]
+    drawn = (f"shiftright({bits(n // 8)}, {n % 8 * 6})" if n % 8 else bits(n // 8) for n in range(count))
+    parts = [f"cast({between(each, -99, 99)} as string)" for each in drawn]
     listed = ", ',', ".join(parts)
     return f"concat('[', {listed}, ']')"
