@@ -18,6 +18,7 @@ from ticdc_emit.delivery.files import read_files
 from ticdc_emit.delivery.memory import MemorySink, clear, messages
 from ticdc_emit.schema.catalog import catalog_from_sql
 from ticdc_emit.traffic.generate import Traffic, generate, generate_stream
+from ticdc_emit.traffic.generate.canonical import canonical_text
 from ticdc_emit.traffic.generate.frame import changes_of_stream
 from ticdc_emit.traffic.generate.plan import Settings, plan_traffic
 from ticdc_emit.traffic.generate.tables import source_tables
@@ -178,6 +179,33 @@ def test_a_typed_image_has_null_in_columns_of_other_versions(spark: Any) -> None
     for row in traffic.changes.collect():
         image = row["after"] or row["before"]
         assert (image["extra_1"] is not None) == (added < row["commit_ts"] <= renamed)
+
+
+def test_final_tables_are_those_of_the_folded_changes(spark: Any) -> None:
+    traffic = generate(spark, "bank", rows=1500, rate=1000, ddl_rate=13)
+    catalog = catalog_from_sql(traffic.schema)
+    for stamp, statement in traffic.ddl:
+        catalog.apply(statement, commit_ts=stamp)
+    folded = History(traffic.schema, rows_of(traffic), traffic.ddl).tables()
+    final = traffic.tables()
+    assert final.keys() == folded.keys()
+    added = 0
+    for key, frame in final.items():
+        columns = catalog.table(*key).row_columns
+        assert frame.columns == [column.name for column in columns]
+        added += any(column.startswith("extra_") for column in frame.columns)
+        texts = frame.selectExpr(*(f"{canonical_text(c, f'`{c.name}`', 'UTC')} as `{c.name}`" for c in columns))
+        assert sorted(repr(row.asDict()) for row in texts.collect()) == sorted(map(repr, folded[key].values()))
+    assert added
+
+
+def test_the_final_table_of_typed_changes(spark: Any) -> None:
+    traffic = generate(spark, "sysbench", tables=["sbtest.sbtest1"], rows=600)
+    rows = {}
+    for change in sorted(traffic.changes.collect(), key=lambda row: row["commit_ts"]):
+        rows[(change["after"] or change["before"])["id"]] = change["after"]
+    (frame,) = traffic.tables().values()
+    assert sorted(frame.collect()) == sorted(row for row in rows.values() if row is not None)
 
 
 _KINDS = (

@@ -37,6 +37,12 @@ def test_a_sink_in_another_time_zone_is_refused() -> None:
         assert caught.value.option == "time_zone"
 
 
+def test_traffic_without_end_has_no_final_tables() -> None:
+    with pytest.raises(ConfigError, match="no last change") as caught:
+        in_tokyo().tables()
+    assert caught.value.option == "rows"
+
+
 def first_commit(start: Any) -> int:
     plan = plan_traffic(SQL, Settings(rows=10, start=start))
     stamps = [layer[3] for layer in plan.tables[0].layers(typed=True) if layer[-1].endswith("_bt")]

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.config.secrets import hides_arguments
 from ticdc_emit.errors import ConfigError
+from ticdc_emit.traffic.generate.final import final_tables
 from ticdc_emit.traffic.generate.frame import changes_between, changes_of_stream
 from ticdc_emit.traffic.generate.layout import Lives
 from ticdc_emit.traffic.generate.plan import DEFAULT_RATE, Settings, TrafficPlan, plan_traffic
@@ -43,6 +44,22 @@ class Traffic:
     schema: str
     table: str | None
     time_zone: str = field(default="UTC", kw_only=True)
+    _plan: TrafficPlan | None = field(default=None, kw_only=True, repr=False, compare=False)
+
+    def tables(self) -> dict[tuple[str, str], DataFrame]:
+        """Return the tables after the last change and statement, by (schema, table): what a consumer must end up with.
+
+        Each is a typed DataFrame, for one table and for several, of what the changes are made of: nothing is read from
+        messages. Values have Spark's types (docs/types.md), columns are those of the table's last version. Raises
+        :class:`~ticdc_emit.errors.ConfigError` for a stream without end.
+        """
+        if self._plan is None or self._plan.rows is None:
+            raise ConfigError(
+                "traffic without end has no last change",
+                remedy="Give rows to generate or generate_stream",
+                option="rows",
+            )
+        return final_tables(self.changes.sparkSession, self._plan, self._plan.rows)
 
     @hides_arguments
     def sink(self, sink_uri: str | ChangefeedConfig, **options: Any) -> TicdcSink:
@@ -160,4 +177,4 @@ def _plan(
 
 def _traffic(plan: TrafficPlan, changes: DataFrame, time_zone: str) -> Traffic:
     table = plan.tables[0].info.full_name if plan.typed else None
-    return Traffic(changes, plan.ddl, plan.schema, table, time_zone=time_zone)
+    return Traffic(changes, plan.ddl, plan.schema, table, time_zone=time_zone, _plan=plan)

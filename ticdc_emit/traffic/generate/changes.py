@@ -51,7 +51,7 @@ class TableChanges:
         self._lives = cycle.tables[number]
         self._clock = clock
         self._seed = seed
-        self._added = added
+        self.added = added
         self._time_zone = time_zone
         self.info = self._own.table.info
 
@@ -65,10 +65,11 @@ class TableChanges:
         columns = (column for column in self.info.row_columns if column.name.lower() == named)
         return next((each for each in columns if each.type in INTEGER_TYPES and each.name in self._own.roles), None)
 
-    def layers(self, *, typed: bool, physical: bool = False) -> list[list[str]]:
+    def layers(self, *, typed: bool, physical: bool = False, numbered: bool = False) -> list[list[str]]:
         """Return the layers. ``typed``: images as structs of native values, else as maps of canonical text.
 
-        ``physical``: with the column ``physical_table_id``, NULL where it is the table's own.
+        ``physical``: with the column ``physical_table_id``, NULL where it is the table's own. ``numbered``: with the
+        row's number in ``_k``.
         """
         columns = [column for column in self.info.row_columns if column.generated is None]
         lasting = [column for column in columns if column.name in self._own.roles or lasts(column)]
@@ -77,20 +78,24 @@ class TableChanges:
         references = [f"{self._parent_of(n, '_k')} as _r{n}" for n in range(len(self._own.table.references))]
         held = ["_k", "_s1", "_x1", "_x0", "_bt", "_gone"]
         times = {"_t1": _micros("_x1"), "_t0": _micros("_x0")}
-        if self._added:
+        if self.added:
             times |= {f"_d{which}": self._clock.schema_changes_before(f"_x{which}") for which in "10"}
         kept = [f"_v{column.id}" for column in lasting]
         images = [
             f"{self._varying(c, which, c is restless)} as _{which}{c.id}"
-            for c in (*varying, *(each.column for each in self._added))
+            for c in (*varying, *(each.column for each in self.added))
             for which in "ab"
         ]
         return [
             *self._steps(),
             [*held, *(f"{made} as {name}" for name, made in times.items()), *references],
             [*held, *times, *(f"{self._lasting(column)} as _v{column.id}" for column in lasting)],
-            ["_s1", "_gone", "_x1", *(["_d1"] if self._added else []), *kept, *images],
-            [*self._packed(lasting, typed=typed), *([f"{self._physical()} as physical_table_id"] if physical else [])],
+            ["_k", "_s1", "_gone", "_x1", *(["_d1"] if self.added else []), *kept, *images],
+            [
+                *self._packed(lasting, typed=typed),
+                *([f"{self._physical()} as physical_table_id"] if physical else []),
+                *(["_k"] if numbered else []),
+            ],
         ]
 
     # -- where a change stands -------------------------------------------------------------------------------------
@@ -136,7 +141,7 @@ class TableChanges:
     def _varying(self, column: Column, which: str, restless: bool) -> str:
         step, now = ("_s1", "_t1") if which == "a" else ("(_s1 - 1L)", "_t0")
         value = realistic(column, self._seed_of(self._own), Moment("_k", step, "_bt", now), restless=restless)
-        new = next((each for each in self._added if each.column is column), None)
+        new = next((each for each in self.added if each.column is column), None)
         if new is None or which == "a":
             return value
         default = f"cast({new.default or 'null'} as {native_type(column)})"
@@ -213,7 +218,7 @@ class TableChanges:
         shown = [(column.name, column, values[column.name.lower()]) for column in self.info.row_columns]
         added = [
             (each.named(name, "_d1"), name, each.column, f"_{which}{each.column.id}")
-            for each in self._added
+            for each in self.added
             for name in each.names
         ]
         if typed:

@@ -15,7 +15,7 @@ from ticdc_emit.traffic.generate.sql import numbers
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["changes_between", "changes_of_stream"]
+__all__ = ["changes_between", "changes_of_stream", "changes_of_table"]
 
 _ROWS_PER_TASK = 250_000
 
@@ -25,16 +25,31 @@ def changes_between(
 ) -> DataFrame:
     """Return the changes numbered ``first`` to ``last - 1``, in ``partitions`` per table."""
     frames: list[DataFrame] = []
-    for number, lives in enumerate(plan.cycle.tables):
-        low, high = plan.cycle.count(number, first), plan.cycle.count(number, last)
-        if low == high and not (plan.typed or (not frames and number + 1 == len(plan.tables))):
+    for number in range(len(plan.tables)):
+        is_empty = plan.cycle.count(number, first) == plan.cycle.count(number, last)
+        if is_empty and not (plan.typed or (not frames and number + 1 == len(plan.tables))):
             continue
-        tasks = partitions or max(1, -(-(high - low) // _ROWS_PER_TASK))
-        at = spark.range(low, high, 1, tasks).selectExpr(
-            f"id div {lives.size}L as _c", f"cast(id % {lives.size}L as int) as _i"
-        )
-        frames.append(_layered(at, plan, number))
+        frames.append(changes_of_table(spark, plan, number, first, last, partitions, typed=plan.typed))
     return reduce(lambda one, other: one.union(other), frames)
+
+
+def changes_of_table(
+    spark: SparkSession,
+    plan: TrafficPlan,
+    number: int,
+    first: int,
+    last: int,
+    partitions: int | None = None,
+    *,
+    typed: bool,
+    numbered: bool = False,
+) -> DataFrame:
+    """Return those of the changes that are of table ``number``. ``numbered``: with the row's number in ``_k``."""
+    size = plan.cycle.tables[number].size
+    low, high = plan.cycle.count(number, first), plan.cycle.count(number, last)
+    tasks = partitions or max(1, -(-(high - low) // _ROWS_PER_TASK))
+    at = spark.range(low, high, 1, tasks).selectExpr(f"id div {size}L as _c", f"cast(id % {size}L as int) as _i")
+    return _layered(at, plan, number, typed=typed, numbered=numbered)
 
 
 def changes_of_stream(counted: DataFrame, plan: TrafficPlan) -> DataFrame:
@@ -45,12 +60,12 @@ def changes_of_stream(counted: DataFrame, plan: TrafficPlan) -> DataFrame:
     for number in range(len(plan.tables)):
         place = numbers(plan.cycle.place(number), f"cast(value % {size}L as int)")
         at = wanted.selectExpr(f"value div {size}L as _c", f"cast({place} as int) as _i").filter("_i >= 0")
-        frames.append(_layered(at, plan, number))
+        frames.append(_layered(at, plan, number, typed=plan.typed))
     return reduce(lambda one, other: one.union(other), frames)
 
 
-def _layered(at: DataFrame, plan: TrafficPlan, number: int) -> DataFrame:
+def _layered(at: DataFrame, plan: TrafficPlan, number: int, *, typed: bool, numbered: bool = False) -> DataFrame:
     physical = any(table.hashed_by is not None for table in plan.tables)
-    for layer in plan.tables[number].layers(typed=plan.typed, physical=physical):
+    for layer in plan.tables[number].layers(typed=typed, physical=physical, numbered=numbered):
         at = at.selectExpr(*layer)
     return at

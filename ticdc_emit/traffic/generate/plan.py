@@ -58,6 +58,7 @@ class TrafficPlan:
     cycle: Cycle
     ddl: tuple[tuple[int, str], ...]
     rows: int | None
+    clock: Clock
 
     @property
     def typed(self) -> bool:
@@ -88,7 +89,7 @@ def plan_traffic(schema: str, settings: Settings) -> TrafficPlan:
         TableChanges(number, keys, cycle, clock, settings.seed, changes.added.get(name, ()), settings.time_zone)
         for number, name in enumerate(keys)
     )
-    return TrafficPlan(schema, planned, cycle, changes.statements, settings.rows)
+    return TrafficPlan(schema, planned, cycle, changes.statements, settings.rows, clock)
 
 
 def _check(settings: Settings) -> None:

@@ -8,7 +8,19 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 
-__all__ = ["EPOCH", "Alternating", "between", "hashed", "listed", "numbers", "pick", "salt_of", "text_of", "units"]
+__all__ = [
+    "EPOCH",
+    "Alternating",
+    "between",
+    "hashed",
+    "listed",
+    "name_of",
+    "numbers",
+    "pick",
+    "salt_of",
+    "text_of",
+    "units",
+]
 
 EPOCH = "timestamp_ntz'1970-01-01 00:00:00'"
 _DIVIDERS = ("|", ";", "~", "\x01")
@@ -71,6 +83,11 @@ def listed(words: Sequence[str]) -> str:
 def numbers(values: Sequence[int], index: str) -> str:
     """Return the number at ``index`` (int, from 0 on) of a constant list, as bigint; NULL outside of it."""
     return f"get(cast({listed([str(value) for value in values])} as array<bigint>), {index})"
+
+
+def name_of(name: str) -> str:
+    """Return a quoted name."""
+    return "`" + name.replace("`", "``") + "`"
 
 
 def text_of(text: str) -> str:
