@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import tempfile
 import threading
 import time
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from ticdc_emit.changefeed.report import RunReport, RunTotal
 from ticdc_emit.cli.console import print_json, result_console, say, step
-from ticdc_emit.cli.interrupt import INTERRUPTED, stopped_by_interrupt
+from ticdc_emit.cli.interrupt import Stop, stopped_by_interrupt
 from ticdc_emit.cli.messages import message_dict, print_messages
 from ticdc_emit.cli.place import changefeed_at, messages_at, place
 from ticdc_emit.cli.reading import reader_for
@@ -106,7 +107,7 @@ def run(
         stop = stack.enter_context(stopped_by_interrupt("batch", quiet=as_json)) if wanted.is_stream else None
         with step(f"generating {amount} to {mask_uri(uri)}", quiet=as_json):
             report = _send(session, text, wanted, feed, kafka.sink() if kafka else None, stop)
-        code = 0 if wanted.rows is None or report.rows >= wanted.rows else INTERRUPTED
+        code = 0 if stop is None else _exit_code(stop, wanted, report)
         shown = [] if kafka is None else messages_at(feed, kafka)[-_SHOWN:]
         if as_json:
             read = reader_for(feed)
@@ -118,6 +119,13 @@ def run(
             print_messages(console, shown, reader_for(feed))
         print_summary(console, report)
     return code
+
+
+def _exit_code(stop: Stop, wanted: Wanted, report: RunReport | RunTotal) -> int:
+    """Return 0 if all is sent. Ctrl-C is the usual end of traffic without one."""
+    if wanted.rows is None:
+        return stop.exit_code(unless=signal.SIGINT)
+    return 0 if report.rows >= wanted.rows else stop.exit_code()
 
 
 def _send(

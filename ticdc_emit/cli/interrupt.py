@@ -1,35 +1,53 @@
-"""Ctrl-C as a wish to end well: the work at hand is finished, the changefeed is ended."""
+"""Ctrl-C (or SIGTERM) as a wish to end well: the work at hand is finished, the changefeed is ended."""
 
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable, Iterator
+import threading
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from ticdc_emit.cli import signals
 from ticdc_emit.cli.console import say
 
-__all__ = ["INTERRUPTED", "stopped_by_interrupt"]
+__all__ = ["Stop", "stopped_by_interrupt"]
 
-INTERRUPTED = 130
-"""The exit code of a command that Ctrl-C has ended early."""
+
+class Stop:
+    """Asked between pieces of work: true once the user wants the command to end."""
+
+    def __init__(self) -> None:
+        self.number: int | None = None
+        """The signal that asked."""
+
+    def __call__(self) -> bool:
+        return self.number is not None
+
+    def exit_code(self, *, unless: int | None = None) -> int:
+        """Return the code of a command that the signal ended early; 0 if it is ``unless``, or if there was none."""
+        return 0 if self.number is None or self.number == unless else signals.exit_code(self.number)
 
 
 @contextmanager
-def stopped_by_interrupt(behind: str, *, quiet: bool) -> Iterator[Callable[[], bool]]:
-    """Yield what tells whether Ctrl-C was pressed; a second one is as always. ``behind``: what is finished first."""
-    asked = False
+def stopped_by_interrupt(piece: str, *, quiet: bool) -> Iterator[Stop]:
+    """Yield what the first signal turns true; a second one ends the command at once. ``piece``: what is finished."""
+    stop = Stop()
 
-    def on_interrupt(number: int, frame: Any) -> None:
-        nonlocal asked
-        if asked:
-            raise KeyboardInterrupt
-        asked = True
+    def on_signal(number: int, frame: Any) -> None:
+        if stop.number is not None:
+            handlers[number](number, frame)
+            return
+        stop.number = number
         if not quiet:
-            say(f"stopping behind this {behind}; once more to stop at once")
+            say(f"stopping after this {piece}; press Ctrl-C again to stop at once")
 
-    before = signal.signal(signal.SIGINT, on_interrupt)
+    if threading.current_thread() is not threading.main_thread():
+        yield stop
+        return
+    handlers: dict[int, Any] = {number: signal.signal(number, on_signal) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
-        yield lambda: asked
+        yield stop
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, handler in handlers.items():
+            signal.signal(number, handler)

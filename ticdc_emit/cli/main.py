@@ -1,6 +1,7 @@
 """The entry point of ``ticdc-emit``: run the commands, turn what goes wrong into one readable line and an exit code.
 
-Exit codes: 0 done, 1 a check found a difference, 2 wrong usage, configuration or data, 130 interrupted.
+Exit codes: 0 done, 1 a check found a difference, 2 wrong usage, configuration or data, 130 interrupted (Ctrl-C),
+143 terminated (SIGTERM).
 """
 
 from __future__ import annotations
@@ -10,25 +11,40 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-from ticdc_emit.errors import MissingDependencyError, TicdcEmitError
+from ticdc_emit.cli import signals
 
 __all__ = ["main"]
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit; ``arguments`` default to the process's own."""
+    with signals.handled(own_process=arguments is None):
+        try:
+            _run(arguments)
+        except BaseException:
+            number = signals.received()
+            if number is None:
+                raise
+            # Whatever the signal made fail on the way out is not what the user wants to read.
+            signals.end_children()
+            signals.say_ended(number)
+            sys.exit(signals.exit_code(number))
+
+
+def _run(arguments: Sequence[str] | None) -> None:
+    from ticdc_emit.errors import MissingDependencyError, TicdcEmitError
+
     try:
         from ticdc_emit.cli.app import app
     except ModuleNotFoundError as error:
         if error.name not in ("typer", "rich"):
             raise
         _fail(str(MissingDependencyError("the command line needs typer and rich", extra="cli")))
+    signals.raise_on_signals()
     try:
         app(args=arguments, prog_name="ticdc-emit")
     except TicdcEmitError as error:
         _fail(str(error))
-    except KeyboardInterrupt:
-        sys.exit(130)
     except BrokenPipeError:
         # The reader of a pipe has gone; the interpreter must not complain about it once more at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

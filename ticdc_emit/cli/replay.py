@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ticdc_emit.changefeed.planning import current_database
 from ticdc_emit.cli.console import print_json, result_console, say, step
-from ticdc_emit.cli.interrupt import INTERRUPTED, stopped_by_interrupt
+from ticdc_emit.cli.interrupt import Stop, stopped_by_interrupt
 from ticdc_emit.cli.replay_data import BASED, Told, history_of
 from ticdc_emit.cli.session import local_spark
 from ticdc_emit.cli.summary import print_summary
@@ -84,7 +84,9 @@ def run(asked: Asked) -> int:
         }
         if not asked.as_json:
             say(f"replaying {', '.join(sources)} to {mask_uri(asked.sink_uri)}")
-        stop = stack.enter_context(stopped_by_interrupt("slice", quiet=asked.as_json))
+        # A replay in one slice has nothing to finish first: there a signal ends the command as any other.
+        sliced = asked.speed is not None or width is not None
+        stop = stack.enter_context(stopped_by_interrupt("slice", quiet=asked.as_json)) if sliced else Stop()
         report = replay(
             spark,
             changefeed,
@@ -99,7 +101,7 @@ def run(asked: Asked) -> int:
             on_slice=() if asked.as_json else lambda done: say(str(done)),
         )
     print_report(report, asked)
-    return 0 if report.finished else INTERRUPTED
+    return 0 if report.finished else stop.exit_code()
 
 
 def seconds_of(text: str) -> float:

@@ -10,14 +10,17 @@ from __future__ import annotations
 import logging
 import os
 import re
+import signal
+import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ticdc_emit import errors
+from ticdc_emit.cli import signals
 from ticdc_emit.config import mask_text
 from ticdc_emit.errors import TicdcEmitError
 
@@ -64,7 +67,7 @@ def _started(name: str, cores: str, settings: Mapping[str, str]) -> Iterator[Spa
     with tempfile.TemporaryDirectory(prefix="ticdc-emit-", ignore_cleanup_errors=True) as folder:
         log = Path(folder, "spark.log")
         try:
-            with _stderr_to(log):
+            with _stderr_to(log), _watched_jvm():
                 spark = local_session(
                     f"ticdc-emit {name}",
                     **{
@@ -76,12 +79,42 @@ def _started(name: str, cores: str, settings: Mapping[str, str]) -> Iterator[Spa
                 )
         except (PySparkException, OSError) as error:
             raise SparkJobError(f"Spark did not start: {_last_lines(log) or error}") from None
+        signals.raise_on_signals()  # Spark has taken SIGINT, to cancel jobs with; the whole of Spark is to end
         spark.sparkContext.setLogLevel("OFF")
         logging.getLogger("DataFrameQueryContextLogger").setLevel(logging.CRITICAL)
         try:
             yield spark
         finally:
-            spark.stop()
+            if signals.received() is None:
+                spark.stop()
+            else:
+                signals.end_children()
+
+
+@contextmanager
+def _watched_jvm() -> Iterator[None]:
+    """End the JVM that starts in the block too if a signal ends the command, be it before it answers.
+
+    Spark's JVM ignores SIGINT, and one that is left alone while it starts waits forever.
+    """
+    from pyspark import java_gateway
+
+    class Watched(subprocess.Popen[bytes]):
+        def __init__(self, *arguments: Any, **options: Any) -> None:
+            with signals.held():
+                super().__init__(*arguments, **options)
+                signals.watch(self)
+
+    started_by = java_gateway.Popen
+    java_gateway.Popen = Watched
+    try:
+        yield
+    except KeyboardInterrupt as interrupt:
+        if isinstance(interrupt, signals.Interrupted):
+            raise
+        signals.raise_interrupted(signal.SIGINT)  # by the handler that Spark has installed
+    finally:
+        java_gateway.Popen = started_by
 
 
 @contextmanager

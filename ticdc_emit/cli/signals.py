@@ -1,0 +1,196 @@
+"""How a command ends when Ctrl-C (SIGINT) or SIGTERM asks for it: one line on stderr, no process left behind.
+
+The first signal unwinds the command by an exception, so that files and sessions are closed; the next one kills what
+the command has started and leaves at once. While modules are imported there is nothing to close, and an exception
+inside an import is shown as a traceback by whoever imports: there the first signal leaves at once too.
+
+Signal handlers belong to the process, so what they need to know is kept in one place, :data:`_state`. This module
+imports the standard library only: it has to be ready before anything slow is imported.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from types import FrameType
+from typing import Any, Protocol
+
+__all__ = [
+    "Interrupted",
+    "end_children",
+    "exit_code",
+    "handled",
+    "held",
+    "raise_interrupted",
+    "raise_on_signals",
+    "received",
+    "say_ended",
+    "watch",
+]
+
+_LINES = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
+_PATIENCE_S = 10.0
+
+
+class Interrupted(KeyboardInterrupt):
+    """A signal asked the command to end."""
+
+
+class Child(Protocol):
+    """A process that the command has started, as :class:`subprocess.Popen` describes it."""
+
+    def poll(self) -> int | None: ...
+    def terminate(self) -> None: ...
+    def kill(self) -> None: ...
+    def wait(self, timeout: float | None = None) -> int: ...
+
+
+class _State:
+    def __init__(self) -> None:
+        self.received: int | None = None
+        self.waiting: int | None = None
+        """A signal that came while signals were held."""
+        self.holds = 0
+        self.stderr = 2
+        self.streams: tuple[Any, Any] = sys.stderr, sys.unraisablehook
+        self.children: list[Child] = []
+
+
+_state = _State()
+
+
+def exit_code(number: int) -> int:
+    """Return the exit code of a process that signal ``number`` has ended: 130 or 143."""
+    return 128 + number
+
+
+def received() -> int | None:
+    """Return the signal that is ending the command, ``None`` if there was none."""
+    return _state.received
+
+
+def watch(child: Child) -> None:
+    """End ``child`` too if a signal ends the command."""
+    _state.children.append(child)
+
+
+@contextmanager
+def handled(*, own_process: bool) -> Iterator[None]:
+    """Handle signals for the length of the block, at first by leaving at once; then put the handlers back.
+
+    ``own_process``: the process ends with the block; until it has ended, signals make it leave at once. In another
+    thread than the main one, which is the only one that may, nothing is changed.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    _state.__init__()  # type: ignore[misc]  # a command of its own begins
+    _state.streams = sys.stderr, sys.unraisablehook
+    before = {number: signal.getsignal(number) for number in _LINES}
+    _state.stderr = os.dup(2)  # a command may put a log in its place
+    _install(_leave)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, _leave if own_process else handler)
+        if not own_process:
+            os.close(_state.stderr)
+            if _state.received is not None:
+                _speak_again()
+
+
+def raise_on_signals() -> None:
+    """Let signals unwind the command from now on. To be called again after a library has taken the signals."""
+    if threading.current_thread() is threading.main_thread():
+        _install(_raise)
+
+
+@contextmanager
+def held() -> Iterator[None]:
+    """Let a signal wait until the end of the block: a process that is being started would be lost."""
+    _state.holds += 1
+    try:
+        yield
+    finally:
+        _state.holds -= 1
+        if not _state.holds and _state.waiting is not None:
+            number, _state.waiting = _state.waiting, None
+            raise_interrupted(number)
+
+
+def raise_interrupted(number: int) -> None:
+    """Unwind the command because of signal ``number``. From here on nobody wants to read what else goes wrong.
+
+    Children are told to end here, not on the way out: PySpark waits there for the job at hand.
+    """
+    import logging
+
+    _state.received = number
+    logging.disable(logging.CRITICAL)
+    sys.unraisablehook = _ignore
+    sys.stderr = open(os.devnull, "w")  # noqa: PTH123, SIM115 - threads of Spark print there until the process ends
+    for child in _state.children:
+        if child.poll() is None:
+            child.terminate()
+    patience = threading.Timer(_PATIENCE_S, _kill_children)
+    patience.daemon = True
+    patience.start()
+    raise Interrupted
+
+
+def end_children() -> None:
+    """Wait until the watched processes have ended, as :func:`raise_interrupted` has told them, if need be by force."""
+    for child in _state.children:
+        try:
+            child.wait(_PATIENCE_S)
+        except Exception:  # TimeoutExpired, without importing subprocess
+            child.kill()
+            child.wait()
+
+
+def _install(handler: Any) -> None:
+    for number in _LINES:
+        signal.signal(number, handler)
+
+
+def _raise(number: int, frame: FrameType | None) -> None:
+    if _state.received is not None:
+        _leave(number, frame)
+    if _state.holds:
+        _state.waiting = number
+        return
+    raise_interrupted(number)
+
+
+def _leave(number: int, frame: FrameType | None) -> None:
+    _kill_children()
+    say_ended(number)
+    os._exit(exit_code(number))
+
+
+def _kill_children() -> None:
+    for child in _state.children:
+        with suppress(OSError):
+            child.kill()
+
+
+def say_ended(number: int) -> None:
+    """Write the one line on the stderr that the command was started with, past any buffer."""
+    with suppress(OSError):
+        os.write(_state.stderr, f"ticdc-emit: {_LINES[signal.Signals(number)]}\n".encode())
+
+
+def _speak_again() -> None:
+    import logging
+
+    logging.disable(logging.NOTSET)
+    sys.stderr, sys.unraisablehook = _state.streams
+
+
+def _ignore(_: object) -> None:
+    """Say nothing."""
