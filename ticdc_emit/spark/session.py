@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from ticdc_emit.errors import MissingDependencyError
 from ticdc_emit.java import java_env
+from ticdc_emit.spark.logs import quiet_for_good
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -60,4 +61,6 @@ def local_session(app: str = "ticdc-emit", **settings: str) -> SparkSession:
     builder = SparkSession.builder.appName(app)
     for name, value in {**_SETTINGS, **given}.items():
         builder = builder.config(name, value)
-    return builder.getOrCreate()
+    session = builder.getOrCreate()
+    quiet_for_good(session)
+    return session

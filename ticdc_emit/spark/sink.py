@@ -24,6 +24,7 @@ from ticdc_emit.delivery.factory import sink_for
 from ticdc_emit.registry.contract import SchemaRegistry
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.spark.batch import SparkBatch
+from ticdc_emit.spark.logs import without_size_warnings
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -113,7 +114,8 @@ class TicdcSink:
 
     def __call__(self, df: DataFrame, batch_id: int) -> None:
         """Send one micro-batch; a batch_id that was begun before is replayed with its own state."""
-        self._changefeed.run(SparkBatch(df, self._table), batch_id, final=False)
+        with without_size_warnings(df.sparkSession):
+            self._changefeed.run(SparkBatch(df, self._table), batch_id, final=False)
 
     def write(self, df: DataFrame, *, batch_id: int | None = None) -> RunReport:
         """Send a whole DataFrame and the watermark behind its last row.
@@ -122,7 +124,8 @@ class TicdcSink:
         finished is begun again, with the DDL that it had then and what ``df`` adds to it.
         """
         number = self._changefeed.next_batch_id() if batch_id is None else batch_id
-        return self._changefeed.run(SparkBatch(df, self._table), number, final=True)
+        with without_size_warnings(df.sparkSession):
+            return self._changefeed.run(SparkBatch(df, self._table), number, final=True)
 
     def messages(self, df: DataFrame) -> DataFrame:
         """Return the messages of a DataFrame's rows instead of sending them (see :func:`encode`).

@@ -21,7 +21,7 @@ from ticdc_emit.traffic.generate.keys import Digit, Follows, Serial, TableKeys
 from ticdc_emit.traffic.generate.layout import Cycle
 from ticdc_emit.traffic.generate.natives import native_type
 from ticdc_emit.traffic.generate.numbered import from_number
-from ticdc_emit.traffic.generate.sql import hashed, numbers, salt_of, text_of, units
+from ticdc_emit.traffic.generate.sql import hashed, not_in_whole_stage, numbers, salt_of, text_of, units
 from ticdc_emit.traffic.generate.tables import Name
 from ticdc_emit.traffic.generate.values import Moment, lasts, realistic, restless_one
 from ticdc_emit.tso import LOGICAL_BITS
@@ -30,6 +30,9 @@ __all__ = ["TableChanges"]
 
 _BACK = 8
 """How many cycles, its own included, the rows stand from which a foreign key takes its own."""
+
+_WHOLE_STAGE_IMAGES = 32
+"""How many values a projection may make in whole-stage code. The JVM compiles no method beyond 64 KB."""
 
 
 class TableChanges:
@@ -86,11 +89,12 @@ class TableChanges:
             for c in (*varying, *(each.column for each in self.added))
             for which in "ab"
         ]
+        step = "_s1" if len(images) <= _WHOLE_STAGE_IMAGES else f"{not_in_whole_stage('_s1')} as _s1"
         return [
             *self._steps(),
             [*held, *(f"{made} as {name}" for name, made in times.items()), *references],
             [*held, *times, *(f"{self._lasting(column)} as _v{column.id}" for column in lasting)],
-            ["_k", "_s1", "_gone", "_x1", *(["_d1"] if self.added else []), *kept, *images],
+            ["_k", step, "_gone", "_x1", *(["_d1"] if self.added else []), *kept, *images],
             [
                 *self._packed(lasting, typed=typed),
                 *([f"{self._physical()} as physical_table_id"] if physical else []),
@@ -192,9 +196,7 @@ class TableChanges:
 
     def _packed(self, lasting: Sequence[Column], *, typed: bool) -> list[str]:
         kind = "case when _s1 = 0L then 'c' when _gone then 'd' else 'u' end"
-        # A projection with many columns is slow in whole-stage code: the JVM does not compile methods that large. One
-        # higher-order function keeps this projection out of it, and its columns in methods of their own.
-        head = [f"element_at(transform(array({kind}), x -> x), 1) as op", "_x1 as commit_ts"]
+        head = [f"{not_in_whole_stage(kind)} as op", "_x1 as commit_ts"]
         if not typed:
             head = [f"{text_of(self.info.schema)} as schema", f"{text_of(self.info.name)} as table", *head]
         before = f"if(_s1 > 0L, {self._image('b', lasting, typed)}, null) as before"

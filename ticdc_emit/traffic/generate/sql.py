@@ -80,6 +80,15 @@ def listed(words: Sequence[str]) -> str:
     return f"split({text_of(divider.join(words))}, '[{divider}]')"
 
 
+def not_in_whole_stage(value: str) -> str:
+    """Return the value, and keep its projection out of Spark's whole-stage code.
+
+    There all columns of a projection are one method, which the JVM runs slowly or refuses if it is large; elsewhere
+    they have methods of their own. Spark's code generation knows ``transform`` since 4.3, but not ``zip_with``.
+    """
+    return f"element_at(zip_with(array({value}), array(0), (x, y) -> x), 1)"
+
+
 def numbers(values: Sequence[int], index: str) -> str:
     """Return the number at ``index`` (int, from 0 on) of a constant list, as bigint; NULL outside of it."""
     return f"get(cast({listed([str(value) for value in values])} as array<bigint>), {index})"
