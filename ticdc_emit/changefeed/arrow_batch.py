@@ -13,7 +13,7 @@ up to a limit and by sorted runs on disk beyond it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from functools import cached_property
 from typing import Any
 
@@ -30,6 +30,7 @@ from ticdc_emit.encode.attributes import PHYSICAL_TABLE_ID
 from ticdc_emit.encode.blocks import GATHER_ROWS, gathered
 from ticdc_emit.encode.commits import commit_ts_array
 from ticdc_emit.encode.encoder import split_name
+from ticdc_emit.encode.normal_form import normal_form
 from ticdc_emit.encode.plan import Plan, TablePlan
 from ticdc_emit.encode.reader import POSITION, positioned
 from ticdc_emit.encode.tables import TABLE_NAMES
@@ -87,10 +88,10 @@ class ArrowBatch:
         """Return the rows with ``op = 'ddl'``; their current database is their ``schema``, if any."""
         found: list[DdlStatement] = []
         if "query" in self._names:
-            for batch in self._batches:
-                rows = batch.filter(_is_ddl(batch))
-                if rows.num_rows:
-                    found += _statements(rows, database)
+            for rows in self._slices(without=("before", "after")):
+                ddl = rows.filter(_is_ddl(rows))
+                if ddl.num_rows:
+                    found += _statements(ddl, database)
         return sorted(found)
 
     def table_of(self, plan: Plan) -> tuple[str, str] | None:
@@ -141,6 +142,11 @@ class ArrowBatch:
     def _is_generic(self) -> bool:
         return set(_GIVEN_NAMES) <= set(self._names)
 
+    @property
+    def _where(self) -> str:
+        """What errors call the rows' table."""
+        return "the changefeed" if self._is_generic or self._table is None else self._table
+
     def _arranged(self, task: Task) -> Iterator[pa.RecordBatch]:
         """Yield the rows as a task takes them: by topic-partition and in total order."""
         plan, late_until = task.plan, task.controls.late_until if task.late == "drop" else None
@@ -175,29 +181,35 @@ class ArrowBatch:
         """Yield the row changes in change form with their tables, in pieces that are worth their handling."""
         if not self._names:
             return
-        where = "the changefeed" if self._is_generic or self._table is None else self._table
-        check_columns(self._names, where)
-        position = 0
+        check_columns(self._names, self._where)
         for rows in gathered(self._without_ddl()):
-            form = positioned(rows, where)
+            form = positioned(rows, self._where)
             columns = dict(zip(form.schema.names, form.columns, strict=True))
-            columns[POSITION] = pc.add(columns[POSITION], position)
+            columns[POSITION] = rows.column(POSITION)
             if pa.types.is_dictionary(columns["op"].type):
                 columns["op"] = columns["op"].dictionary_decode()
             if self._is_generic:
                 columns |= dict(zip(TABLE_NAMES, (rows.column(name) for name in _GIVEN_NAMES), strict=True))
             yield pa.record_batch(columns)
-            position += rows.num_rows
 
     def _without_ddl(self) -> Iterator[pa.RecordBatch]:
+        for rows in self._slices():
+            yield rows.filter(pc.invert(_is_ddl(rows))) if "query" in self._names else rows
+
+    def _slices(self, without: Collection[str] = ()) -> Iterator[pa.RecordBatch]:
+        """Yield the rows in normal form, with their places but ``without`` some columns."""
+        first_row = 0
         for batch in self._batches:
             if batch.schema != self._schema:
                 raise SchemaError(
                     "the record batches have different columns", remedy="Bring them to one schema: names, types, order"
                 )
+            wanted = batch.select([place for place, name in enumerate(batch.schema.names) if name not in without])
             for start in range(0, batch.num_rows, GATHER_ROWS):
-                rows = batch.slice(start, GATHER_ROWS)
-                yield rows.filter(pc.invert(_is_ddl(rows))) if "query" in self._names else rows
+                rows = normal_form(wanted.slice(start, GATHER_ROWS), self._where, first_row)
+                places = pa.array(np.arange(first_row, first_row + rows.num_rows))
+                yield rows.append_column(POSITION, places)
+                first_row += rows.num_rows
 
 
 def check_columns(names: list[str], where: str) -> None:

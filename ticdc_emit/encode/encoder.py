@@ -22,6 +22,7 @@ from ticdc_emit.encode.announce import Announcer
 from ticdc_emit.encode.changes import Encoded
 from ticdc_emit.encode.commits import check_tso
 from ticdc_emit.encode.dispatch import dispatched
+from ticdc_emit.encode.normal_form import normal_form
 from ticdc_emit.encode.order import ordered
 from ticdc_emit.encode.plan import Plan, TablePlan, catalog_for, make_plan, topics_of, verify_tables
 from ticdc_emit.encode.reader import positioned
@@ -29,7 +30,7 @@ from ticdc_emit.encode.registration import Registrar, needed_by
 from ticdc_emit.encode.rows import rows_to_batch
 from ticdc_emit.encode.run import prepare
 from ticdc_emit.encode.tabular import changes_table, is_tabular
-from ticdc_emit.errors import DdlError, SchemaError
+from ticdc_emit.errors import BatchTooLargeError, DdlError, SchemaError
 from ticdc_emit.protocols.base import ControlMessage
 from ticdc_emit.registry.contract import SchemaRegistry
 from ticdc_emit.schedule.bootstrap import Bootstrap
@@ -124,13 +125,12 @@ class Encoder:
 
     def _change_form(self, changes: Any, table: TablePlan) -> pa.RecordBatch:
         """Return the changes with a checked commit_ts and with their places, which errors name."""
-        if not isinstance(changes, pa.RecordBatch) and is_tabular(changes):
-            rows = changes_table(changes)
-            batches = rows.combine_chunks().to_batches()
-            changes = batches[0] if batches else pa.RecordBatch.from_pylist([], schema=rows.schema)
-        if not isinstance(changes, pa.RecordBatch):
-            changes = rows_to_batch(changes, table, self.config.time_zone)
-        return positioned(changes, f"{table.schema}.{table.name}")
+        name = f"{table.schema}.{table.name}"
+        if isinstance(changes, pa.RecordBatch):
+            return positioned(normal_form(changes, name), name)
+        if is_tabular(changes):
+            return positioned(_one_batch(changes_table(changes), name), name)
+        return positioned(rows_to_batch(changes, table, self.config.time_zone), name)
 
     def ddl(self, query: str, commit_ts: int, *, schema: str | None = None) -> pa.RecordBatch:
         """Apply a DDL statement to the catalog and return its messages; rows after ``commit_ts`` see it.
@@ -168,6 +168,22 @@ class Encoder:
         info = planned.newest
         targets = self.plan.router.targets(planned.topic)
         return control_batch(Announcer(self.plan).messages(Bootstrap(info.id, info, targets, at_ms, "tick")))
+
+
+def _one_batch(rows: pa.Table, name: str) -> pa.RecordBatch:
+    """Return a table as one batch in normal form, which, unlike views, Arrow can put together."""
+    batches, count = [], 0
+    for batch in rows.to_batches() or [pa.RecordBatch.from_pylist([], schema=rows.schema)]:
+        batches.append(normal_form(batch, name, count))
+        count += batch.num_rows
+    try:
+        return batches[0] if len(batches) == 1 else pa.concat_batches(batches)
+    except pa.ArrowInvalid as fault:
+        raise BatchTooLargeError(
+            f"{rows.num_rows} rows do not fit one Arrow batch: {fault}",
+            remedy="Encode fewer rows at a time",
+            table=name,
+        ) from None
 
 
 def split_name(table: str | None, known: list[tuple[str, str]]) -> tuple[str, str]:
