@@ -7,6 +7,7 @@ Text is always ``int32``-offset ``string``/``binary`` here: chunks are bounded f
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -25,7 +26,7 @@ __all__ = [
     "is_binary_like",
     "longest",
     "null_mask",
-    "plain",
+    "python_value",
     "text_buffers",
 ]
 
@@ -59,16 +60,6 @@ def as_text(array: pa.Array) -> pa.Array:
     if is_binary_like(kind):
         return array.cast(pa.binary())
     raise TypeError(f"{kind} is neither text nor binary")
-
-
-def plain(array: pa.Array) -> pa.Array:
-    """Return arrays of types that few Arrow kernels know (views, half floats) as the common type of the same values."""
-    kind = array.type
-    if kind == pa.string_view():
-        return array.cast(pa.string())
-    if kind == pa.binary_view():
-        return array.cast(pa.binary())
-    return array.cast(pa.float32()) if pa.types.is_float16(kind) else array
 
 
 def is_binary_like(kind: pa.DataType) -> bool:
@@ -125,6 +116,15 @@ def null_mask(array: pa.Array) -> npt.NDArray[np.bool_] | None:
     bits = np.unpackbits(np.frombuffer(bitmap, np.uint8, -(-end // 8)), bitorder="little")
     mask: npt.NDArray[np.bool_] = bits[array.offset : end] == 0
     return mask
+
+
+def python_value(scalar: pa.Scalar) -> Any:
+    """Return a scalar's value; of text that is not UTF-8, its bytes."""
+    try:
+        return scalar.as_py()
+    except UnicodeDecodeError:
+        text = scalar.value if isinstance(scalar, pa.DictionaryScalar) else scalar
+        return text.as_buffer().to_pybytes()
 
 
 def fixed_values(array: pa.Array, dtype: npt.DTypeLike) -> npt.NDArray[np.generic]:

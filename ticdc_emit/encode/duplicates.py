@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from ticdc_emit.columnar.buffers import python_value
 from ticdc_emit.encode.attributes import SPLIT
 from ticdc_emit.encode.keys import key_columns, sortable
 from ticdc_emit.encode.plan import TablePlan
@@ -189,7 +190,9 @@ def _hashes(told: pa.Table) -> _Hashes:
 
 def _column_hashes(values: pa.Array) -> _Hashes:
     if not pa.types.is_integer(values.type):
-        return np.fromiter(map(hash, values.to_pylist()), np.int64, len(values)).view(np.uint64)
+        is_text = pa.types.is_string(values.type) or pa.types.is_large_string(values.type)
+        elements = values.cast(pa.large_binary()) if is_text else values  # latin1 text may be any bytes
+        return np.fromiter(map(hash, elements.to_pylist()), np.int64, len(values)).view(np.uint64)
     found: _Hashes = np.asarray(values.fill_null(0)).astype(np.uint64)
     if values.null_count:
         found = found ^ np.asarray(values.is_null().to_numpy(zero_copy_only=False)).astype(np.uint64) << np.uint64(63)
@@ -241,7 +244,8 @@ def _refuse_twice(told: pa.Table, info: TableInfo) -> None:
     wrong = np.any([np.asarray(counted.column(f"{role}_sum")) > 1 for role in _ROLES], axis=0)
     if not wrong.any():
         return
-    row = counted.slice(int(wrong.argmax()), 1).to_pylist()[0]
+    place = int(wrong.argmax())
+    row = {name: python_value(counted.column(name)[place]) for name in names}
     raise DuplicateChangeError(
         "two changes of one key have the same commit_ts and nothing orders them",
         remedy="Give the changes a seq (their order inside the transaction)",

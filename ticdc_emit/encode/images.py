@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_emit.columnar.assemble import Mask
-from ticdc_emit.columnar.buffers import null_mask, plain
+from ticdc_emit.columnar.buffers import null_mask, python_value
 from ticdc_emit.columnar.checksum import row_crc
 from ticdc_emit.columnar.faults import ValueFault
 from ticdc_emit.columnar.values import Rendering, accept
@@ -50,7 +50,7 @@ class Image:
     def raw(self, column: Column) -> pa.Array:
         """Return the column as it came; ``MissingColumnError`` if the input has none of that name."""
         try:
-            return plain(self._arrays[column.name])
+            return self._arrays[column.name]
         except KeyError:
             raise MissingColumnError(
                 "the image lacks a column of the table",
@@ -123,7 +123,7 @@ class Image:
         return Image(self.table, self._taken(rows), self.how, self._places(rows))
 
     def _taken(self, rows: pa.Array) -> dict[str, pa.Array]:
-        return {name: plain(array).take(rows) for name, array in self._arrays.items()}
+        return {name: array.take(rows) for name, array in self._arrays.items()}
 
     def _places(self, rows: pa.Array) -> pa.Array:
         return rows if self.positions is None else self.positions.take(rows)
@@ -131,7 +131,7 @@ class Image:
     def row_key(self, index: int) -> dict[str, object]:
         """Return what names a row in an error: its handle key, or its place in the batch where there is none."""
         columns = (column.name for column in self.table.whole_handle_key)
-        key = {name: self._arrays[name][index].as_py() for name in columns if name in self._arrays}
+        key = {name: python_value(self._arrays[name][index]) for name in columns if name in self._arrays}
         return key or {"position": index if self.positions is None else self.positions[index].as_py()}
 
 

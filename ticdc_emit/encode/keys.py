@@ -10,7 +10,7 @@ from collections.abc import Iterable
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_emit.columnar.buffers import plain
+from ticdc_emit.columnar.buffers import is_binary_like
 from ticdc_emit.columnar.decimals import accept_decimal
 from ticdc_emit.columnar.faults import ValueFault
 from ticdc_emit.columnar.floats import accept_float
@@ -39,7 +39,9 @@ def key_columns(batch: pa.RecordBatch, columns: Iterable[Column]) -> dict[str, p
     for column in columns:
         found = [values for image in images if (values := image_column(image, column.name)) is not None]
         if len({values.type for values in found}) > 1:
-            found = [values.cast(pa.string()) for values in found]
+            are_bytes = any(is_binary_like(values.type) for values in found)  # which need not be text
+            found = [values if is_binary_like(values.type) else values.cast(pa.string()) for values in found]
+            found = [values.cast(pa.binary()) for values in found] if are_bytes else found
         if found:
             keys[column.name] = pc.if_else(after, *found) if len(found) > 1 else found[0]
     return keys
@@ -47,7 +49,7 @@ def key_columns(batch: pa.RecordBatch, columns: Iterable[Column]) -> dict[str, p
 
 def sortable(column: Column, key: pa.Array) -> pa.Array:
     """Return a key in a form that Arrow sorts by value; numbers given as text too, if all of them are numbers."""
-    key = plain(key.dictionary_decode() if pa.types.is_dictionary(key.type) else key)
+    key = key.dictionary_decode() if pa.types.is_dictionary(key.type) else key
     try:
         if column.type in INTEGER_TYPES and not pa.types.is_integer(key.type):
             return parse_integers(key, unsigned=column.unsigned)

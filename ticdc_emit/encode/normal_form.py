@@ -9,9 +9,10 @@ In: record batches of row changes, with columns of any Arrow type. Out: the same
 * maps have plain ``string`` keys;
 * what names an operation, a table or a statement is ``string`` and valid UTF-8.
 
-Columns that mean nothing to the encoder are left out. The others are not copied if they are in normal form already: only
-types are looked at, and the text of the columns in :data:`_NAMES`. Types that no column takes (docs/types.md) and that Arrow's kernels do not know are refused here; all
-others are refused or taken where the column's MySQL type is known.
+Columns that mean nothing to the encoder are left out. The others are not copied if they are in normal form already:
+only their types are looked at, and the text of the columns in :data:`_NAMES`. Types that no column takes
+(docs/types.md) and that Arrow's kernels do not know are refused here; all others are taken or refused where the
+column's MySQL type is known.
 """
 
 from __future__ import annotations

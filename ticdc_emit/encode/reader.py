@@ -26,6 +26,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ticdc_emit.columnar.buffers import python_value
 from ticdc_emit.columnar.values import Rendering
 from ticdc_emit.encode.attributes import ATTRIBUTES, SPLIT
 from ticdc_emit.encode.changes import Changes, Op, RowEncoder
@@ -137,10 +138,13 @@ def _row_place(batch: pa.RecordBatch, info: TableInfo, index: int) -> dict[str, 
             continue
         if pa.types.is_struct(image.type):
             held = {field.name for field in image.type}
-            key = {column.name: image[column.name].as_py() for column in info.whole_handle_key if column.name in held}
+            columns = (column.name for column in info.whole_handle_key if column.name in held)
+            key = {name: python_value(image[name]) for name in columns}
         elif pa.types.is_map(image.type):
-            texts = dict(image.as_py())
-            key = {column.name: texts[column.name] for column in info.whole_handle_key if column.name in texts}
+            entries = image.values
+            texts = {python_value(entry["key"]): entry["value"] for entry in entries}
+            columns = (column.name for column in info.whole_handle_key if column.name in texts)
+            key = {name: python_value(texts[name]) for name in columns}
     return {**key, "position": batch.column(POSITION)[index].as_py()}
 
 
@@ -224,17 +228,17 @@ class _PartReader:
                 commit_ts=self.batch.column("commit_ts")[index].as_py(),
             )
         if pa.types.is_map(image.type):
-            return self._map_columns(image)
+            return self._map_columns(image, name)
         if not pa.types.is_struct(image.type):
             raise UnsupportedTypeError(
                 f"the image {name!r} is {image.type}, not a struct or map", table=self.info.full_name, column=name
             )
         return dict(zip((field.name for field in image.type), image.flatten(), strict=True))
 
-    def _map_columns(self, image: pa.MapArray) -> Mapping[str, pa.Array]:
+    def _map_columns(self, image: pa.MapArray, which: str) -> Mapping[str, pa.Array]:
         """Pivot maps of canonical text into columns. A missing key is an error; a null value is NULL."""
         encoded = image.keys.dictionary_encode()
-        names = encoded.dictionary.to_pylist()
+        names = [python_value(name) for name in encoded.dictionary]
         codes = np.asarray(encoded.indices)
         offsets = np.asarray(image.offsets)
         # keys and items are those of the whole parent buffer: cut them to this slice
@@ -247,6 +251,14 @@ class _PartReader:
         for code, name in enumerate(names):
             entries = np.flatnonzero(codes == code)
             rows = owners[entries]
+            if len(entries) and isinstance(name, bytes):
+                raise InvalidValueError(
+                    f"the image has the column {name!r}, whose name is not valid UTF-8",
+                    remedy="Repair the name",
+                    table=self.info.full_name,
+                    column=which,
+                    row=_row_place(self.batch, self.info, int(rows[0])),
+                )
             if len(entries) and name not in self.known:
                 raise _unknown_column(self.info.full_name, name, _row_place(self.batch, self.info, int(rows[0])))
             if len(rows) == len(image) and (rows == np.arange(len(image))).all():

@@ -24,7 +24,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_emit.columnar.assemble import Mask
-from ticdc_emit.columnar.buffers import plain
 from ticdc_emit.columnar.faults import ValueFault
 from ticdc_emit.columnar.integers import parse_integers
 from ticdc_emit.columnar.values import Rendering, accept, plain_text
@@ -94,7 +93,7 @@ def _whole_numbers(batch: pa.RecordBatch, name: str, table: str) -> pa.Array:
     try:
         if pa.types.is_boolean(given.type):
             raise TypeError
-        return parse_integers(plain(given), unsigned=False)
+        return parse_integers(given, unsigned=False)
     except TypeError:
         raise UnsupportedTypeError(
             f"{name} is {kind}, not a whole number of 64 bits",
@@ -197,12 +196,12 @@ def _changed(batch: pa.RecordBatch, table: TableInfo, columns: tuple[Column, ...
         old, new = (image_column(batch.column(name), column.name) for name in ("before", "after"))
         if old is None or new is None:
             continue
-        differs = differing(plain(old), plain(new))
+        differs = differing(old, new)
         if differs is None:
             continue
         rows = np.flatnonzero(differs & ~found)
         index = pa.array(rows)
-        found[rows] = _values_differ(column, plain(old).take(index), plain(new).take(index), how)
+        found[rows] = _values_differ(column, old.take(index), new.take(index), how)
     return found
 
 

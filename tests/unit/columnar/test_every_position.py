@@ -198,7 +198,8 @@ def test_keys(mysql: str) -> None:
             batch = pa.record_batch(columns | {"after": _struct(list(range(len(keys))), layout(keys))})
             found = _values(encoder.encode(batch).column("value").to_pylist())
             assert sorted(map(str, found)) == expected, f"{array.type} as {name}"
-        assert sorted(map(str, _values(_sent(schema, batch)))) == expected, array.type
+        shown_texts = expected
+    assert sorted(map(str, _values(_sent(schema, batch)))) == shown_texts
 
 
 _PLAIN = {
@@ -313,12 +314,17 @@ def _odd_arrays() -> dict[str, pa.Array]:
     }
 
 
-@pytest.mark.parametrize("name", _odd_arrays())
-@pytest.mark.parametrize("layout", ["plain", "run_ends<int32>", "dictionary<int8>"])
+@pytest.mark.parametrize(
+    ("name", "layout"),
+    [
+        (name, layout)
+        for name in _odd_arrays()
+        for layout in ("plain", "run_ends<int32>", "dictionary<int8>")
+        if layout == "plain" or name not in ("union", "extension")  # which Arrow has in no other layout
+    ],
+)
 def test_refused_types(name: str, layout: str) -> None:
     array = _odd_arrays()[name]
-    if layout != "plain" and name in ("union", "extension"):
-        pytest.skip("Arrow has no such array")
     bent = LAYOUTS[layout](array)
     for declared in ("varchar(9)", "int", "vector(2)", "json", "binary(16)"):
         schema = f"create table s.t (id int primary key, c {declared})"

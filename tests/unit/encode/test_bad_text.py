@@ -1,0 +1,163 @@
+"""Text that is not UTF-8 is refused with table and column wherever it comes in; latin1 text is bytes and is taken."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from ticdc_emit import Encoder
+from ticdc_emit.changefeed import ArrowBatch, Changefeed
+from ticdc_emit.config import load_changefeed
+from ticdc_emit.delivery.memory import MemorySink, clear, messages
+from ticdc_emit.errors import InvalidValueError, TicdcEmitError
+
+TS = 450_000_000_262_144_000
+URI = "memory://bad-text?protocol=canal-json&partition-num=1"
+KEYED = "create table s.t (id varchar(9) primary key, c varchar(9))"
+
+
+def text(*values: bytes | None) -> pa.Array:
+    """Return a ``string`` array of these bytes, which nothing has checked."""
+    data = [value or b"" for value in values]
+    offsets = np.cumsum([0, *map(len, data)]).astype(np.int32)
+    valid = pa.py_buffer(np.packbits([value is not None for value in values], bitorder="little").tobytes())
+    return pa.Array.from_buffers(pa.string(), len(data), [valid, pa.py_buffer(offsets), pa.py_buffer(b"".join(data))])
+
+
+def sent(batch: pa.RecordBatch, schema: str = KEYED, table: str | None = None) -> list[bytes]:
+    try:
+        feed = Changefeed(load_changefeed(URI), MemorySink("bad-text"), schema)
+        feed.run(ArrowBatch([batch], table), 0, final=True)
+        return [message.value for message in messages("bad-text") if message.value]
+    finally:
+        clear("bad-text")
+
+
+def encoded(batch: pa.RecordBatch, schema: str = KEYED) -> list[bytes]:
+    values: list[bytes] = Encoder(URI, schema).encode(batch).column("value").to_pylist()
+    return values
+
+
+RUNS: list[Callable[..., list[bytes]]] = [encoded, sent]
+
+
+def changes(ids: pa.Array, **columns: Any) -> pa.RecordBatch:
+    """Return inserts with these keys; ``columns`` replace others."""
+    image = pa.StructArray.from_arrays([ids, pa.array(["x"] * len(ids))], ["id", "c"])
+    rows = {"op": ["c"] * len(ids), "commit_ts": [TS] * len(ids), "after": image}
+    return pa.record_batch(rows | columns)
+
+
+def kinds(array: pa.Array) -> list[pa.Array]:
+    whole = pa.DictionaryArray.from_arrays(pa.array(range(len(array)), pa.int8()), array)
+    return [array, array.cast(pa.large_string()), array.cast(pa.string_view()), whole]
+
+
+@pytest.mark.parametrize("run", RUNS)
+def test_a_key(run: Callable[..., list[bytes]]) -> None:
+    for array in kinds(text(b"a", b"b\xff", b"c")):
+        with pytest.raises(InvalidValueError, match="UTF-8") as caught:
+            run(changes(array))
+        assert (caught.value.context["table"], caught.value.context["column"]) == ("s.t", "id")
+        assert caught.value.context["row"]["id"] == b"b\xff"
+        assert str(caught.value)
+
+
+@pytest.mark.parametrize("run", RUNS)
+def test_a_key_that_only_names_the_row(run: Callable[..., list[bytes]]) -> None:
+    batch = changes(text(b"b\xff"), op=["c"])
+    columns = {"op": batch["op"], "commit_ts": batch["commit_ts"]}
+    without_image = pa.StructArray.from_arrays([text(b"b\xff"), pa.array(["x"])], ["id", "c"])
+    with pytest.raises(TicdcEmitError) as caught:  # an update without its after image
+        run(pa.record_batch(columns | {"op": ["u"], "before": without_image, "after": pa.nulls(1, without_image.type)}))
+    assert caught.value.context["table"] == "s.t"
+
+
+@pytest.mark.parametrize("run", RUNS)
+def test_an_update_whose_images_are_of_two_types(run: Callable[..., list[bytes]]) -> None:
+    before = pa.StructArray.from_arrays([pa.array([b"b\xff"]), pa.array(["x"])], ["id", "c"])
+    with pytest.raises(InvalidValueError, match="UTF-8") as caught:
+        run(changes(text(b"b"), op=["u"], before=before))
+    assert caught.value.context["column"] == "id"
+
+
+@pytest.mark.parametrize("run", RUNS)
+def test_an_operation(run: Callable[..., list[bytes]]) -> None:
+    for op in kinds(text(b"c", b"\xff")):
+        with pytest.raises(InvalidValueError, match="UTF-8") as caught:
+            run(changes(pa.array(["a", "b"]), op=op))
+        assert (caught.value.context["column"], caught.value.context["row"]) == ("op", {"position": 1})
+        assert "table" in caught.value.context
+
+
+@pytest.mark.parametrize("run", RUNS)
+def test_a_dictionary_may_hold_bad_text_that_no_row_has(run: Callable[..., list[bytes]]) -> None:
+    unused = pa.DictionaryArray.from_arrays(pa.array([0, 0], pa.int8()), text(b"c", b"\xff"))
+    assert run(changes(pa.array(["a", "b"]), op=unused)) == run(changes(pa.array(["a", "b"])))
+    hidden = pa.DictionaryArray.from_arrays(pa.array([0, 0], pa.int8()), text(b"a", b"\xff"))
+    schema = "create table s.t (id enum('a') primary key, c varchar(9))"
+    assert run(changes(hidden.slice(1)), schema) == run(changes(pa.array(["a"])), schema)
+
+
+@pytest.mark.parametrize("run", RUNS)
+def test_labels(run: Callable[..., list[bytes]]) -> None:
+    schema = "create table s.t (id enum('a') primary key, c varchar(9))"
+    for labels in kinds(text(b"a", b"\xff")):
+        with pytest.raises(InvalidValueError, match="UTF-8") as caught:
+            run(changes(labels), schema)
+        assert caught.value.context["column"] == "id"
+
+
+@pytest.mark.parametrize("run", RUNS)
+@pytest.mark.parametrize(
+    ("keys", "items", "column"),
+    [
+        ((b"id", b"\xff"), (b"a", b"b"), "after"),
+        ((b"id", b"c"), (b"a\xff", b"b"), "id"),
+        ((b"id", b"c"), (b"a", b"b\xff"), "c"),
+    ],
+)
+def test_maps(run: Callable[..., list[bytes]], keys: Any, items: Any, column: str) -> None:
+    for names, values in zip(kinds(text(*keys)), kinds(text(*items)), strict=True):
+        image = pa.MapArray.from_arrays(pa.array([0, 2], pa.int32()), names, values)
+        with pytest.raises(InvalidValueError, match="UTF-8") as caught:
+            run(pa.record_batch({"op": ["c"], "commit_ts": [TS], "after": image}))
+        assert (caught.value.context["table"], caught.value.context["column"]) == ("s.t", column)
+
+
+@pytest.mark.parametrize("column", ["schema", "table", "query"])
+def test_rows_that_name_their_table(column: str) -> None:
+    names = {"schema": [b"s", b"s"], "table": [b"t", b"t"], "query": [b"create table s.u (id int primary key)", None]}
+    names[column][0] = b"\xff"
+    arrays = {name: text(*values) for name, values in names.items()}
+    for bent in kinds(arrays[column]):
+        with pytest.raises(InvalidValueError, match="UTF-8") as caught:
+            sent(changes(pa.array(["a", "b"]), op=["ddl", "c"], **(arrays | {column: bent})))
+        assert (caught.value.context["column"], caught.value.context["row"]) == (column, {"position": 0})
+
+
+@pytest.mark.parametrize("column", ["schema", "table", "query"])
+@pytest.mark.parametrize("array", [pa.array([1]), pa.array([b"x"]), pa.array([["x"]])])
+def test_names_that_are_not_text(column: str, array: pa.Array) -> None:
+    names = {"schema": pa.array(["s"]), "table": pa.array(["t"]), "query": pa.array(["drop table t"])}
+    with pytest.raises(TypeError, match="needs text") as caught:
+        sent(changes(pa.array(["a"]), op=["ddl"], **(names | {column: array})))
+    assert isinstance(caught.value, TicdcEmitError)
+    assert caught.value.context["column"] == column
+
+
+def test_latin1_text_is_taken_as_bytes_even_as_a_key() -> None:
+    schema = "create table s.t (id varchar(9) charset latin1 primary key, c varchar(9))"
+    for run in RUNS:
+        for array in kinds(text(b"a", b"b\xff")):
+            values = run(changes(array), schema)
+            assert sum(rb'"id":"b\ufffd"' in value for value in values) == 1
+    twice = changes(text(b"\xff", b"\xff"))
+    for run in RUNS:
+        with pytest.raises(TicdcEmitError, match="two changes of one key") as caught:
+            run(twice, schema)
+        assert caught.value.context["row"] == {"id": b"\xff"}
