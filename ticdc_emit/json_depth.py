@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-__all__ = ["DEEPEST", "check_depth", "parsed"]
+__all__ = ["DEEPEST", "check_depth", "parsed", "too_deep"]
 
 DEEPEST = 120
 """Levels of lists and objects. TiDB's JSON has at most 100, and no message of TiCDC's more than 10."""
@@ -20,7 +20,7 @@ def parsed(text: bytes, **hooks: Any) -> Any:
     try:
         content = json.loads(text, **hooks)
     except RecursionError:
-        raise _too_deep() from None
+        raise too_deep() from None
     check_depth(content, text)
     return content
 
@@ -35,8 +35,9 @@ def check_depth(content: object, text: bytes) -> None:
         level = [each for part in parts for each in part if isinstance(each, (dict, list))]
         if not level:
             return
-    raise _too_deep()
+    raise too_deep()
 
 
-def _too_deep() -> ValueError:
+def too_deep() -> ValueError:
+    """Return the error of a text that is nested too deeply."""
     return ValueError(f"it is nested more than {DEEPEST} levels deep")

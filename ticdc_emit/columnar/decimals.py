@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_emit.columnar.buffers import as_text, longest, null_mask
-from ticdc_emit.columnar.faults import ValueFault, refuse_any
+from ticdc_emit.columnar.faults import ValueFault, refuse_any, shown
 from ticdc_emit.schema.model import Column
 
 __all__ = ["accept_decimal", "decimal_text", "decimal_type"]
@@ -77,7 +77,7 @@ def _by_row(items: list[Decimal | str | None], kind: pa.DataType) -> pa.Array:
             found.append(None)
             continue
         if isinstance(item, str) and not _NUMBER_TEXT.fullmatch(item):
-            raise ValueFault(index, f"{item!r} is not a decimal number")
+            raise ValueFault(index, f"{shown(item)} is not a decimal number")
         value = Decimal(item)
         try:
             exact = value.quantize(step, context=_EXACT)
@@ -85,7 +85,9 @@ def _by_row(items: list[Decimal | str | None], kind: pa.DataType) -> pa.Array:
             exact = limit
         if exact != value or exact.copy_abs() >= limit:
             raise ValueFault(
-                index, f"{item} does not fit DECIMAL({kind.precision},{kind.scale})", "Round it to the column's scale"
+                index,
+                f"{shown(str(item))} does not fit DECIMAL({kind.precision},{kind.scale})",
+                "Round it to the column's scale",
             )
         found.append(exact if exact else exact.copy_abs())
     return pa.array(found, kind)

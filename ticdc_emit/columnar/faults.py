@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["ValueFault", "refuse_any"]
+__all__ = ["ValueFault", "refuse_any", "shown"]
+
+_LONGEST = 60
 
 
 class ValueFault(Exception):  # noqa: N818 - not an error that users see
@@ -25,6 +27,15 @@ class ValueFault(Exception):  # noqa: N818 - not an error that users see
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.index, self.reason, self.remedy)
+
+
+def shown(value: object) -> str:
+    """Return a value as errors show it: in Python's notation, and cut if it is long."""
+    try:
+        text = repr(value)
+    except ValueError:  # a whole number of more digits than Python converts
+        return "a number of thousands of digits"
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}... ({len(text)} characters)"
 
 
 def refuse_any(bad: npt.NDArray[np.bool_], reason: str, remedy: str = "") -> None:

@@ -12,11 +12,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_emit.columnar.buffers import as_text, compact, is_binary_like, null_mask, text_buffers
-from ticdc_emit.columnar.faults import ValueFault, refuse_any
+from ticdc_emit.columnar.faults import ValueFault, refuse_any, shown
 from ticdc_emit.schema.model import Column
 from ticdc_emit.schema.types import integer_range
 
 __all__ = ["accept_bit", "accept_integer", "accept_year", "integer_text", "parse_integers"]
+
+_MOST_DIGITS = 20
 
 
 def accept_integer(column: Column, array: pa.Array) -> pa.Array:
@@ -122,8 +124,10 @@ def _by_row(array: pa.Array, target: pa.DataType) -> pa.Array:
         whole, _, fraction = text.strip().partition(".")
         digits = whole.lstrip("+-")
         if not (digits.isascii() and digits.isdigit()) or fraction.strip("0"):
-            raise ValueFault(index, f"{text!r} is not a whole number")
-        value = int(whole)
+            raise ValueFault(index, f"{shown(text)} is not a whole number")
+        if len(digits.lstrip("0")) > _MOST_DIGITS:
+            raise ValueFault(index, f"{shown(text)} does not fit the column")
+        value = int(whole[: len(whole) - len(digits)] + (digits.lstrip("0") or "0"))
         if not (0 <= value < 1 << 64 if target == pa.uint64() else -(1 << 63) <= value < 1 << 63):
             raise ValueFault(index, f"{value} does not fit the column")
         found.append(value)

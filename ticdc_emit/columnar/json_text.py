@@ -24,7 +24,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_emit.columnar.buffers import from_bytes, null_mask, text_buffers
-from ticdc_emit.columnar.faults import ValueFault
+from ticdc_emit.columnar.faults import ValueFault, shown
+from ticdc_emit.json_depth import DEEPEST, check_depth, too_deep
 
 __all__ = ["canonical_json", "normalise"]
 
@@ -33,6 +34,7 @@ _ZERO = 0x30
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|-?\d[-+.eE\d]*')
 _MAX_EXACT_DIGITS = 15  # any decimal of so many digits is its own shortest form
 _MAX_INT_DIGITS = 18
+_MOST_DIGITS = 21  # of an integer in TiDB's JSON, with its sign
 
 
 def canonical_json(array: pa.Array) -> pa.Array:
@@ -136,6 +138,8 @@ _NOT_PYTHON_FORM = re.compile("[0-9][eE][-+0-9]|[0-9]{16}[.]|[\u2028\u2029]")
 
 def _plainly_canonical(text: str) -> bool:
     """Return True if Python's C encoder gives the text back and no spot in it is one that TiDB prints otherwise."""
+    if text.count("[") + text.count("{") > DEEPEST:
+        return False
     try:
         return _PYTHON_FORM(orjson.loads(text)) == text and not _NOT_PYTHON_FORM.search(text)
     except ValueError:
@@ -145,9 +149,12 @@ def _plainly_canonical(text: str) -> bool:
 def normalise(text: str) -> str:
     """Return one JSON document as TiDB prints it; ``ValueError`` if it is none (NaN and Infinity included)."""
     try:
-        return _printed(json.loads(text, parse_constant=_refuse, parse_int=_integer, parse_float=_double))
+        content = json.loads(text, parse_constant=_refuse, parse_int=_integer, parse_float=_double)
     except RecursionError:
-        raise ValueError("too deeply nested") from None
+        raise too_deep() from None
+    if text.count("[") + text.count("{") > DEEPEST:
+        check_depth(content, text.encode("utf-8", "surrogatepass"))
+    return _printed(content)
 
 
 def _refuse(name: str) -> Any:
@@ -156,6 +163,8 @@ def _refuse(name: str) -> Any:
 
 def _integer(text: str) -> int | float:
     """TiDB keeps an integer in int64, else uint64, else as a double (``types/json_binary.go`` appendBinaryNumber)."""
+    if len(text) > _MOST_DIGITS:  # Python converts no number of thousands of digits
+        return _double(text)
     value = int(text)
     return value if -(1 << 63) <= value < 1 << 64 else _double(text)
 
@@ -163,7 +172,7 @@ def _integer(text: str) -> int | float:
 def _double(text: str) -> float:
     value = float(text)
     if math.isinf(value):
-        raise ValueError(f"{text} is beyond a double")
+        raise ValueError(f"{shown(text)} is beyond a double")
     return value
 
 

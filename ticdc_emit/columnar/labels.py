@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_emit.columnar.buffers import as_text
-from ticdc_emit.columnar.faults import ValueFault
+from ticdc_emit.columnar.faults import ValueFault, shown
 from ticdc_emit.columnar.integers import parse_integers
 from ticdc_emit.schema.model import Column
 from ticdc_emit.schema.types import MySQLType
@@ -76,7 +76,7 @@ def _enum_number(column: Column) -> Callable[[str], int]:
 
     def read(text: str) -> int:
         if text not in ordinals:
-            raise LookupError(f"{text!r} is no label of the ENUM")
+            raise LookupError(f"{shown(text)} is not a label of the ENUM")
         return ordinals[text]
 
     return read
@@ -91,7 +91,7 @@ def _set_number(column: Column) -> Callable[[str], int]:
         number = 0
         for label in text.split(","):
             if label not in bits:
-                raise LookupError(f"{label!r} is no label of the SET")
+                raise LookupError(f"{shown(label)} is not a label of the SET")
             number |= bits[label]
         return number
 

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from ticdc_emit.columnar.buffers import as_text, compact, from_bytes, null_mask, text_buffers
 from ticdc_emit.columnar.escape import first_invalid_utf8
-from ticdc_emit.columnar.faults import ValueFault, refuse_any
+from ticdc_emit.columnar.faults import ValueFault, refuse_any, shown
 from ticdc_emit.columnar.floats import fixed_text
 from ticdc_emit.schema.model import Column
 from ticdc_emit.schema.types import LATIN1_CHARSET, MySQLType
@@ -135,6 +135,6 @@ def _parsed_vectors(text: pa.Array) -> pa.Array:
             found.append(None)
             continue
         if not _VECTOR.fullmatch(item):
-            raise ValueFault(index, f"{item!r} is not a vector such as [1,2.5]")
+            raise ValueFault(index, f"{shown(item)} is not a vector such as [1,2.5]")
         found.append([float(number) for number in item.strip(" []").split(",") if number.strip()])
     return pa.array(found, pa.list_(pa.float64())).cast(pa.list_(pa.float32()), safe=False)

@@ -23,7 +23,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_emit.columnar.buffers import as_text, from_byte_matrix, null_mask, text_buffers
-from ticdc_emit.columnar.faults import ValueFault, refuse_any
+from ticdc_emit.columnar.faults import ValueFault, refuse_any, shown
 from ticdc_emit.schema.model import Column
 from ticdc_emit.schema.types import MySQLType
 
@@ -52,15 +52,15 @@ def accept_date(array: pa.Array) -> pa.Array:
     kind = array.type
     if pa.types.is_null(kind):
         return pa.nulls(len(array), pa.string())
-    if pa.types.is_timestamp(kind):
-        if kind.tz is not None:
+    if pa.types.is_timestamp(kind) or pa.types.is_date64(kind):  # a date64 is milliseconds
+        if pa.types.is_timestamp(kind) and kind.tz is not None:
             raise TypeError("an instant is no day: cast it to date")
         days = array.cast(pa.date32(), safe=False)
         timed = pc.not_equal(days.cast(kind), array).fill_null(False)
         refuse_any(np.asarray(timed), "a DATE column holds no time of day", "Cast the column to date")
         array, kind = days, pa.date32()
-    if pa.types.is_date(kind):
-        days = array.cast(pa.date32(), safe=False)
+    if pa.types.is_date32(kind):
+        days = array
         _refuse_outside(days.cast(pa.int32()), _FIRST_DAY, _LAST_DAY, "the year is outside 0..9999")
         return days.cast(pa.string())
     return _checked_text(as_text(array), _DATE_LAYOUT, _date_row)
@@ -234,7 +234,7 @@ def _checked_text(text: pa.Array, layout: str, read: Callable[[str], str]) -> pa
         try:
             fixed.append(read(item))
         except ValueError as fault:
-            raise ValueFault(index, f"{item!r}: {fault}") from None
+            raise ValueFault(index, f"{shown(item)}: {fault}") from None
     return pc.replace_with_mask(text, pa.array(odd), pa.array(fixed, pa.string()))
 
 

@@ -304,3 +304,43 @@ def test_arrow_type(name: str, array: Any) -> None:
 def test_mysql_type_without_values() -> None:
     with pytest.raises(TypeError, match="GEOMETRY"):
         accept(column(MySQLType.GEOMETRY), pa.array(["x"]), Rendering())
+
+
+@pytest.mark.parametrize("name", [*_RANGES, "YEAR", "DECIMAL", "DOUBLE", "FLOAT", "DATETIME", "TIME", "JSON", "VECTOR"])
+@pytest.mark.parametrize("digits", [5000, 200_000])
+def test_very_long_numbers(name: str, digits: int) -> None:
+    long = "9" * digits
+    text = {"DATETIME": f"2024-01-01 00:00:00.{long}", "TIME": f"00:00:00.{long}", "VECTOR": f"[{long},1]"}
+    fault = _fault(COLUMNS[name], pa.array([text.get(name, long)]))
+    assert fault.index == 0
+    assert len(fault.reason) < 200
+    assert not fault.reason.startswith("Exceeds")
+
+
+def test_long_zeros_before_a_number() -> None:
+    assert shown(COLUMNS["INT"], pa.array(["0" * 5000 + "7", "-" + "0" * 5000 + "7"])) == ["7", "-7"]
+    assert shown(COLUMNS["JSON"], pa.array([f"[{10**40}]"])) == ["[1e40]"]
+
+
+@pytest.mark.parametrize("opening", ["[", '{"a":', '[{"a":'])
+@pytest.mark.parametrize("levels", [200, 1000, 100_000])
+def test_deep_json(opening: str, levels: int) -> None:
+    closing = "".join({"[": "]", "{": "}"}.get(mark, "") for mark in reversed(opening))
+    document = opening * levels + "1" + closing * levels
+    fault = _fault(COLUMNS["JSON"], pa.array(["[]", document]))
+    assert fault.index == 1
+    assert "levels deep" in fault.reason
+    fault = _fault(COLUMNS["JSON"], pa.array([document] * 70 + ["[1.50]"] * 5))  # distinct shapes and equal ones
+    assert fault.index == 0
+
+
+def test_json_as_deep_as_tidb_has_it() -> None:
+    document = "[" * 100 + "]" * 100
+    assert shown(COLUMNS["JSON"], pa.array([document])) == [document]
+
+
+@pytest.mark.parametrize("ticks", [1, 86_400_001, -1])
+def test_time_of_day_in_a_date64(ticks: int) -> None:
+    days = pa.array([0, 86_400_000, None, ticks], pa.int64()).view(pa.date64())
+    assert _fault(COLUMNS["DATE"], days).index == 3
+    assert shown(COLUMNS["DATE"], days.slice(0, 3)) == ["1970-01-01", "1970-01-02", None]

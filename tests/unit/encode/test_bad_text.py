@@ -21,7 +21,7 @@ KEYED = "create table s.t (id varchar(9) primary key, c varchar(9))"
 
 
 def text(*values: bytes | None) -> pa.Array:
-    """Return a ``string`` array of these bytes, which nothing has checked."""
+    """Return a ``string`` array of these bytes, which nothing checked."""
     data = [value or b"" for value in values]
     offsets = np.cumsum([0, *map(len, data)]).astype(np.int32)
     valid = pa.py_buffer(np.packbits([value is not None for value in values], bitorder="little").tobytes())
