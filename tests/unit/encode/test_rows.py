@@ -90,7 +90,7 @@ def test_moments_are_shown_on_the_clock_of_the_changefeed(column: str) -> None:
         ("decimal(9,1)", [1, 10**30], "does not fit"),
         ("double", [1, 10**400], "too large"),
         ("double", [1, "one"], "one"),
-        ("enum('a')", ["a", "b"], "no label"),
+        ("enum('a')", ["a", "b"], "not a label"),
         ("enum('a')", ["a", 1.0], "neither"),
         ("enum('a')", [1, 1 << 70], "beyond"),
         ("date", [dt.date(2024, 5, 5), NOON], "time of day"),
