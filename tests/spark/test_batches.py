@@ -44,7 +44,7 @@ def test_a_write_with_a_bad_ddl_leaves_nothing_behind(spark: Any, tmp_path: Path
     sink = TicdcSink(f"file://{tmp_path}/out?{URI}", TABLE, state_uri=str(tmp_path / "state"))
     with pytest.raises(DdlError):
         sink.write(spark.createDataFrame([("ddl", tso(1), "alter table test.t frobnicate", None)], KIND))
-    assert list((tmp_path / "state").iterdir()) == []
+    assert not (tmp_path / "state").exists()
     assert sink.write(spark.createDataFrame([("c", tso(2), (2,))], BARE)).rows == 1
 
 
@@ -120,7 +120,7 @@ def test_finish_belongs_to_the_last_batch(spark: Any, changes: Callable[..., Any
     again = sink.finish()
     assert again is not None
     assert again.messages == 0
-    assert sorted(path.name for path in state.iterdir()) == ["batch-0.json", "batch-1.json"]
+    assert sorted(path.name for path in state.glob("batch-*")) == ["batch-0.json", "batch-1.json"]
 
     resumed = TicdcSink(f"file://{out}?{URI}", SCHEMA, clock="wall", state_uri=str(state))
     resumed(first.limit(0), 1)

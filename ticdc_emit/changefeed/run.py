@@ -209,6 +209,7 @@ class Changefeed:
         record = self._store.newest()
         if record is None:
             return None
+        self._store.claim()
         if not record.done:
             raise StateError(
                 "the last batch was begun and not finished",
@@ -230,6 +231,10 @@ class Changefeed:
         self._store.save(done)
         self._tell(report)
         return report
+
+    def close(self) -> None:
+        """Leave the state store to another process; a further batch takes it again."""
+        self._store.release()
 
     def _digest(self, results: Mapping[Target, TaskResult]) -> str | None:
         """Return what a record keeps of the rows' messages; ``None`` without a store that outlives this object."""
@@ -298,6 +303,7 @@ class Changefeed:
         known = self._store.load(batch_id)
         if known is not None and known.done:
             known.refuse_other_ddl(rows)
+            self._store.claim()
             return known
         before = self._store.latest_before(batch_id) or BatchState(-1)
         state = (known or before.next(batch_id, self._options.now())).with_ddl([*self._ddl, *rows])

@@ -6,19 +6,19 @@ The newest hundred are kept.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Protocol
+from functools import cached_property
+from typing import Any, Protocol
 
+from ticdc_emit.changefeed.lease import Lease
 from ticdc_emit.changefeed.record import batch_id_of, file_name, record_of, text_of
 from ticdc_emit.changefeed.state import BatchState
-from ticdc_emit.config.secrets import hides_arguments, mask_text
-from ticdc_emit.errors import MissingDependencyError, StateError
+from ticdc_emit.changefeed.state_storage import storage
+from ticdc_emit.config.secrets import Secret, hides_arguments
+from ticdc_emit.errors import MissingDependencyError
 
 __all__ = ["FsspecStateStore", "MemoryStateStore", "StateStore", "open_state_store"]
 
 _KEEP = 100
-_STORAGE_REMEDY = "Check that the folder of state_uri is there and may be used, then run the batch again"
 
 
 class StateStore(Protocol):
@@ -33,7 +33,20 @@ class StateStore(Protocol):
         """Return the record of the greatest batchId, completed or not."""
         ...
 
-    def save(self, state: BatchState) -> None: ...
+    def save(self, state: BatchState) -> None:
+        """Keep a record, in place of the batch's earlier one; claims the store."""
+        ...
+
+    def claim(self) -> None:
+        """Make this object the store's only writer, or check that it still is.
+
+        Raises :class:`~ticdc_emit.errors.StateError` if another process writes to the store (``changefeed.lease``).
+        """
+        ...
+
+    def release(self) -> None:
+        """Leave the store to other writers until the next :meth:`claim`."""
+        ...
 
 
 class MemoryStateStore:
@@ -57,10 +70,17 @@ class MemoryStateStore:
         for old in sorted(self._records)[:-_KEEP]:
             del self._records[old]
 
+    def claim(self) -> None:
+        """Nobody else has this memory."""
+
+    def release(self) -> None:
+        """Nobody else has this memory."""
+
 
 class FsspecStateStore:
     """Keeps records as files ``batch-<id>.json`` under a URI that fsspec knows (``file``, ``s3``, ``gs`` ...).
 
+    The storage is asked for nothing before it is first read, and the folder is made when the store is first claimed.
     Whatever the storage raises becomes a :class:`~ticdc_emit.errors.StateError`, for its own text may hold a login.
     """
 
@@ -69,12 +89,41 @@ class FsspecStateStore:
             import fsspec
         except ImportError:
             raise MissingDependencyError("state_uri needs fsspec", extra="state", package="fsspec") from None
-        with _storage("used", "Give state_uri a folder that this machine may write to"):
-            self._fs, self._root = fsspec.core.url_to_fs(uri)
-            self._fs.makedirs(self._root, exist_ok=True)
+        self._uri = Secret(uri)
+        *outer, innermost = uri.split("::")
+        with storage("used", "Give state_uri a folder that this machine may write to"):
+            for link in (*outer, innermost if "://" in innermost else "file://"):
+                fsspec.get_filesystem_class(link.partition("://")[0])
+
+    def claim(self) -> None:
+        self._lease.hold()
+
+    def release(self) -> None:
+        if "_lease" in self.__dict__:
+            self._lease.release()
+
+    @cached_property
+    def _located(self) -> tuple[Any, str]:
+        import fsspec
+
+        with storage("used", "Give state_uri a folder that this machine may write to"):
+            located: tuple[Any, str] = fsspec.core.url_to_fs(self._uri.reveal())
+            return located
+
+    @property
+    def _fs(self) -> Any:
+        return self._located[0]
+
+    @property
+    def _root(self) -> str:
+        return self._located[1]
+
+    @cached_property
+    def _lease(self) -> Lease:
+        return Lease(self._fs, self._root)
 
     def load(self, batch_id: int) -> BatchState | None:
-        with _storage("read", _STORAGE_REMEDY, batch_id):
+        with storage("read", batch_id=batch_id):
             try:
                 with self._fs.open(self._path(batch_id), "rb") as file:
                     content = file.read()
@@ -94,8 +143,9 @@ class FsspecStateStore:
         return self.load(max(known)) if known else None
 
     def save(self, state: BatchState) -> None:
+        self.claim()
         path = self._path(state.batch_id)
-        with _storage("written", _STORAGE_REMEDY, state.batch_id):
+        with storage("written", batch_id=state.batch_id):
             with self._fs.open(path + ".tmp", "wb") as file:
                 file.write(text_of(state))
             self._fs.mv(path + ".tmp", path)
@@ -106,24 +156,15 @@ class FsspecStateStore:
         return f"{self._root}/{file_name(batch_id)}"
 
     def _ids(self) -> list[int]:
-        with _storage("listed", _STORAGE_REMEDY):
-            names = [str(path).rpartition("/")[2] for path in self._fs.ls(self._root, detail=False)]
+        with storage("listed"):
+            try:
+                self._fs.invalidate_cache()
+                names = [str(path).rpartition("/")[2] for path in self._fs.ls(self._root, detail=False)]
+            except FileNotFoundError:
+                if self._lease.is_held:
+                    raise
+                return []
         return [batch_id for name in names if (batch_id := batch_id_of(name)) is not None]
-
-
-@contextmanager
-def _storage(what: str, remedy: str, batch_id: int | None = None) -> Iterator[None]:
-    """Turn what the storage's client raises, of any type, into a masked :class:`StateError`."""
-    try:
-        yield
-    except StateError:
-        raise
-    except Exception as error:
-        raise StateError(
-            f"the state store cannot be {what}: {type(error).__name__}: {mask_text(str(error))}",
-            remedy=remedy,
-            batch_id=batch_id,
-        ) from None
 
 
 @hides_arguments

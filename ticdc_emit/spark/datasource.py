@@ -18,6 +18,7 @@ import hashlib
 import tempfile
 import uuid
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -100,10 +101,10 @@ class _Writer:
             batch = ArrowBatch(
                 self._staging.read([each.file for each in messages if isinstance(each, _Staged)]), options.table
             )
-            feed = options.changefeed()
-            if batch_id is None:
-                return feed.run(batch, feed.next_batch_id(), final=True)
-            return feed.run(batch, batch_id, final=False)
+            with closing(options.changefeed()) as feed:
+                if batch_id is None:
+                    return feed.run(batch, feed.next_batch_id(), final=True)
+                return feed.run(batch, batch_id, final=False)
         finally:
             self._staging.remove()
 

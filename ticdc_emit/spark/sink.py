@@ -44,11 +44,11 @@ class TicdcSink:
     default 1 for a replay with the Simple protocol (more where that would be over 100,000 in a batch), else 0.
     ``allowed_lateness``: seconds that the watermark stays behind. ``late``: what becomes of a row at or below a sent
     watermark. ``validate``: ``task`` checks a Spark task's rows before its first message, ``batch`` checks the whole
-    batch in a pass of its own. ``state_uri``: where per-batch state is kept (any fsspec URI); without one it lives as
-    long as the object. ``librdkafka``: further client settings. ``sink``: where messages go instead of to the sink
-    URI's place. ``registry``: where Avro schemas are registered instead of the configured schema registry, by the
-    driver. ``on_report``: called with the :class:`RunReport` of each batch, or several such (``observe.log_report``,
-    ``observe.ChangefeedMetrics``); one that raises is logged, and the stream goes on.
+    batch in a pass of its own. ``state_uri``: where per-batch state is kept (any fsspec URI), of one writer at a
+    time; without one it lives as long as the object. ``librdkafka``: further client settings. ``sink``: where messages
+    go instead of to the sink URI's place. ``registry``: where Avro schemas are registered instead of the configured
+    schema registry, by the driver. ``on_report``: called with the :class:`RunReport` of each batch, or several such
+    (``observe.log_report``, ``observe.ChangefeedMetrics``); one that raises is logged, and the stream goes on.
     """
 
     @hides_arguments
@@ -141,6 +141,10 @@ class TicdcSink:
         It belongs to the last batch, whose id the report has; further batches may follow.
         """
         return self._changefeed.finish()
+
+    def close(self) -> None:
+        """Leave ``state_uri`` to another process. The end of this one does so too; a further batch takes it again."""
+        self._changefeed.close()
 
 
 @hides_arguments

@@ -34,9 +34,10 @@ def test_what_a_storage_raises_is_masked(act: Callable[[StateStore], Any], tmp_p
         raise ClientError("GET https://me:hunter2@host/state?token=hunter3 failed, secret_key=hunter4")
 
     class Broken:
-        open = exists = ls = mv = rm = staticmethod(fail)
+        def __getattr__(self, name: str) -> Callable[..., Any]:
+            return fail
 
-    store._fs = Broken()
+    store._located = Broken(), str(tmp_path)
     with pytest.raises(StateError, match="ClientError") as raised:
         act(store)
     assert "hunter" not in str(raised.value)
@@ -47,10 +48,24 @@ def test_what_a_storage_raises_is_masked(act: Callable[[StateStore], Any], tmp_p
 @pytest.mark.parametrize("act", ACTIONS[1:])
 def test_a_folder_that_is_gone_is_a_state_error(act: Callable[[StateStore], Any], tmp_path: Path) -> None:
     store = FsspecStateStore(str(tmp_path / "state"))
+    store.save(BatchState(0))
     shutil.rmtree(tmp_path / "state")
-    with pytest.raises(StateError, match="FileNotFoundError") as raised:
+    with pytest.raises(StateError, match=r"FileNotFoundError|lease .* is gone") as raised:
         act(store)
     assert "state_uri" in raised.value.remedy
+
+
+@pytest.mark.parametrize("act", [ACTIONS[0], *ACTIONS[2:]])
+def test_reading_makes_no_folder(act: Callable[[StateStore], Any], tmp_path: Path) -> None:
+    assert act(FsspecStateStore(str(tmp_path / "state"))) is None
+    assert not (tmp_path / "state").exists()
+
+
+def test_an_unknown_storage_is_refused_at_once() -> None:
+    for uri in ("nothing://host/state", "simplecache::nothing://host/state", "nothing::file:///state"):
+        with pytest.raises(StateError, match="nothing") as raised:
+            FsspecStateStore(uri)
+        assert "state_uri" in raised.value.remedy
 
 
 def test_a_batch_that_has_no_record_is_no_error(tmp_path: Path) -> None:

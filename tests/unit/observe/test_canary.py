@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 from canary import SECRETS, changefeed, leaks, shown_error, shown_object, sink_uri
 
+from ticdc_emit.changefeed.arrow_batch import ArrowBatch
 from ticdc_emit.changefeed.report import RunReport
 from ticdc_emit.changefeed.run import Changefeed, RunOptions
 from ticdc_emit.changefeed.state import BatchState
@@ -305,9 +306,17 @@ def test_a_state_store_that_is_not_there(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     config = load_changefeed("memory://canary?protocol=canal-json")
     for uri in (f"ftp://{login}@127.0.0.1:1/x", f"nothing://{login}@host/x", f"{tmp_path}/file/folder"):
-        refused(lambda uri=uri: TicdcSink("memory://canary?protocol=canal-json", SCHEMA, state_uri=uri))  # type: ignore[misc]
         options = RunOptions(state_uri=Secret(uri))
-        refused(lambda how=options: Changefeed(config, MemorySink("canary"), SCHEMA, options=how))  # type: ignore[misc]
+
+        def used(uri: str = uri) -> object:
+            sink = TicdcSink("memory://canary?protocol=canal-json", SCHEMA, state_uri=uri)
+            return sink.changefeed.run(ArrowBatch([]), 0, final=False)
+
+        def run(how: RunOptions = options) -> object:
+            return Changefeed(config, MemorySink("canary"), SCHEMA, options=how).run(ArrowBatch([]), 0, final=False)
+
+        for act in (used, run):
+            refused(act)
 
 
 class _RefusingStorage:

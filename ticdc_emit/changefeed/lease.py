@@ -1,0 +1,293 @@
+"""One writer per state store: who holds it, since when, and until when that is believed.
+
+In: a folder of an fsspec file system. Out: a :class:`Lease` that this process holds and renews in the background, or a
+:class:`~ticdc_emit.errors.StateError` with the host, process and age of the writer that holds it. The file
+``writer.json`` says who that is. A lease ends when it is given back; when its process is dead, as far as that can be
+told from here; and when it was not renewed for :data:`LEASE_SECONDS`. A new writer in the same process takes it from
+the old one. Whoever has lost a lease learns that before it writes the next record.
+
+On a local file system taking a lease is atomic. Elsewhere it is as atomic as the storage's creation of files: two
+writers that begin in the same moment may both take it, and the first of them is refused at its next record.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import threading
+import time
+import uuid
+import weakref
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from ticdc_emit.changefeed.process import Process
+from ticdc_emit.changefeed.record import GREATEST, object_of
+from ticdc_emit.changefeed.state_storage import storage
+from ticdc_emit.errors import StateError
+
+__all__ = ["LEASE_SECONDS", "Lease"]
+
+logger = logging.getLogger(__name__)
+
+LEASE_SECONDS = 60
+"""How long a lease is believed after it was renewed."""
+
+_RENEW_SECONDS = 10.0
+_NAME = "writer.json"
+_ATTEMPTS = 20  # of a file that another process is just writing
+_ATTEMPT_SECONDS = 0.05
+
+
+@dataclass(frozen=True)
+class _Holder:
+    """What ``writer.json`` says. ``token`` is unique to this lease; times are ms since the epoch."""
+
+    token: str
+    host: str
+    machine: str
+    pid: int
+    started: str
+    since_ms: int
+    renewed_ms: int
+
+    @classmethod
+    def new(cls) -> _Holder:
+        now = _now_ms()
+        return cls(uuid.uuid4().hex, *Process.this(), now, now)
+
+    @classmethod
+    def read(cls, content: bytes) -> _Holder:
+        """Raises :class:`StateError` for anything but what :meth:`text` writes."""
+        record = object_of(content, _NAME)
+        texts = ("token", "host", "machine", "started")
+        numbers = ("pid", "since_ms", "renewed_ms")
+        if set(record) != {*texts, *numbers} or not (
+            all(isinstance(record[name], str) for name in texts)
+            and all(type(record[name]) is int and 0 < record[name] <= GREATEST for name in numbers)
+        ):
+            raise StateError("it does not name a writer", file=_NAME)
+        return cls(**record)
+
+    def text(self) -> bytes:
+        return json.dumps(asdict(self)).encode()
+
+    @property
+    def process(self) -> Process:
+        return Process(self.host, self.machine, self.pid, self.started)
+
+    @property
+    def remaining_seconds(self) -> float:
+        return LEASE_SECONDS - (_now_ms() - self.renewed_ms) / 1000
+
+    def is_over(self) -> bool:
+        """Whether another writer may take the lease from this one."""
+        return self.process == Process.this() or self.process.lives() is False or self.remaining_seconds <= 0
+
+    def error(self, message: str, remedy: str) -> StateError:
+        """Return an error that says who holds the store."""
+        return StateError(
+            message,
+            remedy=remedy,
+            host=self.host,
+            pid=self.pid,
+            held_seconds=max(0, (_now_ms() - self.since_ms) // 1000),
+            renewed_seconds_ago=max(0, (_now_ms() - self.renewed_ms) // 1000),
+        )
+
+
+class Lease:
+    """The right to write to the store at ``root``. Pickled, it is one that is not held."""
+
+    def __init__(self, fs: Any, root: str) -> None:
+        self._fs, self._root = fs, root
+        self._held: _Held | None = None
+        self._finalizer: Callable[[], Any] | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Lease, (self._fs, self._root)
+
+    @property
+    def is_held(self) -> bool:
+        """Whether this process has taken the lease, be it lost since."""
+        return self._held is not None and self._held.pid == os.getpid()
+
+    def hold(self) -> None:
+        """Take the lease, or check that it is still held.
+
+        Raises :class:`StateError` if another writer holds the store or has taken it meanwhile.
+        """
+        if self.is_held:
+            assert self._held is not None
+            self._held.check()
+            return
+        held = _Held(self._fs, self._root)
+        held.take()
+        self._held = held
+        self._finalizer = weakref.finalize(self, held.release)
+        threading.Thread(target=held.renew_until_released, name="ticdc-emit-lease", daemon=True).start()
+
+    def release(self) -> None:
+        """Give the lease back, if it is held; :meth:`hold` takes it again."""
+        if self._finalizer is not None:
+            self._finalizer()
+        self._held = self._finalizer = None
+
+
+class _Held:
+    """A lease from its taking to its release; shared by its :class:`Lease` and the thread that renews it."""
+
+    def __init__(self, fs: Any, root: str) -> None:
+        self.pid = os.getpid()
+        self._fs, self._root, self._path = fs, root, f"{root}/{_NAME}"
+        self._holder = _Holder.new()
+        self._lock = threading.Lock()
+        self._released = threading.Event()
+
+    def take(self) -> None:
+        with storage("used"):
+            self._fs.makedirs(self._root, exist_ok=True)
+        with self._alone():
+            known = self._read()
+            if known is not None and not known.is_over():
+                wait = max(1, round(known.remaining_seconds + 0.5))
+                raise known.error(
+                    "another writer uses this state_uri",
+                    f"Stop that writer, or use another state_uri. If it is dead, try again in {wait} s",
+                )
+            self._write(is_new=known is None)
+            self._refuse_other(self._read())
+
+    def check(self) -> None:
+        """Raise :class:`StateError` if the lease is lost."""
+        with self._lock:
+            self._refuse_other(self._read())
+
+    def renew_until_released(self) -> None:
+        """Renew the lease again and again; runs in a thread of its own."""
+        while not self._released.wait(_RENEW_SECONDS):
+            try:
+                self._renew()
+            except Exception as error:  # the next check of the writer tells what is wrong
+                logger.debug("the lease of the state store could not be renewed: %s", error)
+
+    def release(self) -> None:
+        """Remove the file, if it is still this lease's."""
+        if os.getpid() != self.pid:  # a forked child's copy
+            return
+        self._released.set()
+        try:
+            with self._lock, self._alone():
+                known = self._read()
+                if known is not None and known.token == self._holder.token:
+                    self._fs.rm(self._path)
+        except Exception as error:  # it ends by itself
+            logger.debug("the lease of the state store could not be given back: %s", error)
+
+    def _renew(self) -> None:
+        with self._lock, self._alone():
+            known = self._read()
+            if self._released.is_set() or known is None or known.token != self._holder.token:
+                self._released.set()
+                return
+            self._holder = replace(self._holder, renewed_ms=_now_ms())
+            self._write()
+
+    def _refuse_other(self, known: _Holder | None) -> None:
+        remedy = "Use one writer per state_uri, and begin this one anew if it shall go on"
+        if known is None:
+            raise StateError(
+                "the lease of this state_uri is gone: another writer had it, or the folder was removed",
+                remedy=remedy,
+                file=_NAME,
+            )
+        if known.token != self._holder.token:
+            raise known.error("another writer has taken over this state_uri", remedy)
+
+    def _read(self) -> _Holder | None:
+        """Return what the file says, ``None`` without one; wait a little where it is just being written."""
+        for attempt in range(_ATTEMPTS):
+            with storage("read"):
+                try:
+                    content = bytes(self._fs.cat_file(self._path))
+                except FileNotFoundError:
+                    return None
+            try:
+                return _Holder.read(content)
+            except StateError as fault:
+                if attempt == _ATTEMPTS - 1:
+                    raise StateError(
+                        f"the lease of this state_uri cannot be read: {fault.message}",
+                        remedy="Make sure that no writer uses state_uri, then remove the file",
+                        file=_NAME,
+                    ) from None
+            time.sleep(_ATTEMPT_SECONDS)
+        raise AssertionError("unreachable")
+
+    def _write(self, *, is_new: bool = False) -> None:
+        content = self._holder.text()
+        with storage("written"):
+            if _is_local(self._fs):
+                draft = f"{self._path}.{self._holder.token}.tmp"
+                self._fs.pipe_file(draft, content)
+                self._fs.mv(draft, self._path)
+            elif not (is_new and self._created(content)):
+                self._fs.pipe_file(self._path, content)
+
+    def _created(self, content: bytes) -> bool:
+        """Create the file where the storage can do that atomically; ``False`` where it cannot.
+
+        A file that is there by now stays as it is, and the caller reads it back.
+        """
+        try:
+            self._fs.pipe_file(self._path, content, mode="create")
+        except FileExistsError:
+            return True
+        except (TypeError, ValueError, NotImplementedError):
+            return False
+        return True
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Keep other processes of a local file system out, where it has locks."""
+        folder = _locked(self._root) if _is_local(self._fs) else None
+        try:
+            yield
+        finally:
+            if folder is not None:
+                os.close(folder)
+
+
+def _is_local(fs: Any) -> bool:
+    protocol = fs.protocol
+    return "file" in ((protocol,) if isinstance(protocol, str) else protocol)
+
+
+def _locked(folder: str) -> int | None:
+    """Return the descriptor of a folder that is locked for this process; ``None`` where that is not possible."""
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        return None
+    try:
+        descriptor = os.open(folder, os.O_RDONLY)
+    except OSError:
+        return None
+    for _ in range(_ATTEMPTS * 5):
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            time.sleep(_ATTEMPT_SECONDS)
+        except OSError:  # a file system without locks
+            break
+        else:
+            return descriptor
+    os.close(descriptor)
+    return None
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000
