@@ -12,11 +12,11 @@ from typing import Protocol
 from ticdc_emit.changefeed.state import DdlStatement
 from ticdc_emit.changefeed.worker import Task, TaskResult
 from ticdc_emit.encode.plan import Plan, TablePlan
-from ticdc_emit.errors import InvalidValueError
+from ticdc_emit.errors import InvalidValueError, UnsupportedTypeError
 from ticdc_emit.routing.topic import Target
 from ticdc_emit.schedule.bootstrap_replay import CountedRows
 
-__all__ = ["DDL_OP", "Batch", "counted", "null_in_ddl", "version_starts"]
+__all__ = ["DDL_OP", "Batch", "counted", "ddl_statement", "null_in_ddl", "version_starts"]
 
 DDL_OP = "ddl"
 """The ``op`` of rows that are DDL, in any case; their statement is their ``query``."""
@@ -28,7 +28,8 @@ class Batch(Protocol):
     def ddl_rows(self, database: str) -> Sequence[DdlStatement]:
         """Return the batch's DDL in an order that no partitioning changes; ``database``: of those that name none.
 
-        Raises :class:`~ticdc_emit.errors.InvalidValueError` for a NULL where a DDL needs a value.
+        Raises :class:`~ticdc_emit.errors.InvalidValueError` for a NULL where a DDL needs a value,
+        :class:`~ticdc_emit.errors.UnsupportedTypeError` for a statement that is not text.
         """
         ...
 
@@ -62,6 +63,23 @@ def null_in_ddl(column: str, commit_ts: int | None, query: str | None) -> Invali
         commit_ts=commit_ts,
         statement=query,
     )
+
+
+def ddl_statement(commit_ts: int, schema: object, query: object, database: str) -> DdlStatement:
+    """Return a DDL row's statement; ``database``: its current one if ``schema`` is NULL or "".
+
+    Raises :class:`~ticdc_emit.errors.UnsupportedTypeError` for a ``query`` or ``schema`` that is not text.
+    """
+    for column, value in (("query", query), ("schema", schema)):
+        if not isinstance(value, str) and (value is not None or column == "query"):
+            raise UnsupportedTypeError(
+                f"the {column} of a DDL row is {type(value).__name__}, not text",
+                remedy=f"Cast {column} to string first",
+                column=column,
+                commit_ts=commit_ts,
+            )
+    assert isinstance(query, str)
+    return commit_ts, str(schema or database), query
 
 
 def version_starts(plan: Plan, table: tuple[str, str] | None) -> list[int]:

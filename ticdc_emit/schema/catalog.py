@@ -96,7 +96,9 @@ class Catalog:
 
 def _with_statement(error: SchemaError, query: str) -> NoReturn:
     kind = UnknownTableError if isinstance(error, UnknownTableError) else DdlError
-    context = {"statement": query, "position": _position_of(error, query), **error.context}
+    context = dict(error.context)
+    if isinstance(query, str):
+        context = {"statement": query, "position": _position_of(error, query), **context}
     raise kind(error.message, remedy=error.remedy, **context) from None
 
 
@@ -122,10 +124,11 @@ def catalog_from_sql(
     ``schema`` is the current database at the start. It, and the database of any ``CREATE TABLE db.table``, is created
     if it does not exist: a file of table definitions need not say so. ``renamed_schema``: see :class:`Catalog`.
     """
+    statements = split_statements(text)
     catalog = Catalog(time_zone=time_zone, renamed_schema=renamed_schema)
     catalog.ensure_database(schema, commit_ts=commit_ts)
     catalog.apply(f"USE {quoted(schema)}")
-    for query in split_statements(text):
+    for query in statements:
         catalog.ensure_database(_database_of(query), commit_ts=commit_ts)
         catalog.apply(query, commit_ts=commit_ts)
     return catalog

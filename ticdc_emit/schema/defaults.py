@@ -8,13 +8,13 @@ with ``sql_mode=''``. Some stored texts are the literal's own (DECIMAL, YEAR, CH
 from __future__ import annotations
 
 import datetime as dt
-from decimal import Decimal
+import re
 from typing import NoReturn
 
 from ticdc_emit.errors import DdlError
 from ticdc_emit.schema.charsets import collation_key, python_codec
 from ticdc_emit.schema.expressions import function_name, restore
-from ticdc_emit.schema.literals import go_utf8, integer_text, plain_text, rounded_float
+from ticdc_emit.schema.literals import go_utf8, integer_text, number_of, plain_text, rounded_float
 from ticdc_emit.schema.model import Column
 from ticdc_emit.schema.nodes import DefaultExpression, Literal
 from ticdc_emit.schema.temporal import moment_of_number, normalise_duration, parse_moment
@@ -54,6 +54,9 @@ _ALLOWED_CALLS = frozenset(
 _FIRST_TIMESTAMP = dt.datetime(1970, 1, 1, 0, 0, 1)
 _LAST_TIMESTAMP = dt.datetime(2038, 1, 19, 3, 14, 7, 999999)
 _MAX_YEAR, _MIN_YEAR = 2155, 1901
+_YEAR = re.compile(r"\s*[+-]?0*\d{1,4}\s*", re.ASCII)
+_LABEL_NUMBER = re.compile(r"0|[1-9]\d{0,9}|0[xX][\da-fA-F]{1,9}|0[bB][01]{1,32}|0[oO][0-7]{1,11}", re.ASCII)
+_MAX_SHOWN = 60
 
 
 def stored_default(default: Literal | DefaultExpression, column: Column, zone: dt.tzinfo) -> str | bytes | None:
@@ -187,10 +190,9 @@ def _enum_default(literal: Literal, column: Column) -> str:
     for label in column.elems:
         if collation_key(label, column.collate) == key:
             return label
-    try:
-        return _label_at(int(text, 0), column)
-    except ValueError:
-        raise ValueError(f"{text!r} is no label") from None
+    if not _LABEL_NUMBER.fullmatch(text):
+        raise ValueError(f"{text[:_MAX_SHOWN]!r} is not a label")
+    return _label_at(int(text, 0), column)
 
 
 def _label_at(number: int, column: Column) -> str:
@@ -211,22 +213,19 @@ def _set_default(literal: Literal, column: Column) -> str:
     wanted = {collation_key(part, column.collate) for part in text.split(",")}
     chosen = [label for label in column.elems if collation_key(label, column.collate) in wanted]
     if len(chosen) != len(wanted):
-        raise ValueError(f"{text!r} has a label that the set lacks")
+        raise ValueError(f"{text[:_MAX_SHOWN]!r} has a label that the set lacks")
     return ",".join(chosen)
 
 
 def _check_decimal(text: str, column: Column) -> None:
-    try:
-        number = Decimal(text.strip())
-    except ArithmeticError:
-        raise ValueError(f"{text!r} is no number") from None
+    number = number_of(text)
     if column.unsigned and number < 0:
         raise ValueError("negative for an unsigned column")
-    if not number.is_finite() or abs(number) >= 10 ** (column.flen - column.decimal):
-        raise ValueError(f"{text} is out of range")
+    if number and number.adjusted() >= column.flen - column.decimal:
+        raise ValueError(f"{text[:_MAX_SHOWN]} is out of range")
 
 
 def _check_year(text: str) -> None:
-    year = int(text)
+    year = int(text) if _YEAR.fullmatch(text) else -1
     if not (_MIN_YEAR <= year <= _MAX_YEAR or 0 <= year < 100):
-        raise ValueError(f"{text} is out of YEAR's range")
+        raise ValueError(f"{text[:_MAX_SHOWN]!r} is not a year of 1901 to 2155")

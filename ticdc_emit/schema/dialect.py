@@ -86,6 +86,7 @@ def split_statements(sql: str) -> list[str]:
 
 
 def _split(sql: str) -> list[tuple[str, list[Token]]]:
+    _check_text(sql)
     try:
         sql.encode()
         tokens = _DIALECT.tokenize(sql)
@@ -105,3 +106,9 @@ def _split(sql: str) -> list[tuple[str, list[Token]]]:
     if chunk:
         chunks.append((sql[start:].strip(), chunk))
     return chunks
+
+
+def _check_text(sql: object) -> None:
+    if not isinstance(sql, str):
+        what = f"a DDL statement must be str, not {type(sql).__name__}"
+        raise DdlError(what, remedy="Decode it as UTF-8 first" if isinstance(sql, bytes) else "", position=0)

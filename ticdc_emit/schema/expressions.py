@@ -13,7 +13,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from ticdc_emit.errors import DdlError
 from ticdc_emit.schema.dialect import TiDB
-from ticdc_emit.schema.identifiers import quoted
+from ticdc_emit.schema.identifiers import keyword, quoted
 from ticdc_emit.schema.lexer import decode_quoted
 from ticdc_emit.schema.reserved import RESERVED_WORDS
 
@@ -82,7 +82,9 @@ def restore(text: str) -> str:
     index = 0
     while index < len(tokens):
         token = tokens[index]
-        if token.text in ("->", "->>") and out and index + 1 < len(tokens):
+        if token.text in ("->", "->>") and token.token_type not in _STRINGS:
+            if not _extracts(tokens, index, text):
+                raise DdlError(f"{token.text} takes a column before it and a string after it")
             extract = f"json_extract({out.pop()}, {_string(tokens[index + 1], text)})"
             out.append(f"json_unquote({extract})" if token.text == "->>" else extract)
             index += 2
@@ -92,6 +94,12 @@ def restore(text: str) -> str:
             out.append(word.lstrip(" ") if out and out[-1].endswith(" ") else word)
         index += 1
     return "".join(out).strip()
+
+
+def _extracts(tokens: Sequence[Token], index: int, text: str) -> bool:
+    """Whether the arrow is between a column and a string: TiDB has no chains of arrows."""
+    has_string = index + 1 < len(tokens) and tokens[index + 1].token_type in _STRINGS
+    return has_string and index > 0 and _is_column(tokens, index - 1, text)
 
 
 def _is_qualifier(tokens: Sequence[Token], index: int) -> bool:
@@ -116,7 +124,7 @@ def _restored(tokens: Sequence[Token], index: int, text: str) -> str:
         if (
             index + 1 < len(tokens)
             and tokens[index + 1].text == "("
-            and raw.upper() not in ("AND", "OR", "IN", "NOT", "OF")
+            and keyword(raw) not in ("AND", "OR", "IN", "NOT", "OF")
         ):
             return lowered
         before = "" if previous is None or previous.text in ("(", ",") else " "
@@ -144,7 +152,7 @@ def _name_of(token: Token, text: str) -> str:
 
 
 def _word(tokens: Sequence[Token], index: int) -> str:
-    return tokens[index].text.upper() if 0 <= index < len(tokens) else ""
+    return keyword(tokens[index].text) if 0 <= index < len(tokens) else ""
 
 
 def _names_collation(tokens: Sequence[Token], index: int) -> bool:
@@ -159,7 +167,7 @@ def _is_column(tokens: Sequence[Token], index: int, text: str) -> bool:
     raw = text[token.start : token.end + 1]
     if index + 1 < len(tokens) and tokens[index + 1].token_type is TokenType.DOT:
         return False
-    if _names_collation(tokens, index) or (raw.upper(), _word(tokens, index + 1)) == ("MEMBER", "OF"):
+    if _names_collation(tokens, index) or (keyword(raw), _word(tokens, index + 1)) == ("MEMBER", "OF"):
         return False
     if raw.startswith("`"):
         return True
@@ -170,4 +178,4 @@ def _is_column(tokens: Sequence[Token], index: int, text: str) -> bool:
     if index and tokens[index - 1].token_type is TokenType.DOT:
         return True
     is_call = index + 1 < len(tokens) and tokens[index + 1].text == "("
-    return not is_call and raw.upper() not in _KEYWORDS and " " not in raw
+    return not is_call and keyword(raw) not in _KEYWORDS and " " not in raw

@@ -27,11 +27,12 @@ _FEATURES = frozenset(
     }
 )
 _COMMENT_OPENER = re.compile(r"/\*(?:T!(?:\[(?P<features>[^\]]*)\])?|!(?P<version>\d{5,6})?)")
+# A string that nothing closes ends with the text, so that no character is read twice.
 _TOKEN_WITH_COMMENT_OR_STRING = re.compile(
     r"""
-    '(?:[^'\\]|\\.|'')*'
-  | "(?:[^"\\]|\\.|"")*"
-  | `(?:[^`]|``)*`
+    '[^'\\]*(?:(?:\\.|'')[^'\\]*)*(?:'|\\?\Z)
+  | "[^"\\]*(?:(?:\\.|"")[^"\\]*)*(?:"|\\?\Z)
+  | `[^`]*(?:``[^`]*)*(?:`|\Z)
   | \#[^\n]* | --(?=\s|$)[^\n]*
   | /\*
   | \*/

@@ -14,9 +14,22 @@ import numpy as np
 from ticdc_emit.schema.nodes import Literal
 from ticdc_emit.schema.types import MySQLType, integer_range
 
-__all__ = ["NOT_UTF8", "float_text", "go_utf8", "integer_of", "integer_text", "plain_text", "rounded_float"]
+__all__ = [
+    "NOT_UTF8",
+    "bits_number",
+    "float_text",
+    "go_utf8",
+    "integer_of",
+    "integer_text",
+    "number_of",
+    "plain_text",
+    "rounded_float",
+]
 
 _FLOAT32_MAX = float(np.finfo(np.float32).max)
+_MAX_INTEGER_BYTES, _MAX_INTEGER_DIGITS = 8, 20
+_MAX_SHOWN = 60
+_NUMBER = re.compile(r"\s*[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?\s*", re.ASCII)
 
 
 NOT_UTF8 = re.compile("([\udc80-\udcff])")
@@ -32,7 +45,7 @@ def plain_text(literal: Literal) -> str:
     """Return the literal's own text, independent of any column: ``5``, ``1.50``, ``100`` for 1e2, a string as it is."""
     value = literal.value
     if isinstance(value, bytes):
-        return str(int.from_bytes(value, "big"))
+        return str(bits_number(value))
     if isinstance(value, float):
         return float_text(value)
     if isinstance(value, Decimal):
@@ -45,19 +58,37 @@ def float_text(value: float, *, single: bool = False) -> str:
     return str(np.format_float_positional(np.float32(value) if single else np.float64(value), unique=True, trim="-"))
 
 
+def bits_number(raw: bytes) -> int:
+    """Return the number that a hex or bit literal stands for; ``ValueError`` above 64 bits, as in TiDB."""
+    significant = raw.lstrip(b"\0")
+    if len(significant) > _MAX_INTEGER_BYTES:
+        raise ValueError("a hex or bit literal of more than 64 bits is out of range")
+    return int.from_bytes(significant, "big")
+
+
+def number_of(text: str) -> Decimal:
+    """Return the number that a text holds; ``ValueError`` if it is another text.
+
+    The exponent may be huge: compare the number's ``adjusted()`` before an ``int()`` writes out its digits.
+    """
+    try:
+        number = Decimal(text.strip()) if _NUMBER.fullmatch(text) else None
+    except InvalidOperation:  # an exponent beyond 18 digits
+        raise ValueError(f"{_shown(text)} is out of range") from None
+    if number is None:
+        raise ValueError(f"{_shown(text)} is not a number")
+    return number
+
+
+def _shown(text: str) -> str:
+    return repr(text) if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]!r}..."
+
+
 def _number(literal: Literal) -> Decimal:
     value = literal.value
     if isinstance(value, bytes):
-        return Decimal(int.from_bytes(value, "big"))
-    if isinstance(value, float):
-        return Decimal(value)
-    try:
-        number = Decimal(str(value).strip())
-    except InvalidOperation:
-        raise ValueError(f"{value!r} is no number") from None
-    if not number.is_finite():
-        raise ValueError(f"{value!r} is no number")
-    return number
+        return Decimal(bits_number(value))
+    return Decimal(value) if isinstance(value, float) else number_of(str(value))
 
 
 def integer_of(literal: Literal, kind: MySQLType, *, unsigned: bool) -> int:
@@ -65,7 +96,10 @@ def integer_of(literal: Literal, kind: MySQLType, *, unsigned: bool) -> int:
     if isinstance(literal.value, float):
         number = round(literal.value)
     else:
-        number = int(_number(literal).to_integral_value(ROUND_HALF_UP))
+        exact = _number(literal)
+        if exact.adjusted() >= _MAX_INTEGER_DIGITS and exact:
+            raise ValueError(f"{_shown(str(literal.value))} is out of range")
+        number = int(exact.to_integral_value(ROUND_HALF_UP))
     low, high = integer_range(kind, unsigned=unsigned)
     if not low <= number <= high:
         raise ValueError(f"{number} is out of range")

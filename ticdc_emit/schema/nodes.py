@@ -14,6 +14,7 @@ from typing import TypeAlias
 from ticdc_emit.schema.types import MySQLType
 
 __all__ = [
+    "MAX_PARTITIONS",
     "AddColumn",
     "AddConstraint",
     "AddPartitions",
@@ -94,6 +95,8 @@ class TypeSpec:
     elems: tuple[str | bytes, ...] = ()
 
 
+MAX_PARTITIONS = 8192
+"""TiDB's limit for one table."""
 PartitionMethod: TypeAlias = Choice["", "range", "list", "hash", "key"]
 OptionValue: TypeAlias = "Literal | DefaultExpression | Expression | str | int | bool | None"
 OptionKind: TypeAlias = Choice[

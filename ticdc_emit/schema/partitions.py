@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from ticdc_emit.errors import DdlError
 from ticdc_emit.schema.model import Partition
-from ticdc_emit.schema.nodes import AddPartitions, ChangePartitions
+from ticdc_emit.schema.nodes import MAX_PARTITIONS, AddPartitions, ChangePartitions
 from ticdc_emit.schema.state import TableState
 from ticdc_emit.schema.tables import unique_names, with_partitioning
 
@@ -64,6 +64,8 @@ def _has(state: TableState, name: str) -> bool:
 
 
 def _with(state: TableState, partitions: tuple[Partition, ...]) -> TableState:
+    if len(partitions) > MAX_PARTITIONS:
+        raise DdlError(f"more than {MAX_PARTITIONS} partitions")
     unique_names((partition.name for partition in partitions), "partition")
     return replace(state, info=replace(state.info, partitions=partitions))
 

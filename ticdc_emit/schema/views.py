@@ -15,6 +15,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from ticdc_emit.errors import DdlError
 from ticdc_emit.schema.expressions import tokens_of
+from ticdc_emit.schema.identifiers import keyword
 from ticdc_emit.schema.lexer import decode_quoted
 from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.schema.nodes import TableName
@@ -62,7 +63,7 @@ def build_view(
 ) -> TableInfo:
     """Build a view's ``TableInfo`` (id 0); ``table`` looks up what its SELECT reads from, for ``*``."""
     check_identifier(statement.table.name, "view")
-    if tokens_of(statement.select)[0].text.upper() not in ("SELECT", "(", "WITH"):
+    if keyword(tokens_of(statement.select)[0].text) not in ("SELECT", "(", "WITH"):
         raise DdlError("a view needs a SELECT")
     try:
         query = sqlglot.parse_one(statement.select, dialect="mysql")
@@ -95,13 +96,13 @@ def _output_names(sql: str, query: exp.Query, table: Callable[[TableName], Table
 def _select_items(sql: str) -> list[list[Token]]:
     """Return the tokens of each item of the first SELECT list."""
     tokens = tokens_of(sql)
-    start = next((i for i, token in enumerate(tokens) if token.text.upper() == "SELECT"), None)
-    if start is None or any(token.text.upper() == "WITH" for token in tokens[:start]):
+    start = next((i for i, token in enumerate(tokens) if keyword(token.text) == "SELECT"), None)
+    if start is None or any(keyword(token.text) == "WITH" for token in tokens[:start]):
         raise DdlError("a view over WITH or TABLE is not understood; give it a plain SELECT")
     items: list[list[Token]] = [[]]
     depth = 0
     for token in tokens[start + 1 :]:
-        word = token.text.upper()
+        word = keyword(token.text)
         depth += (token.text == "(") - (token.text == ")")
         if depth < 0 or (not depth and word.split(" ")[0] in _CLAUSES and token.token_type is not TokenType.IDENTIFIER):
             break

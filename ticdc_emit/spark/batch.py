@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from ticdc_emit.changefeed.batch import DDL_OP, null_in_ddl
+from ticdc_emit.changefeed.batch import DDL_OP, ddl_statement, null_in_ddl
 from ticdc_emit.changefeed.state import DdlStatement
 from ticdc_emit.changefeed.worker import RESULT_SCHEMA, Task, TaskResult, read_results
 from ticdc_emit.delivery.memory import MemorySink
@@ -66,7 +66,7 @@ class SparkBatch:
         for commit_ts, _, query in rows:
             if commit_ts is None or query is None:
                 raise null_in_ddl(time if commit_ts is None else "query", commit_ts, query)
-        return sorted((commit_ts, schema or database, query) for commit_ts, schema, query in rows)
+        return sorted(ddl_statement(commit_ts, schema, query, database) for commit_ts, schema, query in rows)
 
     def table_of(self, plan: Plan) -> tuple[str, str] | None:
         """Return whose changes a DataFrame in the typed form holds, ``None`` for the generic form."""

@@ -13,6 +13,7 @@ import pytest
 
 from ticdc_emit.changefeed import Changefeed
 from ticdc_emit.changefeed.arrow_batch import ArrowBatch
+from ticdc_emit.changefeed.batch import ddl_statement
 from ticdc_emit.changefeed.run import RunOptions
 from ticdc_emit.changefeed.sorted_runs import SortedRuns
 from ticdc_emit.config import load_changefeed
@@ -26,6 +27,7 @@ from ticdc_emit.errors import (
     MissingColumnError,
     SchemaError,
     UnknownTableError,
+    UnsupportedTypeError,
 )
 
 FIRST = 450_000_000_262_144_000
@@ -317,6 +319,27 @@ def test_what_cannot_be_a_batch(store: str) -> None:
     with pytest.raises(ConfigError, match="memory_limit"):
         run([], memory_limit=0)
     assert content(store) == {}
+
+
+@pytest.mark.parametrize(
+    ("column", "values"),
+    [("query", pa.array([5])), ("query", pa.array([b"drop table shop.orders"])), ("schema", pa.array([7]))],
+)
+def test_ddl_that_is_not_text(store: str, column: str, values: pa.Array) -> None:
+    rows = generic(
+        [{"op": "ddl", "commit_ts": tso(1), "schema": "shop", "query": "drop table shop.orders", "after": {}}]
+    )
+    rows = rows.set_column(rows.schema.get_field_index(column), column, values)
+    with pytest.raises(UnsupportedTypeError, match="needs text.*Cast it to string") as caught:
+        feed(store).run(ArrowBatch(rows), 0, final=True)
+    assert caught.value.column == column
+
+
+@pytest.mark.parametrize("values", [(7, "drop table t"), (None, 5), ("s", bytearray(b"drop table t"))])
+def test_collected_ddl_that_is_not_text(values: tuple[Any, Any]) -> None:
+    with pytest.raises(UnsupportedTypeError, match="of a DDL row is (int|bytearray), not text"):
+        ddl_statement(tso(1), *values, "test")
+    assert ddl_statement(tso(1), None, "drop table t", "test") == (tso(1), "test", "drop table t")
 
 
 def test_a_batch_of_nothing(store: str) -> None:

@@ -163,7 +163,7 @@ class AlterGrammar(TableGrammar):
         if_not_exists = self._if_not_exists()
         self._no_binlog()
         if self._accept("PARTITIONS"):
-            return AddPartitions(count=self._integer("a number of partitions"), if_not_exists=if_not_exists)
+            return AddPartitions(count=self._partition_count(), if_not_exists=if_not_exists)
         return AddPartitions(self._partition_definitions(), if_not_exists=if_not_exists)
 
     def _partition_names_or_all(self) -> tuple[str, ...]:

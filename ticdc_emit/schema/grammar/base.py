@@ -13,6 +13,7 @@ from sqlglot.errors import ParseError
 from sqlglot.parsers.mysql import MySQLParser
 from sqlglot.tokenizer_core import Token, TokenType
 
+from ticdc_emit.schema.identifiers import keyword
 from ticdc_emit.schema.lexer import decode_bits, decode_hex, decode_quoted
 from ticdc_emit.schema.nodes import Expression, TableName
 from ticdc_emit.schema.reserved import RESERVED_WORDS
@@ -31,6 +32,7 @@ _LITERALS = frozenset(
     }
 )
 _MAX_DIGITS, _MAX_NUMBER_TEXT = 20, 400
+_MAX_QUALIFIERS = 2  # schema and table
 
 
 class BaseGrammar(MySQLParser):
@@ -57,7 +59,7 @@ class BaseGrammar(MySQLParser):
         if token.token_type in _LITERALS:
             return ""
         first = token.text[0]
-        return token.text.upper() if first.isalnum() or first in "_$" or first > "\x7f" else ""
+        return keyword(token.text) if first.isalnum() or first in "_$" or first > "\x7f" else ""
 
     def _symbol_at(self, symbol: str, ahead: int = 0) -> bool:
         index = self._index + ahead
@@ -131,8 +133,9 @@ class BaseGrammar(MySQLParser):
     def _column_name(self) -> str:
         """A column name, perhaps qualified by table and schema (which TiDB checks and drops)."""
         name = self._name("a column name")
-        while self._accept_symbol("."):
-            name = self._name("a column name", after_dot=True)
+        for _ in range(_MAX_QUALIFIERS):
+            if self._accept_symbol("."):
+                name = self._name("a column name", after_dot=True)
         return name
 
     def _names(self, what: str) -> tuple[str, ...]:
@@ -143,7 +146,8 @@ class BaseGrammar(MySQLParser):
 
     def _integer(self, what: str = "a number") -> int:
         text = self._curr.text
-        if self._curr.token_type is not TokenType.NUMBER or not text.isdigit() or len(text) > _MAX_DIGITS:
+        is_integer = self._curr.token_type is TokenType.NUMBER and text.isdigit() and text.isascii()
+        if not is_integer or len(text) > _MAX_DIGITS:
             self._fail(f"expected {what}")
         self._advance()
         return int(text)
@@ -151,11 +155,12 @@ class BaseGrammar(MySQLParser):
     def _decimal(self, what: str = "a number") -> Decimal:
         """Consume an unsigned number of any form, of a size that some column could hold."""
         text = self._curr.text
+        is_number = self._curr.token_type is TokenType.NUMBER and len(text) <= _MAX_NUMBER_TEXT and text.isascii()
         try:
-            number = Decimal(text) if self._curr.token_type is TokenType.NUMBER else None
+            number = Decimal(text) if is_number else None
         except InvalidOperation:
             number = None
-        if number is None or len(text) > _MAX_NUMBER_TEXT or float(number) == float("inf"):
+        if number is None or float(number) == float("inf"):
             self._fail(f"expected {what}")
         self._advance()
         return number

@@ -8,7 +8,7 @@ from __future__ import annotations
 from sqlglot.tokenizer_core import TokenType
 
 from ticdc_emit.schema.grammar.table_option import TableOptionGrammar
-from ticdc_emit.schema.nodes import Expression, Partitioning, PartitionMethod
+from ticdc_emit.schema.nodes import MAX_PARTITIONS, Expression, Partitioning, PartitionMethod
 
 __all__ = ["PartitionGrammar"]
 
@@ -18,7 +18,6 @@ _PARTITION_METHODS: dict[str, PartitionMethod] = {
     "HASH": "hash",
     "KEY": "key",
 }
-_MAX_PARTITIONS = 8192
 
 
 class PartitionGrammar(TableOptionGrammar):
@@ -34,7 +33,7 @@ class PartitionGrammar(TableOptionGrammar):
         columns, expression = self._partition_key(by_columns=self._accept("COLUMNS") or word == "KEY")
         if self._accept("INTERVAL"):
             self._fail("INTERVAL partitioning is not understood; write the partitions out", self._prev)
-        count = self._integer("a number of partitions") if self._accept("PARTITIONS") else 0
+        count = self._partition_count() if self._accept("PARTITIONS") else 0
         if self._accept("SUBPARTITION", "BY"):
             self._fail("TiDB has no subpartitions", self._prev)
         method = _PARTITION_METHODS[word]
@@ -45,10 +44,17 @@ class PartitionGrammar(TableOptionGrammar):
             names = tuple(f"p{number}" for number in range(count or 1))
         elif count and count != len(names):
             self._fail(f"PARTITIONS {count}, but {len(names)} are defined", self._prev)
-        if len(names) > _MAX_PARTITIONS:
-            self._fail(f"more than {_MAX_PARTITIONS} partitions", self._prev)
         self._update_indexes()
         return Partitioning(method, names, columns, expression)
+
+    def _partition_count(self) -> int:
+        """Consume how many partitions there are to be; nothing is made of a count before it is checked."""
+        count = self._integer("a number of partitions")
+        if not count:
+            self._fail("the number of partitions must not be 0", self._prev)
+        if count > MAX_PARTITIONS:
+            self._fail(f"more than {MAX_PARTITIONS} partitions", self._prev)
+        return count
 
     def _partition_key(self, *, by_columns: bool) -> tuple[tuple[str, ...], Expression | None]:
         if not by_columns:
@@ -69,6 +75,8 @@ class PartitionGrammar(TableOptionGrammar):
         while self._accept_symbol(","):
             names.append(self._partition_definition(method))
         self._expect_symbol(")")
+        if len(names) > MAX_PARTITIONS:
+            self._fail(f"more than {MAX_PARTITIONS} partitions", self._prev)
         return tuple(names)
 
     def _partition_definition(self, method: PartitionMethod) -> str:

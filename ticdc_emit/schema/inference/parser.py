@@ -6,8 +6,6 @@ Rule source: pingcap/tidb ``pkg/parser/parser.y`` (``Expression``, ``BoolPri``, 
 
 from __future__ import annotations
 
-from decimal import Decimal
-
 from ticdc_emit.schema.inference.calls import CallParser
 from ticdc_emit.schema.inference.scanner import scan
 from ticdc_emit.schema.inference.syntax import Call, Collated, Constant, Node, Reference
@@ -166,13 +164,15 @@ class _ExpressionParser(CallParser):
         value = token.value
         if charset and isinstance(value, bytes):
             self.fail("an introducer before a hex or bit literal")
-        assert isinstance(value, (int, Decimal, float, bytes))
+        if isinstance(value, str):
+            self.fail("expected a literal")
         return Constant(value, is_hex=token.kind == "hex")
 
     def _reference(self) -> Node:
         name = self._column_name()
-        while self.accept("."):
-            name = self._column_name()
+        for _ in range(2):  # schema and table may qualify it
+            if self.accept("."):
+                name = self._column_name()
         if self.token.text in ("->", "->>"):
             return self._json_path(Reference(name))
         return Reference(name)

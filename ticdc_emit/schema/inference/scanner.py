@@ -11,6 +11,7 @@ from decimal import Decimal
 from typing import Literal, TypeAlias
 
 from ticdc_emit.errors import DdlError
+from ticdc_emit.schema.identifiers import keyword
 from ticdc_emit.schema.lexer import decode_bits, decode_hex, decode_quoted, unmask_comments
 
 __all__ = ["Token", "scan"]
@@ -20,14 +21,14 @@ Kind: TypeAlias = Literal["word", "name", "number", "string", "hex", "bits", "in
 _MAX_NUMBER_TEXT = 400
 _TOKEN = re.compile(
     r"""
-    (?P<space>\s+ | /\*.*?\*/ | --(?=\s|$)[^\n]* | \#[^\n]*)
+    (?P<space>\s+ | /\*.*?(?:\*/|\Z) | --(?=\s|$)[^\n]* | \#[^\n]*)
   | (?P<hex>0x[0-9a-fA-F]+(?![\w$]) | [xX]'[0-9a-fA-F]*')
   | (?P<bits>0b[01]+(?![\w$]) | [bB]'[01]*')
-  | (?P<number>(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?(?![\w$]))
+  | (?P<number>(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?(?![\w$]))
   | (?P<string>[nN]?'(?:[^'\\]|\\.|'')*' | "(?:[^"\\]|\\.|"")*")
   | (?P<name>`(?:[^`]|``)*`)
   | (?P<introducer>_[a-zA-Z0-9]+(?=\s*(?:'|"|[xXbB]'|0x|0b)))
-  | (?P<word>[^\W\d][\w$]*|\$[\w$]*|\d+[\w$]*)
+  | (?P<word>[\w$]+)
   | (?P<symbol><=>|->>|->|<<|>>|<=|>=|<>|!=|\|\||&&|[-+*/%^&|~!<>=(),.])
     """,
     re.VERBOSE | re.DOTALL,
@@ -61,7 +62,7 @@ def scan(text: str) -> list[Token]:
 def _token(kind: str, raw: str) -> Token:
     match kind:
         case "word":
-            return Token("word", raw.upper(), raw)
+            return Token("word", keyword(raw), raw)
         case "name":
             return Token("name", value=decode_quoted(raw))
         case "string":

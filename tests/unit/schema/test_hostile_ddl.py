@@ -1,0 +1,270 @@
+"""DDL made to cost time or memory, or to be misread: each statement is refused or applied, and soon."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Any
+
+import pytest
+
+from ticdc_emit.errors import DdlError, SchemaError
+from ticdc_emit.schema.catalog import Catalog, catalog_from_sql
+from ticdc_emit.schema.dialect import parse_ddl, split_statements
+from ticdc_emit.schema.lexer import unmask_comments
+
+pytestmark = pytest.mark.timeout(20)
+
+HUGE = (8193, 10**8, 2**63 - 1, 10**20 - 1)
+HASHED = "create table h (id int primary key) partition by hash(id) partitions 3"
+
+
+def applied(*queries: str) -> Catalog:
+    catalog = Catalog()
+    for query in queries:
+        catalog.apply(query)
+    return catalog
+
+
+# -- partitions ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("count", HUGE)
+@pytest.mark.parametrize("by", ["hash(id)", "key(id)", "linear hash(id)", "key()"])
+def test_too_many_partitions_are_refused_before_they_are_named(count: int, by: str) -> None:
+    clause = f"partition by {by} partitions {count}"
+    with pytest.raises(DdlError, match="more than 8192 partitions"):
+        applied(f"create table t (id int primary key) {clause}")
+    with pytest.raises(DdlError, match="more than 8192 partitions"):
+        applied(HASHED, f"alter table h {clause}")
+
+
+@pytest.mark.parametrize("count", [8190, *HUGE])
+def test_too_many_added_partitions_are_refused_before_they_are_named(count: int) -> None:
+    with pytest.raises(DdlError, match="more than 8192 partitions"):
+        applied(HASHED, f"alter table h add partition partitions {count}")
+
+
+def test_the_most_partitions() -> None:
+    catalog = applied(HASHED, "alter table h add partition partitions 8189")
+    assert len(catalog.table("test", "h").partitions) == 8192
+    assert len(applied("create table h (id int) partition by hash(id) partitions 8192").tables()[0].partitions) == 8192
+    with pytest.raises(DdlError, match="more than 8192 partitions"):
+        catalog.apply("alter table h add partition (partition x)")
+
+
+def test_too_many_partitions_by_reorganisation() -> None:
+    ranges = ", ".join(f"partition p{n} values less than ({n})" for n in range(8192))
+    catalog = applied(f"create table r (id int) partition by range (id) ({ranges})")
+    with pytest.raises(DdlError, match="more than 8192 partitions"):
+        catalog.apply("alter table r add partition (partition x values less than maxvalue)")
+    with pytest.raises(DdlError, match="more than 8192 partitions"):
+        catalog.apply(
+            "alter table r reorganize partition p8191 into "
+            "(partition x values less than (8191), partition y values less than (8192))"
+        )
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "create table t (id int) partition by hash(id) partitions 0",
+        "alter table h partition by key(id) partitions 0",
+        "alter table h add partition partitions 0",
+        "alter table h coalesce partition 0",
+    ],
+)
+def test_no_partitions(query: str) -> None:
+    with pytest.raises(DdlError, match="partitions"):
+        applied(HASHED, query)
+
+
+# -- constants -------------------------------------------------------------------------------------------------------
+
+EXPONENTS = ("1e99999999", "-1e9999999", "1e999999999999", "1e999999999999999999", "1e-99999999", "1e-999999999999")
+NUMBERS = ("tinyint", "bigint", "bigint unsigned", "decimal(65,30)", "decimal(10,0)", "float", "double", "float(9,2)")
+OTHERS = ("year", "date", "datetime(6)", "timestamp", "time(3)", "bit(64)", "enum('a')", "set('a')")
+
+
+def spellings(number: str) -> tuple[str, ...]:
+    return f"'{number}'", f"' {number} '", number, f"date '{number}'", f"_utf8mb4'{number}'", f"({number})"
+
+
+@pytest.mark.parametrize("kind", NUMBERS + OTHERS)
+@pytest.mark.parametrize("number", EXPONENTS)
+def test_exponents_cost_nothing(kind: str, number: str) -> None:
+    for default in spellings(number):
+        try:
+            stored = applied(f"create table t (v {kind} default {default})").table("test", "t").column("v").default
+        except DdlError:
+            continue
+        assert len(stored) < 100
+
+
+@pytest.mark.parametrize(
+    ("kind", "number"),
+    [
+        ("int", "1e99999999"),
+        ("bigint", "-1e9999999"),
+        ("bigint unsigned", "1e999999999999"),
+        ("double", "1e99999999"),
+        ("decimal(65,30)", "1e99999999"),
+        ("decimal(65,30)", "-1e999999999999"),
+        ("float", "1e39"),
+    ],
+)
+def test_numbers_out_of_range(kind: str, number: str) -> None:
+    with pytest.raises(DdlError, match="out of range"):
+        applied(f"create table t (id int primary key, v {kind} default '{number}')")
+
+
+@pytest.mark.parametrize(
+    ("kind", "default", "stored"),
+    [
+        ("int", "'1e2'", "100"),
+        ("int", "'1.5e0'", "2"),
+        ("int", "'1e-99999999'", "0"),
+        ("bigint unsigned", "'18446744073709551615'", "18446744073709551615"),
+        ("decimal(65,30)", "'1e-99999999'", "1e-99999999"),
+        ("double", "'1e-99999999'", "0"),
+        ("bigint", "0x00000000000000000000000000000005", "5"),
+    ],
+)
+def test_numbers_in_range(kind: str, default: str, stored: str) -> None:
+    assert applied(f"create table t (v {kind} default {default})").table("test", "t").column("v").default == stored
+
+
+@pytest.mark.parametrize(
+    "literal", ["0x{f}", "x'{f}'", "0b{one}", "b'{one}'", "'{one}'", "{one}", "1e{one}", "'1e{one}'", "'0.{one}e{one}'"]
+)
+def test_long_literals(literal: str) -> None:
+    size = 400_000
+    default = literal.format(f="f" * size, one="1" * size)
+    for kind in (*NUMBERS, *OTHERS, "varchar(9)", "binary(9)", "varchar(9) charset gbk"):
+        with pytest.raises(DdlError):
+            applied(f"create table t (v {kind} default {default})")
+
+
+def test_long_literals_elsewhere() -> None:
+    bits, ones = "0x" + "f" * 400_000, "1" * 400_000
+    for query in (
+        f"create table t (id int primary key, v enum({bits}))",
+        f"create table t (id int primary key) auto_increment = {ones}",
+        f"create table t (id int primary key) partition by hash(id) partitions {ones}",
+        f"create table t (id int({ones}) primary key)",
+        f"create table t (v decimal({ones}, {ones}))",
+        f"create table t (v float(5, {'9' * 20}) default 1)",
+        f"create table t (v datetime({'9' * 20}) default now({'9' * 20}))",
+        f"create table t (v char(9), key (v({ones})))",
+        f"create table t (v int, key ((v + {bits})))",
+        f"create table t (v int, key ((v + {ones})))",
+        f"create table t (v int, key ((v + 1e{ones})))",
+        f"create table t (v int, key ((cast(v as char({ones})))))",
+        f"create table t (v int, key ((concat(v, {bits}))), key ((v))",
+    ):
+        with pytest.raises(DdlError):
+            applied(query)
+
+
+# -- comments and strings --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "unit", ["'\\", '"\\', "''", '""', "'", '"', "`", "``", "/*", "/*!", "/*T!", "*/", "/*T![", "--", "#", "/**", "\\"]
+)
+@pytest.mark.parametrize(
+    "opener", ["/*T! ", "/*! ", "/*T![ttl] a", "/*T![warp] ", "create table t (a int default '", ""]
+)
+def test_comments_are_read_in_linear_time(opener: str, unit: str) -> None:
+    text = opener + unit * 40_000
+    assert len(unmask_comments(text)) == len(text)
+    with pytest.raises(DdlError):
+        applied(text)
+
+
+@pytest.mark.parametrize("unit", ["/*", "'\\", '"\\', "`", "a/*", "1.", "1e1", "_a ", "(", "-", "not ", "a.", "a->"])
+def test_expressions_are_read_in_linear_time(unit: str) -> None:
+    for text in (f"(({unit * 20_000}))", f"((a + {unit * 20_000}a))"):
+        with pytest.raises(DdlError):
+            applied(f"create table t (a int, key {text})")
+        with suppress(DdlError):  # the text of a generated column is kept as it is
+            applied(f"create table t (a int, b int as {text})")
+
+
+def test_a_comment_ends_at_an_open_string() -> None:
+    """TiDB reads no further than the quote that nothing closes."""
+    for text in ("/*! a 'b */ c", '/*T! a "b\\" */ c', "/*! a `b */ c", "/*! a 'b\\"):
+        assert unmask_comments(text) == text
+
+
+# -- words -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "definition",
+    [
+        "id ınt",
+        "b ſmallint",
+        "v varchar(9) charſet utf8mb4",
+        "v decımal(5,2)",
+        "b bınary(3)",
+        "v varchar(9) collate utf8mb4_bın",
+        "v int prımary key",
+        "d datetime default current_tımestamp",
+        "v int as (id) ſtored",
+    ],
+)
+def test_keywords_are_ascii(definition: str) -> None:
+    with pytest.raises(DdlError):
+        applied(f"create table t ({definition})")
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "create vıew v as select 1 as a",
+        "create view v as ſelect 1 as a",
+        "alter table h add partıtion partitions 2",
+        "alter table h ſet tiflash replica 1",
+        "uſe test",
+        "drop ındex a on h",
+    ],
+)
+def test_statement_words_are_ascii(query: str) -> None:
+    with pytest.raises(SchemaError):
+        applied(HASHED, query)
+
+
+def test_words_beyond_ascii_are_names() -> None:
+    catalog = applied("create table ſelect (ınt int, ſet int, `ıs` int, primary key (ınt), key (ſet))")
+    assert [column.name for column in catalog.table("test", "ſelect")] == ["ınt", "ſet", "ıs"]
+
+
+def test_expression_words_are_ascii() -> None:
+    for expression in ("a ıs null", "cast(a as ſigned)", "a dıv 2", "(a lıke 'x')", "ıf(a, 1, 2)"):
+        with pytest.raises(DdlError):
+            applied(f"create table t (a int, key (({expression})))")
+
+
+@pytest.mark.parametrize("digits", ["٣", "²", "５", "1²", "①"])
+def test_digits_are_ascii(digits: str) -> None:
+    for query in (
+        f"create table t (a int({digits}))",
+        f"create table t (a int default {digits})",
+        f"create table t (a int default '{digits}')",
+        f"create table t (a date default '{digits * 4}-01-01')",
+        f"create table t (a enum('x') default '{digits}')",
+        f"create table t (a int) partition by hash(a) partitions {digits}",
+        f"create table t (a int, key ((a + {digits})))",
+    ):
+        with pytest.raises(DdlError):
+            applied(query)
+
+
+# -- what is no text -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("query", [None, b"create table t (a int)", 5, ["create table t (a int)"], float("nan")])
+def test_a_query_that_is_no_text(query: Any) -> None:
+    for apply in (catalog_from_sql, Catalog().apply, parse_ddl, split_statements):
+        with pytest.raises(DdlError, match=f"must be str, not {type(query).__name__}"):
+            apply(query)
