@@ -330,14 +330,14 @@ def test_ddl_that_is_not_text(store: str, column: str, values: pa.Array) -> None
         [{"op": "ddl", "commit_ts": tso(1), "schema": "shop", "query": "drop table shop.orders", "after": {}}]
     )
     rows = rows.set_column(rows.schema.get_field_index(column), column, values)
-    with pytest.raises(UnsupportedTypeError, match="needs text.*Cast it to string") as caught:
+    with pytest.raises(UnsupportedTypeError, match=r"needs text.*Cast it to string") as caught:
         feed(store).run(ArrowBatch(rows), 0, final=True)
     assert caught.value.column == column
 
 
 @pytest.mark.parametrize("values", [(7, "drop table t"), (None, 5), ("s", bytearray(b"drop table t"))])
 def test_collected_ddl_that_is_not_text(values: tuple[Any, Any]) -> None:
-    with pytest.raises(UnsupportedTypeError, match="of a DDL row is (int|bytearray), not text"):
+    with pytest.raises(UnsupportedTypeError, match=r"of a DDL row is (int|bytearray), not text"):
         ddl_statement(tso(1), *values, "test")
     assert ddl_statement(tso(1), None, "drop table t", "test") == (tso(1), "test", "drop table t")
 
