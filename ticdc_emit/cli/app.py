@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ticdc_emit.cli.options import AsJson, Registry, SparkSettings, spark_settings
+from ticdc_emit.cli.options import PROTOCOL_HELP, PROTOCOLS, AsJson, Registry, SparkSettings, spark_settings
 from ticdc_emit.cli.replay_command import add_replay_command
 from ticdc_emit.cli.topic_commands import add_topic_commands
 
@@ -26,7 +26,7 @@ app = typer.Typer(
 @app.command()
 def conformance(
     paths: Annotated[list[Path], typer.Argument(help="Vector files, or folders of them.", metavar="PATH…")],
-    protocol: Annotated[str | None, typer.Option(help="Only variants of this protocol.")] = None,
+    protocol: Annotated[str | None, typer.Option(help=f"Only variants of this protocol: {PROTOCOLS}.")] = None,
     profile: Annotated[
         str | None,
         typer.Option(help="Lineage of the files: classic or next. Default: the folder's name, else classic."),
@@ -65,7 +65,7 @@ def bench(
 
 @app.command()
 def demo(
-    protocol: Annotated[str, typer.Option(help="Protocol, unless the sink URI names one.")] = "canal-json",
+    protocol: Annotated[str, typer.Option(help=PROTOCOL_HELP + " The sink URI's wins.")] = "canal-json",
     rows: Annotated[int, typer.Option(help="Row changes to make.", min=1)] = 20_000,
     sink_uri: Annotated[
         str | None, typer.Option("--sink-uri", help="Where to, in TiCDC's form. Default: an embedded Kafka.")
@@ -167,7 +167,7 @@ def generate(
     updates: Annotated[float, typer.Option(help="Updates of a row, on average.", min=0)] = 3.0,
     deletes: Annotated[float, typer.Option(help="Share of rows that are deleted in the end.", min=0, max=1)] = 0.5,
     skew: Annotated[float, typer.Option(help="Zipf exponent of updates over rows; 0: evenly.", min=0)] = 1.0,
-    protocol: Annotated[str, typer.Option(help="Protocol, unless the sink URI names one.")] = "canal-json",
+    protocol: Annotated[str, typer.Option(help=PROTOCOL_HELP + " The sink URI's wins.")] = "canal-json",
     sink_uri: Annotated[
         str | None, typer.Option("--sink-uri", help="Where to, in TiCDC's form. Default: an embedded Kafka.")
     ] = None,

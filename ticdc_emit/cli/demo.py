@@ -17,6 +17,7 @@ from ticdc_emit.cli.reading import reader_for
 from ticdc_emit.cli.session import local_spark
 from ticdc_emit.cli.summary import print_summary
 from ticdc_emit.config import ChangefeedConfig, mask_uri
+from ticdc_emit.config.protocol import protocol_document
 from ticdc_emit.delivery.contract import Sink
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def run(
     with ExitStack() as stack:
         kafka, uri = place(stack, sink_uri, _TOPIC)
         # As in TiCDC the URI's protocol, where it names one, wins over the file's.
-        config = changefeed_at(stack, uri, {"sink": {"protocol": protocol}}, schema_registry)
+        config = changefeed_at(stack, uri, protocol_document(protocol), schema_registry)
         with step("starting Spark", quiet=as_json):
             spark = stack.enter_context(local_spark("demo"))
         sink = kafka.sink() if kafka else None

@@ -22,6 +22,7 @@ from ticdc_emit.cli.reading import reader_for
 from ticdc_emit.cli.session import local_spark
 from ticdc_emit.cli.summary import print_summary
 from ticdc_emit.config import ChangefeedConfig, mask_uri
+from ticdc_emit.config.protocol import protocol_document
 from ticdc_emit.delivery.contract import Sink
 from ticdc_emit.errors import ConfigError, DdlError
 from ticdc_emit.tso import compose
@@ -98,7 +99,7 @@ def run(
     amount = "changes without end" if wanted.rows is None else f"{wanted.rows:,} changes"
     with ExitStack() as stack:
         kafka, uri = place(stack, sink_uri, _TOPIC)
-        changefeed: str | os.PathLike[str] | dict[str, Any] = config or {"sink": {"protocol": protocol}}
+        changefeed: str | os.PathLike[str] | dict[str, Any] = config or protocol_document(protocol)
         feed = changefeed_at(stack, uri, changefeed, schema_registry, wanted.settings["time_zone"])
         with step("starting Spark", quiet=as_json):
             session = stack.enter_context(local_spark("generate", settings=spark))

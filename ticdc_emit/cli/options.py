@@ -9,8 +9,10 @@ import typer
 
 from ticdc_emit.errors import ConfigError
 
-__all__ = ["AsJson", "Registry", "SparkSettings", "spark_settings"]
+__all__ = ["PROTOCOLS", "PROTOCOL_HELP", "AsJson", "Registry", "SparkSettings", "spark_settings"]
 
+PROTOCOLS = "canal-json, simple (simple-json), simple-avro, debezium or avro"
+PROTOCOL_HELP = f"Protocol: {PROTOCOLS}."
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document, for programs.")]
 Registry = Annotated[
     str | None,

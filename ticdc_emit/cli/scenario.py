@@ -12,6 +12,7 @@ from rich.text import Text
 from ticdc_emit.cli.console import print_json, result_console, step
 from ticdc_emit.cli.messages import message_dict
 from ticdc_emit.config import load_changefeed, mask_uri
+from ticdc_emit.config.protocol import protocol_document
 from ticdc_emit.decode.tail import Tail
 from ticdc_emit.delivery.contract import Sink
 from ticdc_emit.delivery.factory import sink_for
@@ -75,7 +76,7 @@ def _made(
     if sink_uri is None:
         return scenario(name, protocol=protocol, seed=seed), None
     config = load_changefeed(
-        sink_uri, {"sink": {"protocol": protocol}} if protocol else None, schema_registry=schema_registry
+        sink_uri, protocol_document(protocol) if protocol else None, schema_registry=schema_registry
     )
     feed = feed_of(config)
     if feed != "avro":

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ticdc_emit.cli.options import AsJson, Registry
+from ticdc_emit.cli.options import PROTOCOL_HELP, AsJson, Registry
 
 __all__ = ["add_topic_commands"]
 
@@ -24,7 +24,7 @@ FeedConfig = Annotated[
 ]
 FeedProtocol = Annotated[
     str | None,
-    typer.Option("--protocol", help="canal-json, simple-json, simple-avro, debezium or avro, without --sink-uri."),
+    typer.Option("--protocol", help=f"{PROTOCOL_HELP} Not with --sink-uri, which names it."),
 ]
 FeedZone = Annotated[str, typer.Option("--time-zone", help="The changefeed's time zone, for TIMESTAMP values.")]
 
@@ -91,7 +91,7 @@ def scenario(
     name: Annotated[str | None, typer.Argument(help="Which; --list names them.", metavar="NAME")] = None,
     list_all: Annotated[bool, typer.Option("--list", help="Say which there are.")] = False,
     protocol: Annotated[
-        str | None, typer.Option(help="canal-json, simple-json, simple-avro, debezium or avro, without --sink-uri.")
+        str | None, typer.Option(help=f"{PROTOCOL_HELP} The sink URI's wins. Default: the scenario's first.")
     ] = None,
     seed: Annotated[int, typer.Option(help="The same seed makes the same messages.")] = 0,
     sink_uri: Annotated[

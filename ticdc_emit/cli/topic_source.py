@@ -16,6 +16,7 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 from ticdc_emit.config import ChangefeedConfig, load_changefeed
+from ticdc_emit.config.protocol import protocol_parameters
 from ticdc_emit.delivery.claim_check import ClaimStore
 from ticdc_emit.delivery.contract import Message
 from ticdc_emit.errors import ConfigError, DeliveryError, UnknownTopicError
@@ -23,10 +24,6 @@ from ticdc_emit.errors import ConfigError, DeliveryError, UnknownTopicError
 __all__ = ["SourceOptions", "TopicSource", "open_source"]
 
 _POLL_S = 0.5
-_PARAMETERS = {
-    "simple-json": {"protocol": "simple"},
-    "simple-avro": {"protocol": "simple", "encoding-format": "avro"},
-}
 
 
 @dataclass(frozen=True)
@@ -120,7 +117,7 @@ def _uri(options: SourceOptions) -> str:
         return options.sink_uri
     if options.protocol is None and options.config is None:
         raise ConfigError("the protocol is not said", remedy="Give --protocol, or --sink-uri", option="protocol")
-    parameters = {} if options.protocol is None else _PARAMETERS.get(options.protocol, {"protocol": options.protocol})
+    parameters = {} if options.protocol is None else protocol_parameters(options.protocol)
     query = urlencode(parameters)
     if options.path is not None:
         return f"file://{options.path.resolve()}?{query}"

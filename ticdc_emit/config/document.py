@@ -10,14 +10,15 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 from ticdc_emit.config.secrets import mask_text
 from ticdc_emit.errors import ConfigError
+from ticdc_emit.hints import closest
 
-__all__ = ["Section", "read_document"]
+__all__ = ["Section", "hinted", "read_document"]
 
 T = TypeVar("T")
 
@@ -51,6 +52,13 @@ def _parse(text: str, place: str) -> dict[str, Any]:
         # The decoder's exception carries the whole document, secrets included: only its message may go on.
         raise ConfigError(f"{place} is not TOML: {mask_text(str(error))}", option="changefeed") from None
     return document
+
+
+def hinted(name: str, known: Collection[str], shown: str | None = None) -> str:
+    """Return an ignored option's name, ``shown`` as that, with the known one that may have been meant."""
+    # TiCDC has options that are ignored rightly and resemble others: the likeness must be great.
+    meant = closest(str(name), known, likeness=0.8)
+    return (shown or name) + ("" if meant is None else f" (did you mean {meant}?)")
 
 
 class Section:
@@ -104,7 +112,7 @@ class Section:
 
     def unread(self) -> list[str]:
         """Dotted names of the keys, here and below, that no reader asked for."""
-        names = [self._place(key) for key in self._table if key not in self._read]
+        names = [hinted(key, self._read, self._place(key)) for key in self._table if key not in self._read]
         return names + [name for child in self._children.values() for name in child.unread()]
 
     def _child(self, table: Mapping[str, Any], path: str) -> Section:

@@ -20,7 +20,7 @@ from ticdc_emit.config.document import Section, read_document
 from ticdc_emit.config.kafka import build_embedded, build_kafka
 from ticdc_emit.config.large_message import read_large_message_handle
 from ticdc_emit.config.merge import UriParameters
-from ticdc_emit.config.options import ChangefeedConfig, ColumnSelector, DispatchRule, Integrity
+from ticdc_emit.config.options import DISPATCHER_NAMES, ChangefeedConfig, ColumnSelector, DispatchRule, Integrity
 from ticdc_emit.config.profiles import CLASSIC, Profile
 from ticdc_emit.config.protocol import Protocol
 from ticdc_emit.config.refusal import refused
@@ -28,6 +28,8 @@ from ticdc_emit.config.registry import read_glue
 from ticdc_emit.config.secrets import hides_arguments
 from ticdc_emit.config.sink_uri import SinkUri
 from ticdc_emit.errors import ConfigError
+from ticdc_emit.hints import did_you_mean
+from ticdc_emit.schema.identifiers import to_lower
 
 __all__ = ["ConfigWarning", "load_changefeed"]
 
@@ -127,6 +129,7 @@ def load_changefeed(
     )
     # Last, when every option has been asked for.
     _warn_unread(parameters, root)
+    _warn_unknown_dispatchers(dispatchers)
     return config
 
 
@@ -208,10 +211,19 @@ def _warn_unread(parameters: UriParameters, root: Section) -> None:
         return
     places = [("sink URI", uri_names), ("changefeed", file_names)]
     listed = "; ".join(f"{place}: {', '.join(names)}" for place, names in places if names)
-    message = f"options unknown or without effect here were ignored ({listed})"
+    message = f"Ignored options (unknown, or not used by this sink): {listed}"
     # The log repeats the warning for runs that collect logs only; at INFO, or a bare console would show it twice.
     logger.info(message)
     warnings.warn(message, ConfigWarning, stacklevel=4)  # past hides_arguments
+
+
+def _warn_unknown_dispatchers(rules: tuple[DispatchRule, ...]) -> None:
+    for name in dict.fromkeys(rule.partition for rule in rules):
+        if name and to_lower(name) not in DISPATCHER_NAMES:
+            hint = did_you_mean(name, DISPATCHER_NAMES) or f"Use one of: {', '.join(DISPATCHER_NAMES)}"
+            logger.warning(
+                "the partition dispatcher %r is unknown: rows are spread by table, as in TiCDC. %s", name, hint.strip()
+            )
 
 
 def _default(value: int | None, default: int) -> int:

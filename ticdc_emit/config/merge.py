@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from ticdc_emit.config.document import Section
+from ticdc_emit.config.document import Section, hinted
 from ticdc_emit.config.gotext import GoSyntaxError, parse_bool, parse_duration_ms, parse_int
 from ticdc_emit.config.refusal import bind_refused
 from ticdc_emit.config.secrets import MASK, Secret, shown_names
@@ -71,7 +71,7 @@ class UriParameters:
             for label, (name, value) in zip(shown, self._uri.params, strict=True)
             if name not in self._read
         ]
-        names = [_AFTER_A_SECRET if name == MASK else name for name in names]
+        names = [_AFTER_A_SECRET if name == MASK else hinted(name, self._read) for name in names]
         return list(dict.fromkeys([*names, *self._uri.dropped]))
 
 

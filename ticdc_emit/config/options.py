@@ -17,6 +17,7 @@ from ticdc_emit.config.sink_uri import SinkUri
 __all__ = [
     "DEFAULT_MAX_MESSAGE_BYTES",
     "DEFAULT_PARTITION_NUM",
+    "DISPATCHER_NAMES",
     "ChangefeedConfig",
     "CodecConfig",
     "ColumnSelector",
@@ -34,6 +35,9 @@ __all__ = [
 DEFAULT_MAX_MESSAGE_BYTES = 10 * 1024 * 1024
 DEFAULT_PARTITION_NUM = 3
 """Partitions of a topic that TiCDC creates without being told how many."""
+
+DISPATCHER_NAMES = ("default", "table", "ts", "index-value", "rowid", "columns")
+"""What ``partition`` of a dispatcher may be, in any case; TiCDC takes anything else for ``table``."""
 
 
 @dataclass(frozen=True)

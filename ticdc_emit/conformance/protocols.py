@@ -1,6 +1,7 @@
 """Which protocol a sink means, even where its configuration is refused.
 
-In: its sink URI and changefeed text. Out: a :class:`Protocol`, ``None`` where neither names one that exists.
+In: its sink URI and changefeed text. Out: a :class:`Protocol`, ``None`` where neither names one that exists, and
+its encoding.
 """
 
 from __future__ import annotations
@@ -14,12 +15,13 @@ from ticdc_emit.errors import ConfigError
 __all__ = ["sink_protocol"]
 
 
-def sink_protocol(sink: SinkConfig) -> Protocol | None:
-    """Return the protocol that the URI names, else the one of ``[sink] protocol``."""
+def sink_protocol(sink: SinkConfig) -> tuple[Protocol | None, str]:
+    """Return the protocol and the encoding that the URI names, else those of the changefeed; ``json`` by default."""
     try:
-        named = UriParameters(SinkUri.parse(sink.sink_uri)).text("protocol")
-        if not named:
-            named = (read_document(sink.changefeed).table("sink") or Section({}, "sink")).text("protocol")
-        return Protocol.parse(named or "")
+        in_uri = UriParameters(SinkUri.parse(sink.sink_uri))
+        in_file = read_document(sink.changefeed).table("sink") or Section({}, "sink")
+        codec = (in_file.table("kafka-config") or Section({}, "")).table("codec-config") or Section({}, "")
+        encoding = in_uri.text("encoding-format") or codec.text("encoding-format") or "json"
+        return Protocol.parse(in_uri.text("protocol") or in_file.text("protocol") or ""), encoding
     except ConfigError:
-        return None
+        return None, ""

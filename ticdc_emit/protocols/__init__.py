@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import cast
 
 from ticdc_emit.config import ChangefeedConfig, Protocol
-from ticdc_emit.errors import ConfigError
+from ticdc_emit.config.protocol import protocol_not_written
 from ticdc_emit.protocols.base import Codec
 
 __all__ = ["SUPPORTED", "codec_for"]
@@ -24,9 +24,5 @@ def codec_for(changefeed: ChangefeedConfig) -> Codec:
     protocol = changefeed.codec.protocol
     package = SUPPORTED.get(protocol)
     if package is None:
-        raise ConfigError(
-            f"the protocol {protocol.value} is not written by this version",
-            remedy=f"Set protocol= to one of: {', '.join(known.value for known in SUPPORTED)}",
-            option="protocol",
-        )
+        raise protocol_not_written(protocol)
     return cast("Codec", import_module(f"ticdc_emit.protocols.{package}").make_codec(changefeed))

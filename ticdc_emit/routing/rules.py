@@ -14,7 +14,6 @@ pingcap/tiflow; semantics 1.6 and 4.6.
 
 from __future__ import annotations
 
-import logging
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -30,8 +29,6 @@ Kind: TypeAlias = Literal["table", "ts", "index-value", "columns"]
 
 Hashed: TypeAlias = tuple[tuple[bytes, Column], ...]
 """What the hash of a row takes up: the name that is hashed, and the column whose value follows it."""
-
-logger = logging.getLogger(__name__)
 
 _KINDS: dict[str, Kind] = {
     "": "table",
@@ -54,11 +51,8 @@ class PartitionRule:
 
     @classmethod
     def of(cls, rule: DispatchRule) -> PartitionRule:
-        """Return the rule of a dispatcher; an unknown one spreads by table, as in TiCDC, and is warned of."""
-        kind = _KINDS.get(to_lower(rule.partition))
-        if kind is None:
-            logger.warning("the partition dispatcher %r is unknown: rows are spread by table", rule.partition)
-        return cls(kind or "table", rule.index, rule.columns)
+        """Return the rule of a dispatcher; an unknown one spreads by table, as in TiCDC (loading it warns of that)."""
+        return cls(_KINDS.get(to_lower(rule.partition), "table"), rule.index, rule.columns)
 
     @property
     def by_value(self) -> bool:

@@ -16,6 +16,7 @@ from ticdc_emit.changefeed.run import RunOptions
 from ticdc_emit.config import ChangefeedConfig, Secret, load_changefeed
 from ticdc_emit.delivery.factory import sink_for
 from ticdc_emit.errors import ConfigError
+from ticdc_emit.hints import did_you_mean
 
 __all__ = ["SourceOptions"]
 
@@ -158,7 +159,7 @@ def _documented(given: str) -> str:
     except KeyError:
         raise ConfigError(
             f"the option {given!r} is unknown",
-            remedy=f"Known are {', '.join(_KNOWN)} and {_LIBRDKAFKA}*",
+            remedy=f"{did_you_mean(given, _KNOWN)}Known are {', '.join(_KNOWN)} and {_LIBRDKAFKA}*",
             option=given,
         ) from None
 

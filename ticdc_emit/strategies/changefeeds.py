@@ -14,7 +14,9 @@ from urllib.parse import urlencode
 from hypothesis import strategies as st
 
 from ticdc_emit.config import ChangefeedConfig, load_changefeed
+from ticdc_emit.config.protocol import PROTOCOL_NAMES, parse_protocol_name
 from ticdc_emit.errors import StrategyError
+from ticdc_emit.hints import did_you_mean
 
 __all__ = ["PROTOCOLS", "FeedOptions", "changefeeds"]
 
@@ -55,7 +57,8 @@ def changefeeds(
 ) -> st.SearchStrategy[FeedOptions]:
     """Return configurations of in-memory sinks.
 
-    ``protocols``: some of :data:`~ticdc_emit.strategies.PROTOCOLS`, ``None`` for all. ``partitions``: the partition
+    ``protocols``: some of :data:`~ticdc_emit.strategies.PROTOCOLS`, ``simple-json`` or ``simple-avro``; ``None`` for
+    all. ``partitions``: the partition
     dispatchers that may be used; ``ts`` sends the changes of a row to different partitions. ``max_partitions``: of a
     topic. ``force_replicate``: tables without a handle key are replicated, which Avro and some options exclude.
     ``schema_registry``: the URL that Avro names. Raises :class:`~ticdc_emit.errors.StrategyError` for what is none of
@@ -63,11 +66,12 @@ def changefeeds(
     """
     chosen = tuple(name for name in PROTOCOLS if not (force_replicate and name == "avro"))
     chosen = chosen if protocols is None else tuple(protocols)
-    if isinstance(protocols, str) or not chosen or not set(chosen) <= set(PROTOCOLS):
+    if isinstance(protocols, str) or not chosen or not set(chosen) <= set(PROTOCOL_NAMES):
         raise StrategyError(
-            f"protocols={protocols!r} are no protocols", remedy=f"Give some of {', '.join(PROTOCOLS)}",
+            f"protocols={protocols!r} are not protocols",
+            remedy=f"{_hint(protocols)}Give some of {', '.join(PROTOCOL_NAMES)}",
             argument="protocols",
-        )  # fmt: skip
+        )
     if force_replicate and "avro" in chosen:
         raise StrategyError("Avro does not go with force-replicate", argument="force_replicate")
     if isinstance(partitions, str) or not partitions or not set(partitions) <= _DISPATCHERS:
@@ -81,6 +85,12 @@ def changefeeds(
     return _changefeeds(chosen, tuple(partitions), max_partitions, force_replicate, schema_registry)
 
 
+def _hint(protocols: Collection[str] | None) -> str:
+    names = [protocols] if isinstance(protocols, str) else [str(name) for name in protocols or ()]
+    unknown = (name for name in names if name not in PROTOCOL_NAMES)
+    return next((did_you_mean(name, PROTOCOL_NAMES) for name in unknown), "")
+
+
 @st.composite
 def _changefeeds(
     draw: st.DrawFn,
@@ -90,8 +100,11 @@ def _changefeeds(
     force_replicate: bool,
     schema_registry: str,
 ) -> FeedOptions:
-    protocol = draw(st.sampled_from(protocols))
+    chosen, encoding = parse_protocol_name(draw(st.sampled_from(protocols)))
+    protocol = chosen.value
     made = _Made({"protocol": protocol, "partition-num": draw(st.integers(1, max_partitions))}, {}, {})
+    if encoding is not None:
+        made.uri["encoding-format"] = encoding
     if force_replicate:
         made.top["force-replicate"] = True
     dispatcher = {"matcher": ["*.*"], "partition": draw(st.sampled_from(partitions))}
@@ -128,7 +141,8 @@ def _avro(draw: st.DrawFn, made: _Made) -> None:
 
 
 def _simple(draw: st.DrawFn, made: _Made) -> None:
-    made.uri["encoding-format"] = draw(st.sampled_from(["json", "avro"]))
+    if "encoding-format" not in made.uri:
+        made.uri["encoding-format"] = draw(st.sampled_from(["json", "avro"]))
     _switch(draw, made.sink, "send-all-bootstrap-at-start")
     made.sink["send-bootstrap-to-all-partition"] = draw(st.booleans())
     made.sink["send-bootstrap-in-msg-count"] = draw(st.integers(1, 10_000))

@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import urlencode
 from uuid import uuid4
 
+from ticdc_emit.config.protocol import protocol_parameters
 from ticdc_emit.delivery.contract import Message
 from ticdc_emit.delivery.memory import MemorySink, clear, messages
 
@@ -33,6 +34,8 @@ class MemoryTopics:
     def sink_uri(self, **parameters: Any) -> str:
         """Return a sink URI of these topics, its parameters written with underscores: ``protocol="canal-json"``."""
         shown = {name.replace("_", "-"): _shown(value) for name, value in parameters.items()}
+        if "protocol" in shown:
+            shown = protocol_parameters(shown["protocol"]) | {n: v for n, v in shown.items() if n != "protocol"}
         return f"memory://{self.name}/?{urlencode(shown)}"
 
     def messages(self, topic: str | None = None) -> list[Message]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ticdc_emit.errors import SchemaError
+from ticdc_emit.hints import did_you_mean
 
 __all__ = ["sample_names", "sample_schema", "schema_text"]
 
@@ -25,7 +26,9 @@ def sample_schema(name: str) -> str:
     """Return the SQL text of the sample called ``name`` (``bank``); :class:`SchemaError` if there is none."""
     if name not in sample_names():
         raise SchemaError(
-            f"there is no sample schema {name!r}", remedy=f"Samples: {', '.join(sample_names())}", schema=name
+            f"there is no sample schema {name!r}",
+            remedy=f"{did_you_mean(name, sample_names())}Samples: {', '.join(sample_names())}",
+            schema=name,
         )
     return (_folder() / f"{name}{_SUFFIX}").read_text(encoding="utf-8")
 
@@ -44,7 +47,8 @@ def schema_text(schema: str | Path) -> str:
     except (OSError, UnicodeDecodeError) as error:
         raise SchemaError(
             f"cannot read the schema file: {error}",
-            remedy=f"Give a file, SQL text or one of the samples: {', '.join(sample_names())}",
+            remedy=f"{did_you_mean(str(schema), sample_names())}"
+            f"Give a file, SQL text or one of the samples: {', '.join(sample_names())}",
             path=str(schema),
         ) from None
 

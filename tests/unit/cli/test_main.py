@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -41,7 +42,7 @@ def test_an_error_is_one_line_with_its_remedy(capsys: pytest.CaptureFixture[str]
     assert shown.out == ""
     assert shown.err == (
         "ticdc-emit: error: the protocol open-protocol is not written by this version [option='protocol']. "
-        "Use one of: canal-json, avro, simple, debezium\n"
+        "Use one of: canal-json, simple, simple-json, simple-avro, debezium, avro\n"
     )
 
 
@@ -83,3 +84,49 @@ def test_without_the_extra_the_command_says_what_to_install(
     monkeypatch.delitem(sys.modules, "ticdc_emit.cli.app", raising=False)
     assert exit_code("--help") == 2
     assert "pip install 'ticdc-emit[cli]'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", [["demo"], ["generate", "--schema", "bank"], ["scenario", "redelivery"]])
+@pytest.mark.parametrize(("protocol", "said"), [("canal_json", "Did you mean canal-json?"), ("csv", "not written")])
+def test_a_protocol_that_is_not_there_is_refused_first(
+    command: list[str], protocol: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert exit_code(*command, "--protocol", protocol) == 2
+    shown = capsys.readouterr().err
+    assert said in shown
+    assert "simple-avro" in shown
+    assert shown.count("\n") == 1
+
+
+@pytest.mark.parametrize("protocol", ["simple", "simple-json", "simple-avro"])
+@pytest.mark.parametrize("command", ["tail", "verify"])
+def test_topics_of_simple_have_one_name_everywhere(
+    command: str, protocol: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    uri = f"file://{tmp_path}"
+    assert exit_code("scenario", "redelivery", "--protocol", protocol, "--sink-uri", uri) == 0
+    assert exit_code(command, str(tmp_path), "--protocol", protocol) == 0
+    assert "unreadable" not in capsys.readouterr().out
+
+
+def test_conformance_of_one_encoding(capsys: pytest.CaptureFixture[str]) -> None:
+    file = str(VECTORS / "doc_simple_user.json.gz")
+    counts = {}
+    for protocol in ("simple", "simple-json", "simple-avro"):
+        assert exit_code("conformance", file, "--protocol", protocol, "--json") == 0
+        told = json.loads(capsys.readouterr().out)["protocols"]["simple"]
+        counts[protocol] = sum(each["total"] for each in told["variants"].values())
+    assert counts["simple-json"] + counts["simple-avro"] == counts["simple"]
+    assert min(counts.values()) > 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["generate", "--schema", "bnak"], "Did you mean bank?"),
+        (["scenario", "re-delivery"], "Did you mean redelivery?"),
+    ],
+)
+def test_mistyped_names(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert exit_code(*arguments) == 2
+    assert said in capsys.readouterr().err

@@ -11,16 +11,16 @@ from typing import Any
 from urllib.parse import urlencode
 
 from ticdc_emit.config import ChangefeedConfig, load_changefeed
-from ticdc_emit.config.protocol import Protocol
+from ticdc_emit.config.protocol import Protocol, parse_protocol_name, protocol_parameters
 from ticdc_emit.errors import ConfigError
 
-__all__ = ["FEEDS", "WITH_CHECKSUMS", "WITH_DDL", "feed_of", "load_feed"]
+__all__ = ["FEEDS", "WITH_CHECKSUMS", "WITH_DDL", "feed_name", "feed_of", "load_feed"]
 
 _EXTENSION = {"enable-tidb-extension": "true"}
 _PARAMETERS: dict[str, dict[str, str]] = {
     "canal-json": {"protocol": "canal-json", **_EXTENSION},
-    "simple-json": {"protocol": "simple"},
-    "simple-avro": {"protocol": "simple", "encoding-format": "avro"},
+    "simple-json": protocol_parameters("simple-json"),
+    "simple-avro": protocol_parameters("simple-avro"),
     "debezium": {"protocol": "debezium", **_EXTENSION},
     "avro": {
         "protocol": "avro",
@@ -51,6 +51,12 @@ def load_feed(
     return uri, load_changefeed(uri, changefeed, time_zone=time_zone, schema_registry=registry)
 
 
+def feed_name(protocol: str) -> str:
+    """Return the feed of a protocol that an option names; :class:`~ticdc_emit.errors.ConfigError` if there is none."""
+    name, encoding = parse_protocol_name(protocol)
+    return f"simple-{encoding or 'json'}" if name is Protocol.SIMPLE else name.value
+
+
 def feed_of(config: ChangefeedConfig) -> str:
     """Return the feed that a configuration's messages are of.
 
@@ -58,7 +64,7 @@ def feed_of(config: ChangefeedConfig) -> str:
     """
     protocol = config.codec.protocol
     if protocol is Protocol.SIMPLE:
-        return "simple-avro" if config.codec.encoding_format == "avro" else "simple-json"
+        return f"simple-{config.codec.encoding_format}"
     if protocol.value not in FEEDS:
         raise ConfigError(
             f"there are no scenarios of the protocol {protocol.value}",

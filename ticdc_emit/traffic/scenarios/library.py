@@ -9,12 +9,13 @@ import random
 
 from ticdc_emit.decode.readers import reader_for
 from ticdc_emit.errors import ConfigError, IncompatibleSchemaError
+from ticdc_emit.hints import did_you_mean
 from ticdc_emit.registry.contract import SchemaRegistry
 from ticdc_emit.registry.memory import MemoryRegistry
 from ticdc_emit.traffic.history import History
 from ticdc_emit.traffic.scenarios.deliveries import DELIVERIES
 from ticdc_emit.traffic.scenarios.disturb import Sent, renumbered
-from ticdc_emit.traffic.scenarios.feeds import load_feed
+from ticdc_emit.traffic.scenarios.feeds import feed_name, load_feed
 from ticdc_emit.traffic.scenarios.model import Scenario, ScenarioKind
 from ticdc_emit.traffic.scenarios.registries import BackwardRegistry, RecordingRegistry
 from ticdc_emit.traffic.scenarios.statements import STATEMENTS
@@ -44,7 +45,8 @@ def scenario(
 ) -> Scenario:
     """Make a scenario; the same name and seed make the same tables, with the same protocol the same messages.
 
-    ``protocol``: one of the scenario's, default the first of them. ``topic``: the changefeed's default topic.
+    ``protocol``: one of the scenario's, default the first of them; ``simple`` is ``simple-json``.
+    ``topic``: the changefeed's default topic.
     ``registry``: where Avro's schemas are registered, default one in memory; ``schema_registry``: its URL, for whoever
     reads the configuration.
 
@@ -52,7 +54,7 @@ def scenario(
     have, :class:`~ticdc_emit.errors.MissingDependencyError` where a refusing registry needs the extra ``registry``.
     """
     kind = _kind(name)
-    chosen = kind.protocols[0] if protocol is None else protocol
+    chosen = kind.protocols[0] if protocol is None else feed_name(protocol)
     if chosen not in kind.protocols:
         raise ConfigError(
             f"the scenario {name} does not exist for {chosen}",
@@ -104,7 +106,9 @@ def _kind(name: str) -> ScenarioKind:
         return _KINDS[name]
     except KeyError:
         raise ConfigError(
-            f"there is no scenario {name!r}", remedy=f"Use one of {', '.join(_KINDS)}", option="scenario"
+            f"there is no scenario {name!r}",
+            remedy=f"{did_you_mean(name, _KINDS)}Use one of {', '.join(_KINDS)}",
+            option="scenario",
         ) from None
 
 

@@ -1,0 +1,24 @@
+"""A mistyped name is answered with the known one that it is most like."""
+
+from __future__ import annotations
+
+import pytest
+
+from ticdc_emit.hints import closest, did_you_mean
+
+_DISPATCHERS = ("default", "table", "ts", "index-value", "rowid", "columns")
+
+
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [("index_value", "index-value"), ("INDEX-VALUES", "index-value"), ("tabel", "table"), ("zebra", None), ("", None)],
+)
+def test_the_closest_name(name: str, found: str | None) -> None:
+    assert closest(name, _DISPATCHERS) == found
+
+
+def test_the_question() -> None:
+    assert did_you_mean("bnak", ["bank", "shop"]) == "Did you mean bank? "
+    assert did_you_mean("zebra", ["bank", "shop"]) == ""
+    assert did_you_mean("enable-old-value", ["output-old-value"], likeness=0.8) == ""
+    assert did_you_mean("a" * 10_000_000, ["a" * 200]) == f"Did you mean {'a' * 200}? "

@@ -1,0 +1,33 @@
+"""``Did you mean``: the known name that a mistyped one comes closest to.
+
+In: a name that is not known, and the known ones. Out: a question for the end of an error or warning, or nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+__all__ = ["closest", "did_you_mean"]
+
+_LONGEST = 200
+
+
+def closest(name: str, known: Iterable[str], *, likeness: float = 0.6) -> str | None:
+    """Return the name in ``known`` that is most like ``name``, ``None`` if none is.
+
+    Upper case, and ``_`` for ``-``, make no difference. ``likeness``: 0 to 1, how much must be the same.
+    """
+    by_plain_name = {_plain(each): each for each in known}
+    found = get_close_matches(_plain(name[:_LONGEST]), by_plain_name, n=1, cutoff=likeness)
+    return by_plain_name[found[0]] if found else None
+
+
+def did_you_mean(name: str, known: Iterable[str], *, likeness: float = 0.6) -> str:
+    """Return ``Did you mean bank? `` for ``bnak``, with the space that joins it to a sentence; else an empty text."""
+    found = closest(name, known, likeness=likeness)
+    return "" if found is None else f"Did you mean {found}? "
+
+
+def _plain(name: str) -> str:
+    return name.lower().replace("_", "-")
