@@ -319,7 +319,7 @@ def test_rows_of_one_transaction_have_one_commit_in_all_tables(spark: Any, run: 
 
 def test_what_cannot_be_replayed_is_said_before_anything_is_sent(spark: Any, run: Run, tmp_path: Path) -> None:
     log = rides(spark)
-    with pytest.raises(InvalidValueError, match="'U' is no operation"):
+    with pytest.raises(InvalidValueError, match="'U' is not an operation"):
         from_operations(log.filter("op = 'U'"), ["id"], "op", "at", operations={"u": "?"})
     with pytest.raises(MissingColumnError, match="lacks a column"):
         from_validity(log, ["id"], "at", "until")

@@ -168,7 +168,7 @@ def test_encode_gives_the_columns_that_a_kafka_sink_takes(spark: Any, changes: C
         (("c", FIRST_TSO, None, None), MissingImageError, "after"),
         (("u", FIRST_TSO, None, (1, "a")), MissingImageError, "before"),
         (("c", None, None, (1, "a")), InvalidValueError, "commit_ts"),
-        (("c", FIRST_TSO, None, (1, "a" * 11)), InvalidValueError, "longer"),
+        (("c", FIRST_TSO, None, (1, "a" * 11)), InvalidValueError, "more than 10"),
     ],
 )
 def test_a_bad_row_is_refused_before_anything_is_sent(

@@ -30,15 +30,18 @@ from ticdc_emit.encode.attributes import PHYSICAL_TABLE_ID
 from ticdc_emit.encode.blocks import GATHER_ROWS, gathered
 from ticdc_emit.encode.commits import commit_ts_array
 from ticdc_emit.encode.encoder import split_name
+from ticdc_emit.encode.first_fault import first_fault
 from ticdc_emit.encode.normal_form import normal_form
 from ticdc_emit.encode.plan import Plan, TablePlan
 from ticdc_emit.encode.reader import POSITION, positioned
+from ticdc_emit.encode.run import prepare
 from ticdc_emit.encode.tables import TABLE_NAMES
 from ticdc_emit.encode.tabular import changes_table, is_tabular
 from ticdc_emit.encode.transactions import numbered, split_updates
 from ticdc_emit.errors import (
     ConfigError,
     MissingColumnError,
+    RowError,
     SchemaError,
 )
 from ticdc_emit.routing.topic import Target
@@ -127,7 +130,26 @@ class ArrowBatch:
 
     def run(self, task: Task) -> dict[Target, TaskResult]:
         """Run the task here, over all rows: nothing is sent before every value of the batch is checked."""
-        return read_results(pa.Table.from_batches(list(task(self._arranged(task))), schema=RESULT_SCHEMA))
+        try:
+            return read_results(pa.Table.from_batches(list(task(self._arranged(task))), schema=RESULT_SCHEMA))
+        except RowError as fault:
+            raise first_fault(fault, lambda count: self._check(task, count)) from None
+
+    def _check(self, task: Task, count: int) -> None:
+        """Check the first ``count`` rows, in the order in which they were given, but for the late ones."""
+        key = self.table_of(task.plan)
+        of_all = None if key is None else task.plan.table(*key)
+        late_until = task.controls.late_until if task.late == "drop" else None
+        for rows in self._changes():
+            first = rows.filter(pc.less(rows.column(POSITION), count))
+            if late_until is not None:
+                first = first.filter(pc.greater(first.column("commit_ts"), pa.scalar(late_until, pa.uint64())))
+            for table, places in by_table(first, task.plan, of_all):
+                part = first if places is None else first.take(pa.array(places))
+                if part.num_rows:
+                    prepare(numbered(part, f"{table.schema}.{table.name}"), table, task.plan)
+            if first.num_rows < rows.num_rows and late_until is None:
+                return
 
     @cached_property
     def _schema(self) -> pa.Schema | None:

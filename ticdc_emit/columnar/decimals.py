@@ -22,6 +22,7 @@ __all__ = ["accept_decimal", "decimal_text", "decimal_type"]
 _EXACT = Context(prec=120)
 _NUMBER_TEXT = re.compile(r"\s*[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?\s*", re.ASCII)
 _ARROW_DIGITS = 38
+_QUOTE = "'"
 _PLAIN_SCALE = 6  # Arrow prints numbers near zero with an exponent from the next scale on
 
 
@@ -40,7 +41,8 @@ def accept_decimal(column: Column, array: pa.Array) -> pa.Array:
         zero = pa.scalar(Decimal(0), kind)
         negative = pc.less(values, zero)
         if pc.any(negative).as_py():
-            raise ValueFault(pc.index(negative, True).as_py(), "an UNSIGNED column holds no negative number")
+            index = pc.index(negative, True).as_py()
+            raise ValueFault(index, f"{values[index].as_py()} is negative")
     _refuse_overflow(values, kind)
     return values
 
@@ -84,11 +86,7 @@ def _by_row(items: list[Decimal | str | None], kind: pa.DataType) -> pa.Array:
         except InvalidOperation:  # more digits than any column has
             exact = limit
         if exact != value or exact.copy_abs() >= limit:
-            raise ValueFault(
-                index,
-                f"{shown(str(item))} does not fit DECIMAL({kind.precision},{kind.scale})",
-                "Round it to the column's scale",
-            )
+            raise ValueFault(index, f"{shown(str(item)).strip(_QUOTE)} does not fit")
         found.append(exact if exact else exact.copy_abs())
     return pa.array(found, kind)
 
@@ -101,7 +99,7 @@ def _refuse_overflow(values: pa.Array, kind: pa.DataType) -> None:
     low, high = words[0::2], words[1::2]
     bad = (high != low >> 63) | (np.abs(low) >= 10**kind.precision)
     nulls = null_mask(values)
-    refuse_any(bad if nulls is None else bad & ~nulls, f"more digits than DECIMAL({kind.precision},{kind.scale})")
+    refuse_any(bad if nulls is None else bad & ~nulls, "the value has more digits")
 
 
 def decimal_text(values: pa.Array) -> pa.Array:

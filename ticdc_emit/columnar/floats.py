@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_emit.columnar.buffers import as_text, fixed_values, from_bytes, null_mask
-from ticdc_emit.columnar.faults import ValueFault, refuse_any, shown
+from ticdc_emit.columnar.faults import ValueFault, shown
 from ticdc_emit.schema.model import Column
 from ticdc_emit.schema.types import MySQLType
 
@@ -46,10 +46,19 @@ def accept_float(column: Column, array: pa.Array) -> pa.Array:
         bad |= numbers < 0
     if nulls is not None:
         bad &= ~nulls
-    refuse_any(bad, "NaN, infinity, an overflow or the wrong sign", "TiDB stores finite numbers only")
+    if bad.any():
+        index = int(bad.argmax())
+        number = numbers[index]
+        was = array[index].as_py()
+        raise ValueFault(index, f"{shown(was)} is negative" if number < 0 and np.isfinite(number) else _not_finite(was))
     if numbers.dtype == np.float32 and array.type == pa.float32():
         return array
     return pa.array(numbers, mask=nulls)
+
+
+def _not_finite(value: object) -> str:
+    infinite = isinstance(value, float) and not np.isfinite(value)
+    return f"{value} is not a number that TiDB stores" if infinite else f"{shown(value)} is too large"
 
 
 def _numbers(values: pa.Array) -> npt.NDArray[Any]:

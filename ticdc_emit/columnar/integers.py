@@ -19,20 +19,24 @@ from ticdc_emit.schema.types import integer_range
 __all__ = ["accept_bit", "accept_integer", "accept_year", "integer_text", "parse_integers"]
 
 _MOST_DIGITS = 20
+_INT64 = -(1 << 63), (1 << 63) - 1
+_UINT64 = 0, (1 << 64) - 1
 
 
 def accept_integer(column: Column, array: pa.Array) -> pa.Array:
     """Return the column's values as ``int64``/``uint64``; :class:`ValueFault` for the first one out of range."""
     low, high = integer_range(column.type, unsigned=column.unsigned)
-    return _within(parse_integers(array, unsigned=column.unsigned), low, high)
+    return _within(parse_integers(array, unsigned=column.unsigned, bounds=(low, high)), low, high)
 
 
 def accept_year(array: pa.Array) -> pa.Array:
     """Return YEAR values as ``int64``: 0 (for 0000) or 1901 to 2155."""
-    values = parse_integers(array, unsigned=False)
+    values = parse_integers(array, unsigned=False, bounds=(0, 2155))
     _within(values, 0, 2155)
     years = np.asarray(pc.fill_null(values, 0))
-    refuse_any((years > 0) & (years < 1901), "a YEAR is 0 or lies in 1901..2155")
+    early = (years > 0) & (years < 1901)
+    if early.any():
+        raise ValueFault(int(early.argmax()), f"{years[early][0]} is neither 0 nor in 1901..2155")
     return values
 
 
@@ -41,7 +45,8 @@ def accept_bit(column: Column, array: pa.Array) -> pa.Array:
     bits = max(column.flen, 1)
     if is_binary_like(array.type):
         array = _from_big_endian(compact(as_text(array)))
-    return _within(parse_integers(array, unsigned=True), 0, (1 << bits) - 1)
+    high = (1 << bits) - 1
+    return _within(parse_integers(array, unsigned=True, bounds=(0, high)), 0, high)
 
 
 def integer_text(values: pa.Array) -> pa.Array:
@@ -51,44 +56,54 @@ def integer_text(values: pa.Array) -> pa.Array:
     return values.cast(pa.string())
 
 
-def parse_integers(array: pa.Array, *, unsigned: bool) -> pa.Array:
-    """Return any accepted integer-like array as ``uint64`` or ``int64``; ``TypeError`` for other Arrow types."""
+def parse_integers(array: pa.Array, *, unsigned: bool, bounds: tuple[int, int] | None = None) -> pa.Array:
+    """Return any accepted integer-like array as ``uint64`` or ``int64``; ``TypeError`` for other Arrow types.
+
+    ``bounds``: what the error of a number beyond 64 bits says that the range is.
+    """
     kind, target = array.type, pa.uint64() if unsigned else pa.int64()
+    bounds = bounds or (_UINT64 if unsigned else _INT64)
     if kind == target:
         return array
     if pa.types.is_null(kind):
         return pa.nulls(len(array), target)
     if pa.types.is_decimal(kind):
-        return _from_decimal(array, target)
+        return _from_decimal(array, target, bounds)
     if pa.types.is_boolean(kind):
         return array.cast(pa.uint8()).cast(target)
     if pa.types.is_integer(kind):
         if unsigned and pa.types.is_signed_integer(kind):
-            _within(array, 0, None)
+            _within(array, 0, None, bounds)
         elif not unsigned and kind == pa.uint64():
-            _within(array, None, (1 << 63) - 1)
+            _within(array, None, _INT64[1], bounds)
         return array.cast(target, safe=False)
-    return _from_text(as_text(array), target)
+    return _from_text(as_text(array), target, bounds)
 
 
-def _within(values: pa.Array, low: int | None, high: int | None) -> pa.Array:
-    bounds = pc.min_max(values).as_py()
-    if bounds["min"] is None:
+def _within(
+    values: pa.Array, low: int | None, high: int | None, shown_bounds: tuple[int, int] | None = None
+) -> pa.Array:
+    extremes = pc.min_max(values).as_py()
+    if extremes["min"] is None:
         return values
-    if (low is None or bounds["min"] >= low) and (high is None or bounds["max"] <= high):
+    if (low is None or extremes["min"] >= low) and (high is None or extremes["max"] <= high):
         return values
     for index, value in enumerate(values.to_pylist()):
         if value is not None and ((low is not None and value < low) or (high is not None and value > high)):
-            raise ValueFault(index, f"{value} is outside {'' if low is None else low}..{'' if high is None else high}")
+            raise _outside(index, value, shown_bounds or (low, high))
     return values
 
 
-def _from_decimal(array: pa.Array, target: pa.DataType) -> pa.Array:
+def _outside(index: int, value: object, bounds: tuple[int | None, int | None]) -> ValueFault:
+    return ValueFault(index, f"{value} is outside {bounds[0]}..{bounds[1]}")
+
+
+def _from_decimal(array: pa.Array, target: pa.DataType, bounds: tuple[int, int]) -> pa.Array:
     if array.type.scale != 0 or not pa.types.is_decimal128(array.type):
         try:
             array = array.cast(pa.decimal128(38, 0))
         except pa.ArrowInvalid:
-            return _by_row(array.cast(pa.string()), target)
+            return _by_row(array.cast(pa.string()), target, bounds)
     words = np.frombuffer(array.buffers()[1], np.uint64, len(array) * 2, array.offset * 16)
     low, high = words[0::2], words[1::2]
     nulls = null_mask(array)
@@ -97,24 +112,26 @@ def _from_decimal(array: pa.Array, target: pa.DataType) -> pa.Array:
         fits = (high.view(np.int64) == (low.view(np.int64) >> 63)).astype(np.bool_)
     if nulls is not None:
         fits |= nulls
-    refuse_any(~fits, "the number does not fit 64 bits" if target == pa.int64() else "the number is outside 0..2^64-1")
+    if not fits.all():
+        index = int((~fits).argmax())
+        raise _outside(index, array[index].as_py(), bounds)
     values = np.ascontiguousarray(low if target == pa.uint64() else low.view(np.int64))
     return pa.array(values, mask=nulls)
 
 
-def _from_text(array: pa.Array, target: pa.DataType) -> pa.Array:
+def _from_text(array: pa.Array, target: pa.DataType, bounds: tuple[int, int]) -> pa.Array:
     if pa.types.is_binary(array.type):
         raise TypeError("binary is not a number")
     raw = text_buffers(array).data.tobytes()
     if b"x" in raw or b"X" in raw:  # Arrow would read 0x10 as 16
-        return _by_row(array, target)
+        return _by_row(array, target, bounds)
     try:
         return array.cast(target)
     except pa.ArrowInvalid:
-        return _by_row(array, target)
+        return _by_row(array, target, bounds)
 
 
-def _by_row(array: pa.Array, target: pa.DataType) -> pa.Array:
+def _by_row(array: pa.Array, target: pa.DataType, bounds: tuple[int, int]) -> pa.Array:
     """Parse one by one, for the row's position in the error (and for forms such as ``+5`` or ``5.0``)."""
     found: list[int | None] = []
     for index, text in enumerate(array.to_pylist()):
@@ -126,10 +143,10 @@ def _by_row(array: pa.Array, target: pa.DataType) -> pa.Array:
         if not (digits.isascii() and digits.isdigit()) or fraction.strip("0"):
             raise ValueFault(index, f"{shown(text)} is not a whole number")
         if len(digits.lstrip("0")) > _MOST_DIGITS:
-            raise ValueFault(index, f"{shown(text)} does not fit the column")
+            raise _outside(index, shown(text), bounds)
         value = int(whole[: len(whole) - len(digits)] + (digits.lstrip("0") or "0"))
         if not (0 <= value < 1 << 64 if target == pa.uint64() else -(1 << 63) <= value < 1 << 63):
-            raise ValueFault(index, f"{value} does not fit the column")
+            raise _outside(index, value, bounds)
         found.append(value)
     return pa.array(found, target)
 

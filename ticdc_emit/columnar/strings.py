@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from ticdc_emit.columnar.buffers import as_text, compact, from_bytes, null_mask, text_buffers
 from ticdc_emit.columnar.escape import first_invalid_utf8
-from ticdc_emit.columnar.faults import ValueFault, refuse_any, shown
+from ticdc_emit.columnar.faults import ValueFault, shown
 from ticdc_emit.columnar.floats import fixed_text
 from ticdc_emit.schema.model import Column
 from ticdc_emit.schema.types import LATIN1_CHARSET, MySQLType
@@ -40,11 +40,18 @@ def accept_text(column: Column, array: pa.Array) -> pa.Array:
     if pa.types.is_binary(text.type):
         text = from_bytes(parts.offsets, parts.data, like=text)
     if column.flen >= 0 and len(text) and int(parts.lengths.max(initial=0)) > column.flen:
-        lengths = parts.lengths
         if column.type in _COUNTED_IN_CHARACTERS:
-            lengths = _characters(text, are_valid=bad is None)
-        refuse_any(lengths > column.flen, f"longer than the column's {column.flen}")
+            _refuse_longer(_characters(text, are_valid=bad is None), column.flen, "characters")
+        else:
+            _refuse_longer(parts.lengths, column.flen, "bytes")
     return text
+
+
+def _refuse_longer(lengths: npt.NDArray[np.int32], limit: int, unit: str) -> None:
+    longer = lengths > limit
+    if longer.any():
+        index = int(longer.argmax())
+        raise ValueFault(index, f"the value has {lengths[index]} {unit}, more than {limit}")
 
 
 def _characters(text: pa.Array, *, are_valid: bool) -> npt.NDArray[np.int32]:
@@ -64,7 +71,7 @@ def accept_binary(column: Column, array: pa.Array) -> pa.Array:
     lengths = text_buffers(data).lengths
     if column.flen < 0 or len(data) == 0:
         return data
-    refuse_any(lengths > column.flen, f"longer than the column's {column.flen} bytes")
+    _refuse_longer(lengths, column.flen, "bytes")
     if column.type == MySQLType.STRING and int(lengths.min(initial=column.flen)) < column.flen:
         data = _padded(data, column.flen)
     return data
@@ -76,9 +83,7 @@ def _from_base64(text: pa.Array) -> pa.Array:
         try:
             found.append(None if item is None else base64.b64decode(item, validate=True))
         except (binascii.Error, ValueError):
-            raise ValueFault(
-                index, "the text of a binary column must be base64", "Give the column as binary data instead"
-            ) from None
+            raise ValueFault(index, "the text is not base64", "Give the column as binary data instead") from None
     return pa.array(found, pa.binary())
 
 
@@ -101,7 +106,7 @@ def accept_vector(column: Column, array: pa.Array) -> pa.Array:
     kind = array.type
     if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
         if not (pa.types.is_floating(kind.value_type) or pa.types.is_integer(kind.value_type)):
-            raise TypeError(f"a VECTOR is no list of {kind.value_type}")
+            raise TypeError(f"a list of {kind.value_type} is not a VECTOR")
         lists = array.cast(pa.list_(pa.float32()), safe=False)
     else:
         lists = _parsed_vectors(as_text(array))
@@ -111,13 +116,17 @@ def accept_vector(column: Column, array: pa.Array) -> pa.Array:
     if not np.isfinite(numbers).all():
         first = int((~np.isfinite(numbers)).argmax())
         owner = int(np.searchsorted(np.cumsum(np.asarray(sizes)), first, side="right"))
-        raise ValueFault(owner, "a VECTOR holds finite float32 numbers only")
+        raise ValueFault(owner, "a number of the vector is not a finite float32")
     if column.flen > 0:
         wrong = np.asarray(sizes) != column.flen
         if not column.nullable:  # what an INSERT that leaves the column out stores, SQL mode permitting
             wrong &= np.asarray(sizes) != 0
         nulls = null_mask(lists)
-        refuse_any(wrong if nulls is None else wrong & ~nulls, f"the column has {column.flen} dimensions")
+        if nulls is not None:
+            wrong &= ~nulls
+        if wrong.any():
+            index = int(wrong.argmax())
+            raise ValueFault(index, f"the vector has {np.asarray(sizes)[index]} dimensions, not {column.flen}")
     offsets = np.zeros(len(lists) + 1, np.int32)
     np.cumsum(np.asarray(sizes), out=offsets[1:])
     texts = pa.ListArray.from_arrays(pa.array(offsets), fixed_text(items))

@@ -57,7 +57,7 @@ def accept_date(array: pa.Array) -> pa.Array:
             raise TypeError("an instant is no day: cast it to date")
         days = array.cast(pa.date32(), safe=False)
         timed = pc.not_equal(days.cast(kind), array).fill_null(False)
-        refuse_any(np.asarray(timed), "a DATE column holds no time of day", "Cast the column to date")
+        refuse_any(np.asarray(timed), "the value has a time of day", "Cast the column to date")
         array, kind = days, pa.date32()
     if pa.types.is_date32(kind):
         days = array

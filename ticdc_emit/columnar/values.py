@@ -64,7 +64,7 @@ def accept(column: Column, array: pa.Array, how: Rendering) -> pa.Array:
     if not column.nullable and array.null_count:
         nulls = null_mask(array)
         assert nulls is not None
-        refuse_any(nulls, "NULL in a NOT NULL column")
+        refuse_any(nulls, "NULL in a NOT NULL column", "Give a value, or make the column nullable")
     try:
         return _accepted(column, array, how)
     except UnicodeDecodeError:  # text of a column that is no text, such as a number

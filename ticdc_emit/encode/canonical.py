@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from ticdc_emit.columnar.faults import ValueFault
+from ticdc_emit.columnar.faults import ValueFault, shown
 from ticdc_emit.columnar.labels import label_number, label_text
 from ticdc_emit.schema.model import Column
 from ticdc_emit.schema.temporal import time_zone_of
@@ -78,7 +78,7 @@ def canonical_text(columns: Sequence[Column], values: Sequence[Any], zone: str) 
         except (ValueError, OverflowError, LookupError, TypeError) as fault:
             raise ValueFault(index, _reason(fault)) from None
         if text is None and value is not None:
-            raise ValueFault(index, f"a {type(value).__name__} is no value of a {column.type.name} column")
+            raise ValueFault(index, f"the value {shown(value)} is of the Python type {type(value).__name__}")
         found.append(text)
     return _plain_array(found)
 
@@ -119,7 +119,7 @@ def _integers(column: Column, values: Sequence[Any], zone: str) -> pa.Array:
     if column.type in _WHOLE:  # the column's own check names the value that is too large
         return canonical_text([column] * len(values), values, zone)
     index = next(place for place, value in enumerate(values) if value is not None and value not in allowed)
-    raise ValueFault(index, f"{values[index]} is beyond the column's {len(column.elems)} labels")
+    raise ValueFault(index, f"{shown(values[index])} is beyond the column's {len(column.elems)} labels")
 
 
 def _label_number(column: Column, value: Any) -> int:
@@ -173,7 +173,7 @@ def _whole(column: Column, value: Any, zone: dt.tzinfo) -> str | None:
 
 def _decimal(column: Column, value: Any, zone: dt.tzinfo) -> str | None:
     if isinstance(value, float):
-        raise ValueError("a binary float has no exact decimal value: give a Decimal or text")
+        raise ValueError("a binary float has no exact decimal value")
     if isinstance(value, int):
         return str(int(value))
     return str(value) if isinstance(value, Decimal) else _only_text(column, value, zone)
@@ -195,9 +195,9 @@ def _moment(column: Column, value: Any, zone: dt.tzinfo) -> str | None:
 def _day(column: Column, value: Any, zone: dt.tzinfo) -> str | None:
     if isinstance(value, dt.datetime):
         if value.tzinfo is not None:
-            raise ValueError("an instant is no day: give a date")
+            raise ValueError("a moment with a time zone is not a day")
         if value.time() != dt.time():
-            raise ValueError("a DATE column holds no time of day")
+            raise ValueError("the value has a time of day")
         return value.date().isoformat()
     return value.isoformat() if isinstance(value, dt.date) else _only_text(column, value, zone)
 
@@ -218,7 +218,7 @@ def _label(column: Column, value: Any, zone: dt.tzinfo) -> str | None:
     number = _label_number(column, value)
     known = len(column.elems) if column.type == MySQLType.ENUM else (1 << len(column.elems)) - 1
     if number > known:
-        raise ValueError(f"{number} is beyond the column's {len(column.elems)} labels")
+        raise ValueError(f"{shown(number)} is beyond the column's {len(column.elems)} labels")
     return str(label_text(column, pa.array([number], pa.uint64()))[0].as_py())
 
 

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from ticdc_emit.columnar.buffers import null_mask
+from ticdc_emit.columnar.faults import shown
 from ticdc_emit.errors import InvalidValueError, MissingColumnError, UnsupportedTypeError
 from ticdc_emit.tso import MAX_TSO, tso_from_datetime, tso_from_micros
 
@@ -24,7 +25,7 @@ _TSO_REMEDY = "A TSO is a whole number in 0..2^64-1"
 def check_tso(value: Any, **place: Any) -> int:
     """Return ``value`` as a TSO; :class:`InvalidValueError` with the given place for anything that is none."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or not 0 <= value <= MAX_TSO:
-        raise InvalidValueError(f"{value!r} is no TSO", remedy=_TSO_REMEDY, **place)
+        raise InvalidValueError(f"{shown(value)} is not a TSO", remedy=_TSO_REMEDY, **place)
     return int(value)
 
 
@@ -39,8 +40,9 @@ def commit_ts_of(row: Mapping[str, Any], position: int, table: str) -> int:
             "a change has neither commit_ts nor commit_time", table=table, column="commit_ts", row=place
         )
     if not isinstance(moment, dt.datetime) or moment.tzinfo is None:
+        is_moment = isinstance(moment, dt.datetime)
         raise InvalidValueError(
-            f"{moment!r} has no place in time",
+            "commit_time has no time zone" if is_moment else f"commit_time is {shown(moment)}, not a datetime",
             remedy="Give commit_time as a datetime with a tzinfo, or commit_ts as a TSO",
             table=table,
             column="commit_time",
@@ -82,7 +84,7 @@ def commit_ts_array(batch: pa.RecordBatch, table: str) -> pa.Array:
 def _from_moments(moments: pa.Array, table: str) -> pa.Array:
     if not pa.types.is_timestamp(moments.type) or moments.type.tz is None:
         raise UnsupportedTypeError(
-            f"commit_time is {moments.type}, which has no place in time",
+            f"commit_time is {moments.type}, which has no time zone",
             remedy="Give commit_time as a timestamp with a zone, or commit_ts as a TSO",
             table=table,
             column="commit_time",
@@ -111,5 +113,9 @@ def _refuse_beyond(stamps: list[Any], table: str, column: str) -> None:
     for position, stamp in enumerate(stamps):
         if stamp != stamp // 1 or not 0 <= stamp <= MAX_TSO:
             raise InvalidValueError(
-                f"{stamp} is no TSO", remedy=_TSO_REMEDY, table=table, column=column, row={"position": position}
+                f"{shown(stamp)} is not a TSO",
+                remedy=_TSO_REMEDY,
+                table=table,
+                column=column,
+                row={"position": position},
             )

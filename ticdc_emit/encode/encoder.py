@@ -22,6 +22,7 @@ from ticdc_emit.encode.announce import Announcer
 from ticdc_emit.encode.changes import Encoded
 from ticdc_emit.encode.commits import check_tso
 from ticdc_emit.encode.dispatch import dispatched
+from ticdc_emit.encode.first_fault import first_fault
 from ticdc_emit.encode.normal_form import normal_form
 from ticdc_emit.encode.order import ordered
 from ticdc_emit.encode.plan import Plan, TablePlan, catalog_for, make_plan, topics_of, verify_tables
@@ -30,7 +31,7 @@ from ticdc_emit.encode.registration import Registrar, needed_by
 from ticdc_emit.encode.rows import rows_to_batch
 from ticdc_emit.encode.run import prepare
 from ticdc_emit.encode.tabular import changes_table, is_tabular
-from ticdc_emit.errors import BatchTooLargeError, DdlError, SchemaError
+from ticdc_emit.errors import BatchTooLargeError, DdlError, RowError, SchemaError
 from ticdc_emit.protocols.base import ControlMessage
 from ticdc_emit.registry.contract import SchemaRegistry
 from ticdc_emit.schedule.bootstrap import Bootstrap
@@ -105,6 +106,16 @@ class Encoder:
         :class:`~ticdc_emit.errors.RegistryError` family where schemas are registered.
         """
         planned = self._planned(table)
+        if is_tabular(changes):  # what can be read once only is kept, for the search for the first bad row
+            changes = changes if isinstance(changes, pa.RecordBatch) else changes_table(changes)
+        elif isinstance(changes, Iterable):
+            changes = list(changes)
+        try:
+            return self._encoded(changes, planned)
+        except RowError as fault:
+            raise first_fault(fault, lambda count: self._check(changes, count, planned)) from None
+
+    def _encoded(self, changes: Any, planned: TablePlan) -> pa.RecordBatch:
         batch = ordered(self._change_form(changes, planned), planned, self.plan)
         self.plan = self._registrar.registered(self.plan, planned, needed_by(batch, planned))
         planned = self.plan.table(planned.schema, planned.name)
@@ -115,6 +126,12 @@ class Encoder:
             assert self._claims is not None
             self._claims.put(encoded.claims)
         return message_batch(encoded, planned.topic, partitions, batch.column("commit_ts"))
+
+    def _check(self, changes: Any, count: int, planned: TablePlan) -> None:
+        """Check the first ``count`` changes, whatever form they have."""
+        first = changes.slice(0, count) if is_tabular(changes) else changes[:count]
+        batch = ordered(self._change_form(first, planned), planned, self.plan)
+        dispatched(prepare(batch, planned, self.plan).parts, planned, batch.num_rows)
 
     def _planned(self, table: str | None) -> TablePlan:
         live = [(info.schema, info.name) for info in self.catalog.tables() if not info.is_view]
@@ -129,7 +146,7 @@ class Encoder:
         if isinstance(changes, pa.RecordBatch):
             return positioned(normal_form(changes, name), name)
         if is_tabular(changes):
-            return positioned(_one_batch(changes_table(changes), name), name)
+            return positioned(_one_batch(changes, name), name)
         return positioned(rows_to_batch(changes, table, self.config.time_zone), name)
 
     def ddl(self, query: str, commit_ts: int, *, schema: str | None = None) -> pa.RecordBatch:

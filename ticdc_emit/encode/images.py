@@ -20,15 +20,27 @@ from ticdc_emit.columnar.assemble import Mask
 from ticdc_emit.columnar.buffers import null_mask, python_value
 from ticdc_emit.columnar.checksum import row_crc
 from ticdc_emit.columnar.faults import ValueFault
+from ticdc_emit.columnar.type_words import cast_remedy, mismatch, user_type, value_remedy
 from ticdc_emit.columnar.values import Rendering, accept
 from ticdc_emit.errors import InvalidValueError, MissingColumnError, UnsupportedTypeError
 from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.schema.types import MySQLType
 
-__all__ = ["BeforeImage", "Image", "Render", "differing", "image_column"]
+__all__ = ["BeforeImage", "Image", "Render", "differing", "image_column", "refused_value"]
 
 Render: TypeAlias = Callable[[Column, pa.Array], pa.Array]
 _MOSTLY = 0.5  # share of differing rows from which rendering the whole column is cheaper than gathering
+
+
+def refused_value(fault: ValueFault, column: Column, table: str, row: dict[str, object]) -> InvalidValueError:
+    """Return the error of a value that the column cannot hold; ``row`` names its row."""
+    return InvalidValueError(
+        f"Column `{column.name}` is {user_type(column)}: {fault.reason}",
+        remedy=fault.remedy or value_remedy(column),
+        table=table,
+        column=column.name,
+        row=row,
+    )
 
 
 class Image:
@@ -86,17 +98,11 @@ class Image:
             return accept(column, array, self.how)
         except ValueFault as fault:
             index = fault.index if rows is None else int(np.flatnonzero(rows)[fault.index])
-            raise InvalidValueError(
-                fault.reason,
-                remedy=fault.remedy,
-                table=self.table.full_name,
-                column=column.name,
-                row=self.row_key(index),
-            ) from None
-        except TypeError as fault:
+            raise refused_value(fault, column, self.table.full_name, self.row_key(index)) from None
+        except TypeError:
             raise UnsupportedTypeError(
-                f"{self._arrays[column.name].type} cannot hold a {column.type.name} column: {fault}",
-                remedy="See the type table in docs/types.md, or give canonical text",
+                mismatch(column, self._arrays[column.name].type),
+                remedy=cast_remedy(column),
                 table=self.table.full_name,
                 column=column.name,
             ) from None
@@ -129,10 +135,12 @@ class Image:
         return rows if self.positions is None else self.positions.take(rows)
 
     def row_key(self, index: int) -> dict[str, object]:
-        """Return what names a row in an error: its handle key, or its place in the batch where there is none."""
+        """Return what names a row in an error: its handle key, and its place in what the caller gave, if known."""
         columns = (column.name for column in self.table.whole_handle_key)
         key = {name: python_value(self._arrays[name][index]) for name in columns if name in self._arrays}
-        return key or {"position": index if self.positions is None else self.positions[index].as_py()}
+        if self.positions is not None:
+            return {**key, "position": self.positions[index].as_py()}
+        return key or {"position": index}
 
 
 class BeforeImage(Image):

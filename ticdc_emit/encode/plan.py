@@ -29,6 +29,7 @@ from ticdc_emit.routing.selectors import ColumnSelectors
 from ticdc_emit.routing.topic import Router, Target
 from ticdc_emit.schema.catalog import Catalog, catalog_from_sql
 from ticdc_emit.schema.events import DdlEvent
+from ticdc_emit.schema.given import refuse_path
 from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.tso import physical_ms
 
@@ -164,9 +165,13 @@ class Plan:
 
 
 def catalog_for(changefeed: ChangefeedConfig, schema: str | Catalog) -> Catalog:
-    """Return the catalog of a changefeed's tables, from DDL text or as it is."""
-    if not isinstance(schema, str):
+    """Return the catalog of a changefeed's tables, from DDL text or as it is.
+
+    Raises :class:`~ticdc_emit.errors.DdlError`, for a path too: a file's text is wanted.
+    """
+    if isinstance(schema, Catalog):
         return schema
+    refuse_path(schema)
     zone, profile = changefeed.time_zone, changefeed.profile
     return catalog_from_sql(schema, time_zone=zone, renamed_schema=profile.renamed_schema)
 

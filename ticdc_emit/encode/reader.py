@@ -27,6 +27,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_emit.columnar.buffers import python_value
+from ticdc_emit.columnar.faults import shown
 from ticdc_emit.columnar.values import Rendering
 from ticdc_emit.encode.attributes import ATTRIBUTES, SPLIT
 from ticdc_emit.encode.changes import Changes, Op, RowEncoder
@@ -63,7 +64,8 @@ class Part:
 def read_parts(batch: pa.RecordBatch, table: TablePlan, how: Rendering, build_ts: int | None) -> list[Part]:
     """Split one table's batch into parts. Raises :class:`RowError` subclasses that name table and row."""
     commit_ts = commit_ts_array(batch, f"{table.schema}.{table.name}")
-    if POSITION not in batch.schema.names:
+    knows_places = POSITION in batch.schema.names
+    if not knows_places:
         batch = batch.append_column(POSITION, pa.array(np.arange(batch.num_rows)))
     if "commit_ts" not in batch.schema.names:
         batch = batch.append_column("commit_ts", commit_ts)
@@ -80,7 +82,8 @@ def read_parts(batch: pa.RecordBatch, table: TablePlan, how: Rendering, build_ts
                 place = None if whole else (np.arange(size) if rows is None else rows) + at
                 selected = piece if rows is None else piece.take(pa.array(rows))
                 stamps = commit_ts.slice(at, size) if rows is None else commit_ts.slice(at, size).take(pa.array(rows))
-                changes = _PartReader(selected, encoder, op, known).changes(stamps, build_ts, how)
+                part_reader = _PartReader(selected, encoder, op, known, knows_places)
+                changes = part_reader.changes(stamps, build_ts, how)
                 parts.append(Part(changes, encoder, place))
     return parts
 
@@ -164,7 +167,7 @@ def _by_op(batch: pa.RecordBatch, info: TableInfo) -> list[tuple[Op, npt.NDArray
         for index, text in enumerate(ops.to_pylist()):
             if text is None or Op.parse(text) is None:
                 raise InvalidValueError(
-                    f"{text!r} is no operation",
+                    f"{shown(text)} is not an operation",
                     remedy="Use c, u, d or insert, update, delete",
                     table=info.full_name,
                     column="op",
@@ -183,19 +186,24 @@ def _by_op(batch: pa.RecordBatch, info: TableInfo) -> list[tuple[Op, npt.NDArray
 
 @dataclass(frozen=True)
 class _PartReader:
-    """Reads the images of changes of one version and kind; ``known``: the columns of all versions."""
+    """Reads the images of changes of one version and kind; ``known``: the columns of all versions.
+
+    ``knows_places``: whether the caller's places of the rows are known, which errors then name.
+    """
 
     batch: pa.RecordBatch
     encoder: RowEncoder
     op: Op
     known: frozenset[str]
+    knows_places: bool
 
     @property
     def info(self) -> TableInfo:
         return self.encoder.table
 
     def changes(self, commit_ts: pa.Array, build_ts: int | None, how: Rendering) -> Changes:
-        info, places = self.info, self.batch.column(POSITION)
+        info = self.info
+        places = self.batch.column(POSITION) if self.knows_places or not info.whole_handle_key else None
         after = before = None
         if self.op is not Op.DELETE:
             after = Image(info, self._image_columns("after"), how, places)

@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from ticdc_emit.columnar.faults import ValueFault
+from ticdc_emit.columnar.faults import ValueFault, shown
 from ticdc_emit.encode.attributes import ATTRIBUTES
 from ticdc_emit.encode.canonical import canonical_text, one_kind_array
 from ticdc_emit.encode.commits import commit_ts_of
+from ticdc_emit.encode.images import refused_value
 from ticdc_emit.encode.plan import TablePlan
 from ticdc_emit.encode.reader import column_names
 from ticdc_emit.errors import InvalidValueError, MissingColumnError, UnsupportedTypeError
@@ -40,7 +41,9 @@ def rows_to_batch(rows: Iterable[Mapping[str, Any]], table: TableInfo | TablePla
     reader = _RowReader(table, zone)
     if not isinstance(rows, Iterable):
         raise UnsupportedTypeError(
-            f"a {type(rows).__name__} is no collection of changes", remedy="Give a list of mappings", table=reader.name
+            f"a {type(rows).__name__} is not a collection of changes",
+            remedy="Give a list of mappings",
+            table=reader.name,
         )
     changes = [reader.mapping(row, "change", position) for position, row in enumerate(rows)]
     stamps = [commit_ts_of(row, position, reader.name) for position, row in enumerate(changes)]
@@ -92,7 +95,7 @@ class _RowReader:
         if value is None or isinstance(value, str):
             return value
         raise InvalidValueError(
-            f"{value!r} is no operation",
+            f"{shown(value)} is not an operation",
             remedy="Use c, u, d or insert, update, delete",
             table=self.name,
             column="op",
@@ -197,10 +200,5 @@ class _RowReader:
             filled = [column or known[0] for column in columns]
             return canonical_text(filled * len(images), values, self.zone)
         except ValueFault as fault:
-            raise InvalidValueError(
-                fault.reason,
-                remedy=fault.remedy,
-                table=self.name,
-                column=name,
-                row={"position": fault.index % len(columns)},
-            ) from None
+            position = fault.index % len(columns)
+            raise refused_value(fault, columns[position] or known[0], self.name, {"position": position}) from None

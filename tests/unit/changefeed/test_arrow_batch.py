@@ -291,7 +291,7 @@ def test_nothing_is_sent_of_a_batch_with_a_bad_row(store: str, rule: str) -> Non
     with pytest.raises(InvalidValueError) as caught:
         feed(store, RULES[rule]).run(ArrowBatch(cut(generic(rows), 5), memory_limit=1), 0, final=True)
     assert (caught.value.table, caught.value.column) == ("shop.items", "a")
-    assert caught.value.row == {"a": "many", "b": "b"}
+    assert caught.value.row == {"a": "many", "b": "b", "position": len(rows) - 1}
     assert content(store) == {}
 
 

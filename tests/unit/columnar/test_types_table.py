@@ -32,7 +32,7 @@ def test_refused(mysql: str) -> None:
         with pytest.raises(TypeError):
             accept(column, array, Rendering())
         image = Image(TableInfo("s", "t", 1, (column,)), {"c": array}, Rendering())
-        with pytest.raises(UnsupportedTypeError, match=column.type.name) as caught:
+        with pytest.raises(UnsupportedTypeError, match=mysql.partition(" ")[0]) as caught:
             image.values(column)
         assert (caught.value.context["table"], caught.value.context["column"]) == ("s.t", "c")
         assert str(array.type) in str(caught.value), name

@@ -70,7 +70,7 @@ def test_rows_of_wrong_shape(row: Any, column: str | None) -> None:
 
 @pytest.mark.parametrize("changes", [None, 5])
 def test_changes_that_are_no_collection(changes: Any) -> None:
-    with pytest.raises(UnsupportedTypeError, match="no collection"):
+    with pytest.raises(UnsupportedTypeError, match="not a collection"):
         Encoder(URI, SCHEMA).encode(changes)
     with pytest.raises(InvalidValueError, match="not a mapping"):
         Encoder(URI, SCHEMA).encode(insert())
@@ -195,7 +195,7 @@ def test_errors_name_the_row_as_the_caller_has_it() -> None:
         Encoder(URI, SCHEMA).encode(rows)
     assert caught.value.row == {"id": 7, "position": 2}
     rows[2] = {"op": "x", "commit_ts": TS + 1, "before": {"id": 7, "v": "x"}}
-    with pytest.raises(InvalidValueError, match="no operation") as bad:
+    with pytest.raises(InvalidValueError, match="not an operation") as bad:
         Encoder(URI, SCHEMA).encode(rows)
     assert bad.value.row == {"id": 7, "position": 2}
     rows[2] = {"op": "c", "commit_ts": TS + 1}

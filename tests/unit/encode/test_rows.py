@@ -81,10 +81,10 @@ def test_moments_are_shown_on_the_clock_of_the_changefeed(column: str) -> None:
     ("column", "values", "match"),
     [
         ("varchar(9)", ["a", b"\xff"], "not valid UTF-8"),
-        ("varchar(9)", ["a", 5], "int is no value of a VARCHAR"),
+        ("varchar(9)", ["a", 5], "Python type int"),
         ("varchar(9)", ["a", "\ud800"], "surrogates"),
-        ("bigint", [1, 1 << 63], "does not fit"),
-        ("bigint unsigned", [1, -1], "does not fit"),
+        ("bigint", [1, 1 << 63], "is outside"),
+        ("bigint unsigned", [1, -1], "is outside"),
         ("bigint", [1, 1.5], "float"),
         ("decimal(9,1)", [Decimal(1), 0.1], "binary float"),
         ("decimal(9,1)", [1, 10**30], "does not fit"),
@@ -94,7 +94,7 @@ def test_moments_are_shown_on_the_clock_of_the_changefeed(column: str) -> None:
         ("enum('a')", ["a", 1.0], "neither"),
         ("enum('a')", [1, 1 << 70], "beyond"),
         ("date", [dt.date(2024, 5, 5), NOON], "time of day"),
-        ("date", ["2024-05-05", NOON.replace(hour=0, tzinfo=UTC)], "instant"),
+        ("date", ["2024-05-05", NOON.replace(hour=0, tzinfo=UTC)], "not a day"),
         ("datetime", [NOON, dt.timedelta(1)], "timedelta"),
         ("time", ["01:02:03", dt.time(1, tzinfo=UTC)], "zone"),
         ("vector(1)", ["[1]", [None]], "float"),
@@ -105,7 +105,7 @@ def test_a_value_of_no_use_is_refused_by_place(column: str, values: list[Any], m
         with pytest.raises(InvalidValueError, match=match) as caught:
             printed(column, given)
         assert (caught.value.table, caught.value.column) == ("test.t", "c")
-        assert caught.value.row in ({"position": position}, {"id": position})
+        assert caught.value.row in ({"position": position}, {"id": position, "position": position})
 
 
 def test_both_images_of_a_column_have_one_type() -> None:

@@ -23,6 +23,11 @@ from ticdc_emit.schema.statements import (
 __all__ = ["StatementGrammar"]
 
 
+_STATEMENTS = "a DDL statement: CREATE, ALTER, DROP, RENAME, TRUNCATE or USE"
+_CREATED = "TABLE, INDEX, VIEW or DATABASE"
+_INDEX_KINDS = ("UNIQUE", "FULLTEXT", "SPATIAL", "VECTOR", "COLUMNAR")
+
+
 class StatementGrammar(AlterGrammar):
     def _ddl_statement(self) -> Statement:
         """Consume one whole statement."""
@@ -48,7 +53,7 @@ class StatementGrammar(AlterGrammar):
             self._accept("TABLE")
             return TruncateTable(self._table_name())
         if not self._accept("USE"):
-            self._fail("not a DDL statement that is understood")
+            self._fail(f"expected {_STATEMENTS}")
         return UseDatabase(self._name("a database"))
 
     def _create_statement(self) -> Statement:
@@ -65,11 +70,13 @@ class StatementGrammar(AlterGrammar):
         temporary = self._accept("TEMPORARY") or self._accept("GLOBAL", "TEMPORARY")
         if self._accept("TABLE"):
             return self._create_table(temporary=temporary)
+        if self._word_at() not in ("INDEX", *_INDEX_KINDS):
+            self._fail("expected TABLE" if temporary else f"expected {_CREATED}")
         return self._create_index()
 
     def _create_index(self) -> AlterTable:
         start = self._curr.start
-        kind = self._accept_any("UNIQUE", "FULLTEXT", "SPATIAL", "VECTOR", "COLUMNAR")
+        kind = self._accept_any(*_INDEX_KINDS)
         if kind == "SPATIAL":
             self._fail("TiDB has no spatial indexes", self._prev)
         self._expect("INDEX")
@@ -193,7 +200,7 @@ class StatementGrammar(AlterGrammar):
         view = self._accept("VIEW")
         temporary = not view and (self._accept("TEMPORARY") or self._accept("GLOBAL", "TEMPORARY"))
         if not view and not self._accept_any("TABLE", "TABLES"):
-            self._fail("not understood after DROP")
+            self._fail("expected TABLE, VIEW, INDEX or DATABASE")
         if_exists = self._if_exists()
         tables = [self._table_name()]
         while self._accept_symbol(","):

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from ticdc_emit.encode.encoder import split_name
 from ticdc_emit.errors import ConfigError, SchemaError
 from ticdc_emit.schema.catalog import Catalog, catalog_from_sql
+from ticdc_emit.schema.given import refuse_path
 from ticdc_emit.traffic.generate.changes import TableChanges
 from ticdc_emit.traffic.generate.clock import Clock, gap_of
 from ticdc_emit.traffic.generate.ddl import plan_ddl
@@ -72,6 +73,7 @@ def plan_traffic(schema: str, settings: Settings) -> TrafficPlan:
     foreign keys that cannot be obeyed, generated columns that are not understood.
     """
     _check(settings)
+    refuse_path(schema)
     catalog = catalog_from_sql(schema, time_zone=settings.time_zone)
     tables = source_tables(catalog, schema, _wanted(catalog, settings.tables))
     if not tables:

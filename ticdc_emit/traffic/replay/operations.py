@@ -131,7 +131,7 @@ def _meaning(df: DataFrame, op: str, more: Mapping[str, str] | None) -> Column:
     unknown = unknown_operations(words, more)
     if unknown:
         raise InvalidValueError(
-            f"{unknown[0]!r} is no operation",
+            f"{unknown[0]!r} is not an operation",
             remedy="Say what it means: operations={'X': 'delete'}",
             column=op,
         )

@@ -164,7 +164,7 @@ def test_an_enum_of_zero_is_refused() -> None:
     with pytest.raises(InvalidValueError, match="the ENUM's number is 0") as caught:
         encoded("", sql, changes)
     assert caught.value.context["column"] == "e"
-    assert caught.value.context["row"] == {"id": 1}
+    assert caught.value.context["row"] == {"id": 1, "position": 1}
     deleted, _ = encoded("", sql, [{"op": "d", "commit_ts": COMMIT_TS, "before": {"id": 1, "e": 0}}])
     assert deleted == [(b"\x00\x00\x00\x00\x01\x02", None)]
 
