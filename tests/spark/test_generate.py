@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -30,7 +29,6 @@ pytestmark = pytest.mark.spark
 
 _QUICK = ("partitioned",)
 
-DOCS = Path(__file__).parents[2] / "docs" / "traffic.md"
 IMAGES = ("before", "after")
 URI = "protocol=canal-json&enable-tidb-extension=true&partition-num=2"
 
@@ -282,13 +280,3 @@ def test_a_stream_is_made_of_the_same_changes(spark: Any, tmp_path: Path) -> Non
         query.stop()
     batch = generate(spark, "orders", rows=250, seed=5).changes.collect()
     assert sorted(map(repr, batches)) == sorted(map(repr, batch))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("number", [0, 1])
-def test_a_snippet_of_the_page_runs(spark: Any, number: int, capsys: pytest.CaptureFixture[str]) -> None:
-    snippets = re.findall(r"^```python\n(.*?)^```", DOCS.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
-    assert len(snippets) == 2
-    exec(compile(snippets[number], DOCS.name, "exec"), {"__name__": DOCS.name})
-    printed = capsys.readouterr().out
-    assert printed.endswith("500\n") if number else "ADD COLUMN" in printed

@@ -1,40 +1,98 @@
-"""The Python snippets of the pages run as they stand there."""
+"""Every Python block and every command of README and docs/ that needs no Spark runs as it stands there."""
 
 from __future__ import annotations
 
-import re
+import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import trustme
+from documented import (
+    NOT_RUN,
+    PAGES,
+    ROOT,
+    SHELLS,
+    Block,
+    Workplace,
+    blocks_of,
+    commands_of,
+    pages_with,
+    reason_not_to_run,
+    sinks_without_admin,
+)
 
-DOCS = Path(__file__).parents[2] / "docs"
-SNIPPETS = [
-    pytest.param(page, code, id=page)
-    for page in (
-        "avro.md",
-        "simple.md",
-        "debezium.md",
-        "changefeed.md",
-        "testing.md",
-        "consumer.md",
-        "scenarios.md",
-        "verify.md",
-    )
-    for code in re.findall(
-        r"^```python\n(.*?)^```", (DOCS / page).read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
-    )
-]
+from ticdc_emit.testing import EmbeddedKafka
 
 
-@pytest.mark.parametrize(("page", "code"), SNIPPETS)
-def test_a_snippet_runs(page: str, code: str, capsys: pytest.CaptureFixture[str]) -> None:
-    exec(compile(code, page, "exec"), {"__name__": page})
-    assert capsys.readouterr().out.strip()
+@pytest.fixture
+def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Workplace]:
+    with EmbeddedKafka() as kafka:
+        here = Workplace(tmp_path, kafka)
+        sinks_without_admin(monkeypatch)
+        authority = trustme.CA()
+        client = authority.issue_cert("client@example.com")
+        authority.cert_pem.write_to_path(str(here.folder / "ca.pem"))
+        client.private_key_pem.write_to_path(str(here.folder / "client.key"))
+        client.cert_chain_pems[0].write_to_path(str(here.folder / "client.pem"))
+        monkeypatch.chdir(here.folder)
+        yield here
 
 
-def test_the_page_of_changefeeds_shows_its_messages(capsys: pytest.CaptureFixture[str]) -> None:
-    (code,) = (each.values[1] for each in SNIPPETS if each.id == "changefeed.md")
-    exec(compile(str(code), "changefeed.md", "exec"), {"__name__": "changefeed"})
+@pytest.mark.parametrize(
+    ("page", "blocks"), [pytest.param(*each, id=each[0]) for each in pages_with("python", spark=False)]
+)
+def test_the_snippets_of_a_page_run(
+    workplace: Workplace, page: str, blocks: list[Block], capsys: pytest.CaptureFixture[str]
+) -> None:
+    names: dict[str, object] = {"__name__": page}
+    for block in blocks:
+        workplace.python(block, names)
+        printed = capsys.readouterr().out
+        assert printed.strip(), f"{block.place} shows nothing"
+        assert block.printed in (None, printed), block.place
+
+
+@pytest.mark.parametrize(
+    ("page", "blocks"), [pytest.param(*each, id=each[0]) for each in pages_with(*SHELLS, spark=False)]
+)
+def test_the_commands_of_a_page_run(
+    workplace: Workplace, page: str, blocks: list[Block], capsys: pytest.CaptureFixture[str]
+) -> None:
+    for block in blocks:
+        for command in commands_of(block):
+            if reason_not_to_run(command) is None:
+                code = workplace.command(command, lambda: capsys.readouterr().out)
+                assert code == 0, f"{block.place}: {command}\n{capsys.readouterr().err}"
+
+
+def test_each_reason_is_needed() -> None:
+    commands = [
+        line for page in PAGES for block in blocks_of(page) if block.language in SHELLS for line in commands_of(block)
+    ]
+    reasons = {reason_not_to_run(command) for command in commands}
+    assert {start for start, why in NOT_RUN.items() if why not in reasons} == set()
+
+
+def test_every_block_says_its_language() -> None:
+    plain = {block.place for page in PAGES for block in blocks_of(page) if not block.language}
+    assert plain == set(), "name the language of each block: python, sh, toml, sql, json, text"
+
+
+def test_the_parquet_files_are_those_of_their_script(tmp_path: Path) -> None:
+    import pyarrow.parquet as pq
+
+    subprocess.run([sys.executable, ROOT / "examples/make_parquet.py", tmp_path], check=True, timeout=60)
+    files = sorted(path.name for path in (ROOT / "examples").glob("*.parquet"))
+    assert sorted(path.name for path in tmp_path.iterdir()) == files
+    for name in files:
+        assert pq.read_table(tmp_path / name).equals(pq.read_table(ROOT / "examples" / name))
+
+
+def test_the_page_of_changefeeds_shows_its_messages(workplace: Workplace, capsys: pytest.CaptureFixture[str]) -> None:
+    (block,) = (each for each in blocks_of("docs/changefeed.md") if each.language == "python")
+    workplace.python(block, {})
     shown = capsys.readouterr().out
     assert '"note":"first"' in shown
     assert '"note":"second"' in shown

@@ -1,0 +1,2 @@
+-- at 2026-01-05T12:00:00Z
+ALTER TABLE city.fares ADD COLUMN tip DECIMAL(8,2);

@@ -1,0 +1,155 @@
+"""What README and the pages of docs/ tell a reader to run: their fenced blocks, and the means to run them.
+
+A page's Python blocks run in order and share their names, as for a reader who pastes one after the other (README's run
+alone). Commands are taken apart by bash and run in this process. Both run in a copy of ``examples/``. A block of
+``text`` behind one of Python is what it prints.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+from child import exit_code
+
+from ticdc_emit.delivery.kafka import KafkaSink
+from ticdc_emit.testing import EmbeddedKafka
+
+ROOT = Path(__file__).parents[1]
+PAGES = ["README.md", *sorted(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md"))]
+SHELLS = ("sh", "bash")
+
+NOT_RUN = {
+    "python3 -m venv": "tox and .ci/run make the environments; `tox -m pythons` runs the demo in fresh ones",
+    ". .venv/bin/activate": "the tests run in an environment of their own",
+    "pip install": "as above",
+    "tox": "as above",
+    "ticdc-emit tail --follow": "does not end",
+    "ticdc-emit bench": "measures for minutes; tests/unit/bench runs a short round",
+    "ticdc-emit conformance": "tests/vector runs all vectors; tests/unit/conformance runs the command on small files",
+}
+"""Commands that are not run, by their beginning, each with the reason."""
+
+_SMALLER = ((r"--rows \d+", "--rows 200"), (r" --speed \d+", ""))
+"""Commands run with fewer rows, and a replay does not wait."""
+
+_BROKER = "127.0.0.1:9092"
+
+_SPARK = re.compile(r"local_session|pyspark|traffic\.(generate|replay)|ticdc-emit (demo|emit|generate|replay)\b")
+_FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Block:
+    page: str
+    line: int
+    language: str
+    code: str
+    printed: str | None = None
+
+    @property
+    def place(self) -> str:
+        return f"{self.page}:{self.line}"
+
+
+def blocks_of(page: str) -> list[Block]:
+    """Return the fenced blocks of a page, each with the ``text`` that follows it."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    blocks: list[Block] = []
+    end = 0
+    for found in _FENCE.finditer(text):
+        language, code = found.groups()
+        if language == "text" and blocks and not text[end : found.start()].strip():
+            last = blocks.pop()
+            blocks.append(Block(last.page, last.line, last.language, last.code, code))
+        else:
+            blocks.append(Block(page, text[: found.start()].count("\n") + 1, language, code))
+        end = found.end()
+    return blocks
+
+
+def needs_spark(blocks: list[Block]) -> bool:
+    return any(_SPARK.search(block.code) for block in blocks)
+
+
+def pages_with(*languages: str, spark: bool) -> Iterator[tuple[str, list[Block]]]:
+    """Yield the pages that have blocks of these languages, and need Spark for them or not."""
+    for page in PAGES:
+        blocks = [block for block in blocks_of(page) if block.language in languages]
+        if blocks and needs_spark(blocks) is spark:
+            yield page, blocks
+
+
+def commands_of(block: Block) -> list[str]:
+    """Return the commands of a block; one may have several lines."""
+    joined = block.code.replace("\\\n", " ")
+    return [line for line in joined.splitlines() if line.strip() and not line.startswith("#")]
+
+
+def reason_not_to_run(command: str) -> str | None:
+    beginning = next((known for known in NOT_RUN if command.startswith(known)), None)
+    if beginning is None and " --follow" in command:
+        beginning = "ticdc-emit tail --follow"
+    return None if beginning is None else NOT_RUN[beginning]
+
+
+def sinks_without_admin(patch: pytest.MonkeyPatch) -> None:
+    """Let ``kafka://`` mean a sink for the embedded cluster, which makes topics itself."""
+    usual = KafkaSink.of
+    patch.setattr(KafkaSink, "of", lambda *given: replace(usual(*given), admin_api=False))
+
+
+class Workplace:
+    """A copy of ``examples/`` in ``folder``; ``kafka`` is what the pages call 127.0.0.1:9092."""
+
+    def __init__(self, folder: Path, kafka: EmbeddedKafka) -> None:
+        self.folder = folder / "examples"
+        shutil.copytree(ROOT / "examples", self.folder)
+        (folder / "tmp").mkdir()
+        self._places = {
+            "/tmp/": f"{folder}/tmp/",
+            _BROKER: kafka.bootstrap,
+            "start_http_server(8300)": "start_http_server(0)",
+        }
+
+    def python(self, block: Block, names: dict[str, object]) -> None:
+        """Run a block of Python in the folder."""
+        code = self._placed(block.code)
+        for path in self.folder.iterdir():  # Spark's JVM is elsewhere
+            code = code.replace(f'"{path.name}"', f'"{path}"')
+        exec(compile(code, block.place, "exec"), names)
+
+    def command(self, line: str, printed: Callable[[], str]) -> int:
+        """Run a command line that begins with ``ticdc-emit``, and return its exit code; stdout may go to a file."""
+        for pattern, smaller in _SMALLER:
+            line = re.sub(pattern, smaller, line)
+        script = (
+            f"""ticdc-emit() {{ printf '%s\\0' "$@" > {self.folder}/.call; echo {_MARK}; }}; {self._placed(line)}"""
+        )
+        subprocess.run(["bash", "-euc", f"shopt -s failglob; {script}"], cwd=self.folder, check=True, timeout=20)
+        arguments = [self._argument(each) for each in (self.folder / ".call").read_text().split("\0")[:-1]]
+        code = exit_code(*arguments)
+        output = printed()
+        for path in self.folder.iterdir():
+            if path.is_file() and path.suffix == ".json" and path.read_text() == f"{_MARK}\n":
+                path.write_text(output, encoding="utf-8")
+        return code
+
+    def _placed(self, text: str) -> str:
+        for written, place in self._places.items():
+            text = text.replace(written, place)
+        return text
+
+    def _argument(self, argument: str) -> str:
+        """Return an argument whose relative path to a file of the examples, or pattern for some, is absolute."""
+        name, divider, path = argument.rpartition("=")
+        is_example = bool(path) and not path.startswith(("/", "*")) and any(self.folder.glob(path))
+        return f"{name}{divider}{self.folder / path}" if is_example else argument
+
+
+_MARK = "the output of the command"

@@ -1,0 +1,73 @@
+"""Every Python block and every command of README and docs/ that needs Spark runs as it stands there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from documented import (
+    SHELLS,
+    Block,
+    Workplace,
+    blocks_of,
+    commands_of,
+    pages_with,
+    reason_not_to_run,
+    sinks_without_admin,
+)
+
+from ticdc_emit.testing import EmbeddedKafka
+
+pytestmark = pytest.mark.spark
+
+README = [block for block in blocks_of("README.md") if block.language == "python"]
+TITLES = ["Generate traffic", "Replay history", "Property tests", "Without Spark", "From Spark"]
+
+
+@pytest.fixture
+def workplace(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Workplace]:
+    with EmbeddedKafka() as kafka:
+        here = Workplace(tmp_path, kafka)
+        sinks_without_admin(monkeypatch)
+        monkeypatch.chdir(here.folder)
+        yield here
+
+
+@pytest.mark.parametrize(("title", "block"), list(zip(TITLES, README, strict=True)), ids=TITLES)
+def test_a_use_of_the_readme_runs(
+    workplace: Workplace, title: str, block: Block, capsys: pytest.CaptureFixture[str]
+) -> None:
+    workplace.python(block, {"__name__": "readme"})
+    printed = capsys.readouterr().out
+    if "print(" in block.code:
+        assert "TIDB_WATERMARK" in printed
+
+
+@pytest.mark.parametrize(
+    ("page", "blocks"),
+    [pytest.param(*each, id=each[0]) for each in pages_with("python", spark=True) if each[0] != "README.md"],
+)
+def test_the_snippets_of_a_page_run(
+    workplace: Workplace, page: str, blocks: list[Block], capsys: pytest.CaptureFixture[str]
+) -> None:
+    names: dict[str, object] = {"__name__": page}
+    for block in blocks:
+        workplace.python(block, names)
+        printed = capsys.readouterr().out
+        assert printed.strip(), f"{block.place} shows nothing"
+        assert block.printed in (None, printed), block.place
+
+
+@pytest.mark.parametrize(
+    ("page", "blocks"), [pytest.param(*each, id=each[0]) for each in pages_with(*SHELLS, spark=True)]
+)
+def test_the_commands_of_a_page_run(
+    workplace: Workplace, page: str, blocks: list[Block], capsys: pytest.CaptureFixture[str]
+) -> None:
+    for block in blocks:
+        for command in commands_of(block):
+            if reason_not_to_run(command) is None:
+                code = workplace.command(command, lambda: capsys.readouterr().out)
+                assert code == 0, f"{block.place}: {command}\n{capsys.readouterr().err}"
