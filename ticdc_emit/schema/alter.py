@@ -27,7 +27,7 @@ from ticdc_emit.schema.model import Column
 from ticdc_emit.schema.partitions import alter_partitions
 from ticdc_emit.schema.reorg import needs_reorg
 from ticdc_emit.schema.state import TableState
-from ticdc_emit.schema.tables import charset_of_options, check_generated, unique_names, with_ttl
+from ticdc_emit.schema.tables import MAX_COLUMNS, charset_of_options, check_generated, unique_names, with_ttl
 from ticdc_emit.schema.types import BINARY_CHARSET, STRING_TYPES, ColumnFlag, MySQLType
 
 __all__ = ["Alteration", "TableAlterer"]
@@ -101,6 +101,8 @@ class TableAlterer:
             if spec.if_not_exists:
                 return Alteration(state)
             raise DdlError(f"duplicate column name {definition.name!r}", column=definition.name)
+        if len(state.info.columns) >= MAX_COLUMNS:
+            raise DdlError(f"a table has at most {MAX_COLUMNS} columns", column=definition.name)
         for option in definition.options:
             if option.kind in _NOT_IN_ADD:
                 raise DdlError(f"TiDB cannot add a column with {option.kind.upper()}", column=definition.name)

@@ -32,12 +32,16 @@ __all__ = [
 
 PRIMARY = "PRIMARY"
 _MAX_NAME, _MAX_KEY_PARTS = 64, 16
+_MAX_INDEXES = 512
+"""The most that TiDB's ``index-limit`` can be set to."""
+_INDEX_KINDS = ("unique", "index", "columnar")
 _BLOBS = frozenset({MySQLType.TINY_BLOB, MySQLType.BLOB, MySQLType.MEDIUM_BLOB, MySQLType.LONG_BLOB})
 _ANONYMOUS_EXPRESSION = "expression_index"
 
 
 def names_for_create(constraints: tuple[Constraint, ...]) -> tuple[Constraint, ...]:
     """Name the anonymous keys of a CREATE TABLE after their first column, numbered where that is taken."""
+    _check_count(sum(constraint.kind in _INDEX_KINDS for constraint in constraints))
     taken: set[str] = set()
     foreign: set[str] = set()
     for constraint in constraints:
@@ -63,11 +67,17 @@ def names_for_create(constraints: tuple[Constraint, ...]) -> tuple[Constraint, .
 
 def name_for_alter(state: TableState, constraint: Constraint) -> str:
     """Name an anonymous key that is added to an existing table."""
+    _check_count(len(state.info.indexes) + 1)
     base = constraint.keys[0].column or _ANONYMOUS_EXPRESSION
     name, number = (f"{base}_2", 3) if base.upper() == PRIMARY else (base, 2)
     while state.find_index(name):
         name, number = f"{base}_{number}", number + 1
     return name
+
+
+def _check_count(indexes: int) -> None:
+    if indexes > _MAX_INDEXES:
+        raise DdlError(f"a table has at most {_MAX_INDEXES} indexes")
 
 
 def _base_name(constraint: Constraint) -> str:
@@ -118,6 +128,8 @@ def add_secondary_index(state: TableState, constraint: Constraint) -> TableState
         raise DdlError(f"incorrect index name {name!r}", index=name, position=constraint.offset)
     if state.find_index(name):
         raise DdlError(f"duplicate key name {name!r}", index=name, position=constraint.offset)
+    _check_count(len(state.info.indexes) + 1)
+    _check_parts(constraint)
     keys: list[KeyPart] = []
     for number, part in enumerate(constraint.keys):
         if part.expression is not None:
@@ -141,9 +153,13 @@ def _hidden_column(state: TableState, part: KeyPart, name: str, index: str) -> C
     return replace(column, name=name, generated="virtual", generated_expr=restore(text), hidden=True)
 
 
-def _key_columns(state: TableState, constraint: Constraint) -> list[Column]:
+def _check_parts(constraint: Constraint) -> None:
     if len(constraint.keys) > _MAX_KEY_PARTS:
         raise DdlError(f"a key has at most {_MAX_KEY_PARTS} parts", position=constraint.offset)
+
+
+def _key_columns(state: TableState, constraint: Constraint) -> list[Column]:
+    _check_parts(constraint)
     columns: list[Column] = []
     for part in constraint.keys:
         column = state.find_column(part.column)

@@ -44,23 +44,21 @@ def alter_partitions(state: TableState, spec: AddPartitions | ChangePartitions) 
         return state, "alter table remove partitioning"
     if spec.kind == "coalesce":
         return _coalesced(state, spec.count)
-    if spec.if_exists and not all(_has(state, name) for name in spec.names):
+    by_name = {partition.name.lower(): partition for partition in state.info.partitions}
+    if spec.if_exists and not all(name.lower() in by_name for name in spec.names):
         return state, ""
     unique_names(spec.names, "partition")
-    chosen = [find_partition(state, name) for name in spec.names] or list(state.info.partitions)
+    chosen = [by_name.get(name.lower()) or find_partition(state, name) for name in spec.names or by_name]
+    names = {partition.name for partition in chosen}
     if spec.kind == "truncate":
-        fresh = tuple(Partition(0, p.name) if p in chosen else p for p in state.info.partitions)
+        fresh = tuple(Partition(0, p.name) if p.name in names else p for p in state.info.partitions)
         return _with(state, fresh), "truncate partition"
     if spec.kind == "drop":
         _needs_ranges(state)
         if len(chosen) == len(state.info.partitions):
             raise DdlError("cannot drop all partitions, use DROP TABLE instead")
-        return _with(state, tuple(p for p in state.info.partitions if p not in chosen)), "drop partition"
+        return _with(state, tuple(p for p in state.info.partitions if p.name not in names)), "drop partition"
     return _reorganized(state, chosen, spec.into), _REORGANIZE
-
-
-def _has(state: TableState, name: str) -> bool:
-    return any(partition.name.lower() == name.lower() for partition in state.info.partitions)
 
 
 def _with(state: TableState, partitions: tuple[Partition, ...]) -> TableState:
@@ -83,7 +81,8 @@ def _added(state: TableState, spec: AddPartitions) -> tuple[TableState, str]:
         return _with(state, tuple(Partition(0, name) for name in names)), _REORGANIZE
     if spec.count:
         raise DdlError("ADD PARTITION PARTITIONS is for HASH and KEY partitions")
-    if spec.if_not_exists and any(_has(state, name) for name in spec.names):
+    taken = {partition.name.lower() for partition in present}
+    if spec.if_not_exists and any(name.lower() in taken for name in spec.names):
         return state, ""
     return _with(state, present + tuple(Partition(0, name) for name in spec.names)), "add partition"
 
@@ -100,5 +99,6 @@ def _coalesced(state: TableState, count: int) -> tuple[TableState, str]:
 def _reorganized(state: TableState, chosen: list[Partition], into: tuple[str, ...]) -> TableState:
     _needs_ranges(state)
     at = state.info.partitions.index(chosen[0])
-    rest = [partition for partition in state.info.partitions if partition not in chosen]
+    names = {partition.name for partition in chosen}
+    rest = [partition for partition in state.info.partitions if partition.name not in names]
     return _with(state, (*rest[:at], *(Partition(0, name) for name in into), *rest[at:]))

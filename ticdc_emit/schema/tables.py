@@ -28,6 +28,7 @@ from ticdc_emit.schema.statements import CreateTable
 from ticdc_emit.schema.types import ColumnFlag, MySQLType
 
 __all__ = [
+    "MAX_COLUMNS",
     "build_table",
     "charset_of_options",
     "check_generated",
@@ -38,7 +39,7 @@ __all__ = [
     "with_ttl",
 ]
 
-_MAX_NAME, _MAX_COLUMNS = 64, 1017
+_MAX_NAME, MAX_COLUMNS = 64, 1017
 _TTL_TYPES = frozenset({MySQLType.DATE, MySQLType.DATETIME, MySQLType.TIMESTAMP})
 
 
@@ -79,8 +80,8 @@ def build_table(statement: CreateTable, schema: str, database: tuple[str, str], 
     check_identifier(statement.table.name, "table")
     if not statement.columns:
         raise DdlError("a table must have at least one column", table=statement.table.name)
-    if len(statement.columns) > _MAX_COLUMNS:
-        raise DdlError(f"a table has at most {_MAX_COLUMNS} columns", table=statement.table.name)
+    if len(statement.columns) > MAX_COLUMNS:
+        raise DdlError(f"a table has at most {MAX_COLUMNS} columns", table=statement.table.name)
     unique_names((definition.name for definition in statement.columns), "column")
     charset, collate = resolve(*charset_of_options(statement.options), database)
     comment = next((str(o.value) for o in reversed(statement.options) if o.name == "comment"), "")

@@ -53,7 +53,7 @@ def test_the_most_partitions() -> None:
 
 
 def test_too_many_partitions_by_reorganisation() -> None:
-    ranges = ", ".join(f"partition p{n} values less than ({n})" for n in range(8192))
+    ranges = joined("partition p{0} values less than ({0})", 8192)
     catalog = applied(f"create table r (id int) partition by range (id) ({ranges})")
     with pytest.raises(DdlError, match="more than 8192 partitions"):
         catalog.apply("alter table r add partition (partition x values less than maxvalue)")
@@ -76,6 +76,50 @@ def test_too_many_partitions_by_reorganisation() -> None:
 def test_no_partitions(query: str) -> None:
     with pytest.raises(DdlError, match="partitions"):
         applied(HASHED, query)
+
+
+def joined(template: str, count: int) -> str:
+    return ", ".join(template.format(number) for number in range(count))
+
+
+# -- lists -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        f"create table t (a int, {joined('key (a)', 20_000)})",
+        f"create table t (a int, {joined('key k{} (a)', 513)})",
+        f"create table t (a int, key ({joined('(a + {})', 20_000)}))",
+        f"alter table h {joined('add index (id)', 20_000)}",
+        f"alter table h {joined('add unique k{} (id)', 513)}",
+        f"alter table h {joined('add column c{} int', 20_000)}",
+        f"alter table h add column ({joined('c{} int', 1017)})",
+    ],
+    ids=lambda query: query[:40],
+)
+def test_more_of_it_than_a_table_has(query: str) -> None:
+    with pytest.raises(DdlError, match="at most"):
+        applied(HASHED, query)
+
+
+def test_the_most_indexes_and_columns() -> None:
+    catalog = applied(f"create table t (a int, {joined('key (a)', 511)})", "alter table t add key (a)")
+    assert len(catalog.table("test", "t").indexes) == 512
+    catalog = applied("create table t (a int)", f"alter table t add column ({joined('c{} int', 1016)})")
+    assert len(catalog.table("test", "t").columns) == 1017
+
+
+def test_long_lists_of_partitions() -> None:
+    ranges = joined("partition p{0} values less than ({0})", 8192)
+    names = joined("P{}", 8191)
+    for change, left in (
+        (f"truncate partition {names}", 8192),
+        (f"reorganize partition {names} into (partition x values less than (8191))", 2),
+        (f"drop partition {names}", 1),
+    ):
+        catalog = applied(f"create table r (id int) partition by range (id) ({ranges})", f"alter table r {change}")
+        assert len(catalog.table("test", "r").partitions) == left
 
 
 # -- constants -------------------------------------------------------------------------------------------------------
