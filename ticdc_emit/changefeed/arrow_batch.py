@@ -31,6 +31,7 @@ from ticdc_emit.encode.blocks import GATHER_ROWS, gathered
 from ticdc_emit.encode.commits import commit_ts_array
 from ticdc_emit.encode.encoder import split_name
 from ticdc_emit.encode.first_fault import first_fault
+from ticdc_emit.encode.fit import check_images
 from ticdc_emit.encode.normal_form import normal_form
 from ticdc_emit.encode.plan import Plan, TablePlan
 from ticdc_emit.encode.reader import POSITION, positioned
@@ -102,6 +103,21 @@ class ArrowBatch:
         if not self._names or self._is_generic:
             return None
         return split_name(self._table, [key for key, table in plan.tables.items() if any(table.encoders)])
+
+    def check(self, plan: Plan) -> None:
+        """Check columns and their types, and the tables' names where rows are in memory and name them."""
+        if self._schema is None:
+            return
+        key = self.table_of(plan)
+        where = "the changefeed" if key is None else ".".join(key)
+        check_columns(self._names, where)
+        rows = normal_form(next(iter(self._batches)).slice(0, 0), where)
+        positioned(rows, where)
+        if key is not None:
+            check_images(rows, plan.table(*key), plan.rendering)
+        elif isinstance(self._batches, list):
+            for name in self.tables(plan):
+                plan.table(*name)
 
     def tables(self, plan: Plan) -> list[tuple[str, str]]:
         """Return the tables of the rows."""

@@ -37,6 +37,13 @@ class Batch(Protocol):
         """Return whose changes the batch holds, ``None`` if each row names its table."""
         ...
 
+    def check(self, plan: Plan) -> None:
+        """Check what can be checked without a pass over the rows: which columns there are, and of which types.
+
+        Raises the family of :class:`~ticdc_emit.errors.TicdcEmitError`. Nothing outside is touched before.
+        """
+        ...
+
     def tables(self, plan: Plan) -> Sequence[tuple[str, str]]:
         """Return the tables that the batch's rows belong to, in order."""
         ...

@@ -115,20 +115,21 @@ class Lease:
         """Whether this process has taken the lease, be it lost since."""
         return self._held is not None and self._held.pid == os.getpid()
 
-    def hold(self) -> None:
-        """Take the lease, or check that it is still held.
+    def hold(self) -> bool:
+        """Take the lease, or check that it is still held; return whether it was taken.
 
         Raises :class:`StateError` if another writer holds the store or has taken it meanwhile.
         """
         if self.is_held:
             assert self._held is not None
             self._held.check()
-            return
+            return False
         held = _Held(self._fs, self._root)
         held.take()
         self._held = held
         self._finalizer = weakref.finalize(self, held.release)
         threading.Thread(target=held.renew_until_released, name="ticdc-emit-lease", daemon=True).start()
+        return True
 
     def release(self) -> None:
         """Give the lease back, if it is held; :meth:`hold` takes it again."""

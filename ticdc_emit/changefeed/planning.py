@@ -1,9 +1,10 @@
 """PLAN on the driver: from the changefeed, the base schema and the DDL so far to a plan and its control messages.
 
 DDL comes as arguments (:func:`ddl_statements`) or as rows of a batch, which are the only rows that PLAN must see before
-the job. Each topic's partition count and size limit is asked of the sink once, when the first table or DDL that goes
-there is known. Plans are kept for the DDL history that they were made for, which changes only when a batch brings new
-DDL. Schemas are registered here, on the driver, before the first message of a batch that may need them.
+the job. An outline is a plan that asks nobody anything: enough to check schemas, options, columns and values. Each
+topic's partition count and size limit is asked of the sink once, when the first batch is about to be sent that has a
+table or DDL which goes there. Plans are kept for the DDL history that they were made for, which changes only when a
+batch brings new DDL. Schemas are registered here, on the driver, before the first message of a batch that needs them.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.events import DdlEvent
 
 __all__ = ["Planner", "current_database", "ddl_statements"]
+
+_MADE_UP_PARTITIONS = 32  # of a topic that is not asked: so many tasks can check rows at once
 
 
 def current_database(table: str | None, catalog: Catalog) -> str:
@@ -72,23 +75,34 @@ class Planner:
     _partitions: dict[str, int] = field(default_factory=dict, init=False)
     _limit: int | None = field(default=None, init=False)
     _latest: tuple[tuple[DdlStatement, ...], Catalog, list[DdlEvent]] | None = field(default=None, init=False)
-    _made: dict[tuple[DdlStatement, ...], tuple[Plan, tuple[DdlEvent, ...]]] = field(default_factory=dict, init=False)
+    _outlined: dict[tuple[DdlStatement, ...], tuple[Plan, tuple[DdlEvent, ...]]] = field(
+        default_factory=dict, init=False
+    )
+    _made: dict[tuple[DdlStatement, ...], Plan] = field(default_factory=dict, init=False)
+
+    def outline(self, state: BatchState) -> Plan:
+        """Return the plan of a batch as far as it is known without the sink: partition counts are made up."""
+        return self._drawn(state.ddl)[0].at(state.build_ts)
 
     def plan(self, state: BatchState) -> Plan:
-        """Return the plan of a batch, at the batch's clock."""
-        return self._planned(state.ddl)[0].at(state.build_ts)
+        """Return the plan of a batch, at the batch's clock; its topics exist from now on."""
+        return self._planned(state.ddl).at(state.build_ts)
 
     def registered(self, state: BatchState, batch: Batch) -> Plan:
         """Return the plan of a batch with every schema registered that its rows may need.
 
-        Raises the :class:`~ticdc_emit.errors.RegistryError` family.
+        Raises the :class:`~ticdc_emit.errors.RegistryError` family, and
+        :class:`~ticdc_emit.errors.UnknownTableError` before the sink is asked for topics.
         """
-        plan, events = self._planned(state.ddl)
-        if any(True for each in plan.tables.values() for _ in needed_by_all(each)):
-            for key in batch.tables(plan):
-                planned = plan.table(*key)
-                plan = self._registrar.registered(plan, planned, needed_by_all(planned))
-            self._made[state.ddl] = plan, events
+        outline, _ = self._drawn(state.ddl)
+        needed: list[tuple[str, str]] = []
+        if any(True for each in outline.tables.values() for _ in needed_by_all(each)):
+            needed = [(table.schema, table.name) for table in (outline.table(*key) for key in batch.tables(outline))]
+        plan = self._planned(state.ddl)
+        for key in needed:
+            planned = plan.table(*key)
+            plan = self._registrar.registered(plan, planned, needed_by_all(planned))
+        self._made[state.ddl] = plan
         return plan.at(state.build_ts)
 
     @cached_property
@@ -97,7 +111,7 @@ class Planner:
 
     def controls(self, state: BatchState) -> Controls:
         """Return what control messages a batch may have to send, as far as the plan alone says."""
-        plan, events = self._planned(state.ddl)
+        plan, events = self._drawn(state.ddl)
         interval = (self.interval_ms or 0) if plan.codec.watermark(1, 1) is not None else 0
         return Controls(events, interval, self.lateness_ms, state.sent_until, state.watermark)
 
@@ -122,13 +136,25 @@ class Planner:
             return controls, None
         return with_bootstraps(controls, plan, rules, state, counted)
 
-    def _planned(self, ddl: tuple[DdlStatement, ...]) -> tuple[Plan, tuple[DdlEvent, ...]]:
-        if ddl not in self._made:
+    def _drawn(self, ddl: tuple[DdlStatement, ...]) -> tuple[Plan, tuple[DdlEvent, ...]]:
+        if ddl not in self._outlined:
             catalog, events = self._applied(tuple(sorted(ddl, key=lambda entry: entry[0])))
             histories = catalog.histories()
-            partitions, limit = self._ask_sink(topics_of(self.config, histories, events))
-            plan = make_plan(self.config, histories, partitions, verbatim_json=self.verbatim_json, message_limit=limit)
-            self._made = {ddl: (plan, tuple(events))}
+            topics = topics_of(self.config, histories, events)
+            plan = make_plan(
+                self.config,
+                histories,
+                dict.fromkeys(topics, self.config.kafka.partition_num or _MADE_UP_PARTITIONS),
+                verbatim_json=self.verbatim_json,
+            )
+            self._outlined = {ddl: (plan, tuple(events))}
+        return self._outlined[ddl]
+
+    def _planned(self, ddl: tuple[DdlStatement, ...]) -> Plan:
+        if ddl not in self._made:
+            outline, _ = self._drawn(ddl)
+            partitions, limit = self._ask_sink(tuple(outline.router.partitions))
+            self._made = {ddl: outline.dispatched(self.config, partitions, limit)}
         return self._made[ddl]
 
     def _applied(self, ddl: tuple[DdlStatement, ...]) -> tuple[Catalog, list[DdlEvent]]:

@@ -13,7 +13,7 @@ import logging
 import math
 import time
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any, Literal
@@ -134,7 +134,7 @@ class Changefeed:
             registry=registry,
         )
         # a wrong schema or option is refused here, before any data
-        if not self._planner.plan(BatchState(-1, ddl=self._ddl)).tables:
+        if not self.outline.tables:
             raise SchemaError(
                 "the schema has no table", remedy="Give CREATE TABLE statements, or a catalog with tables"
             )
@@ -149,9 +149,12 @@ class Changefeed:
         return self._ddl
 
     @property
-    def plan(self) -> Plan:
-        """The tables with every version that the schema and the DDL given at the beginning tell."""
-        return self._planner.plan(BatchState(-1, ddl=self._ddl))
+    def outline(self) -> Plan:
+        """The tables with every version that the schema and the DDL given at the beginning tell.
+
+        Asks nobody anything, so partition counts are made up.
+        """
+        return self._planner.outline(BatchState(-1, ddl=self._ddl))
 
     def next_batch_id(self) -> int:
         """Return the id after the last batch in the state store; that of a batch that was begun and not finished."""
@@ -168,18 +171,25 @@ class Changefeed:
         batch that failed may be run again.
         """
         started = time.monotonic()
-        state = self._begin(batch, batch_id)
+        statements = batch.ddl_rows(self._database)
+        state = self._begun(statements, batch_id)
+        outline, late = self._planner.outline(state), self._options.late
+        batch.check(outline)
+        table, is_kept = batch.table_of(outline), self._options.state_uri is not None
+        is_checked = self._options.validate == "batch" and not state.done and not is_kept
+        if is_checked:
+            batch.run(Task(outline, self._planner.controls(state), late, table, None, check_only=True))
+        if self._store.claim():  # another writer may have been here since
+            state = self._begun(statements, batch_id)
+        # from here on the world outside is touched: topics, subjects, records, messages
         plan = self._planner.registered(state, batch)
         controls = self._planner.controls(state)
-        late = self._options.late
-        table = batch.table_of(plan)
-        task = Task(plan, controls, late, table, self.sink, self._claims, digests=self._options.state_uri is not None)
-        if self._options.validate == "batch" or state.done:
+        task = Task(plan, controls, late, table, self.sink, self._claims, digests=is_kept)
+        if state.done or (self._options.validate == "batch" and not is_checked):
             checked = batch.run(replace(task, sink=None, check_only=True))
-            known = state.checked(sum(result.rows for result in checked.values()), self._digest(checked))
-            if known != state:
-                state = known
-                self._store.save(state)
+            state = state.checked(sum(result.rows for result in checked.values()), self._digest(checked))
+        if not state.done:
+            self._store.save(state)
         controls, bootstraps = self._planner.scheduled(controls, state, batch, late=late)
         results = batch.run(replace(task, controls=controls))
         last_row = top = max((result.max_commit_ts for result in results.values()), default=-1)
@@ -259,6 +269,7 @@ class Changefeed:
         """
         ddl = [*self._ddl, *batch.ddl_rows(self._database)]
         state = BatchState(-1, self._options.now()).with_ddl(ddl)
+        batch.check(self._planner.outline(state))
         plan = self._planner.registered(state, batch)
         return Task(plan, Controls(), self._options.late, batch.table_of(plan), None, self._claims)
 
@@ -298,17 +309,15 @@ class Changefeed:
         )
         return report, sent_until
 
-    def _begin(self, batch: Batch, batch_id: int) -> BatchState:
-        rows = batch.ddl_rows(self._database)
+    def _begun(self, statements: Sequence[DdlStatement], batch_id: int) -> BatchState:
+        """Return the state in which a batch with this DDL begins, or began; nothing is written."""
         known = self._store.load(batch_id)
         if known is not None and known.done:
-            known.refuse_other_ddl(rows)
-            self._store.claim()
+            known.refuse_other_ddl(statements)
             return known
         before = self._store.latest_before(batch_id) or BatchState(-1)
-        state = (known or before.next(batch_id, self._options.now())).with_ddl([*self._ddl, *rows])
-        self._planner.plan(state)  # a statement that does not apply must not be in a record
-        self._store.save(state)
+        state = (known or before.next(batch_id, self._options.now())).with_ddl([*self._ddl, *statements])
+        self._planner.outline(state)  # a statement that does not apply must not be in a record
         return state
 
 

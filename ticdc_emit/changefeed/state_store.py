@@ -37,8 +37,8 @@ class StateStore(Protocol):
         """Keep a record, in place of the batch's earlier one; claims the store."""
         ...
 
-    def claim(self) -> None:
-        """Make this object the store's only writer, or check that it still is.
+    def claim(self) -> bool:
+        """Make this object the store's only writer, or check that it still is; return whether it was not before.
 
         Raises :class:`~ticdc_emit.errors.StateError` if another process writes to the store (``changefeed.lease``).
         """
@@ -70,8 +70,9 @@ class MemoryStateStore:
         for old in sorted(self._records)[:-_KEEP]:
             del self._records[old]
 
-    def claim(self) -> None:
+    def claim(self) -> bool:
         """Nobody else has this memory."""
+        return False
 
     def release(self) -> None:
         """Nobody else has this memory."""
@@ -95,8 +96,8 @@ class FsspecStateStore:
             for link in (*outer, innermost if "://" in innermost else "file://"):
                 fsspec.get_filesystem_class(link.partition("://")[0])
 
-    def claim(self) -> None:
-        self._lease.hold()
+    def claim(self) -> bool:
+        return self._lease.hold()
 
     def release(self) -> None:
         if "_lease" in self.__dict__:

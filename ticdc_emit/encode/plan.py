@@ -159,6 +159,16 @@ class Plan:
         """Return the wall clock of a control message for the TSO ``ts``, in ms."""
         return physical_ms(ts) if self.build_ts is None else self.build_ts
 
+    def dispatched(self, changefeed: ChangefeedConfig, partitions: Mapping[str, int], message_limit: int) -> Plan:
+        """Return the plan of the same tables with what the sink says of its topics (see :func:`make_plan`)."""
+        router = Router.of(changefeed, partitions)
+        tables = {
+            key: _routed(router, table.profile, table.schema, table.name, table.since, table.encoders)
+            for key, table in self.tables.items()
+        }
+        large = LargeMessages.of(changefeed, self.codec, message_limit=message_limit, names=self.large.names)
+        return replace(self, tables=tables, router=router, large=large)
+
     def at(self, build_ts: int | None) -> Plan:
         """Return the plan with another wall clock."""
         return replace(self, build_ts=build_ts)

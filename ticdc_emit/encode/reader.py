@@ -70,7 +70,7 @@ def read_parts(batch: pa.RecordBatch, table: TablePlan, how: Rendering, build_ts
     if "commit_ts" not in batch.schema.names:
         batch = batch.append_column("commit_ts", commit_ts)
     known = column_names(table)
-    _check_fields(batch, table, known)
+    check_fields(batch.schema, table)
     parts: list[Part] = []
     for start, length, encoder in table.spans(commit_ts):
         chunk = min(CHUNK_ROWS, rows_within(encoder.overhead, batch.num_rows, batch.nbytes, _CHUNK_BYTES))
@@ -110,10 +110,11 @@ def column_names(table: TableInfo | TablePlan) -> frozenset[str]:
     return frozenset(column.name for info in infos for column in info.columns)
 
 
-def _check_fields(batch: pa.RecordBatch, table: TablePlan, known: frozenset[str]) -> None:
-    full_name = f"{table.schema}.{table.name}"
+def check_fields(schema: pa.Schema, table: TablePlan) -> None:
+    """Raise the error of an image that is a struct with a column twice, or with one that the table never had."""
+    full_name, known = f"{table.schema}.{table.name}", column_names(table)
     for name in ("before", "after"):
-        kind = batch.schema.field(name).type if name in batch.schema.names else pa.null()
+        kind = schema.field(name).type if name in schema.names else pa.null()
         fields = [field.name for field in kind] if pa.types.is_struct(kind) else []
         for place, field in enumerate(fields):
             if field in fields[:place]:

@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from ticdc_emit.changefeed.arrow_batch import check_columns
 from ticdc_emit.changefeed.batch import DDL_OP, ddl_statement, null_in_ddl
 from ticdc_emit.changefeed.state import DdlStatement
 from ticdc_emit.changefeed.worker import RESULT_SCHEMA, Task, TaskResult, read_results
 from ticdc_emit.delivery.memory import MemorySink
 from ticdc_emit.encode.encoder import split_name
+from ticdc_emit.encode.fit import check_images
 from ticdc_emit.encode.plan import Plan
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.routing.topic import Target
@@ -31,8 +33,9 @@ from ticdc_emit.spark.survey import count_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+    from pyspark.sql.types import StructType
 
-__all__ = ["SparkBatch"]
+__all__ = ["SparkBatch", "check_changes"]
 
 _KINDS = {pa.string(): "string", pa.int32(): "int", pa.int64(): "long", pa.binary(): "binary"}
 _RESULT_DDL = ", ".join(f"{each.name} {_KINDS[each.type]}" for each in RESULT_SCHEMA)
@@ -74,6 +77,10 @@ class SparkBatch:
             return None
         return split_name(self._table, [key for key, table in plan.tables.items() if any(table.encoders)])
 
+    def check(self, plan: Plan) -> None:
+        """Check columns and their types; no Spark job. Names of tables in rows would need a pass over them."""
+        check_changes(self._df.schema, self.table_of(plan), plan)
+
     def tables(self, plan: Plan) -> list[tuple[str, str]]:
         """Return the tables of the rows; for the generic form one small pass over two columns."""
         table = self.table_of(plan)
@@ -102,6 +109,28 @@ class SparkBatch:
         if task.table is None:
             return arrange_generic(self._rows, task.plan)
         return arrange_typed(self._rows, task.plan, task.plan.table(*task.table))
+
+
+def check_changes(schema: StructType, table: tuple[str, str] | None, plan: Plan) -> None:
+    """Raise the error of a DataFrame of this schema that cannot be row changes: of ``table``, if it is typed."""
+    check_columns(schema.names, "the changefeed" if table is None else ".".join(table))
+    if table is None:
+        return
+    images = [field for field in schema if field.name in ("before", "after")]
+    rows = _no_rows(type(schema)(images))
+    if rows is not None:
+        check_images(rows, plan.table(*table), plan.rendering)
+
+
+def _no_rows(schema: StructType) -> pa.RecordBatch | None:
+    """Return no rows of the types in which Spark hands them to a worker; ``None`` where only Spark can tell these."""
+    try:
+        from pyspark.sql.pandas.types import to_arrow_schema
+
+        types = to_arrow_schema(schema)
+        return pa.record_batch([pa.nulls(0, field.type) for field in types], types)
+    except Exception:  # not a public function, and of types that Arrow does not have it raises its own errors
+        return None
 
 
 def _nullable(df: DataFrame) -> DataFrame:

@@ -75,7 +75,7 @@ def replay(
     tables = _read(spark, source)
     emitter = _emitter(sink, schema, tables, options)
     feed = emitter.changefeed
-    plan, kept = feed.plan, feed.options.state_uri is not None
+    plan, kept = feed.outline, feed.options.state_uri is not None
     staged = Staged(tables, plan, emitter.config.time_zone, emitter.table)
     told = (on_slice,) if callable(on_slice) else tuple(on_slice)
     try:
