@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from rich.text import Text
 
-from ticdc_emit.cli.console import result_console
+from ticdc_emit.cli.console import result_console, say
 from ticdc_emit.cli.topic_source import SourceOptions, open_source
 from ticdc_emit.decode.tail import Tail, TailLine
 from ticdc_emit.errors import ConfigError
@@ -17,6 +17,8 @@ __all__ = ["run"]
 
 _FROM = re.compile(r"beginning|newest(?:[ :](\d+))?")
 _NEWEST = 10
+_LOOK_BACK = 20_000
+"""Messages of a partition in which TiCDC has shown every table that changes: twice its interval of BOOTSTRAPs."""
 _STYLES = {
     "insert": "green",
     "update": "yellow",
@@ -45,16 +47,28 @@ def run(
     """
     source = open_source(options)
     store = source.claims() if claims else None
-    tail = Tail(source.config, tables=tables, ops=ops, claims=None if store is None else store.get)
     if start is None:
         start = "beginning" if (tables or ops) and not follow else "newest"
-    lines = (tail.line(message) for message in source.messages(newest=_newest(start), follow=follow))
-    wanted = (line for line in lines if line is not None)
-    if as_json:
-        for line in wanted:
-            print(json.dumps(line.to_dict(), ensure_ascii=False, default=str), flush=follow)
-        return 0
-    _print(wanted)
+    newest = _newest(start)
+    tail = Tail(
+        source.config,
+        tables=tables,
+        ops=ops,
+        claims=None if store is None else store.get,
+        earlier=None if newest is None else lambda: source.messages(newest=newest + _LOOK_BACK),
+    )
+    read = shown = 0
+    show = _json_line(flush=follow) if as_json else _text_line()
+    for message in source.messages(newest=newest, follow=follow):
+        read += 1
+        line = tail.line(message)
+        if line is not None:
+            shown += 1
+            show(line)
+    if read and not shown:
+        say(f"no message in {source.looked_at()} matches --table or --op ({read:,} read)")
+    elif not shown:
+        say(f"no messages in {source.looked_at()}")
     return 0
 
 
@@ -67,10 +81,13 @@ def _newest(start: str) -> int | None:
     return int(match[1] or _NEWEST)
 
 
-def _print(lines: Iterable[TailLine]) -> None:
+def _json_line(*, flush: bool) -> Callable[[TailLine], None]:
+    return lambda line: print(json.dumps(line.to_dict(), ensure_ascii=False, default=str), flush=flush)
+
+
+def _text_line() -> Callable[[TailLine], None]:
     console = result_console()
-    for line in lines:
-        console.print(Text.assemble(*_parts(line)))
+    return lambda line: console.print(Text.assemble(*_parts(line)))
 
 
 def _parts(line: TailLine) -> Iterator[str | tuple[str, str]]:

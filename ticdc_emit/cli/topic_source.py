@@ -15,11 +15,14 @@ from operator import itemgetter
 from pathlib import Path
 from urllib.parse import urlencode
 
+from ticdc_emit.cli.console import say
+from ticdc_emit.cli.topic_choice import TopicChoice, missing_topic
 from ticdc_emit.config import ChangefeedConfig, load_changefeed
-from ticdc_emit.config.protocol import protocol_parameters
+from ticdc_emit.config.protocol import protocol_document, protocol_parameters
+from ticdc_emit.decode.guess import ProtocolGuess, name_of
 from ticdc_emit.delivery.claim_check import ClaimStore
 from ticdc_emit.delivery.contract import Message
-from ticdc_emit.errors import ConfigError, DeliveryError, UnknownTopicError
+from ticdc_emit.errors import ConfigError, DeliveryError
 
 __all__ = ["SourceOptions", "TopicSource", "open_source"]
 
@@ -42,12 +45,18 @@ class SourceOptions:
 
 @dataclass
 class TopicSource:
-    """Messages of a changefeed. ``partitions``: of each topic; of Kafka they are known with the first message."""
+    """Messages of a changefeed. ``partitions``: of each topic; of Kafka they are known with the first message.
+
+    ``choice``: the topics, of files those that are named, or all. ``foreign``: topics that are left out since their
+    messages are of another protocol.
+    """
 
     config: ChangefeedConfig
-    topics: Sequence[str]
+    choice: TopicChoice
     folder: Path | None = None
     partitions: dict[str, int] = field(default_factory=dict)
+    foreign: dict[str, str] = field(default_factory=dict)
+    by_uri: bool = False
 
     def claims(self) -> ClaimStore | None:
         """Return the changefeed's claim-check storage, ``None`` where it has none."""
@@ -56,19 +65,56 @@ class TopicSource:
     def messages(self, *, newest: int | None = None, follow: bool = False) -> Iterator[Message]:
         """Yield what there is, those of a partition in order. ``newest``: at most so many of each partition.
 
-        ``follow``: go on as messages come; then files need not be there yet. Raises the family of
-        :class:`~ticdc_emit.errors.DeliveryError` for places without topics, and topics that are not there.
+        ``follow``: go on as messages come; then files need not be there yet. Topics of another protocol are left out
+        if the changefeed's dispatchers match them. Raises the family of :class:`~ticdc_emit.errors.DeliveryError` for
+        places without topics, and topics that are not there; :class:`~ticdc_emit.errors.ConfigError` if the messages
+        are of another protocol.
         """
-        if self.folder is None:
-            return self._from_kafka(newest, follow)
-        return self._from_files(newest, follow)
+        found = self._from_kafka(newest, follow) if self.folder is None else self._from_files(newest, follow)
+        return self._of_protocol(found)
+
+    def looked_at(self) -> str:
+        """Return the topics that were read, for people; if there are none, those that were looked for."""
+        return ", ".join(self.partitions) or str(self.choice)
+
+    def _of_protocol(self, messages: Iterator[Message]) -> Iterator[Message]:
+        guess, name, checked = ProtocolGuess(), name_of(self.config), set[str]()
+        for message in messages:
+            topic = message.topic
+            if topic not in checked:
+                other = guess.of(message)
+                checked.add(topic)
+                if other is not None and other != name:
+                    self._refuse(topic, other, name)
+            if topic not in self.foreign:
+                yield message
+        for topic in checked:
+            if len(self.foreign) == len(checked):
+                raise self._other_protocol(topic, name)
+
+    def _refuse(self, topic: str, other: str, name: str) -> None:
+        known = topic in self.foreign
+        self.foreign[topic] = other
+        if len(self.partitions) <= 1 or not self.choice.expressions:
+            raise self._other_protocol(topic, name)
+        if not known:
+            say(f"topic {topic} is left out: its messages look like {other}, not like {name}")
+
+    def _other_protocol(self, topic: str, name: str) -> ConfigError:
+        other = self.foreign[topic]
+        parameters = urlencode(protocol_parameters(other))
+        return ConfigError(
+            f"the messages of topic {topic} look like {other}, not like {name}",
+            remedy=f"Set {parameters} in the sink URI" if self.by_uri else f"Use --protocol {other}",
+            option="protocol",
+        )
 
     def _from_kafka(self, newest: int | None, follow: bool) -> Iterator[Message]:
         from ticdc_emit.delivery.kafka import KafkaSink
         from ticdc_emit.delivery.kafka_reader import stream_topics
 
         settings = KafkaSink.of(self.config.kafka).connection_settings()
-        return stream_topics(settings, self.topics, newest=newest, follow=follow, partitions=self.partitions)
+        return stream_topics(settings, self.choice.among, newest=newest, follow=follow, partitions=self.partitions)
 
     def _from_files(self, newest: int | None, follow: bool) -> Iterator[Message]:
         from ticdc_emit.delivery.files import FileReader
@@ -79,7 +125,7 @@ class TopicSource:
         files = FileReader(self.folder)
         there = files.partitions()
         if not follow:
-            _check(there, self.topics, self.folder)
+            _check(there, self.choice.named, self.folder)
         self.partitions.update({topic: count for topic, count in there.items() if self._wants(topic)})
         found = (message for message in files.read() if self._wants(message.topic))
         yield from found if newest is None else _newest(found, newest)
@@ -88,7 +134,7 @@ class TopicSource:
             yield from (message for message in files.read() if self._wants(message.topic))
 
     def _wants(self, topic: str) -> bool:
-        return not self.topics or topic in self.topics
+        return not self.choice.named or topic in self.choice.named
 
 
 def open_source(options: SourceOptions) -> TopicSource:
@@ -96,33 +142,43 @@ def open_source(options: SourceOptions) -> TopicSource:
     given = [name for name in ("path", "sink_uri", "brokers") if getattr(options, name) is not None]
     if len(given) != 1:
         raise ConfigError(
-            "where to read must be said once",
-            remedy="Give a PATH, or --brokers with --topic, or --sink-uri",
+            "several sources to read from are given" if given else "no source to read from is given",
+            remedy="Give exactly one source: PATH, --brokers with --topic, or --sink-uri",
             option="sink-uri",
         )
+    named = options.protocol if options.sink_uri is not None and options.config is None else None
     config = load_changefeed(
-        _uri(options), options.config, time_zone=options.time_zone, schema_registry=options.schema_registry
+        _uri(options),
+        # As in TiCDC the URI's protocol, where it names one, wins.
+        options.config if named is None else protocol_document(named),
+        time_zone=options.time_zone,
+        schema_registry=options.schema_registry,
     )
+    choice = TopicChoice.of(config, options.topics)
     if options.path is not None:
-        return TopicSource(config, options.topics, options.path)
+        return TopicSource(config, choice, options.path)
     if config.sink_uri.scheme == "file":
-        return TopicSource(config, options.topics, Path(config.sink_uri.path))
+        return TopicSource(config, choice, Path(config.sink_uri.path), by_uri=True)
     if config.sink_uri.scheme == "memory":
-        raise ConfigError("topics in memory end with the process that writes them", option="sink-uri")
-    return TopicSource(config, options.topics or [config.kafka.topic])
+        raise ConfigError(
+            "topics in memory end with the process that writes them",
+            remedy="Send to kafka:// or file:// to read from another process",
+            option="sink-uri",
+        )
+    return TopicSource(config, choice, by_uri=options.sink_uri is not None)
 
 
 def _uri(options: SourceOptions) -> str:
     if options.sink_uri is not None:
         return options.sink_uri
     if options.protocol is None and options.config is None:
-        raise ConfigError("the protocol is not said", remedy="Give --protocol, or --sink-uri", option="protocol")
+        raise ConfigError("no protocol given", remedy="Give --protocol, or --sink-uri", option="protocol")
     parameters = {} if options.protocol is None else protocol_parameters(options.protocol)
     query = urlencode(parameters)
     if options.path is not None:
         return f"file://{options.path.resolve()}?{query}"
     if not options.topics:
-        raise ConfigError("the topic is not said", remedy="Give --topic", option="topic")
+        raise ConfigError("no topic given", remedy="Give --topic", option="topic")
     return f"kafka://{options.brokers}/{options.topics[0]}?{query}"
 
 
@@ -133,11 +189,9 @@ def _check(there: Mapping[str, int], topics: Sequence[str], folder: Path) -> Non
             remedy="Name a file, or a folder of files, that a file:// sink has written",
             path=str(folder),
         )
-    missing = [topic for topic in topics if topic not in there]
-    if missing:
-        raise UnknownTopicError(
-            f"the topic {missing[0]} does not exist", remedy=f"There is {', '.join(sorted(there))}", path=str(folder)
-        )
+    for topic in topics:
+        if topic not in there:
+            raise missing_topic(topic, there, path=str(folder))
 
 
 def _newest(messages: Iterator[Message], count: int) -> Iterator[Message]:

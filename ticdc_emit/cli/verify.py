@@ -12,6 +12,14 @@ from ticdc_emit.decode.invariants import INVARIANTS, Finding, Verifier
 
 __all__ = ["run"]
 
+_KINDS = {
+    "row": "row",
+    "ddl": "DDL message",
+    "watermark": "watermark",
+    "bootstrap": "BOOTSTRAP message",
+    "unreadable": "unreadable message",
+}
+
 
 def run(options: SourceOptions, *, claims: bool, show: int, allow_empty: bool, as_json: bool) -> int:
     """Read everything that is there now and print what is wrong; return 1 if something is.
@@ -31,16 +39,17 @@ def run(options: SourceOptions, *, claims: bool, show: int, allow_empty: bool, a
             {
                 "messages": dict(verifier.counts),
                 "partitions": source.partitions,
+                "topics_left_out": source.foreign,
                 "found": dict(verifier.found),
                 "findings": [vars(finding) for finding in findings],
             }
         )
     else:
-        _print(result_console(), findings, verifier)
+        _print(result_console(), findings, verifier, source.looked_at())
     return 1 if findings or not (verifier.counts or allow_empty) else 0
 
 
-def _print(console: Console, findings: list[Finding], verifier: Verifier) -> None:
+def _print(console: Console, findings: list[Finding], verifier: Verifier, topics: str) -> None:
     if console.is_terminal and findings:
         table = Table("place", "invariant", "row", "what is wrong")
         for finding in findings:
@@ -52,12 +61,14 @@ def _print(console: Console, findings: list[Finding], verifier: Verifier) -> Non
             console.print(Text(str(finding)))
     for name, count in verifier.found.items():
         console.print(Text(f"{name}: {count:,} ({INVARIANTS[name]})", "red"))
-    counts = ", ".join(f"{count:,} {kind}" for kind, count in verifier.counts.items()) or "no messages"
-    total = sum(verifier.found.values())
     if not verifier.counts:
-        verdict, style = "nothing was checked", "bold yellow"
-    elif total:
-        verdict, style = f"{total:,} findings", "bold red"
-    else:
-        verdict, style = "nothing is wrong", "bold green"
-    console.print(Text(f"{counts}: {verdict}", style))
+        console.print(Text(f"no messages in {topics}: nothing was checked", "bold yellow"))
+        return
+    counts = ", ".join(_count(kind, count) for kind, count in verifier.counts.items())
+    total = sum(verifier.found.values())
+    problems = f"{total:,} problem{'s' * (total != 1)}" if total else "no problems"
+    console.print(Text(f"Checked {counts}: {problems} found", "bold red" if total else "bold green"))
+
+
+def _count(kind: str, count: int) -> str:
+    return f"{count:,} {_KINDS[kind]}{'s' * (count != 1)}"

@@ -64,6 +64,21 @@ class SimpleEvents(EventReader):
         assert isinstance(message, SimpleWatermark)
         return WatermarkEvent(message.commit_ts, message)
 
+    def learn(self, key: bytes | None, value: bytes | None) -> None:
+        """Take the table schemas of a record, of any kind; raises as :meth:`read`."""
+        # A row in JSON is left unread: most records are rows, and the name stands in the others alone.
+        if self._reader.encoding == "avro" or self._reader.packed or b"ableSchema" in (value or b""):
+            self.read(key, value)
+
+    def knows(self, event: RowEvent) -> bool:
+        """Return whether messages have shown the table for the row's version."""
+        return (event.schema, event.table, event.schema_version or 0) in self._shown
+
+    def nearest(self, event: RowEvent) -> TableInfo | None:
+        """Return the table in the newest version that messages have shown, ``None`` if they have shown none."""
+        versions = [version for *name, version in self._shown if name == [event.schema, event.table]]
+        return self._shown[event.schema, event.table, max(versions)] if versions else None
+
     def image(self, event: RowEvent, image: Image | None, table: TableInfo | None) -> dict[str, str | None] | None:
         """Return one image of the event in canonical text, in table order: messages show columns by name."""
         if image is None:

@@ -54,6 +54,9 @@ class SimpleReader:
     ) -> None:
         if encoding not in ("json", "avro"):
             raise ConfigError(f"Simple has no encoding {encoding!r}", remedy="Use json or avro", option="encoding")
+        self.encoding = encoding
+        self.packed = compression != "none"
+        """Whether values may be compressed."""
         self._unpacked = decompressor(compression, max_decompressed_bytes=max_decompressed_bytes)
         self._members: Callable[[bytes], Mapping[str, Any]] = AvroMembers() if encoding == "avro" else _json_members
 

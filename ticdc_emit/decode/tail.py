@@ -7,7 +7,8 @@ canonical text as far as the message alone tells types (docs/consumer.md).
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any
@@ -15,6 +16,7 @@ from typing import Any
 from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.decode.errors import DecodeError, as_decode_error
 from ticdc_emit.decode.events import BootstrapEvent, DdlEvent, Event, Image, RowEvent, kind_of, table_of
+from ticdc_emit.decode.events_simple import SimpleEvents
 from ticdc_emit.decode.invariants.row_keys import key_names
 from ticdc_emit.decode.readers import reader_for
 from ticdc_emit.decode.schemas import SchemaSource
@@ -91,7 +93,8 @@ class Tail:
     ``tables``: patterns of ``schema.table`` with ``*`` and ``?``, ``ops``: some of :data:`OPERATIONS`; empty: all.
     A pattern leaves watermarks out, and does not ask about messages that cannot be read. ``schemas``: of Avro, by id;
     default the changefeed's registry. ``claims``: the object of a ``claimCheckLocation``; without it, a line shows the
-    handle key and where the rest is.
+    handle key and where the rest is. ``earlier``: of Simple, messages from before the first line; it is called once,
+    when a row comes whose table no message has shown.
 
     Raises :class:`~ticdc_emit.errors.ConfigError` for an operation that is none, or where there is no reader.
     """
@@ -104,6 +107,7 @@ class Tail:
         ops: Collection[str] = (),
         schemas: SchemaSource | None = None,
         claims: Callable[[str], bytes] | None = None,
+        earlier: Callable[[], Iterable[Message]] | None = None,
     ) -> None:
         wrong = sorted(set(ops) - set(OPERATIONS))
         if wrong:
@@ -113,6 +117,7 @@ class Tail:
         self._reader = reader_for(config, schemas=schemas, claims=claims)
         self._tables = tuple(tables)
         self._ops = frozenset(ops)
+        self._earlier = earlier
 
     def line(self, message: Message) -> TailLine | None:
         """Return the line of a message; ``None`` for one that is not asked for."""
@@ -131,13 +136,25 @@ class Tail:
             return True
         return any(fnmatchcase(line.table, pattern) for pattern in self._tables)
 
+    def _learn(self, event: RowEvent) -> None:
+        """Let the reader see the schemas of earlier messages if it lacks the row's."""
+        if not isinstance(self._reader, SimpleEvents) or self._earlier is None or self._reader.knows(event):
+            return
+        earlier, self._earlier = self._earlier(), None
+        for message in earlier:
+            with suppress(DecodeError), as_decode_error:
+                self._reader.learn(message.key, message.value)
+
     def _row(self, message: Message, event: RowEvent) -> TailLine:
-        names = key_names(event, self._reader)
+        self._learn(event)
+        names = key_names(event, self._reader) or self._likely_key(event)
         before, after, own = (self._text(event, image) for image in (event.before, event.after, event.key))
         shown = after if after is not None else before or {}
         key = own or {name: shown[name] for name in names if name in shown}
         old, new = before or {}, after or {}
-        if event.op == "update" and before is not None:
+        if event.op == "update" and before is not None and not key:
+            old = {name: old[name] for name in new if name in old and old[name] != new[name]}  # all columns are shown
+        elif event.op == "update" and before is not None:
             changed = [name for name in new if name in old and old[name] != new[name]]
             old, new = {name: old[name] for name in changed}, {name: new[name] for name in changed}
         else:
@@ -155,6 +172,11 @@ class Tail:
             new,
             _where_the_rest_is(event),
         )
+
+    def _likely_key(self, event: RowEvent) -> tuple[str, ...]:
+        """Return the handle key of another version of the table, which seldom differs."""
+        known = self._reader.nearest(event) if isinstance(self._reader, SimpleEvents) else None
+        return () if known is None else tuple(column.name for column in known.whole_handle_key)
 
     def _text(self, event: RowEvent, image: Image | None) -> dict[str, Any] | None:
         try:

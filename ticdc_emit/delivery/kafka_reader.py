@@ -8,7 +8,7 @@ are not seen.
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
@@ -35,7 +35,7 @@ def read_topic(
 
 def stream_topics(
     settings: Mapping[str, Any],
-    topics: Collection[str],
+    topics: Collection[str] | Callable[[Collection[str]], Collection[str]],
     *,
     newest: int | None = None,
     follow: bool = False,
@@ -44,6 +44,7 @@ def stream_topics(
 ) -> Iterator[Message]:
     """Yield what the topics hold in the cluster of ``settings`` (:meth:`KafkaSink.connection_settings`).
 
+    ``topics``: their names, or what chooses among the names of all topics that exist.
     ``newest`` limits the messages per partition to begin with; ``follow``: do not end where the topics end now.
     ``partitions``: takes the number of each topic's partitions before the first message. ``timeout_s``: how long to
     wait for a connection, and without ``follow`` for the next message that is there.
@@ -66,6 +67,9 @@ def stream_topics(
     started = time.monotonic()
     try:
         places: list[Place] = []
+        if callable(topics):
+            every = find_topics(consumer, log, brokers, timeout_s).topics
+            topics = topics([name for name, topic in every.items() if topic.error is None])
         for topic in topics:
             found = find_topics(consumer, log, brokers, timeout_s, topic).topics[topic]
             if found.error is not None:

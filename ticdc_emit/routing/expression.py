@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cached_property
 
 from ticdc_emit.config.protocol import Protocol
 from ticdc_emit.config.refusal import refused
@@ -20,6 +21,9 @@ _HARD_CODED = re.compile(r"[A-Za-z0-9._\-]+")
 _GENERAL = re.compile(rf"{_TEXT}(\{{schema\}})?({_TEXT}\{{table\}})?{_TEXT}")
 _AVRO = re.compile(rf"{_TEXT}\{{schema\}}{_TEXT}\{{table\}}{_TEXT}")
 _FORBIDDEN = re.compile(r"[^a-zA-Z0-9._\-]")
+_PLACEHOLDERS = ("{schema}", "{table}")
+_PLACES = re.compile(r"(\{schema\}|\{table\})")
+_NAME = r"[A-Za-z0-9._\-]+"
 _RELATIVE = {".": "_", "..": "__"}
 
 
@@ -46,6 +50,15 @@ class TopicExpression:
                 remedy="Use letters, digits, '.', '_' and '-' around {schema} and {table}, in this order",
             )
         return cls(text)
+
+    def matches(self, topic: str) -> bool:
+        """Return whether this may be the topic of some table."""
+        return self._pattern.fullmatch(topic) is not None
+
+    @cached_property
+    def _pattern(self) -> re.Pattern[str]:
+        parts = (_NAME if part in _PLACEHOLDERS else re.escape(part) for part in _PLACES.split(self.text))
+        return re.compile("".join(parts))
 
     def topic(self, schema: str, table: str) -> str:
         """Return the topic of a table: what Kafka forbids in a name becomes ``_``, longer ones end at 249 bytes."""
