@@ -1,12 +1,13 @@
 """Go's regular expressions as Python's, for the question whether a name matches.
 
-In: a pattern of Go's ``regexp`` package (RE2 syntax).  Out: a compiled ``re`` pattern whose ``search`` finds a match
-where Go does, or a :class:`GoRegexpError` with Go's text.  Only whether there is a match counts, so groups do not
-capture, and greedy or not makes no difference.
+In: a pattern of Go's ``regexp`` package (RE2 syntax).  Out: a pattern of Python's ``re`` that matches where Go's does,
+or a :class:`GoRegexpError` with Go's text.  Only whether there is a match counts, so groups do not capture, and greedy
+or not makes no difference.  Python tries one way after the other where Go follows all of them at once: in how many ways
+a pattern may match is counted, for :mod:`ticdc_emit.routing.linear_regexp` to refuse what would take too long.
 
 Where the two differ: ``$`` is the end of the text only; ``\\d \\w \\s \\b`` and ``[[:alpha:]]`` are ASCII; flags such
 as ``(?i)`` hold to the end of their group; ``\\Q...\\E`` quotes; ``{,2}`` is no repetition.  Python has no Unicode
-classes (``\\pL``): these are refused, as is what only Python has (look-around, back references).
+classes (``\\pL``): these are refused, and so is what only Python has (look-around, back references).
 
 Source: the documentation of Go's package ``regexp/syntax``.
 """
@@ -16,12 +17,15 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
-__all__ = ["GoRegexpError", "compile_regexp"]
+__all__ = ["GoRegexpError", "Translated", "translate"]
 
 _Ranges = tuple[tuple[int, int], ...]
 
 _LAST = 0x10FFFF
 _MAX_REPEAT = 1000
+_NAME_LENGTH = 64
+"""Characters of the longest name in TiDB: an unbounded repetition repeats no more than that."""
+_COUNTLESS = 10**9
 _PERL: dict[str, _Ranges] = {
     "d": ((0x30, 0x39),),
     "s": ((0x09, 0x0A), (0x0C, 0x0D), (0x20, 0x20)),
@@ -63,11 +67,20 @@ class GoRegexpError(ValueError):
         super().__init__(f"error parsing regexp: {cause}: `{part}`")
 
 
-def compile_regexp(pattern: str, *, ignore_case: bool = False) -> re.Pattern[str]:
-    """Compile a Go pattern; ``ignore_case`` as if ``(?i)`` stood before it. Raises :class:`GoRegexpError`."""
-    translated = _Translation(pattern, ignore_case).run()
+@dataclass(frozen=True)
+class Translated:
+    """A pattern of ``re``, and in how many ways it may match a name from one place on."""
+
+    regexp: re.Pattern[str]
+    ways: int
+
+
+def translate(pattern: str, *, ignore_case: bool = False) -> Translated:
+    """Translate a Go pattern; ``ignore_case`` as if ``(?i)`` stood before it. Raises :class:`GoRegexpError`."""
+    translation = _Translation(pattern, ignore_case)
+    text = translation.run()
     try:
-        return re.compile(translated, re.IGNORECASE if ignore_case else 0)
+        return Translated(re.compile(text, re.IGNORECASE if ignore_case else 0), translation.ways)
     except (re.error, OverflowError, RecursionError) as fault:
         raise GoRegexpError(f"not supported ({fault})", pattern) from None
 
@@ -79,6 +92,40 @@ class _Flags:
     s: bool = False
 
 
+@dataclass
+class _Ways:
+    """In how many ways a group may match: the branches before this one, this branch, its last atom, what is before it.
+
+    ``repeats``: how often the counted repetitions in the group repeat an atom, one inside of the other.
+    """
+
+    branches: int = 0
+    branch: int = 1
+    atom: int = 1
+    before: int = 1
+    repeats: int = 1
+    atom_repeats: int = 1
+
+    def add(self, atom: int = 1, repeats: int = 1) -> None:
+        self.before, self.atom, self.atom_repeats = self.branch, atom, repeats
+        self.branch = min(self.branch * atom, _COUNTLESS)
+        self.repeats = max(self.repeats, repeats)
+
+    def end_branch(self) -> None:
+        self.branches += self.branch
+        self.branch = 1
+
+    def repeat(self, low: int, high: int) -> None:
+        """Repeat the last atom ``low`` to ``high`` times."""
+        high = max(low, min(high, _NAME_LENGTH))
+        ways = high - low + 1 if self.atom == 1 else _COUNTLESS if high > 9 else high * self.atom**high
+        self.branch = min(self.before * ways, _COUNTLESS)
+
+    @property
+    def all(self) -> int:
+        return min(self.branches + self.branch, _COUNTLESS)
+
+
 class _Translation:
     """One pass over a pattern; ``_at`` is the place of the next character."""
 
@@ -87,10 +134,15 @@ class _Translation:
         self._at = 0
         self._outer = ignore_case
         self._flags = _Flags(ignore_case)
-        self._enclosing: list[_Flags] = []
+        self._enclosing: list[tuple[_Flags, _Ways]] = []
+        self._ways = _Ways()
         self._out: list[str] = []
         self._repeatable = False
         self._repeated_from: int | None = None
+
+    @property
+    def ways(self) -> int:
+        return self._ways.all
 
     def run(self) -> str:
         while self._at < len(self._pattern):
@@ -105,17 +157,23 @@ class _Translation:
         elif char == ")":
             if not self._enclosing:
                 raise GoRegexpError("unexpected )", self._pattern)
-            self._flags = self._enclosing.pop()
+            inner = self._ways
+            self._flags, self._ways = self._enclosing.pop()
             self._atom(")", 1)
+            self._ways.add(inner.all, inner.repeats)
         elif char == "|":
             self._plain("|", 1)
+            self._ways.end_branch()
         elif char in "*+?":
             self._repeat(char, 1)
+            self._ways.repeat(int(char == "+"), 1 if char == "?" else _NAME_LENGTH)
         elif char == "{" and (found := _REPEAT.match(self._pattern, self._at)):
             low, comma, high = found.groups()
             if max(int(low), int(high or 0)) > _MAX_REPEAT or (high is not None and int(high) < int(low)):
                 raise GoRegexpError("invalid repeat count", found.group())
             self._repeat(f"{{{low}{comma or ''}{high or ''}}}", len(found.group()))
+            most = int(high) if high is not None else _NAME_LENGTH if comma else int(low)
+            self._count(int(low), most, int(high or low), found.group())
         elif char == "[":
             self._class()
         elif char == "\\":
@@ -129,6 +187,13 @@ class _Translation:
         else:
             self._atom(self._literal(char), 1)
 
+    def _count(self, low: int, high: int, repeats: int, operator: str) -> None:
+        repeats = max(repeats, 1) * self._ways.atom_repeats
+        if repeats > _MAX_REPEAT:
+            raise GoRegexpError("invalid repeat count", operator)
+        self._ways.repeat(low, high)
+        self._ways.repeats = max(self._ways.repeats, repeats)
+
     def _plain(self, text: str, width: int) -> None:
         """Emit what cannot be repeated."""
         self._out.append(text)
@@ -138,6 +203,8 @@ class _Translation:
     def _atom(self, text: str, width: int) -> None:
         self._plain(text, width)
         self._repeatable = True
+        if text != ")":
+            self._ways.add()
 
     def _cased(self, text: str) -> str:
         """Return ``text`` under the flag ``i`` that holds here."""
@@ -189,8 +256,8 @@ class _Translation:
             raise GoRegexpError("invalid named capture", name + closed)
         else:
             raise GoRegexpError("invalid or unsupported Perl syntax", _UP_TO_WRONG_FLAG.findall(rest)[0])
-        self._enclosing.append(self._flags)
-        self._flags = flags
+        self._enclosing.append((self._flags, self._ways))
+        self._flags, self._ways = flags, _Ways()
         self._plain("(?:", width)
 
     def _changed(self, on: str, off: str) -> _Flags:

@@ -18,15 +18,17 @@ from typing import Protocol, TypeAlias
 
 from ticdc_emit.config.refusal import refused
 from ticdc_emit.errors import ConfigError
-from ticdc_emit.routing.go_regexp import GoRegexpError, compile_regexp
+from ticdc_emit.routing.go_regexp import GoRegexpError, translate
+from ticdc_emit.routing.linear_regexp import CostlyRegexpError, GoRegexp, compile_regexp
+from ticdc_emit.routing.wildcards import END, STAR, Wildcards
 from ticdc_emit.schema.identifiers import to_lower
 
 __all__ = ["ColumnFilter", "TableFilter"]
 
-Matcher: TypeAlias = "str | re.Pattern[str] | None"
-"""A name as it is, what it contains, or ``None`` for every name."""
+Matcher: TypeAlias = "str | GoRegexp | Wildcards | None"
+"""A name as it is, a pattern, or ``None`` for every name."""
 
-_REGEXP = re.compile(r"/(?:\\.|[^/])+/")
+_REGEXP = re.compile(r"/(?:\\.|\\(?=\n)|[^/\\])+/")
 _QUOTED = {'"': re.compile(r'"(?:""|[^"])+"'), "`": re.compile(r"`(?:``|[^`])+`")}
 _RANGE = re.compile(r"\[!?(?:\\[^0-9a-zA-Z]|[^\\\]])+\]")
 _EVERYTHING = "(?s)^.*$"
@@ -87,7 +89,7 @@ def _accepted(rules: tuple[_Rule, ...], names: tuple[str, ...]) -> bool:
 def _matches(matcher: Matcher, name: str) -> bool:
     if matcher is None:
         return True
-    return matcher == name if isinstance(matcher, str) else matcher.search(name) is not None
+    return matcher == name if isinstance(matcher, str) else matcher.search(name)
 
 
 def _parse(patterns: Sequence[str], read: _Reader, ignore_case: bool, option: str) -> tuple[_Rule, ...]:
@@ -102,6 +104,12 @@ def _parse(patterns: Sequence[str], read: _Reader, ignore_case: bool, option: st
                 rules.append(_Rule(read(line if positive else line[1:], ignore_case), positive))
     except _SyntaxError as fault:
         raise _refusal(patterns, fault, option) from None
+    except CostlyRegexpError as fault:
+        raise ConfigError(
+            f"the regular expression /{fault}/ cannot be matched in linear time without RE2",
+            remedy="Install ticdc-emit[re2], or use fewer repetitions, none inside of another",
+            option=option,
+        ) from None
     return tuple(reversed(rules))
 
 
@@ -140,10 +148,10 @@ def _pattern(line: str, ignore_case: bool, *, dotted: bool) -> tuple[Matcher, st
     if not line:
         raise _SyntaxError("syntax error: missing pattern")
     if line[0] == "/":
-        found = _REGEXP.match(line)
-        if found is None:
+        end = _end_of_regexp(line)
+        if not end:
             raise _SyntaxError("syntax error: incomplete regexp")
-        return _compiled(found.group()[1:-1], ignore_case), line[found.end() :]
+        return _compiled(line[1 : end - 1], ignore_case), line[end:]
     if line[0] in _QUOTED:
         mark = line[0]
         found = _QUOTED[mark].match(line)
@@ -154,11 +162,25 @@ def _pattern(line: str, ignore_case: bool, *, dotted: bool) -> tuple[Matcher, st
     return _wildcards(line, ignore_case, dotted=dotted)
 
 
+def _end_of_regexp(line: str) -> int:
+    """Return where ``/.../`` ends, 0 if it does not: at the first slash that is not escaped, else at the last slash.
+
+    TiDB's own expression reads the backslash before that last slash as a character of the pattern.
+    """
+    found = _REGEXP.match(line)
+    if found is not None:
+        return found.end()
+    last = line.rfind("/")
+    return last + 1 if last > 1 and line[1] != "/" else 0
+
+
 def _wildcards(line: str, ignore_case: bool, *, dotted: bool) -> tuple[Matcher, str]:
     literal, regexp = "", "(?s)^"
+    tokens: list[str] = []
     is_literal, place = True, 0
     while place < len(line):
         char, width = line[place], 1
+        before = len(regexp)
         if char == "." and dotted:
             break
         if char == "\\":
@@ -180,9 +202,11 @@ def _wildcards(line: str, ignore_case: bool, *, dotted: bool) -> tuple[Matcher, 
             regexp += char  # "$" too, unescaped: beside a wildcard it matches nothing, as in TiDB
         else:
             raise _SyntaxError(f"unexpected special character '{char}'")
+        if char != "*" or tokens[-1:] != [STAR]:
+            tokens.append(STAR if char == "*" else regexp[before:])
         place += width
     if not is_literal:
-        return _compiled(regexp + "$", ignore_case), line[place:]
+        return _wildcard_matcher(regexp + "$", tokens, ignore_case), line[place:]
     return to_lower(literal) if ignore_case else literal, line[place:]
 
 
@@ -201,6 +225,22 @@ def _character_class(text: str) -> str:
     if text[1] == "!":
         return f"[^{text[2:]}"
     return rf"[\^{text[2:]}" if text[1] == "^" else text
+
+
+def _wildcard_matcher(regexp: str, tokens: list[str], ignore_case: bool) -> Matcher:
+    """Check wildcards as TiDB does, as one regular expression, but match them one character at a time."""
+    if regexp == _EVERYTHING:
+        return None
+    try:
+        translate(regexp, ignore_case=ignore_case)
+        return Wildcards(
+            tuple(
+                token if token in (STAR, END) else compile_regexp(f"(?s)^{token}$", ignore_case=ignore_case)
+                for token in tokens
+            )
+        )
+    except GoRegexpError as fault:
+        raise _SyntaxError(f"invalid pattern: {fault}") from None
 
 
 def _compiled(regexp: str, ignore_case: bool) -> Matcher:

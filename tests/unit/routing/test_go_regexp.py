@@ -2,9 +2,29 @@
 
 from __future__ import annotations
 
+import os
+import pickle
+import re
+import sys
+from collections.abc import Iterator
+
 import pytest
 
-from ticdc_emit.routing.go_regexp import GoRegexpError, compile_regexp
+from ticdc_emit.routing import linear_regexp
+from ticdc_emit.routing.go_regexp import GoRegexpError
+from ticdc_emit.routing.linear_regexp import CostlyRegexpError, compile_regexp
+
+
+@pytest.fixture(autouse=True, params=["re2", "re"])
+def library(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """What matches: RE2, or Python's ``re`` where it is not installed."""
+    if request.param == "re":
+        monkeypatch.setitem(sys.modules, "re2", None)
+    elif "CI" not in os.environ:
+        pytest.importorskip("re2")
+    linear_regexp._compiled.cache_clear()
+    yield request.param
+    linear_regexp._compiled.cache_clear()
 
 
 @pytest.mark.parametrize(
@@ -86,10 +106,77 @@ def test_without_case(pattern: str, matching: list[str], others: list[str]) -> N
         (r"(a)\1", r"invalid escape sequence: `\1`"),
         (r"\Z", r"invalid escape sequence: `\Z`"),
         ("a\\", "trailing backslash at end of expression: ``"),
-        (r"\pL", r"Unicode classes are not supported: `\p`"),
     ],
 )
 def test_a_wrong_pattern_is_refused_with_the_text_of_go(pattern: str, text: str) -> None:
     with pytest.raises(GoRegexpError) as refused:
         compile_regexp(pattern)
     assert str(refused.value) == f"error parsing regexp: {text}"
+
+
+def test_unicode_classes_need_re2(library: str) -> None:
+    if library == "re2":
+        assert compile_regexp(r"^\pL+$").search("été")
+    else:
+        with pytest.raises(GoRegexpError, match="Unicode classes are not supported"):
+            compile_regexp(r"\pL")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "count"),
+    [
+        ("((a{100}){11})", "{11}"),
+        ("(a{2}){501}", "{501}"),
+        (r"((\b{1000}){1000}){1000}", "{1000}"),
+        ("(a{9,}){112}", "{112}"),
+    ],
+)
+def test_repetitions_of_repetitions(pattern: str, count: str) -> None:
+    with pytest.raises(GoRegexpError, match=re.escape(f"invalid repeat count: `{count}`")):
+        compile_regexp(pattern)
+
+
+COSTLY = [
+    "^(a+)+$",
+    "^(a*)*$",
+    "^(a|a)*$",
+    "^(a|ab|b)+$",
+    "^(a?){60}$",
+    "a?" * 30 + "a" * 30,
+    ".*a.*a.*a.*a.*b",
+    "(.*a){12}b",
+    "(a{1,40}){1,20}b",
+    "((a|b)(c|d)){20}x",
+    "(?:" * 20 + "a" + ")?" * 20 + "(x*x*)*y",
+]
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("pattern", COSTLY)
+def test_what_backtracking_cannot_match_in_linear_time(pattern: str, library: str) -> None:
+    if library == "re":
+        with pytest.raises(CostlyRegexpError):
+            compile_regexp(pattern)
+    else:
+        compiled = compile_regexp(pattern)
+        for name in ("a" * 64 + "_", "a" * 100_000 + "_", "ab" * 1000, "x" * 1000):
+            compiled.search(name)
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "^db_.*_log$",
+        r".*_\d+$",
+        "^(shop|stock|billing)$",
+        "^(a|b)(c|d)?_x{2,3}$",
+        "^t[0-9]{1,4}(_old)?$",
+        "(?i)^A{0,9}b*$",
+    ],
+)
+@pytest.mark.timeout(20)
+def test_common_patterns_need_no_re2(pattern: str) -> None:
+    compiled = compile_regexp(pattern, ignore_case=True)
+    for name in ("a" * 64, "1" * 64, "_" * 64, "b" * 63 + "!"):
+        compiled.search(name)
+    assert pickle.loads(pickle.dumps(compiled)) == compiled

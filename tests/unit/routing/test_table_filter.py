@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import pickle
+import re
+import sys
+from contextlib import suppress
 
 import pytest
 
 from ticdc_emit.errors import ConfigError
-from ticdc_emit.routing.table_filter import ColumnFilter, TableFilter, to_lower
+from ticdc_emit.routing import linear_regexp
+from ticdc_emit.routing.table_filter import ColumnFilter, TableFilter, _end_of_regexp, to_lower
 
 
 @pytest.mark.parametrize(
@@ -108,3 +113,58 @@ def test_a_wrong_column_rule_is_refused(pattern: str, text: str) -> None:
         ColumnFilter.parse([pattern])
     assert refused.value.message.endswith(f"[{pattern}]: at <cmdline>:1: {text}")
     assert refused.value.option == "columns"
+
+
+# -- patterns made to cost time --------------------------------------------------------------------------------------
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("stars", [1, 6, 12, 60, 500])
+def test_stars_cost_no_time(stars: int) -> None:
+    table_filter = TableFilter.parse([f"test.{'*a' * stars}*b"], case_sensitive=True)
+    assert not table_filter.matches("test", "a" * 64)
+    assert table_filter.matches("test", "a" * 64 + "b") == (stars <= 64)
+    columns = ColumnFilter.parse(["*" * stars + "?" * stars + "[a-z]"])
+    assert columns.matches("a" * 64) == (stars < 64)
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("pattern", ["/^(a+)+$/", "/(a|a)*b/", "/a*a*a*a*a*b/"])
+def test_regular_expressions_cost_no_time(pattern: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("a" * 24 + "_", "a" * 64 + "_"):
+        assert not TableFilter.parse([f"test.{pattern}"], case_sensitive=False).matches("test", name)
+    monkeypatch.setitem(sys.modules, "re2", None)
+    linear_regexp._compiled.cache_clear()
+    with pytest.raises(ConfigError, match=r"cannot be matched in linear time.*Install ticdc-emit\[re2\]") as caught:
+        TableFilter.parse([f"test.{pattern}"], case_sensitive=False)
+    assert caught.value.option == "matcher"
+    linear_regexp._compiled.cache_clear()
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("rest", ["", "/", "/.x", "x", "/x"])
+@pytest.mark.parametrize("count", [34, 35, 100_000])
+def test_the_end_of_a_regular_expression_costs_no_time(count: int, rest: str) -> None:
+    for line in (f"test./{chr(92) * count}{rest}", f"/{(chr(92) + '/') * count}{rest}", f"/{'a' * count}{rest}"):
+        with suppress(ConfigError):
+            TableFilter.parse([line], case_sensitive=True)
+
+
+def test_the_end_of_a_regular_expression_is_where_tidb_finds_it() -> None:
+    by_tidb = re.compile(r"/(?:\\.|[^/])+/")
+    for length in range(9):
+        for body in itertools.product("\\/\na"[: 4 if length < 7 else 2], repeat=length):
+            line = "/" + "".join(body)
+            found = by_tidb.match(line)
+            assert _end_of_regexp(line) == (found.end() if found else 0), line
+
+
+def test_wildcards_match_what_their_regular_expression_matches() -> None:
+    names = ["".join(name) for length in range(5) for name in itertools.product("ab$", repeat=length)]
+    tokens = {"*": ".*", "?": ".", "a": "a", "[ab]": "[ab]", "[!a]": "[^a]", "$": r"\Z", "\\$": r"\$"}
+    for length in range(1, 4):
+        for chosen in itertools.product(tokens, repeat=length):
+            if any(token in ("*", "?", "[ab]", "[!a]") for token in chosen):
+                by_re = re.compile("(?s)^" + "".join(tokens[token] for token in chosen) + r"\Z")
+                columns = ColumnFilter.parse(["".join(chosen)])
+                assert [n for n in names if columns.matches(n)] == [n for n in names if by_re.match(n)], chosen

@@ -1,0 +1,81 @@
+"""Regular expressions of TiDB's filters, matched in time linear in the name's length.
+
+In: a pattern of Go's ``regexp`` package.  Out: a :class:`GoRegexp`, whose ``search`` returns whether it matches.  RE2
+does it where the extra ``re2`` is installed.  Elsewhere Python's ``re`` does, for patterns that match in few ways;
+others could take years, so they are a :class:`CostlyRegexpError`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Protocol
+
+from ticdc_emit.routing.go_regexp import GoRegexpError, translate
+
+__all__ = ["CostlyRegexpError", "GoRegexp", "compile_regexp"]
+
+_MOST_WAYS = 2 * 64**2
+"""Two repetitions over a name of 64 characters, and a choice."""
+_UNICODE_CLASS = "Unicode classes"
+
+
+class CostlyRegexpError(ValueError):
+    """A pattern that Python's ``re`` cannot match in linear time; ``str()`` is the pattern."""
+
+
+class _Searches(Protocol):
+    def search(self, text: str, /) -> Any: ...
+
+
+@dataclass(frozen=True)
+class GoRegexp:
+    """A pattern that was compiled once without error; any process compiles it anew."""
+
+    pattern: str
+    ignore_case: bool = False
+
+    def search(self, name: str) -> bool:
+        """Return whether there is a match in ``name``."""
+        return _compiled(self.pattern, self.ignore_case).search(name) is not None
+
+
+def compile_regexp(pattern: str, *, ignore_case: bool = False) -> GoRegexp:
+    """Check a Go pattern; ``ignore_case`` as if ``(?i)`` stood before it.
+
+    Raises :class:`~ticdc_emit.routing.go_regexp.GoRegexpError` for one that Go refuses, :class:`CostlyRegexpError` for
+    one that needs the extra ``re2``.
+    """
+    _compiled(pattern, ignore_case)
+    return GoRegexp(pattern, ignore_case)
+
+
+@lru_cache(maxsize=1024)
+def _compiled(pattern: str, ignore_case: bool) -> _Searches:
+    by_re2 = _re2(f"(?i){pattern}" if ignore_case else pattern)
+    try:
+        translated = translate(pattern, ignore_case=ignore_case)
+    except GoRegexpError as fault:  # its text is that of Go; Python alone lacks the classes
+        if by_re2 is not None and _UNICODE_CLASS in str(fault):
+            return by_re2
+        raise
+    if by_re2 is not None:
+        return by_re2
+    if translated.ways > _MOST_WAYS:
+        raise CostlyRegexpError(pattern)
+    return translated.regexp
+
+
+def _re2(pattern: str) -> _Searches | None:
+    """Return the pattern compiled by RE2, ``None`` where RE2 is not installed or does not read it."""
+    try:
+        import re2
+    except ImportError:
+        return None
+    options = re2.Options()
+    options.log_errors = False
+    try:
+        compiled: _Searches = re2.compile(pattern, options)
+    except (re2.error, UnicodeEncodeError):
+        return None
+    return compiled
