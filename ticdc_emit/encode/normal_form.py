@@ -21,7 +21,6 @@ from collections.abc import Callable
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from ticdc_emit.columnar.buffers import compact, null_mask, text_buffers
 from ticdc_emit.columnar.escape import first_invalid_utf8
@@ -159,11 +158,10 @@ def _map(array: pa.MapArray, convert: Callable[[pa.Array], pa.Array]) -> pa.Arra
     keys, items = children
     if pa.types.is_large_string(keys.type):
         keys = keys.cast(pa.string())
-    kind = pa.map_(keys.type, items.type)
-    entries = pa.StructArray.from_arrays([keys, items], fields=[kind.key_field, kind.item_field])
-    bitmap = pc.is_valid(array).buffers()[1] if array.null_count else None
-    starts = pa.py_buffer(np.ascontiguousarray(offsets - first, np.int32))
-    return pa.Array.from_buffers(kind, len(array), [bitmap, starts], children=[entries])
+    starts = pa.array(np.ascontiguousarray(offsets - first, np.int32))
+    nulls = null_mask(array)
+    # not Array.from_buffers: with pyarrow 25 it ends the process where the array was made by take
+    return pa.MapArray.from_arrays(starts, keys, items, mask=None if nulls is None else pa.array(nulls))
 
 
 def _name(array: pa.Array, column: str, table: str, first_row: int) -> pa.Array:
