@@ -7,7 +7,18 @@ from typing import Annotated
 
 import typer
 
-from ticdc_emit.cli.options import PROTOCOL_HELP, PROTOCOLS, AsJson, Registry, SparkSettings, spark_settings
+from ticdc_emit.cli.options import (
+    PROTOCOL_HELP,
+    PROTOCOLS,
+    AsJson,
+    Registry,
+    RegistryOrVariable,
+    SinkUri,
+    SinkUriOrEmbedded,
+    SparkSettings,
+    spark_settings,
+    uri_option,
+)
 from ticdc_emit.cli.replay_command import add_replay_command
 from ticdc_emit.cli.topic_commands import add_topic_commands
 
@@ -51,7 +62,7 @@ def bench(
     rows: Annotated[int, typer.Option(help="Rows of the end-to-end run.", min=1)] = 1_000_000,
     table: Annotated[str, typer.Option(help="Table of the end-to-end run: orders or sbtest.")] = "orders",
     sink_uri: Annotated[
-        str | None, typer.Option("--sink-uri", help="Kafka of the end-to-end run. Default: an embedded one.")
+        str | None, uri_option("--sink-uri", "URI", "Kafka of the end-to-end run. Default: an embedded one.")
     ] = None,
 ) -> None:
     """Measure rows per CPU-second from Arrow batch to message batch, against TiCDC's Go encoders."""
@@ -67,9 +78,7 @@ def bench(
 def demo(
     protocol: Annotated[str, typer.Option(help=PROTOCOL_HELP + " The sink URI's wins.")] = "canal-json",
     rows: Annotated[int, typer.Option(help="Row changes to make.", min=1)] = 20_000,
-    sink_uri: Annotated[
-        str | None, typer.Option("--sink-uri", help="Where to, in TiCDC's form. Default: an embedded Kafka.")
-    ] = None,
+    sink_uri: SinkUriOrEmbedded = None,
     schema_registry: Registry = None,
     seed: Annotated[int, typer.Option(help="The same seed makes the same history.")] = 1,
     as_json: AsJson = False,
@@ -90,7 +99,7 @@ def demo(
 def emit(
     schema: Annotated[Path, typer.Option(metavar="FILE.sql", help="DDL of the tables.", exists=True, dir_okay=False)],
     input_path: Annotated[str, typer.Option("--input", metavar="PATH", help="Parquet, CSV or JSON lines.")],
-    sink_uri: Annotated[str, typer.Option("--sink-uri", metavar="URI", help="Where to, in TiCDC's form.")],
+    sink_uri: SinkUri,
     config: Annotated[
         Path | None, typer.Option(metavar="FILE.toml", help="TiCDC's changefeed file.", exists=True, dir_okay=False)
     ] = None,
@@ -105,7 +114,7 @@ def emit(
         int | None, typer.Option(help="Of plain rows without such a column: the TSO of all. Default: now.", min=1)
     ] = None,
     time_zone: Annotated[str, typer.Option(help="The changefeed's time zone, for TIMESTAMP values.")] = "UTC",
-    schema_registry: Registry = None,
+    schema_registry: RegistryOrVariable = None,
     registry_ca: Annotated[
         Path | None, typer.Option(metavar="FILE", help="PEM file of the registry's own authorities.", dir_okay=False)
     ] = None,
@@ -168,9 +177,7 @@ def generate(
     deletes: Annotated[float, typer.Option(help="Share of rows that are deleted in the end.", min=0, max=1)] = 0.5,
     skew: Annotated[float, typer.Option(help="Zipf exponent of updates over rows; 0: evenly.", min=0)] = 1.0,
     protocol: Annotated[str, typer.Option(help=PROTOCOL_HELP + " The sink URI's wins.")] = "canal-json",
-    sink_uri: Annotated[
-        str | None, typer.Option("--sink-uri", help="Where to, in TiCDC's form. Default: an embedded Kafka.")
-    ] = None,
+    sink_uri: SinkUriOrEmbedded = None,
     config: Annotated[
         Path | None, typer.Option(metavar="FILE.toml", help="TiCDC's changefeed file.", exists=True, dir_okay=False)
     ] = None,

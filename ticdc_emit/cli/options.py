@@ -3,24 +3,79 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 
 from ticdc_emit.errors import ConfigError
 
-__all__ = ["PROTOCOLS", "PROTOCOL_HELP", "AsJson", "Registry", "SparkSettings", "spark_settings"]
+__all__ = [
+    "PROTOCOLS",
+    "PROTOCOL_HELP",
+    "AsJson",
+    "Registry",
+    "RegistryOrVariable",
+    "SinkUri",
+    "SinkUriOrEmbedded",
+    "SparkSettings",
+    "from_variable",
+    "spark_settings",
+    "uri_option",
+]
 
 PROTOCOLS = "canal-json, simple (simple-json), simple-avro, debezium or avro"
 PROTOCOL_HELP = f"Protocol: {PROTOCOLS}."
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document, for programs.")]
-Registry = Annotated[
-    str | None,
-    typer.Option(
-        "--schema-registry",
-        metavar="URL",
-        help="Of Avro, where the sink URI names none: https://user:password@host, both URL-encoded.",
-    ),
+
+
+def from_file(param: typer.CallbackParam, value: str | None) -> str | None:
+    """Return an option's value; of ``@path`` the first line of that file, so that no secret is on a command line.
+
+    Raises :class:`ConfigError` for a file that cannot be read or says nothing.
+    """
+    if value is None or not value.startswith("@"):
+        return value
+    option, path = str(param.name).replace("_", "-"), Path(value[1:])
+    try:
+        with path.open(encoding="utf-8") as lines:
+            text = lines.readline().strip()
+    except (OSError, UnicodeDecodeError) as fault:
+        cause = fault.strerror if isinstance(fault, OSError) else "it is not UTF-8"
+        raise ConfigError(
+            f"the file of --{option} cannot be read: {cause}",
+            remedy="Name a text file whose first line is the value",
+            option=option,
+            path=str(path),
+        ) from None
+    if not text:
+        raise ConfigError(
+            f"the first line of the file of --{option} is empty",
+            remedy="Write the value there",
+            option=option,
+            path=str(path),
+        )
+    return text
+
+
+def uri_option(name: str, metavar: str, text: str, *, envvar: str | None = None) -> Any:
+    """Return an option that may hold a secret, and so takes ``@FILE`` too, and if it has one a variable's value.
+
+    Commands that make up what they send have no variable: one that is forgotten must not lead them to a real topic.
+    """
+    return typer.Option(name, metavar=f"{metavar}|@FILE", help=text, envvar=envvar, callback=from_file)
+
+
+_REGISTRY_HELP = "Schema registry URL for Avro, if the sink URI has none. Percent-encode user and password."
+Registry = Annotated[str | None, uri_option("--schema-registry", "URL", _REGISTRY_HELP)]
+RegistryOrVariable = Annotated[
+    str | None, uri_option("--schema-registry", "URL", _REGISTRY_HELP, envvar="TICDC_EMIT_SCHEMA_REGISTRY")
+]
+SinkUri = Annotated[
+    str, uri_option("--sink-uri", "URI", "TiCDC's sink URI: where to send.", envvar="TICDC_EMIT_SINK_URI")
+]
+SinkUriOrEmbedded = Annotated[
+    str | None, uri_option("--sink-uri", "URI", "TiCDC's sink URI: where to send. Default: an embedded Kafka.")
 ]
 SparkSettings = Annotated[
     list[str] | None,
@@ -28,6 +83,12 @@ SparkSettings = Annotated[
         "--spark", metavar="NAME=VALUE", help="A setting of Spark: spark.jars.packages=…; may be given again."
     ),
 ]
+
+
+def from_variable(context: typer.Context, name: str) -> bool:
+    """Return whether a parameter has its value from an environment variable."""
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "ENVIRONMENT"
 
 
 def spark_settings(given: Sequence[str] | None) -> dict[str, str]:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ticdc_emit.cli.options import AsJson, Registry, SparkSettings, spark_settings
+from ticdc_emit.cli.options import AsJson, RegistryOrVariable, SinkUri, SparkSettings, spark_settings, uri_option
 
 __all__ = ["add_replay_command"]
 
@@ -21,7 +21,7 @@ def replay(
         list[str],
         typer.Option(metavar="NAME=PATH", help="schema.name and its source; repeat it. jdbc:…#table for a database."),
     ],
-    sink_uri: Annotated[str, typer.Option("--sink-uri", metavar="URI", help="Where to, in TiCDC's form.")],
+    sink_uri: SinkUri,
     mode: Annotated[str, typer.Option(help="What sources are: snapshot, diff, validity or operations.")] = "operations",
     before: Annotated[
         list[str] | None,
@@ -62,7 +62,7 @@ def replay(
         str | None, typer.Option("--slice", help="Event time of one batch: 10m, 1h. Default: 5 s at --speed, or all.")
     ] = None,
     state_uri: Annotated[
-        str | None, typer.Option("--state-uri", metavar="URI", help="Where a stopped replay finds how far it came.")
+        str | None, uri_option("--state-uri", "URI", "Where a stopped replay records how far it came, to resume there.")
     ] = None,
     watermark_interval: Annotated[
         float | None, typer.Option(metavar="SECONDS", help="Event time between watermarks within a slice.")
@@ -71,7 +71,7 @@ def replay(
         Path | None, typer.Option(metavar="FILE.toml", help="TiCDC's changefeed file.", exists=True, dir_okay=False)
     ] = None,
     time_zone: Annotated[str, typer.Option(help="The changefeed's time zone, for TIMESTAMP values.")] = "UTC",
-    schema_registry: Registry = None,
+    schema_registry: RegistryOrVariable = None,
     spark: SparkSettings = None,
     as_json: AsJson = False,
 ) -> None:

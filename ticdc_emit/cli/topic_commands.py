@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ticdc_emit.cli.options import PROTOCOL_HELP, AsJson, Registry
+from ticdc_emit.cli.options import PROTOCOL_HELP, AsJson, Registry, RegistryOrVariable, from_variable, uri_option
 
 __all__ = ["add_topic_commands"]
 
@@ -17,7 +17,8 @@ Source = Annotated[
 Topics = Annotated[list[str] | None, typer.Option("--topic", help="Topic; may be given again.")]
 Brokers = Annotated[str | None, typer.Option(metavar="HOST:PORT,…", help="Kafka, instead of --sink-uri.")]
 FeedUri = Annotated[
-    str | None, typer.Option("--sink-uri", metavar="URI", help="The changefeed's, with all its options.")
+    str | None,
+    uri_option("--sink-uri", "URI", "The changefeed's sink URI with all its options.", envvar="TICDC_EMIT_SINK_URI"),
 ]
 FeedConfig = Annotated[
     Path | None, typer.Option("--config", metavar="FILE.toml", help="The changefeed file.", exists=True, dir_okay=False)
@@ -30,13 +31,14 @@ FeedZone = Annotated[str, typer.Option("--time-zone", help="The changefeed's tim
 
 
 def tail(
+    context: typer.Context,
     path: Source = None,
     topic: Topics = None,
     protocol: FeedProtocol = None,
     brokers: Brokers = None,
     sink_uri: FeedUri = None,
     config: FeedConfig = None,
-    schema_registry: Registry = None,
+    schema_registry: RegistryOrVariable = None,
     time_zone: FeedZone = "UTC",
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on as messages come.")] = False,
     start: Annotated[
@@ -60,19 +62,21 @@ def tail(
     from ticdc_emit.cli.tail import run
     from ticdc_emit.cli.topic_source import SourceOptions
 
+    sink_uri = _unless_elsewhere(context, sink_uri, path, brokers)
     options = SourceOptions(path, sink_uri, brokers, topic or [], protocol, schema_registry, config, time_zone)
     code = run(options, follow=follow, start=start, tables=table or [], ops=op or [], claims=claims, as_json=as_json)
     raise typer.Exit(code)
 
 
 def verify(
+    context: typer.Context,
     path: Source = None,
     topic: Topics = None,
     protocol: FeedProtocol = None,
     brokers: Brokers = None,
     sink_uri: FeedUri = None,
     config: FeedConfig = None,
-    schema_registry: Registry = None,
+    schema_registry: RegistryOrVariable = None,
     time_zone: FeedZone = "UTC",
     claims: Annotated[bool, typer.Option("--claims", help="Ask the claim-check storage for its objects too.")] = False,
     show: Annotated[int, typer.Option(help="How many findings of each invariant to print.", min=1)] = 20,
@@ -83,6 +87,7 @@ def verify(
     from ticdc_emit.cli.topic_source import SourceOptions
     from ticdc_emit.cli.verify import run
 
+    sink_uri = _unless_elsewhere(context, sink_uri, path, brokers)
     options = SourceOptions(path, sink_uri, brokers, topic or [], protocol, schema_registry, config, time_zone)
     raise typer.Exit(run(options, claims=claims, show=show, allow_empty=allow_empty, as_json=as_json))
 
@@ -95,7 +100,7 @@ def scenario(
     ] = None,
     seed: Annotated[int, typer.Option(help="The same seed makes the same messages.")] = 0,
     sink_uri: Annotated[
-        str | None, typer.Option("--sink-uri", metavar="URI", help="Where to. Default: messages are shown.")
+        str | None, uri_option("--sink-uri", "URI", "TiCDC's sink URI: where to send. Default: show the messages.")
     ] = None,
     schema_registry: Registry = None,
     check: Annotated[
@@ -119,6 +124,14 @@ def scenario(
         as_json=as_json,
     )
     raise typer.Exit(code)
+
+
+def _unless_elsewhere(
+    context: typer.Context, sink_uri: str | None, path: Path | None, brokers: str | None
+) -> str | None:
+    """Return the sink URI; one of the environment only where the command line does not name another place."""
+    elsewhere = path is not None or brokers is not None
+    return None if elsewhere and from_variable(context, "sink_uri") else sink_uri
 
 
 def add_topic_commands(app: typer.Typer) -> None:
