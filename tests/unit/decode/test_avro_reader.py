@@ -224,4 +224,4 @@ def test_readers_share_nothing_with_encoders() -> None:
     )
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     owners = {name.split(".")[1] for name in loaded if "." in name}
-    assert owners <= {"decode", "errors", "config", "schema", "tso", "delivery", "web", "json_depth"}
+    assert owners <= {"decode", "errors", "config", "schema", "tso", "delivery", "hints", "web", "json_depth"}
