@@ -37,6 +37,7 @@ __all__ = [
     "SharedSubjectError",
     "StateError",
     "StrategyError",
+    "TemporaryFileError",
     "TicdcEmitError",
     "UnknownTableError",
     "UnknownTopicError",
@@ -143,6 +144,10 @@ class MessageTooLargeError(RowError):
 
 class BatchTooLargeError(TicdcEmitError, ValueError):
     """The messages of a batch exceed what one Arrow array holds (2 GiB)."""
+
+
+class TemporaryFileError(TicdcEmitError, RuntimeError):
+    """What does not fit into memory cannot be written to a temporary file. ``folder`` is where."""
 
 
 class DeliveryError(TicdcEmitError, RuntimeError):

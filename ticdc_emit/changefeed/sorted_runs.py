@@ -15,6 +15,8 @@ from typing import IO, TypeAlias
 import numpy as np
 import pyarrow as pa
 
+from ticdc_emit.temporary import close_quietly, writing_temporary_files
+
 __all__ = ["SortedRuns"]
 
 _PIECES = 64
@@ -68,12 +70,14 @@ class SortedRuns:
         self._held, self._bytes = [], 0
         first, second = (np.asarray(batch.column(name)) for name in self._keys)
         batch = batch.take(pa.array(np.lexsort((second, first))))
-        file = tempfile.TemporaryFile(prefix="ticdc-emit-")  # noqa: SIM115 - closed by __exit__
-        self._files.append(file)
         rows = max(1, batch.num_rows * self._limit // (_PIECES * max(batch.nbytes, 1)))
-        with pa.ipc.new_file(file, batch.schema, options=pa.ipc.IpcWriteOptions(compression="lz4")) as writer:
-            for start in range(0, batch.num_rows, rows):
-                writer.write_batch(batch.slice(start, rows))
+        with writing_temporary_files():
+            file = tempfile.TemporaryFile(prefix="ticdc-emit-")  # noqa: SIM115 - closed by __exit__
+            self._files.append(file)
+            with pa.ipc.new_file(file, batch.schema, options=pa.ipc.IpcWriteOptions(compression="lz4")) as writer:
+                for start in range(0, batch.num_rows, rows):
+                    writer.write_batch(batch.slice(start, rows))
+            file.flush()
 
     def __enter__(self) -> SortedRuns:
         return self
@@ -82,7 +86,7 @@ class SortedRuns:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         for file in self._files:
-            file.close()
+            close_quietly(file)
 
 
 class _Run:

@@ -16,6 +16,8 @@ from ticdc_emit.errors import ConfigError
 __all__ = ["run"]
 
 _FROM = re.compile(r"beginning|newest(?:[ :](\d+))?")
+# JSON leaves these as they are, but terminals act on them: DEL, C1, marks of lines and of directions, lone surrogates
+_CONTROLS = re.compile("[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 _NEWEST = 10
 _LOOK_BACK = 20_000
 """Messages of a partition in which TiCDC has shown every table that changes: twice its interval of BOOTSTRAPs."""
@@ -82,7 +84,11 @@ def _newest(start: str) -> int | None:
 
 
 def _json_line(*, flush: bool) -> Callable[[TailLine], None]:
-    return lambda line: print(json.dumps(line.to_dict(), ensure_ascii=False, default=str), flush=flush)
+    def show(line: TailLine) -> None:
+        text = json.dumps(line.to_dict(), ensure_ascii=False, default=str)
+        print(_CONTROLS.sub(lambda found: f"\\u{ord(found.group()):04x}", text), flush=flush)
+
+    return show
 
 
 def _text_line() -> Callable[[TailLine], None]:

@@ -26,6 +26,7 @@ from ticdc_emit.delivery.contract import Message
 from ticdc_emit.delivery.topics import effective_partitions, unknown_partition, unknown_topic
 from ticdc_emit.delivery.writer import TaskWriter
 from ticdc_emit.errors import ConfigError, DeliveryError
+from ticdc_emit.temporary import close_quietly, writing_temporary_files
 
 try:
     import fcntl
@@ -100,28 +101,31 @@ class FileWriter(TaskWriter):
 
     def enqueue(self, run: Run) -> None:
         place = (run.topic, run.partition)
-        if place not in self._spools:
-            self._spools[place] = tempfile.SpooledTemporaryFile(max_size=_SPOOL_BYTES)  # noqa: SIM115
         lines = [
             orjson.dumps({"key": _printable(key), "value": _printable(value)}, option=orjson.OPT_APPEND_NEWLINE)
             for key, value in zip(run.keys, run.values, strict=True)
         ]
-        self._spools[place].write(b"".join(lines))
+        with writing_temporary_files():
+            if place not in self._spools:
+                self._spools[place] = tempfile.SpooledTemporaryFile(max_size=_SPOOL_BYTES)  # noqa: SIM115
+            self._spools[place].write(b"".join(lines))
 
     def settle(self) -> None:
         for topic, partition in sorted(self._spools):
             spool = self._spools[topic, partition]
+            with writing_temporary_files():
+                spool.flush()
             try:
                 _append(self._sink.path(topic, partition), spool)
             except OSError as error:
                 raise DeliveryError(
                     f"cannot append to topic {topic}: {error}", topic=topic, partition=partition
                 ) from error
-            self._spools.pop((topic, partition)).close()
+            close_quietly(self._spools.pop((topic, partition)))
 
     def release(self, failed: bool) -> None:
         for spool in self._spools.values():
-            spool.close()
+            close_quietly(spool)
         self._spools.clear()
 
 

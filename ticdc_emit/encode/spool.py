@@ -15,6 +15,7 @@ from typing import IO
 import pyarrow as pa
 
 from ticdc_emit.encode.blocks import Block, BlockReader, Made
+from ticdc_emit.temporary import close_quietly, writing_temporary_files
 
 __all__ = ["Spool"]
 
@@ -37,11 +38,12 @@ class Spool:
         if self._writer is None and self._bytes + block.raw.nbytes <= self._limit:
             self._hold(block)
             return
-        if self._writer is None:
-            self._file = tempfile.TemporaryFile(prefix="ticdc-emit-")  # noqa: SIM115 - closed by __exit__
-            options = pa.ipc.IpcWriteOptions(compression="lz4")
-            self._writer = pa.ipc.new_stream(self._file, block.raw.schema, options=options)
-        self._writer.write_batch(block.raw)
+        with writing_temporary_files():
+            if self._writer is None:
+                self._file = tempfile.TemporaryFile(prefix="ticdc-emit-")  # noqa: SIM115 - closed by __exit__
+                options = pa.ipc.IpcWriteOptions(compression="lz4")
+                self._writer = pa.ipc.new_stream(self._file, block.raw.schema, options=options)
+            self._writer.write_batch(block.raw)
 
     def _hold(self, block: Block) -> None:
         if self._makes:
@@ -60,8 +62,9 @@ class Spool:
             yield self._held.pop(0)
         if self._writer is None or self._file is None:
             return
-        self._writer.close()
-        self._file.seek(0)
+        with writing_temporary_files():
+            self._writer.close()
+            self._file.seek(0)
         for raw in pa.ipc.open_stream(self._file):
             yield reader.read(raw)
 
@@ -72,4 +75,4 @@ class Spool:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._file is not None:
-            self._file.close()
+            close_quietly(self._file)

@@ -34,7 +34,7 @@ class RegistryAddress:
         try:
             parts = urlsplit(url)
             scheme, host, _ = parts.scheme, parts.hostname, parts.port
-            (host or "").encode("idna")  # a label has at most 63 letters
+            (host or "").encode("idna").decode("idna")  # a label has at most 63 letters, and xn-- is Punycode
         except ValueError:
             scheme, host = "", None
         if scheme not in ("http", "https") or not host or any(mark in url for mark in "?# \t\r\n"):

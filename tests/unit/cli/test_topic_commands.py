@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from ticdc_emit.cli.main import main
 from ticdc_emit.cli.topic_source import TopicSource
+from ticdc_emit.delivery import FileSink
 from ticdc_emit.delivery.contract import Message
+from ticdc_emit.encode.encoder import Encoder
 from ticdc_emit.errors import DeliveryError
 from ticdc_emit.testing import EmbeddedKafka
 from ticdc_emit.traffic.scenarios import Scenario, scenario, scenarios
@@ -74,6 +78,24 @@ def test_tables_are_the_same_for_every_protocol(capsys: pytest.CaptureFixture[st
     tables = tmp_path / "tables.json"
     tables.write_text(json.dumps(told["expected"]), encoding="utf-8")
     assert run(capsys, "scenario", "b-a-b", "--check", str(tables))[0] == 0
+
+
+def test_lines_of_json_hold_nothing_that_a_terminal_acts_on(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    text = "a\x1b[31m\x7f\x9b31m\u0085\u2028\u202e\u2066é"
+    uri = "memory://lines/?protocol=canal-json&partition-num=1"
+    encoder = Encoder(uri, "create table test.t (id int primary key, v text)")
+    rows = pa.Table.from_pylist([{"op": "c", "commit_ts": 450_000_000_262_144_000, "after": {"id": 1, "v": text}}])
+    sink = FileSink(str(tmp_path))
+    sink.prepare({"ticdc": 1})
+    messages = encoder.encode(rows, table="test.t")
+    topics = pa.array(["ticdc"] * messages.num_rows)
+    with sink.open() as writer:
+        writer.write(messages.set_column(messages.schema.get_field_index("topic"), "topic", topics))
+    code, shown = run(capsys, "tail", str(tmp_path), "--protocol", "canal-json", "--json")
+    assert code == 0
+    assert json.loads(shown)["new"]["v"] == text
+    assert len(shown.splitlines()) == 1
+    assert [char for char in shown if unicodedata.category(char) in ("Cc", "Cf", "Zl")] == ["\n"]
 
 
 @pytest.mark.parametrize("protocol", ["canal-json", "simple-avro", "debezium"])

@@ -177,7 +177,7 @@ def test_the_depth_of_an_answer_is_bounded(ask: Asker, body: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "host", ["\u0130\u0130.\u2024", "a" * 70, "a" * 70 + ".b", "a..b", "xn--\u0130", "%00", "a\u0000b"]
+    "host", ["\u0130\u0130.\u2024", "a" * 70, "a" * 70 + ".b", "a..b", "xn--\u0130", "xn--a.xn--a", "%00", "a\u0000b"]
 )
 def test_a_host_that_cannot_be_one(host: str) -> None:
     with pytest.raises((ConfigError, RegistryError)) as caught:

@@ -50,3 +50,13 @@ def test_avro_needs_both_placeholders(text: str) -> None:
     assert refused.value.message.endswith("%!(EXTRA string=topic rule for Avro must contain {schema} and {table})")
     for valid in ("a{schema}b{table}c", "hard-coded"):
         assert TopicExpression.parse(valid, Protocol.AVRO).text == valid
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize(
+    "text", ["a" * 200_000 + "!", "{schema}" + "a" * 200_000 + "{", "a" * 200_000 + "{table}x{table}"]
+)
+def test_a_long_expression_costs_no_time(text: str) -> None:
+    for protocol in (Protocol.AVRO, Protocol.CANAL_JSON):
+        with pytest.raises(ConfigError):
+            TopicExpression.parse(text, protocol)
