@@ -2,7 +2,7 @@
 
     from ticdc_emit.spark import TicdcSink, encode, local_session
 
-Needs the extra ``ticdc-emit[spark]``. Nothing here uses ``.rdd`` or ``_jvm``, so Spark Connect works too.
+Needs the extra ``ticdc-emit[spark]``. Nothing here needs ``.rdd`` or ``_jvm``, so Spark Connect works too.
 """
 
 from __future__ import annotations
