@@ -37,6 +37,7 @@ from __future__ import annotations
 
 import io
 import json
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -62,7 +63,8 @@ class _Sent:
     def __init__(self, sql: str, options: str = "", reject: str | None = None) -> None:
         self.registry = MemoryRegistry(reject=reject)
         uri = f"{_URI}{options}&schema-registry={_REGISTRY}"
-        self.encoder = Encoder(uri, sql, registry=self.registry)
+        # the document shows tables without a key, which no changefeed of Avro has
+        self.encoder = Encoder(replace(load_changefeed(uri), force_replicate=True), sql, registry=self.registry)
         self.raw: list[tuple[bytes | None, bytes | None]] = []
         self.commit_ts = _COMMIT_TS
 

@@ -67,7 +67,7 @@ class _Sent:
 
     def __init__(self, sql: str, options: str = "", toml: str | None = None, zone: str = "UTC") -> None:
         named: dict[str, Any] = {"cluster_id": _CLUSTER, "time_zone": zone}
-        self.encoder = Encoder(_URI + options, sql, changefeed=toml, build_ts=_BUILD_MS, **named)
+        self.encoder = Encoder(_URI + options, sql, changefeed=toml, build_ts=_BUILD_MS, force_replicate=True, **named)
         self.raw: list[tuple[bytes, bytes]] = []
 
     def change(self, op: str, before: Any = None, after: Any = None, commit_ts: int = _COMMIT_TS) -> None:

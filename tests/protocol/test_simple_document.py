@@ -307,7 +307,7 @@ def test_ddl_types(sql: str, kind: str, schemas: tuple[bool, bool], encoding: An
     uri = f"memory://topic-name/?protocol=simple&encoding-format={encoding}"
     known = "create database d; create table d.u (id int primary key, a int, b int, key known (a))"
     sql = sql.replace("add column b", "add column c")
-    sent = Encoder(uri, known, partitions=3).ddl(sql, 450000000262144000).to_pylist()
+    sent = Encoder(uri, known, partitions=3, force_replicate=True).ddl(sql, 450000000262144000).to_pylist()
     assert [(message["partition"], message["key"]) for message in sent] == [(0, None), (1, None), (2, None)]
     (value,) = {message["value"] for message in sent}
     read = SimpleReader(encoding).read(None, value)
@@ -561,7 +561,11 @@ def test_bootstraps_end_with_inactivity() -> None:
 
 @pytest.mark.parametrize("encoding", ["json", "avro"])
 def test_a_consumer_from_the_beginning_and_from_the_middle(encoding: Any) -> None:
-    encoder = Encoder(f"memory://topic-name/?protocol=simple&encoding-format={encoding}", "create database simple")
+    encoder = Encoder(
+        f"memory://topic-name/?protocol=simple&encoding-format={encoding}",
+        "create database simple",
+        force_replicate=True,
+    )
     read = SimpleReader(encoding).read
     insert = {"op": "c", "commit_ts": 450000000524288000, "after": _JOHN}
     batches = [encoder.ddl(_SQL, 450000000262144000), encoder.encode([insert], table="simple.user")]

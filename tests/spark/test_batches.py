@@ -14,6 +14,7 @@ from ticdc_emit.changefeed.planning import current_database, ddl_statements
 from ticdc_emit.changefeed.state import BatchState
 from ticdc_emit.delivery.files import read_files
 from ticdc_emit.delivery.memory import messages
+from ticdc_emit.encode.eligibility import KeylessTableWarning
 from ticdc_emit.errors import ConfigError, DdlError, InvalidValueError, LateRowError, StateError
 from ticdc_emit.schema.catalog import catalog_from_sql
 from ticdc_emit.spark import TicdcSink, encode
@@ -239,3 +240,24 @@ def test_a_ddl_waits_while_rows_of_its_old_schema_may_come(spark: Any, tmp_path:
     ]
     with pytest.raises(LateRowError, match="DDL"):
         sink(rows(tso(5)), 2)
+
+
+def test_rows_of_a_table_without_a_handle_key_are_left_out(spark: Any, tmp_path: Path) -> None:
+    kind = "schema string, table string, op string, commit_ts long, query string, after map<string,string>"
+    rows = spark.createDataFrame(
+        [
+            ("test", "t", "c", tso(1), None, {"id": "1"}),
+            ("test", "log", "c", tso(2), None, {"a": "1"}),
+            ("test", "log", "ddl", tso(3), "alter table test.log add primary key (a)", None),
+            ("test", "log", "c", tso(4), None, {"a": "2"}),
+        ],
+        kind,
+    )
+    schema = "create table test.t (id int primary key); create table test.log (a int not null)"
+    uri = f"file://{tmp_path}?protocol=simple&partition-num=1"
+    with pytest.warns(KeylessTableWarning, match=r"test\.log"):
+        sink = TicdcSink(uri, schema)
+    sink.write(rows)
+    held = [json.loads(message.value or b"") for message in read_files(tmp_path)]
+    shown = [next(iter(each["data"].values())) if "data" in each else each["type"] for each in held]
+    assert [each for each in shown if each not in ("WATERMARK", "BOOTSTRAP")] == ["1", "ALTER", "2"]

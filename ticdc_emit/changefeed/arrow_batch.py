@@ -162,6 +162,8 @@ class ArrowBatch:
                 first = first.filter(pc.greater(first.column("commit_ts"), pa.scalar(late_until, pa.uint64())))
             for table, places in by_table(first, task.plan, of_all):
                 part = first if places is None else first.take(pa.array(places))
+                if key is None and table.unreplicated:
+                    part = part.filter(pa.array(table.are_replicated(part.column("commit_ts"))))
                 if part.num_rows:
                     prepare(numbered(part, f"{table.schema}.{table.name}"), table, task.plan)
             if first.num_rows < rows.num_rows and late_until is None:
@@ -204,7 +206,10 @@ class ArrowBatch:
         key = self.table_of(plan)
         for rows in self._changes():
             for table, places in by_table(rows, plan, None if key is None else plan.table(*key)):
-                part = numbered(rows if places is None else rows.take(pa.array(places)), f"{table.schema}.{table.name}")
+                own = rows if places is None else rows.take(pa.array(places))
+                if key is None and table.unreplicated:
+                    own = own.filter(pa.array(table.are_replicated(own.column("commit_ts"))))
+                part = numbered(own, f"{table.schema}.{table.name}")
                 stamps = np.asarray(part.column("commit_ts"))
                 if (stamps[1:] < stamps[:-1]).any():
                     part = part.take(pa.array(np.argsort(stamps, kind="stable")))

@@ -21,6 +21,7 @@ from ticdc_emit.changefeed.schedule import with_bootstraps, with_default_ticks
 from ticdc_emit.changefeed.state import BatchState, DdlStatement
 from ticdc_emit.config import ChangefeedConfig, Protocol
 from ticdc_emit.delivery.contract import Sink
+from ticdc_emit.encode.eligibility import Eligibility
 from ticdc_emit.encode.plan import Plan, make_plan, topics_of
 from ticdc_emit.encode.registration import Registrar, needed_by_all
 from ticdc_emit.errors import ConfigError
@@ -139,15 +140,17 @@ class Planner:
     def _drawn(self, ddl: tuple[DdlStatement, ...]) -> tuple[Plan, tuple[DdlEvent, ...]]:
         if ddl not in self._outlined:
             catalog, events = self._applied(tuple(sorted(ddl, key=lambda entry: entry[0])))
-            histories = catalog.histories()
-            topics = topics_of(self.config, histories, events)
+            eligibility = Eligibility.of(self.config, catalog.histories())
+            sent = eligibility.events(events)
+            topics = topics_of(self.config, eligibility.tables(), sent)
             plan = make_plan(
                 self.config,
-                histories,
+                eligibility.replicated(),
                 dict.fromkeys(topics, self.config.kafka.partition_num or _MADE_UP_PARTITIONS),
                 verbatim_json=self.verbatim_json,
+                unreplicated=eligibility.unreplicated(),
             )
-            self._outlined = {ddl: (plan, tuple(events))}
+            self._outlined = {ddl: (plan, tuple(sent))}
         return self._outlined[ddl]
 
     def _planned(self, ddl: tuple[DdlStatement, ...]) -> Plan:

@@ -29,6 +29,9 @@ from ticdc_emit.changefeed.worker import Task, TaskResult
 from ticdc_emit.config import ChangefeedConfig, Secret
 from ticdc_emit.delivery.claim_check import ClaimStore
 from ticdc_emit.delivery.contract import DeliveryReport, PartitionCount, Sink
+from ticdc_emit.encode.commits import warn_early
+from ticdc_emit.encode.eligibility import warn_keyless
+from ticdc_emit.encode.encoder import split_name
 from ticdc_emit.encode.plan import Plan, catalog_for, verify_tables
 from ticdc_emit.errors import ConfigError, SchemaError, StateError
 from ticdc_emit.registry.contract import SchemaRegistry
@@ -134,10 +137,18 @@ class Changefeed:
             registry=registry,
         )
         # a wrong schema or option is refused here, before any data
-        if not self.outline.tables:
+        plan = self.outline
+        if not plan.tables:
             raise SchemaError(
                 "the schema has no table", remedy="Give CREATE TABLE statements, or a catalog with tables"
             )
+        self._told_keyless: set[tuple[str, str]] = set()
+        self._told_early = False
+        only = next(iter(plan.tables)) if len(plan.tables) == 1 else None
+        key = only if table is None else split_name(table, [])
+        if key is not None and key in plan.tables:
+            plan.tables[key].refuse_keyless()
+        self._tell_keyless(plan)
 
     @property
     def options(self) -> RunOptions:
@@ -183,6 +194,7 @@ class Changefeed:
             state = self._begun(statements, batch_id)
         # from here on the world outside is touched: topics, subjects, records, messages
         plan = self._planner.registered(state, batch)
+        self._tell_keyless(plan)
         controls = self._planner.controls(state)
         task = Task(plan, controls, late, table, self.sink, self._claims, digests=is_kept)
         if state.done or (self._options.validate == "batch" and not is_checked):
@@ -193,6 +205,7 @@ class Changefeed:
         controls, bootstraps = self._planner.scheduled(controls, state, batch, late=late)
         results = batch.run(replace(task, controls=controls))
         last_row = top = max((result.max_commit_ts for result in results.values()), default=-1)
+        self._told_early = self._told_early or warn_early(last_row, stacklevel=2)
         if final:
             top = _greatest_ts(state.ddl, top, state.max_commit_ts)
         limit = top if final else top - 1 - (self._options.lateness_ms << LOGICAL_BITS)
@@ -261,6 +274,13 @@ class Changefeed:
                 tell(report)
             except Exception:
                 logger.exception("on_report failed for batch %d", report.batch_id)
+
+    def _tell_keyless(self, plan: Plan) -> None:
+        """Warn of tables that are not replicated, once of each."""
+        new = [key for key in plan.keyless if key not in self._told_keyless]
+        if new:
+            self._told_keyless.update(new)
+            warn_keyless(new, stacklevel=3)
 
     def messages_task(self, batch: Batch) -> Task:
         """Return the task that makes the messages of a batch's rows, for whoever delivers them by other means.

@@ -48,6 +48,10 @@ class Profile:
     """How a table names its database after a RENAME of one table, until its next DDL."""
     split_order: Literal["by-kind", "inserts-last"] = "by-kind"
     """A transaction with a split update: deletes, updates, inserts; or as it was, and the inserted halves last."""
+    keyless_tables: Literal["until-keyed", "unseen"] = "until-keyed"
+    """Tables without a handle key are left out until they get one, or (``unseen``) for good; DROP is sent, or not."""
+    virtual_keys: Literal["refused", "accepted"] = "refused"
+    """Whether a unique key over virtual columns is one for which a table is replicated."""
     split_checksums: Literal["zero", "kept"] = "zero"
     """The checksums that the two halves of a split update show."""
 
@@ -83,6 +87,8 @@ NEXT = replace(
     renamed_schema="as-created",
     split_order="inserts-last",
     split_checksums="kept",
+    keyless_tables="unseen",
+    virtual_keys="accepted",
 )
 
 PROFILES = {profile.name: profile for profile in (CLASSIC, NEXT)}

@@ -6,6 +6,8 @@ In: one Python row, or an Arrow batch in change form. Out: TSO in 0..2^64-1, as 
 from __future__ import annotations
 
 import datetime as dt
+import logging
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -15,11 +17,48 @@ import pyarrow as pa
 from ticdc_emit.columnar.buffers import null_mask
 from ticdc_emit.columnar.faults import shown
 from ticdc_emit.errors import InvalidValueError, MissingColumnError, UnsupportedTypeError
-from ticdc_emit.tso import MAX_TSO, tso_from_datetime, tso_from_micros
+from ticdc_emit.tso import LOGICAL_BITS, MAX_TSO, physical_ms, tso_from_datetime, tso_from_micros
 
-__all__ = ["check_tso", "commit_ts_array", "commit_ts_of"]
+__all__ = ["CommitTsWarning", "check_tso", "commit_ts_array", "commit_ts_of", "warn_early"]
 
+logger = logging.getLogger(__name__)
+
+_EPOCH = dt.datetime(1970, 1, 1)
+_FIRST_LIKELY_TIME = 10**9  # seconds, in 2001
+_TSO_OF_2010 = 1_262_304_000_000 << LOGICAL_BITS
+_SECONDS_OF_2100 = 4_102_444_800
+_PER_SECOND = {"seconds": 1, "milliseconds": 10**3, "microseconds": 10**6, "a count": 10**9}
 _TSO_REMEDY = "A TSO is a whole number in 0..2^64-1"
+
+
+class CommitTsWarning(UserWarning):
+    """A commit_ts is of a time before 2010: it looks like seconds, milliseconds or microseconds, not like a TSO."""
+
+
+def warn_early(commit_ts: int, *, stacklevel: int) -> bool:
+    """Warn if a commit_ts looks like the count of some unit of time since 1970; tell whether it does.
+
+    Small numbers are taken as they are, for tests count so.
+    """
+    if not _FIRST_LIKELY_TIME <= commit_ts < _TSO_OF_2010:
+        return False
+    unit = next(unit for unit, per_second in _PER_SECOND.items() if commit_ts < per_second * _SECONDS_OF_2100)
+    remedy = {
+        "seconds": "tso.compose(seconds * 1000)",
+        "milliseconds": "tso.compose(milliseconds)",
+        "microseconds": "tso.tso_from_micros(microseconds)",
+    }.get(unit, "tso.tso_from_datetime(moment)")
+    message = (
+        f"commit_ts={commit_ts} is a TSO of {_day_of(commit_ts)}: it looks like {unit} since 1970. "
+        f"Give TSOs, such as ticdc_emit.{remedy}, or give commit_time instead"
+    )
+    logger.info(message)
+    warnings.warn(message, CommitTsWarning, stacklevel=stacklevel + 1)
+    return True
+
+
+def _day_of(commit_ts: int) -> str:
+    return (_EPOCH + dt.timedelta(milliseconds=physical_ms(commit_ts))).date().isoformat()
 
 
 def check_tso(value: Any, **place: Any) -> int:

@@ -20,8 +20,9 @@ from ticdc_emit.delivery.claim_check import ClaimStore
 from ticdc_emit.delivery.contract import MESSAGE_SCHEMA
 from ticdc_emit.encode.announce import Announcer
 from ticdc_emit.encode.changes import Encoded
-from ticdc_emit.encode.commits import check_tso
+from ticdc_emit.encode.commits import check_tso, warn_early
 from ticdc_emit.encode.dispatch import dispatched
+from ticdc_emit.encode.eligibility import Eligibility
 from ticdc_emit.encode.first_fault import first_fault
 from ticdc_emit.encode.normal_form import normal_form
 from ticdc_emit.encode.order import ordered
@@ -75,22 +76,31 @@ class Encoder:
         self.catalog = catalog_for(self.config, schema)
         self._partitions = partitions or self.config.kafka.partition_num or DEFAULT_PARTITION_NUM
         self._ddl: list[DdlEvent] = []
+        self._told_early = False
         self._build_ts = build_ts
         self._verbatim_json = verbatim_json
         self._registrar = Registrar(self.config, registry)
         self._claims = ClaimStore.of(self.config.codec.large_message_handle)
         verify_tables(self.config, self.catalog.tables())
         self.plan = self._make_plan()
+        tables = [info for info in self.catalog.tables() if not info.is_view]
+        if len(tables) == 1:
+            self.plan.table(tables[0].schema, tables[0].name).refuse_keyless()
 
     def _make_plan(self) -> Plan:
-        histories = self.catalog.histories()
+        eligibility = self._eligibility()
+        histories = eligibility.replicated()
         return make_plan(
             self.config,
             histories,
-            dict.fromkeys(topics_of(self.config, histories, self._ddl), self._partitions),
+            dict.fromkeys(topics_of(self.config, eligibility.tables(), self._ddl), self._partitions),
             build_ts=self._build_ts,
             verbatim_json=self._verbatim_json,
+            unreplicated=eligibility.unreplicated(),
         )
+
+    def _eligibility(self) -> Eligibility:
+        return Eligibility.of(self.config, self.catalog.histories())
 
     def encode(
         self, changes: pa.Table | pa.RecordBatch | Iterable[Mapping[str, Any]] | Any, table: str | None = None
@@ -117,6 +127,8 @@ class Encoder:
 
     def _encoded(self, changes: Any, planned: TablePlan) -> pa.RecordBatch:
         batch = ordered(self._change_form(changes, planned), planned, self.plan)
+        if batch.num_rows and not self._told_early:
+            self._told_early = warn_early(batch.column("commit_ts")[0].as_py(), stacklevel=3)
         self.plan = self._registrar.registered(self.plan, planned, needed_by(batch, planned))
         planned = self.plan.table(planned.schema, planned.name)
         prepared = prepare(batch, planned, self.plan)
@@ -136,6 +148,7 @@ class Encoder:
     def _planned(self, table: str | None) -> TablePlan:
         live = [(info.schema, info.name) for info in self.catalog.tables() if not info.is_view]
         planned = self.plan.table(*split_name(table, live or list(self.plan.tables)))
+        planned.refuse_keyless()
         if not any(planned.encoders):
             raise SchemaError("a view has no row changes", table=f"{planned.schema}.{planned.name}")
         return planned
@@ -153,12 +166,13 @@ class Encoder:
         """Apply a DDL statement to the catalog and return its messages; rows after ``commit_ts`` see it.
 
         Raises :class:`~ticdc_emit.errors.DdlError`; :class:`~ticdc_emit.errors.InvalidValueError` for a commit_ts that
-        is no TSO.
+        is no TSO. The DDL of a table that TiCDC does not replicate has no messages.
         """
         if not isinstance(query, str):
             raise DdlError(f"a DDL statement is text, not {type(query).__name__}", statement=repr(query))
         commit_ts = check_tso(commit_ts, statement=query)
-        events = self.catalog.apply(query, schema=schema, commit_ts=commit_ts)
+        applied = self.catalog.apply(query, schema=schema, commit_ts=commit_ts)
+        events = self._eligibility().events(applied)
         self._ddl += events
         self.plan = self._make_plan()
         return pa.concat_batches([control_batch([]), *(self.ddl_messages(event) for event in events)])

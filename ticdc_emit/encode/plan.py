@@ -14,6 +14,7 @@ from itertools import pairwise
 from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from ticdc_emit.columnar.values import Rendering
@@ -31,12 +32,28 @@ from ticdc_emit.schema.catalog import Catalog, catalog_from_sql
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.given import refuse_path
 from ticdc_emit.schema.model import Column, TableInfo
-from ticdc_emit.tso import physical_ms
+from ticdc_emit.tso import MAX_TSO, physical_ms
 
-__all__ = ["Plan", "TableHistory", "TablePlan", "catalog_for", "make_plan", "topics_of", "verify_tables"]
+__all__ = [
+    "Plan",
+    "TableHistory",
+    "TablePlan",
+    "Unreplicated",
+    "catalog_for",
+    "make_plan",
+    "topics_of",
+    "verify_tables",
+]
 
 TableHistory = Iterable[tuple[int, "TableInfo | None"]]
 """Versions of one table name: (commit_ts from which it holds, the schema; ``None`` once dropped), ascending."""
+
+
+Unreplicated = Mapping[tuple[str, str], "tuple[tuple[int, int | None], ...]"]
+"""Tables without a handle key, each with (since, until): its rows with since < commit_ts <= until are left out."""
+
+KEYLESS = "the table has no primary key and no unique key over NOT NULL columns, so TiCDC does not replicate it"
+KEYLESS_REMEDY = "Add a key, or set force-replicate = true in the changefeed's TOML (force_replicate=True in Python)"
 
 
 @dataclass(frozen=True)
@@ -56,6 +73,22 @@ class TablePlan:
     rule: PartitionRule = PartitionRule()  # noqa: RUF009 - frozen
     partitions: int = 1
     profile: Profile = CLASSIC
+    unreplicated: tuple[tuple[int, int | None], ...] = ()
+    """(since, until): the rows with since < commit_ts <= until are of a version that TiCDC does not replicate."""
+
+    def refuse_keyless(self) -> None:
+        """Raise :class:`SchemaError` if no version of the table is replicated."""
+        if self.unreplicated and not any(self.encoders):
+            raise SchemaError(KEYLESS, remedy=KEYLESS_REMEDY, table=f"{self.schema}.{self.name}")
+
+    def are_replicated(self, commit_ts: pa.Array) -> npt.NDArray[np.bool_]:
+        """Return which rows are of a version that TiCDC replicates, or of none."""
+        numbers = commit_ts.to_numpy(zero_copy_only=False).astype(np.uint64)
+        kept = np.ones(len(numbers), np.bool_)
+        for since, until in self.unreplicated:
+            last = MAX_TSO if until is None else until
+            kept &= (numbers <= np.uint64(since)) | (numbers > np.uint64(last))
+        return kept
 
     @property
     def newest(self) -> TableInfo:
@@ -78,6 +111,10 @@ class TablePlan:
         place = bisect_right(self.since, commit_ts - 1) - 1
         encoder = self.encoders[place] if place >= 0 else None
         if encoder is None:
+            if any(since < commit_ts and (until is None or commit_ts <= until) for since, until in self.unreplicated):
+                raise SchemaError(
+                    KEYLESS, remedy=KEYLESS_REMEDY, table=f"{self.schema}.{self.name}", commit_ts=commit_ts
+                )
             raise UnknownTableError(
                 "the table does not exist at this commit_ts",
                 remedy="Check the order of the DDL statements and the rows",
@@ -134,6 +171,11 @@ class Plan:
         """Every topic-partition that any message may go to, in order of topic."""
         return tuple(target for topic in sorted(self.router.partitions) for target in self.router.targets(topic))
 
+    @cached_property
+    def keyless(self) -> tuple[tuple[str, str], ...]:
+        """The tables that have versions which TiCDC does not replicate."""
+        return tuple(key for key, table in self.tables.items() if table.unreplicated)
+
     def watermark_topics(self, ts: int) -> frozenset[str]:
         """Return the topics that a watermark must reach: the default one, and those of the tables that live at it."""
         return frozenset([self.router.default_topic, *(topic for topic in self._lives if self.lives(topic, ts))])
@@ -163,7 +205,9 @@ class Plan:
         """Return the plan of the same tables with what the sink says of its topics (see :func:`make_plan`)."""
         router = Router.of(changefeed, partitions)
         tables = {
-            key: _routed(router, table.profile, table.schema, table.name, table.since, table.encoders)
+            key: _routed(
+                router, table.profile, table.schema, table.name, table.since, table.encoders, table.unreplicated
+            )
             for key, table in self.tables.items()
         }
         large = LargeMessages.of(changefeed, self.codec, message_limit=message_limit, names=self.large.names)
@@ -195,11 +239,13 @@ def make_plan(
     verbatim_json: bool = False,
     message_limit: int | None = None,
     claim_names: ClaimNames | None = None,
+    unreplicated: Unreplicated | None = None,
 ) -> Plan:
     """Plan every version of every table.
 
     ``partitions`` is the partition count of each topic and ``message_limit`` the largest message that the topics take,
-    both from the sink. ``claim_names``: how messages in the claim-check storage are named.
+    both from the sink. ``claim_names``: how messages in the claim-check storage are named. ``unreplicated``: the
+    tables that TiCDC leaves out (``encode.eligibility``), whose versions are ``None`` in ``tables``.
     """
     codec = codec_for(changefeed)
     router = Router.of(changefeed, partitions)
@@ -209,7 +255,8 @@ def make_plan(
         versions = list(history)
         encoders = tuple(_checked(codec, info, selectors) for _, info in versions)
         since = tuple(since for since, _ in versions)
-        planned[schema, name] = _routed(router, changefeed.profile, schema, name, since, encoders)
+        left_out = (unreplicated or {}).get((schema, name), ())
+        planned[schema, name] = _routed(router, changefeed.profile, schema, name, since, encoders, left_out)
     rendering = Rendering(changefeed.time_zone, verbatim_json=verbatim_json)
     large = LargeMessages.of(changefeed, codec, message_limit=message_limit, names=claim_names)
     return Plan(
@@ -265,13 +312,16 @@ def _routed(
     name: str,
     since: tuple[int, ...],
     encoders: tuple[RowEncoder | None, ...],
+    unreplicated: tuple[tuple[int, int | None], ...],
 ) -> TablePlan:
     topic, rule = router.topic(schema, name), router.rule(schema, name)
+    if unreplicated and not any(encoders):  # its topic need not exist
+        return TablePlan(schema, name, since, encoders, topic, profile=profile, unreplicated=unreplicated)
     partitions = router.count(topic)
     # a rule by value is asked even for one partition: it may not fit the table
     constant = rule.kind == "table" or (partitions == 1 and not rule.by_value)
     fixed = partition_of(table_hash(schema, name), partitions) if constant else None
-    return TablePlan(schema, name, since, encoders, topic, fixed, rule, partitions, profile)
+    return TablePlan(schema, name, since, encoders, topic, fixed, rule, partitions, profile, unreplicated)
 
 
 def _checked(codec: Codec, info: TableInfo | None, selectors: ColumnSelectors) -> RowEncoder | None:

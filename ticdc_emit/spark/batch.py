@@ -27,6 +27,7 @@ from ticdc_emit.spark.frame import (
     arrange_typed,
     commit_ts_column,
     is_generic,
+    only_replicated,
     without_ddl,
 )
 from ticdc_emit.spark.survey import count_rows
@@ -91,7 +92,9 @@ class SparkBatch:
 
     def count_rows(self, plan: Plan, tick_ms: int, late_until: int | None) -> list[CountedRows]:
         """Count rows by one aggregation (``spark.survey``)."""
-        return count_rows(self._rows, plan, self.table_of(plan), tick_ms, late_until)
+        table = self.table_of(plan)
+        rows = self._rows if table is not None else only_replicated(self._rows, plan)
+        return count_rows(rows, plan, table, tick_ms, late_until)
 
     def run(self, task: Task) -> dict[Target, TaskResult]:
         """Run the worker stage in Spark; for a store that lives in this process, here."""
@@ -107,7 +110,7 @@ class SparkBatch:
 
     def _arranged(self, task: Task) -> DataFrame:
         if task.table is None:
-            return arrange_generic(self._rows, task.plan)
+            return arrange_generic(only_replicated(self._rows, task.plan), task.plan)
         return arrange_typed(self._rows, task.plan, task.plan.table(*task.table))
 
 

@@ -47,6 +47,7 @@ __all__ = [
     "arrange_typed",
     "commit_ts_column",
     "is_generic",
+    "only_replicated",
     "with_split_counts",
     "without_ddl",
 ]
@@ -70,6 +71,22 @@ def without_ddl(df: DataFrame) -> DataFrame:
     from pyspark.sql import functions as F  # noqa: N812
 
     return df.filter(~F.lower("op").eqNullSafe(DDL_OP)) if "query" in df.columns else df
+
+
+def only_replicated(df: DataFrame, plan: Plan) -> DataFrame:
+    """Return the rows in generic form but those of table versions that TiCDC does not replicate."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    if not plan.keyless:
+        return df
+    stamp = commit_ts_column(df)
+    left_out = F.lit(False)
+    for schema, name in plan.keyless:
+        own = F.col("schema").eqNullSafe(schema) & F.col("table").eqNullSafe(name)
+        for since, until in plan.tables[schema, name].unreplicated:
+            rows = own & (stamp > F.lit(since))
+            left_out = left_out | (rows if until is None else rows & (stamp <= F.lit(until)))
+    return df.filter(~F.coalesce(left_out, F.lit(False)))
 
 
 def arrange_typed(df: DataFrame, plan: Plan, table: TablePlan) -> DataFrame:

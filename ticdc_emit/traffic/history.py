@@ -24,6 +24,7 @@ from ticdc_emit.config import DEFAULT_PARTITION_NUM, ChangefeedConfig, load_chan
 from ticdc_emit.config.secrets import hides_arguments
 from ticdc_emit.delivery.contract import Message
 from ticdc_emit.delivery.memory import MemorySink, clear, messages
+from ticdc_emit.encode.attributes import ATTRIBUTES
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.registry.contract import SchemaRegistry
 from ticdc_emit.schema.catalog import Catalog, catalog_from_sql
@@ -38,9 +39,7 @@ _FIELDS = {
     "op": pa.string(),
     "commit_ts": pa.int64(),
     "seq": pa.int64(),
-    "start_ts": pa.int64(),
-    "physical_table_id": pa.int64(),
-    "checksum": pa.int64(),
+    **ATTRIBUTES,
     "before": _IMAGE,
     "after": _IMAGE,
 }
@@ -52,8 +51,9 @@ class History:
     """``schema``: SQL text of the tables before the first row. ``rows``: changes in the generic form, in any order.
 
     A row is a mapping with ``schema``, ``table``, ``op``, ``commit_ts`` (TSO), ``before``, ``after`` and, where they
-    are told, ``seq``, ``start_ts``, ``physical_table_id`` and ``checksum``. ``ddl``: (commit_ts, statement); a row with
-    the commit_ts of a statement comes before it. ``time_zone``: the changefeed's, in which TIMESTAMP texts are.
+    are told, ``seq``, ``start_ts``, ``physical_table_id`` and ``checksum`` (a mapping: ``encode.integrity``).
+    ``ddl``: (commit_ts, statement); a row with the commit_ts of a statement comes before it. ``time_zone``: the
+    changefeed's, in which TIMESTAMP texts are.
     """
 
     schema: str
@@ -80,7 +80,8 @@ class History:
     def to_arrow(self) -> pa.Table:
         """Return the rows as one Arrow table in the generic form, without DDL."""
         used = [name for name in _FIELDS if name in _ALWAYS or any(row.get(name) is not None for row in self.rows)]
-        columns = {name: [_cell(row.get(name)) for row in self.rows] for name in used}
+        columns = {name: [row.get(name) for row in self.rows] for name in used}
+        columns |= {name: [_entries(image) for image in columns[name]] for name in ("before", "after")}
         return pa.table({name: pa.array(values, _FIELDS[name]) for name, values in columns.items()})
 
     @hides_arguments
@@ -138,5 +139,5 @@ class History:
         return config
 
 
-def _cell(value: Any) -> Any:
-    return list(value.items()) if isinstance(value, Mapping) else value
+def _entries(image: Mapping[str, Any] | None) -> list[tuple[str, Any]] | None:
+    return None if image is None else list(image.items())

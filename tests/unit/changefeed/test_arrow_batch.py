@@ -195,7 +195,7 @@ def test_rows_without_a_key_sort_by_the_image_that_counts(store: str) -> None:
         return {"schema": "shop", "table": "log", "op": op, "commit_ts": tso(1), "seq": 0, **images}
 
     rows = [row("u", "a", "m"), row("u", "z", None), row("d", "b", None)]
-    emit = feed(store, schema="create table shop.log (a varchar(9), n int)")
+    emit = feed(store, "force-replicate = true", schema="create table shop.log (a varchar(9), n int)")
     emit.run(ArrowBatch(generic(rows)), 0, final=True)
     held = [json.loads(value or b"") for part in of_rows(content(store)).values() for _, value in part]
     assert [each["data"][0]["a"] for each in held] == [None, "b", "m"]

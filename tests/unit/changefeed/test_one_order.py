@@ -104,12 +104,18 @@ def changes(case: Case, seed: int = 0) -> pa.Table:
 
 
 def by_encoder(sql: str, rows: pa.Table) -> list[bytes]:
-    return list(Encoder(URI, f"create table s.t ({sql})").encode(rows).column("value").to_pylist())
+    return list(
+        Encoder(URI, f"create table s.t ({sql})", force_replicate=True).encode(rows).column("value").to_pylist()
+    )
 
 
 def by_feed(sql: str, rows: pa.Table) -> list[bytes]:
     clear("one-order")
-    feed = Changefeed(load_changefeed(URI), MemorySink("one-order", new_partitions=1), f"create table s.t ({sql})")
+    feed = Changefeed(
+        load_changefeed(URI, force_replicate=True),
+        MemorySink("one-order", new_partitions=1),
+        f"create table s.t ({sql})",
+    )
     feed.run(ArrowBatch(rows), 0, final=True)
     values = [message.value or b"" for message in messages("one-order")]
     clear("one-order")

@@ -200,5 +200,5 @@ def test_errors_name_the_row_as_the_caller_has_it() -> None:
     assert bad.value.row == {"id": 7, "position": 2}
     rows[2] = {"op": "c", "commit_ts": TS + 1}
     with pytest.raises(MissingImageError, match="an insert without its after image") as keyless:
-        Encoder(URI, KEYLESS).encode(rows)
+        Encoder(URI, KEYLESS, force_replicate=True).encode(rows)
     assert keyless.value.row == {"position": 2}

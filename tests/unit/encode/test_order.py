@@ -34,7 +34,9 @@ KEYLESS = info("a int, b varchar(9)")
 
 
 def planned(columns: str) -> TablePlan:
-    return Encoder("memory://x?protocol=canal-json", f"create table test.t ({columns})").plan.table("test", "t")
+    return Encoder(
+        "memory://x?protocol=canal-json", f"create table test.t ({columns})", force_replicate=True
+    ).plan.table("test", "t")
 
 
 ID = pa.struct([("id", pa.int32())])
