@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ticdc_emit.delivery.memory import clear
-from ticdc_emit.errors import StateError
+from ticdc_emit.errors import InvalidValueError, StateError, UnsupportedTypeError
 from ticdc_emit.traffic.replay import from_operations, replay
 
 pytestmark = pytest.mark.spark
@@ -75,4 +75,18 @@ def test_the_generic_form_has_a_fingerprint_too(spark: Any, tmp_path: Path) -> N
                 replay(spark, URI, changes(name), TABLE, state_uri=str(tmp_path))
         else:
             assert replay(spark, URI, changes(name), TABLE, state_uri=str(tmp_path)).finished
+    clear(STORE)
+
+
+def test_a_replay_that_sent_nothing_leaves_no_record(spark: Any, tmp_path: Path) -> None:
+    clear(STORE)
+    state = tmp_path / "state"
+    with pytest.raises(InvalidValueError, match="longer than"):
+        replay(spark, URI, {"a.t": log(spark, "'x'", "'longer than ten'")}, TABLE, state_uri=str(state))
+    doubles = "create table a.t (id int primary key, name decimal(6, 2))"
+    with pytest.raises(UnsupportedTypeError):
+        replay(spark, URI, {"a.t": log(spark, "1.5D")}, doubles, state_uri=str(state))
+    assert not list(state.glob("*-*.json")) + list(state.glob("replay.json"))
+    corrected = replay(spark, URI, {"a.t": log(spark, "'x'", "'shorter'")}, TABLE, state_uri=str(state))
+    assert (corrected.total.rows, corrected.finished) == (2, True)
     clear(STORE)

@@ -16,7 +16,7 @@ from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Real
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 from ticdc_emit.changefeed.batch import Batch
 from ticdc_emit.changefeed.digest import sum_of_digests
@@ -33,14 +33,14 @@ from ticdc_emit.encode.commits import warn_early
 from ticdc_emit.encode.eligibility import warn_keyless
 from ticdc_emit.encode.encoder import split_name
 from ticdc_emit.encode.plan import Plan, catalog_for, verify_tables
-from ticdc_emit.errors import ConfigError, SchemaError, StateError
+from ticdc_emit.errors import ConfigError, RegistryError, RowError, SchemaError, StateError
 from ticdc_emit.registry.contract import SchemaRegistry
 from ticdc_emit.routing.topic import Target
 from ticdc_emit.schedule.control import Controls
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.tso import LOGICAL_BITS
 
-__all__ = ["Changefeed", "RunOptions"]
+__all__ = ["Changefeed", "Journal", "RunOptions"]
 
 logger = logging.getLogger(__name__)
 
@@ -92,6 +92,18 @@ class RunOptions:
         if self.clock == "commit":
             return None
         return time.time_ns() // 1_000_000 if self.clock == "wall" else int(self.clock)
+
+
+class Journal(Protocol):
+    """Keeps a record of its own of a run that has begun to send."""
+
+    def begin(self) -> None:
+        """Called before the first message of a batch, behind the batch's own record."""
+        ...
+
+    def undo(self) -> None:
+        """Called where the batch's rows were refused, and no message was sent."""
+        ...
 
 
 class Changefeed:
@@ -174,12 +186,15 @@ class Changefeed:
             return 0
         return newest.batch_id + 1 if newest.done else newest.batch_id
 
-    def run(self, batch: Batch, batch_id: int, *, final: bool, until: int | None = None) -> RunReport:
+    def run(
+        self, batch: Batch, batch_id: int, *, final: bool, until: int | None = None, journal: Journal | None = None
+    ) -> RunReport:
         """Send one batch, and with ``final`` everything behind its last row.
 
         ``until``: a TSO up to which no later batch will have rows, where that is known: DDL and the watermark are sent
-        up to it, whether the batch has rows or not. Raises the family of :class:`~ticdc_emit.errors.TicdcEmitError`; a
-        batch that failed may be run again.
+        up to it, whether the batch has rows or not. ``journal``: is told when messages are about to be sent; with it, a
+        batch that was refused without any message leaves no record. Raises the family of
+        :class:`~ticdc_emit.errors.TicdcEmitError`; a batch that failed may be run again.
         """
         started = time.monotonic()
         statements = batch.ddl_rows(self._database)
@@ -200,10 +215,18 @@ class Changefeed:
         if state.done or (self._options.validate == "batch" and not is_checked):
             checked = batch.run(replace(task, sink=None, check_only=True))
             state = state.checked(sum(result.rows for result in checked.values()), self._digest(checked))
+        controls, bootstraps = self._planner.scheduled(controls, state, batch, late=late)
         if not state.done:
             self._store.save(state)
-        controls, bootstraps = self._planner.scheduled(controls, state, batch, late=late)
-        results = batch.run(replace(task, controls=controls))
+        if journal is not None:
+            journal.begin()
+        try:
+            results = batch.run(replace(task, controls=controls))
+        except (RowError, SchemaError, RegistryError) as error:
+            if journal is not None and not state.done and "messages_sent" not in error.context:
+                self._store.forget(batch_id)
+                journal.undo()
+            raise
         last_row = top = max((result.max_commit_ts for result in results.values()), default=-1)
         self._told_early = self._told_early or warn_early(last_row, stacklevel=2)
         if final:

@@ -37,6 +37,10 @@ class StateStore(Protocol):
         """Keep a record, in place of the batch's earlier one; claims the store."""
         ...
 
+    def forget(self, batch_id: int) -> None:
+        """Remove a record; claims the store."""
+        ...
+
     def claim(self) -> bool:
         """Make this object the store's only writer, or check that it still is; return whether it was not before.
 
@@ -69,6 +73,9 @@ class MemoryStateStore:
         self._records[state.batch_id] = state
         for old in sorted(self._records)[:-_KEEP]:
             del self._records[old]
+
+    def forget(self, batch_id: int) -> None:
+        self._records.pop(batch_id, None)
 
     def claim(self) -> bool:
         """Nobody else has this memory."""
@@ -152,6 +159,11 @@ class FsspecStateStore:
             self._fs.mv(path + ".tmp", path)
             for old in sorted(self._ids())[:-_KEEP]:
                 self._fs.rm(self._path(old))
+
+    def forget(self, batch_id: int) -> None:
+        self.claim()
+        with storage("written", batch_id=batch_id):
+            self._fs.rm(self._path(batch_id))
 
     def _path(self, batch_id: int) -> str:
         return f"{self._root}/{file_name(batch_id)}"

@@ -15,6 +15,7 @@ from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ticdc_emit.changefeed.digest import Digest, RowsDigest, sum_of_digests
 from ticdc_emit.changefeed.report import ControlCounts
@@ -123,14 +124,16 @@ class Task:
         What is wrong with the data is handed to the driver as a result, so that it is raised there with its own type;
         trying again would not help. A delivery error fails the task, which Spark may try again elsewhere.
         """
+        written: list[int] = []
         try:
-            yield from self._run(batches)
+            yield from self._run(batches, written)
         except (RowError, SchemaError, RegistryError) as error:
             if self.sink is None and not self.check_only:
                 raise
-            yield pa.RecordBatch.from_pylist([{"error": pickle.dumps(error)}], schema=RESULT_SCHEMA)
+            result = {"error": pickle.dumps(error), "messages": sum(written)}
+            yield pa.RecordBatch.from_pylist([result], schema=RESULT_SCHEMA)
 
-    def _run(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def _run(self, batches: Iterator[pa.RecordBatch], written: list[int]) -> Iterator[pa.RecordBatch]:
         reader = BlockReader(self.plan, self.table, self.late, self.controls.late_until)
         if self.check_only:
             yield _result_batch(self._counted(reader.blocks(batches)))
@@ -146,7 +149,7 @@ class Task:
             if self.sink is None:
                 yield from messages
                 return
-            yield from self._delivered(messages, results, digests)
+            yield from self._delivered(_counting(messages, written), results, digests)
 
     def _delivered(
         self,
@@ -226,6 +229,13 @@ class Task:
         return joined.take(pa.array(order))
 
 
+def _counting(batches: Iterator[pa.RecordBatch], written: list[int]) -> Iterator[pa.RecordBatch]:
+    """Note how many messages were taken, whether they have arrived or not."""
+    for batch in batches:
+        written.append(batch.num_rows)
+        yield batch
+
+
 def _note_digests(results: dict[Target, TaskResult], digests: dict[Target, RowsDigest]) -> None:
     for target, digest in digests.items():
         results[target].digest = digest.value()
@@ -240,9 +250,16 @@ def _result_batch(results: dict[Target, TaskResult]) -> pa.RecordBatch:
 
 
 def read_results(table: pa.Table) -> dict[Target, TaskResult]:
-    """Return what the tasks of a batch reported, by topic-partition; raise the error that one of them met."""
-    for error in table.column("error").drop_null().to_pylist():
-        raise pickle.loads(error)
+    """Return what the tasks of a batch reported, by topic-partition; raise the error that one of them met.
+
+    Such an error has ``messages_sent`` in its context where any task has sent messages before.
+    """
+    for pickled in table.column("error").drop_null().to_pylist():
+        error = pickle.loads(pickled)
+        sent = pc.sum(table.column("messages")).as_py()
+        if sent:
+            error.context["messages_sent"] = sent
+        raise error
     found: dict[Target, TaskResult] = {}
     for row in table.to_pylist():
         made = TaskResult(**{name: row[name] for name in (*_COUNTS, "digest")})

@@ -8,7 +8,8 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from ticdc_emit.cli.console import print_json, result_console, step
-from ticdc_emit.cli.input_data import read_changes
+from ticdc_emit.cli.input_data import format_of, read_changes
+from ticdc_emit.cli.local_files import check_readable
 from ticdc_emit.cli.session import local_spark
 from ticdc_emit.cli.summary import print_summary
 from ticdc_emit.config import load_changefeed, mask_uri
@@ -46,6 +47,8 @@ def run(
     registry = registry_for(changefeed, RegistryTls(*registry_tls)) if any(registry_tls) else None
     catalog = _catalog(schema, time_zone)
     info = _table(catalog, table)
+    input_format = format_of(input_path, input_format)
+    check_readable(input_path, "input", spark)
     from ticdc_emit.spark import TicdcSink
 
     sink = TicdcSink(changefeed, catalog, table=info.full_name, registry=registry)

@@ -22,7 +22,7 @@ from ticdc_emit.traffic.replay.sources import csv_options
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
-__all__ = ["FORMATS", "read_changes"]
+__all__ = ["FORMATS", "format_of", "read_changes"]
 
 FORMATS = ("parquet", "csv", "json")
 _SUFFIXES = {".parquet": "parquet", ".csv": "csv", ".json": "json", ".jsonl": "json", ".ndjson": "json"}
@@ -42,15 +42,20 @@ def read_changes(
 
     Raises :class:`ConfigError` for an unknown format, :class:`MissingColumnError` for missing columns.
     """
+    found = _read(spark, path, format_of(path, input_format), info)
+    if "op" in found.columns and "op" not in {column.name for column in info.data_columns}:
+        return _changes(found, info)
+    return _inserts(found, info, commit_time_column, commit_ts)
+
+
+def format_of(path: str, input_format: str | None) -> str:
+    """Return the format of an input: the one given, else that of its name; :class:`ConfigError` for an unknown one."""
     given = input_format or _guess(path)
     if given not in FORMATS:
         raise ConfigError(
             f"unknown input format {given!r}", remedy=f"Use one of: {', '.join(FORMATS)}", option="format"
         )
-    found = _read(spark, path, given, info)
-    if "op" in found.columns and "op" not in {column.name for column in info.data_columns}:
-        return _changes(found, info)
-    return _inserts(found, info, commit_time_column, commit_ts)
+    return given
 
 
 def _guess(path: str) -> str:

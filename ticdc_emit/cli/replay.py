@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ticdc_emit.changefeed.planning import current_database
 from ticdc_emit.cli.console import print_json, result_console, say, step
 from ticdc_emit.cli.interrupt import Stop, stopped_by_interrupt
+from ticdc_emit.cli.local_files import check_readable
 from ticdc_emit.cli.replay_data import BASED, Told, history_of
 from ticdc_emit.cli.session import local_spark
 from ticdc_emit.cli.summary import print_summary
@@ -52,6 +53,7 @@ class Asked:
 def run(asked: Asked) -> int:
     """Replay, print what became of each slice and of the whole; return the exit code."""
     from ticdc_emit.traffic.replay import read_ddl, replay
+    from ticdc_emit.traffic.replay.sources import FILE_FORMATS, format_of
 
     changefeed = load_changefeed(
         asked.sink_uri, asked.config, time_zone=asked.time_zone, schema_registry=asked.schema_registry
@@ -73,6 +75,10 @@ def run(asked: Asked) -> int:
     database = current_database(next(iter(sources)) if len(sources) == 1 else None, catalog)
     ddl = () if asked.ddl is None else read_ddl(_text(asked.ddl))
     width = None if asked.slice is None else seconds_of(asked.slice)
+    for option, paths in (("table", sources), ("before", befores)):
+        for path in paths.values():
+            if (asked.told.format or format_of(path)) in FILE_FORMATS:
+                check_readable(path, option, asked.spark)
     with ExitStack() as stack:
         with step("starting Spark", quiet=asked.as_json):
             spark = stack.enter_context(local_spark("replay", settings=asked.spark))

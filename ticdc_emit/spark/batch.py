@@ -7,6 +7,7 @@ it, and the worker stage run over it.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -26,7 +27,6 @@ from ticdc_emit.spark.frame import (
     arrange_generic,
     arrange_typed,
     commit_ts_column,
-    is_generic,
     only_replicated,
     without_ddl,
 )
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.types import StructType
 
-__all__ = ["SparkBatch", "check_changes"]
+__all__ = ["SparkBatch", "check_changes", "typed_table"]
 
 _KINDS = {pa.string(): "string", pa.int32(): "int", pa.int64(): "long", pa.binary(): "binary"}
 _RESULT_DDL = ", ".join(f"{each.name} {_KINDS[each.type]}" for each in RESULT_SCHEMA)
@@ -74,9 +74,7 @@ class SparkBatch:
 
     def table_of(self, plan: Plan) -> tuple[str, str] | None:
         """Return whose changes a DataFrame in the typed form holds, ``None`` for the generic form."""
-        if is_generic(self._df):
-            return None
-        return split_name(self._table, [key for key, table in plan.tables.items() if any(table.encoders)])
+        return typed_table(self._df.columns, self._table, plan)
 
     def check(self, plan: Plan) -> None:
         """Check columns and their types; no Spark job. Names of tables in rows would need a pass over them."""
@@ -112,6 +110,13 @@ class SparkBatch:
         if task.table is None:
             return arrange_generic(only_replicated(self._rows, task.plan), task.plan)
         return arrange_typed(self._rows, task.plan, task.plan.table(*task.table))
+
+
+def typed_table(columns: Sequence[str], table: str | None, plan: Plan) -> tuple[str, str] | None:
+    """Return whose changes rows with these columns are: ``table``, or the only one; ``None`` for the generic form."""
+    if {"schema", "table"} <= set(columns):
+        return None
+    return split_name(table, [key for key, planned in plan.tables.items() if any(planned.encoders)])
 
 
 def check_changes(schema: StructType, table: tuple[str, str] | None, plan: Plan) -> None:

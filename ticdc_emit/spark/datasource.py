@@ -34,6 +34,7 @@ from ticdc_emit.changefeed import RunReport
 from ticdc_emit.changefeed.arrow_batch import ArrowBatch, check_columns
 from ticdc_emit.config import Secret, mask_uri
 from ticdc_emit.errors import ConfigError
+from ticdc_emit.spark.batch import check_changes, typed_table
 from ticdc_emit.spark.source_options import SourceOptions
 from ticdc_emit.spark.staging import StagedFile, Staging
 
@@ -59,7 +60,9 @@ class TicdcDataSource(DataSource):
     def writer(self, schema: StructType, overwrite: bool) -> _BatchWriter:
         """Return the writer of a batch write; raises for options and columns that cannot be right."""
         options = _checked(self.options, schema, overwrite)
-        options.changefeed()  # a wrong table schema is refused before the rows are staged
+        outline = options.changefeed().outline  # a wrong table schema is refused before the rows are staged
+        if "query" not in schema.names:  # rows of DDL may change the tables
+            check_changes(schema, typed_table(schema.names, options.table, outline), outline)
         return _BatchWriter(self.options, _staging(options, f"batch-{uuid.uuid4().hex}"))
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> _StreamWriter:  # noqa: N802 - Spark's name

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,11 +13,13 @@ import pytest
 
 from ticdc_emit.changefeed import ArrowBatch, Changefeed
 from ticdc_emit.changefeed.run import RunOptions
+from ticdc_emit.changefeed.worker import RESULT_SCHEMA, TaskResult, read_results
 from ticdc_emit.config import Secret, load_changefeed
 from ticdc_emit.delivery.contract import MessageWriter
 from ticdc_emit.delivery.memory import MemorySink
 from ticdc_emit.errors import (
     DdlError,
+    DeliveryError,
     InvalidValueError,
     MissingColumnError,
     SchemaError,
@@ -166,3 +169,56 @@ def test_columns_of_one_version_are_enough(tmp_path: Path) -> None:
     stage = Stage(tmp_path, ddl=[(NOW, "alter table s.t add column more int")])
     types = pa.schema([("op", pa.string()), ("commit_ts", pa.int64()), ("after", WHOLE)])
     assert stage.feed.run(ArrowBatch(pa.Table.from_pylist([ROW], types)), 0, final=True).rows == 1
+
+
+@dataclass
+class Diary:
+    """A journal that keeps what it was told."""
+
+    entries: list[str] = field(default_factory=list)
+
+    def begin(self) -> None:
+        self.entries.append("begin")
+
+    def undo(self) -> None:
+        self.entries.append("undo")
+
+
+def inserts(*amounts: int | None) -> ArrowBatch:
+    types = pa.schema([("op", pa.string()), ("commit_ts", pa.int64()), ("after", WHOLE)])
+    rows = [{**ROW, "after": {"id": id_, "amount": amount}} for id_, amount in enumerate(amounts)]
+    return ArrowBatch(pa.Table.from_pylist(rows, types))
+
+
+def test_refused_values_leave_no_record_where_someone_keeps_a_journal(tmp_path: Path) -> None:
+    stage, diary = Stage(tmp_path), Diary()
+    with pytest.raises(InvalidValueError):
+        stage.feed.run(inserts(1, None), 0, final=True, journal=diary)
+    assert diary.entries == ["begin", "undo"]
+    assert not list(stage.state.glob("batch-*"))
+    assert stage.feed.run(inserts(1, 2), 0, final=True, journal=diary).rows == 2
+    assert diary.entries == ["begin", "undo", "begin"]
+
+
+def test_a_record_stays_where_messages_may_have_arrived(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stage, diary = Stage(tmp_path), Diary()
+
+    def refuse(*_: object) -> MessageWriter:
+        raise DeliveryError("the connection was lost")
+
+    monkeypatch.setattr(stage.sink, "open", refuse)
+    with pytest.raises(DeliveryError):
+        stage.feed.run(inserts(1), 0, final=True, journal=diary)
+    assert diary.entries == ["begin"]
+    assert [path.name for path in stage.state.glob("batch-*")] == ["batch-0.json"]
+
+
+def test_an_error_behind_sent_messages_says_how_many_there_were() -> None:
+    delivered = {"topic": "t", "partition": 0, **TaskResult(rows=2, messages=2).__dict__}
+    failed = {"error": pickle.dumps(InvalidValueError("no")), "messages": 3}
+    with pytest.raises(InvalidValueError) as refused:
+        read_results(pa.Table.from_pylist([delivered, failed], RESULT_SCHEMA))
+    assert refused.value.messages_sent == 5
+    with pytest.raises(InvalidValueError) as refused:
+        read_results(pa.Table.from_pylist([{**failed, "messages": 0}], RESULT_SCHEMA))
+    assert refused.value.context == {}

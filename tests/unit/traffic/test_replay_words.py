@@ -13,7 +13,7 @@ from ticdc_emit.traffic.replay.backfill import versions_of
 from ticdc_emit.traffic.replay.ddl_file import read_ddl
 from ticdc_emit.traffic.replay.moments import tso_of
 from ticdc_emit.traffic.replay.operations import operation_of, unknown_operations
-from ticdc_emit.traffic.replay.record import check_record
+from ticdc_emit.traffic.replay.record import ReplayRecord
 from ticdc_emit.traffic.replay.sources import format_of
 from ticdc_emit.tso import compose
 
@@ -143,13 +143,23 @@ def test_formats_by_name() -> None:
 def test_a_replay_knows_its_own_record(tmp_path: Path) -> None:
     state = Secret(str(tmp_path / "state"))
     cut = {"slice_ms": 1000, "first_ts": 5, "last_ts": 9, "rows": 3}
-    assert check_record(None, cut, 4) == 4
-    assert check_record(state, cut, 4) == 4
-    assert check_record(state, cut, 9) == 4, "where the first slice was"
+    assert ReplayRecord.find(None, cut, 4).first_batch == 4
+    began = ReplayRecord.find(state, cut, 4)
+    assert began.first_batch == 4
+    assert not (tmp_path / "state").exists(), "before the first message"
+    began.begin()
+    again = ReplayRecord.find(state, cut, 9)
+    assert again.first_batch == 4, "where the first slice was"
+    again.undo()
+    assert ReplayRecord.find(state, cut, 9).first_batch == 4, "an earlier run has sent something"
     with pytest.raises(StateError, match="another slice"):
-        check_record(state, {**cut, "slice_ms": 2000}, 4)
+        ReplayRecord.find(state, {**cut, "slice_ms": 2000}, 4)
     with pytest.raises(StateError, match="another history"):
-        check_record(state, {**cut, "rows": 4}, 4)
-    (tmp_path / "state" / "replay.json").write_text("{}")
-    with pytest.raises(StateError, match="cannot be used"):
-        check_record(state, cut, 4)
+        ReplayRecord.find(state, {**cut, "rows": 4}, 4)
+    for damage in ("{}", "[]", "{", '{"first_batch": -1}', '{"first_batch": true}', "[" * 9_999):
+        (tmp_path / "state" / "replay.json").write_text(damage)
+        with pytest.raises(StateError, match="cannot be used") as refused:
+            ReplayRecord.find(state, cut, 4)
+        assert refused.value.file == "replay.json"
+    began.undo()
+    assert ReplayRecord.find(state, cut, 9).first_batch == 9

@@ -1,14 +1,17 @@
 """What a replay must find again when it goes on: its history, its schema, and how it was cut.
 
 In: the slices of a run with a ``state_uri``. Out: a record ``replay.json`` beside the changefeed's own, and a refusal
-where a later run cuts the history otherwise, or has another one: its batches would not be the same.
+where a later run cuts the history otherwise, or has another one: its batches would not be the same. A run that has sent
+nothing leaves no record.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 from ticdc_emit.changefeed.record import GREATEST, damaged, object_of
@@ -18,7 +21,7 @@ from ticdc_emit.config.secrets import mask_text
 from ticdc_emit.encode.plan import Plan
 from ticdc_emit.errors import StateError
 
-__all__ = ["check_record", "tables_text"]
+__all__ = ["ReplayRecord", "tables_text"]
 
 _NAME = "replay.json"
 _WHAT = {"slice_ms": "slice", "tables": "schema or other DDL"}
@@ -34,44 +37,86 @@ def tables_text(plan: Plan, ddl: Sequence[DdlStatement]) -> str:
     return hashed.hexdigest()[:32]
 
 
-def check_record(state_uri: Secret[str] | None, cut: dict[str, Any], first_batch: int) -> int:
-    """Keep how a history is cut, or compare it with what an earlier run kept; return the batch id of the first slice.
+@dataclass(frozen=True)
+class ReplayRecord:
+    """What is kept of a replay beside its batches' records, from its first message on (a ``Journal`` of a changefeed).
 
-    ``first_batch``: that of a replay which begins now. Raises :class:`StateError` where the history is cut otherwise or
-    is another one, or the storage fails.
+    ``cut``: how the history is cut. ``first_batch``: the batch id of its first slice. ``is_kept``: whether an earlier
+    run has kept it.
     """
-    if state_uri is None:
-        return first_batch
-    known = _load_or_save(state_uri, {**cut, "first_batch": first_batch})
-    differing = [name for name in cut if known.get(name) != cut[name]]
-    if differing:
-        sides = (("then", known), ("now", cut))
-        raise StateError(
-            f"the replay began with another {_WHAT.get(differing[0], 'history') if len(differing) == 1 else 'history'}",
-            remedy="Go on with the same source and options, or begin anew with another state_uri",
-            **{f"{side}_{name}": values.get(name) for name in differing for side, values in sides},
-        )
-    return int(known["first_batch"])
+
+    state_uri: Secret[str] | None
+    cut: dict[str, Any]
+    first_batch: int
+    is_kept: bool
+
+    @classmethod
+    def find(cls, state_uri: Secret[str] | None, cut: dict[str, Any], first_batch: int) -> ReplayRecord:
+        """Compare a history with the one that an earlier run kept; nothing is written.
+
+        ``first_batch``: that of a replay which begins now. Raises :class:`StateError` where the history is cut
+        otherwise or is another one, or the storage fails.
+        """
+        known = None if state_uri is None else _load(state_uri)
+        if known is None:
+            return cls(state_uri, cut, first_batch, is_kept=state_uri is None)
+        differing = [name for name in cut if known.get(name) != cut[name]]
+        if differing:
+            sides = (("then", known), ("now", cut))
+            what = _WHAT.get(differing[0], "history") if len(differing) == 1 else "history"
+            raise StateError(
+                f"the replay began with another {what}",
+                remedy="Go on with the same source and options, or begin anew with another state_uri",
+                **{f"{side}_{name}": values.get(name) for name in differing for side, values in sides},
+            )
+        return cls(state_uri, cut, int(known["first_batch"]), is_kept=True)
+
+    def begin(self) -> None:
+        """Keep the record, if it is not kept."""
+        if self.is_kept:
+            return
+        storage, path = _located(self.state_uri)
+        with _usable():
+            storage.makedirs(path.rpartition("/")[0], exist_ok=True)
+            storage.pipe_file(f"{path}.tmp", json.dumps({**self.cut, "first_batch": self.first_batch}).encode())
+            storage.mv(f"{path}.tmp", path)
+
+    def undo(self) -> None:
+        """Remove the record, if this run has kept it."""
+        if self.is_kept:
+            return
+        storage, path = _located(self.state_uri)
+        with _usable():
+            storage.rm(path)
 
 
-def _load_or_save(state_uri: Secret[str], cut: dict[str, Any]) -> dict[str, Any]:
+def _load(state_uri: Secret[str]) -> dict[str, Any] | None:
+    storage, path = _located(state_uri)
+    with _usable():
+        try:
+            content = storage.cat_file(path)
+        except FileNotFoundError:
+            return None
+    known = object_of(content, _NAME)
+    first_batch = known.get("first_batch")
+    if isinstance(first_batch, bool) or not isinstance(first_batch, int) or not 0 <= first_batch <= GREATEST:
+        raise damaged(_NAME, f"its field first_batch is {first_batch!r:.60}")
+    return known
+
+
+def _located(state_uri: Secret[str] | None) -> tuple[Any, str]:
     import fsspec  # the changefeed's own store has told whether it is there
 
-    try:
+    assert state_uri is not None
+    with _usable():
         storage, root = fsspec.core.url_to_fs(state_uri.reveal())
-        path = f"{root}/{_NAME}"
-        if storage.exists(path):
-            known = object_of(storage.cat_file(path), _NAME)
-            first_batch = known.get("first_batch")
-            if isinstance(first_batch, bool) or not isinstance(first_batch, int) or not 0 <= first_batch <= GREATEST:
-                raise damaged(_NAME, f"its field first_batch is {first_batch!r:.60}")
-            return known
-        storage.makedirs(root, exist_ok=True)
-        storage.pipe_file(f"{path}.tmp", json.dumps(cut).encode())
-        storage.mv(f"{path}.tmp", path)
-        return cut
-    except StateError:
-        raise
+        return storage, f"{root}/{_NAME}"
+
+
+@contextmanager
+def _usable() -> Iterator[None]:
+    try:
+        yield
     except Exception as error:  # of any type: whatever the storage's client raises
         raise StateError(
             f"the record of the replay cannot be used: {type(error).__name__}: {mask_text(str(error))}",

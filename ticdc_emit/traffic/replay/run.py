@@ -22,7 +22,7 @@ from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.spark.sink import TicdcSink
 from ticdc_emit.traffic.replay.moments import refusing_no_moments
 from ticdc_emit.traffic.replay.pacing import Pace
-from ticdc_emit.traffic.replay.record import check_record, tables_text
+from ticdc_emit.traffic.replay.record import ReplayRecord, tables_text
 from ticdc_emit.traffic.replay.report import ReplayReport, SliceCallback, SliceReport
 from ticdc_emit.traffic.replay.slices import Slice, Slices, slice_ms
 from ticdc_emit.traffic.replay.sources import read_source
@@ -64,7 +64,8 @@ def replay(
     ``watermark_interval`` are. ``stop``: asked between slices and while waiting. ``on_slice``: called with each
     :class:`SliceReport`. ``pace``: a schedule of the caller's own, with a clock of its own for instance.
 
-    With ``state_uri``, a further call with the same arguments goes on where this one stopped, or has nothing to do.
+    With ``state_uri``, a further call with the same arguments goes on where this one stopped, or has nothing to do. A
+    call that was refused before its first message leaves no record there.
     Raises the family of :class:`~ticdc_emit.errors.TicdcEmitError`: :class:`~ticdc_emit.errors.StateError` if the
     history, its schema or its slices are others than when it began,
     :class:`~ticdc_emit.errors.InvalidValueError` for a row whose time is none.
@@ -84,7 +85,8 @@ def replay(
         if kept:
             shape["tables"] = tables_text(plan, feed.ddl)
         next_batch = feed.next_batch_id()
-        first_batch = check_record(feed.options.state_uri, shape, next_batch)
+        record = ReplayRecord.find(feed.options.state_uri, shape, next_batch)
+        first_batch = record.first_batch
         count = 1 if slices is None else len(slices)
         begin = number = next_batch - first_batch
         if speed is not None and slices is not None and number < count:
@@ -98,7 +100,8 @@ def replay(
                 break
             final = number == count - 1
             with refusing_no_moments():
-                reports.append(feed.run(staged.batch(part), first_batch + number, final=final, until=part.until))
+                rows, journal = staged.batch(part), record if number == begin else None
+                reports.append(feed.run(rows, first_batch + number, final=final, until=part.until, journal=journal))
             lag = pace.lag(part.offset_ms)
             lags += [] if lag is None else [lag]
             at = None if slices is None else slices.begin_ms + part.offset_ms

@@ -20,7 +20,7 @@ from ticdc_emit.schema.identifiers import quoted
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["csv_options", "format_of", "read_source"]
+__all__ = ["FILE_FORMATS", "csv_options", "format_of", "read_source"]
 
 _SUFFIXES = {
     ".parquet": "parquet",
@@ -30,6 +30,9 @@ _SUFFIXES = {
     ".ndjson": "json",
     ".orc": "orc",
 }
+FILE_FORMATS = frozenset(_SUFFIXES.values())
+"""The formats whose sources are paths of files and folders."""
+
 _PACKAGES = {
     "delta": "io.delta:delta-spark_2.13:<version> (and spark.sql.extensions=io.delta.sql.DeltaSparkSessionExtension)",
     "iceberg": "org.apache.iceberg:iceberg-spark-runtime-<Spark>_2.13:<version> (and a catalog, "

@@ -17,7 +17,7 @@ from ticdc_emit.encode.encoder import split_name
 from ticdc_emit.encode.plan import Plan
 from ticdc_emit.errors import InvalidValueError, MissingColumnError
 from ticdc_emit.schema.model import TableInfo
-from ticdc_emit.spark.batch import SparkBatch
+from ticdc_emit.spark.batch import SparkBatch, check_changes, typed_table
 from ticdc_emit.spark.frame import commit_ts_column, is_generic
 from ticdc_emit.traffic.history import History
 from ticdc_emit.traffic.replay.generic import as_generic
@@ -59,6 +59,7 @@ class Staged:
         for name, df in tables.items():
             if not is_generic(df) and "query" not in df.columns:  # rows of DDL may change the table
                 _require_columns(df, _versions(plan, name or table))
+                check_changes(df.schema, typed_table(df.columns, name or table, plan), plan)
         timed = {name: _with_commit_ts(df) for name, df in tables.items()}
         self._plan = plan
         self._zone = time_zone

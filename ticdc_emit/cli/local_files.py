@@ -1,0 +1,45 @@
+"""Whether the files that a command is to read are there: asked before Spark starts, which takes seconds.
+
+In: a path or pattern as Spark takes it. Out: nothing, or an error. Only what is on this machine and can be told without
+Spark is looked at: paths without a scheme or with ``file:``, and patterns of ``*`` and ``?``.
+"""
+
+from __future__ import annotations
+
+import glob
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from urllib.parse import unquote
+
+from ticdc_emit.config.secrets import mask_text
+from ticdc_emit.errors import ConfigError
+
+__all__ = ["check_readable"]
+
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):")  # one letter is a drive
+_ONLY_SPARK_KNOWS = re.compile(r"[\[{\\,]")
+
+
+def check_readable(path: str, option: str, spark: Mapping[str, str]) -> None:
+    """Raise :class:`ConfigError` for a local path or pattern that nothing is at.
+
+    ``option`` names where it was given. ``spark``: further settings of Spark, which may say that paths without a scheme
+    are elsewhere.
+    """
+    scheme = _SCHEME.match(path)
+    if scheme is not None:
+        if scheme[1].lower() != "file":
+            return
+        path = unquote(re.sub(r"^file:(//[^/]*)?(?=/)", "", path))
+    elif any("defaultFS" in name or "fs.default.name" in name for name in spark):
+        return
+    if _ONLY_SPARK_KNOWS.search(path):
+        return
+    is_there = bool(glob.glob(path)) if re.search(r"[*?]", path) else Path(path).exists()  # noqa: PTH207 - any pattern
+    if not is_there:
+        raise ConfigError(
+            f"there is no file or folder {mask_text(path)}",
+            remedy=f"Check the path; a relative one begins at {Path.cwd()}",
+            option=option,
+        )
