@@ -80,11 +80,11 @@ def _by_row(items: list[Decimal | str | None], kind: pa.DataType) -> pa.Array:
             continue
         if isinstance(item, str) and not _NUMBER_TEXT.fullmatch(item):
             raise ValueFault(index, f"{shown(item)} is not a decimal number")
-        value = Decimal(item)
         try:
+            value = Decimal(item)
             exact = value.quantize(step, context=_EXACT)
-        except InvalidOperation:  # more digits than any column has
-            exact = limit
+        except InvalidOperation:  # more digits than any column has, or an exponent that no decimal has
+            value = exact = limit
         if exact != value or exact.copy_abs() >= limit:
             raise ValueFault(index, f"{shown(str(item)).strip(_QUOTE)} does not fit")
         found.append(exact if exact else exact.copy_abs())

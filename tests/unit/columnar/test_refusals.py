@@ -211,6 +211,14 @@ def test_time_of_day_in_a_date() -> None:
     assert _fault(COLUMNS["DATE"], array).index == 2
 
 
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("exponent", ["99999999", "9" * 12, "9" * 30, "9" * 400_000])
+def test_huge_exponents(exponent: str) -> None:
+    for name in ("DECIMAL", "INT", "DOUBLE", "BIGINT UNSIGNED"):
+        for text in (f"1e{exponent}", f"-1.5E+{exponent}"):
+            assert _fault(COLUMNS[name], pa.array(["1", text])).index == 1
+
+
 def test_fraction_digits() -> None:
     assert _fault(_DATETIME, pa.array([0, 1], pa.timestamp("ms"))).index == 1
     assert _fault(column(MySQLType.DATETIME, 22, 2), pa.array([10, 15], pa.timestamp("ms"))).index == 1
