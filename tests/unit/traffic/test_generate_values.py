@@ -8,10 +8,11 @@ import pytest
 
 from ticdc_emit.schema.catalog import catalog_from_sql
 from ticdc_emit.schema.model import Column
+from ticdc_emit.traffic.generate.amounts import RANGES
 from ticdc_emit.traffic.generate.keys import plan_keys
 from ticdc_emit.traffic.generate.sql import Alternating, between, units
 from ticdc_emit.traffic.generate.tables import source_tables
-from ticdc_emit.traffic.generate.values import _RANGES, Moment, realistic, restless_one, varies
+from ticdc_emit.traffic.generate.values import Moment, realistic, restless_one, varies
 
 AT = Moment("_k", "_s", "_b", "_t")
 TYPES = {
@@ -38,7 +39,7 @@ def column_of(name: str, kind: str) -> Column:
 @pytest.mark.parametrize("kind", TYPES)
 def test_a_named_range_fits_the_type_or_is_left(kind: str) -> None:
     low, high = TYPES[kind]
-    for name in ["birth_year", "whatever", *_RANGES]:
+    for name in ["birth_year", "whatever", *RANGES]:
         column = column_of(name, kind)
         scale = 10 ** min(max(column.decimal, 0), 2) if "int" not in kind else 1
         made = realistic(column, ("seed",), AT, fixed=True)

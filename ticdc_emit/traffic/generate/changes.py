@@ -9,14 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ticdc_emit.errors import SchemaError
-from ticdc_emit.schema.expressions import column_names
 from ticdc_emit.schema.model import Column
 from ticdc_emit.schema.types import INTEGER_TYPES
 from ticdc_emit.traffic.generate.canonical import canonical_text
 from ticdc_emit.traffic.generate.clock import Clock
+from ticdc_emit.traffic.generate.computed import add_computed
 from ticdc_emit.traffic.generate.ddl import AddedColumn
-from ticdc_emit.traffic.generate.expressions import generated
 from ticdc_emit.traffic.generate.keys import Digit, Follows, Serial, TableKeys
 from ticdc_emit.traffic.generate.layout import Cycle
 from ticdc_emit.traffic.generate.natives import native_type
@@ -211,12 +209,11 @@ class TableChanges:
         return numbers(ids, f"cast(abs(_v{column.id}) % {len(ids)}L as int)")
 
     def _image(self, which: str, lasting: Sequence[Column], typed: bool) -> str:
-        held = {column.name.lower(): column for column in self.info.columns}
         values: dict[str, str] = {}
         for column in self.info.row_columns:
             if column.generated is None:
                 values[column.name.lower()] = f"_v{column.id}" if column in lasting else f"_{which}{column.id}"
-        self._generate(held, values)
+        add_computed(self.info, values)
         shown = [(column.name, column, values[column.name.lower()]) for column in self.info.row_columns]
         added = [
             (each.named(name, "_d1"), name, each.column, f"_{which}{each.column.id}")
@@ -238,26 +235,6 @@ class TableChanges:
             f"when {is_there} then map({entry(name, column, value)})" for is_there, name, column, value in added
         )
         return f"map_concat({texts}, case {cases} else cast(map() as map<string,string>) end)"
-
-    def _generate(self, held: Mapping[str, Column], values: dict[str, str]) -> None:
-        """Add the values of generated columns, those that others are made of first."""
-        waiting = [column for column in self.info.columns if column.generated is not None and not column.hidden]
-        while waiting:
-            ready = [each for each in waiting if not (_named(each, held) & {other.name.lower() for other in waiting})]
-            if not ready:
-                raise SchemaError("generated columns are made of each other", table=self.info.full_name)
-            for column in ready:
-                if column.generated == "stored" or _is_used(column, waiting):
-                    values[column.name.lower()] = generated(column, held, values, self.info.full_name)
-                waiting.remove(column)
-
-
-def _named(column: Column, held: Mapping[str, Column]) -> set[str]:
-    return {name.lower() for name in column_names(column.generated_expr)} & held.keys()
-
-
-def _is_used(column: Column, among: Sequence[Column]) -> bool:
-    return any(column.name.lower() in _named(other, {column.name.lower(): column}) for other in among)
 
 
 def _micros(stamp: str) -> str:

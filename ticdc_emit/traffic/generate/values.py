@@ -12,28 +12,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ticdc_emit.schema.model import Column
-from ticdc_emit.schema.types import INTEGER_TYPES, STRING_TYPES, ColumnFlag, MySQLType, integer_range
-from ticdc_emit.traffic.generate.natives import moment, native_type, padded, scaled
+from ticdc_emit.schema.types import INTEGER_TYPES, STRING_TYPES, ColumnFlag, MySQLType
+from ticdc_emit.traffic.generate.amounts import binary_float, decimal, integer
+from ticdc_emit.traffic.generate.natives import moment, native_type, padded
 from ticdc_emit.traffic.generate.sql import Alternating, between, hashed, listed, salt_of, text_of, units
 from ticdc_emit.traffic.generate.texts import LASTING, Bits, document, meaning, realistic_text, tokens
 
 __all__ = ["Moment", "lasts", "realistic", "restless_one", "varies"]
 
 _SECOND, _DAY = 1_000_000, 86_400_000_000  # in microseconds
-_FRACTION = 6  # digits of a decimal that vary
 
 _CREATED = frozenset({"created", "inserted", "registered", "joined", "placed", "opened", "born", "ctime"})
 _UPDATED = frozenset({"updated", "modified", "changed", "seen", "mtime", "checked", "touched", "booked", "shipped"})
 _BIRTHDAYS = frozenset({"birthday", "birthdate", "birth", "dob"})
-_FLAGS = frozenset({"is", "has", "enabled", "active", "deleted", "newsletter", "bool", "flag", "verified"})
-_AMOUNTS = frozenset({"amount", "balance", "total", "price", "cost", "salary", "revenue", "income", "value", "limit"})
-_RANGES = {
-    "age": (18, 90), "quantity": (1, 20), "qty": (1, 20), "count": (0, 1000), "units": (1, 100), "rating": (1, 5),
-    "stars": (1, 5), "score": (0, 100), "percent": (0, 100), "priority": (1, 5), "level": (1, 10), "line": (1, 99),
-    "port": (1024, 65535), "month": (1, 12), "hour": (0, 23), "year": (1990, 2030), "k": (1, 100_000), "fee": (0, 20),
-    "rate": (0, 1), "ratio": (0, 1), "discount": (0, 50), "weight": (0, 40), "latitude": (-90, 89), "lat": (-90, 89),
-    "longitude": (-180, 179), "lon": (-180, 179), "lng": (-180, 179), "id": (1, 100_000), "price": (1, 500),
-}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -132,11 +123,11 @@ def _is_progress(column: Column) -> bool:
 def _value(column: Column, bits: Bits, person: Bits, at: Moment, fixed: bool) -> str:
     kind = column.type
     if kind in INTEGER_TYPES:
-        return f"cast({_integer(column, bits)} as {native_type(column)})"
+        return f"cast({integer(column, bits)} as {native_type(column)})"
     if kind is MySQLType.NEWDECIMAL:
-        return _decimal(column, bits)
+        return decimal(column, bits)
     if kind in (MySQLType.FLOAT, MySQLType.DOUBLE):
-        return _float(column, bits)
+        return binary_float(column, bits)
     if kind in STRING_TYPES:
         return _binary(column, bits) if column.is_binary else realistic_text(column, bits, person)
     if kind in (MySQLType.DATETIME, MySQLType.TIMESTAMP):
@@ -152,56 +143,6 @@ def _value(column: Column, bits: Bits, person: Bits, at: Moment, fixed: bool) ->
     if kind is MySQLType.JSON:
         return document(column, bits)
     return _labels(column, bits, at) if kind in (MySQLType.ENUM, MySQLType.SET) else _vector(column, bits)
-
-
-def _integer(column: Column, bits: Bits) -> str:
-    low, high = integer_range(column.type, unsigned=column.unsigned)
-    known = tokens(column.name)
-    if column.type is MySQLType.TINY and (column.flen == 1 or set(known) & _FLAGS):
-        return units(bits(0), 2)
-    if named := _named_range(column, low, high):
-        return between(bits(0), *named)
-    common = between(bits(0), max(low, -1_000_000), min(high, 1_000_000))
-    top = min(high, (1 << 63) - 1)  # of what a Spark long holds
-    bottom = "(-9223372036854775807L - 1L)" if low == -(1 << 63) else f"{low}L"
-    if isinstance(alternating := bits(0), Alternating):  # the bottom is even, and the top is odd
-        end = f"if({alternating.parity} = 0L, {bottom}, {top}L)"
-        return f"if({units(bits(1), 25)} = 0L, {end}, {common})"
-    return f"(case {units(bits(1), 50)} when 0L then {bottom} when 1L then {top}L else {common} end)"
-
-
-def _named_range(column: Column, low: int, high: int) -> tuple[int, int] | None:
-    """Return the range that a word of the column's name tells, from ``low`` to ``high``; ``None`` if it has none there.
-
-    The last word that is known counts, as in ``birth_year``.
-    """
-    least, most = next((_RANGES[token] for token in reversed(tokens(column.name)) if token in _RANGES), (1, 0))
-    least, most = max(least, low), min(most, high)
-    return (least, most) if least <= most else None
-
-
-def _decimal(column: Column, bits: Bits) -> str:
-    scale = max(column.decimal, 0)
-    varied = min(scale, _FRACTION)
-    greatest = 10 ** (column.flen - scale) - 1
-    least = 0 if column.unsigned else -greatest
-    is_amount = bool(set(tokens(column.name)) & _AMOUNTS)
-    common = 10_000 if is_amount else 1_000_000
-    usual = max(least, 0 if is_amount else -common), min(greatest, common)
-    low, high = _named_range(column, least, greatest) or usual
-    unscaled = between(bits(0), low * 10**varied, max(high * 10**varied, 10**varied - 1))
-    return scaled(column, unscaled, varied)
-
-
-def _float(column: Column, bits: Bits) -> str:
-    """Return hundredths of few enough digits for the shortest text of the float to be theirs."""
-    most, places = 9_999 if column.type is MySQLType.FLOAT else 999_999, 2
-    if column.decimal >= 0:
-        most, places = min(most, 10 ** max(column.flen - column.decimal, 0) - 1), min(column.decimal, 2)
-    least = 0 if column.unsigned else -most
-    low, high = _named_range(column, least, most) or (least, most)
-    hundredths = between(bits(0), low * 10**places, max(high * 10**places, 10**places - 1))
-    return f"cast(cast({hundredths} as double) / {10**places}D as {native_type(column)})"
 
 
 def _binary(column: Column, bits: Bits) -> str:
