@@ -23,6 +23,9 @@ from ticdc_emit.testing import EmbeddedKafka
 pytestmark = pytest.mark.spark
 
 README = [block for block in blocks_of("README.md") if block.language == "python"]
+SLOW = (
+    "docs/datasource.md",
+)  # a Python process for each step of Spark's data source; test_datasource.py runs the same
 TITLES = ["Generate traffic", "Replay history", "Property tests", "Without Spark", "From Spark"]
 
 
@@ -47,7 +50,11 @@ def test_a_use_of_the_readme_runs(
 
 @pytest.mark.parametrize(
     ("page", "blocks"),
-    [pytest.param(*each, id=each[0]) for each in pages_with("python", spark=True) if each[0] != "README.md"],
+    [
+        pytest.param(*each, id=each[0], marks=[pytest.mark.slow] if each[0] in SLOW else [])
+        for each in pages_with("python", spark=True)
+        if each[0] != "README.md"
+    ],
 )
 def test_the_snippets_of_a_page_run(
     workplace: Workplace, page: str, blocks: list[Block], capsys: pytest.CaptureFixture[str]
