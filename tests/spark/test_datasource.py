@@ -164,11 +164,12 @@ def test_what_is_wrong_is_told_in_words(spark: Any, changes: Callable[..., Any],
 @pytest.mark.filterwarnings("ignore:options unknown")  # a file sink has no use for a password
 @pytest.mark.parametrize("kind", ["writer", "streamWriter"])
 def test_executors_get_no_options(tmp_path: Path, kind: str) -> None:
-    from pyspark.sql.types import StructType
+    from pyspark.sql.types import MapType, StringType, StructType
 
     uri = f"file://{tmp_path}?{CANAL}&sasl-password=canary"
     source = TicdcDataSource({"sinkUri": uri, "schema": SCHEMA, "stateUri": str(tmp_path / "state")})
-    rows = StructType().add("op", "string").add("commit_ts", "long").add("after", "string")
+    rows = StructType().add("op", "string").add("commit_ts", "long")
+    rows.add("after", MapType(StringType(), StringType()))
     writer = getattr(source, kind)(rows, False)
     assert b"canary" not in pickle.dumps(writer)
     assert (b"canary" in pickle.dumps(writer)) == (kind == "writer")

@@ -81,7 +81,7 @@ def test_the_generic_form_has_a_fingerprint_too(spark: Any, tmp_path: Path) -> N
 def test_a_replay_that_sent_nothing_leaves_no_record(spark: Any, tmp_path: Path) -> None:
     clear(STORE)
     state = tmp_path / "state"
-    with pytest.raises(InvalidValueError, match="longer than"):
+    with pytest.raises(InvalidValueError, match="more than 10"):
         replay(spark, URI, {"a.t": log(spark, "'x'", "'longer than ten'")}, TABLE, state_uri=str(state))
     doubles = "create table a.t (id int primary key, name decimal(6, 2))"
     with pytest.raises(UnsupportedTypeError):
