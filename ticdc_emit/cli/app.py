@@ -24,6 +24,15 @@ from ticdc_emit.cli.topic_commands import add_topic_commands
 
 __all__ = ["app"]
 
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from ticdc_emit import __version__
+
+        print(f"ticdc-emit {__version__}")
+        raise typer.Exit
+
+
 app = typer.Typer(
     name="ticdc-emit",
     help="Emit the exact bytes that TiCDC would put on Kafka, without a TiDB cluster.",
@@ -32,6 +41,15 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and exit.", callback=_print_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Options of the program itself."""
 
 
 @app.command()
@@ -103,15 +121,18 @@ def emit(
     config: Annotated[
         Path | None, typer.Option(metavar="FILE.toml", help="TiCDC's changefeed file.", exists=True, dir_okay=False)
     ] = None,
-    table: Annotated[str | None, typer.Option(help="schema.name, where the file has several tables.")] = None,
+    table: Annotated[
+        str | None, typer.Option(help="schema.name; needed if the schema file has several tables.")
+    ] = None,
     input_format: Annotated[
         str | None, typer.Option("--format", help="parquet, csv or json. Default: from the name.")
     ] = None,
     commit_time_column: Annotated[
-        str | None, typer.Option(help="Of plain rows: the column with each row's commit time or TSO.")
+        str | None, typer.Option(help="Column of plain rows with each row's commit time or TSO.")
     ] = None,
     commit_ts: Annotated[
-        int | None, typer.Option(help="Of plain rows without such a column: the TSO of all. Default: now.", min=1)
+        int | None,
+        typer.Option(help="TSO for all plain rows when --commit-time-column is not given. Default: now.", min=1),
     ] = None,
     time_zone: Annotated[str, typer.Option(help="The changefeed's time zone, for TIMESTAMP values.")] = "UTC",
     schema_registry: RegistryOrVariable = None,
@@ -158,7 +179,11 @@ def generate(
     ],
     rows: Annotated[int, typer.Option(help="Row changes to make.", min=1)] = 20_000,
     endless: Annotated[
-        bool, typer.Option("--endless", help="Of a stream: until Ctrl-C, which ends the changefeed, instead of --rows.")
+        bool,
+        typer.Option(
+            "--endless",
+            help="Keep generating until Ctrl-C instead of stopping after --rows (needs --live or --stream).",
+        ),
     ] = False,
     start: Annotated[
         str | None,
@@ -170,7 +195,7 @@ def generate(
     ddl_rate: Annotated[float, typer.Option(help="Schema changes per second of commit time.", min=0)] = 0.0,
     seed: Annotated[int, typer.Option(help="The same seed makes the same traffic.")] = 0,
     table: Annotated[
-        list[str] | None, typer.Option(help="schema.name; only this table. May be given again for more.")
+        list[str] | None, typer.Option(help="schema.name; generate only this table. Repeat it for more.")
     ] = None,
     transaction_size: Annotated[float, typer.Option(help="Changes with one commit_ts, on average.", min=1)] = 1.0,
     updates: Annotated[float, typer.Option(help="Updates of a row, on average.", min=0)] = 3.0,
@@ -183,8 +208,8 @@ def generate(
     ] = None,
     time_zone: Annotated[str, typer.Option(help="The changefeed's time zone.")] = "UTC",
     schema_registry: Registry = None,
-    stream: Annotated[bool, typer.Option("--stream", help="As a Structured Streaming query.")] = False,
-    live: Annotated[bool, typer.Option("--live", help="Keep to --rate in wall time too (a stream).")] = False,
+    stream: Annotated[bool, typer.Option("--stream", help="Run as a Structured Streaming query.")] = False,
+    live: Annotated[bool, typer.Option("--live", help="Send at --rate in wall time (a stream).")] = False,
     spark: SparkSettings = None,
     as_json: AsJson = False,
 ) -> None:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["run"]
 
 _TOPIC = "ticdc-demo"
+_WATERMARK_INTERVAL_S = 60.0  # as often as TiCDC sends them, most messages would be watermarks
 
 
 def run(
@@ -33,9 +34,10 @@ def run(
 ) -> int:
     """Run the demo and print; return the exit code."""
     with ExitStack() as stack:
-        kafka, uri = place(stack, sink_uri, _TOPIC)
         # As in TiCDC the URI's protocol, where it names one, wins over the file's.
-        config = changefeed_at(stack, uri, protocol_document(protocol), schema_registry)
+        changefeed = protocol_document(protocol)
+        kafka, uri = place(stack, sink_uri, _TOPIC, changefeed)
+        config = changefeed_at(stack, uri, changefeed, schema_registry)
         with step("starting Spark", quiet=as_json):
             spark = stack.enter_context(local_spark("demo"))
         sink = kafka.sink() if kafka else None
@@ -52,11 +54,18 @@ def run(
         console = result_console()
         print_messages(console, story, read)
         print_summary(console, report)
+        if report.controls.watermark:
+            console.print(
+                f"{report.controls.watermark:,} of the messages are watermarks: one in each partition per minute of "
+                "commit time (TiCDC sends about one a second)"
+            )
     return 0
 
 
 def _emit(history: Any, config: ChangefeedConfig, sink: Sink | None) -> RunReport:
     from ticdc_emit.spark import TicdcSink
 
-    emitter = TicdcSink(config, DATABASE, table=TABLE, ddl=[(CREATED_TS, ORDERS)], sink=sink)
+    emitter = TicdcSink(
+        config, DATABASE, table=TABLE, ddl=[(CREATED_TS, ORDERS)], sink=sink, watermark_interval=_WATERMARK_INTERVAL_S
+    )
     return emitter.write(history)

@@ -82,9 +82,9 @@ def _catalog(schema: Path, time_zone: str) -> Catalog:
 def _table(catalog: Catalog, table: str | None) -> TableInfo:
     known = [(info.schema, info.name) for info in catalog.tables() if not info.is_view]
     if table is None and len(known) != 1:
-        names = ", ".join(f"{schema}.{name}" for schema, name in known) or "none"
+        names = ", ".join(f"{schema}.{name}" for schema, name in known)
         raise SchemaError(
-            f"the schema file has {len(known)} tables: which one do the rows belong to?",
-            remedy=f"Name it with --table. Known: {names}",
+            f"the schema file has {len(known)} tables",
+            remedy=f"Choose one with --table: {names}" if known else "Add a CREATE TABLE statement",
         )
     return catalog.table(*split_name(table, known))

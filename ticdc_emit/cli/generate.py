@@ -98,8 +98,8 @@ def run(
     wanted.first_commit()  # a text that is no moment is refused before Spark starts
     amount = "changes without end" if wanted.rows is None else f"{wanted.rows:,} changes"
     with ExitStack() as stack:
-        kafka, uri = place(stack, sink_uri, _TOPIC)
         changefeed: str | os.PathLike[str] | dict[str, Any] = config or protocol_document(protocol)
+        kafka, uri = place(stack, sink_uri, _TOPIC, changefeed)
         feed = changefeed_at(stack, uri, changefeed, schema_registry, wanted.settings["time_zone"])
         with step("starting Spark", quiet=as_json):
             session = stack.enter_context(local_spark("generate", settings=spark))

@@ -10,7 +10,9 @@ import os
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
-from ticdc_emit.config import ChangefeedConfig, load_changefeed
+from ticdc_emit.config import ChangefeedConfig, Protocol, load_changefeed
+from ticdc_emit.config.codec import EXTENSION_PROTOCOLS
+from ticdc_emit.config.document import read_document
 from ticdc_emit.delivery.contract import Message
 from ticdc_emit.errors import ConfigError
 
@@ -22,14 +24,22 @@ __all__ = ["changefeed_at", "messages_at", "place"]
 _READ_BACK = 2_000  # messages per partition
 
 
-def place(stack: ExitStack, sink_uri: str | None, topic: str) -> tuple[EmbeddedKafka | None, str]:
-    """Return the sink URI, and the embedded Kafka that it leads to where none was given."""
+def place(
+    stack: ExitStack, sink_uri: str | None, topic: str, changefeed: str | os.PathLike[str] | dict[str, Any]
+) -> tuple[EmbeddedKafka | None, str]:
+    """Return the sink URI, and the embedded Kafka that it leads to where none was given.
+
+    ``changefeed``: the changefeed file; a protocol that has TiDB's extension fields gets them in the embedded Kafka.
+    """
     if sink_uri is not None:
         return None, sink_uri
     from ticdc_emit.testing import EmbeddedKafka
 
     kafka = stack.enter_context(EmbeddedKafka())
-    return kafka, f"kafka://{kafka.bootstrap}/{topic}?enable-tidb-extension=true"
+    sink = read_document(changefeed).table("sink")
+    protocol = Protocol.parse((sink.text("protocol") if sink else None) or "")
+    extension = "?enable-tidb-extension=true" if protocol in EXTENSION_PROTOCOLS else ""
+    return kafka, f"kafka://{kafka.bootstrap}/{topic}{extension}"
 
 
 def changefeed_at(

@@ -20,12 +20,13 @@ from ticdc_emit.decode import (
     DecodeError,
     RegistrySchemas,
     SimpleDdl,
-    SimpleMessage,
     SimpleReader,
     SimpleRow,
     SimpleWatermark,
 )
 from ticdc_emit.decode.fold import key_columns
+from ticdc_emit.decode.simple_avro import AvroMembers
+from ticdc_emit.decode.simple_records import SimpleTimestamp
 from ticdc_emit.delivery.contract import Message
 
 __all__ = ["Reader", "Shown", "read_json", "reader_for"]
@@ -88,6 +89,8 @@ def _avro_reader(registry: str) -> Reader:
 
 def _simple_reader(encoding: Literal["json", "avro"]) -> Reader:
     simple = SimpleReader(encoding)
+    # What is shown are the members of the wire, which Avro's bytes have by the same names.
+    wire: Callable[[bytes], dict[str, Any]] = AvroMembers() if encoding == "avro" else json.loads
     keys: dict[tuple[str, str, int], tuple[str, ...] | None] = {}  # what names a row, by table version
 
     def read(message: Message) -> Shown | None:
@@ -99,13 +102,13 @@ def _simple_reader(encoding: Literal["json", "avro"]) -> Reader:
             image = said.data or said.old or {}
             names = keys.get((said.database, said.table, said.schema_version)) or tuple(image)
             row = [said.database, said.table, *(str(image.get(name)) for name in names)]
-            return Shown(said.op, json.dumps(row), _members(said))
+            return Shown(said.op, json.dumps(row), _told(wire(message.value or b"")))
         schema = None if isinstance(said, SimpleWatermark) else said.table_schema
         if schema is not None:
             shown = [column.name for column in schema.columns]
             keys[schema.schema, schema.table, schema.version] = key_columns(schema, shown)
         kind = said.type if isinstance(said, SimpleDdl) else type(said).__name__.removeprefix("Simple").upper()
-        return Shown(kind, None, _members(said))
+        return Shown(kind, None, _told(wire(message.value or b"")))
 
     return read
 
@@ -128,10 +131,14 @@ def _debezium_reader(*, has_schema: bool) -> Reader:
     return read
 
 
-def _members(said: SimpleMessage) -> dict[str, Any]:
-    """Return a message's members that say something."""
-    found: dict[str, Any] = json.loads(json.dumps(asdict(said), default=_plain_value))
-    return {name: value for name, value in found.items() if value not in (None, False)}
+def _told(members: dict[str, Any]) -> dict[str, Any]:
+    """Return a message's members as JSON-serialisable data."""
+    told: dict[str, Any] = json.loads(json.dumps(members, default=_jsonable))
+    return told
+
+
+def _jsonable(value: Any) -> Any:
+    return asdict(value) if isinstance(value, SimpleTimestamp) else _plain_value(value)
 
 
 def _plain(fields: Any) -> Any:

@@ -25,26 +25,29 @@ def replay(
     mode: Annotated[str, typer.Option(help="What sources are: snapshot, diff, validity or operations.")] = "operations",
     before: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME=PATH", help="The rows before: of diff, and of operations where they are known."),
+        typer.Option(
+            metavar="NAME=PATH",
+            help="diff: the earlier snapshot. operations: the table's rows before the first change, if known.",
+        ),
     ] = None,
     time_column: Annotated[str | None, typer.Option(help="The column with each row's commit time.")] = None,
-    time_unit: Annotated[str, typer.Option(help="Of times that are whole numbers: tso, s, ms or us.")] = "tso",
+    time_unit: Annotated[str, typer.Option(help="Unit of times that are whole numbers: tso, s, ms or us.")] = "tso",
     at: Annotated[
-        str | None, typer.Option(help="Of snapshots without such a column: ISO time or TSO of all. Default: now.")
+        str | None, typer.Option(help="ISO time or TSO for all rows when --time-column is not given. Default: now.")
     ] = None,
     keys: Annotated[str | None, typer.Option(help="Key columns, with commas. Default: each table's own key.")] = None,
-    op: Annotated[
-        str | None, typer.Option(help="Of operations: the column that says what happened. Default: op.")
-    ] = None,
+    op: Annotated[str | None, typer.Option(help="operations: column with the kind of change. Default: op.")] = None,
     order_by: Annotated[
-        list[str] | None, typer.Option(help="Of operations: orders changes of one moment; a column or SQL expression.")
+        list[str] | None,
+        typer.Option(help="operations: column or SQL expression that orders changes with the same time."),
     ] = None,
-    transaction: Annotated[str | None, typer.Option(help="Of operations: the column that names transactions.")] = None,
+    transaction: Annotated[str | None, typer.Option(help="operations: column that names the transaction.")] = None,
     valid_from: Annotated[
-        str | None, typer.Option(help="Of validity: the column from when on a row was valid. Default: valid_from.")
+        str | None, typer.Option(help="validity: column with the start of validity. Default: valid_from.")
     ] = None,
     valid_to: Annotated[
-        str | None, typer.Option(help="Of validity: the column until when it was, or NULL. Default: valid_to.")
+        str | None,
+        typer.Option(help="validity: column with the end of validity (NULL: still valid). Default: valid_to."),
     ] = None,
     input_format: Annotated[
         str | None, typer.Option("--format", help="parquet, csv, json, delta, iceberg … Default: from the name.")
@@ -77,7 +80,7 @@ def replay(
 ) -> None:
     """Replay history: snapshots, slowly changing tables and change tables as CDC, at their own pace or faster.
 
-    Ctrl-C stops behind the slice at hand; with --state-uri the same command goes on there.
+    With --slice or --speed, Ctrl-C stops after the current slice; with --state-uri the same command resumes there.
     """
     from ticdc_emit.cli.replay import Asked, run
     from ticdc_emit.cli.replay_data import MODES, Told

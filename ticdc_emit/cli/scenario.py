@@ -19,7 +19,7 @@ from ticdc_emit.delivery.factory import sink_for
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.traffic.scenarios import Scenario, feed_of, scenario, scenarios
 
-__all__ = ["list_scenarios", "run"]
+__all__ = ["list_scenarios", "require_name", "run"]
 
 
 def list_scenarios(*, as_json: bool) -> int:
@@ -32,8 +32,16 @@ def list_scenarios(*, as_json: bool) -> int:
     for kind in scenarios():
         console.print(Text.assemble((kind.name, "bold"), f"  {', '.join(kind.protocols)}"))
         console.print(Text(f"    {kind.incident}"))
-        console.print(Text(f"    breaks who believes {kind.breaks}"))
+        console.print(Text(f"    Breaks consumers that assume {kind.breaks}"))
     return 0
+
+
+def require_name(name: str | None) -> str:
+    """Return the scenario's name; :class:`ConfigError` without one."""
+    if name is None:
+        known = ", ".join(kind.name for kind in scenarios())
+        raise ConfigError("no scenario is named", remedy=f"Choose one of {known}", option="name")
+    return name
 
 
 def run(
@@ -130,7 +138,7 @@ def _print(console: Console, made: Scenario, *, sent: bool) -> None:
         console.print()
     console.print(Text.assemble((made.name, "bold"), f" as {made.protocol}, seed {made.seed}"))
     console.print(Text(made.kind.incident))
-    console.print(Text(f"breaks who believes {made.kind.breaks}"))
+    console.print(Text(f"Breaks consumers that assume {made.kind.breaks}"))
     console.print(Text.assemble(("must end with: ", "bold"), made.kind.outcome))
     if made.refusal is not None:
         console.print(Text(f"the consumer must raise {made.refusal.__name__}"))
@@ -150,7 +158,7 @@ def _check(made: Scenario, path: Path, *, as_json: bool) -> int:
         raise ConfigError(f"the tables cannot be read: {fault}", option="check") from None
     except ValueError as fault:
         raise ConfigError(
-            f"the tables are no JSON: {fault}",
+            f"the file of tables is not JSON: {fault}",
             remedy='Write {"schema.table": [{"column": "text", ...}, ...]}, as --json prints "expected"',
             option="check",
         ) from None

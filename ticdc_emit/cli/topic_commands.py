@@ -12,10 +12,13 @@ from ticdc_emit.cli.options import PROTOCOL_HELP, AsJson, Registry, RegistryOrVa
 __all__ = ["add_topic_commands"]
 
 Source = Annotated[
-    Path | None, typer.Argument(help="Files of a file:// sink: its folder, a topic's, or one file.", metavar="PATH")
+    Path | None,
+    typer.Argument(help="Files of a file:// sink: its folder, a topic's folder, or one file.", metavar="PATH"),
 ]
-Topics = Annotated[list[str] | None, typer.Option("--topic", help="Topic; may be given again.")]
-Brokers = Annotated[str | None, typer.Option(metavar="HOST:PORT,…", help="Kafka, instead of --sink-uri.")]
+Topics = Annotated[
+    list[str] | None, typer.Option("--topic", help="Topic; repeat it for more. Default: the changefeed's topics.")
+]
+Brokers = Annotated[str | None, typer.Option(metavar="HOST:PORT,…", help="Kafka brokers, instead of --sink-uri.")]
 FeedUri = Annotated[
     str | None,
     uri_option("--sink-uri", "URI", "The changefeed's sink URI with all its options.", envvar="TICDC_EMIT_SINK_URI"),
@@ -40,7 +43,7 @@ def tail(
     config: FeedConfig = None,
     schema_registry: RegistryOrVariable = None,
     time_zone: FeedZone = "UTC",
-    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on as messages come.")] = False,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Continue with new messages as they arrive.")] = False,
     start: Annotated[
         str | None,
         typer.Option(
@@ -58,7 +61,7 @@ def tail(
     claims: Annotated[bool, typer.Option("--claims", help="Read large messages from the claim-check storage.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object per line, for programs.")] = False,
 ) -> None:
-    """Show what is on a topic, decoded, a line per message."""
+    """Show the messages of topics, decoded, one line per message."""
     from ticdc_emit.cli.tail import run
     from ticdc_emit.cli.topic_source import SourceOptions
 
@@ -78,12 +81,14 @@ def verify(
     config: FeedConfig = None,
     schema_registry: RegistryOrVariable = None,
     time_zone: FeedZone = "UTC",
-    claims: Annotated[bool, typer.Option("--claims", help="Ask the claim-check storage for its objects too.")] = False,
+    claims: Annotated[
+        bool, typer.Option("--claims", help="Also check that the claim-check storage has its objects.")
+    ] = False,
     show: Annotated[int, typer.Option(help="How many findings of each invariant to print.", min=1)] = 20,
-    allow_empty: Annotated[bool, typer.Option("--allow-empty", help="No messages are no failure.")] = False,
+    allow_empty: Annotated[bool, typer.Option("--allow-empty", help="Exit 0 even if there are no messages.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Check what is on a topic against every invariant. Exit 1 if something is wrong, or nothing is there."""
+    """Check the messages of topics against every invariant. Exit 1 if a check fails or there are no messages."""
     from ticdc_emit.cli.topic_source import SourceOptions
     from ticdc_emit.cli.verify import run
 
@@ -93,8 +98,8 @@ def verify(
 
 
 def scenario(
-    name: Annotated[str | None, typer.Argument(help="Which; --list names them.", metavar="NAME")] = None,
-    list_all: Annotated[bool, typer.Option("--list", help="Say which there are.")] = False,
+    name: Annotated[str | None, typer.Argument(help="The scenario. Without: list all.", metavar="NAME")] = None,
+    list_all: Annotated[bool, typer.Option("--list", help="List all scenarios.")] = False,
     protocol: Annotated[
         str | None, typer.Option(help=f"{PROTOCOL_HELP} The sink URI's wins. Default: the scenario's first.")
     ] = None,
@@ -109,11 +114,12 @@ def scenario(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Deliver what breaks consumers, and say what a correct one must end up with."""
-    from ticdc_emit.cli.scenario import list_scenarios, run
+    """Send a message sequence that breaks naive consumers, and show the tables a correct consumer ends up with."""
+    from ticdc_emit.cli.scenario import list_scenarios, require_name, run
 
-    if list_all or name is None:
+    if list_all or (name is None and sink_uri is None and check is None):
         raise typer.Exit(list_scenarios(as_json=as_json))
+    name = require_name(name)
     code = run(
         name,
         protocol=protocol,

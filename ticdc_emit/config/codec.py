@@ -16,11 +16,12 @@ from ticdc_emit.config.refusal import refused
 from ticdc_emit.config.secrets import Secret
 from ticdc_emit.errors import ConfigError
 
-__all__ = ["build_codec"]
+__all__ = ["EXTENSION_PROTOCOLS", "build_codec"]
 
 logger = logging.getLogger(__name__)
 
-_EXTENSION_PROTOCOLS = frozenset({Protocol.CANAL_JSON, Protocol.AVRO, Protocol.DEBEZIUM})
+EXTENSION_PROTOCOLS = frozenset({Protocol.CANAL_JSON, Protocol.AVRO, Protocol.DEBEZIUM})
+"""The protocols in which ``enable-tidb-extension`` has an effect."""
 _DEFAULTS = CodecConfig()
 
 
@@ -117,7 +118,7 @@ def _refuse_force_replicate(
 
 
 def _validate(config: CodecConfig) -> None:
-    if config.enable_tidb_extension and config.protocol not in _EXTENSION_PROTOCOLS:
+    if config.enable_tidb_extension and config.protocol not in EXTENSION_PROTOCOLS:
         logger.warning("enable-tidb-extension has no effect with the %s protocol", config.protocol)
     if config.protocol is Protocol.AVRO:
         _validate_avro(config)

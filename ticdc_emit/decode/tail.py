@@ -22,6 +22,7 @@ from ticdc_emit.decode.readers import reader_for
 from ticdc_emit.decode.schemas import SchemaSource
 from ticdc_emit.delivery.contract import Message
 from ticdc_emit.errors import ClaimCheckError, ConfigError, UnknownTableError
+from ticdc_emit.hints import did_you_mean
 from ticdc_emit.tso import physical_ms
 
 __all__ = ["OPERATIONS", "Tail", "TailLine"]
@@ -112,7 +113,9 @@ class Tail:
         wrong = sorted(set(ops) - set(OPERATIONS))
         if wrong:
             raise ConfigError(
-                f"{wrong[0]!r} is no operation", remedy=f"Use some of {', '.join(OPERATIONS)}", option="op"
+                f"{wrong[0]!r} is not an operation",
+                remedy=f"{did_you_mean(wrong[0], OPERATIONS)}Use some of {', '.join(OPERATIONS)}",
+                option="op",
             )
         self._reader = reader_for(config, schemas=schemas, claims=claims)
         self._tables = tuple(tables)

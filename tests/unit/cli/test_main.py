@@ -11,6 +11,8 @@ import pytest
 from child import exit_code
 from vector_files import VECTORS
 
+from ticdc_emit import __version__
+
 
 def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert exit_code("--help") == 0
@@ -130,3 +132,19 @@ def test_conformance_of_one_encoding(capsys: pytest.CaptureFixture[str]) -> None
 def test_mistyped_names(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert exit_code(*arguments) == 2
     assert said in capsys.readouterr().err
+
+
+def test_the_version(capsys: pytest.CaptureFixture[str]) -> None:
+    assert exit_code("--version") == 0
+    assert capsys.readouterr().out == f"ticdc-emit {__version__}\n"
+
+
+@pytest.mark.parametrize(
+    "command", ["demo", "emit", "generate", "replay", "scenario", "tail", "verify", "conformance", "bench"]
+)
+def test_help_speaks_plainly(command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    assert exit_code(command, "--help") == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    for phrase in (" Of ", " is no ", "behind", "Say "):
+        assert phrase not in shown, phrase

@@ -65,7 +65,7 @@ def test_a_consumers_tables_are_checked(capsys: pytest.CaptureFixture[str], tmp_
     assert (code, json.loads(shown)["differences"][0]["column"]) == (1, "state")
     for text, said in (
         ("[1]", "schema.table"),
-        ("{", "no JSON"),
+        ("{", "not JSON"),
         ('{"shop.orders": [{"id": 1}]}', "id is 1, a number; its canonical text is '1'"),
     ):
         tables.write_text(text, encoding="utf-8")
@@ -230,6 +230,9 @@ def test_a_topic_of_kafka_is_shown_and_verified(capsys: pytest.CaptureFixture[st
         (["tail", "nowhere", "--protocol", "simple", "--op", "upsert"], "insert"),
         (["verify", "--sink-uri", "memory://x/?protocol=simple"], "memory"),
         (["scenario", "nothing"], "redelivery"),
+        (["scenario", "--sink-uri", "file:///nowhere?protocol=simple"], "Choose one of redelivery, "),
+        (["tail", "nowhere", "--brokers", "127.0.0.1:1"], "exactly one source"),
+        (["tail", "nowhere", "--protocol", "simple", "--op", "inserts"], "Did you mean insert?"),
         (["scenario", "tombstones", "--protocol", "simple-json"], "avro"),
     ],
 )
