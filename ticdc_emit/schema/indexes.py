@@ -34,6 +34,8 @@ PRIMARY = "PRIMARY"
 _MAX_NAME, _MAX_KEY_PARTS = 64, 16
 _MAX_INDEXES = 512
 """The most that TiDB's ``index-limit`` can be set to."""
+_MAX_FOREIGN_KEYS = 4096
+"""TiDB has no limit; no table comes near this one, which bounds the work."""
 _INDEX_KINDS = ("unique", "index", "columnar")
 _BLOBS = frozenset({MySQLType.TINY_BLOB, MySQLType.BLOB, MySQLType.MEDIUM_BLOB, MySQLType.LONG_BLOB})
 _ANONYMOUS_EXPRESSION = "expression_index"
@@ -42,6 +44,7 @@ _ANONYMOUS_EXPRESSION = "expression_index"
 def names_for_create(constraints: tuple[Constraint, ...]) -> tuple[Constraint, ...]:
     """Name the anonymous keys of a CREATE TABLE after their first column, numbered where that is taken."""
     _check_count(sum(constraint.kind in _INDEX_KINDS for constraint in constraints))
+    _check_foreign_keys(sum(constraint.kind == "foreign" for constraint in constraints))
     taken: set[str] = set()
     foreign: set[str] = set()
     for constraint in constraints:
@@ -78,6 +81,11 @@ def name_for_alter(state: TableState, constraint: Constraint) -> str:
 def _check_count(indexes: int) -> None:
     if indexes > _MAX_INDEXES:
         raise DdlError(f"a table has at most {_MAX_INDEXES} indexes")
+
+
+def _check_foreign_keys(keys: int) -> None:
+    if keys > _MAX_FOREIGN_KEYS:
+        raise DdlError(f"a table has at most {_MAX_FOREIGN_KEYS} foreign keys")
 
 
 def _base_name(constraint: Constraint) -> str:
@@ -202,6 +210,7 @@ def add_foreign_key(state: TableState, constraint: Constraint) -> tuple[TableSta
     """Add a foreign key; return the state and whether an index had to be added for it."""
     number = state.max_foreign_key_id + 1
     name = constraint.name or f"fk_{number}"
+    _check_foreign_keys(len(state.foreign_keys) + 1)
     if any(key.name.lower() == name.lower() for key in state.foreign_keys):
         raise DdlError(f"duplicate foreign key {name!r}", position=constraint.offset)
     columns = tuple(state.column(part.column).name for part in constraint.keys)
