@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypedDict
 
 from ticdc_emit.config.options import DEFAULT_MAX_MESSAGE_BYTES, DEFAULT_PARTITION_NUM, KafkaConfig
 from ticdc_emit.config.secrets import Secret, is_sensitive_name, mask_text
@@ -19,7 +19,7 @@ from ticdc_emit.delivery.kafka_security import security_settings
 from ticdc_emit.delivery.kafka_writer import BATCH_BYTES, KafkaWriter
 from ticdc_emit.errors import ConfigError, MissingDependencyError
 
-__all__ = ["KafkaSink"]
+__all__ = ["KafkaOptions", "KafkaSink"]
 
 logger = logging.getLogger(__name__)
 
@@ -39,6 +39,25 @@ _OWNED = {
 }
 _RECORD_OVERHEAD_BYTES = 1_024
 """librdkafka counts a record's framing; the limit itself is checked before it."""
+
+
+class KafkaOptions(TypedDict, total=False):
+    """What :class:`KafkaSink` takes, but for the brokers and ``admin_api``."""
+
+    max_message_bytes: int
+    compression: str
+    client_id: str
+    acks: int
+    auto_create_topic: bool
+    replication_factor: int
+    new_partitions: int
+    dial_timeout_ms: int
+    request_timeout_ms: int
+    delivery_timeout_ms: int
+    linger_ms: int
+    queue_messages: int
+    queue_bytes: int
+    librdkafka: Mapping[str, Any]
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from ticdc_emit.config import DEFAULT_PARTITION_NUM, ChangefeedConfig, load_changefeed
+from ticdc_emit.config import DEFAULT_PARTITION_NUM, ChangefeedConfig, Profile, load_changefeed
+from ticdc_emit.config.named import given_options
 from ticdc_emit.config.secrets import hides_arguments
 from ticdc_emit.delivery.claim_check import ClaimStore
 from ticdc_emit.delivery.contract import MESSAGE_SCHEMA
@@ -53,7 +54,7 @@ class Encoder:
     :class:`Catalog`, or SQL text with the tables' DDL. ``changefeed``: TiCDC's TOML. ``partitions``: partition count
     of each topic, default the URI's ``partition-num``. ``build_ts``: the wall clock of messages in ms; without it
     every message carries the physical time of its commit_ts. ``registry``: where Avro schemas are registered instead of
-    the configured schema registry.
+    the configured schema registry. ``profile`` to ``schema_registry``: what :func:`~ticdc_emit.load_changefeed` takes.
     """
 
     @hides_arguments
@@ -67,11 +68,24 @@ class Encoder:
         build_ts: int | None = None,
         verbatim_json: bool = False,
         registry: SchemaRegistry | None = None,
-        **options: Any,
+        profile: str | Profile | None = None,
+        time_zone: str | None = None,
+        cluster_id: str | None = None,
+        integrity: bool | None = None,
+        force_replicate: bool | None = None,
+        schema_registry: str | None = None,
     ) -> None:
         if isinstance(sink_uri, ChangefeedConfig):
             self.config = sink_uri
         else:
+            options = given_options(
+                profile=profile,
+                time_zone=time_zone,
+                cluster_id=cluster_id,
+                integrity=integrity,
+                force_replicate=force_replicate,
+                schema_registry=schema_registry,
+            )
             self.config = load_changefeed(sink_uri, changefeed, **options)
         self.catalog = catalog_for(self.config, schema)
         self._partitions = partitions or self.config.kafka.partition_num or DEFAULT_PARTITION_NUM

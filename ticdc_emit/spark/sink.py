@@ -15,19 +15,24 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
+from ticdc_emit.changefeed.arrow_batch import ArrowBatch
 from ticdc_emit.changefeed.report import ReportCallback, RunReport, RunTotal
 from ticdc_emit.changefeed.run import Changefeed, RunOptions
-from ticdc_emit.config import ChangefeedConfig, load_changefeed
+from ticdc_emit.config import ChangefeedConfig, Profile, load_changefeed
+from ticdc_emit.config.named import given_options, refuse_unknown
 from ticdc_emit.config.secrets import Secret, hides_arguments
 from ticdc_emit.delivery.contract import Sink
 from ticdc_emit.delivery.factory import sink_for
+from ticdc_emit.encode.tabular import changes_table
 from ticdc_emit.registry.contract import SchemaRegistry
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.spark.batch import SparkBatch
 from ticdc_emit.spark.logs import without_size_warnings
+from ticdc_emit.spark.options import SinkOptions
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+    from typing_extensions import Unpack
 
 __all__ = ["TicdcSink", "encode"]
 
@@ -49,6 +54,7 @@ class TicdcSink:
     go instead of to the sink URI's place. ``registry``: where Avro schemas are registered instead of the configured
     schema registry, by the driver. ``on_report``: called with the :class:`RunReport` of each batch, or several such
     (``observe.log_report``, ``observe.ChangefeedMetrics``); one that raises is logged, and the stream goes on.
+    ``profile`` to ``schema_registry``: what :func:`~ticdc_emit.load_changefeed` takes.
     """
 
     @hides_arguments
@@ -71,11 +77,24 @@ class TicdcSink:
         sink: Sink | None = None,
         registry: SchemaRegistry | None = None,
         on_report: ReportCallback | Iterable[ReportCallback] = (),
-        **options: Any,
+        profile: str | Profile | None = None,
+        time_zone: str | None = None,
+        cluster_id: str | None = None,
+        integrity: bool | None = None,
+        force_replicate: bool | None = None,
+        schema_registry: str | None = None,
     ) -> None:
         if isinstance(sink_uri, ChangefeedConfig):
             self.config = sink_uri
         else:
+            options = given_options(
+                profile=profile,
+                time_zone=time_zone,
+                cluster_id=cluster_id,
+                integrity=integrity,
+                force_replicate=force_replicate,
+                schema_registry=schema_registry,
+            )
             self.config = load_changefeed(sink_uri, changefeed, **options)
         self.sink: Sink = sink or sink_for(self.config, librdkafka)
         self._table = table
@@ -117,13 +136,17 @@ class TicdcSink:
         with without_size_warnings(df.sparkSession):
             self._changefeed.run(SparkBatch(df, self._table), batch_id, final=False)
 
-    def write(self, df: DataFrame, *, batch_id: int | None = None) -> RunReport:
-        """Send a whole DataFrame and the watermark behind its last row.
+    def write(self, df: DataFrame | Any, *, batch_id: int | None = None) -> RunReport:
+        """Send a whole DataFrame and the watermark after its last row.
 
+        ``df``: Spark's, or an Arrow table, a pandas or polars DataFrame, anything with Arrow's C interface. The rows of
+        these are in this process already, and are encoded here, without Spark (``changefeed.ArrowBatch``).
         ``batch_id`` defaults to the one after the last batch in the state store; a batch that was begun and not
         finished is begun again, with the DDL that it had then and what ``df`` adds to it.
         """
         number = self._changefeed.next_batch_id() if batch_id is None else batch_id
+        if not hasattr(df, "sparkSession"):
+            return self._changefeed.run(ArrowBatch(changes_table(df), self._table), number, final=True)
         with without_size_warnings(df.sparkSession):
             return self._changefeed.run(SparkBatch(df, self._table), number, final=True)
 
@@ -148,12 +171,15 @@ class TicdcSink:
 
 
 @hides_arguments
-def encode(df: DataFrame, sink_uri: str | ChangefeedConfig, schema: str | Catalog, **options: Any) -> DataFrame:
+def encode(
+    df: DataFrame, sink_uri: str | ChangefeedConfig, schema: str | Catalog, **options: Unpack[SinkOptions]
+) -> DataFrame:
     """Return the messages of a DataFrame of row changes as a DataFrame: topic, partition, key, value, commit_ts.
 
     For whoever brings a sink of their own (``df.write.format("kafka")`` takes these columns). Takes the arguments of
     :class:`TicdcSink`; rows of a topic-partition are in order within one Spark partition. Rows only: DDL (``ddl``, or
     rows of ``df``) gives each row the table version of its commit time, but is no message here, nor is a watermark.
     """
+    refuse_unknown("encode", options, SinkOptions)
     sink = TicdcSink(sink_uri, schema, **options)
     return sink.messages(df)

@@ -8,15 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from hypothesis import strategies as st
 
 from ticdc_emit.config import ChangefeedConfig, load_changefeed
+from ticdc_emit.config.named import LoadOptions, given_options, refuse_unknown
 from ticdc_emit.config.protocol import PROTOCOL_NAMES, parse_protocol_name
 from ticdc_emit.errors import StrategyError
 from ticdc_emit.hints import did_you_mean
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 __all__ = ["PROTOCOLS", "FeedOptions", "changefeeds"]
 
@@ -33,9 +37,10 @@ class FeedOptions:
     sink_uri: str
     changefeed: dict[str, Any] = field(hash=False)
 
-    def load(self, **options: Any) -> ChangefeedConfig:
+    def load(self, **options: Unpack[LoadOptions]) -> ChangefeedConfig:
         """Return the configuration; ``options``: what else :func:`~ticdc_emit.load_changefeed` takes."""
-        return load_changefeed(self.sink_uri, self.changefeed, **options)
+        refuse_unknown("load", options, LoadOptions)
+        return load_changefeed(self.sink_uri, self.changefeed, **given_options(**options))
 
 
 @dataclass

@@ -8,15 +8,17 @@ it, and it ends with this object.
 from __future__ import annotations
 
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from ticdc_emit.config.named import refuse_unknown
 from ticdc_emit.delivery.contract import Message
-from ticdc_emit.delivery.kafka import KafkaSink
+from ticdc_emit.delivery.kafka import KafkaOptions, KafkaSink
 from ticdc_emit.delivery.kafka_reader import read_topic
 from ticdc_emit.errors import MissingDependencyError
 
 if TYPE_CHECKING:
     from confluent_kafka import Producer
+    from typing_extensions import Unpack
 
 __all__ = ["EmbeddedKafka"]
 
@@ -62,8 +64,9 @@ class EmbeddedKafka:
     ) -> None:
         self.stop()
 
-    def sink(self, **options: Any) -> KafkaSink:
-        """A :class:`~ticdc_emit.delivery.kafka.KafkaSink` into this cluster."""
+    def sink(self, **options: Unpack[KafkaOptions]) -> KafkaSink:
+        """A :class:`~ticdc_emit.delivery.kafka.KafkaSink` into this cluster; ``options``: its own."""
+        refuse_unknown("sink", options, KafkaOptions)
         return KafkaSink(self.brokers, admin_api=False, **options)
 
     def read(self, topic: str, newest: int | None = None, timeout_s: float = 10.0) -> list[Message]:

@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import urlencode
 from uuid import uuid4
 
+from ticdc_emit.config.options import DEFAULT_MAX_MESSAGE_BYTES, DEFAULT_PARTITION_NUM
 from ticdc_emit.config.protocol import protocol_parameters
 from ticdc_emit.delivery.contract import Message
 from ticdc_emit.delivery.memory import MemorySink, clear, messages
@@ -27,9 +28,15 @@ class MemoryTopics:
     def __repr__(self) -> str:
         return f"<MemoryTopics {self.name}>"
 
-    def sink(self, **options: Any) -> MemorySink:
-        """Return a sink into these topics; ``options``: what :class:`MemorySink` takes besides its name."""
-        return MemorySink(self.name, **options)
+    def sink(
+        self,
+        *,
+        max_message_bytes: int = DEFAULT_MAX_MESSAGE_BYTES,
+        auto_create_topic: bool = True,
+        new_partitions: int = DEFAULT_PARTITION_NUM,
+    ) -> MemorySink:
+        """Return a sink into these topics, with the options of :class:`MemorySink`."""
+        return MemorySink(self.name, max_message_bytes, auto_create_topic, new_partitions)
 
     def sink_uri(self, **parameters: Any) -> str:
         """Return a sink URI of these topics, its parameters written with underscores: ``protocol="canal-json"``."""

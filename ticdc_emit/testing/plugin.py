@@ -6,12 +6,15 @@ Importing it imports nothing of the library; a fixture does when a test asks for
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import pytest
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
     from ticdc_emit.encode.encoder import Encoder
+    from ticdc_emit.encode.options import EncoderOptions
     from ticdc_emit.schema.catalog import Catalog
     from ticdc_emit.testing import EmbeddedKafka, EmbeddedRegistry, MemoryTopics
 
@@ -23,7 +26,7 @@ _SINK_URI = "memory://ticdc/?protocol=canal-json&enable-tidb-extension=true&part
 class Emitter(Protocol):
     """What ``ticdc_emitter`` gives: it makes encoders."""
 
-    def __call__(self, schema: str | Catalog, sink_uri: str = ..., **options: Any) -> Encoder: ...
+    def __call__(self, schema: str | Catalog, sink_uri: str = ..., **options: Unpack[EncoderOptions]) -> Encoder: ...
 
 
 @pytest.fixture
@@ -33,9 +36,12 @@ def ticdc_emitter() -> Emitter:
     ``schema``: CREATE TABLE statements, or a catalog. ``sink_uri``: TiCDC's, of which only the options count; default
     Canal-JSON with TiDB extension in one partition. ``options``: what ``ticdc_emit.Encoder`` takes besides.
     """
+    from ticdc_emit.config.named import refuse_unknown
     from ticdc_emit.encode.encoder import Encoder
+    from ticdc_emit.encode.options import EncoderOptions
 
-    def emitter(schema: str | Catalog, sink_uri: str = _SINK_URI, **options: Any) -> Encoder:
+    def emitter(schema: str | Catalog, sink_uri: str = _SINK_URI, **options: Unpack[EncoderOptions]) -> Encoder:
+        refuse_unknown("ticdc_emitter", options, EncoderOptions)
         return Encoder(sink_uri, schema, **options)
 
     return emitter

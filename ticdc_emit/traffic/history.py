@@ -20,7 +20,8 @@ import pyarrow as pa
 
 from ticdc_emit.changefeed import ArrowBatch, Changefeed
 from ticdc_emit.changefeed.run import RunOptions
-from ticdc_emit.config import DEFAULT_PARTITION_NUM, ChangefeedConfig, load_changefeed
+from ticdc_emit.config import DEFAULT_PARTITION_NUM, ChangefeedConfig, Profile, load_changefeed
+from ticdc_emit.config.named import given_options
 from ticdc_emit.config.secrets import hides_arguments
 from ticdc_emit.delivery.contract import Message
 from ticdc_emit.delivery.memory import MemorySink, clear, messages
@@ -92,16 +93,29 @@ class History:
         changefeed: str | os.PathLike[str] | Mapping[str, Any] | None = None,
         watermark_interval: float | None = None,
         registry: SchemaRegistry | None = None,
-        **options: Any,
+        profile: str | Profile | None = None,
+        time_zone: str | None = None,
+        cluster_id: str | None = None,
+        integrity: bool | None = None,
+        force_replicate: bool | None = None,
+        schema_registry: str | None = None,
     ) -> list[Message]:
         """Return the history as a changefeed sends it: rows, DDL, BOOTSTRAP and watermarks, by topic-partition.
 
-        ``sink_uri``, ``changefeed`` and ``options``: what :func:`~ticdc_emit.load_changefeed` takes, or what it
-        returned; nothing is sent there, and every topic has ``partition-num`` partitions. ``watermark_interval``:
-        seconds of commit time. Raises :class:`~ticdc_emit.errors.ConfigError` for a configuration of another time zone
-        and for options beside a loaded one, and the family of :class:`~ticdc_emit.errors.TicdcEmitError` for what
-        cannot be sent.
+        ``sink_uri``, ``changefeed`` and ``profile`` to ``schema_registry``: what
+        :func:`~ticdc_emit.load_changefeed` takes, or what it returned; nothing is sent there, and every topic has
+        ``partition-num`` partitions. ``watermark_interval``: seconds of commit time. Raises
+        :class:`~ticdc_emit.errors.ConfigError` for a configuration of another time zone and for options beside a loaded
+        one, and the family of :class:`~ticdc_emit.errors.TicdcEmitError` for what cannot be sent.
         """
+        options = given_options(
+            profile=profile,
+            time_zone=time_zone,
+            cluster_id=cluster_id,
+            integrity=integrity,
+            force_replicate=force_replicate,
+            schema_registry=schema_registry,
+        )
         config = self._config(sink_uri, changefeed, options)
         store = f"history-{uuid4()}"
         partitions = config.kafka.partition_num or DEFAULT_PARTITION_NUM

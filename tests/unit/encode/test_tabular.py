@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pandas
+import polars
 import pyarrow as pa
 import pytest
 
@@ -41,17 +43,15 @@ class _Array:
 
 
 def _pandas() -> Any:
-    pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(ROWS, index=[7, 8, 9])
     return frame.assign(op=frame.op.astype("category"))
 
 
 def _polars() -> Any:
-    return pytest.importorskip("polars").DataFrame(ROWS)
+    return polars.DataFrame(ROWS)
 
 
 def _polars_with_categories() -> Any:
-    polars = pytest.importorskip("polars")
     return polars.DataFrame(ROWS).with_columns(polars.col("op").cast(polars.Categorical))
 
 
@@ -79,7 +79,7 @@ def test_arrow_batch(make: Any) -> None:
 
 
 def test_a_frame_without_rows() -> None:
-    empty = pytest.importorskip("pandas").DataFrame({"op": [], "commit_ts": [], "after": []})
+    empty = pandas.DataFrame({"op": [], "commit_ts": [], "after": []})
     assert Encoder(URI, SCHEMA).encode(empty.astype({"op": "string", "commit_ts": "int64"})).num_rows == 0
 
 
@@ -91,7 +91,6 @@ def test_what_is_no_table(changes: Any) -> None:
 
 
 def test_values_of_several_types_in_a_column() -> None:
-    pandas = pytest.importorskip("pandas")
     mixed = pandas.DataFrame({"op": ["c", 1], "commit_ts": [TS, TS], "after": [OLD, OLD]})
     with pytest.raises(UnsupportedTypeError, match="one type"):
         Encoder(URI, SCHEMA).encode(mixed)

@@ -269,7 +269,8 @@ class TestMessages:
         assert {message.topic for message in self.HISTORY.messages(config)} == {"orders"}
 
     @pytest.mark.parametrize(
-        ("given", "named"), [({"changefeed": {"nonsense": 1}}, "changefeed"), ({"protocol": "avro"}, "protocol")]
+        ("given", "named"),
+        [({"changefeed": {"nonsense": 1}}, "changefeed"), ({"force_replicate": True}, "force_replicate")],
     )
     def test_options_beside_a_loaded_configuration(self, given: Any, named: str) -> None:
         config = load_changefeed("memory://any/?protocol=simple")

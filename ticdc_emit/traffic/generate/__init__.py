@@ -10,9 +10,10 @@ import datetime as dt
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ticdc_emit.config import ChangefeedConfig
+from ticdc_emit.config.named import refuse_unknown
 from ticdc_emit.config.secrets import hides_arguments
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.traffic.generate.final import final_tables
@@ -23,8 +24,10 @@ from ticdc_emit.traffic.samples import schema_text
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+    from typing_extensions import Unpack
 
     from ticdc_emit.spark import TicdcSink
+    from ticdc_emit.spark.options import TrafficSinkOptions
 
 __all__ = ["Traffic", "generate", "generate_stream"]
 
@@ -62,17 +65,20 @@ class Traffic:
         return final_tables(self.changes.sparkSession, self._plan, self._plan.rows)
 
     @hides_arguments
-    def sink(self, sink_uri: str | ChangefeedConfig, **options: Any) -> TicdcSink:
+    def sink(self, sink_uri: str | ChangefeedConfig, **options: Unpack[TrafficSinkOptions]) -> TicdcSink:
         """Return a :class:`~ticdc_emit.spark.TicdcSink` for the changes, in their time zone; ``options`` are its own.
 
         Raises :class:`~ticdc_emit.errors.ConfigError` for a changefeed of another time zone.
         """
         from ticdc_emit.spark import TicdcSink
+        from ticdc_emit.spark.options import TrafficSinkOptions
 
+        refuse_unknown("sink", options, TrafficSinkOptions)
         if isinstance(sink_uri, ChangefeedConfig):
             zone = sink_uri.time_zone
         else:
-            zone = options.setdefault("time_zone", self.time_zone)
+            zone = options.get("time_zone") or self.time_zone
+            options["time_zone"] = zone
         if zone != self.time_zone:
             raise ConfigError(
                 f"the changefeed's time zone is {zone}, that of the changes {self.time_zone}",

@@ -16,9 +16,11 @@ from typing import TYPE_CHECKING, Any
 
 from ticdc_emit.changefeed.report import RunReport, RunTotal
 from ticdc_emit.config import ChangefeedConfig
+from ticdc_emit.config.named import refuse_unknown
 from ticdc_emit.config.secrets import hides_arguments
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.schema.catalog import Catalog
+from ticdc_emit.spark.options import ReplayOptions
 from ticdc_emit.spark.sink import TicdcSink
 from ticdc_emit.traffic.replay.moments import refusing_no_moments
 from ticdc_emit.traffic.replay.pacing import Pace
@@ -30,6 +32,7 @@ from ticdc_emit.traffic.replay.staging import Staged
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+    from typing_extensions import Unpack
 
 __all__ = ["replay"]
 
@@ -49,7 +52,7 @@ def replay(
     stop: Callable[[], bool] = lambda: False,
     on_slice: SliceCallback | Iterable[SliceCallback] = (),
     pace: Pace | None = None,
-    **options: Any,
+    **options: Unpack[ReplayOptions],
 ) -> ReplayReport:
     """Send a history, and the end of the changefeed behind its last row.
 
@@ -70,6 +73,7 @@ def replay(
     history, its schema or its slices are others than when it began,
     :class:`~ticdc_emit.errors.InvalidValueError` for a row whose time is none.
     """
+    refuse_unknown("replay", options, ReplayOptions)
     began = time.monotonic()
     width = slice_ms(slice, speed)
     pace = pace or Pace(speed)
@@ -152,7 +156,7 @@ def _read(
 
 
 def _emitter(
-    sink: TicdcSink | str | ChangefeedConfig, schema: str | Catalog | None, tables: Any, options: dict[str, Any]
+    sink: TicdcSink | str | ChangefeedConfig, schema: str | Catalog | None, tables: Any, options: ReplayOptions
 ) -> TicdcSink:
     if isinstance(sink, TicdcSink):
         if schema is not None or options:
@@ -165,7 +169,7 @@ def _emitter(
     if schema is None:
         raise ConfigError("the tables are unknown", remedy="Give schema=, their DDL", option="schema")
     if isinstance(tables, Mapping) and len(tables) == 1:
-        options = {"table": next(iter(tables)), **options}
+        options = ReplayOptions(table=next(iter(tables))) | options
     return TicdcSink(sink, schema, **options)
 
 

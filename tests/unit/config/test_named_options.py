@@ -1,0 +1,75 @@
+"""Keyword arguments have names, told once; a typing error is a TypeError of the function that was called."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import ticdc_emit
+from ticdc_emit import Encoder, load_changefeed
+from ticdc_emit.config.named import LoadOptions, refuse_unknown
+from ticdc_emit.delivery.kafka import KafkaOptions, KafkaSink
+from ticdc_emit.encode.options import EncoderOptions
+from ticdc_emit.spark import TicdcSink, encode
+from ticdc_emit.spark.options import SinkOptions
+from ticdc_emit.strategies.changefeeds import FeedOptions
+from ticdc_emit.testing import EmbeddedKafka, MemoryTopics
+from ticdc_emit.traffic import History
+from ticdc_emit.traffic.generate import Traffic
+from ticdc_emit.traffic.replay import replay
+
+URI = "memory://named?protocol=canal-json"
+SCHEMA = "create table s.t (id int primary key)"
+
+
+def _keywords(function: Callable[..., Any]) -> set[str]:
+    parameters = inspect.signature(function).parameters.values()
+    assert not any(each.kind is inspect.Parameter.VAR_KEYWORD for each in parameters)
+    return {each.name for each in parameters if each.kind is inspect.Parameter.KEYWORD_ONLY}
+
+
+def test_each_name_is_told_once() -> None:
+    load = set(LoadOptions.__annotations__)
+    assert load == _keywords(load_changefeed)
+    assert set(EncoderOptions.__annotations__) == _keywords(Encoder.__init__)
+    assert set(SinkOptions.__annotations__) == _keywords(TicdcSink.__init__)
+    assert load <= _keywords(History.messages)
+    assert set(KafkaOptions.__annotations__) | {"brokers", "admin_api"} >= set(KafkaSink.__annotations__)
+
+
+@pytest.mark.parametrize(
+    ("call", "function"),
+    [
+        (lambda **typo: Encoder(URI, SCHEMA, **typo), "Encoder.__init__"),
+        (lambda **typo: TicdcSink(URI, SCHEMA, **typo), "TicdcSink.__init__"),
+        (lambda **typo: encode(None, URI, SCHEMA, **typo), "encode"),
+        (lambda **typo: replay(None, URI, "x", SCHEMA, **typo), "replay"),
+        (lambda **typo: Traffic(None, (), SCHEMA, None).sink(URI, **typo), "sink"),
+        (lambda **typo: History(SCHEMA).messages(URI, **typo), "History.messages"),
+        (lambda **typo: FeedOptions(URI, {}).load(**typo), "load"),
+        (lambda **typo: EmbeddedKafka().sink(**typo), "sink"),
+        (lambda **typo: MemoryTopics().sink(**typo), "MemoryTopics.sink"),
+    ],
+)
+def test_a_typing_error_names_the_function_that_was_called(call: Callable[..., Any], function: str) -> None:
+    with pytest.raises(TypeError) as caught:
+        call(watermark_intervall=1)
+    assert str(caught.value).startswith(f"{function}() got an unexpected keyword argument 'watermark_intervall'")
+
+
+def test_the_name_that_was_meant_is_offered() -> None:
+    with pytest.raises(TypeError, match=r"'intergity'. Did you mean integrity\?"):
+        refuse_unknown("load", {"intergity": True}, LoadOptions)
+
+
+def test_options_reach_the_configuration() -> None:
+    encoder = Encoder(URI, SCHEMA, time_zone="Asia/Shanghai", cluster_id="c", force_replicate=True, profile="next")
+    held = encoder.config
+    assert (held.time_zone, held.force_replicate, held.profile.name) == ("Asia/Shanghai", True, "next")
+
+
+def test_the_package_shows_its_public_names() -> None:
+    assert set(ticdc_emit.__all__) <= set(dir(ticdc_emit))
