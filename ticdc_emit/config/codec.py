@@ -35,8 +35,10 @@ def build_codec(
     force_replicate: bool,
     row_checksum: bool,
     default_registry: str | None,
+    own_registry: bool = False,
 ) -> CodecConfig:
-    """Bind, merge and validate.  ``default_registry`` serves where neither input names a registry."""
+    """Bind, merge and validate.  ``default_registry`` serves where neither input names a registry; with
+    ``own_registry`` none needs to be named."""
     kafka = sink.table("kafka-config") or Section({}, "")
     from_sink = MergedOptions(uri, sink)
     from_kafka = MergedOptions(uri, kafka)
@@ -86,7 +88,7 @@ def build_codec(
         output_old_value=_read_output_old_value(sink, protocol),
         enable_row_checksum=row_checksum,
     )
-    _validate(config)
+    _validate(config, own_registry=own_registry)
     return config
 
 
@@ -117,11 +119,11 @@ def _refuse_force_replicate(
     raise _codec_refused(cause, "force-replicate")
 
 
-def _validate(config: CodecConfig) -> None:
+def _validate(config: CodecConfig, *, own_registry: bool) -> None:
     if config.enable_tidb_extension and config.protocol not in EXTENSION_PROTOCOLS:
         logger.warning("enable-tidb-extension has no effect with the %s protocol", config.protocol)
     if config.protocol is Protocol.AVRO:
-        _validate_avro(config)
+        _validate_avro(config, own_registry=own_registry)
     if config.max_message_bytes <= 0:
         raise _codec_refused(
             f"Codec invalid config: invalid max-message-bytes {config.max_message_bytes}", "max-message-bytes"
@@ -130,19 +132,19 @@ def _validate(config: CodecConfig) -> None:
         raise _codec_refused(f"Codec invalid config: invalid max-batch-size {config.max_batch_size}", "max-batch-size")
 
 
-def _validate_avro(config: CodecConfig) -> None:
+def _validate_avro(config: CodecConfig, *, own_registry: bool) -> None:
     if config.schema_registry and config.glue_schema_registry:
         raise _codec_refused(
             'Avro protocol requires only one of "schema-registry" or "glue-schema-registry" '
             "to specify the schema registry",
             "schema-registry",
         )
-    if not config.schema_registry and not config.glue_schema_registry:
+    if not (config.schema_registry or config.glue_schema_registry or own_registry):
         raise _codec_refused(
             'Avro protocol requires parameter "schema-registry" or "glue-schema-registry" '
             "to specify the schema registry",
             "schema-registry",
-            "Add schema-registry=http://host:port to the sink URI",
+            "Add schema-registry=http://host:port to the sink URI, or give registry= in Python",
         )
     if config.avro_decimal_handling_mode not in ("precise", "string"):
         raise _codec_refused(

@@ -53,13 +53,15 @@ def load_changefeed(
     integrity: bool | None = None,
     force_replicate: bool | None = None,
     schema_registry: str | None = None,
+    own_registry: bool = False,
 ) -> ChangefeedConfig:
     """Read, merge and validate.
 
     ``changefeed``: path of a TOML file, TOML text (a string with a newline or ``=``), or a mapping of the same shape.
     ``time_zone``: IANA name of the changefeed's zone.  ``cluster_id``: TiCDC's server cluster id.
     ``integrity`` and ``force_replicate`` overrule the changefeed's own; ``integrity=True`` is ``correctness``.
-    ``schema_registry``: URL that serves where neither input names a registry.
+    ``schema_registry``: URL that serves where neither input names a registry.  ``own_registry``: whether Avro may do
+    without one, for the caller brings a registry (``registry=``) or the schemas themselves.
 
     Raises :class:`~ticdc_emit.errors.ConfigError`; warns once (:class:`ConfigWarning`, also logged) with the names of
     all options without effect.
@@ -101,6 +103,7 @@ def load_changefeed(
         force_replicate=forced,
         row_checksum=checks.enabled,
         default_registry=schema_registry,
+        own_registry=own_registry,
     )
     interval = _default(sink.integer("send-bootstrap-interval-in-sec"), 120)
     count = _default(sink.integer("send-bootstrap-in-msg-count", 32), 10_000)

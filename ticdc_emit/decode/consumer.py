@@ -58,7 +58,7 @@ class ReferenceConsumer:
         claims: Callable[[str], bytes] | None = None,
         lookup: Lookup | None = None,
     ) -> None:
-        config = load_changefeed(config) if isinstance(config, str) else config
+        config = load_changefeed(config, own_registry=schemas is not None) if isinstance(config, str) else config
         zone = config.time_zone
         made = catalog_from_sql(catalog, time_zone=zone) if isinstance(catalog, str) else copy.deepcopy(catalog)
         store = ClaimStore.of(config.codec.large_message_handle)

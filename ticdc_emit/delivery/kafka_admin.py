@@ -8,10 +8,12 @@ on the way.  Rules: ``pkg/sink/kafka/options.go`` (``AdjustOptions``, ``SetParti
 from __future__ import annotations
 
 import logging
+import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from ticdc_emit.config.options import DEFAULT_MAX_MESSAGE_BYTES
 from ticdc_emit.config.refusal import refused
 from ticdc_emit.config.secrets import mask_text
 from ticdc_emit.delivery.kafka_connection import ConnectionLog, client_settings, find_topics
@@ -33,6 +35,9 @@ T = TypeVar("T")
 
 _RECORD_OVERHEAD_BYTES = 128
 """What TiCDC leaves below the topic's ``max.message.bytes``."""
+
+_lock = threading.Lock()
+_told_lowered: set[tuple[object, ...]] = set()
 
 
 class KafkaAdmin:
@@ -78,13 +83,25 @@ class KafkaAdmin:
             if entry is None or entry.value is None or int(entry.value) - _RECORD_OVERHEAD_BYTES >= limit:
                 continue
             limit = int(entry.value) - _RECORD_OVERHEAD_BYTES
-            logger.warning(
-                "max-message-bytes is lowered to %d: topic %s takes messages of %s bytes",
-                limit,
-                resource.name,
-                entry.value,
-            )
+            self._tell_lowered(limit, resource.name)
         return limit
+
+    def _tell_lowered(self, limit: int, topic: str) -> None:
+        """Log once per process that a topic takes less; it is worth a warning if the value is not the default."""
+        place = (*self._sink.brokers, topic, limit, self._sink.max_message_bytes)
+        with _lock:
+            is_new = place not in _told_lowered
+            _told_lowered.add(place)
+        if is_new:
+            is_default = self._sink.max_message_bytes == DEFAULT_MAX_MESSAGE_BYTES
+            logger.log(
+                logging.INFO if is_default else logging.WARNING,
+                "max-message-bytes is lowered from %d to %d: topic %s takes messages of %d bytes",
+                self._sink.max_message_bytes,
+                limit,
+                topic,
+                limit + _RECORD_OVERHEAD_BYTES,
+            )
 
     def _check_replicas(self, broker: int) -> None:
         """A topic with fewer replicas than ``broker`` wants in sync takes no message."""

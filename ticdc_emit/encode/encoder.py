@@ -86,7 +86,7 @@ class Encoder:
                 force_replicate=force_replicate,
                 schema_registry=schema_registry,
             )
-            self.config = load_changefeed(sink_uri, changefeed, **options)
+            self.config = load_changefeed(sink_uri, changefeed, own_registry=registry is not None, **options)
         self.catalog = catalog_for(self.config, schema)
         self._partitions = partitions or self.config.kafka.partition_num or DEFAULT_PARTITION_NUM
         self._ddl: list[DdlEvent] = []

@@ -95,7 +95,7 @@ class TicdcSink:
                 force_replicate=force_replicate,
                 schema_registry=schema_registry,
             )
-            self.config = load_changefeed(sink_uri, changefeed, **options)
+            self.config = load_changefeed(sink_uri, changefeed, own_registry=registry is not None, **options)
         self.sink: Sink = sink or sink_for(self.config, librdkafka)
         self._table = table
         state = None if state_uri is None else Secret(state_uri)

@@ -116,7 +116,7 @@ class History:
             force_replicate=force_replicate,
             schema_registry=schema_registry,
         )
-        config = self._config(sink_uri, changefeed, options)
+        config = self._config(sink_uri, changefeed, registry is not None, options)
         store = f"history-{uuid4()}"
         partitions = config.kafka.partition_num or DEFAULT_PARTITION_NUM
         sink = MemorySink(store, config.codec.max_message_bytes, new_partitions=partitions)
@@ -134,10 +134,13 @@ class History:
         finally:
             clear(store)
 
-    def _config(self, sink_uri: str | ChangefeedConfig, changefeed: Any, options: dict[str, Any]) -> ChangefeedConfig:
+    def _config(
+        self, sink_uri: str | ChangefeedConfig, changefeed: Any, own_registry: bool, options: dict[str, Any]
+    ) -> ChangefeedConfig:
         config = sink_uri
         if isinstance(config, str):
-            config = load_changefeed(config, changefeed, **({"time_zone": self.time_zone} | options))
+            defaults: dict[str, Any] = {"time_zone": self.time_zone, "own_registry": own_registry}
+            config = load_changefeed(config, changefeed, **(defaults | options))
         elif given := [*(["changefeed"] if changefeed is not None else ()), *options]:
             raise ConfigError(
                 f"a loaded changefeed has its options already: {', '.join(given)} would be ignored",

@@ -61,7 +61,7 @@ class Verifier:
         claims: Callable[[str], bytes] | None = None,
         most: int = 1000,
     ) -> None:
-        config = load_changefeed(config) if isinstance(config, str) else config
+        config = load_changefeed(config, own_registry=schemas is not None) if isinstance(config, str) else config
         self._reader = reader_for(config, schemas=schemas)
         self._avro = config.codec.protocol is Protocol.AVRO
         self._invariants = _invariants_of(config, self._reader, claims)
