@@ -20,12 +20,15 @@ from ticdc_emit.decode import (
     CanalJsonReader,
     DebeziumReader,
     DecodeError,
+    ReferenceConsumer,
     SimpleReader,
     decompress,
     read_claim,
     reader_for,
     verify_checksum,
 )
+from ticdc_emit.delivery.contract import Message
+from ticdc_emit.errors import TicdcEmitError
 from ticdc_emit.json_depth import DEEPEST, parsed
 
 READERS: dict[str, Callable[..., Any]] = {
@@ -238,3 +241,27 @@ def test_counts_in_simple_avro() -> None:
         for first in range(0, 16, 2):
             with pytest.raises(DecodeError):
                 SimpleReader("avro").read(None, bytes([first]) + data)
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize(
+    "query",
+    [
+        "create table test.t (id int primary key) partition by hash(id) partitions 9223372036854775807",
+        "create table test.t (id int primary key, v int default '1e99999999')",
+        "create table test.t (id int primary key, v decimal(65,30) default '1e999999999999')",
+        "/*T! " + "'\\" * 40_000,
+    ],
+    ids=lambda query: query[-20:],
+)
+def test_a_message_whose_ddl_costs_too_much(query: str) -> None:
+    ddl = {"id": 0, "database": "test", "table": "t", "pkNames": None, "isDdl": True, "type": "CREATE", "es": 1}
+    ddl |= {"ts": 1, "sql": query, "sqlType": None, "mysqlType": None, "data": None, "old": None}
+
+    def consumed() -> None:
+        consumer = ReferenceConsumer("file:///x?protocol=canal-json")
+        consumer.take(Message("t", 0, 0, None, json.dumps(ddl).encode()))
+        consumer.finish()
+
+    with pytest.raises(TicdcEmitError):
+        consumed()
