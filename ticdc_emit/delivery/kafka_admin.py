@@ -65,9 +65,13 @@ class KafkaAdmin:
         if missing:
             if not self._sink.auto_create_topic:
                 raise unknown_topic(next(iter(missing)))
-            if self._sink.admin_api and self._sink.acks == -1:
-                self._check_replicas(next(iter(metadata.brokers)))
-            self._create(missing)
+            if self._makes_topics_itself(metadata):
+                for topic in missing:
+                    self._metadata(topic)
+            else:
+                if self._sink.acks == -1:
+                    self._check_replicas(next(iter(metadata.brokers)))
+                self._create(missing)
             existing = self._wait_for(missing)
         return {topic: effective_partitions(topic, asked, existing[topic]) for topic, asked in topics.items()}
 
@@ -77,6 +81,8 @@ class KafkaAdmin:
         from confluent_kafka.admin._resource import ResourceType
 
         limit = self._sink.max_message_bytes
+        if self._makes_topics_itself(self._metadata()):
+            return limit
         resources = [ConfigResource(ResourceType.TOPIC, topic) for topic in topics]
         for resource, future in self._client.describe_configs(resources, request_timeout=self._timeout).items():
             entry = self._ask(future.result).get("max.message.bytes")
@@ -85,6 +91,30 @@ class KafkaAdmin:
             limit = int(entry.value) - _RECORD_OVERHEAD_BYTES
             self._tell_lowered(limit, resource.name)
         return limit
+
+    def _makes_topics_itself(self, metadata: ClusterMetadata) -> bool:
+        """Whether the broker makes topics when it is asked for them, and cannot be asked for anything else.
+
+        An embedded Kafka does: none of its brokers is a controller, and none knows the request for a configuration.
+        """
+        from confluent_kafka import KafkaError, KafkaException
+
+        if not self._sink.admin_api or metadata.controller_id in metadata.brokers:
+            return not self._sink.admin_api
+        try:
+            self._broker_config(next(iter(metadata.brokers)))
+        except KafkaException as error:
+            return bool(error.args[0].code() == KafkaError._UNSUPPORTED_FEATURE)
+        return False
+
+    def _broker_config(self, broker: int) -> Any:
+        """Return a broker's configuration; raises ``KafkaException``."""
+        from confluent_kafka.admin._config import ConfigResource
+        from confluent_kafka.admin._resource import ResourceType
+
+        resource = ConfigResource(ResourceType.BROKER, str(broker))
+        (future,) = self._client.describe_configs([resource], request_timeout=self._timeout).values()
+        return future.result()
 
     def _tell_lowered(self, limit: int, topic: str) -> None:
         """Log once per process that a topic takes less; it is worth a warning if the value is not the default."""
@@ -106,15 +136,9 @@ class KafkaAdmin:
     def _check_replicas(self, broker: int) -> None:
         """A topic with fewer replicas than ``broker`` wants in sync takes no message."""
         from confluent_kafka import KafkaException
-        from confluent_kafka.admin._config import ConfigResource
-        from confluent_kafka.admin._resource import ResourceType
 
-        asked = self._client.describe_configs(
-            [ConfigResource(ResourceType.BROKER, str(broker))], request_timeout=self._timeout
-        )
         try:
-            (future,) = asked.values()
-            entry = future.result().get("min.insync.replicas")
+            entry = self._broker_config(broker).get("min.insync.replicas")
         except KafkaException as error:
             logger.warning("min.insync.replicas of the brokers is not known: %s", mask_text(error.args[0].str()))
             return
@@ -132,10 +156,6 @@ class KafkaAdmin:
         from confluent_kafka import KafkaError, KafkaException
         from confluent_kafka.cimpl import NewTopic
 
-        if not self._sink.admin_api:
-            for topic in missing:
-                self._metadata(topic)
-            return
         new_topics = [
             NewTopic(topic, partitions, replication_factor=self._sink.replication_factor)
             for topic, partitions in missing.items()

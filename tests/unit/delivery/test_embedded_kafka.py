@@ -8,6 +8,9 @@ import sys
 import pyarrow as pa
 import pytest
 
+from ticdc_emit.config import load_changefeed
+from ticdc_emit.config.options import DEFAULT_MAX_MESSAGE_BYTES
+from ticdc_emit.delivery.factory import sink_for
 from ticdc_emit.errors import DeliveryError
 from ticdc_emit.testing import EmbeddedKafka
 
@@ -75,3 +78,14 @@ def test_after_its_end_nothing_answers() -> None:
 
 def _schema() -> pa.Schema:
     return pa.schema({"topic": pa.string(), "partition": pa.int32(), "key": pa.binary(), "value": pa.binary()})
+
+
+def test_a_sink_uri_alone_leads_to_it() -> None:
+    with EmbeddedKafka(brokers=2) as kafka:
+        sink = sink_for(load_changefeed(f"kafka://{kafka.bootstrap}/t?protocol=canal-json&partition-num=3"))
+        assert sink.prepare({"t": 3, "other": None}).keys() == {"t", "other"}
+        assert sink.message_limit(["t"]) == DEFAULT_MAX_MESSAGE_BYTES
+        with sink.open(sink.message_limit(["t"])) as writer:
+            row = {"topic": "t", "partition": 2, "key": None, "value": b"x"}
+            writer.write(pa.RecordBatch.from_pylist([row]).cast(_schema()))
+        assert [(each.partition, each.value) for each in kafka.read("t")] == [(2, b"x")]
