@@ -68,11 +68,11 @@ def _leave(logging: Any, name: str) -> None:
 
 def _log4j(spark: SparkSession) -> Any:
     """Return the JVM's package of log4j 2; ``None`` over Spark Connect, or if Spark logs in another way."""
-    from py4j.java_gateway import JavaClass
-
     jvm = getattr(spark, "_jvm", None) if hasattr(spark, "_jsparkSession") else None
     if jvm is None:
         return None
+    from py4j.java_gateway import JavaClass
+
     package = jvm.org.apache.logging.log4j
     return package if isinstance(package.core.config.Configurator, JavaClass) else None
 
