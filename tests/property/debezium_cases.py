@@ -37,7 +37,7 @@ class DebeziumCase:
         uri += f"&enable-tidb-extension={str(self.extension).lower()}"
         toml = f"[sink.debezium]\noutput-old-value = {str(self.old_value).lower()}\n"
         options = {"time_zone": self.made.zone, "cluster_id": self.cluster_id, "build_ts": BUILD_MS}
-        encoder = Encoder(uri, self.made.sql, changefeed=toml, **options)
+        encoder = Encoder(uri, self.made.sql, changefeed=toml, force_replicate=True, **options)
         changes = [
             {
                 "op": op,

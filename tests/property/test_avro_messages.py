@@ -11,7 +11,7 @@ import io
 import json
 import re
 import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from hypothesis_profiles import examples
 from random_tables import COMMIT_TS, Kind, RandomTable, bitwise, random_tables
 
-from ticdc_emit import Encoder
+from ticdc_emit import Encoder, load_changefeed
 from ticdc_emit.decode import AvroReader, DecodeError
 from ticdc_emit.registry import MemoryRegistry
 
@@ -85,9 +85,9 @@ def _cases(draw: st.DrawFn, integrity: bool | None = None) -> _Case:
 
 def _messages(case: _Case) -> tuple[dict[int, str], list[tuple[bytes, bytes | None]]]:
     registry = MemoryRegistry()
-    encoder = Encoder(
-        case.options.uri, case.made.sql, registry=registry, integrity=case.options.integrity, time_zone=case.made.zone
-    )
+    config = load_changefeed(case.options.uri, integrity=case.options.integrity, time_zone=case.made.zone)
+    # tables without a key, which no changefeed of Avro has, are encoded like all others
+    encoder = Encoder(replace(config, force_replicate=True), case.made.sql, registry=registry)
     changes = [
         {
             "op": op,

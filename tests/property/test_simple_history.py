@@ -105,7 +105,9 @@ class _History:
     def __init__(self, draw: Callable[[st.SearchStrategy[Any]], Any], encoding: str) -> None:
         self._draw = draw
         uri = f"memory://topic/?protocol=simple&encoding-format={encoding}"
-        self.encoder = Encoder(uri, "create database d; create database e;", partitions=_PARTITIONS, time_zone=_ZONE)
+        self.encoder = Encoder(
+            uri, "create database d; create database e;", partitions=_PARTITIONS, time_zone=_ZONE, force_replicate=True
+        )
         self.tables: _Tables = {}
         self.sent: list[list[tuple[bytes | None, bytes]]] = [[] for _ in range(_PARTITIONS)]
         self.events: list[_Event] = []
