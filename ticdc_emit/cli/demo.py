@@ -16,7 +16,7 @@ from ticdc_emit.cli.place import changefeed_at, messages_at, place
 from ticdc_emit.cli.reading import reader_for
 from ticdc_emit.cli.session import local_spark
 from ticdc_emit.cli.summary import print_summary
-from ticdc_emit.config import ChangefeedConfig, mask_uri
+from ticdc_emit.config import ChangefeedConfig, Protocol, mask_uri
 from ticdc_emit.config.protocol import protocol_document
 from ticdc_emit.delivery.contract import Sink
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["run"]
 
 _TOPIC = "ticdc-demo"
-_WATERMARK_INTERVAL_S = 60.0  # as often as TiCDC sends them, most messages would be watermarks
+_SIMPLE_WATERMARK_INTERVAL_S = 60.0  # by default about one a second: most messages would be watermarks
 
 
 def run(
@@ -54,7 +54,7 @@ def run(
         console = result_console()
         print_messages(console, story, read)
         print_summary(console, report)
-        if report.controls.watermark:
+        if config.codec.protocol is Protocol.SIMPLE:
             console.print(
                 f"{report.controls.watermark:,} of the messages are watermarks: one in each partition per minute of "
                 "commit time (TiCDC sends about one a second)"
@@ -65,7 +65,8 @@ def run(
 def _emit(history: Any, config: ChangefeedConfig, sink: Sink | None) -> RunReport:
     from ticdc_emit.spark import TicdcSink
 
+    interval = _SIMPLE_WATERMARK_INTERVAL_S if config.codec.protocol is Protocol.SIMPLE else None
     emitter = TicdcSink(
-        config, DATABASE, table=TABLE, ddl=[(CREATED_TS, ORDERS)], sink=sink, watermark_interval=_WATERMARK_INTERVAL_S
+        config, DATABASE, table=TABLE, ddl=[(CREATED_TS, ORDERS)], sink=sink, watermark_interval=interval
     )
     return emitter.write(history)
