@@ -260,4 +260,4 @@ def test_rows_of_a_table_without_a_handle_key_are_left_out(spark: Any, tmp_path:
     sink.write(rows)
     held = [json.loads(message.value or b"") for message in read_files(tmp_path)]
     shown = [next(iter(each["data"].values())) if "data" in each else each["type"] for each in held]
-    assert [each for each in shown if each not in ("WATERMARK", "BOOTSTRAP")] == ["1", "ALTER", "2"]
+    assert [each for each in shown if each not in ("WATERMARK", "BOOTSTRAP")] == ["1", "CINDEX", "2"]
