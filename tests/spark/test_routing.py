@@ -155,9 +155,9 @@ def test_keys_in_odd_forms_are_ordered_as_the_encoder_does(spark: Any) -> None:
     )
     df = spark.createDataFrame(random.Random(3).sample(flat, len(flat)), kind).repartition(3)
     clear("odd")
-    TicdcSink(f"memory://odd?{ONE}", schema).write(df)
+    TicdcSink(f"memory://odd?{ONE}", schema, force_replicate=True).write(df)
     found = sent("odd")
-    encoder = Encoder(f"memory://x?{ONE}", schema)
+    encoder = Encoder(f"memory://x?{ONE}", schema, force_replicate=True)
     for name, own in rows.items():
         numbers = [
             row | {tell: row[tell] and int(row[tell]) for tell in ("start_ts", "physical_table_id")} for row in own
