@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ticdc_emit.config import ChangefeedConfig, load_changefeed
-    from ticdc_emit.encode.encoder import Encoder
+    from ticdc_emit.encoder import Encoder
     from ticdc_emit.errors import TicdcEmitError
     from ticdc_emit.schema.catalog import Catalog, catalog_from_sql
 
@@ -25,7 +25,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "Catalog": "schema.catalog",
     "ChangefeedConfig": "config",
-    "Encoder": "encode.encoder",
+    "Encoder": "encoder",
     "TicdcEmitError": "errors",
     "catalog_from_sql": "schema.catalog",
     "load_changefeed": "config",

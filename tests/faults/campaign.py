@@ -15,7 +15,7 @@ from typing import Any
 import pyarrow as pa
 from kraft import KafkaCluster
 
-from ticdc_emit.encode.encoder import Encoder
+from ticdc_emit.encoder import Encoder
 
 from .driver import Driver
 from .expected import Expected, expected_messages

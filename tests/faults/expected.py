@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_emit.encode.encoder import Encoder
+from ticdc_emit.encoder import Encoder
 
 from .history import DATABASE, key_columns
 

@@ -52,12 +52,12 @@ import pytest
 from vector_files import load_vector
 
 from ticdc_emit import Encoder
+from ticdc_emit.arrange.rows import rows_to_batch
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.decode import SimpleBootstrap, SimpleDdl, SimpleFold, SimpleReader
-from ticdc_emit.encode.plan import make_plan
-from ticdc_emit.encode.rows import rows_to_batch
 from ticdc_emit.encode.run import prepare
 from ticdc_emit.errors import ConfigError
+from ticdc_emit.plan.tables import make_plan
 from ticdc_emit.protocols import codec_for
 from ticdc_emit.schedule.bootstrap import BootstrapRules, Bootstraps
 from ticdc_emit.schema.catalog import catalog_from_sql

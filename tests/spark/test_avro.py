@@ -11,7 +11,7 @@ from spark_history import SCHEMA, tso
 
 from ticdc_emit.decode import AvroReader
 from ticdc_emit.delivery.files import read_files
-from ticdc_emit.encode.encoder import Encoder
+from ticdc_emit.encoder import Encoder
 from ticdc_emit.errors import IncompatibleSchemaError
 from ticdc_emit.registry import MemoryRegistry
 from ticdc_emit.spark import TicdcSink, encode

@@ -11,7 +11,7 @@ from spark_history import SCHEMA, tso
 
 from ticdc_emit.decode import DebeziumDdl, DebeziumReader, DebeziumRow, DebeziumWatermark
 from ticdc_emit.delivery.files import read_files
-from ticdc_emit.encode.encoder import Encoder
+from ticdc_emit.encoder import Encoder
 from ticdc_emit.spark import TicdcSink
 
 pytestmark = pytest.mark.spark

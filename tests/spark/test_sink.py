@@ -12,7 +12,7 @@ import pytest
 from spark_history import FIRST_TSO, SCHEMA, tso
 
 from ticdc_emit.delivery.files import read_files
-from ticdc_emit.encode.encoder import Encoder
+from ticdc_emit.encoder import Encoder
 from ticdc_emit.errors import (
     ConfigError,
     DuplicateChangeError,

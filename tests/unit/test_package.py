@@ -14,14 +14,14 @@ import pytest
 
 import ticdc_emit
 from ticdc_emit import errors
-from ticdc_emit.encode.encoder import Encoder
+from ticdc_emit.encoder import Encoder
 
 HEAVY = ("pyspark", "confluent_kafka", "typer", "rich", "pandas", "fsspec")
 ERRORS = [kind for _, kind in inspect.getmembers(errors, inspect.isclass) if issubclass(kind, errors.TicdcEmitError)]
 
 
 def test_importing_loads_no_optional_package() -> None:
-    modules = "ticdc_emit, ticdc_emit.delivery, ticdc_emit.encode.encoder, ticdc_emit.delivery.factory"
+    modules = "ticdc_emit, ticdc_emit.delivery, ticdc_emit.encoder, ticdc_emit.delivery.factory"
     code = f"import sys, {modules}; print([name for name in {HEAVY!r} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

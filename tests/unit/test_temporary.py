@@ -13,7 +13,7 @@ from typing import Any, cast
 import pyarrow as pa
 import pytest
 
-from ticdc_emit.changefeed.sorted_runs import SortedRuns
+from ticdc_emit.arrange.sorted_runs import SortedRuns
 from ticdc_emit.delivery import FileSink, files
 from ticdc_emit.encode.blocks import Block, BlockReader
 from ticdc_emit.encode.spool import Spool

@@ -15,10 +15,10 @@ import pyarrow as pa
 import pytest
 from vector_files import VECTORS, load_vector, vector_names, vector_path
 
+from ticdc_emit.changes.sizes import MESSAGE_OVERHEAD
 from ticdc_emit.cli.main import main
 from ticdc_emit.conformance import run_conformance
 from ticdc_emit.conformance.files import VectorError, find_vectors, vector_name
-from ticdc_emit.encode.sizes import MESSAGE_OVERHEAD
 from ticdc_emit.errors import ConfigError
 
 PROTOCOLS = ("canal-json", "avro", "simple", "debezium")

@@ -11,11 +11,11 @@ import pyarrow as pa
 import pytest
 from vector_files import load_vector, vector_names, vector_path
 
+from ticdc_emit.changes.images import Image
 from ticdc_emit.columnar.values import Rendering
 from ticdc_emit.config import ChangefeedConfig, ConfigWarning, load_changefeed
 from ticdc_emit.conformance.history import CaseHistory
 from ticdc_emit.conformance.vectors import Case, read_case
-from ticdc_emit.encode.images import Image
 from ticdc_emit.errors import ConfigError, DispatcherError
 from ticdc_emit.routing import ColumnSelectors, Router, partitions_of
 from ticdc_emit.schema.events import DdlEvent

@@ -19,10 +19,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ticdc_emit.bench.inputs import change_batch, commit_stamps, make_rows, table_sql
+from ticdc_emit.changes.model import Op
 from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.delivery.kafka import KafkaSink
-from ticdc_emit.encode.changes import Op
-from ticdc_emit.encode.encoder import Encoder
+from ticdc_emit.encoder import Encoder
 
 if TYPE_CHECKING:
     from confluent_kafka import Producer

@@ -17,7 +17,7 @@ from typing import Any
 import pyarrow as pa
 
 from ticdc_emit.bench.inputs import change_batch, make_rows, table_sql
-from ticdc_emit.encode.changes import Op
+from ticdc_emit.changes.model import Op
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.ids import AssignedIds
 

@@ -12,7 +12,7 @@ from decimal import Decimal
 import numpy as np
 import pyarrow as pa
 
-from ticdc_emit.encode.changes import Op
+from ticdc_emit.changes.model import Op
 from ticdc_emit.schema.catalog import catalog_from_sql
 from ticdc_emit.schema.model import TableInfo
 from ticdc_emit.tso import LOGICAL_BITS
@@ -74,7 +74,7 @@ def commit_stamps(count: int) -> pa.Array:
 def change_batch(
     op: Op, commit_ts: pa.Array, *, after: dict[str, pa.Array], before: dict[str, pa.Array] | None = None
 ) -> pa.RecordBatch:
-    """Return images as a batch in change form (``encode.reader``)."""
+    """Return images as a batch in change form (``arrange.reader``)."""
     columns = {"op": pa.repeat(pa.scalar(_OP_LETTERS[op]), len(commit_ts)), "commit_ts": commit_ts}
     if before is not None:
         columns["before"] = _struct(before)

@@ -17,14 +17,14 @@ import pyarrow as pa
 
 from ticdc_emit.bench.golden import BUILD_TS, golden_catalog, golden_row, golden_value
 from ticdc_emit.bench.inputs import TABLES, change_batch, commit_stamps, make_rows, make_update, table_sql
+from ticdc_emit.changes.model import Op
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.encode.blocks import BlockReader
-from ticdc_emit.encode.changes import Op
-from ticdc_emit.encode.encoder import message_batch
-from ticdc_emit.encode.plan import Plan, make_plan
-from ticdc_emit.encode.registration import Registrar, needed_by_all
 from ticdc_emit.encode.run import prepare
+from ticdc_emit.encoder import message_batch
 from ticdc_emit.errors import TicdcEmitError
+from ticdc_emit.plan.registration import Registrar, needed_by_all
+from ticdc_emit.plan.tables import Plan, make_plan
 from ticdc_emit.registry import MemoryRegistry
 from ticdc_emit.schema.catalog import Catalog, catalog_from_sql
 

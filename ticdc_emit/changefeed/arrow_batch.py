@@ -4,7 +4,7 @@
     report = feed.run(ArrowBatch(batches), 0, final=True)
 
 In: row changes in a public form, in any order. **Typed**: ``op``, ``commit_ts`` (TSO) or ``commit_time`` (a timestamp
-with a zone), optional ``seq`` and what ``encode.attributes`` lists, and ``before`` / ``after`` as structs or maps of
+with a zone), optional ``seq`` and what ``changes.attributes`` lists, and ``before`` / ``after`` as structs or maps of
 one table's columns. **Generic**: the same with the columns ``schema`` and ``table``, and images as
 ``map<string, string>`` of canonical text. Rows with ``op = 'ddl'`` and a ``query`` are DDL, in both. Out: what PLAN
 asks of a batch, and a task run over the rows: updates of keys split, partitions told, rows in total order, in memory
@@ -21,30 +21,30 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ticdc_emit.arrange.reader import POSITION, positioned
+from ticdc_emit.arrange.sorted_runs import SortedRuns
+from ticdc_emit.arrange.total_order import SORT_KEYS, TotalOrder, by_table
+from ticdc_emit.arrange.transactions import numbered, split_updates
 from ticdc_emit.changefeed.batch import DDL_OP, counted, null_in_ddl, version_starts
-from ticdc_emit.changefeed.sorted_runs import SortedRuns
 from ticdc_emit.changefeed.state import DdlStatement
-from ticdc_emit.changefeed.total_order import SORT_KEYS, TotalOrder, by_table
 from ticdc_emit.changefeed.worker import RESULT_SCHEMA, Task, TaskResult, read_results
-from ticdc_emit.encode.attributes import PHYSICAL_TABLE_ID
+from ticdc_emit.changes.attributes import PHYSICAL_TABLE_ID
+from ticdc_emit.changes.commits import commit_ts_array
+from ticdc_emit.changes.normal_form import normal_form
+from ticdc_emit.changes.tables import TABLE_NAMES
+from ticdc_emit.changes.tabular import changes_table, is_tabular
 from ticdc_emit.encode.blocks import GATHER_ROWS, gathered
-from ticdc_emit.encode.commits import commit_ts_array
-from ticdc_emit.encode.encoder import split_name
 from ticdc_emit.encode.first_fault import first_fault
 from ticdc_emit.encode.fit import check_images
-from ticdc_emit.encode.normal_form import normal_form
-from ticdc_emit.encode.plan import Plan, TablePlan
-from ticdc_emit.encode.reader import POSITION, positioned
 from ticdc_emit.encode.run import prepare
-from ticdc_emit.encode.tables import TABLE_NAMES
-from ticdc_emit.encode.tabular import changes_table, is_tabular
-from ticdc_emit.encode.transactions import numbered, split_updates
+from ticdc_emit.encoder import split_name
 from ticdc_emit.errors import (
     ConfigError,
     MissingColumnError,
     RowError,
     SchemaError,
 )
+from ticdc_emit.plan.tables import Plan, TablePlan
 from ticdc_emit.routing.topic import Target
 from ticdc_emit.schedule.bootstrap_replay import CountedRows
 from ticdc_emit.tso import LOGICAL_BITS
@@ -58,7 +58,7 @@ _GIVEN_NAMES = ("schema", "table")
 
 class ArrowBatch:
     """``batches``: record batches of one schema in anything that can be iterated over again, or a table: Arrow's, a
-    pandas or polars DataFrame, or anything else with Arrow's C interface (``encode.tabular``).
+    pandas or polars DataFrame, or anything else with Arrow's C interface (``changes.tabular``).
 
     ``table``: ``schema.name`` of rows in the typed form, needed if the changefeed has several tables.
     ``memory_limit``: bytes of rows that are held at once; beyond it sorted runs go to temporary files. Memory is a

@@ -11,8 +11,8 @@ from typing import Protocol
 
 from ticdc_emit.changefeed.state import DdlStatement
 from ticdc_emit.changefeed.worker import Task, TaskResult
-from ticdc_emit.encode.plan import Plan, TablePlan
 from ticdc_emit.errors import InvalidValueError, UnsupportedTypeError
+from ticdc_emit.plan.tables import Plan, TablePlan
 from ticdc_emit.routing.topic import Target
 from ticdc_emit.schedule.bootstrap_replay import CountedRows
 

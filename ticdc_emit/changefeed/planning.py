@@ -22,9 +22,9 @@ from ticdc_emit.changefeed.state import BatchState, DdlStatement
 from ticdc_emit.config import ChangefeedConfig, Protocol
 from ticdc_emit.delivery.contract import Sink
 from ticdc_emit.encode.eligibility import Eligibility
-from ticdc_emit.encode.plan import Plan, make_plan, topics_of
-from ticdc_emit.encode.registration import Registrar, needed_by_all
 from ticdc_emit.errors import ConfigError
+from ticdc_emit.plan.registration import Registrar, needed_by_all
+from ticdc_emit.plan.tables import Plan, make_plan, topics_of
 from ticdc_emit.registry.contract import SchemaRegistry
 from ticdc_emit.schedule.bootstrap import BootstrapRules
 from ticdc_emit.schedule.control import Controls

@@ -26,14 +26,14 @@ from ticdc_emit.changefeed.state import BatchState, DdlStatement
 from ticdc_emit.changefeed.state_store import open_state_store
 from ticdc_emit.changefeed.tail import Tail, send_tail
 from ticdc_emit.changefeed.worker import Task, TaskResult
+from ticdc_emit.changes.commits import warn_early
 from ticdc_emit.config import ChangefeedConfig, Secret
 from ticdc_emit.delivery.claim_check import ClaimStore
 from ticdc_emit.delivery.contract import DeliveryReport, PartitionCount, Sink
-from ticdc_emit.encode.commits import warn_early
 from ticdc_emit.encode.eligibility import warn_keyless
-from ticdc_emit.encode.encoder import split_name
-from ticdc_emit.encode.plan import Plan, catalog_for, verify_tables
+from ticdc_emit.encoder import split_name
 from ticdc_emit.errors import ConfigError, RegistryError, RowError, SchemaError, StateError
+from ticdc_emit.plan.tables import Plan, catalog_for, verify_tables
 from ticdc_emit.registry.contract import SchemaRegistry
 from ticdc_emit.routing.topic import Target
 from ticdc_emit.schedule.control import Controls

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from ticdc_emit.changefeed.state import BatchState
-from ticdc_emit.encode.plan import Plan
+from ticdc_emit.plan.tables import Plan
 from ticdc_emit.schedule.bootstrap import BootstrapRules, Bootstraps, TableRef
 from ticdc_emit.schedule.bootstrap_live import arrived
 from ticdc_emit.schedule.bootstrap_replay import CountedRows, replayed

@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 from ticdc_emit.changefeed.report import ControlCounts
 from ticdc_emit.changefeed.worker import TaskResult
+from ticdc_emit.changes.codec import ControlMessage
 from ticdc_emit.delivery.contract import DeliveryReport, Sink
-from ticdc_emit.encode.announce import Addressed, Announcer
-from ticdc_emit.encode.encoder import control_batch
-from ticdc_emit.encode.plan import Plan
-from ticdc_emit.protocols.base import ControlMessage
+from ticdc_emit.encoder import control_batch
+from ticdc_emit.plan.announce import Addressed, Announcer
+from ticdc_emit.plan.tables import Plan
 from ticdc_emit.routing.topic import Target
 from ticdc_emit.schedule.control import Controls, Event, Watermark
 

@@ -21,12 +21,12 @@ from ticdc_emit.changefeed.digest import Digest, RowsDigest, sum_of_digests
 from ticdc_emit.changefeed.report import ControlCounts
 from ticdc_emit.delivery.claim_check import ClaimStore
 from ticdc_emit.delivery.contract import DeliveryReport, Sink
-from ticdc_emit.encode.announce import Addressed, Announcer
 from ticdc_emit.encode.blocks import Block, BlockReader, Made
-from ticdc_emit.encode.encoder import control_batch
-from ticdc_emit.encode.plan import Plan
 from ticdc_emit.encode.spool import Spool
+from ticdc_emit.encoder import control_batch
 from ticdc_emit.errors import RegistryError, RowError, SchemaError
+from ticdc_emit.plan.announce import Addressed, Announcer
+from ticdc_emit.plan.tables import Plan
 from ticdc_emit.routing.topic import Target
 from ticdc_emit.schedule.control import Controls
 

@@ -1,7 +1,7 @@
 """The row changes of a case in the form that the library takes, and the plans of their tables.
 
 In: a case, its schemas and one sink's configuration. Out: per event a batch in change form with the plan of its table,
-as :class:`~ticdc_emit.encode.encoder.Encoder` has them before it encodes. A ``row`` event is one change that TiCDC's
+as :class:`~ticdc_emit.encoder.Encoder` has them before it encodes. A ``row`` event is one change that TiCDC's
 encoder received as it is; the rows of a ``txn`` event are one transaction, ``seq`` telling the order in which they were
 read, and come out split and ordered.
 """
@@ -14,15 +14,15 @@ from typing import Any
 
 import pyarrow as pa
 
+from ticdc_emit.arrange.order import ordered
+from ticdc_emit.arrange.reader import positioned
+from ticdc_emit.arrange.rows import rows_to_batch
+from ticdc_emit.changes.attributes import ATTRIBUTES, START_TS
 from ticdc_emit.config import ChangefeedConfig, Profile
 from ticdc_emit.conformance.history import CaseHistory
 from ticdc_emit.conformance.vectors import DML_KINDS, Case
-from ticdc_emit.encode.attributes import ATTRIBUTES, START_TS
-from ticdc_emit.encode.large import FixedName
-from ticdc_emit.encode.order import ordered
-from ticdc_emit.encode.plan import Plan, TableHistory, TablePlan, make_plan, topics_of
-from ticdc_emit.encode.reader import positioned
-from ticdc_emit.encode.rows import rows_to_batch
+from ticdc_emit.plan.large import FixedName
+from ticdc_emit.plan.tables import Plan, TableHistory, TablePlan, make_plan, topics_of
 from ticdc_emit.schema.events import DdlEvent
 
 __all__ = ["CaseChanges", "PlannedChanges"]

@@ -1,7 +1,7 @@
 """Encode the events of a case with the library, as a changefeed would.
 
 In: the changes of a case and one variant's configuration. Out: an :class:`Outcome` per event. Rows take the same way as
-in :class:`~ticdc_emit.encode.encoder.Encoder` and in a Spark worker (change form, total order, :func:`prepare`,
+in :class:`~ticdc_emit.encoder.Encoder` and in a Spark worker (change form, total order, :func:`prepare`,
 messages); DDL and watermarks are the codec's control messages.
 """
 
@@ -17,12 +17,12 @@ from ticdc_emit.config import DEFAULT_PARTITION_NUM, ChangefeedConfig, ConfigWar
 from ticdc_emit.conformance.changes import CaseChanges, PlannedChanges
 from ticdc_emit.conformance.scope import SHARED_SUBJECT
 from ticdc_emit.conformance.vectors import DML_KINDS, Case, Outcome, Record, SinkConfig
-from ticdc_emit.encode.announce import Announcer
-from ticdc_emit.encode.large import LargeMessages
-from ticdc_emit.encode.plan import Plan, TablePlan
-from ticdc_emit.encode.registration import Registrar, needed_by
 from ticdc_emit.encode.run import prepare
 from ticdc_emit.errors import SharedSubjectError, TicdcEmitError
+from ticdc_emit.plan.announce import Announcer
+from ticdc_emit.plan.large import LargeMessages
+from ticdc_emit.plan.registration import Registrar, needed_by
+from ticdc_emit.plan.tables import Plan, TablePlan
 from ticdc_emit.registry import MemoryRegistry
 from ticdc_emit.schedule.bootstrap import Bootstrap
 from ticdc_emit.schedule.control import Event, Watermark

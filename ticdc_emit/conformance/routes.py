@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import pyarrow as pa
 
+from ticdc_emit.arrange.dispatch import dispatched
+from ticdc_emit.arrange.reader import read_parts
 from ticdc_emit.conformance.changes import CaseChanges, PlannedChanges
 from ticdc_emit.conformance.produce import load_variant
 from ticdc_emit.conformance.vectors import DML_KINDS, Route, Target
-from ticdc_emit.encode.dispatch import dispatched
-from ticdc_emit.encode.plan import Plan, TablePlan
-from ticdc_emit.encode.reader import read_parts
 from ticdc_emit.errors import TicdcEmitError
+from ticdc_emit.plan.tables import Plan, TablePlan
 
 __all__ = ["RouteDispatcher"]
 

@@ -1,9 +1,9 @@
 """Blocks: pieces of a sorted stream of changes, of one table or of many, checked and ready to be encoded.
 
-In: record batches in change form (``encode.reader``), sorted in total order within each topic-partition. A stream of
+In: record batches in change form (``arrange.reader``), sorted in total order within each topic-partition. A stream of
 many tables has the columns ``_schema`` and ``_table`` too; its batches are gathered to about 64 k rows or 64 MiB, so
 that each table's rows of a block can be encoded at once. ``_partition`` is there where a dispatcher goes by row, and
-``_half`` where updates may have to be split (``encode.transactions``).
+``_half`` where updates may have to be split (``arrange.transactions``).
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ticdc_emit.arrange.dispatch import UNKNOWN, dispatched
+from ticdc_emit.arrange.duplicates import OrderCheck
+from ticdc_emit.arrange.transactions import HALF, halved, judged
+from ticdc_emit.changes import sizes
+from ticdc_emit.changes.tables import TABLE_NAMES, rows_by_table
 from ticdc_emit.delivery.claim_check import Claim
 from ticdc_emit.delivery.topics import MOST_PARTITIONS
-from ticdc_emit.encode import sizes
-from ticdc_emit.encode.dispatch import UNKNOWN, dispatched
-from ticdc_emit.encode.duplicates import OrderCheck
-from ticdc_emit.encode.encoder import message_batch
-from ticdc_emit.encode.plan import Plan, TablePlan
 from ticdc_emit.encode.run import Prepared, prepare
-from ticdc_emit.encode.tables import TABLE_NAMES, rows_by_table
-from ticdc_emit.encode.transactions import HALF, halved, judged
+from ticdc_emit.encoder import message_batch
 from ticdc_emit.errors import LateRowError
+from ticdc_emit.plan.tables import Plan, TablePlan
 from ticdc_emit.routing.topic import Target
 
 __all__ = ["GATHER_ROWS", "PARTITION", "Block", "BlockReader", "Made", "gathered"]

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ticdc_emit.config import ChangefeedConfig, Profile
-from ticdc_emit.encode.plan import TableHistory, Unreplicated
 from ticdc_emit.errors import DdlError
+from ticdc_emit.plan.tables import TableHistory, Unreplicated
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import TableInfo
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import pyarrow as pa
 
+from ticdc_emit.arrange.reader import check_fields
+from ticdc_emit.changes.images import Image
 from ticdc_emit.columnar.values import Rendering
-from ticdc_emit.encode.images import Image
-from ticdc_emit.encode.plan import TablePlan
-from ticdc_emit.encode.reader import check_fields
 from ticdc_emit.errors import MissingColumnError, TicdcEmitError, UnsupportedTypeError
+from ticdc_emit.plan.tables import TablePlan
 from ticdc_emit.schema.model import TableInfo
 
 __all__ = ["check_images"]
@@ -24,7 +24,7 @@ def check_images(batch: pa.RecordBatch, table: TablePlan, how: Rendering) -> Non
     """Raise the error of rows of these types that fit no version of the table; ``batch``: its types, without rows.
 
     :class:`~ticdc_emit.errors.UnsupportedTypeError` for a type that cannot hold a column,
-    :class:`~ticdc_emit.errors.MissingColumnError` for a column that no image has, and what ``encode.reader`` raises for
+    :class:`~ticdc_emit.errors.MissingColumnError` for a column that no image has, and what ``arrange.reader`` raises for
     a column that the table never had. Rows that fit one version are left to the check of their values.
     """
     images = [batch.column(name) for name in _IMAGES if name in batch.schema.names]

@@ -12,14 +12,14 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from ticdc_emit.encode.attributes import SPLIT
-from ticdc_emit.encode.changes import Encoded
-from ticdc_emit.encode.images import BeforeImage
-from ticdc_emit.encode.integrity import check_given
-from ticdc_emit.encode.large import LargeMessages
-from ticdc_emit.encode.plan import Plan, TablePlan
-from ticdc_emit.encode.reader import Part, read_parts
+from ticdc_emit.arrange.reader import Part, read_parts
+from ticdc_emit.changes.attributes import SPLIT
+from ticdc_emit.changes.images import BeforeImage
+from ticdc_emit.changes.integrity import check_given
+from ticdc_emit.changes.model import Encoded
 from ticdc_emit.errors import BatchTooLargeError
+from ticdc_emit.plan.large import LargeMessages
+from ticdc_emit.plan.tables import Plan, TablePlan
 
 __all__ = ["Prepared", "prepare"]
 
@@ -65,7 +65,7 @@ class Prepared:
 
 
 def prepare(batch: pa.RecordBatch, table: TablePlan, plan: Plan) -> Prepared:
-    """Read one table's batch (see ``encode.reader``) and check every value and image.
+    """Read one table's batch (see ``arrange.reader``) and check every value and image.
 
     Raises the :class:`~ticdc_emit.errors.RowError` family. Rows so large that their message might be refused are
     encoded once here, for only the real message can tell.

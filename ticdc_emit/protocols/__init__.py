@@ -5,9 +5,9 @@ from __future__ import annotations
 from importlib import import_module
 from typing import cast
 
+from ticdc_emit.changes.codec import Codec
 from ticdc_emit.config import ChangefeedConfig, Protocol
 from ticdc_emit.config.protocol import protocol_not_written
-from ticdc_emit.protocols.base import Codec
 
 __all__ = ["SUPPORTED", "codec_for"]
 

@@ -17,10 +17,10 @@ from ticdc_emit.changefeed.batch import DDL_OP, ddl_statement, null_in_ddl
 from ticdc_emit.changefeed.state import DdlStatement
 from ticdc_emit.changefeed.worker import RESULT_SCHEMA, Task, TaskResult, read_results
 from ticdc_emit.delivery.memory import MemorySink
-from ticdc_emit.encode.encoder import split_name
 from ticdc_emit.encode.fit import check_images
-from ticdc_emit.encode.plan import Plan
+from ticdc_emit.encoder import split_name
 from ticdc_emit.errors import ConfigError
+from ticdc_emit.plan.tables import Plan
 from ticdc_emit.routing.topic import Target
 from ticdc_emit.schedule.bootstrap_replay import CountedRows
 from ticdc_emit.spark.frame import (

@@ -3,24 +3,24 @@
 Two public forms (design: one DataFrame per table, or one for all):
 
 * **typed**: ``op``, ``commit_ts`` (TSO) or ``commit_time`` (timestamp), optional ``seq`` and what
-``encode.attributes`` lists, structs ``before`` and ``after``;
+``changes.attributes`` lists, structs ``before`` and ``after``;
 * **generic**: the same with ``schema`` and ``table`` columns, and images as ``map<string, string>`` of canonical text.
 
 Updates of keys are split (``spark.splitting``), rows are shuffled by topic-partition (``spark.routing``) and sorted in
-the total order of ``encode.order``; nothing is collected or cached.
+the total order of ``arrange.order``; nothing is collected or cached.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ticdc_emit.arrange.dispatch import hashed_names
+from ticdc_emit.arrange.transactions import HALF, TRANSACTION
 from ticdc_emit.changefeed.batch import DDL_OP
-from ticdc_emit.encode.attributes import ATTRIBUTES
+from ticdc_emit.changes.attributes import ATTRIBUTES
 from ticdc_emit.encode.blocks import PARTITION
-from ticdc_emit.encode.dispatch import hashed_names
-from ticdc_emit.encode.plan import Plan, TablePlan
-from ticdc_emit.encode.transactions import HALF, TRANSACTION
 from ticdc_emit.errors import MissingColumnError, UnsupportedTypeError
+from ticdc_emit.plan.tables import Plan, TablePlan
 from ticdc_emit.schema.model import Column as TableColumn
 from ticdc_emit.schema.types import INTEGER_TYPES, MySQLType
 from ticdc_emit.spark.routing import partition_of_generic, partition_of_typed

@@ -1,8 +1,8 @@
 """The partition of each row of a DataFrame.
 
 Where all rows of a table go to one partition it is a constant, and for the ``ts`` dispatcher an expression of Spark's
-own. A dispatcher by value runs ``encode.dispatch`` over just the columns that it hashes, as an Arrow UDF, so that there
-is one implementation of the hash. What it cannot tell is raised with its type where the row is checked.
+own. A dispatcher by value runs ``arrange.dispatch`` over just the columns that it hashes, as an Arrow UDF, so that
+there is one implementation of the hash. What it cannot tell is raised with its type where the row is checked.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import pyarrow as pa
 
-from ticdc_emit.encode.dispatch import UNKNOWN, hashed_names, partitions_of_keys
-from ticdc_emit.encode.plan import Plan, TablePlan
-from ticdc_emit.encode.tables import rows_by_table
+from ticdc_emit.arrange.dispatch import UNKNOWN, hashed_names, partitions_of_keys
+from ticdc_emit.changes.tables import rows_by_table
+from ticdc_emit.plan.tables import Plan, TablePlan
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

@@ -1,6 +1,6 @@
 """Updates of keys as rows of a DataFrame: each that may have to be split comes twice, and where its rows sort.
 
-What may be split is told by the values as they came; workers decide by what they mean (``encode.transactions``), and
+What may be split is told by the values as they came; workers decide by what they mean (``arrange.transactions``), and
 drop the half that was too much. Rows of a transaction sort by what :func:`rank` gives before their ``seq`` and key.
 """
 
@@ -10,8 +10,8 @@ from functools import reduce
 from operator import or_
 from typing import TYPE_CHECKING
 
-from ticdc_emit.encode.plan import Plan, TablePlan
-from ticdc_emit.encode.transactions import HALF, splitting_columns
+from ticdc_emit.arrange.transactions import HALF, splitting_columns
+from ticdc_emit.plan.tables import Plan, TablePlan
 from ticdc_emit.schema.model import Column as TableColumn
 from ticdc_emit.schema.types import STRING_TYPES, MySQLType
 
@@ -76,7 +76,7 @@ def image_of(df: DataFrame) -> Column:
 
 
 def rank(df: DataFrame, plan: Plan, transaction: list[Column]) -> Column:
-    """Return what ``encode.transactions.ranks`` gives; ``transaction``: what rows of one have in common."""
+    """Return what ``arrange.transactions.ranks`` gives; ``transaction``: what rows of one have in common."""
     from pyspark.sql import Window
     from pyspark.sql import functions as F  # noqa: N812
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ticdc_emit.changefeed.batch import counted, version_starts
-from ticdc_emit.encode.attributes import PHYSICAL_TABLE_ID
-from ticdc_emit.encode.plan import Plan
+from ticdc_emit.changes.attributes import PHYSICAL_TABLE_ID
+from ticdc_emit.plan.tables import Plan
 from ticdc_emit.schedule.bootstrap_replay import CountedRows
 from ticdc_emit.spark.frame import SPLIT_COUNT, commit_ts_column, with_split_counts
 from ticdc_emit.tso import LOGICAL_BITS

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 from hypothesis import strategies as st
 
-from ticdc_emit.encode.changes import Op
+from ticdc_emit.changes.model import Op
 from ticdc_emit.errors import StrategyError
 from ticdc_emit.schema.model import TableInfo
 from ticdc_emit.strategies.rows import Row, rows, table_of

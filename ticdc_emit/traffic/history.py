@@ -20,12 +20,12 @@ import pyarrow as pa
 
 from ticdc_emit.changefeed import ArrowBatch, Changefeed
 from ticdc_emit.changefeed.run import RunOptions
+from ticdc_emit.changes.attributes import ATTRIBUTES
 from ticdc_emit.config import DEFAULT_PARTITION_NUM, ChangefeedConfig, Profile, load_changefeed
 from ticdc_emit.config.named import given_options
 from ticdc_emit.config.secrets import hides_arguments
 from ticdc_emit.delivery.contract import Message
 from ticdc_emit.delivery.memory import MemorySink, clear, messages
-from ticdc_emit.encode.attributes import ATTRIBUTES
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.registry.contract import SchemaRegistry
 from ticdc_emit.schema.catalog import Catalog, catalog_from_sql
@@ -52,7 +52,7 @@ class History:
     """``schema``: SQL text of the tables before the first row. ``rows``: changes in the generic form, in any order.
 
     A row is a mapping with ``schema``, ``table``, ``op``, ``commit_ts`` (TSO), ``before``, ``after`` and, where they
-    are told, ``seq``, ``start_ts``, ``physical_table_id`` and ``checksum`` (a mapping: ``encode.integrity``).
+    are told, ``seq``, ``start_ts``, ``physical_table_id`` and ``checksum`` (a mapping: ``changes.integrity``).
     ``ddl``: (commit_ts, statement); a row with the commit_ts of a statement comes before it. ``time_zone``: the
     changefeed's, in which TIMESTAMP texts are.
     """

@@ -12,7 +12,7 @@ from itertools import groupby
 from typing import Any, TypeAlias
 
 from ticdc_emit.changefeed.planning import current_database
-from ticdc_emit.encode.changes import Op
+from ticdc_emit.changes.model import Op
 from ticdc_emit.errors import MissingColumnError, MissingImageError, SchemaError
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.events import DdlEvent

@@ -11,14 +11,14 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from ticdc_emit.arrange.sorted_runs import SortedRuns
 from ticdc_emit.changefeed import Changefeed
 from ticdc_emit.changefeed.arrow_batch import ArrowBatch
 from ticdc_emit.changefeed.batch import ddl_statement
 from ticdc_emit.changefeed.run import RunOptions
-from ticdc_emit.changefeed.sorted_runs import SortedRuns
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.delivery.memory import MemorySink, clear, messages
-from ticdc_emit.encode.encoder import Encoder
+from ticdc_emit.encoder import Encoder
 from ticdc_emit.errors import (
     ConfigError,
     DuplicateChangeError,

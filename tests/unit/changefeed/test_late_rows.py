@@ -9,12 +9,12 @@ import pyarrow as pa
 import pytest
 
 from ticdc_emit import Encoder
+from ticdc_emit.arrange.dispatch import UNKNOWN, partitions_of_keys
 from ticdc_emit.changefeed import ArrowBatch, Changefeed
 from ticdc_emit.changefeed.run import RunOptions
 from ticdc_emit.changefeed.worker import RESULT_SCHEMA, TaskResult, read_results
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.delivery.memory import MemorySink, clear, messages
-from ticdc_emit.encode.dispatch import UNKNOWN, partitions_of_keys
 from ticdc_emit.errors import LateRowError
 
 URI = "memory://late/t?protocol=canal-json&enable-tidb-extension=true&partition-num=2"

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from ticdc_emit.cli.demo_data import CREATED_TS, DATABASE, ORDERS, TABLE, history_batch
-from ticdc_emit.encode.encoder import Encoder
+from ticdc_emit.encoder import Encoder
 from ticdc_emit.schema.catalog import catalog_from_sql
 
 SAMPLE = Path(__file__).parents[3] / "schemas" / "orders.sql"

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from ticdc_emit.cli.input_data import read_changes
-from ticdc_emit.encode.encoder import Encoder
+from ticdc_emit.encoder import Encoder
 from ticdc_emit.errors import ConfigError, MissingColumnError
 from ticdc_emit.schema.catalog import catalog_from_sql
 from ticdc_emit.traffic.replay import read_source

@@ -6,8 +6,8 @@ import pytest
 from column_samples import COLUMNS
 from documented_types import LISTED, MAKERS
 
+from ticdc_emit.changes.images import Image
 from ticdc_emit.columnar.values import Rendering, accept
-from ticdc_emit.encode.images import Image
 from ticdc_emit.errors import UnsupportedTypeError
 from ticdc_emit.schema.model import TableInfo
 

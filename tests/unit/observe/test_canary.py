@@ -31,7 +31,7 @@ from ticdc_emit.delivery.factory import sink_for
 from ticdc_emit.delivery.kafka import KafkaSink
 from ticdc_emit.delivery.kafka_connection import ConnectionLog
 from ticdc_emit.delivery.memory import MemorySink
-from ticdc_emit.encode.encoder import Encoder
+from ticdc_emit.encoder import Encoder
 from ticdc_emit.errors import TicdcEmitError
 from ticdc_emit.registry import registry_for
 from ticdc_emit.schedule.control import Controls

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
+from ticdc_emit.changes.images import Image
 from ticdc_emit.columnar.values import Rendering
 from ticdc_emit.config import CLASSIC
-from ticdc_emit.encode.images import Image
 from ticdc_emit.routing import PartitionRule, partition_of, partitions_of, table_hash
 from ticdc_emit.schema.catalog import Catalog
 

@@ -10,9 +10,9 @@ from typing import cast
 import pytest
 
 from ticdc_emit.config import load_changefeed
-from ticdc_emit.encode.announce import Announcer
-from ticdc_emit.encode.plan import Plan, make_plan
 from ticdc_emit.errors import ConfigError, UnknownTableError
+from ticdc_emit.plan.announce import Announcer
+from ticdc_emit.plan.tables import Plan, make_plan
 from ticdc_emit.schedule.bootstrap import Bootstrap
 from ticdc_emit.schedule.control import Controls
 from ticdc_emit.schema.catalog import Catalog

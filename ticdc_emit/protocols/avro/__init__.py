@@ -9,11 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, cast
 
+from ticdc_emit.changes.codec import ControlMessage
 from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.protocols.avro.control import ddl_message, watermark_message
 from ticdc_emit.protocols.avro.layout import AvroRows
 from ticdc_emit.protocols.avro.types import AvroOptions
-from ticdc_emit.protocols.base import ControlMessage
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import TableInfo
 
@@ -22,7 +22,7 @@ __all__ = ["Avro", "make_codec"]
 
 @dataclass(frozen=True)
 class Avro:
-    """The codec (see ``protocols.base.Codec``)."""
+    """The codec (see ``changes.codec.Codec``)."""
 
     options: AvroOptions
     ddl_to_all_partitions: bool = True

@@ -17,6 +17,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ticdc_emit.changes.images import Image
+from ticdc_emit.changes.model import Changes, Encoded, Op
 from ticdc_emit.columnar.avro_binary import (
     Union,
     bit_pieces,
@@ -31,8 +33,6 @@ from ticdc_emit.columnar.avro_binary import (
 from ticdc_emit.columnar.cells import Piece, join_pieces
 from ticdc_emit.columnar.faults import ValueFault
 from ticdc_emit.columnar.values import plain_text
-from ticdc_emit.encode.changes import Changes, Encoded, Op
-from ticdc_emit.encode.images import Image
 from ticdc_emit.errors import InvalidValueError, RegistryError
 from ticdc_emit.protocols.avro.naming import subject
 from ticdc_emit.protocols.avro.schema import key_schema, value_columns, value_schema
@@ -72,7 +72,7 @@ class _Texts(Mapping[str, str]):
 
 @dataclass(frozen=True)
 class AvroRows:
-    """The row encoder of one table version (see ``protocols.base.RegisteredRows``)."""
+    """The row encoder of one table version (see ``changes.codec.RegisteredRows``)."""
 
     table: TableInfo
     options: AvroOptions

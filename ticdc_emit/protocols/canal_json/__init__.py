@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ticdc_emit.changes.codec import ControlMessage
 from ticdc_emit.config import ChangefeedConfig
-from ticdc_emit.protocols.base import ControlMessage
 from ticdc_emit.protocols.canal_json.control import ddl_message, watermark_message
 from ticdc_emit.protocols.canal_json.layout import CanalJsonOptions, CanalJsonRows
 from ticdc_emit.schema.events import DdlEvent
@@ -20,7 +20,7 @@ __all__ = ["CanalJson", "make_codec"]
 
 @dataclass(frozen=True)
 class CanalJson:
-    """The codec (see ``protocols.base.Codec``)."""
+    """The codec (see ``changes.codec.Codec``)."""
 
     options: CanalJsonOptions
     ddl_to_all_partitions: bool = False

@@ -7,7 +7,7 @@ pkg/sink/codec/canal/canal_entry.go`` (convertDdlEventType). These two are Go st
 
 from __future__ import annotations
 
-from ticdc_emit.protocols.base import ControlMessage
+from ticdc_emit.changes.codec import ControlMessage
 from ticdc_emit.protocols.canal_json.layout import json_string
 from ticdc_emit.protocols.ddl_kinds import ddl_kind
 from ticdc_emit.schema.events import DdlEvent

@@ -21,12 +21,12 @@ from typing import ClassVar
 import numpy as np
 import pyarrow as pa
 
+from ticdc_emit.changes.images import Image
+from ticdc_emit.changes.model import Changes, Encoded, Op
+from ticdc_emit.changes.sizes import json_overhead
 from ticdc_emit.columnar.assemble import Fragment, Mask, ObjectLayout, gather, join, share
 from ticdc_emit.columnar.escape import EASYJSON, quoted
 from ticdc_emit.columnar.values import json_content
-from ticdc_emit.encode.changes import Changes, Encoded, Op
-from ticdc_emit.encode.images import Image
-from ticdc_emit.encode.sizes import json_overhead
 from ticdc_emit.errors import ColumnSelectorError
 from ticdc_emit.protocols.canal_json.java_types import java_type, promotion
 from ticdc_emit.schema.model import Column, TableInfo
@@ -105,7 +105,7 @@ def _java_type(column: Column, image: Image) -> Fragment:
 
 @dataclass(frozen=True)
 class CanalJsonRows:
-    """The row encoder of one table version (see ``encode.changes.RowEncoder``)."""
+    """The row encoder of one table version (see ``changes.model.RowEncoder``)."""
 
     table: TableInfo
     options: CanalJsonOptions

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ticdc_emit.changes.codec import ControlMessage
 from ticdc_emit.config import ChangefeedConfig
-from ticdc_emit.protocols.base import ControlMessage
 from ticdc_emit.protocols.debezium.ddl import ddl_message
 from ticdc_emit.protocols.debezium.options import DebeziumOptions
 from ticdc_emit.protocols.debezium.rows import DebeziumRows
@@ -22,7 +22,7 @@ __all__ = ["Debezium", "make_codec"]
 
 @dataclass(frozen=True)
 class Debezium:
-    """The codec (see ``protocols.base.Codec``)."""
+    """The codec (see ``changes.codec.Codec``)."""
 
     options: DebeziumOptions
     ddl_to_all_partitions: bool = True

@@ -6,8 +6,8 @@ protocol document "DDL"; semantics 2.4; reference ``pingcap/tiflow: pkg/sink/cod
 
 from __future__ import annotations
 
+from ticdc_emit.changes.codec import ControlMessage
 from ticdc_emit.errors import SchemaError
-from ticdc_emit.protocols.base import ControlMessage
 from ticdc_emit.protocols.debezium.change_schema import KEY_SCHEMA, VALUE_SCHEMA
 from ticdc_emit.protocols.debezium.envelope import message, opening
 from ticdc_emit.protocols.debezium.jsontext import json_object, json_string

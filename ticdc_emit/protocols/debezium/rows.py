@@ -16,11 +16,11 @@ from typing import Any, ClassVar
 
 import pyarrow as pa
 
+from ticdc_emit.changes.images import Image
+from ticdc_emit.changes.model import Changes, Encoded, Op
+from ticdc_emit.changes.sizes import json_overhead
 from ticdc_emit.columnar.assemble import Fragment, ObjectLayout, join, share
 from ticdc_emit.columnar.faults import ValueFault
-from ticdc_emit.encode.changes import Changes, Encoded, Op
-from ticdc_emit.encode.images import Image
-from ticdc_emit.encode.sizes import json_overhead
 from ticdc_emit.errors import InvalidValueError
 from ticdc_emit.protocols.debezium.connect import envelope_schema, field_schema, key_schema
 from ticdc_emit.protocols.debezium.envelope import source_parts
@@ -42,7 +42,7 @@ _DEFAULT_USES = 3  # key, before, after
 
 @dataclass(frozen=True)
 class DebeziumRows:
-    """The row encoder of one table version (see ``encode.changes.RowEncoder``)."""
+    """The row encoder of one table version (see ``changes.model.RowEncoder``)."""
 
     table: TableInfo
     options: DebeziumOptions

@@ -6,7 +6,7 @@ pkg/sink/codec/debezium/codec.go`` (EncodeCheckpointEvent).
 
 from __future__ import annotations
 
-from ticdc_emit.protocols.base import ControlMessage
+from ticdc_emit.changes.codec import ControlMessage
 from ticdc_emit.protocols.debezium.connect import key_schema, watermark_schema
 from ticdc_emit.protocols.debezium.envelope import message, opening
 from ticdc_emit.protocols.debezium.naming import watermark_prefix

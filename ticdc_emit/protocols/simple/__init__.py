@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, cast
 
+from ticdc_emit.changes.codec import ControlMessage
 from ticdc_emit.config import ChangefeedConfig
-from ticdc_emit.protocols.base import ControlMessage
 from ticdc_emit.protocols.simple.avro_control import bootstrap_avro, ddl_avro, watermark_avro
 from ticdc_emit.protocols.simple.avro_rows import SimpleAvroRows
 from ticdc_emit.protocols.simple.json_control import bootstrap_json, ddl_json, watermark_json
@@ -25,7 +25,7 @@ __all__ = ["Simple", "make_codec"]
 
 @dataclass(frozen=True)
 class Simple:
-    """The codec (see ``protocols.base.Codec``)."""
+    """The codec (see ``changes.codec.Codec``)."""
 
     options: SimpleOptions
     ddl_to_all_partitions: bool = True

@@ -20,10 +20,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ticdc_emit.changes.model import Changes, Encoded, Op
 from ticdc_emit.columnar.avro_binary import Union, float_pieces, long_pieces, number_pieces, text_pieces
 from ticdc_emit.columnar.cells import Cell, Piece, join_pieces, share_pieces
 from ticdc_emit.columnar.values import plain_text
-from ticdc_emit.encode.changes import Changes, Encoded, Op
 from ticdc_emit.protocols.simple.avro_values import (
     DML_TYPES,
     NULL_BRANCH,
@@ -52,7 +52,7 @@ _END_OF_MAP = avro_long(0)
 
 @dataclass(frozen=True)
 class SimpleAvroRows:
-    """The row encoder of one table version (see ``encode.changes.RowEncoder``)."""
+    """The row encoder of one table version (see ``changes.model.RowEncoder``)."""
 
     table: TableInfo
     options: SimpleOptions

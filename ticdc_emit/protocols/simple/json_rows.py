@@ -20,13 +20,13 @@ from typing import ClassVar
 import numpy as np
 import pyarrow as pa
 
+from ticdc_emit.changes.images import Image
+from ticdc_emit.changes.model import Changes, Encoded, Op
+from ticdc_emit.changes.sizes import json_overhead
 from ticdc_emit.columnar.assemble import Fragment, ObjectLayout, gather, join, share
 from ticdc_emit.columnar.binaries import base64_text
 from ticdc_emit.columnar.escape import GO_STD
 from ticdc_emit.columnar.values import json_content
-from ticdc_emit.encode.changes import Changes, Encoded, Op
-from ticdc_emit.encode.images import Image
-from ticdc_emit.encode.sizes import json_overhead
 from ticdc_emit.protocols.simple.json_control import json_string
 from ticdc_emit.protocols.simple.options import VERSION, SimpleOptions
 from ticdc_emit.protocols.simple.rows import ENVELOPE_BYTES, constant_of, named_columns
@@ -65,7 +65,7 @@ class _Members:
 
 @dataclass(frozen=True)
 class SimpleJsonRows:
-    """The row encoder of one table version (see ``encode.changes.RowEncoder``)."""
+    """The row encoder of one table version (see ``changes.model.RowEncoder``)."""
 
     table: TableInfo
     options: SimpleOptions

@@ -10,7 +10,7 @@ import datetime as dt
 import math
 from dataclasses import dataclass, field
 
-from ticdc_emit.encode.encoder import split_name
+from ticdc_emit.encoder import split_name
 from ticdc_emit.errors import ConfigError, SchemaError
 from ticdc_emit.schema.catalog import Catalog, catalog_from_sql
 from ticdc_emit.schema.given import refuse_path

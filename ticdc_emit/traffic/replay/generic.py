@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from ticdc_emit.encode.attributes import ATTRIBUTES
+from ticdc_emit.changes.attributes import ATTRIBUTES
 from ticdc_emit.errors import UnsupportedTypeError
 from ticdc_emit.schema.model import Column as TableColumn
 from ticdc_emit.schema.types import MySQLType

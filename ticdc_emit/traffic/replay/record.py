@@ -18,8 +18,8 @@ from ticdc_emit.changefeed.record import GREATEST, damaged, object_of
 from ticdc_emit.changefeed.state import DdlStatement
 from ticdc_emit.config import Secret
 from ticdc_emit.config.secrets import mask_text
-from ticdc_emit.encode.plan import Plan
 from ticdc_emit.errors import StateError
+from ticdc_emit.plan.tables import Plan
 
 __all__ = ["ReplayRecord", "tables_text"]
 

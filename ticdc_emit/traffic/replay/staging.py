@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ticdc_emit.changefeed import ArrowBatch
 from ticdc_emit.changefeed.batch import Batch
-from ticdc_emit.encode.encoder import split_name
-from ticdc_emit.encode.plan import Plan
+from ticdc_emit.encoder import split_name
 from ticdc_emit.errors import InvalidValueError, MissingColumnError
+from ticdc_emit.plan.tables import Plan
 from ticdc_emit.schema.model import TableInfo
 from ticdc_emit.spark.batch import SparkBatch, check_changes, typed_table
 from ticdc_emit.spark.frame import commit_ts_column, is_generic

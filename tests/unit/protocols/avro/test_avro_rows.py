@@ -14,7 +14,7 @@ import fastavro
 import pytest
 
 from ticdc_emit import Encoder
-from ticdc_emit.encode.changes import Op
+from ticdc_emit.changes.model import Op
 from ticdc_emit.errors import InvalidValueError, RegistryError, SchemaError
 from ticdc_emit.protocols.avro import Avro
 from ticdc_emit.protocols.avro.layout import AvroRows

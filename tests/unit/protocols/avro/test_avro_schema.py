@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ticdc_emit.encode.changes import Op
+from ticdc_emit.changes.model import Op
 from ticdc_emit.errors import SchemaError
 from ticdc_emit.protocols.avro import Avro
 from ticdc_emit.protocols.avro.gojson import float_text

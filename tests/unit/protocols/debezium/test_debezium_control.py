@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from debezium_messages import BUILD_TS, COMMIT_TS, codec_of, described, described_columns, table_of
 
+from ticdc_emit.changes.codec import ControlMessage
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.errors import SchemaError
-from ticdc_emit.protocols.base import ControlMessage
 from ticdc_emit.protocols.debezium import Debezium, make_codec
 from ticdc_emit.protocols.debezium.options import DebeziumOptions
 from ticdc_emit.schema.actions import ACTION_CODES

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from debezium_messages import codec_of, inserted, prepared_rows, row_messages, table_of
 
-from ticdc_emit.encode.sizes import largest_message
+from ticdc_emit.changes.sizes import largest_message
 from ticdc_emit.errors import InvalidValueError
 from ticdc_emit.protocols.debezium.rows import DebeziumRows
 

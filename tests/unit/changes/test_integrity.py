@@ -1,0 +1,91 @@
+"""Row checksums: computed, or given where a row is corrupted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ticdc_emit import Encoder
+from ticdc_emit.decode import AvroReader, ChecksumMismatchError
+from ticdc_emit.errors import CorruptedRowError, InvalidValueError, SchemaError, UnsupportedTypeError
+from ticdc_emit.registry import MemoryRegistry
+
+OPTIONS = "enable-tidb-extension=true&avro-decimal-handling-mode=string&avro-bigint-unsigned-handling-mode=string"
+URI = f"memory://t?protocol=avro&{OPTIONS}&schema-registry=http://registry.invalid"
+TABLE = "create table test.t (v varchar(9), id int primary key, at timestamp null)"
+FIRST = 450_000_000_262_144_000
+
+
+def read(checksum: dict[str, Any] | None = None, at: str | None = None, **options: Any) -> Any:
+    """Encode one insert and return it as a consumer sees it."""
+    registry = MemoryRegistry()
+    encoder = Encoder(URI, TABLE, registry=registry, **{"integrity": True, **options})
+    change = {"op": "c", "commit_ts": FIRST, "after": {"id": 1, "v": "x", "at": at}, "checksum": checksum}
+    (row,) = encoder.encode([change]).to_pylist()
+    return AvroReader({post.id: post.schema for post in registry.posts}).read(row["key"], row["value"])
+
+
+def test_the_checksum_follows_from_the_values() -> None:
+    row = read()
+    assert list(row.value) == ["v", "id", "at"]
+    assert (row.corrupted, row.checksum_version) == (False, 2)
+    assert row.verify() == int(row.checksum)
+
+
+def test_without_integrity_there_is_none() -> None:
+    assert "_tidb_corrupted" not in read(integrity=False).fields
+
+
+def test_a_corrupted_row_carries_what_is_given() -> None:
+    row = read({"corrupted": True, "current": 7, "version": 1})
+    assert (row.checksum, row.corrupted, row.checksum_version) == ("7", True, 1)
+    with pytest.raises(ChecksumMismatchError):
+        row.verify()
+
+
+def test_a_corrupted_row_stops_a_changefeed_that_is_told_to() -> None:
+    strict = {"integrity": {"integrity-check-level": "correctness", "corruption-handle-level": "error"}}
+    with pytest.raises(CorruptedRowError, match=r"test\.t"):
+        read({"corrupted": True, "current": 7}, changefeed=strict, integrity=None)
+
+
+def test_a_given_checksum_must_be_right_unless_the_row_is_corrupted() -> None:
+    right = int(read().checksum)
+    assert read({"current": right, "version": 0}).checksum_version == 0
+    with pytest.raises(InvalidValueError, match="not the one of the values"):
+        read({"current": right ^ 1})
+
+
+@pytest.mark.parametrize(
+    ("given", "error"),
+    [
+        ({"version": 3}, InvalidValueError),
+        ({"current": -1}, InvalidValueError),
+        ({"current": 1 << 32}, InvalidValueError),
+        ({"current": "x"}, InvalidValueError),
+        (7, InvalidValueError),
+    ],
+)
+def test_what_is_no_checksum_is_refused(given: Any, error: type[Exception]) -> None:
+    with pytest.raises(error, match="checksum"):
+        read(given)
+
+
+def test_a_moment_that_the_zone_skips_has_no_checksum() -> None:
+    with pytest.raises(InvalidValueError, match="skip"):
+        read(at="2024-03-10 02:30:00", time_zone="America/New_York")
+
+
+def test_the_arrow_column_is_checked() -> None:
+    import pyarrow as pa
+
+    from ticdc_emit.changes.integrity import read_given
+
+    assert read_given(pa.nulls(2), "t") == {}
+    with pytest.raises(UnsupportedTypeError, match="struct"):
+        read_given(pa.array([1]), "t")
+    with pytest.raises(SchemaError, match="other"):
+        read_given(pa.array([{"other": 1}]), "t")
+    with pytest.raises(UnsupportedTypeError, match="current"):
+        read_given(pa.array([{"current": 1.5}]), "t")

@@ -1,0 +1,268 @@
+"""Row messages beyond max-message-bytes: refused, reduced, or stored, each in its row's place."""
+
+from __future__ import annotations
+
+import base64
+import json
+import pickle
+import random
+from typing import Any
+from unittest.mock import patch
+from uuid import UUID
+
+import pytest
+from encode_large_messages import CANAL, FIRST, REDUCING, SIMPLE, SIMPLE_AVRO, encode, handling, insert, plan_of, values
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ticdc_emit.arrange.reader import read_parts
+from ticdc_emit.arrange.rows import rows_to_batch
+from ticdc_emit.decode import SimpleReader
+from ticdc_emit.encode.run import prepare
+from ticdc_emit.errors import MessageTooLargeError
+from ticdc_emit.plan.large import LargeMessages, SeededNames
+from ticdc_emit.plan.tables import Plan
+
+MIXED = [
+    insert(1, 5),
+    insert(2, 900),
+    {"op": "u", "before": {"id": 2, "v": "x" * 900, "w": "w"}, "after": {"id": 2, "v": "y", "w": "w"}},
+    {"op": "d", "before": {"id": 2, "v": "y", "w": "w"}},
+    {"op": "u", "before": {"id": 1, "v": "z" * 900, "w": "w"}, "after": {"id": 3, "v": "z" * 900, "w": "w"}},
+    {"op": "d", "before": {"id": 3, "v": "z" * 900, "w": "w"}},
+    insert(4, 6),
+]
+LARGE = [1, 2, 4, 5]
+
+
+def shown(uri: str, value: bytes) -> dict[str, Any]:
+    """Return what a message says: its images, and what is told of the whole one."""
+    if uri == CANAL:
+        members = json.loads(value)
+        old, extension = members["old"], members["_tidb"]
+        return {
+            "type": members["type"], "data": members["data"][0], "old": old[0] if old else None,
+            "only": extension.get("onlyHandleKey"), "stored": extension.get("claimCheckLocation"),
+        }  # fmt: skip
+    row = SimpleReader("avro" if uri == SIMPLE_AVRO else "json").read(None, value)
+    return {
+        "type": row.op, "data": row.data, "old": row.old, "only": row.handle_key_only, "stored": row.claim_check
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("uri", REDUCING)
+def test_a_message_may_have_exactly_max_message_bytes(uri: str) -> None:
+    (value,) = values(plan_of(uri), [insert(7, 300)])
+    limit = len(value) + 36
+    assert values(plan_of(uri, limit=limit), [insert(7, 300)]) == [value]
+    beside_larger = values(plan_of(uri, handling("handle-key-only"), limit=limit), [insert(7, 300), insert(8, 301)])
+    assert beside_larger[0] == value
+    assert len(beside_larger[1]) < len(value)
+    plan = plan_of(uri, limit=limit - 1)
+    (table,) = plan.tables.values()
+    batch = rows_to_batch([{"commit_ts": FIRST, **row} for row in (insert(6, 3), insert(7, 300))], table.newest)
+    with pytest.raises(MessageTooLargeError, match=f"{limit} bytes, max-message-bytes is {limit - 1}") as caught:
+        prepare(batch, table, plan)  # before any message is made
+    assert (caught.value.table, caught.value.row, caught.value.length) == ("test.t", {"id": 7}, limit)
+    assert caught.value.code == "CDC:ErrMessageTooLarge"
+    assert "large-message-handle-option" in caught.value.remedy
+
+
+@pytest.mark.parametrize("uri", REDUCING)
+def test_handle_key_only_reduces_the_large_rows_and_leaves_the_others(uri: str) -> None:
+    plain = values(plan_of(uri), MIXED)
+    made = encode(plan_of(uri, handling("handle-key-only"), limit=750), MIXED)
+    assert made.claims == ()
+    for index, (value, whole) in enumerate(zip(made.values.to_pylist(), plain, strict=True)):
+        if index not in LARGE:
+            assert value == whole
+            continue
+        was, now = shown(uri, whole), shown(uri, value)
+        assert now["type"] == was["type"]
+        for image in ("data", "old"):
+            assert now[image] == (None if was[image] is None else {"id": was[image]["id"]})
+        assert (now["only"], now["stored"]) == (True, None)
+
+
+@pytest.mark.parametrize("uri", REDUCING)
+@pytest.mark.parametrize("raw", [False, True])
+def test_claim_check_stores_the_whole_messages_and_says_where(uri: str, raw: bool) -> None:
+    plain = values(plan_of(uri), MIXED)
+    made = encode(plan_of(uri, handling("claim-check", raw=raw), limit=750), MIXED)
+    stored = dict(made.claims)
+    assert len(stored) == len(LARGE)
+    for index, (value, whole) in enumerate(zip(made.values.to_pylist(), plain, strict=True)):
+        if index not in LARGE:
+            assert value == whole
+            continue
+        now = shown(uri, value)
+        assert now["only"] == (None if uri == CANAL else True)
+        content = stored.pop(now["stored"])
+        if raw:
+            assert content == whole
+        else:
+            assert content == b'{"key":null,"value":"%s"}' % base64.b64encode(whole)
+        folder, _, name = now["stored"].rpartition("/")
+        assert folder == "file:///c"
+        assert name.endswith(".json")
+        assert UUID(name.removesuffix(".json")).version == 4
+    assert stored == {}
+
+
+def test_names_follow_from_the_seed_and_the_message_alone() -> None:
+    def locations(changes: list[dict[str, Any]], seed: bytes = b"") -> list[str]:
+        plan = plan_of(SIMPLE, handling("claim-check"), limit=750, names=SeededNames(seed))
+        return [claim.location for claim in encode(plan, changes).claims]
+
+    stamped = [{"commit_ts": FIRST + place, **row} for place, row in enumerate(MIXED)]
+    whole = locations(stamped)
+    assert sorted(whole) == sorted(name for row in stamped for name in locations([row]))
+    assert len(set(whole)) == len(LARGE)
+    assert locations(stamped) == whole
+    assert not set(locations(stamped, b"another")) & set(whole)
+    moved = [{**row, "commit_ts": row["commit_ts"] + 1} for row in stamped]
+    assert not set(locations(moved)) & set(whole)
+
+
+@pytest.mark.parametrize("uri", REDUCING)
+@pytest.mark.parametrize("option", ["handle-key-only", "claim-check"])
+def test_a_reduced_message_can_be_too_large_itself(uri: str, option: str) -> None:
+    table = "create table test.t (id varchar(800) primary key, v text, w varchar(20))"
+    rows = [{"op": "c", "after": {"id": "k" * size, "v": "x" * 900, "w": "w"}} for size in (3, 700, 5)]
+    plan = plan_of(uri, handling(option), limit=700, table=table)
+    (planned,) = plan.tables.values()
+    batch = rows_to_batch([{"commit_ts": FIRST + place, **row} for place, row in enumerate(rows)], planned.newest)
+    with pytest.raises(MessageTooLargeError) as caught:
+        prepare(batch, planned, plan)
+    assert caught.value.row["id"] == "k" * 700
+    assert "handle key alone" in caught.value.remedy
+    assert len(values(plan, rows[::2])) == 2
+
+
+@pytest.mark.parametrize("uri", [CANAL, SIMPLE])
+def test_a_handle_key_that_is_too_large_is_found_by_the_check(uri: str) -> None:
+    table = "create table test.t (id varchar(3000) primary key, v text, w varchar(20))"
+    plan = plan_of(uri, handling("handle-key-only"), limit=12_000, table=table)
+    (planned,) = plan.tables.values()
+    row = {"op": "c", "commit_ts": FIRST, "after": {"id": "<" * 2500, "v": "", "w": "w"}}
+    with pytest.raises(MessageTooLargeError):
+        prepare(rows_to_batch([row], planned.newest), planned, plan)
+
+
+def test_a_row_without_key_is_named_by_its_place() -> None:
+    plan = plan_of(SIMPLE, limit=20_000, table="create table test.t (id int, v longtext, w varchar(20))")
+    rows = [insert(0, 1), {"op": "d", "before": {"id": 1, "v": "x", "w": "w"}}, insert(2, 1), insert(3, 30_000)]
+    with pytest.raises(MessageTooLargeError) as caught:
+        encode(plan, rows)
+    assert caught.value.row == {"position": 3}
+
+
+def test_a_table_without_handle_key_shows_no_column() -> None:
+    table = "create table test.t (id int, v text, w varchar(20))"
+    found = {}
+    for uri in REDUCING:
+        plan = plan_of(uri, handling("handle-key-only"), limit=750, table=table)
+        found[uri] = values(plan, MIXED)[4]
+    canal = json.loads(found[CANAL])
+    assert (canal["sqlType"], canal["mysqlType"], canal["old"], canal["data"]) == (None, {}, [{}], [{}])
+    simple = json.loads(found[SIMPLE])
+    assert simple["handleKeyOnly"]
+    assert not {"data", "old"} & set(simple)
+    row = SimpleReader("avro").read(None, found[SIMPLE_AVRO])
+    assert (row.handle_key_only, row.data, row.old) == (True, {}, {})
+
+
+def test_an_option_that_ticdc_does_not_know_is_treated_as_it_does() -> None:
+    plain = values(plan_of(CANAL), MIXED)
+    assert values(plan_of(CANAL, handling("split"), limit=750), MIXED) == plain  # which the producer refuses
+    reduced = values(plan_of(SIMPLE, handling("handle-key-only"), limit=750), MIXED)
+    assert values(plan_of(SIMPLE, handling("split"), limit=750), MIXED) == reduced
+    assert b"handleKeyOnly" in reduced[1]
+
+
+def test_a_reduced_row_has_the_checksum_of_the_whole_one() -> None:
+    for uri in (SIMPLE, SIMPLE_AVRO):
+        reader = SimpleReader("avro" if uri == SIMPLE_AVRO else "json")
+        whole = [reader.read(None, value) for value in values(plan_of(uri, integrity=True), MIXED)]
+        plan = plan_of(uri, handling("handle-key-only"), limit=850, integrity=True)
+        reduced = [reader.read(None, value) for value in values(plan, MIXED)]
+        assert [row.checksum for row in reduced] == [row.checksum for row in whole]
+        assert [row.handle_key_only for row in reduced] == [index in LARGE for index in range(len(MIXED))]
+
+
+def test_a_location_is_escaped_as_any_text() -> None:
+    changefeed = handling("claim-check", uri="file:///kö<e>")
+    (canal,) = values(plan_of(CANAL, changefeed, limit=750), [insert(1, 900)])
+    (simple,) = values(plan_of(SIMPLE, changefeed, limit=750), [insert(1, 900)])
+    for value in (canal, simple):
+        assert '"claimCheckLocation":"file:///kö\\u003ce\\u003e/'.encode() in value
+
+
+def test_the_rows_of_a_partition_keep_its_id() -> None:
+    row = {**insert(1, 900), "physical_table_id": 77}
+    (value,) = values(plan_of(SIMPLE, handling("handle-key-only"), limit=750), [row])
+    assert json.loads(value)["tableID"] == 77
+
+
+def test_the_check_encodes_only_the_rows_in_doubt() -> None:
+    def encoded_by_check(plan: Plan, sizes: list[int]) -> list[int]:
+        (table,) = plan.tables.values()
+        rows = [{"commit_ts": FIRST + place, **insert(place, size)} for place, size in enumerate(sizes)]
+        parts = read_parts(rows_to_batch(rows, table.newest), table, plan.rendering, 1)
+        kind = type(parts[0].encoder)
+        seen: list[int] = []
+        original = kind.encode
+
+        def spy(self: Any, changes: Any) -> Any:
+            seen.append(len(changes))
+            return original(self, changes)
+
+        with patch.object(kind, "encode", spy):
+            for part in parts:
+                plan.large.check(part.encoder, part.changes)
+        return seen
+
+    sizes = [10, 2000, 10, 20, 3000]
+    for uri in REDUCING:
+        assert encoded_by_check(plan_of(uri, limit=100_000), sizes) == []
+        in_doubt = [] if uri == SIMPLE_AVRO else [2]  # a byte of JSON text can become six
+        assert encoded_by_check(plan_of(uri, limit=11_000), sizes) == in_doubt
+        assert encoded_by_check(plan_of(uri, handling("claim-check"), limit=11_000), sizes) == []
+
+
+def test_what_is_resolved_travels_and_shows_no_secret() -> None:
+    changefeed = handling("claim-check", "lz4", uri="s3://bucket/p/?access-key=AKIA123&secret-access-key=hush/1+2")
+    large = plan_of(CANAL, changefeed).large
+    assert isinstance(large, LargeMessages)
+    assert pickle.loads(pickle.dumps(large)) == large
+    assert large.storage == "s3://bucket/p"
+    assert b"hush" not in pickle.dumps(large)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    sizes=st.lists(st.integers(0, 800), min_size=1, max_size=8),
+    limit=st.integers(600, 1100),
+    uri=st.sampled_from(REDUCING),
+    compression=st.sampled_from(["none", "snappy", "lz4"]),
+)
+def test_a_row_s_message_does_not_depend_on_its_batch(sizes: list[int], limit: int, uri: str, compression: str) -> None:
+    changes = [{"commit_ts": FIRST + place, **insert(place, size)} for place, size in enumerate(sizes)]
+    plan = plan_of(uri, handling("claim-check", compression), limit=limit)
+    together = encode(plan, changes)
+    alone = [encode(plan, [change]) for change in changes]
+    assert together.values.to_pylist() == [value for each in alone for value in each.values.to_pylist()]
+    assert together.claims == tuple(claim for each in alone for claim in each.claims)
+    assert max(map(len, together.values.to_pylist())) + 36 <= limit
+
+
+def test_feeds_with_other_options_store_one_message_under_other_names() -> None:
+    text = random.Random(1).randbytes(2000).hex()  # that no compression makes small
+    rows = [{"op": "c", "after": {"id": 1, "v": text, "w": "w"}}]
+    ways = [
+        handling("claim-check", compression, raw=raw) for compression in ("none", "snappy") for raw in (False, True)
+    ]
+    stored = [encode(plan_of(SIMPLE, way, limit=400), rows).claims[0] for way in ways]
+    again = [encode(plan_of(SIMPLE, way, limit=400), rows).claims[0] for way in ways]
+    assert stored == again
+    assert len({claim.location for claim in stored}) == len({claim.content for claim in stored}) == 4

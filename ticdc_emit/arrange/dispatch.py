@@ -1,0 +1,102 @@
+"""The partition of each row: the dispatcher's rule of a table, applied to changes or to their key columns alone.
+
+In: a table's plan and its checked rows, or (before the rows are shuffled) the columns that the rule hashes. Out: one
+number where all rows go to one partition, else an ``int32`` array in the rows' order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from ticdc_emit.arrange.reader import Part
+from ticdc_emit.changes.images import Image
+from ticdc_emit.changes.model import RowEncoder
+from ticdc_emit.columnar.values import Rendering
+from ticdc_emit.errors import DispatcherError, TicdcEmitError
+from ticdc_emit.plan.tables import TablePlan
+from ticdc_emit.routing.partition import partitions_of
+
+__all__ = ["UNKNOWN", "dispatched", "hashed_names", "partitions_of_keys"]
+
+UNKNOWN = -1
+"""In the place of a partition: the row has none that could be told, for a reason that its check will raise."""
+
+
+def dispatched(parts: Iterable[Part], table: TablePlan, rows: int) -> int | pa.Array:
+    """Return the partitions of a table's checked rows.
+
+    Raises :class:`~ticdc_emit.errors.DispatcherError`, and the :class:`~ticdc_emit.errors.RowError` family for a value
+    that cannot be hashed.
+    """
+    if table.partition is not None:
+        return table.partition
+    found = np.zeros(rows, np.int32)
+    for part in parts:
+        numbers = _partitions(table, part.encoder, part.changes.current, part.changes.commit_ts)
+        found[slice(None) if part.rows is None else part.rows] = np.asarray(numbers)
+    return pa.array(found)
+
+
+def hashed_names(table: TablePlan) -> list[str]:
+    """Return the columns that the table's dispatcher hashes in any version; what fails it is raised by its check."""
+    names: dict[str, None] = {}
+    for encoder in table.encoders:
+        if encoder is not None and table.partition is None:
+            try:
+                names |= {column.name: None for _, column in table.rule.hashed(encoder.table, table.profile)}
+            except TicdcEmitError:
+                continue
+    return list(names)
+
+
+def _partitions(table: TablePlan, encoder: RowEncoder, image: Image, commit_ts: pa.Array) -> int | pa.Array:
+    """Tell by the image that counts: after, or before of a delete."""
+    info = encoder.table
+    hashed = table.rule.hashed(info, table.profile)
+    null = table.profile.hashed_null
+    return partitions_of(table.rule, hashed, info, image, commit_ts, table.partitions, null)
+
+
+def partitions_of_keys(
+    table: TablePlan, commit_ts: pa.Array, columns: Mapping[str, pa.Array], how: Rendering
+) -> pa.Array:
+    """Return the partition of each row by the columns that the rule hashes; :data:`UNKNOWN` for a row that has none.
+
+    ``commit_ts`` need not ascend; ``columns`` are of the image that counts.
+    """
+    found = np.full(len(commit_ts), UNKNOWN, np.int32)
+    rows = np.flatnonzero(np.asarray(commit_ts.is_valid().to_numpy(zero_copy_only=False)))
+    stamps = np.asarray(commit_ts.take(pa.array(rows)))
+    order = np.argsort(stamps, kind="stable")
+    _tell(found, table, rows[order], stamps[order], columns, how)
+    return pa.array(found)
+
+
+def _tell(
+    found: npt.NDArray[np.int32],
+    table: TablePlan,
+    rows: npt.NDArray[np.int64],
+    stamps: npt.NDArray[np.int64],
+    columns: Mapping[str, pa.Array],
+    how: Rendering,
+) -> None:
+    """Fill in the partitions of these rows, by ascending commit_ts; halve them until only those that fail are left."""
+    try:
+        numbers = pa.array(stamps, pa.uint64())
+        for start, length, encoder in table.spans(numbers):
+            places = rows[start : start + length]
+            index = pa.array(places)
+            image = Image(encoder.table, {name: values.take(index) for name, values in columns.items()}, how)
+            found[places] = np.asarray(_partitions(table, encoder, image, numbers.slice(start, length)))
+    except (DispatcherError, OverflowError, pa.ArrowInvalid):
+        found[rows] = UNKNOWN
+    except TicdcEmitError:
+        found[rows] = UNKNOWN
+        middle = len(rows) // 2
+        if middle:
+            _tell(found, table, rows[:middle], stamps[:middle], columns, how)
+            _tell(found, table, rows[middle:], stamps[middle:], columns, how)

@@ -1,0 +1,63 @@
+"""The keys of changes: the columns that tell them apart and order them, in forms that Arrow compares by value.
+
+In: batches in change form. Out: one array per key column, of the image that counts: after, or before of a delete.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ticdc_emit.arrange.transactions import (
+    DELETED,
+    kind_ranks,
+)
+from ticdc_emit.changes.images import image_column
+from ticdc_emit.columnar.buffers import is_binary_like
+from ticdc_emit.columnar.decimals import accept_decimal
+from ticdc_emit.columnar.faults import ValueFault
+from ticdc_emit.columnar.floats import accept_float
+from ticdc_emit.columnar.integers import parse_integers
+from ticdc_emit.schema.model import Column
+from ticdc_emit.schema.types import INTEGER_TYPES, MySQLType
+
+__all__ = ["key_columns", "sortable"]
+
+
+def key_columns(batch: pa.RecordBatch, columns: Iterable[Column]) -> dict[str, pa.Array]:
+    """Return these columns of each change: from the after image, or the before image of a delete.
+
+    A column that no image of the batch has is left out.
+    """
+    images = [batch.column(name) for name in ("after", "before") if name in batch.schema.names]
+    after = None
+    if len(images) == 2:
+        after = pc.and_(images[0].is_valid(), pa.array(kind_ranks(batch) != DELETED))
+    keys = {}
+    for column in columns:
+        found = [values for image in images if (values := image_column(image, column.name)) is not None]
+        if len({values.type for values in found}) > 1:
+            are_bytes = any(is_binary_like(values.type) for values in found)  # which need not be text
+            found = [values if is_binary_like(values.type) else values.cast(pa.string()) for values in found]
+            found = [values.cast(pa.binary()) for values in found] if are_bytes else found
+        if found:
+            keys[column.name] = pc.if_else(after, *found) if len(found) > 1 else found[0]
+    return keys
+
+
+def sortable(column: Column, key: pa.Array) -> pa.Array:
+    """Return a key in a form that Arrow sorts by value; numbers given as text too, if all of them are numbers."""
+    key = key.dictionary_decode() if pa.types.is_dictionary(key.type) else key
+    try:
+        if column.type in INTEGER_TYPES and not pa.types.is_integer(key.type):
+            return parse_integers(key, unsigned=column.unsigned)
+        if pa.types.is_string(key.type) or pa.types.is_large_string(key.type):
+            if column.type == MySQLType.NEWDECIMAL:
+                return accept_decimal(column, key)
+            if column.type in (MySQLType.FLOAT, MySQLType.DOUBLE):
+                return accept_float(column, key)
+    except (ValueFault, TypeError):
+        return key  # what is no number is refused when values are read
+    return key.cast(pa.string()) if pa.types.is_nested(key.type) else key

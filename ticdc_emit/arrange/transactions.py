@@ -1,0 +1,287 @@
+"""Transactions: updates that change a key are split in two, and what orders the rows of one transaction.
+
+In: batches in change form (``arrange.reader``). A row's transaction is its (commit_ts, ``physical_table_id``,
+``start_ts``): the partitions of a partitioned table are separate ones, as in TiCDC. Out: the batch with each update
+that changes a column of the primary key or of any unique key as a delete and an insert, marked in the column
+``_split``, and :func:`ranks`, by which the rows of a transaction sort before their ``seq``.
+
+An engine that must know the rows' partitions before it has decoded any value (Spark) lets every update come twice that
+may change a key, each with its part in the column ``_half``; :func:`judged` decides by the values and drops what is
+too much.
+
+Rule sources: semantics 4.1; ``cdc/model/sink.go`` (trySplitAndSortUpdateEvent) and
+``cdc/processor/sourcemanager/sorter/pebble/encoding/key.go`` of pingcap/tiflow: rows of a transaction reach a sink as
+deletes, updates, inserts, in key order.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ticdc_emit.arrange.reader import POSITION
+from ticdc_emit.changes.attributes import PHYSICAL_TABLE_ID, SPLIT, START_TS
+from ticdc_emit.changes.images import differing, image_column
+from ticdc_emit.changes.model import Op
+from ticdc_emit.changes.tables import TABLE_NAMES
+from ticdc_emit.columnar.assemble import Mask
+from ticdc_emit.columnar.faults import ValueFault
+from ticdc_emit.columnar.integers import parse_integers
+from ticdc_emit.columnar.values import Rendering, accept, plain_text
+from ticdc_emit.errors import InvalidValueError, UnsupportedTypeError
+from ticdc_emit.plan.tables import Plan, TablePlan
+from ticdc_emit.schema.model import Column, TableInfo
+
+__all__ = [
+    "DELETED",
+    "HALF",
+    "INSERTED",
+    "TRANSACTION",
+    "Marks",
+    "SplitOrder",
+    "are_among",
+    "distinct",
+    "halved",
+    "judged",
+    "kind_ranks",
+    "numbered",
+    "ranks",
+    "split_updates",
+    "splitting_columns",
+    "transactions_of",
+]
+
+HALF = "_half"
+"""What an update that may change a key stands for: ``d`` or ``i``, its deleted or inserted half; null: a whole row."""
+
+TRANSACTION = (PHYSICAL_TABLE_ID, START_TS)
+"""The optional columns that tell transactions of one table and commit_ts apart, in the order of their sort."""
+
+Marks: TypeAlias = npt.NDArray[np.str_]
+SplitOrder: TypeAlias = Literal["by-kind", "inserts-last"]
+
+_WHOLE, _NOTHING = "", "x"
+DELETED, INSERTED = 0, 2
+"""What :func:`kind_ranks` gives for a delete, and for an insert."""
+
+_RANK = {Op.DELETE: DELETED, Op.UPDATE: 1, Op.INSERT: INSERTED}
+_LAST, _UNKNOWN = 3, -1
+_NO_NUMBER = -(1 << 63)
+
+
+def numbered(batch: pa.RecordBatch, table: str) -> pa.RecordBatch:
+    """Return the batch with the columns of :data:`TRANSACTION` as ``int64``, in whatever form they came.
+
+    ``table`` is for errors: :class:`UnsupportedTypeError` for a column that holds no whole numbers of 64 bits,
+    :class:`InvalidValueError` for a value that is none.
+    """
+    for place, name in enumerate(batch.schema.names):
+        if name in TRANSACTION and batch.schema.field(place).type != pa.int64():
+            batch = batch.set_column(place, name, _whole_numbers(batch, name, table))
+    return batch
+
+
+def _whole_numbers(batch: pa.RecordBatch, name: str, table: str) -> pa.Array:
+    given = batch.column(name)
+    kind = given.type
+    if pa.types.is_dictionary(kind):
+        given = given.dictionary_decode()
+    try:
+        if pa.types.is_boolean(given.type):
+            raise TypeError
+        return parse_integers(given, unsigned=False)
+    except TypeError:
+        raise UnsupportedTypeError(
+            f"{name} is {kind}, not a whole number of 64 bits",
+            remedy=f"Give {name} as a long, or as the text of one",
+            table=table,
+            column=name,
+        ) from None
+    except ValueFault as fault:
+        position = batch.column(POSITION)[fault.index].as_py() if POSITION in batch.schema.names else fault.index
+        raise InvalidValueError(
+            f"the {name} of a change is not a whole number of 64 bits: {fault.reason}",
+            remedy=f"Give {name} as a long, or as the text of one; null where it is not known",
+            table=table,
+            column=name,
+            row={"position": position},
+        ) from None
+
+
+def splitting_columns(table: TableInfo) -> tuple[Column, ...]:
+    """Return the columns of the primary key and of all unique keys, in table order; their change splits an update."""
+    keyed = {name for index in table.indexes if index.unique or index.primary for name in index.columns}
+    return tuple(column for column in table.row_columns if column.is_primary_key or column.name in keyed)
+
+
+def split_updates(batch: pa.RecordBatch, table: TablePlan, plan: Plan) -> pa.RecordBatch:
+    """Return the batch (in change form, commit_ts checked and ascending) with its updates split; then unsorted.
+
+    Transactions are :func:`numbered` in it.
+    """
+    batch = numbered(batch, f"{table.schema}.{table.name}")
+    if not plan.splits:
+        return batch
+    changed = _key_changed(batch, table, plan.rendering)
+    if changed is None:
+        return batch
+    whole, split = np.flatnonzero(~changed), np.flatnonzero(changed)
+    rows = batch.take(pa.array(np.concatenate([whole, split, split])))
+    return halved(rows, np.repeat([_WHOLE, "d", "i"], [len(whole), len(split), len(split)]))
+
+
+def judged(batch: pa.RecordBatch, table: TablePlan, plan: Plan) -> Marks:
+    """Return what becomes of the rows of a batch with a column ``_half``: ``d``, ``i``, whole, or nothing.
+
+    Where the values say that no key changed, the inserted half stands for the update, for it is where its row goes.
+    """
+    given = np.asarray(batch.column(HALF).fill_null(_WHOLE).to_numpy(zero_copy_only=False), "U1")
+    changed = _key_changed(batch, table, plan.rendering, given != _WHOLE)
+    if changed is None:
+        changed = np.zeros(len(given), np.bool_)
+    return np.where(changed, given, np.where(given == "d", _NOTHING, _WHOLE))
+
+
+def halved(batch: pa.RecordBatch, marks: Marks) -> pa.RecordBatch:
+    """Return the batch with the rows marked ``d`` and ``i`` as deletes and inserts, each with its one image."""
+    if (marks == _NOTHING).any():
+        kept = marks != _NOTHING
+        batch, marks = batch.filter(pa.array(kept)), marks[kept]
+    columns = dict(zip(batch.schema.names, batch.columns, strict=True))
+    whole = marks == _WHOLE
+    if not whole.all():
+        op = columns["op"]
+        plain_op = op.dictionary_decode() if pa.types.is_dictionary(op.type) else op
+        halves = pa.array(np.where(marks == "d", "d", "c").astype(object), plain_op.type)
+        columns["op"] = pc.if_else(pa.array(whole), plain_op, halves)
+        for image, other in (("after", "d"), ("before", "i")):
+            values = columns[image]
+            columns[image] = values.take(pa.array(np.arange(len(marks)), mask=marks == other))
+    return pa.record_batch(columns | {SPLIT: pa.array(~whole)})
+
+
+def _key_changed(batch: pa.RecordBatch, table: TablePlan, how: Rendering, among: Mask | None = None) -> Mask | None:
+    """Return which rows (``among`` some) are updates that change a key, ``None`` if none is.
+
+    Without a before image nothing tells, and an update stays whole; protocols that show it refuse such a row.
+    """
+    if not {"before", "after"} <= set(batch.schema.names):
+        return None
+    found = np.zeros(batch.num_rows, np.bool_)
+    for start, length, encoder in table.spans(batch.column("commit_ts").cast(pa.uint64(), safe=False)):
+        columns = splitting_columns(encoder.table)
+        piece = batch.slice(start, length)
+        rows = np.flatnonzero(_updates(piece) if among is None else among[start : start + length])
+        if columns and len(rows):
+            found[start + rows] = _changed(piece.take(pa.array(rows)), encoder.table, columns, how)
+    return found if found.any() else None
+
+
+def _updates(batch: pa.RecordBatch) -> Mask:
+    """Return which rows are updates with both images."""
+    found: Mask = kind_ranks(batch) == _RANK[Op.UPDATE]
+    for name in ("before", "after"):
+        found = found & np.asarray(batch.column(name).is_valid().to_numpy(zero_copy_only=False))
+    return found
+
+
+def _changed(batch: pa.RecordBatch, table: TableInfo, columns: tuple[Column, ...], how: Rendering) -> Mask:
+    """Return in which rows any of the columns changed; a column that an image lacks is no concern here."""
+    found = np.zeros(batch.num_rows, np.bool_)
+    for column in columns:
+        old, new = (image_column(batch.column(name), column.name) for name in ("before", "after"))
+        if old is None or new is None:
+            continue
+        differs = differing(old, new)
+        if differs is None:
+            continue
+        rows = np.flatnonzero(differs & ~found)
+        index = pa.array(rows)
+        found[rows] = _values_differ(column, old.take(index), new.take(index), how)
+    return found
+
+
+def _values_differ(column: Column, old: pa.Array, new: pa.Array, how: Rendering) -> Mask:
+    """Compare as TiCDC does: by text, in which NULL is ``null``. What is no value differs, and is refused later."""
+    try:
+        left, right = accept(column, old, how), accept(column, new, how)
+    except (ValueFault, TypeError):
+        return np.ones(len(old), np.bool_)
+    if pa.types.is_dictionary(left.type) or pa.types.is_dictionary(right.type):
+        left, right = plain_text(column, left), plain_text(column, right)
+    if pa.types.is_string(left.type) or pa.types.is_binary(left.type):
+        null = pa.scalar("null").cast(left.type)
+        left, right = left.fill_null(null), right.fill_null(null)
+    mask = differing(left, right)
+    return np.zeros(len(old), np.bool_) if mask is None else mask
+
+
+def ranks(batch: pa.RecordBatch, split_order: SplitOrder) -> npt.NDArray[np.int8]:
+    """Return what comes first among the rows of a transaction, before ``seq`` and key.
+
+    Without ``seq``, and in a transaction with a split update: deletes, updates, inserts. Else 0: the ``seq`` decides.
+    """
+    kinds = kind_ranks(batch)
+    has_seq = "seq" in batch.schema.names
+    split = None
+    if SPLIT in batch.schema.names:
+        split = np.asarray(batch.column(SPLIT).fill_null(False).to_numpy(zero_copy_only=False), np.bool_)
+    if split_order == "inserts-last":
+        own = np.zeros(len(kinds), np.int8) if has_seq else kinds
+        if split is None:
+            return own
+        own = own if has_seq else np.where(split, _RANK[Op.UPDATE], own)
+        return np.where(split & (kinds == _RANK[Op.INSERT]), _LAST, own).astype(np.int8)
+    if not has_seq:
+        return kinds
+    if split is None or not split.any():
+        return np.zeros(len(kinds), np.int8)
+    ranked: npt.NDArray[np.int8] = np.where(_with_split(batch, split), kinds, 0).astype(np.int8)
+    return ranked
+
+
+def kind_ranks(batch: pa.RecordBatch) -> npt.NDArray[np.int8]:
+    """Return 0 for a delete, 1 for an update, 2 for an insert; what is no operation is refused elsewhere."""
+    ops = batch.column("op") if "op" in batch.schema.names else pa.nulls(batch.num_rows)
+    encoded = ops if pa.types.is_dictionary(ops.type) else ops.dictionary_encode()
+    parsed = [Op.parse(text) if isinstance(text, str) else None for text in encoded.dictionary.to_pylist()]
+    table = np.array([_UNKNOWN if op is None else _RANK[op] for op in parsed] + [_UNKNOWN], np.int8)
+    found: npt.NDArray[np.int8] = table[np.asarray(encoded.indices.fill_null(len(parsed)))]
+    return found
+
+
+def transactions_of(batch: pa.RecordBatch) -> pa.Table:
+    """Return what names each row's transaction: its table, if rows are of many, and the columns that tell it apart."""
+    names = [name for name in (*TABLE_NAMES, "commit_ts", *TRANSACTION) if name in batch.schema.names]
+    columns = {name: batch.column(name) for name in names}
+    # no join finds a null, which here is a transaction like any other
+    return pa.table(
+        {
+            name: each if name in TABLE_NAMES else each.cast(pa.int64(), safe=False).fill_null(_NO_NUMBER)
+            for name, each in columns.items()
+        }
+    )
+
+
+def distinct(transactions: pa.Table) -> pa.Table:
+    """Return each transaction once."""
+    return transactions.group_by(transactions.column_names).aggregate([])
+
+
+def are_among(transactions: pa.Table, wanted: pa.Table) -> Mask:
+    """Return which rows' transactions are among the ``wanted``, which are distinct."""
+    placed = transactions.append_column("at", pa.array(np.arange(transactions.num_rows)))
+    found = placed.join(wanted, keys=transactions.column_names, join_type="left semi").column("at").to_numpy()
+    mask = np.zeros(transactions.num_rows, np.bool_)
+    mask[found] = True
+    return mask
+
+
+def _with_split(batch: pa.RecordBatch, split: Mask) -> Mask:
+    """Return which rows are of a transaction that has a split update."""
+    transactions = transactions_of(batch)
+    return are_among(transactions, distinct(transactions.filter(pa.array(split))))

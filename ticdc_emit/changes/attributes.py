@@ -1,0 +1,55 @@
+"""Optional columns of the change form beside the images: what a caller may know of a row that its values do not tell.
+
+One entry here is all that a new one needs to come through every form of input (Arrow, Python rows, Spark); what it
+means is the business of whoever reads it from ``Changes.attributes``.
+"""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from ticdc_emit.columnar.faults import ValueFault
+from ticdc_emit.columnar.integers import parse_integers
+from ticdc_emit.errors import UnsupportedTypeError
+from ticdc_emit.schema.model import TableInfo
+
+__all__ = ["ATTRIBUTES", "CHECKSUM", "PHYSICAL_TABLE_ID", "SPLIT", "START_TS", "physical_table_ids"]
+
+CHECKSUM = "checksum"
+"""What is known of the row's checksum (``changes.integrity``)."""
+
+PHYSICAL_TABLE_ID = "physical_table_id"
+"""The id of the partition that the row is in; by default the table's own id."""
+
+START_TS = "start_ts"
+"""The TSO at which the row's transaction began; rows of one commit_ts with different ones are two transactions."""
+
+SPLIT = "_split"
+"""Boolean, set by ``arrange.transactions``: the row is one half of an update."""
+
+ATTRIBUTES: dict[str, pa.DataType] = {
+    CHECKSUM: pa.struct(
+        [("corrupted", pa.bool_()), ("current", pa.int64()), ("previous", pa.int64()), ("version", pa.int64())]
+    ),
+    PHYSICAL_TABLE_ID: pa.int64(),
+    START_TS: pa.int64(),
+}
+"""Name and the type that Python rows are read as; Arrow columns may be of any type that holds the same values."""
+
+
+def physical_table_ids(given: pa.Array | None, table: TableInfo, count: int) -> pa.Array:
+    """Return one id per row, ``int64``: the given one, else the table's.
+
+    The ids of partitions are TiDB's own, which DDL does not tell: any whole number is taken. Raises
+    :class:`UnsupportedTypeError`.
+    """
+    if given is None or pa.types.is_null(given.type):
+        return pa.repeat(pa.scalar(table.id, pa.int64()), count)
+    try:
+        return parse_integers(given, unsigned=False).fill_null(table.id)
+    except (TypeError, ValueFault) as fault:
+        raise UnsupportedTypeError(
+            f"{PHYSICAL_TABLE_ID} is {given.type}, not a whole number of 64 bits",
+            table=table.full_name,
+            column=PHYSICAL_TABLE_ID,
+        ) from fault

@@ -1,0 +1,84 @@
+"""What a protocol is to the rest of the library: a factory of row encoders, and the bytes of control messages.
+
+A protocol package describes the layout of its messages and nothing else: it reads resolved options and schemas, and
+never sees a partition, a clock or a network. Adding one means one package with one :class:`Codec`, and one line in
+``protocols/__init__.py``.
+
+A protocol whose messages refer to schemas in a registry says which (:class:`RegisteredRows`); PLAN registers them and
+gives the headers back (``plan.registration``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+from ticdc_emit.changes.model import Op, RowEncoder
+from ticdc_emit.schema.events import DdlEvent
+from ticdc_emit.schema.model import TableInfo
+
+__all__ = ["Codec", "ControlMessage", "RegisteredRows"]
+
+
+@dataclass(frozen=True)
+class ControlMessage:
+    """A DDL, watermark or bootstrap message; a null key is null on Kafka too. ``commit_ts`` is its TSO."""
+
+    key: bytes | None
+    value: bytes
+    commit_ts: int
+
+
+class Codec(Protocol):
+    """A protocol with its options resolved: picklable, free of state."""
+
+    ddl_to_all_partitions: bool
+    """Whether a DDL goes to every partition of its topic, or to partition 0 only."""
+    compressed_parts: tuple[str, ...]
+    """The parts of every message that ``large-message-handle-compression`` compresses, among ``key`` and ``value``."""
+    refuses_large_schemas: bool
+    """Whether TiCDC's encoder refuses DDL and BOOTSTRAP beyond ``max-message-bytes``; otherwise the producer does."""
+
+    def rows(self, table: TableInfo) -> RowEncoder:
+        """Return the row encoder of one table version."""
+        ...
+
+    def ddl(self, event: DdlEvent, build_ts: int) -> ControlMessage | None:
+        """Return the message of a DDL, ``None`` if the protocol sends none; ``build_ts`` is the wall clock in ms."""
+        ...
+
+    def watermark(self, ts: int, build_ts: int) -> ControlMessage | None:
+        """Return the message that says that everything up to the TSO ``ts`` was sent, ``None`` if there is none."""
+        ...
+
+    def bootstrap(self, table: TableInfo, build_ts: int) -> ControlMessage | None:
+        """Return the message that shows a table's schema, ``None`` if the protocol has none; its ``commit_ts`` is 0.
+
+        Its null key is one of zero length where the message goes out among the rows (semantics 4.4).
+        """
+        ...
+
+
+@runtime_checkable
+class RegisteredRows(RowEncoder, Protocol):
+    """A row encoder whose messages begin with a header that names a registered schema.
+
+    ``headers``: those that it has, by part (``key``, ``value``).
+    """
+
+    headers: Mapping[str, bytes]
+
+    def schemas(self, op: Op) -> Mapping[str, str]:
+        """Return the schema texts that messages of this kind refer to, by part (``key``, ``value``), in the order in
+        which they are registered. Raises :class:`~ticdc_emit.errors.SchemaError` for a table that has none.
+        """
+        ...
+
+    def subject(self, topic: str, part: str) -> str:
+        """Return the subject under which the schema of a part is registered."""
+        ...
+
+    def with_headers(self, headers: Mapping[str, bytes]) -> RegisteredRows:
+        """Return the encoder with these headers by part, beside those that it has."""
+        ...

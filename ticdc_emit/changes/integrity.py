@@ -1,0 +1,171 @@
+"""Row checksums of changes: computed from the values, taken from the input where it marks a row as corrupted.
+
+In: changes, and the optional input column ``checksum``, a struct of any of these members:
+
+=============  ===================  =====================================================================
+``corrupted``  boolean              true: TiCDC found that stored checksum and values disagree; the row
+                                    carries ``current`` and ``previous`` as given
+``current``    integer, 32 bits     checksum of the after image (0 for a delete)
+``previous``   integer, 32 bits     checksum of the before image (0 for an insert)
+``version``    0, 1 or 2            which storage checksum TiDB had; 2 (TiDB 8.4 and later) where not given
+=============  ===================  =====================================================================
+
+Of a row that is not corrupted the numbers follow from the values; one that is given and differs is refused. Rule
+sources: semantics 3; reference ``pingcap/tiflow: cdc/entry/mounter.go`` (verifyChecksum, mountRowKVEntry).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from ticdc_emit.changes.attributes import CHECKSUM, SPLIT
+from ticdc_emit.changes.images import Image
+from ticdc_emit.columnar.assemble import Mask
+from ticdc_emit.columnar.faults import ValueFault
+from ticdc_emit.columnar.integers import parse_integers
+from ticdc_emit.errors import CorruptedRowError, InvalidValueError, SchemaError, UnsupportedTypeError
+
+if TYPE_CHECKING:
+    from ticdc_emit.changes.model import Changes
+
+__all__ = ["Checksums", "check_given", "checksums_of", "read_given"]
+
+CHECKSUM_VERSION = 2
+_LIMITS = {"current": (1 << 32) - 1, "previous": (1 << 32) - 1, "version": 2}
+
+
+@dataclass(frozen=True)
+class Checksums:
+    """One entry per row; ``present`` is false where TiCDC has no checksum."""
+
+    current: npt.NDArray[np.uint32]
+    previous: npt.NDArray[np.uint32]
+    corrupted: Mask
+    version: npt.NDArray[np.int32]
+    present: Mask
+
+
+def read_given(column: pa.Array, table: str) -> dict[str, pa.Array]:
+    """Return the members of the input column ``checksum``: ``corrupted`` as bool, the others as ``uint64``, with nulls.
+
+    Raises :class:`UnsupportedTypeError`, :class:`SchemaError` for an unknown member, :class:`InvalidValueError`.
+    """
+    if pa.types.is_null(column.type):
+        return {}
+    if not pa.types.is_struct(column.type):
+        raise UnsupportedTypeError(
+            f"checksum is {column.type}, not a struct",
+            remedy="Give corrupted, current, previous, version, or leave the column out",
+            table=table,
+            column=CHECKSUM,
+        )
+    members = dict(zip((field.name for field in column.type), column.flatten(), strict=True))
+    found = {}
+    for name, values in members.items():
+        if name == "corrupted" and (pa.types.is_boolean(values.type) or pa.types.is_null(values.type)):
+            found[name] = values.cast(pa.bool_())
+        elif name in _LIMITS:
+            found[name] = _numbers(name, values, table)
+        else:
+            raise SchemaError(
+                f"checksum has a member {name!r} of type {values.type}",
+                remedy="Its members are corrupted (boolean), current, previous, version (integers)",
+                table=table,
+                column=CHECKSUM,
+            )
+    return found
+
+
+def _numbers(name: str, values: pa.Array, table: str) -> pa.Array:
+    try:
+        numbers = parse_integers(values, unsigned=True)
+    except ValueFault as fault:
+        raise InvalidValueError(fault.reason, table=table, column=CHECKSUM, row={"position": fault.index}) from None
+    except TypeError:
+        raise UnsupportedTypeError(f"the checksum's {name} is {values.type}", table=table, column=CHECKSUM) from None
+    beyond = np.flatnonzero(np.asarray(numbers.fill_null(0)) > _LIMITS[name])
+    if len(beyond):
+        index = int(beyond[0])
+        raise InvalidValueError(
+            f"the checksum's {name} is {numbers[index]}, the greatest is {_LIMITS[name]}",
+            table=table,
+            column=CHECKSUM,
+            row={"position": index},
+        )
+    return numbers
+
+
+def checksums_of(changes: Changes) -> Checksums:
+    """Return the checksums that messages of the changes show.
+
+    Raises :class:`InvalidValueError` for a TIMESTAMP that has no moment in UTC.
+    """
+    computed = {"current": _crc(changes.after, changes), "previous": _crc(changes.before, changes)}
+    corrupted = _corrupted(changes)
+    given = changes.given_checksum
+    version = np.full(len(changes), CHECKSUM_VERSION, np.int32)
+    if "version" in given:
+        version = np.asarray(given["version"].fill_null(CHECKSUM_VERSION)).astype(np.int32)
+    if corrupted.any():
+        for name, numbers in computed.items():
+            if name in given:
+                taken = np.asarray(given[name].fill_null(0)).astype(np.uint32)
+                computed[name] = np.where(corrupted, taken, numbers)
+    current, previous = computed["current"], computed["previous"]
+    present = (current | previous) != 0
+    halves = changes.attributes.get(SPLIT)
+    if halves is not None:  # TiCDC's halves share one record, in which each clears the other's number
+        whole = ~np.asarray(halves.to_numpy(zero_copy_only=False), np.bool_)
+        current, previous = current * whole, previous * whole
+    return Checksums(current, previous, corrupted, version, present)
+
+
+def check_given(changes: Changes, *, refuse_corrupted: bool) -> None:
+    """Refuse what is wrong with given checksums, before anything is encoded.
+
+    ``refuse_corrupted``: ``corruption-handle-level = error``, with which TiCDC stops at such a row
+    (CDC:ErrCorruptedDataMutation). Raises :class:`CorruptedRowError`, :class:`InvalidValueError`.
+    """
+    given = changes.given_checksum
+    corrupted = _corrupted(changes)
+    if refuse_corrupted and corrupted.any():
+        raise CorruptedRowError(
+            "the row is marked as corrupted",
+            remedy="Repair the row, or set corruption-handle-level = 'warn'",
+            code="CDC:ErrCorruptedDataMutation",
+            table=changes.table.full_name,
+            row=changes.current.row_key(int(corrupted.argmax())),
+        )
+    images = {"current": changes.after, "previous": changes.before}
+    for name in given.keys() & images.keys():
+        stated = np.asarray(given[name].is_valid()) & ~corrupted
+        if images[name] is None or not stated.any():
+            continue
+        wrong = stated & (np.asarray(given[name].fill_null(0)) != _crc(images[name], changes))
+        if wrong.any():
+            index = int(wrong.argmax())
+            raise InvalidValueError(
+                f"the given checksum {name}={given[name][index]} is not the one of the values",
+                remedy="Leave it out, or mark the row as corrupted",
+                table=changes.table.full_name,
+                column=CHECKSUM,
+                row=changes.current.row_key(index),
+            )
+
+
+def _corrupted(changes: Changes) -> Mask:
+    marks = changes.given_checksum.get("corrupted")
+    if marks is None:
+        return np.zeros(len(changes), np.bool_)
+    return np.asarray(marks.fill_null(False).to_numpy(zero_copy_only=False), np.bool_)
+
+
+def _crc(image: Image | None, changes: Changes) -> npt.NDArray[np.uint32]:
+    if image is None:
+        return np.zeros(len(changes), np.uint32)
+    return image.row_crc

@@ -1,0 +1,199 @@
+"""Row changes of one table version and one kind, as the row encoders of every protocol take them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from functools import cached_property
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ticdc_emit.changes.attributes import CHECKSUM, PHYSICAL_TABLE_ID, physical_table_ids
+from ticdc_emit.changes.images import BeforeImage, Image
+from ticdc_emit.changes.integrity import Checksums, checksums_of, read_given
+from ticdc_emit.columnar.buffers import element_lengths
+from ticdc_emit.delivery.claim_check import Claim
+from ticdc_emit.schema.model import TableInfo
+from ticdc_emit.tso import LOGICAL_BITS
+
+__all__ = ["Changes", "Encoded", "Op", "ReducibleRows", "RowEncoder"]
+
+_SHARED = 0.6  # share of rows that begin a new transaction, from which every TSO is printed by itself
+
+
+class Op(str, Enum):
+    """The kind of a row change."""
+
+    INSERT = "insert"
+    UPDATE = "update"
+    DELETE = "delete"
+
+    @classmethod
+    def parse(cls, text: str) -> Op | None:
+        """Return the kind for ``c``/``u``/``d`` or the full word, any case; ``None`` for anything else."""
+        return _OPS.get(text.lower())
+
+
+_OPS = {op.value: op for op in Op} | {"c": Op.INSERT, "u": Op.UPDATE, "d": Op.DELETE}
+
+
+@dataclass(frozen=True)
+class Changes:
+    """Changes of one table version and one kind. ``commit_ts`` is ``uint64`` TSO.
+
+    ``build_ts`` is the wall clock of the message in ms; ``None`` takes each row's commit time instead. An insert has
+    only ``after``, a delete only ``before``, an update both (only ``after`` where its message does not read the
+    other). ``attributes``: the optional columns that the input has (``changes.attributes``).
+    """
+
+    table: TableInfo
+    op: Op
+    commit_ts: pa.Array
+    build_ts: int | None = None
+    before: Image | None = None
+    after: Image | None = None
+    attributes: Mapping[str, pa.Array] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.commit_ts)
+
+    @property
+    def current(self) -> Image:
+        """The image that describes the row now, or last: after, or before for a delete."""
+        image = self.after if self.after is not None else self.before
+        assert image is not None
+        return image
+
+    @property
+    def old(self) -> BeforeImage:
+        """The before image of an update."""
+        assert isinstance(self.before, BeforeImage)
+        return self.before
+
+    def take(self, rows: pa.Array) -> Changes:
+        """Return the changes at these places, which errors name by the same keys and places."""
+        after = None if self.after is None else self.after.take(rows)
+        if isinstance(self.before, BeforeImage):
+            assert after is not None
+            before: Image | None = self.before.beside(after, rows)
+        else:
+            before = None if self.before is None else self.before.take(rows)
+        given = {name: array.take(rows) for name, array in self.attributes.items()}
+        return replace(self, commit_ts=self.commit_ts.take(rows), before=before, after=after, attributes=given)
+
+    @cached_property
+    def given_checksum(self) -> Mapping[str, pa.Array]:
+        """What the input says of checksums, by member. Raises what ``changes.integrity.read_given`` does."""
+        column = self.attributes.get(CHECKSUM)
+        return {} if column is None else read_given(column, self.table.full_name)
+
+    @cached_property
+    def physical_table_ids(self) -> pa.Array:
+        """The physical table id of each row, ``int64``: a partition's, or the table's own where none is given.
+
+        Raises :class:`UnsupportedTypeError`.
+        """
+        return physical_table_ids(self.attributes.get(PHYSICAL_TABLE_ID), self.table, len(self))
+
+    @cached_property
+    def checksums(self) -> Checksums:
+        """The row checksums, computed when they are asked for: an encoder that shows them does so in its check."""
+        return checksums_of(self)
+
+    @cached_property
+    def _commits(self) -> tuple[pa.Array, pa.Array | None]:
+        """The distinct TSO of neighbouring rows and each row's place among them; ``None`` if sharing saves nothing."""
+        numbers = self.commit_ts.to_numpy()
+        starts = np.append(True, numbers[1:] != numbers[:-1])
+        if starts.mean() > _SHARED:
+            return self.commit_ts, None
+        return pa.array(numbers[starts]), pa.array(np.cumsum(starts, dtype=np.int32) - 1)
+
+    def _per_commit(self, numbers: pa.Array) -> pa.Array:
+        text, places = numbers.cast(pa.string()), self._commits[1]
+        return text if places is None else text.take(places)
+
+    def commit_ts_text(self) -> pa.Array:
+        """Return the TSO of each row as decimal text."""
+        return self._per_commit(self._commits[0])
+
+    def commit_ms_text(self) -> pa.Array:
+        """Return the physical time of each commit, in ms since the epoch, as decimal text."""
+        return self._per_commit(pc.shift_right(self._commits[0], pa.scalar(LOGICAL_BITS, pa.uint64())))
+
+    def build_ms_text(self) -> pa.Array | bytes:
+        """Return the wall clock of each message in ms, as text: one constant, or the commit times."""
+        return self.commit_ms_text() if self.build_ts is None else b"%d" % self.build_ts
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """Keys (``None``: every key is the empty byte string) and values of a batch, ``binary``, in the rows' order.
+
+    A null value is a tombstone. ``claims``: the objects that messages name, which must be stored before they are sent.
+    """
+
+    values: pa.Array
+    keys: pa.Array | None = None
+    claims: tuple[Claim, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def lengths(self) -> npt.NDArray[np.int64]:
+        """Return the bytes of each key and value."""
+        sizes = element_lengths(self.values).astype(np.int64)
+        return sizes if self.keys is None else sizes + element_lengths(self.keys)
+
+    def take(self, rows: pa.Array) -> Encoded:
+        """Return the messages at these places; of claims none."""
+        return Encoded(self.values.take(rows), None if self.keys is None else self.keys.take(rows))
+
+    def filled_keys(self) -> pa.Array:
+        """Return one key per message: those of zero length too."""
+        return pa.repeat(pa.scalar(b"", pa.binary()), len(self.values)) if self.keys is None else self.keys
+
+
+class RowEncoder(Protocol):
+    """A protocol's plan for one table version: picklable, free of state, made on the driver and used on workers."""
+
+    table: TableInfo
+    reads_old: bool
+    """Whether the message of an update shows its before image; where not, updates need none."""
+    growth: int
+    """Bytes of a message that one byte of a value can become."""
+    refuses_large: bool
+    """Whether TiCDC's encoder refuses a message beyond ``max-message-bytes``; otherwise only the producer does."""
+
+    @property
+    def overhead(self) -> int:
+        """Bytes of a message that do not come from a value's own bytes, at most."""
+        ...
+
+    def check(self, changes: Changes) -> None:
+        """Refuse accepted values that the protocol cannot show (the :class:`~ticdc_emit.errors.RowError` family)."""
+        ...
+
+    def encode(self, changes: Changes) -> Encoded:
+        """Return one message per change."""
+        ...
+
+
+@runtime_checkable
+class ReducibleRows(RowEncoder, Protocol):
+    """A row encoder that can show a row by its handle key alone, where the whole message is too large."""
+
+    reduces_by_any_option: bool
+    """Whether TiCDC reduces messages under an option that it does not know too, or leaves them as they are."""
+
+    def reduced(self, changes: Changes, locations: Sequence[str] | None) -> Encoded:
+        """Return messages with the handle key's columns only, which say so.
+
+        ``locations``: where each row's whole message is stored, ``None`` if it is stored nowhere.
+        """
+        ...

@@ -1,0 +1,276 @@
+"""The encoder without Spark: row changes in, Kafka messages out.
+
+    encoder = Encoder("memory://demo/?protocol=canal-json", "create table test.t (id int primary key)")
+    batch = encoder.encode([{"op": "c", "commit_ts": 450000000262144000, "after": {"id": 1}}], table="test.t")
+
+Out come record batches of ``delivery.contract.MESSAGE_SCHEMA`` in the order in which each partition must receive them.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import pyarrow as pa
+
+from ticdc_emit.arrange.dispatch import dispatched
+from ticdc_emit.arrange.order import ordered
+from ticdc_emit.arrange.reader import positioned
+from ticdc_emit.arrange.rows import rows_to_batch
+from ticdc_emit.changes.codec import ControlMessage
+from ticdc_emit.changes.commits import check_tso, warn_early
+from ticdc_emit.changes.model import Encoded
+from ticdc_emit.changes.normal_form import normal_form
+from ticdc_emit.changes.tabular import changes_table, is_tabular
+from ticdc_emit.config import DEFAULT_PARTITION_NUM, ChangefeedConfig, Profile, load_changefeed
+from ticdc_emit.config.named import given_options
+from ticdc_emit.config.secrets import hides_arguments
+from ticdc_emit.delivery.claim_check import ClaimStore
+from ticdc_emit.delivery.contract import MESSAGE_SCHEMA
+from ticdc_emit.encode.eligibility import Eligibility
+from ticdc_emit.encode.first_fault import first_fault
+from ticdc_emit.encode.run import prepare
+from ticdc_emit.errors import BatchTooLargeError, DdlError, RowError, SchemaError
+from ticdc_emit.plan.announce import Announcer
+from ticdc_emit.plan.registration import Registrar, needed_by
+from ticdc_emit.plan.tables import Plan, TablePlan, catalog_for, make_plan, topics_of, verify_tables
+from ticdc_emit.registry.contract import SchemaRegistry
+from ticdc_emit.schedule.bootstrap import Bootstrap
+from ticdc_emit.schedule.control import Watermark
+from ticdc_emit.schema.catalog import Catalog
+from ticdc_emit.schema.events import DdlEvent
+
+__all__ = ["Encoder", "control_batch", "message_batch", "split_name"]
+
+
+class Encoder:
+    """Encodes the changes of a changefeed's tables, one batch after the other. Holds no connection and sends nothing.
+
+    With ``large-message-handle-option = "claim-check"`` it stores what its messages refer to, as TiCDC itself does; a
+    ``claim-check-storage-uri`` of ``memory://`` keeps that in this process.
+
+    ``sink_uri``: TiCDC's sink URI (or a loaded :class:`ChangefeedConfig`); only its options are used. ``schema``: a
+    :class:`Catalog`, or SQL text with the tables' DDL. ``changefeed``: TiCDC's TOML. ``partitions``: partition count
+    of each topic, default the URI's ``partition-num``. ``build_ts``: the wall clock of messages in ms; without it
+    every message carries the physical time of its commit_ts. ``registry``: where Avro schemas are registered instead of
+    the configured schema registry. ``profile`` to ``schema_registry``: what :func:`~ticdc_emit.load_changefeed` takes.
+    """
+
+    @hides_arguments
+    def __init__(
+        self,
+        sink_uri: str | ChangefeedConfig,
+        schema: str | Catalog,
+        *,
+        changefeed: str | os.PathLike[str] | Mapping[str, Any] | None = None,
+        partitions: int | None = None,
+        build_ts: int | None = None,
+        verbatim_json: bool = False,
+        registry: SchemaRegistry | None = None,
+        profile: str | Profile | None = None,
+        time_zone: str | None = None,
+        cluster_id: str | None = None,
+        integrity: bool | None = None,
+        force_replicate: bool | None = None,
+        schema_registry: str | None = None,
+    ) -> None:
+        if isinstance(sink_uri, ChangefeedConfig):
+            self.config = sink_uri
+        else:
+            options = given_options(
+                profile=profile,
+                time_zone=time_zone,
+                cluster_id=cluster_id,
+                integrity=integrity,
+                force_replicate=force_replicate,
+                schema_registry=schema_registry,
+            )
+            self.config = load_changefeed(sink_uri, changefeed, own_registry=registry is not None, **options)
+        self.catalog = catalog_for(self.config, schema)
+        self._partitions = partitions or self.config.kafka.partition_num or DEFAULT_PARTITION_NUM
+        self._ddl: list[DdlEvent] = []
+        self._told_early = False
+        self._build_ts = build_ts
+        self._verbatim_json = verbatim_json
+        self._registrar = Registrar(self.config, registry)
+        self._claims = ClaimStore.of(self.config.codec.large_message_handle)
+        verify_tables(self.config, self.catalog.tables())
+        self.plan = self._make_plan()
+        tables = [info for info in self.catalog.tables() if not info.is_view]
+        if len(tables) == 1:
+            self.plan.table(tables[0].schema, tables[0].name).refuse_keyless()
+
+    def _make_plan(self) -> Plan:
+        eligibility = self._eligibility()
+        histories = eligibility.replicated()
+        return make_plan(
+            self.config,
+            histories,
+            dict.fromkeys(topics_of(self.config, eligibility.tables(), self._ddl), self._partitions),
+            build_ts=self._build_ts,
+            verbatim_json=self._verbatim_json,
+            unreplicated=eligibility.unreplicated(),
+        )
+
+    def _eligibility(self) -> Eligibility:
+        return Eligibility.of(self.config, self.catalog.histories())
+
+    def encode(
+        self, changes: pa.Table | pa.RecordBatch | Iterable[Mapping[str, Any]] | Any, table: str | None = None
+    ) -> pa.RecordBatch:
+        """Return the messages of one table's changes, in total order; an update of a key becomes two.
+
+        ``changes``: mappings with ``op``, ``commit_ts``, ``before``, ``after``, or a table of these columns
+        (``arrange.reader``): an Arrow table or batch, a pandas or polars DataFrame, anything with Arrow's C interface.
+        Either may give ``commit_time`` instead of ``commit_ts``. Each row is of the table's version at its commit_ts.
+        ``table``: ``schema.name``, needed if the catalog has more than one. Raises the
+        :class:`~ticdc_emit.errors.RowError` family for bad rows, then nothing of the batch is returned,
+        :class:`~ticdc_emit.errors.SchemaError` for a table or column that is not what the schema says, and the
+        :class:`~ticdc_emit.errors.RegistryError` family where schemas are registered.
+        """
+        planned = self._planned(table)
+        if is_tabular(changes):  # what can be read once only is kept, for the search for the first bad row
+            changes = changes if isinstance(changes, pa.RecordBatch) else changes_table(changes)
+        elif isinstance(changes, Iterable):
+            changes = list(changes)
+        try:
+            return self._encoded(changes, planned)
+        except RowError as fault:
+            raise first_fault(fault, lambda count: self._check(changes, count, planned)) from None
+
+    def _encoded(self, changes: Any, planned: TablePlan) -> pa.RecordBatch:
+        batch = ordered(self._change_form(changes, planned), planned, self.plan)
+        if batch.num_rows and not self._told_early:
+            self._told_early = warn_early(batch.column("commit_ts")[0].as_py(), stacklevel=3)
+        self.plan = self._registrar.registered(self.plan, planned, needed_by(batch, planned))
+        planned = self.plan.table(planned.schema, planned.name)
+        prepared = prepare(batch, planned, self.plan)
+        partitions = dispatched(prepared.parts, planned, prepared.rows)
+        encoded = prepared.messages()
+        if encoded.claims:
+            assert self._claims is not None
+            self._claims.put(encoded.claims)
+        return message_batch(encoded, planned.topic, partitions, batch.column("commit_ts"))
+
+    def _check(self, changes: Any, count: int, planned: TablePlan) -> None:
+        """Check the first ``count`` changes, whatever form they have."""
+        first = changes.slice(0, count) if is_tabular(changes) else changes[:count]
+        batch = ordered(self._change_form(first, planned), planned, self.plan)
+        dispatched(prepare(batch, planned, self.plan).parts, planned, batch.num_rows)
+
+    def _planned(self, table: str | None) -> TablePlan:
+        live = [(info.schema, info.name) for info in self.catalog.tables() if not info.is_view]
+        planned = self.plan.table(*split_name(table, live or list(self.plan.tables)))
+        planned.refuse_keyless()
+        if not any(planned.encoders):
+            raise SchemaError("a view has no row changes", table=f"{planned.schema}.{planned.name}")
+        return planned
+
+    def _change_form(self, changes: Any, table: TablePlan) -> pa.RecordBatch:
+        """Return the changes with a checked commit_ts and with their places, which errors name."""
+        name = f"{table.schema}.{table.name}"
+        if isinstance(changes, pa.RecordBatch):
+            return positioned(normal_form(changes, name), name)
+        if is_tabular(changes):
+            return positioned(_one_batch(changes, name), name)
+        return positioned(rows_to_batch(changes, table, self.config.time_zone), name)
+
+    def ddl(self, query: str, commit_ts: int, *, schema: str | None = None) -> pa.RecordBatch:
+        """Apply a DDL statement to the catalog and return its messages; rows after ``commit_ts`` see it.
+
+        Raises :class:`~ticdc_emit.errors.DdlError`; :class:`~ticdc_emit.errors.InvalidValueError` for a commit_ts that
+        is no TSO. The DDL of a table that TiCDC does not replicate has no messages.
+        """
+        if not isinstance(query, str):
+            raise DdlError(f"a DDL statement is text, not {type(query).__name__}", statement=repr(query))
+        commit_ts = check_tso(commit_ts, statement=query)
+        applied = self.catalog.apply(query, schema=schema, commit_ts=commit_ts)
+        events = self._eligibility().events(applied)
+        self._ddl += events
+        self.plan = self._make_plan()
+        return pa.concat_batches([control_batch([]), *(self.ddl_messages(event) for event in events)])
+
+    def ddl_messages(self, event: DdlEvent) -> pa.RecordBatch:
+        """Return the messages of a DDL that the catalog knows already."""
+        return control_batch(Announcer(self.plan).messages(event))
+
+    def watermark(self, ts: int) -> pa.RecordBatch:
+        """Return the watermark messages for the TSO ``ts``, one per partition; empty if the protocol sends none.
+
+        Raises :class:`~ticdc_emit.errors.InvalidValueError` if ``ts`` is no TSO.
+        """
+        ts = check_tso(ts, watermark=repr(ts))
+        return control_batch(Announcer(self.plan).messages(Watermark(ts)))
+
+    def bootstrap(self, table: str | None = None, *, at_ms: int = 0) -> pa.RecordBatch:
+        """Return the BOOTSTRAP messages of a table as it is now, one per partition; empty if the protocol has none.
+
+        ``at_ms``: the moment that they carry, unless ``build_ts`` is given. They go out among the rows, with keys of
+        zero length.
+        """
+        planned = self._planned(table)
+        info = planned.newest
+        targets = self.plan.router.targets(planned.topic)
+        return control_batch(Announcer(self.plan).messages(Bootstrap(info.id, info, targets, at_ms, "tick")))
+
+
+def _one_batch(rows: pa.Table, name: str) -> pa.RecordBatch:
+    """Return a table as one batch in normal form, which, unlike views, Arrow can put together."""
+    batches, count = [], 0
+    for batch in rows.to_batches() or [pa.RecordBatch.from_pylist([], schema=rows.schema)]:
+        batches.append(normal_form(batch, name, count))
+        count += batch.num_rows
+    try:
+        return batches[0] if len(batches) == 1 else pa.concat_batches(batches)
+    except pa.ArrowInvalid as fault:
+        raise BatchTooLargeError(
+            f"{rows.num_rows} rows do not fit one Arrow batch: {fault}",
+            remedy="Encode fewer rows at a time",
+            table=name,
+        ) from None
+
+
+def split_name(table: str | None, known: list[tuple[str, str]]) -> tuple[str, str]:
+    """Return (schema, name) of ``schema.name``; without one, the only table there is."""
+    if table is None:
+        if len(known) == 1:
+            return known[0]
+        if not known:
+            raise SchemaError("the catalog has no table yet", remedy="Give the tables' DDL as the schema, or by ddl()")
+        raise SchemaError(
+            f"the catalog has {len(known)} tables: which one do the rows belong to?",
+            remedy="Name it: table='schema.name'",
+        )
+    schema, dot, name = table.partition(".")
+    return (schema, name) if dot else ("test", table)
+
+
+def message_batch(encoded: Encoded, topic: str, partition: int | pa.Array, commit_ts: pa.Array) -> pa.RecordBatch:
+    """Return encoded rows as a batch of :data:`MESSAGE_SCHEMA`; a protocol without keys sends zero-length ones.
+
+    ``partition``: of all rows, or an ``int32`` array of each.
+    """
+    count = len(encoded.values)
+    columns = [
+        pa.repeat(pa.scalar(topic, pa.string()), count),
+        pa.repeat(pa.scalar(partition, pa.int32()), count) if isinstance(partition, int) else partition,
+        encoded.filled_keys(),
+        encoded.values,
+        commit_ts.cast(pa.int64(), safe=False),
+    ]
+    return pa.RecordBatch.from_arrays(columns, schema=MESSAGE_SCHEMA)
+
+
+def control_batch(messages: list[tuple[tuple[str, int], ControlMessage]]) -> pa.RecordBatch:
+    """Return control messages with their targets as a batch of :data:`MESSAGE_SCHEMA`."""
+    return pa.RecordBatch.from_arrays(
+        [
+            pa.array([topic for (topic, _), _ in messages], pa.string()),
+            pa.array([partition for (_, partition), _ in messages], pa.int32()),
+            pa.array([message.key for _, message in messages], pa.binary()),
+            pa.array([message.value for _, message in messages], pa.binary()),
+            pa.array([message.commit_ts for _, message in messages], pa.uint64()).cast(pa.int64(), safe=False),
+        ],
+        schema=MESSAGE_SCHEMA,
+    )

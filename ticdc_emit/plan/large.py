@@ -1,0 +1,262 @@
+"""Messages that are too large, and compression: from plain messages to those that go out.
+
+In: messages of an encoder or a codec. Out: the same ones compressed, and in place of those beyond ``max-message-bytes``
+what ``large-message-handle-option`` says: an error, the handle key alone, or that with the name of a stored object.
+Nothing is stored here: objects go out beside the messages, as ``Encoded.claims``. Rule sources: semantics 2.0.7,
+2.0.8, 4.9; reference ``pingcap/tiflow: pkg/sink/codec/canal/canal_json_row_event_encoder.go``,
+``pkg/sink/codec/simple/encoder.go``, ``pkg/sink/kafka/claimcheck/claim_check.go``.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Literal, Protocol
+from uuid import UUID
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from ticdc_emit.changes.model import Changes, Encoded, ReducibleRows, RowEncoder
+from ticdc_emit.changes.sizes import MESSAGE_OVERHEAD, largest_message, largest_messages, largest_reduced
+from ticdc_emit.columnar.compression import compressed, compressor, surely_within
+from ticdc_emit.config import DEFAULT_MAX_MESSAGE_BYTES, ChangefeedConfig
+from ticdc_emit.config.storage_uri import StorageUri
+from ticdc_emit.delivery.claim_check import Claim
+from ticdc_emit.errors import MessageTooLargeError
+
+if TYPE_CHECKING:
+    from ticdc_emit.changes.codec import Codec, ControlMessage
+
+__all__ = ["ClaimNames", "FixedName", "LargeMessages", "SeededNames"]
+
+
+class ClaimNames(Protocol):
+    """How stored messages are named."""
+
+    def name(self, changes: Changes, index: int, key: bytes | None, value: bytes) -> str:
+        """Return the name of an object without its ``.json``; ``value`` is the message before compression."""
+        ...
+
+
+@dataclass(frozen=True)
+class SeededNames:
+    """Names that look like TiCDC's random UUIDs, and are the same for the same message wherever it is encoded."""
+
+    seed: bytes = b""
+
+    def name(self, changes: Changes, index: int, key: bytes | None, value: bytes) -> str:
+        """Return a UUID of version 4, drawn from the seed and the message."""
+        parts = (
+            self.seed,
+            changes.table.schema.encode(),
+            changes.table.name.encode(),
+            b"%d" % changes.commit_ts[index].as_py(),
+            key or b"",
+            value,
+        )
+        drawn = blake2b(digest_size=16)
+        for part in parts:
+            drawn.update(b"%d:" % len(part))
+            drawn.update(part)
+        return str(UUID(bytes=drawn.digest(), version=4))
+
+
+@dataclass(frozen=True)
+class FixedName:
+    """One name for every object: where messages are compared, not stored."""
+
+    text: str
+
+    def name(self, changes: Changes, index: int, key: bytes | None, value: bytes) -> str:
+        """Return the name."""
+        return self.text
+
+
+@dataclass(frozen=True)
+class LargeMessages:
+    """What a changefeed says of large messages, resolved: picklable, and the same for every worker.
+
+    ``max_message_bytes`` bounds key, value and the record's overhead. ``option`` may be one that TiCDC does not know.
+    ``compressed_parts``: ``key``, ``value``, both or none. ``storage``: what messages say of the objects' folder.
+    ``raw_value``: whether an object is the value itself, or JSON with key and value.
+    """
+
+    max_message_bytes: int = DEFAULT_MAX_MESSAGE_BYTES
+    option: str = "none"
+    compression: str = "none"
+    compressed_parts: tuple[str, ...] = ()
+    storage: str = ""
+    raw_value: bool = False
+    names: ClaimNames = SeededNames()
+
+    @classmethod
+    def of(
+        cls,
+        changefeed: ChangefeedConfig,
+        codec: Codec,
+        *,
+        message_limit: int | None = None,
+        names: ClaimNames | None = None,
+    ) -> LargeMessages:
+        """Resolve a configuration. ``message_limit``: the largest message that the topics take.
+
+        Raises :class:`~ticdc_emit.errors.ConfigError` for a storage URI that names no storage,
+        :class:`~ticdc_emit.errors.MissingDependencyError` where compression needs a package.
+        """
+        handle, limit = changefeed.codec.large_message_handle, changefeed.codec.max_message_bytes
+        parts = codec.compressed_parts if handle.compression != "none" else ()
+        if parts:
+            compressor(handle.compression)  # refused here rather than by a worker
+        uri = handle.claim_check_storage_uri
+        return cls(
+            min(limit, message_limit or limit),
+            handle.option,
+            handle.compression,
+            parts,
+            StorageUri.parse(uri.reveal()).location if handle.claim_check and uri is not None else "",
+            handle.claim_check_raw_value,
+            # of one message, feeds with other options store other bytes
+            names or SeededNames(f"{handle.compression} {parts} {handle.claim_check_raw_value}".encode()),
+        )
+
+    def encode(self, encoder: RowEncoder, changes: Changes) -> Encoded:
+        """Return one message per change, as it goes out; :class:`MessageTooLargeError` for one that cannot."""
+        plain = encoder.encode(changes)
+        made = self._compressed(plain)
+        if not encoder.refuses_large:
+            return made
+        large = self._too_large(made)
+        handling = self._handling(encoder)
+        if not len(large) or handling == "keep":
+            return made
+        if not isinstance(encoder, ReducibleRows):
+            raise self._refusal(made, changes, int(large[0]), "Raise max-message-bytes in the sink URI")
+        if handling == "refuse":
+            remedy = "Raise max-message-bytes in the sink URI, or set large-message-handle-option"
+            raise self._refusal(made, changes, int(large[0]), remedy)
+        rows = pa.array(large)
+        few = changes.take(rows)
+        claims = self._claims(few, plain.take(rows), made.take(rows)) if handling == "claim-check" else ()
+        reduced = self._compressed(encoder.reduced(few, [claim.location for claim in claims] if claims else None))
+        still = self._too_large(reduced)
+        if len(still):
+            remedy = "Raise max-message-bytes in the sink URI: its handle key alone is too large"
+            raise self._refusal(reduced, few, int(still[0]), remedy)
+        return replace(_in_place(made, large, reduced), claims=claims)
+
+    def check(self, encoder: RowEncoder, changes: Changes) -> None:
+        """Raise what :meth:`encode` would, by encoding only the rows whose messages might be too large."""
+        handling = self._handling(encoder)
+        if not encoder.refuses_large or handling == "keep":
+            return
+        safe = surely_within(self._limit) if self.compressed_parts else self._limit
+        if handling != "refuse" and largest_reduced(encoder, changes, len(self.storage)) <= safe:
+            return
+        if largest_message(encoder, changes) <= safe:
+            return
+        rows = np.flatnonzero(largest_messages(encoder, changes) > safe)
+        self.encode(encoder, changes if len(rows) == len(changes) else changes.take(pa.array(rows)))
+
+    def control(self, message: ControlMessage, place: str | None) -> ControlMessage:
+        """Return a control message as it goes out.
+
+        ``place``: the table or schema of one that TiCDC refuses beyond the limit (:class:`MessageTooLargeError`).
+        """
+        key, value = message.key, message.value
+        if not self.compressed_parts and place is None:
+            return message
+        compress = self._compressor()
+        if "key" in self.compressed_parts and key is not None:
+            key = compress(key)
+        if "value" in self.compressed_parts:
+            value = compress(value)
+        length = len(key or b"") + len(value) + MESSAGE_OVERHEAD
+        if place is not None and length > self.max_message_bytes:
+            remedy = "Raise max-message-bytes in the sink URI: no large-message handling covers a table's schema"
+            raise self._error(length, remedy, table=place)
+        return replace(message, key=key, value=value)
+
+    def _handling(self, encoder: RowEncoder) -> Literal["refuse", "keep", "handle-key-only", "claim-check"]:
+        if self.option == "claim-check":
+            return "claim-check"
+        if self.option == "handle-key-only":
+            return "handle-key-only"
+        if self.option == "none" or not isinstance(encoder, ReducibleRows):
+            return "refuse"
+        return "handle-key-only" if encoder.reduces_by_any_option else "keep"
+
+    def _compressor(self) -> Callable[[bytes], bytes]:
+        return compressor(self.compression if self.compressed_parts else "none")
+
+    def _compressed(self, plain: Encoded) -> Encoded:
+        if not self.compressed_parts:
+            return plain
+        compress = self._compressor()
+        values, keys = plain.values, plain.keys
+        if "value" in self.compressed_parts:
+            values = compressed(values, compress)
+        if "key" in self.compressed_parts:
+            keys = compressed(plain.filled_keys(), compress)
+        return Encoded(values, keys)
+
+    @property
+    def _limit(self) -> int:
+        """What key and value may take together, in bytes."""
+        return self.max_message_bytes - MESSAGE_OVERHEAD
+
+    def _too_large(self, made: Encoded) -> npt.NDArray[np.int64]:
+        """Return the places of the messages beyond the limit."""
+        lengths = made.lengths()
+        if int(lengths.max(initial=0)) <= self._limit:
+            return np.zeros(0, np.int64)
+        return np.flatnonzero(lengths > self._limit)
+
+    def _claims(self, changes: Changes, plain: Encoded, made: Encoded) -> tuple[Claim, ...]:
+        keys = [None] * len(made) if made.keys is None else made.keys.to_pylist()
+        plain_keys = [None] * len(made) if plain.keys is None else plain.keys.to_pylist()
+        rows = zip(plain_keys, plain.values.to_pylist(), keys, made.values.to_pylist(), strict=True)
+        return tuple(
+            Claim(
+                f"{self.storage}/{self.names.name(changes, index, plain_key, plain_value)}.json",
+                value if self.raw_value else _key_and_value(key, value),
+            )
+            for index, (plain_key, plain_value, key, value) in enumerate(rows)
+        )
+
+    def _refusal(self, made: Encoded, changes: Changes, index: int, remedy: str) -> MessageTooLargeError:
+        length = int(made.lengths()[index]) + MESSAGE_OVERHEAD
+        return self._error(length, remedy, table=changes.table.full_name, row=changes.current.row_key(index))
+
+    def _error(self, length: int, remedy: str, **place: object) -> MessageTooLargeError:
+        return MessageTooLargeError(
+            f"message is too large: {length} bytes, max-message-bytes is {self.max_message_bytes}",
+            remedy=remedy,
+            code="CDC:ErrMessageTooLarge",
+            **place,
+            length=length,
+        )
+
+
+def _in_place(made: Encoded, rows: Iterable[int], others: Encoded) -> Encoded:
+    """Return the messages with those at ``rows`` replaced by ``others``."""
+    places = np.fromiter(rows, np.int64)
+    kept = np.delete(np.arange(len(made)), places)
+    order = np.empty(len(made), np.int64)
+    order[kept] = np.arange(len(kept))
+    order[places] = np.arange(len(kept), len(made))
+    rest = made.take(pa.array(kept))
+    values = pa.concat_arrays([rest.values, others.values])
+    keys = None
+    if made.keys is not None or others.keys is not None:
+        keys = pa.concat_arrays([rest.filled_keys(), others.filled_keys()])
+    return Encoded(values, keys).take(pa.array(order))
+
+
+def _key_and_value(key: bytes | None, value: bytes) -> bytes:
+    """Return an object's JSON as Go's ``encoding/json`` writes it: bytes in base64, no key as null."""
+    shown = b"null" if key is None else b'"' + base64.b64encode(key) + b'"'
+    return b'{"key":%s,"value":"%s"}' % (shown, base64.b64encode(value))

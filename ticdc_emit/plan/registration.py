@@ -1,0 +1,92 @@
+"""PLAN's last step for protocols with a schema registry: give row encoders the headers of their registered schemas.
+
+In: a plan, and which kinds of change of which table versions will be encoded. Out: the plan with headers. What has no
+rows is not registered, as TiCDC registers a schema with the first row that needs it: of a delete, only the key's.
+Nothing happens for protocols without schemas.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from functools import cached_property
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ticdc_emit.changes.codec import RegisteredRows
+from ticdc_emit.changes.model import Op, RowEncoder
+from ticdc_emit.config import ChangefeedConfig
+from ticdc_emit.errors import RegistryError
+from ticdc_emit.plan.tables import Plan, TablePlan
+from ticdc_emit.registry.cache import SubjectCache
+from ticdc_emit.registry.contract import SchemaRegistry
+from ticdc_emit.registry.factory import registry_for
+
+__all__ = ["Registrar", "needed_by", "needed_by_all"]
+
+Needed = Iterable[tuple[RowEncoder, Op]]
+
+
+class Registrar:
+    """Registers schemas as plans need them, each once per change of a subject's table version.
+
+    ``registry``: instead of the one that the changefeed configures, which is not asked before a schema is needed.
+    """
+
+    def __init__(self, changefeed: ChangefeedConfig, registry: SchemaRegistry | None = None) -> None:
+        self._changefeed = changefeed
+        self._registry = registry
+
+    @cached_property
+    def _cache(self) -> SubjectCache:
+        return SubjectCache(self._registry or registry_for(self._changefeed))
+
+    def registered(self, plan: Plan, table: TablePlan, needed: Needed) -> Plan:
+        """Return the plan whose encoders of ``table`` have the headers for what is ``needed``, in that order.
+
+        Raises the :class:`~ticdc_emit.errors.RegistryError` family, and :class:`~ticdc_emit.errors.SchemaError` for a
+        table that has no schema.
+        """
+        made: dict[int, RegisteredRows] = {}
+        for encoder, op in needed:
+            if isinstance(encoder, RegisteredRows):
+                made[id(encoder)] = self._with_headers(made.get(id(encoder), encoder), op, table.topic)
+        if all(made[id(encoder)] is encoder for encoder in table.encoders if id(encoder) in made):
+            return plan
+        encoders = tuple(made.get(id(encoder), encoder) for encoder in table.encoders)
+        key = (table.schema, table.name)
+        return replace(plan, tables={**plan.tables, key: replace(table, encoders=encoders)})
+
+    def _with_headers(self, encoder: RegisteredRows, op: Op, topic: str) -> RegisteredRows:
+        info = encoder.table
+        headers = {}
+        for part, schema in encoder.schemas(op).items():
+            try:
+                headers[part] = self._cache.header(encoder.subject(topic, part), info.version, schema)
+            except RegistryError as fault:
+                fault.context["table"] = info.full_name
+                raise
+        known = encoder.headers
+        return encoder if headers.items() <= known.items() else encoder.with_headers(headers)
+
+
+def needed_by(batch: pa.RecordBatch, table: TablePlan) -> Iterator[tuple[RowEncoder, Op]]:
+    """Yield what the changes of one table (in order, with a checked commit_ts) need, by first occurrence."""
+    if not any(isinstance(encoder, RegisteredRows) for encoder in table.encoders):
+        return
+    for start, length, encoder in table.spans(batch.column("commit_ts").cast(pa.uint64(), safe=False)):
+        for text in pc.unique(batch.column("op").slice(start, length)).to_pylist():
+            op = None if text is None else Op.parse(text)
+            if op is not None:  # what is no operation is refused where rows are read
+                yield encoder, op
+
+
+def needed_by_all(table: TablePlan) -> Iterator[tuple[RowEncoder, Op]]:
+    """Yield every version of a table that can have rows and has no headers yet, for whoever cannot see the rows
+    beforehand.
+    """
+    ends = [*table.since[1:], None]
+    for since, end, encoder in zip(table.since, ends, table.encoders, strict=True):
+        if isinstance(encoder, RegisteredRows) and since != end and not encoder.headers:
+            yield encoder, Op.INSERT

@@ -1,0 +1,333 @@
+"""PLAN: everything that encoding needs to know, fixed before the first row is read.
+
+In: the changefeed's configuration and the history of table schemas. Out: a :class:`Plan`, picklable, the same for every
+worker. It knows schemas, options, routes and the clock, and never sees a row.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import pairwise
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from ticdc_emit.changes.codec import Codec
+from ticdc_emit.changes.model import RowEncoder
+from ticdc_emit.columnar.values import Rendering
+from ticdc_emit.config import CLASSIC, ChangefeedConfig, Integrity, Profile
+from ticdc_emit.errors import SchemaError, UnknownTableError
+from ticdc_emit.plan.large import ClaimNames, LargeMessages
+from ticdc_emit.protocols import codec_for
+from ticdc_emit.routing.partition import partition_of, table_hash
+from ticdc_emit.routing.rules import PartitionRule
+from ticdc_emit.routing.selectors import ColumnSelectors
+from ticdc_emit.routing.topic import Router, Target
+from ticdc_emit.schema.catalog import Catalog, catalog_from_sql
+from ticdc_emit.schema.events import DdlEvent
+from ticdc_emit.schema.given import refuse_path
+from ticdc_emit.schema.model import Column, TableInfo
+from ticdc_emit.tso import MAX_TSO, physical_ms
+
+__all__ = [
+    "Plan",
+    "TableHistory",
+    "TablePlan",
+    "Unreplicated",
+    "catalog_for",
+    "make_plan",
+    "topics_of",
+    "verify_tables",
+]
+
+TableHistory = Iterable[tuple[int, "TableInfo | None"]]
+"""Versions of one table name: (commit_ts from which it holds, the schema; ``None`` once dropped), ascending."""
+
+
+Unreplicated = Mapping[tuple[str, str], "tuple[tuple[int, int | None], ...]"]
+"""Tables without a handle key, each with (since, until): its rows with since < commit_ts <= until are left out."""
+
+KEYLESS = "the table has no primary key and no unique key over NOT NULL columns, so TiCDC does not replicate it"
+KEYLESS_REMEDY = "Add a key, or set force-replicate = true in the changefeed's TOML (force_replicate=True in Python)"
+
+
+@dataclass(frozen=True)
+class TablePlan:
+    """The row encoders of one table name over time, and where its messages go.
+
+    ``rule`` and ``partitions`` tell the partition of each row; ``partition`` is the one of all rows, ``None`` where it
+    depends on the row.
+    """
+
+    schema: str
+    name: str
+    since: tuple[int, ...]
+    encoders: tuple[RowEncoder | None, ...]
+    topic: str
+    partition: int | None = 0
+    rule: PartitionRule = PartitionRule()  # noqa: RUF009 - frozen
+    partitions: int = 1
+    profile: Profile = CLASSIC
+    unreplicated: tuple[tuple[int, int | None], ...] = ()
+    """(since, until): the rows with since < commit_ts <= until are of a version that TiCDC does not replicate."""
+
+    def refuse_keyless(self) -> None:
+        """Raise :class:`SchemaError` if no version of the table is replicated."""
+        if self.unreplicated and not any(self.encoders):
+            raise SchemaError(KEYLESS, remedy=KEYLESS_REMEDY, table=f"{self.schema}.{self.name}")
+
+    def are_replicated(self, commit_ts: pa.Array) -> npt.NDArray[np.bool_]:
+        """Return which rows are of a version that TiCDC replicates, or of none."""
+        numbers = commit_ts.to_numpy(zero_copy_only=False).astype(np.uint64)
+        kept = np.ones(len(numbers), np.bool_)
+        for since, until in self.unreplicated:
+            last = MAX_TSO if until is None else until
+            kept &= (numbers <= np.uint64(since)) | (numbers > np.uint64(last))
+        return kept
+
+    @property
+    def newest(self) -> TableInfo:
+        """The last schema of the table that rows can have."""
+        return next(encoder.table for encoder in reversed(self.encoders) if encoder is not None)
+
+    @cached_property
+    def order_columns(self) -> tuple[Column, ...]:
+        """What orders changes of equal commit_ts: the columns that do so in any version, by name."""
+        infos = [encoder.table for encoder in self.encoders if encoder is not None]
+        return tuple({column.name: column for info in infos for column in info.order_columns}.values())
+
+    @cached_property
+    def overhead(self) -> int:
+        """The greatest ``overhead`` of any version's encoder, in bytes."""
+        return max((each.overhead for each in self.encoders if each is not None), default=0)
+
+    def encoder_at(self, commit_ts: int) -> RowEncoder:
+        """Return the encoder for rows committed at ``commit_ts``: a DDL shapes the rows after its own TSO."""
+        place = bisect_right(self.since, commit_ts - 1) - 1
+        encoder = self.encoders[place] if place >= 0 else None
+        if encoder is None:
+            if any(since < commit_ts and (until is None or commit_ts <= until) for since, until in self.unreplicated):
+                raise SchemaError(
+                    KEYLESS, remedy=KEYLESS_REMEDY, table=f"{self.schema}.{self.name}", commit_ts=commit_ts
+                )
+            raise UnknownTableError(
+                "the table does not exist at this commit_ts",
+                remedy="Check the order of the DDL statements and the rows",
+                table=f"{self.schema}.{self.name}",
+                commit_ts=commit_ts,
+            )
+        return encoder
+
+    def spans(self, commit_ts: pa.Array) -> list[tuple[int, int, RowEncoder]]:
+        """Cut rows into (start, length, encoder) runs of one table version, in whatever order they come."""
+        numbers = commit_ts.to_numpy()
+        if len(numbers) == 0:
+            return []
+        if len(self.since) == 1:
+            return [(0, len(numbers), self.encoder_at(int(numbers.min())))]
+        # as uint64: numpy would compare a Python int with uint64 by way of float64
+        versions = np.searchsorted(np.array(self.since[1:], np.uint64), numbers.astype(np.uint64), side="left")
+        cuts = [0, *(np.flatnonzero(np.diff(versions)) + 1).tolist(), len(numbers)]
+        return [(start, end - start, self.encoder_at(int(numbers[start]))) for start, end in pairwise(cuts)]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The whole plan. ``build_ts`` is the wall clock of row messages in ms; ``None`` takes it from each commit_ts."""
+
+    codec: Codec
+    tables: Mapping[tuple[str, str], TablePlan]
+    router: Router
+    rendering: Rendering
+    large: LargeMessages
+    build_ts: int | None = None
+    integrity: Integrity = field(default_factory=Integrity)
+    splits: bool = True
+    """Whether an update that changes a unique key becomes a delete and an insert."""
+    split_order: Literal["by-kind", "inserts-last"] = "by-kind"
+    """How the rows of a transaction with a split update are ordered (``config.profiles``)."""
+    zero_split_checksums: bool = True
+    """Whether both halves of such an update show 0 for their checksums."""
+
+    def table(self, schema: str, name: str) -> TablePlan:
+        """Return the plan of a table; :class:`UnknownTableError` if the catalog never had it."""
+        try:
+            return self.tables[schema, name]
+        except KeyError:
+            known = ", ".join(sorted(f"{s}.{n}" for s, n in self.tables)[:10])
+            raise UnknownTableError(
+                "no such table in the catalog",
+                remedy=f"Known tables: {known or 'none'}. Names are case-sensitive",
+                table=f"{schema}.{name}",
+            ) from None
+
+    @cached_property
+    def targets(self) -> tuple[Target, ...]:
+        """Every topic-partition that any message may go to, in order of topic."""
+        return tuple(target for topic in sorted(self.router.partitions) for target in self.router.targets(topic))
+
+    @cached_property
+    def keyless(self) -> tuple[tuple[str, str], ...]:
+        """The tables that have versions which TiCDC does not replicate."""
+        return tuple(key for key, table in self.tables.items() if table.unreplicated)
+
+    def watermark_topics(self, ts: int) -> frozenset[str]:
+        """Return the topics that a watermark must reach: the default one, and those of the tables that live at it."""
+        return frozenset([self.router.default_topic, *(topic for topic in self._lives if self.lives(topic, ts))])
+
+    def lives(self, topic: str, ts: int) -> bool:
+        """Return whether a watermark must reach the topic: it is the default one, or that of a table living at it."""
+        return topic == self.router.default_topic or bisect_right(self._lives.get(topic, ()), ts) % 2 == 1
+
+    @cached_property
+    def _lives(self) -> dict[str, list[int]]:
+        """The TSOs at which each topic gets its first live table, loses its last one, gets one again, and so on."""
+        steps: dict[str, dict[int, int]] = {}
+        for table in self.tables.values():
+            lives = False
+            for since, encoder in zip(table.since, table.encoders, strict=True):
+                if lives is not (encoder is not None):
+                    lives = not lives
+                    changes = steps.setdefault(table.topic, {})
+                    changes[since] = changes.get(since, 0) + (1 if lives else -1)
+        return {topic: _turns(changes) for topic, changes in steps.items()}
+
+    def clock(self, ts: int) -> int:
+        """Return the wall clock of a control message for the TSO ``ts``, in ms."""
+        return physical_ms(ts) if self.build_ts is None else self.build_ts
+
+    def dispatched(self, changefeed: ChangefeedConfig, partitions: Mapping[str, int], message_limit: int) -> Plan:
+        """Return the plan of the same tables with what the sink says of its topics (see :func:`make_plan`)."""
+        router = Router.of(changefeed, partitions)
+        tables = {
+            key: _routed(
+                router, table.profile, table.schema, table.name, table.since, table.encoders, table.unreplicated
+            )
+            for key, table in self.tables.items()
+        }
+        large = LargeMessages.of(changefeed, self.codec, message_limit=message_limit, names=self.large.names)
+        return replace(self, tables=tables, router=router, large=large)
+
+    def at(self, build_ts: int | None) -> Plan:
+        """Return the plan with another wall clock."""
+        return replace(self, build_ts=build_ts)
+
+
+def catalog_for(changefeed: ChangefeedConfig, schema: str | Catalog) -> Catalog:
+    """Return the catalog of a changefeed's tables, from DDL text or as it is.
+
+    Raises :class:`~ticdc_emit.errors.DdlError`, for a path too: a file's text is wanted.
+    """
+    if isinstance(schema, Catalog):
+        return schema
+    refuse_path(schema)
+    zone, profile = changefeed.time_zone, changefeed.profile
+    return catalog_from_sql(schema, time_zone=zone, renamed_schema=profile.renamed_schema)
+
+
+def make_plan(
+    changefeed: ChangefeedConfig,
+    tables: Mapping[tuple[str, str], TableHistory],
+    partitions: Mapping[str, int],
+    *,
+    build_ts: int | None = None,
+    verbatim_json: bool = False,
+    message_limit: int | None = None,
+    claim_names: ClaimNames | None = None,
+    unreplicated: Unreplicated | None = None,
+) -> Plan:
+    """Plan every version of every table.
+
+    ``partitions`` is the partition count of each topic and ``message_limit`` the largest message that the topics take,
+    both from the sink. ``claim_names``: how messages in the claim-check storage are named. ``unreplicated``: the
+    tables that TiCDC leaves out (``encode.eligibility``), whose versions are ``None`` in ``tables``.
+    """
+    codec = codec_for(changefeed)
+    router = Router.of(changefeed, partitions)
+    selectors = ColumnSelectors.of(changefeed)
+    planned = {}
+    for (schema, name), history in tables.items():
+        versions = list(history)
+        encoders = tuple(_checked(codec, info, selectors) for _, info in versions)
+        since = tuple(since for since, _ in versions)
+        left_out = (unreplicated or {}).get((schema, name), ())
+        planned[schema, name] = _routed(router, changefeed.profile, schema, name, since, encoders, left_out)
+    rendering = Rendering(changefeed.time_zone, verbatim_json=verbatim_json)
+    large = LargeMessages.of(changefeed, codec, message_limit=message_limit, names=claim_names)
+    return Plan(
+        codec,
+        planned,
+        router,
+        rendering,
+        large,
+        build_ts,
+        changefeed.integrity,
+        splits=not changefeed.output_raw_change_event,
+        split_order=changefeed.profile.split_order,
+        zero_split_checksums=changefeed.profile.split_checksums == "zero",
+    )
+
+
+def _turns(changes: Mapping[int, int]) -> list[int]:
+    """Return when a count that changes at these TSOs leaves zero and comes back to it."""
+    turns, count = [], 0
+    for since in sorted(changes):
+        before, count = count, count + changes[since]
+        if (before == 0) is not (count == 0):
+            turns.append(since)
+    return turns
+
+
+def verify_tables(changefeed: ChangefeedConfig, tables: Iterable[TableInfo]) -> None:
+    """Refuse what TiCDC refuses of the tables that exist when a changefeed is made.
+
+    Raises :class:`~ticdc_emit.errors.DispatcherError` and :class:`~ticdc_emit.errors.ColumnSelectorError`.
+    """
+    router, selectors = Router.of(changefeed, {}), ColumnSelectors.of(changefeed)
+    for table in tables:
+        if not table.is_view:
+            rule = router.rule(table.schema, table.name)
+            rule.verify(table)
+            selectors.verify(table, rule)
+
+
+def topics_of(
+    changefeed: ChangefeedConfig, tables: Iterable[tuple[str, str]], events: Iterable[DdlEvent] = ()
+) -> tuple[str, ...]:
+    """Return every topic that messages of these tables and DDL go to: the default one first, then in order of name."""
+    router = Router.of(changefeed, {})
+    found = {router.topic(*table) for table in tables} | {router.ddl_topic(event) for event in events}
+    return (router.default_topic, *sorted(found - {router.default_topic}))
+
+
+def _routed(
+    router: Router,
+    profile: Profile,
+    schema: str,
+    name: str,
+    since: tuple[int, ...],
+    encoders: tuple[RowEncoder | None, ...],
+    unreplicated: tuple[tuple[int, int | None], ...],
+) -> TablePlan:
+    topic, rule = router.topic(schema, name), router.rule(schema, name)
+    if unreplicated and not any(encoders):  # its topic need not exist
+        return TablePlan(schema, name, since, encoders, topic, profile=profile, unreplicated=unreplicated)
+    partitions = router.count(topic)
+    # a rule by value is asked even for one partition: it may not fit the table
+    constant = rule.kind == "table" or (partitions == 1 and not rule.by_value)
+    fixed = partition_of(table_hash(schema, name), partitions) if constant else None
+    return TablePlan(schema, name, since, encoders, topic, fixed, rule, partitions, profile, unreplicated)
+
+
+def _checked(codec: Codec, info: TableInfo | None, selectors: ColumnSelectors) -> RowEncoder | None:
+    if info is None or info.is_view:
+        return None
+    selected = selectors.select(info)
+    if not selected.data_columns:
+        raise SchemaError("the table has no column that a row change could carry", table=info.full_name)
+    return codec.rows(selected)
