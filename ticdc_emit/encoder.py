@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from typing import Any
 
 import pyarrow as pa
@@ -18,21 +19,19 @@ from ticdc_emit.arrange.dispatch import dispatched
 from ticdc_emit.arrange.order import ordered
 from ticdc_emit.arrange.reader import positioned
 from ticdc_emit.arrange.rows import rows_to_batch
-from ticdc_emit.changes.codec import ControlMessage
 from ticdc_emit.changes.commits import check_tso, warn_early
-from ticdc_emit.changes.model import Encoded
 from ticdc_emit.changes.normal_form import normal_form
 from ticdc_emit.changes.tabular import changes_table, is_tabular
 from ticdc_emit.config import DEFAULT_PARTITION_NUM, ChangefeedConfig, Profile, load_changefeed
 from ticdc_emit.config.named import given_options
 from ticdc_emit.config.secrets import hides_arguments
 from ticdc_emit.delivery.claim_check import ClaimStore
-from ticdc_emit.delivery.contract import MESSAGE_SCHEMA
-from ticdc_emit.encode.eligibility import Eligibility
 from ticdc_emit.encode.first_fault import first_fault
+from ticdc_emit.encode.messages import control_batch, message_batch
 from ticdc_emit.encode.run import prepare
-from ticdc_emit.errors import BatchTooLargeError, DdlError, RowError, SchemaError
+from ticdc_emit.errors import BatchTooLargeError, DdlError, RegistryError, RowError, SchemaError
 from ticdc_emit.plan.announce import Announcer
+from ticdc_emit.plan.eligibility import Eligibility
 from ticdc_emit.plan.registration import Registrar, needed_by
 from ticdc_emit.plan.tables import Plan, TablePlan, catalog_for, make_plan, topics_of, verify_tables
 from ticdc_emit.registry.contract import SchemaRegistry
@@ -40,8 +39,9 @@ from ticdc_emit.schedule.bootstrap import Bootstrap
 from ticdc_emit.schedule.control import Watermark
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.events import DdlEvent
+from ticdc_emit.schema.identifiers import split_name
 
-__all__ = ["Encoder", "control_batch", "message_batch", "split_name"]
+__all__ = ["Encoder"]
 
 
 class Encoder:
@@ -150,14 +150,17 @@ class Encoder:
         encoded = prepared.messages()
         if encoded.claims:
             assert self._claims is not None
-            self._claims.put(encoded.claims)
+            self._claims.put([claim for _, claim in encoded.claims])
         return message_batch(encoded, planned.topic, partitions, batch.column("commit_ts"))
 
     def _check(self, changes: Any, count: int, planned: TablePlan) -> None:
         """Check the first ``count`` changes, whatever form they have."""
         first = changes.slice(0, count) if is_tabular(changes) else changes[:count]
         batch = ordered(self._change_form(first, planned), planned, self.plan)
-        dispatched(prepare(batch, planned, self.plan).parts, planned, batch.num_rows)
+        prepared = prepare(batch, planned, self.plan)
+        dispatched(prepared.parts, planned, prepared.rows)
+        with suppress(RegistryError):  # schemas may not be registered yet; what is too large is told by its message
+            prepared.messages()
 
     def _planned(self, table: str | None) -> TablePlan:
         live = [(info.schema, info.name) for info in self.catalog.tables() if not info.is_view]
@@ -229,48 +232,3 @@ def _one_batch(rows: pa.Table, name: str) -> pa.RecordBatch:
             remedy="Encode fewer rows at a time",
             table=name,
         ) from None
-
-
-def split_name(table: str | None, known: list[tuple[str, str]]) -> tuple[str, str]:
-    """Return (schema, name) of ``schema.name``; without one, the only table there is."""
-    if table is None:
-        if len(known) == 1:
-            return known[0]
-        if not known:
-            raise SchemaError("the catalog has no table yet", remedy="Give the tables' DDL as the schema, or by ddl()")
-        raise SchemaError(
-            f"the catalog has {len(known)} tables: which one do the rows belong to?",
-            remedy="Name it: table='schema.name'",
-        )
-    schema, dot, name = table.partition(".")
-    return (schema, name) if dot else ("test", table)
-
-
-def message_batch(encoded: Encoded, topic: str, partition: int | pa.Array, commit_ts: pa.Array) -> pa.RecordBatch:
-    """Return encoded rows as a batch of :data:`MESSAGE_SCHEMA`; a protocol without keys sends zero-length ones.
-
-    ``partition``: of all rows, or an ``int32`` array of each.
-    """
-    count = len(encoded.values)
-    columns = [
-        pa.repeat(pa.scalar(topic, pa.string()), count),
-        pa.repeat(pa.scalar(partition, pa.int32()), count) if isinstance(partition, int) else partition,
-        encoded.filled_keys(),
-        encoded.values,
-        commit_ts.cast(pa.int64(), safe=False),
-    ]
-    return pa.RecordBatch.from_arrays(columns, schema=MESSAGE_SCHEMA)
-
-
-def control_batch(messages: list[tuple[tuple[str, int], ControlMessage]]) -> pa.RecordBatch:
-    """Return control messages with their targets as a batch of :data:`MESSAGE_SCHEMA`."""
-    return pa.RecordBatch.from_arrays(
-        [
-            pa.array([topic for (topic, _), _ in messages], pa.string()),
-            pa.array([partition for (_, partition), _ in messages], pa.int32()),
-            pa.array([message.key for _, message in messages], pa.binary()),
-            pa.array([message.value for _, message in messages], pa.binary()),
-            pa.array([message.commit_ts for _, message in messages], pa.uint64()).cast(pa.int64(), safe=False),
-        ],
-        schema=MESSAGE_SCHEMA,
-    )

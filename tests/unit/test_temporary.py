@@ -7,32 +7,32 @@ import pickle
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import pyarrow as pa
 import pytest
 
 from ticdc_emit.arrange.sorted_runs import SortedRuns
 from ticdc_emit.delivery import FileSink, files
-from ticdc_emit.encode.blocks import Block, BlockReader
-from ticdc_emit.encode.spool import Spool
+from ticdc_emit.encode.chunk_store import ChunkStore
+from ticdc_emit.encode.chunks import ChunkKind, note
 from ticdc_emit.errors import TemporaryFileError
 from ticdc_emit.temporary import writing_temporary_files
 
-ROWS = pa.record_batch({"p": list(range(50_000)), "ts": list(range(50_000, 0, -1))})
+KEYS = pa.array([number.to_bytes(40, "big") for number in range(50_000, 0, -1)], pa.binary())
+ROWS = pa.record_batch({"order_key": KEYS})
 
 
 def sorted_runs(folder: Path) -> None:
-    with SortedRuns(("p", "ts"), 1000) as runs:
+    with SortedRuns(1000) as runs:
         runs.add(ROWS)
         list(runs.windows())
 
 
-def block_spool(folder: Path) -> None:
-    with Spool(0) as spool:
-        spool.add(cast("Block", SimpleNamespace(raw=ROWS)))
-        list(spool.drain(cast("BlockReader", SimpleNamespace(read=lambda raw: raw))))
+def chunk_store(folder: Path) -> None:
+    with ChunkStore(1000) as store:
+        store.add(note(ChunkKind.CLAIMS, 0, ("t", 0), b"x" * 50_000))
+        store.add(note(ChunkKind.CLAIMS, 0, ("t", 0), b"x" * 50_000))
 
 
 def file_sink(folder: Path) -> None:
@@ -45,7 +45,7 @@ def file_sink(folder: Path) -> None:
         writer.write(pa.record_batch({"topic": topics, "partition": partitions, "key": values, "value": values}))
 
 
-SPILLING = (sorted_runs, block_spool, file_sink)
+SPILLING = (sorted_runs, chunk_store, file_sink)
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="the device that is always full is Linux's")

@@ -106,8 +106,8 @@ class Sink:
         change = {name: event.get(name) for name in ("op", "commit_ts")}
         change |= {name: event[name] for name in ("before", "after") if event.get(name) is not None}
         encoded: Encoded = prepare(rows_to_batch([change], table.newest), table, plan).messages()
-        assert [claim.location for claim in encoded.claims] in ([], [f"file:///claims/{NAME.text}.json"])
-        claim = encoded.claims[0].content if encoded.claims else None
+        assert [claim.location for _, claim in encoded.claims] in ([], [f"file:///claims/{NAME.text}.json"])
+        claim = encoded.claims[0][1].content if encoded.claims else None
         return [(encoded.filled_keys()[0].as_py(), encoded.values[0].as_py(), claim)]
 
 

@@ -13,14 +13,15 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from ticdc_emit.arrange.reader import Part
-from ticdc_emit.changes.images import Image
+from ticdc_emit.arrange.transactions import DELETED, kind_ranks
+from ticdc_emit.changes.images import Image, image_column
 from ticdc_emit.changes.model import RowEncoder
 from ticdc_emit.columnar.values import Rendering
 from ticdc_emit.errors import DispatcherError, TicdcEmitError
 from ticdc_emit.plan.tables import TablePlan
 from ticdc_emit.routing.partition import partitions_of
 
-__all__ = ["UNKNOWN", "dispatched", "hashed_names", "partitions_of_keys"]
+__all__ = ["UNKNOWN", "dispatched", "partitions_of_part"]
 
 UNKNOWN = -1
 """In the place of a partition: the row has none that could be told, for a reason that its check will raise."""
@@ -41,7 +42,28 @@ def dispatched(parts: Iterable[Part], table: TablePlan, rows: int) -> int | pa.A
     return pa.array(found)
 
 
-def hashed_names(table: TablePlan) -> list[str]:
+def partitions_of_part(part: pa.RecordBatch, table: TablePlan, how: Rendering) -> list[int]:
+    """Return the partition of each change of a table whose values are not checked; :data:`UNKNOWN` where none is told.
+
+    ``part``: in change form, with a commit_ts.
+    """
+    if table.partition is not None:
+        return [table.partition] * part.num_rows
+    images = [part.column(name) for name in ("after", "before") if name in part.schema.names]
+    deleted = kind_ranks(part) == DELETED
+    names = _hashed_names(table)
+    found = np.full(part.num_rows, UNKNOWN, np.int32)
+    for image, of_rows in ((images[0], ~deleted), (images[-1], deleted)):
+        index = pa.array(np.flatnonzero(of_rows))
+        if len(index):
+            counted = image.take(index)
+            held = {name: values for name in names if (values := image_column(counted, name)) is not None}
+            stamps = part.column("commit_ts").take(index)
+            found[of_rows] = np.asarray(_partitions_of_keys(table, stamps, held, how))
+    return [int(number) for number in found]
+
+
+def _hashed_names(table: TablePlan) -> list[str]:
     """Return the columns that the table's dispatcher hashes in any version; what fails it is raised by its check."""
     names: dict[str, None] = {}
     for encoder in table.encoders:
@@ -61,7 +83,7 @@ def _partitions(table: TablePlan, encoder: RowEncoder, image: Image, commit_ts: 
     return partitions_of(table.rule, hashed, info, image, commit_ts, table.partitions, null)
 
 
-def partitions_of_keys(
+def _partitions_of_keys(
     table: TablePlan, commit_ts: pa.Array, columns: Mapping[str, pa.Array], how: Rendering
 ) -> pa.Array:
     """Return the partition of each row by the columns that the rule hashes; :data:`UNKNOWN` for a row that has none.

@@ -1,43 +1,22 @@
-"""The total order of row changes, and the refusal of what it cannot order.
+"""Changes in their total order (``arrange.order_key``), without a pair that nothing orders.
 
-The order is (commit_ts, transaction, rank, seq, handle key), transactions and ranks being those of
-``arrange.transactions``. It never depends on a row's place in a DataFrame, so partition counts and retries cannot
-change a byte. Handle keys compare by value: numbers as numbers (integer, DECIMAL, FLOAT and DOUBLE columns given as
-text too), text bytewise, moments by time; BIT, YEAR, ENUM, SET and moments that are given as text compare as that text. Two
-changes of one key with one commit_ts need a ``seq``; where they have none (or the same), the history is ambiguous and
-is refused.
+In: batches of one table in change form. Out: the same rows in order, updates of keys split. Two changes of one key in
+one transaction need a ``seq``; where they have none, or the same, the history is ambiguous and is refused
+(``arrange.ambiguous``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Protocol
-
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from ticdc_emit.arrange.duplicates import OrderCheck
-from ticdc_emit.arrange.keys import key_columns, sortable
-from ticdc_emit.arrange.transactions import (
-    TRANSACTION,
-    SplitOrder,
-    numbered,
-    ranks,
-    split_updates,
-)
+from ticdc_emit.arrange.ambiguous import OrderCheck
+from ticdc_emit.arrange.order_key import order_keys, order_of
+from ticdc_emit.arrange.transactions import numbered, ranks, split_updates
 from ticdc_emit.plan.tables import Plan, TablePlan
-from ticdc_emit.schema.model import Column
 
-__all__ = ["Ordered", "ordered", "sort_changes", "sort_keys", "sorted_places"]
-
-
-class Ordered(Protocol):
-    """What knows the columns that order a table's changes: a ``TableInfo``, or a ``TablePlan`` over its versions."""
-
-    @property
-    def order_columns(self) -> tuple[Column, ...]: ...
+__all__ = ["ordered", "sorted_by_commit"]
 
 
 def ordered(batch: pa.RecordBatch, table: TablePlan, plan: Plan) -> pa.RecordBatch:
@@ -45,34 +24,31 @@ def ordered(batch: pa.RecordBatch, table: TablePlan, plan: Plan) -> pa.RecordBat
 
     Raises :class:`DuplicateChangeError`, and what :func:`~ticdc_emit.arrange.transactions.numbered` does.
     """
-    batch = sort_changes(numbered(batch, f"{table.schema}.{table.name}"), table, plan.split_order)
+    batch = sorted_by_commit(numbered(batch, f"{table.schema}.{table.name}"))
     split = split_updates(batch, table, plan)
-    batch = batch if split is batch else sort_changes(split, table, plan.split_order)
-    OrderCheck(table).check(batch)
+    if split is batch and _rises(batch):
+        return batch
+    batch = sorted_by_commit(split)
+    keys = order_keys(batch, table, 0, ranks(batch, plan.split_order))
+    order = order_of(keys)
+    if order is not None:
+        batch, keys = batch.take(order), keys.take(order)
+    OrderCheck([table]).check(keys)
     return batch
 
 
-def sort_changes(batch: pa.RecordBatch, table: Ordered, split_order: SplitOrder = "by-kind") -> pa.RecordBatch:
-    """Return the batch, its transactions ``numbered``, in total order (as it is, if its commit_ts rise strictly)."""
-    stamps = batch.column("commit_ts").to_numpy(zero_copy_only=False)
-    if len(stamps) < 2 or bool((stamps[1:] > stamps[:-1]).all()):
+def sorted_by_commit(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Return the rows by commit_ts, those of one in the order that they have."""
+    stamps = _stamps(batch)
+    if bool((stamps[1:] >= stamps[:-1]).all()):
         return batch
-    columns = {"commit_ts": batch.column("commit_ts")}
-    columns |= {name: batch.column(name) for name in TRANSACTION if name in batch.schema.names}
-    columns["rank"] = pa.array(ranks(batch, split_order))
-    if "seq" in batch.schema.names:
-        columns["seq"] = batch.column("seq")
-    return batch.take(pa.array(sorted_places(columns | sort_keys(batch, table))))
+    return batch.take(pa.array(np.argsort(stamps, kind="stable")))
 
 
-def sort_keys(batch: pa.RecordBatch, table: Ordered) -> dict[str, pa.Array]:
-    """Return what orders changes of one transaction and rank: the key of each, column by column."""
-    kinds = {column.name: column for column in table.order_columns}
-    keys = key_columns(batch, table.order_columns).items()
-    return {f"key{place}": sortable(kinds[name], key) for place, (name, key) in enumerate(keys)}
+def _rises(batch: pa.RecordBatch) -> bool:
+    stamps = _stamps(batch)
+    return bool((stamps[1:] > stamps[:-1]).all())
 
 
-def sorted_places(columns: Mapping[str, pa.Array]) -> npt.NDArray[np.int64]:
-    """Return the places of rows by the first of these columns, then the next; NULL is least."""
-    keys = [(name, "ascending", "at_start") for name in columns]
-    return np.asarray(pc.sort_indices(pa.table(dict(columns)), sort_keys=keys)).astype(np.int64)
+def _stamps(batch: pa.RecordBatch) -> npt.NDArray[np.uint64]:
+    return np.asarray(batch.column("commit_ts").cast(pa.uint64(), safe=False))

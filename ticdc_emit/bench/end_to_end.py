@@ -116,11 +116,10 @@ def _write_rows(folder: Path, table: str, rows: int) -> None:
 
 
 def _identity(df: DataFrame, changefeed: ChangefeedConfig, table: str) -> None:
-    from ticdc_emit.spark.frame import arrange_typed
+    from ticdc_emit.spark.frame import change_columns
 
-    plan = Encoder(changefeed, table_sql(table), partitions=1).plan
-    arranged = arrange_typed(df, plan, plan.table("test", table))
-    arranged.mapInArrow(lambda batches: batches, arranged.schema).write.format("noop").mode("overwrite").save()
+    changes = change_columns(df, table)
+    changes.mapInArrow(lambda batches: batches, changes.schema).write.format("noop").mode("overwrite").save()
 
 
 def _raw_produce(source: Path, changefeed: ChangefeedConfig, sink: KafkaSink, table: str) -> float:

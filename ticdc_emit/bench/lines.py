@@ -17,11 +17,12 @@ import pyarrow as pa
 
 from ticdc_emit.bench.golden import BUILD_TS, golden_catalog, golden_row, golden_value
 from ticdc_emit.bench.inputs import TABLES, change_batch, commit_stamps, make_rows, make_update, table_sql
+from ticdc_emit.changefeed.encode_task import EncodeTask
 from ticdc_emit.changes.model import Op
 from ticdc_emit.config import load_changefeed
-from ticdc_emit.encode.blocks import BlockReader
+from ticdc_emit.encode.chunks import Buckets
+from ticdc_emit.encode.messages import message_batch
 from ticdc_emit.encode.run import prepare
-from ticdc_emit.encoder import message_batch
 from ticdc_emit.errors import TicdcEmitError
 from ticdc_emit.plan.registration import Registrar, needed_by_all
 from ticdc_emit.plan.tables import Plan, make_plan
@@ -133,18 +134,18 @@ def bench_lines() -> list[Line]:
 
 
 def _many_tables(variant: str) -> Line:
-    """Encode 60 tables' inserts in one stream, row by row in turn, as a worker gets them."""
+    """Encode 60 tables' inserts in one stream, row by row in turn, as an encoding task gets them."""
     names = [f"orders_{number:02}" for number in range(_GROUPS)]
     catalog = catalog_from_sql(";".join(table_sql("orders").replace("test.orders", f"test.{name}") for name in names))
     batch = _batch("orders", Op.INSERT, _GROUP_ROWS)
     order = np.random.default_rng(3).integers(0, _GROUPS, _GROUP_ROWS)
     stream = {
-        "_schema": pa.repeat(pa.scalar("test"), _GROUP_ROWS),
-        "_table": pa.array(names).take(pa.array(order)),
-        "_partition": pa.repeat(pa.scalar(0, pa.int32()), _GROUP_ROWS),
+        "schema": pa.repeat(pa.scalar("test"), _GROUP_ROWS),
+        "table": pa.array(names).take(pa.array(order)),
     } | {name: batch.column(name) for name in batch.schema.names}
     mixed = pa.record_batch(stream)
-    reader = BlockReader(_plan(variant, catalog), None, "emit", None)
+    plan = _plan(variant, catalog)
+    task = EncodeTask(plan, "emit", None, Buckets(plan.targets, 1))
     return Line(
-        f"{variant}/orders/insert, {_GROUPS} tables mixed", _GROUP_ROWS, lambda: reader.read(mixed).messages()[0], None
+        f"{variant}/orders/insert, {_GROUPS} tables mixed", _GROUP_ROWS, lambda: list(task(iter([mixed]))), None
     )

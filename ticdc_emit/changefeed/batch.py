@@ -1,4 +1,4 @@
-"""What a changefeed asks of a micro-batch: its DDL, which tables it has, how many rows, and to run a task over it.
+"""What a changefeed asks of a micro-batch: its DDL, which tables it has, how many rows, and to run its tasks over them.
 
 An engine brings one implementation (``spark.batch``: a DataFrame). What a batch gives must not depend on how it is
 partitioned, for a batch that is replayed after a restart must give the same again.
@@ -9,17 +9,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
+from ticdc_emit.changefeed.count_task import CountTask
+from ticdc_emit.changefeed.deliver_task import DeliverTask
+from ticdc_emit.changefeed.encode_task import EncodeTask
+from ticdc_emit.changefeed.results import TaskResult
 from ticdc_emit.changefeed.state import DdlStatement
-from ticdc_emit.changefeed.worker import Task, TaskResult
 from ticdc_emit.errors import InvalidValueError, UnsupportedTypeError
-from ticdc_emit.plan.tables import Plan, TablePlan
+from ticdc_emit.plan.tables import Plan
 from ticdc_emit.routing.topic import Target
 from ticdc_emit.schedule.bootstrap_replay import CountedRows
 
-__all__ = ["DDL_OP", "Batch", "counted", "ddl_statement", "null_in_ddl", "version_starts"]
-
-DDL_OP = "ddl"
-"""The ``op`` of rows that are DDL, in any case; their statement is their ``query``."""
+__all__ = ["Batch", "ddl_statement", "null_in_ddl"]
 
 
 class Batch(Protocol):
@@ -28,13 +28,8 @@ class Batch(Protocol):
     def ddl_rows(self, database: str) -> Sequence[DdlStatement]:
         """Return the batch's DDL in an order that no partitioning changes; ``database``: of those that name none.
 
-        Raises :class:`~ticdc_emit.errors.InvalidValueError` for a NULL where a DDL needs a value,
-        :class:`~ticdc_emit.errors.UnsupportedTypeError` for a statement that is not text.
+        Raises :class:`~ticdc_emit.errors.InvalidValueError` for a NULL where a DDL needs a value.
         """
-        ...
-
-    def table_of(self, plan: Plan) -> tuple[str, str] | None:
-        """Return whose changes the batch holds, ``None`` if each row names its table."""
         ...
 
     def check(self, plan: Plan) -> None:
@@ -48,16 +43,15 @@ class Batch(Protocol):
         """Return the tables that the batch's rows belong to, in order."""
         ...
 
-    def count_rows(self, plan: Plan, tick_ms: int, late_until: int | None) -> Sequence[CountedRows]:
-        """Count rows per table version, physical table and slot of ``tick_ms`` of commit time.
-
-        ``late_until``: rows up to this TSO are dropped by the changefeed. Raises
-        :class:`~ticdc_emit.errors.UnknownTableError` for rows of no table.
-        """
+    def count_rows(self, task: CountTask) -> Sequence[CountedRows]:
+        """Run the task, told whose rows they are, over the rows; raise the error that it met."""
         ...
 
-    def run(self, task: Task) -> Mapping[Target, TaskResult]:
-        """Run the task over the rows, routed and in total order; raise the error that it met."""
+    def run(self, encode: EncodeTask, deliver: DeliverTask) -> Mapping[Target, TaskResult]:
+        """Run the first task, told whose rows they are, over the rows, and the second over all chunks that it gives.
+
+        No task delivers before every row is encoded. Raises the error that either met.
+        """
         ...
 
 
@@ -87,16 +81,3 @@ def ddl_statement(commit_ts: int, schema: object, query: object, database: str) 
             )
     assert isinstance(query, str)
     return commit_ts, str(schema or database), query
-
-
-def version_starts(plan: Plan, table: tuple[str, str] | None) -> list[int]:
-    """Return the TSOs at which a schema changes: of one table, or (``None``) of any."""
-    tables = plan.tables.values() if table is None else [plan.table(*table)]
-    return sorted({since for each in tables for since in each.since[1:]})
-
-
-def counted(plan: Plan, table: TablePlan, physical: int | None, first_ts: int, count: int) -> CountedRows:
-    """Return the count of a table's rows between two ticks; ``physical``: the table id that they bring, if any."""
-    info = table.encoder_at(first_ts).table
-    key = info.id if physical is None else physical
-    return CountedRows(key, info, table.topic, plan.router.partitions[table.topic], first_ts, count)

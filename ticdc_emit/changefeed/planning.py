@@ -17,12 +17,13 @@ from numbers import Integral
 from typing import Any
 
 from ticdc_emit.changefeed.batch import Batch
+from ticdc_emit.changefeed.count_task import CountTask
 from ticdc_emit.changefeed.schedule import with_bootstraps, with_default_ticks
 from ticdc_emit.changefeed.state import BatchState, DdlStatement
 from ticdc_emit.config import ChangefeedConfig, Protocol
 from ticdc_emit.delivery.contract import Sink
-from ticdc_emit.encode.eligibility import Eligibility
 from ticdc_emit.errors import ConfigError
+from ticdc_emit.plan.eligibility import Eligibility
 from ticdc_emit.plan.registration import Registrar, needed_by_all
 from ticdc_emit.plan.tables import Plan, make_plan, topics_of
 from ticdc_emit.registry.contract import SchemaRegistry
@@ -130,7 +131,8 @@ class Planner:
         if not (rules.enabled or default_ticks):
             return controls, None
         plan = self.plan(state)
-        counted = batch.count_rows(plan, rules.tick_ms, controls.late_until if late == "drop" else None)
+        dropped = controls.late_until if late == "drop" else None
+        counted = batch.count_rows(CountTask(plan, rules.tick_ms, dropped))
         if default_ticks:
             controls = with_default_ticks(controls, counted)
         if not rules.enabled:

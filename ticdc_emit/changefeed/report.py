@@ -136,8 +136,8 @@ class _Work:
         return json.dumps(self.to_dict(), ensure_ascii=False)
 
     def __rich__(self) -> Any:
-        """What rich prints: ``observe.report_table``."""
-        from ticdc_emit.observe.table import report_table
+        """What rich prints: ``changefeed.report_table``."""
+        from ticdc_emit.changefeed.report_table import report_table
 
         assert isinstance(self, RunReport | RunTotal)
         return report_table(self)

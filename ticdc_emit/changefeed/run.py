@@ -19,25 +19,28 @@ from numbers import Real
 from typing import Any, Literal, Protocol
 
 from ticdc_emit.changefeed.batch import Batch
+from ticdc_emit.changefeed.deliver_task import DeliverTask
 from ticdc_emit.changefeed.digest import sum_of_digests
+from ticdc_emit.changefeed.encode_task import EncodeTask
 from ticdc_emit.changefeed.planning import Planner, current_database, ddl_statements
 from ticdc_emit.changefeed.report import ReportCallback, RunReport, RunTotal
+from ticdc_emit.changefeed.results import TaskResult
 from ticdc_emit.changefeed.state import BatchState, DdlStatement
 from ticdc_emit.changefeed.state_store import open_state_store
 from ticdc_emit.changefeed.tail import Tail, send_tail
-from ticdc_emit.changefeed.worker import Task, TaskResult
 from ticdc_emit.changes.commits import warn_early
 from ticdc_emit.config import ChangefeedConfig, Secret
 from ticdc_emit.delivery.claim_check import ClaimStore
 from ticdc_emit.delivery.contract import DeliveryReport, PartitionCount, Sink
-from ticdc_emit.encode.eligibility import warn_keyless
-from ticdc_emit.encoder import split_name
+from ticdc_emit.encode.chunks import Buckets
 from ticdc_emit.errors import ConfigError, RegistryError, RowError, SchemaError, StateError
+from ticdc_emit.plan.eligibility import warn_keyless
 from ticdc_emit.plan.tables import Plan, catalog_for, verify_tables
 from ticdc_emit.registry.contract import SchemaRegistry
 from ticdc_emit.routing.topic import Target
 from ticdc_emit.schedule.control import Controls
 from ticdc_emit.schema.catalog import Catalog
+from ticdc_emit.schema.identifiers import split_name
 from ticdc_emit.tso import LOGICAL_BITS
 
 __all__ = ["Changefeed", "Journal", "RunOptions"]
@@ -199,29 +202,31 @@ class Changefeed:
         started = time.monotonic()
         statements = batch.ddl_rows(self._database)
         state = self._begun(statements, batch_id)
-        outline, late = self._planner.outline(state), self._options.late
+        outline, is_kept = self._planner.outline(state), self._options.state_uri is not None
         batch.check(outline)
-        table, is_kept = batch.table_of(outline), self._options.state_uri is not None
         is_checked = self._options.validate == "batch" and not state.done and not is_kept
         if is_checked:
-            batch.run(Task(outline, self._planner.controls(state), late, table, None, check_only=True))
+            controls = self._planner.controls(state)
+            check = DeliverTask(outline, controls, None, check_only=True)
+            batch.run(self._encode_task(outline, controls.late_until), check)
         if self._store.claim():  # another writer may have been here since
             state = self._begun(statements, batch_id)
         # from here on the world outside is touched: topics, subjects, records, messages
         plan = self._planner.registered(state, batch)
         self._tell_keyless(plan)
         controls = self._planner.controls(state)
-        task = Task(plan, controls, late, table, self.sink, self._claims, digests=is_kept)
+        encode = self._encode_task(plan, controls.late_until)
+        deliver = DeliverTask(plan, controls, self.sink, self._claims, digests=is_kept)
         if state.done or (self._options.validate == "batch" and not is_checked):
-            checked = batch.run(replace(task, sink=None, check_only=True))
+            checked = batch.run(encode, replace(deliver, check_only=True))
             state = state.checked(sum(result.rows for result in checked.values()), self._digest(checked))
-        controls, bootstraps = self._planner.scheduled(controls, state, batch, late=late)
+        controls, bootstraps = self._planner.scheduled(controls, state, batch, late=self._options.late)
         if not state.done:
             self._store.save(state)
         if journal is not None:
             journal.begin()
         try:
-            results = batch.run(replace(task, controls=controls))
+            results = batch.run(encode, replace(deliver, controls=controls))
         except (RowError, SchemaError, RegistryError) as error:
             if journal is not None and not state.done and "messages_sent" not in error.context:
                 self._store.forget(batch_id)
@@ -305,8 +310,8 @@ class Changefeed:
             self._told_keyless.update(new)
             warn_keyless(new, stacklevel=3)
 
-    def messages_task(self, batch: Batch) -> Task:
-        """Return the task that makes the messages of a batch's rows, for whoever delivers them by other means.
+    def message_tasks(self, batch: Batch) -> tuple[EncodeTask, DeliverTask]:
+        """Return the tasks that make the messages of a batch's rows, for whoever delivers them by other means.
 
         Neither reads nor changes the per-batch state, so no row is late.
         """
@@ -314,7 +319,10 @@ class Changefeed:
         state = BatchState(-1, self._options.now()).with_ddl(ddl)
         batch.check(self._planner.outline(state))
         plan = self._planner.registered(state, batch)
-        return Task(plan, Controls(), self._options.late, batch.table_of(plan), None, self._claims)
+        return self._encode_task(plan, None), DeliverTask(plan, Controls(), None, self._claims)
+
+    def _encode_task(self, plan: Plan, late_until: int | None) -> EncodeTask:
+        return EncodeTask(plan, self._options.late, late_until, Buckets(plan.targets, 1))
 
     def _closed(
         self,

@@ -1,6 +1,6 @@
 """The control messages that depend on what rows a batch has: bootstraps, and how far watermarks stand apart by default.
 
-In: the counts of a batch's rows (``spark.survey``) and the state of the schedule before the batch. Out: the batch's
+In: the counts of a batch's rows (``changefeed.count_task``) and the state of the schedule before it. Out: the batch's
 controls and the state behind it. The clock of the schedule is the rows' commit time in a replay, and the batch's own in
 a live run, where all of its rows come at one moment.
 """

@@ -144,7 +144,11 @@ def _refuse_null(values: pa.Array, table: str, column: str) -> None:
     nulls = null_mask(values)
     if nulls is not None:
         raise InvalidValueError(
-            f"a {column} is null", table=table, column=column, row={"position": int(nulls.argmax())}
+            f"a {column} is null",
+            remedy="Give every change its commit time, or leave those rows out",
+            table=table,
+            column=column,
+            row={"position": int(nulls.argmax())},
         )
 
 

@@ -21,7 +21,7 @@ from ticdc_emit.delivery.claim_check import Claim
 from ticdc_emit.schema.model import TableInfo
 from ticdc_emit.tso import LOGICAL_BITS
 
-__all__ = ["Changes", "Encoded", "Op", "ReducibleRows", "RowEncoder"]
+__all__ = ["Changes", "Encoded", "Op", "ReducibleRows", "RowEncoder", "with_ends"]
 
 _SHARED = 0.6  # share of rows that begin a new transaction, from which every TSO is printed by itself
 
@@ -135,12 +135,21 @@ class Changes:
 class Encoded:
     """Keys (``None``: every key is the empty byte string) and values of a batch, ``binary``, in the rows' order.
 
-    A null value is a tombstone. ``claims``: the objects that messages name, which must be stored before they are sent.
+    A null value is a tombstone. ``claims``: the objects that messages name, which must be stored before they are sent,
+    each with the place of its message. ``ends``: what follows each value, a dictionary of ``binary``, where a protocol
+    ends all messages of a table version alike (Debezium's schema): it is put there last, for it is large.
     """
 
     values: pa.Array
     keys: pa.Array | None = None
-    claims: tuple[Claim, ...] = ()
+    claims: tuple[tuple[int, Claim], ...] = ()
+    ends: pa.DictionaryArray | None = None
+
+    @classmethod
+    def ended(cls, values: pa.Array, keys: pa.Array, end: bytes) -> Encoded:
+        """Return messages that all have one end."""
+        codes = pa.array(np.zeros(len(values), np.int32))
+        return cls(values, keys, ends=pa.DictionaryArray.from_arrays(codes, pa.array([end], pa.binary())))
 
     def __len__(self) -> int:
         return len(self.values)
@@ -148,15 +157,29 @@ class Encoded:
     def lengths(self) -> npt.NDArray[np.int64]:
         """Return the bytes of each key and value."""
         sizes = element_lengths(self.values).astype(np.int64)
+        if self.ends is not None:
+            sizes += element_lengths(self.ends.dictionary)[np.asarray(self.ends.indices)]
         return sizes if self.keys is None else sizes + element_lengths(self.keys)
 
     def take(self, rows: pa.Array) -> Encoded:
         """Return the messages at these places; of claims none."""
-        return Encoded(self.values.take(rows), None if self.keys is None else self.keys.take(rows))
+        keys = None if self.keys is None else self.keys.take(rows)
+        return Encoded(self.values.take(rows), keys, ends=None if self.ends is None else self.ends.take(rows))
+
+    def whole(self) -> Encoded:
+        """Return the messages with their ends in their values."""
+        if self.ends is None:
+            return self
+        return replace(self, values=with_ends(self.values, self.ends), ends=None)
 
     def filled_keys(self) -> pa.Array:
         """Return one key per message: those of zero length too."""
         return pa.repeat(pa.scalar(b"", pa.binary()), len(self.values)) if self.keys is None else self.keys
+
+
+def with_ends(values: pa.Array, ends: pa.DictionaryArray) -> pa.Array:
+    """Return each value with its end."""
+    return pc.binary_join_element_wise(values, ends.dictionary_decode(), pa.scalar(b"", pa.binary()))
 
 
 class RowEncoder(Protocol):
@@ -165,8 +188,6 @@ class RowEncoder(Protocol):
     table: TableInfo
     reads_old: bool
     """Whether the message of an update shows its before image; where not, updates need none."""
-    growth: int
-    """Bytes of a message that one byte of a value can become."""
     refuses_large: bool
     """Whether TiCDC's encoder refuses a message beyond ``max-message-bytes``; otherwise only the producer does."""
 

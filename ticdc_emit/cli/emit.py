@@ -13,10 +13,10 @@ from ticdc_emit.cli.local_files import check_readable
 from ticdc_emit.cli.session import local_spark
 from ticdc_emit.cli.summary import print_summary
 from ticdc_emit.config import load_changefeed, mask_uri
-from ticdc_emit.encoder import split_name
 from ticdc_emit.errors import SchemaError
 from ticdc_emit.registry import RegistryTls, registry_for
 from ticdc_emit.schema.catalog import Catalog, catalog_from_sql
+from ticdc_emit.schema.identifiers import split_name
 from ticdc_emit.schema.model import TableInfo
 from ticdc_emit.tso import compose
 

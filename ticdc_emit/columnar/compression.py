@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from ticdc_emit.errors import ConfigError, MissingDependencyError
 
-__all__ = ["compressed", "compressor", "surely_within"]
+__all__ = ["compressed", "compressor"]
 
 _FASTEST = 0  # the level of TiCDC's lz4
 
@@ -44,8 +44,3 @@ def compressed(messages: pa.Array, compress: Callable[[bytes], bytes]) -> pa.Arr
     """Return each message compressed, ``binary``; null stays null."""
     made = (None if message is None else compress(message) for message in messages.to_pylist())
     return pa.array(list(made), pa.binary())
-
-
-def surely_within(limit: int) -> int:
-    """Return a size up to which no message is larger than ``limit`` bytes in any compression, repetitive or not."""
-    return max(limit - 64, 0) * 6 // 7

@@ -118,9 +118,9 @@ class VariantEncoder:
 
     def _encoded(self, plan: Plan, table: TablePlan, batch: pa.RecordBatch) -> tuple[Record, ...]:
         plan = self._registrar.registered(plan, table, needed_by(batch, table))
-        encoded = prepare(batch, plan.table(table.schema, table.name), plan).messages()
+        encoded = prepare(batch, plan.table(table.schema, table.name), plan).messages().whole()
         messages = zip(encoded.filled_keys().to_pylist(), encoded.values.to_pylist(), strict=True)
-        claim = encoded.claims[0].content if batch.num_rows == 1 and encoded.claims else None
+        claim = encoded.claims[0][1].content if batch.num_rows == 1 and encoded.claims else None
         return tuple(Record(key, value, claim) for key, value in messages)
 
     def _ddl(self, index: int) -> tuple[Record, ...]:

@@ -48,7 +48,7 @@ class Prepared:
         places = np.concatenate([part.rows for part in self.parts if part.rows is not None])
         order[places] = np.arange(self.rows)
         index = pa.array(order)
-        size = sum(each.values.nbytes for each in made)
+        size = sum(int(each.lengths().sum()) for each in made)
         if size > _ARROW_LIMIT:
             raise BatchTooLargeError(
                 f"the messages of {self.rows} rows take {size} bytes, and an Arrow array holds 2 GiB",
@@ -59,16 +59,20 @@ class Prepared:
         keys = None
         if any(each.keys is not None for each in made):
             keys = pa.concat_arrays([each.filled_keys() for each in made]).take(index)
+        ends = None if made[0].ends is None else pa.concat_arrays([each.ends for each in made]).take(index)
         in_order = bool((places[1:] > places[:-1]).all())
-        claims = tuple(claim for each in made for claim in each.claims)
-        return Encoded(values if in_order else values.take(index), keys, claims)
+        claims = tuple(
+            (int(part.rows[place]) if part.rows is not None else place, claim)
+            for part, each in zip(self.parts, made, strict=True)
+            for place, claim in each.claims
+        )
+        return Encoded(values if in_order else values.take(index), keys, claims, ends)
 
 
 def prepare(batch: pa.RecordBatch, table: TablePlan, plan: Plan) -> Prepared:
     """Read one table's batch (see ``arrange.reader``) and check every value and image.
 
-    Raises the :class:`~ticdc_emit.errors.RowError` family. Rows so large that their message might be refused are
-    encoded once here, for only the real message can tell.
+    Raises the :class:`~ticdc_emit.errors.RowError` family; that a message is too large is told where it is made.
     """
     if SPLIT in batch.schema.names and not plan.zero_split_checksums:
         batch = batch.drop_columns([SPLIT])
@@ -81,5 +85,4 @@ def prepare(batch: pa.RecordBatch, table: TablePlan, plan: Plan) -> Prepared:
         if plan.integrity.enabled and changes.given_checksum:
             check_given(changes, refuse_corrupted=plan.integrity.corruption_handle_level == "error")
         part.encoder.check(changes)
-        plan.large.check(part.encoder, changes)
     return Prepared(parts, batch.num_rows, plan.large)

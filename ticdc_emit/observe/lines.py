@@ -5,13 +5,12 @@ In: a report. Out: text; what is zero or unknown is left out.
 
 from __future__ import annotations
 
-import datetime as dt
 import logging
 
 from ticdc_emit.changefeed.report import RunReport, RunTotal
-from ticdc_emit.tso import physical_ms
+from ticdc_emit.changefeed.report_table import shown_lag, shown_watermark
 
-__all__ = ["log_report", "report_line", "shown_lag", "shown_watermark"]
+__all__ = ["log_report", "report_line"]
 
 logger = logging.getLogger("ticdc_emit.changefeed")
 
@@ -37,15 +36,3 @@ def report_line(report: RunReport | RunTotal) -> str:
 def log_report(report: RunReport) -> None:
     """Log the line of a report (``on_report=log_report``): logger ``ticdc_emit.changefeed``, level INFO."""
     logger.info("%s", report_line(report))
-
-
-def shown_watermark(watermark: int) -> str:
-    """Return the physical time of a TSO, in UTC to the millisecond."""
-    moment = dt.datetime(1970, 1, 1, tzinfo=dt.timezone.utc) + dt.timedelta(milliseconds=physical_ms(watermark))
-    return f"{moment:%Y-%m-%d %H:%M:%S}.{moment.microsecond // 1000:03d}Z"
-
-
-def shown_lag(report: RunReport | RunTotal) -> str:
-    """Return how far the watermark is behind: the wall clock in a live run, the last row in a replay."""
-    lag = report.lag_ms if report.wall_lag_ms is None else report.wall_lag_ms
-    return f"{(lag or 0) / 1000:,.1f} s"

@@ -21,8 +21,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from ticdc_emit.changes.model import Changes, Encoded, ReducibleRows, RowEncoder
-from ticdc_emit.changes.sizes import MESSAGE_OVERHEAD, largest_message, largest_messages, largest_reduced
-from ticdc_emit.columnar.compression import compressed, compressor, surely_within
+from ticdc_emit.changes.sizes import MESSAGE_OVERHEAD
+from ticdc_emit.columnar.compression import compressed, compressor
 from ticdc_emit.config import DEFAULT_MAX_MESSAGE_BYTES, ChangefeedConfig
 from ticdc_emit.config.storage_uri import StorageUri
 from ticdc_emit.delivery.claim_check import Claim
@@ -146,20 +146,8 @@ class LargeMessages:
         if len(still):
             remedy = "Raise max-message-bytes in the sink URI: its handle key alone is too large"
             raise self._refusal(reduced, few, int(still[0]), remedy)
-        return replace(_in_place(made, large, reduced), claims=claims)
-
-    def check(self, encoder: RowEncoder, changes: Changes) -> None:
-        """Raise what :meth:`encode` would, by encoding only the rows whose messages might be too large."""
-        handling = self._handling(encoder)
-        if not encoder.refuses_large or handling == "keep":
-            return
-        safe = surely_within(self._limit) if self.compressed_parts else self._limit
-        if handling != "refuse" and largest_reduced(encoder, changes, len(self.storage)) <= safe:
-            return
-        if largest_message(encoder, changes) <= safe:
-            return
-        rows = np.flatnonzero(largest_messages(encoder, changes) > safe)
-        self.encode(encoder, changes if len(rows) == len(changes) else changes.take(pa.array(rows)))
+        placed = tuple(zip(large.tolist(), claims, strict=False))
+        return replace(_in_place(made, large, reduced), claims=placed)
 
     def control(self, message: ControlMessage, place: str | None) -> ControlMessage:
         """Return a control message as it goes out.
@@ -196,7 +184,7 @@ class LargeMessages:
         if not self.compressed_parts:
             return plain
         compress = self._compressor()
-        values, keys = plain.values, plain.keys
+        values, keys = plain.whole().values, plain.keys
         if "value" in self.compressed_parts:
             values = compressed(values, compress)
         if "key" in self.compressed_parts:
@@ -218,7 +206,7 @@ class LargeMessages:
     def _claims(self, changes: Changes, plain: Encoded, made: Encoded) -> tuple[Claim, ...]:
         keys = [None] * len(made) if made.keys is None else made.keys.to_pylist()
         plain_keys = [None] * len(made) if plain.keys is None else plain.keys.to_pylist()
-        rows = zip(plain_keys, plain.values.to_pylist(), keys, made.values.to_pylist(), strict=True)
+        rows = zip(plain_keys, plain.whole().values.to_pylist(), keys, made.whole().values.to_pylist(), strict=True)
         return tuple(
             Claim(
                 f"{self.storage}/{self.names.name(changes, index, plain_key, plain_value)}.json",

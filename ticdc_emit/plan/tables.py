@@ -167,6 +167,16 @@ class Plan:
             ) from None
 
     @cached_property
+    def places(self) -> dict[tuple[str, str], int]:
+        """The place of each table among all, by name: which comes first among changes of one commit_ts."""
+        return {key: place for place, key in enumerate(sorted(self.tables))}
+
+    @cached_property
+    def in_order(self) -> tuple[TablePlan, ...]:
+        """The tables by their places."""
+        return tuple(self.tables[key] for key in self.places)
+
+    @cached_property
     def targets(self) -> tuple[Target, ...]:
         """Every topic-partition that any message may go to, in order of topic."""
         return tuple(target for topic in sorted(self.router.partitions) for target in self.router.targets(topic))
@@ -245,7 +255,7 @@ def make_plan(
 
     ``partitions`` is the partition count of each topic and ``message_limit`` the largest message that the topics take,
     both from the sink. ``claim_names``: how messages in the claim-check storage are named. ``unreplicated``: the
-    tables that TiCDC leaves out (``encode.eligibility``), whose versions are ``None`` in ``tables``.
+    tables that TiCDC leaves out (``plan.eligibility``), whose versions are ``None`` in ``tables``.
     """
     codec = codec_for(changefeed)
     router = Router.of(changefeed, partitions)

@@ -1,122 +1,126 @@
-"""A DataFrame as a batch of a changefeed (``changefeed.batch.Batch``): each question is one Spark job over few columns.
+"""DataFrames as a batch of a changefeed (``changefeed.batch.Batch``).
 
-In: a DataFrame of row changes in a public form (``spark.frame``), with or without DDL rows. Out: what PLAN must know of
-it, and the worker stage run over it.
+In: a DataFrame of row changes in a public form (``changes.forms``), or a typed one for each of many tables, with or
+without DDL rows. Out: what PLAN must know of
+it, and the changefeed's two tasks run over it in one Spark job: rows are encoded where they are, chunks of messages are
+shuffled, and each delivering task has whole topic-partitions. The shuffle is the barrier: nothing is sent before every
+row is encoded.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import reduce
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from ticdc_emit.changefeed.arrow_batch import check_columns
-from ticdc_emit.changefeed.batch import DDL_OP, ddl_statement, null_in_ddl
+from ticdc_emit.changefeed.batch import ddl_statement, null_in_ddl
+from ticdc_emit.changefeed.count_task import COUNT_SCHEMA, CountTask
+from ticdc_emit.changefeed.deliver_task import DeliverTask
+from ticdc_emit.changefeed.encode_task import EncodeTask
+from ticdc_emit.changefeed.results import RESULT_SCHEMA, TaskResult, read_results
 from ticdc_emit.changefeed.state import DdlStatement
-from ticdc_emit.changefeed.worker import RESULT_SCHEMA, Task, TaskResult, read_results
+from ticdc_emit.changes.forms import DDL_OP, check_columns, is_generic
+from ticdc_emit.delivery.contract import MESSAGE_SCHEMA
 from ticdc_emit.delivery.memory import MemorySink
+from ticdc_emit.encode.chunks import CHUNK_SCHEMA, Buckets
 from ticdc_emit.encode.fit import check_images
-from ticdc_emit.encoder import split_name
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.plan.tables import Plan
 from ticdc_emit.routing.topic import Target
 from ticdc_emit.schedule.bootstrap_replay import CountedRows
-from ticdc_emit.spark.frame import (
-    arrange_generic,
-    arrange_typed,
-    commit_ts_column,
-    only_replicated,
-    without_ddl,
-)
-from ticdc_emit.spark.survey import count_rows
+from ticdc_emit.schema.identifiers import split_name
+from ticdc_emit.spark.frame import change_columns, commit_ts_column, without_ddl
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
 __all__ = ["SparkBatch", "check_changes", "typed_table"]
 
 _KINDS = {pa.string(): "string", pa.int32(): "int", pa.int64(): "long", pa.binary(): "binary"}
-_RESULT_DDL = ", ".join(f"{each.name} {_KINDS[each.type]}" for each in RESULT_SCHEMA)
-_MESSAGE_DDL = "topic string, partition int, key binary, value binary, commit_ts long"
 
 
 class SparkBatch:
-    """``table``: ``schema.name`` of a typed DataFrame, needed if the plan has several tables."""
+    """``changes``: one DataFrame, or several typed ones by the ``schema.name`` of their tables.
 
-    def __init__(self, df: DataFrame, table: str | None) -> None:
-        if df.sparkSession.conf.get("spark.speculation", "false") == "true":
+    ``table``: ``schema.name`` of one typed DataFrame, needed if the plan has several tables.
+    """
+
+    def __init__(self, changes: DataFrame | Mapping[str, DataFrame], table: str | None) -> None:
+        self._frames: Mapping[Any, DataFrame] = changes if isinstance(changes, Mapping) else {table: changes}
+        if not self._frames:
+            raise ConfigError("there is no DataFrame", remedy="Give one DataFrame for each table", option="changes")
+        self.session: SparkSession = next(iter(self._frames.values())).sparkSession
+        if self.session.conf.get("spark.speculation", "false") == "true":
             raise ConfigError(
                 "spark.speculation would send a task's messages twice",
                 remedy="Set spark.speculation=false",
                 option="spark.speculation",
             )
-        self._df = df
-        self._rows = without_ddl(df)
-        self._table = table
 
     def ddl_rows(self, database: str) -> list[DdlStatement]:
         """Collect the rows with ``op = 'ddl'`` and a ``query``; their current database is their ``schema``, if any."""
-        df = self._df
-        if "query" not in df.columns:
-            return []
-        from pyspark.sql import functions as F  # noqa: N812
-
-        schema = F.col("schema") if "schema" in df.columns else F.lit(None).cast("string")
-        rows = df.filter(F.lower("op") == F.lit(DDL_OP)).select(commit_ts_column(df), schema, "query").collect()
-        time = "commit_ts" if "commit_ts" in df.columns else "commit_time"
-        for commit_ts, _, query in rows:
-            if commit_ts is None or query is None:
-                raise null_in_ddl(time if commit_ts is None else "query", commit_ts, query)
-        return sorted(ddl_statement(commit_ts, schema, query, database) for commit_ts, schema, query in rows)
-
-    def table_of(self, plan: Plan) -> tuple[str, str] | None:
-        """Return whose changes a DataFrame in the typed form holds, ``None`` for the generic form."""
-        return typed_table(self._df.columns, self._table, plan)
+        return sorted(row for df in self._frames.values() for row in _ddl_rows(df, database))
 
     def check(self, plan: Plan) -> None:
         """Check columns and their types; no Spark job. Names of tables in rows would need a pass over them."""
-        check_changes(self._df.schema, self.table_of(plan), plan)
+        for name, df in self._frames.items():
+            check_changes(df.schema, typed_table(df.columns, name, plan), plan)
 
     def tables(self, plan: Plan) -> list[tuple[str, str]]:
         """Return the tables of the rows; for the generic form one small pass over two columns."""
-        table = self.table_of(plan)
-        if table is not None:
-            return [table]
-        rows = self._rows.select("schema", "table").distinct().collect()
-        return sorted((schema, name) for schema, name in rows if schema is not None and name is not None)
+        return sorted({key for name, df in self._frames.items() for key in _tables(df, name, plan)})
 
-    def count_rows(self, plan: Plan, tick_ms: int, late_until: int | None) -> list[CountedRows]:
-        """Count rows by one aggregation (``spark.survey``)."""
-        table = self.table_of(plan)
-        rows = self._rows if table is not None else only_replicated(self._rows, plan)
-        return count_rows(rows, plan, table, tick_ms, late_until)
+    def count_rows(self, task: CountTask) -> list[CountedRows]:
+        """Count rows where they are."""
+        return task.read(self._mapped(task, COUNT_SCHEMA).toArrow())
 
-    def run(self, task: Task) -> dict[Target, TaskResult]:
-        """Run the worker stage in Spark; for a store that lives in this process, here."""
-        arranged = self._arranged(task)
-        if isinstance(task.sink, MemorySink):
-            batches = _nullable(arranged).toArrow().combine_chunks().to_batches()
-            return read_results(pa.Table.from_batches(list(task(iter(batches))), schema=RESULT_SCHEMA))
-        return read_results(arranged.mapInArrow(lambda batches: task(batches), _RESULT_DDL).toArrow())
+    def run(self, encode: EncodeTask, deliver: DeliverTask) -> dict[Target, TaskResult]:
+        """Run both tasks in Spark; deliver to a store that lives in this process from here."""
+        if isinstance(deliver.sink, MemorySink):
+            return read_results(deliver(iter(self._mapped(encode, CHUNK_SCHEMA).toArrow().to_batches())))
+        return read_results(self._delivered(encode, deliver, RESULT_SCHEMA).toArrow())
 
-    def messages(self, task: Task) -> DataFrame:
-        """Return the messages that a task without a sink makes of the rows."""
-        return self._arranged(task).mapInArrow(lambda batches: task(batches), _MESSAGE_DDL)
+    def messages(self, encode: EncodeTask, deliver: DeliverTask) -> DataFrame:
+        """Return the messages that tasks without a sink make of the rows."""
+        return self._delivered(encode, deliver, MESSAGE_SCHEMA)
 
-    def _arranged(self, task: Task) -> DataFrame:
-        if task.table is None:
-            return arrange_generic(only_replicated(self._rows, task.plan), task.plan)
-        return arrange_typed(self._rows, task.plan, task.plan.table(*task.table))
+    def _delivered(self, encode: EncodeTask, deliver: DeliverTask, schema: pa.Schema) -> DataFrame:
+        count = self._bucket_count(encode.plan)
+        encode = replace(encode, buckets=Buckets(encode.plan.targets, count))
+        chunks = self._mapped(encode, CHUNK_SCHEMA)
+        return chunks.repartitionById(count, "bucket").mapInArrow(lambda batches: deliver(batches), _ddl_of(schema))
+
+    def _mapped(self, task: EncodeTask | CountTask, schema: pa.Schema) -> DataFrame:
+        """Return what a task gives for the rows of every DataFrame, each where it is."""
+        return reduce(
+            lambda one, other: one.union(other), (self._of_one(task, *each, schema) for each in self._named())
+        )
+
+    def _named(self) -> list[tuple[str | None, DataFrame]]:
+        return list(self._frames.items())
+
+    def _of_one(self, task: EncodeTask | CountTask, name: str | None, df: DataFrame, schema: pa.Schema) -> DataFrame:
+        own = replace(task, table=typed_table(df.columns, name, task.plan))
+        rows = change_columns(without_ddl(df), "the changefeed" if own.table is None else ".".join(own.table))
+        return rows.mapInArrow(lambda batches: own(batches), _ddl_of(schema))
+
+    def _bucket_count(self, plan: Plan) -> int:
+        """Return how many tasks deliver: one for each topic-partition, up to what Spark shuffles to."""
+        most = int(self.session.conf.get("spark.sql.shuffle.partitions", "200") or 200)
+        return max(1, min(len(plan.targets), most))
 
 
 def typed_table(columns: Sequence[str], table: str | None, plan: Plan) -> tuple[str, str] | None:
     """Return whose changes rows with these columns are: ``table``, or the only one; ``None`` for the generic form."""
-    if {"schema", "table"} <= set(columns):
+    if is_generic(columns):
         return None
-    return split_name(table, [key for key, planned in plan.tables.items() if any(planned.encoders)])
+    key = split_name(table, [key for key, planned in plan.tables.items() if any(planned.encoders)])
+    plan.table(*key)  # refused here rather than by a task
+    return key
 
 
 def check_changes(schema: StructType, table: tuple[str, str] | None, plan: Plan) -> None:
@@ -141,11 +145,27 @@ def _no_rows(schema: StructType) -> pa.RecordBatch | None:
         return None
 
 
-def _nullable(df: DataFrame) -> DataFrame:
-    """Return the rows with NULL allowed everywhere: the image that is not there is NULL, whatever its columns are."""
-    from pyspark.sql.types import StructType
+def _ddl_of(schema: pa.Schema) -> str:
+    return ", ".join(f"`{each.name}` {_KINDS[each.type]}" for each in schema)
 
-    text = df.schema.json()
-    for name in ("nullable", "containsNull", "valueContainsNull"):
-        text = text.replace(f'"{name}":false', f'"{name}":true')
-    return df.to(StructType.fromJson(json.loads(text)))
+
+def _ddl_rows(df: DataFrame, database: str) -> list[DdlStatement]:
+    if "query" not in df.columns:
+        return []
+    from pyspark.sql import functions as F  # noqa: N812
+
+    schema = F.col("schema") if "schema" in df.columns else F.lit(None).cast("string")
+    rows = df.filter(F.lower("op") == F.lit(DDL_OP)).select(commit_ts_column(df), schema, "query").collect()
+    time = "commit_ts" if "commit_ts" in df.columns else "commit_time"
+    for commit_ts, _, query in rows:
+        if commit_ts is None or query is None:
+            raise null_in_ddl(time if commit_ts is None else "query", commit_ts, query)
+    return [ddl_statement(commit_ts, schema, query, database) for commit_ts, schema, query in rows]
+
+
+def _tables(df: DataFrame, name: str | None, plan: Plan) -> list[tuple[str, str]]:
+    table = typed_table(df.columns, name, plan)
+    if table is not None:
+        return [table]
+    rows = without_ddl(df).select("schema", "table").distinct().collect()
+    return [(schema, name) for schema, name in rows if schema is not None and name is not None]

@@ -4,9 +4,9 @@
     changes.writeStream.foreachBatch(sink).start()          # streaming
     report = sink.write(changes)                            # or one batch
 
-A micro-batch is one Spark job: rows are shuffled by topic-partition, sorted in total order, encoded and produced in the
-same stage; control messages are merged into the rows by the workers, and what stands behind a topic-partition's last
-row is sent by the driver once every row is acknowledged.
+A micro-batch is one Spark job: rows are encoded where they are, chunks of messages are shuffled by topic-partition,
+merged in total order with the control messages and produced; what comes after a topic-partition's last row is sent by
+the driver once every row is acknowledged. No message is sent before every row of the batch is encoded.
 """
 
 from __future__ import annotations
@@ -48,12 +48,13 @@ class TicdcSink:
     ``watermark_interval``: seconds of commit time between watermarks inside a batch, 0 for one at its end only; by
     default 1 for a replay with the Simple protocol (more where that would be over 100,000 in a batch), else 0.
     ``allowed_lateness``: seconds that the watermark stays behind. ``late``: what becomes of a row at or below a sent
-    watermark. ``validate``: ``task`` checks a Spark task's rows before its first message, ``batch`` checks the whole
-    batch in a pass of its own. ``state_uri``: where per-batch state is kept (any fsspec URI), of one writer at a
-    time; without one it lives as long as the object. ``librdkafka``: further client settings. ``sink``: where messages
-    go instead of to the sink URI's place. ``registry``: where Avro schemas are registered instead of the configured
-    schema registry, by the driver. ``on_report``: called with the :class:`RunReport` of each batch, or several such
-    (``observe.log_report``, ``observe.ChangefeedMetrics``); one that raises is logged, and the stream goes on.
+    watermark. ``validate``: ``batch`` checks the whole batch in a pass of its own, before anything outside is touched,
+    be it a topic or a record; by default rows are checked as they are encoded, before the first message.
+    ``state_uri``: where per-batch state is kept (any fsspec URI), of one writer at a time; without one it lives as long
+    as the object. ``librdkafka``: further client settings. ``sink``: where messages go instead of to the sink URI's
+    place. ``registry``: where Avro schemas are registered instead of the configured schema registry, by the driver.
+    ``on_report``: called with the :class:`RunReport` of each batch, or several such (``observe.log_report``,
+    ``observe.ChangefeedMetrics``); one that raises is logged, and the stream goes on.
     ``profile`` to ``schema_registry``: what :func:`~ticdc_emit.load_changefeed` takes.
     """
 
@@ -131,32 +132,35 @@ class TicdcSink:
         """The sum over all batches that this object has sent."""
         return self._changefeed.total
 
-    def __call__(self, df: DataFrame, batch_id: int) -> None:
+    def __call__(self, df: DataFrame | Mapping[str, DataFrame], batch_id: int) -> None:
         """Send one micro-batch; a batch_id that was begun before is replayed with its own state."""
-        with without_size_warnings(df.sparkSession):
-            self._changefeed.run(SparkBatch(df, self._table), batch_id, final=False)
+        batch = SparkBatch(df, self._table)
+        with without_size_warnings(batch.session):
+            self._changefeed.run(batch, batch_id, final=False)
 
-    def write(self, df: DataFrame | Any, *, batch_id: int | None = None) -> RunReport:
-        """Send a whole DataFrame and the watermark after its last row.
+    def write(self, df: DataFrame | Mapping[str, DataFrame] | Any, *, batch_id: int | None = None) -> RunReport:
+        """Send whole DataFrames and the watermark after their last row.
 
-        ``df``: Spark's, or an Arrow table, a pandas or polars DataFrame, anything with Arrow's C interface. The rows of
-        these are in this process already, and are encoded here, without Spark (``changefeed.ArrowBatch``).
+        ``df``: one DataFrame in a public form, or typed ones by the ``schema.name`` of their tables, which are one
+        batch; or an Arrow table, a pandas or polars DataFrame, anything with Arrow's C interface, whose rows are in
+        this process already and are encoded here, without Spark (``changefeed.ArrowBatch``).
         ``batch_id`` defaults to the one after the last batch in the state store; a batch that was begun and not
         finished is begun again, with the DDL that it had then and what ``df`` adds to it.
         """
         number = self._changefeed.next_batch_id() if batch_id is None else batch_id
-        if not hasattr(df, "sparkSession"):
+        if not isinstance(df, Mapping) and not hasattr(df, "sparkSession"):
             return self._changefeed.run(ArrowBatch(changes_table(df), self._table), number, final=True)
-        with without_size_warnings(df.sparkSession):
-            return self._changefeed.run(SparkBatch(df, self._table), number, final=True)
+        batch = SparkBatch(df, self._table)
+        with without_size_warnings(batch.session):
+            return self._changefeed.run(batch, number, final=True)
 
-    def messages(self, df: DataFrame) -> DataFrame:
+    def messages(self, df: DataFrame | Mapping[str, DataFrame]) -> DataFrame:
         """Return the messages of a DataFrame's rows instead of sending them (see :func:`encode`).
 
         Neither reads nor changes the per-batch state, so no row is late.
         """
         batch = SparkBatch(df, self._table)
-        return batch.messages(self._changefeed.messages_task(batch))
+        return batch.messages(*self._changefeed.message_tasks(batch))
 
     def finish(self) -> RunReport | None:
         """Send what waits for the end: DDL behind the last row and the last watermark. ``None`` if nothing was sent.

@@ -5,16 +5,15 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Iterator
-from itertools import pairwise
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
-from ticdc_emit.arrange.sorted_runs import SortedRuns
 from ticdc_emit.changefeed import Changefeed
 from ticdc_emit.changefeed.arrow_batch import ArrowBatch
 from ticdc_emit.changefeed.batch import ddl_statement
+from ticdc_emit.changefeed.count_task import CountTask
 from ticdc_emit.changefeed.run import RunOptions
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.delivery.memory import MemorySink, clear, messages
@@ -242,9 +241,9 @@ def test_counts_have_split_updates_twice(store: str) -> None:
     rows = history(2)
     sent = feed(store).run(ArrowBatch(generic(rows)), 0, final=True)
     plan = feed(store)._planner.plan(_no_state())
-    counted = ArrowBatch(cut(generic(rows), 9)).count_rows(plan, 1_000, None)
+    counted = ArrowBatch(cut(generic(rows), 9)).count_rows(CountTask(plan, 1_000, None))
     assert sum(each.count for each in counted) == sent.rows > len(rows)
-    late = ArrowBatch(generic(rows)).count_rows(plan, 1_000, tso(15))
+    late = ArrowBatch(generic(rows)).count_rows(CountTask(plan, 1_000, tso(15)))
     slots = [(each.table.name, each.first_ts) for each in late]
     assert 0 < sum(each.count for each in late) < sent.rows
     assert min(first for _, first in slots) > tso(15)
@@ -347,18 +346,3 @@ def test_a_batch_of_nothing(store: str) -> None:
     assert emit.run(ArrowBatch([]), 0, final=True).rows == 0
     assert emit.run(ArrowBatch(generic(history(1))[:0]), 1, final=True).rows == 0
     assert content(store) == {}
-
-
-@pytest.mark.parametrize("limit", [1, 300, 3_000, 100_000])
-def test_windows_follow_each_other_and_hold_equal_keys_whole(limit: int) -> None:
-    dice = random.Random(9)
-    rows = [{"p": dice.randint(0, 3), "ts": dice.randint(0, 20) // 7, "n": n} for n in range(200)]
-    kinds = pa.schema([("p", pa.int64()), ("ts", pa.uint64()), ("n", pa.int64())])
-    with SortedRuns(("p", "ts"), limit) as runs:
-        for start in range(0, 200, 13):
-            runs.add(pa.RecordBatch.from_pylist(rows[start : start + 13], schema=kinds))
-        windows = [window.to_pylist() for window in runs.windows()]
-    keys = [{(row["p"], row["ts"]) for row in window} for window in windows]
-    assert all(max(one) < min(two) for one, two in pairwise(keys))
-    assert (len(windows) > 1) == (limit < 100_000)
-    assert sorted(row["n"] for window in windows for row in window) == list(range(200))

@@ -9,10 +9,10 @@ import pyarrow as pa
 import pytest
 
 from ticdc_emit import Encoder
-from ticdc_emit.arrange.dispatch import UNKNOWN, partitions_of_keys
+from ticdc_emit.arrange.dispatch import UNKNOWN, partitions_of_part
 from ticdc_emit.changefeed import ArrowBatch, Changefeed
+from ticdc_emit.changefeed.results import RESULT_SCHEMA, TaskResult, read_results
 from ticdc_emit.changefeed.run import RunOptions
-from ticdc_emit.changefeed.worker import RESULT_SCHEMA, TaskResult, read_results
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.delivery.memory import MemorySink, clear, messages
 from ticdc_emit.errors import LateRowError
@@ -101,11 +101,10 @@ def test_only_the_rows_that_fail_have_no_partition() -> None:
     table = plan.table("s", "t")
     keys = pa.array(["1", "x", "2", None, "3", "4", "y"])
     stamps = pa.array([ts(9), ts(8), ts(7), ts(6), None, ts(4), ts(3)])
-    found = partitions_of_keys(table, stamps, {"id": keys}, plan.rendering).to_pylist()
-    alone = [
-        partitions_of_keys(table, stamps.slice(n, 1), {"id": keys.slice(n, 1)}, plan.rendering)[0].as_py()
-        for n in range(len(keys))
-    ]
+    after = pa.StructArray.from_arrays([keys], ["id"])
+    rows = pa.record_batch({"op": ["c"] * len(keys), "commit_ts": stamps, "after": after})
+    found = partitions_of_part(rows, table, plan.rendering)
+    alone = [partitions_of_part(rows.slice(n, 1), table, plan.rendering)[0] for n in range(len(keys))]
     assert found == alone
     assert [number == UNKNOWN for number in found] == [False, True, False, True, True, False, True]
 

@@ -12,8 +12,8 @@ import pyarrow as pa
 import pytest
 
 from ticdc_emit.changefeed import ArrowBatch, Changefeed
+from ticdc_emit.changefeed.results import RESULT_SCHEMA, TaskResult, read_results
 from ticdc_emit.changefeed.run import RunOptions
-from ticdc_emit.changefeed.worker import RESULT_SCHEMA, TaskResult, read_results
 from ticdc_emit.config import Secret, load_changefeed
 from ticdc_emit.delivery.contract import MessageWriter
 from ticdc_emit.delivery.memory import MemorySink

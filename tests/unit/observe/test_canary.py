@@ -19,10 +19,10 @@ import pytest
 from canary import SECRETS, changefeed, leaks, shown_error, shown_object, sink_uri
 
 from ticdc_emit.changefeed.arrow_batch import ArrowBatch
+from ticdc_emit.changefeed.deliver_task import DeliverTask
 from ticdc_emit.changefeed.report import RunReport
 from ticdc_emit.changefeed.run import Changefeed, RunOptions
 from ticdc_emit.changefeed.state import BatchState
-from ticdc_emit.changefeed.worker import Task
 from ticdc_emit.config import Secret, load_changefeed
 from ticdc_emit.config.storage_uri import StorageUri
 from ticdc_emit.delivery.claim_check import Claim, ClaimStore
@@ -97,7 +97,7 @@ def test_no_object_shows_a_secret() -> None:
     assert claims is not None
     sink = sink_for(config, LIBRDKAFKA)
     encoder = Encoder(config, SCHEMA)
-    task = Task(encoder.plan, Controls(), "error", ("test", "t"), sink, claims)
+    task = DeliverTask(encoder.plan, Controls(), sink, claims)
     feed = Changefeed(config, MemorySink("canary"), SCHEMA)
     options = RunOptions(state_uri=Secret(f"ftp://me:{SECRETS['state-login']}@host/path"))
     shown: list[object] = [config, config.sink_uri, config.kafka, config.kafka.sasl, config.codec, avro, avro.codec]
@@ -137,7 +137,7 @@ def test_only_what_a_worker_connects_with_is_in_a_pickle() -> None:
     config = load_changefeed(sink_uri(more=SASL), changefeed())
     sink, claims = sink_for(config, LIBRDKAFKA), ClaimStore.of(config.codec.large_message_handle)
     plan = Encoder(config, SCHEMA).plan
-    task = Task(plan, Controls(), "error", ("test", "t"), sink, claims)
+    task = DeliverTask(plan, Controls(), sink, claims)
     report = RunReport(
         batch_id=1,
         rows=1,

@@ -42,7 +42,7 @@ def encode(plan: Plan, changes: Sequence[Mapping[str, Any]]) -> Encoded:
     """Return the messages of the plan's only table."""
     (table,) = plan.tables.values()
     stamped = [{"commit_ts": FIRST + place, **change} for place, change in enumerate(changes)]
-    return prepare(rows_to_batch(stamped, table.newest), table, plan).messages()
+    return prepare(rows_to_batch(stamped, table.newest), table, plan).messages().whole()
 
 
 def values(plan: Plan, changes: Sequence[Mapping[str, Any]]) -> list[bytes]:

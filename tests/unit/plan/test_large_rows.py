@@ -7,7 +7,6 @@ import json
 import pickle
 import random
 from typing import Any
-from unittest.mock import patch
 from uuid import UUID
 
 import pytest
@@ -15,13 +14,11 @@ from encode_large_messages import CANAL, FIRST, REDUCING, SIMPLE, SIMPLE_AVRO, e
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ticdc_emit.arrange.reader import read_parts
 from ticdc_emit.arrange.rows import rows_to_batch
 from ticdc_emit.decode import SimpleReader
 from ticdc_emit.encode.run import prepare
 from ticdc_emit.errors import MessageTooLargeError
 from ticdc_emit.plan.large import LargeMessages, SeededNames
-from ticdc_emit.plan.tables import Plan
 
 MIXED = [
     insert(1, 5),
@@ -62,7 +59,7 @@ def test_a_message_may_have_exactly_max_message_bytes(uri: str) -> None:
     (table,) = plan.tables.values()
     batch = rows_to_batch([{"commit_ts": FIRST, **row} for row in (insert(6, 3), insert(7, 300))], table.newest)
     with pytest.raises(MessageTooLargeError, match=f"{limit} bytes, max-message-bytes is {limit - 1}") as caught:
-        prepare(batch, table, plan)  # before any message is made
+        prepare(batch, table, plan).messages()
     assert (caught.value.table, caught.value.row, caught.value.length) == ("test.t", {"id": 7}, limit)
     assert caught.value.code == "CDC:ErrMessageTooLarge"
     assert "large-message-handle-option" in caught.value.remedy
@@ -89,7 +86,7 @@ def test_handle_key_only_reduces_the_large_rows_and_leaves_the_others(uri: str) 
 def test_claim_check_stores_the_whole_messages_and_says_where(uri: str, raw: bool) -> None:
     plain = values(plan_of(uri), MIXED)
     made = encode(plan_of(uri, handling("claim-check", raw=raw), limit=750), MIXED)
-    stored = dict(made.claims)
+    stored = dict(claim for _, claim in made.claims)
     assert len(stored) == len(LARGE)
     for index, (value, whole) in enumerate(zip(made.values.to_pylist(), plain, strict=True)):
         if index not in LARGE:
@@ -112,7 +109,7 @@ def test_claim_check_stores_the_whole_messages_and_says_where(uri: str, raw: boo
 def test_names_follow_from_the_seed_and_the_message_alone() -> None:
     def locations(changes: list[dict[str, Any]], seed: bytes = b"") -> list[str]:
         plan = plan_of(SIMPLE, handling("claim-check"), limit=750, names=SeededNames(seed))
-        return [claim.location for claim in encode(plan, changes).claims]
+        return [claim.location for _, claim in encode(plan, changes).claims]
 
     stamped = [{"commit_ts": FIRST + place, **row} for place, row in enumerate(MIXED)]
     whole = locations(stamped)
@@ -133,20 +130,20 @@ def test_a_reduced_message_can_be_too_large_itself(uri: str, option: str) -> Non
     (planned,) = plan.tables.values()
     batch = rows_to_batch([{"commit_ts": FIRST + place, **row} for place, row in enumerate(rows)], planned.newest)
     with pytest.raises(MessageTooLargeError) as caught:
-        prepare(batch, planned, plan)
+        prepare(batch, planned, plan).messages()
     assert caught.value.row["id"] == "k" * 700
     assert "handle key alone" in caught.value.remedy
     assert len(values(plan, rows[::2])) == 2
 
 
 @pytest.mark.parametrize("uri", [CANAL, SIMPLE])
-def test_a_handle_key_that_is_too_large_is_found_by_the_check(uri: str) -> None:
+def test_a_handle_key_alone_can_be_too_large(uri: str) -> None:
     table = "create table test.t (id varchar(3000) primary key, v text, w varchar(20))"
     plan = plan_of(uri, handling("handle-key-only"), limit=12_000, table=table)
     (planned,) = plan.tables.values()
     row = {"op": "c", "commit_ts": FIRST, "after": {"id": "<" * 2500, "v": "", "w": "w"}}
     with pytest.raises(MessageTooLargeError):
-        prepare(rows_to_batch([row], planned.newest), planned, plan)
+        prepare(rows_to_batch([row], planned.newest), planned, plan).messages()
 
 
 def test_a_row_without_key_is_named_by_its_place() -> None:
@@ -204,32 +201,6 @@ def test_the_rows_of_a_partition_keep_its_id() -> None:
     assert json.loads(value)["tableID"] == 77
 
 
-def test_the_check_encodes_only_the_rows_in_doubt() -> None:
-    def encoded_by_check(plan: Plan, sizes: list[int]) -> list[int]:
-        (table,) = plan.tables.values()
-        rows = [{"commit_ts": FIRST + place, **insert(place, size)} for place, size in enumerate(sizes)]
-        parts = read_parts(rows_to_batch(rows, table.newest), table, plan.rendering, 1)
-        kind = type(parts[0].encoder)
-        seen: list[int] = []
-        original = kind.encode
-
-        def spy(self: Any, changes: Any) -> Any:
-            seen.append(len(changes))
-            return original(self, changes)
-
-        with patch.object(kind, "encode", spy):
-            for part in parts:
-                plan.large.check(part.encoder, part.changes)
-        return seen
-
-    sizes = [10, 2000, 10, 20, 3000]
-    for uri in REDUCING:
-        assert encoded_by_check(plan_of(uri, limit=100_000), sizes) == []
-        in_doubt = [] if uri == SIMPLE_AVRO else [2]  # a byte of JSON text can become six
-        assert encoded_by_check(plan_of(uri, limit=11_000), sizes) == in_doubt
-        assert encoded_by_check(plan_of(uri, handling("claim-check"), limit=11_000), sizes) == []
-
-
 def test_what_is_resolved_travels_and_shows_no_secret() -> None:
     changefeed = handling("claim-check", "lz4", uri="s3://bucket/p/?access-key=AKIA123&secret-access-key=hush/1+2")
     large = plan_of(CANAL, changefeed).large
@@ -252,7 +223,7 @@ def test_a_row_s_message_does_not_depend_on_its_batch(sizes: list[int], limit: i
     together = encode(plan, changes)
     alone = [encode(plan, [change]) for change in changes]
     assert together.values.to_pylist() == [value for each in alone for value in each.values.to_pylist()]
-    assert together.claims == tuple(claim for each in alone for claim in each.claims)
+    assert together.claims == tuple((place, claim) for place, each in enumerate(alone) for _, claim in each.claims)
     assert max(map(len, together.values.to_pylist())) + 36 <= limit
 
 
@@ -262,7 +233,7 @@ def test_feeds_with_other_options_store_one_message_under_other_names() -> None:
     ways = [
         handling("claim-check", compression, raw=raw) for compression in ("none", "snappy") for raw in (False, True)
     ]
-    stored = [encode(plan_of(SIMPLE, way, limit=400), rows).claims[0] for way in ways]
-    again = [encode(plan_of(SIMPLE, way, limit=400), rows).claims[0] for way in ways]
+    stored = [encode(plan_of(SIMPLE, way, limit=400), rows).claims[0][1] for way in ways]
+    again = [encode(plan_of(SIMPLE, way, limit=400), rows).claims[0][1] for way in ways]
     assert stored == again
     assert len({claim.location for claim in stored}) == len({claim.content for claim in stored}) == 4

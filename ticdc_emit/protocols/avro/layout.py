@@ -78,7 +78,6 @@ class AvroRows:
     options: AvroOptions
     headers: Mapping[str, bytes] = field(default_factory=dict)
     reads_old: ClassVar[bool] = False
-    growth: ClassVar[int] = 1
     refuses_large: ClassVar[bool] = True
 
     @cached_property

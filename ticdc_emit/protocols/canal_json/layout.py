@@ -110,7 +110,6 @@ class CanalJsonRows:
     table: TableInfo
     options: CanalJsonOptions
     reads_old: ClassVar[bool] = True
-    growth: ClassVar[int] = 6  # \\u003c
     refuses_large: ClassVar[bool] = True
     reduces_by_any_option: ClassVar[bool] = False
 

@@ -47,7 +47,6 @@ class DebeziumRows:
     table: TableInfo
     options: DebeziumOptions
     reads_old: bool = True
-    growth: ClassVar[int] = 12  # \\u001f, in the key too
     refuses_large: ClassVar[bool] = False
 
     def __getstate__(self) -> dict[str, Any]:
@@ -119,7 +118,8 @@ class DebeziumRows:
     def encode(self, changes: Changes) -> Encoded:
         """Return key and value of each change."""
         count = len(changes)
-        return Encoded(join(self._value(changes), count), join(self._key(changes), count))
+        values, keys = join(self._value(changes), count), join(self._key(changes), count)
+        return Encoded(values, keys) if self.options.disable_schema else Encoded.ended(values, keys, self._value_end)
 
     def _key(self, changes: Changes) -> list[Fragment]:
         start, end = self._key_ends
@@ -129,7 +129,7 @@ class DebeziumRows:
         first, second, third = self._source
         laid: list[Fragment] = [b'{"payload":', first, changes.commit_ms_text(), second, changes.commit_ts_text()]
         laid += [third, changes.build_ms_text(), b',"transaction":null,"op":', _IMAGES[changes.op]]
-        return [*laid, *self._images(changes), self._value_end]
+        return [*laid, *self._images(changes), *([self._value_end] if self.options.disable_schema else ())]
 
     def _images(self, changes: Changes) -> list[Fragment]:
         shown = self._object.fragments(self._texts(changes.current, self.table.data_columns))

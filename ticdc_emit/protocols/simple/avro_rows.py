@@ -57,7 +57,6 @@ class SimpleAvroRows:
     table: TableInfo
     options: SimpleOptions
     reads_old: ClassVar[bool] = True
-    growth: ClassVar[int] = 1
     refuses_large: ClassVar[bool] = True
     reduces_by_any_option: ClassVar[bool] = True
 

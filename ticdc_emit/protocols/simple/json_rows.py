@@ -70,7 +70,6 @@ class SimpleJsonRows:
     table: TableInfo
     options: SimpleOptions
     reads_old: ClassVar[bool] = True
-    growth: ClassVar[int] = 6  # \\u003c
     refuses_large: ClassVar[bool] = True
     reduces_by_any_option: ClassVar[bool] = True
 

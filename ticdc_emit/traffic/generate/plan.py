@@ -10,10 +10,10 @@ import datetime as dt
 import math
 from dataclasses import dataclass, field
 
-from ticdc_emit.encoder import split_name
 from ticdc_emit.errors import ConfigError, SchemaError
 from ticdc_emit.schema.catalog import Catalog, catalog_from_sql
 from ticdc_emit.schema.given import refuse_path
+from ticdc_emit.schema.identifiers import split_name
 from ticdc_emit.traffic.generate.changes import TableChanges
 from ticdc_emit.traffic.generate.clock import Clock, gap_of
 from ticdc_emit.traffic.generate.ddl import plan_ddl

@@ -12,9 +12,9 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from ticdc_emit.changefeed.planning import current_database, ddl_statements
-from ticdc_emit.encoder import split_name
 from ticdc_emit.errors import SchemaError, UnknownTableError
 from ticdc_emit.schema.catalog import Catalog
+from ticdc_emit.schema.identifiers import split_name
 from ticdc_emit.schema.model import Column as TableColumn
 from ticdc_emit.schema.model import TableInfo
 from ticdc_emit.traffic.altered import value_of_old_rows

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from ticdc_emit.changefeed.report import RunReport, RunTotal
-from ticdc_emit.observe.lines import report_line, shown_watermark
+from ticdc_emit.changefeed.report_table import shown_watermark
+from ticdc_emit.observe.lines import report_line
 from ticdc_emit.tso import compose
 
 __all__ = ["ReplayReport", "SliceCallback", "SliceReport"]

@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ticdc_emit.changefeed import ArrowBatch
 from ticdc_emit.changefeed.batch import Batch
-from ticdc_emit.encoder import split_name
+from ticdc_emit.changes.forms import is_generic
 from ticdc_emit.errors import InvalidValueError, MissingColumnError
 from ticdc_emit.plan.tables import Plan
+from ticdc_emit.schema.identifiers import split_name
 from ticdc_emit.schema.model import TableInfo
 from ticdc_emit.spark.batch import SparkBatch, check_changes, typed_table
-from ticdc_emit.spark.frame import commit_ts_column, is_generic
+from ticdc_emit.spark.frame import commit_ts_column
 from ticdc_emit.traffic.history import History
 from ticdc_emit.traffic.replay.generic import as_generic
 from ticdc_emit.traffic.replay.images import comparable
@@ -57,7 +58,7 @@ class Staged:
     ) -> None:
         tables = dict(source) if isinstance(source, Mapping) else {"": source}
         for name, df in tables.items():
-            if not is_generic(df) and "query" not in df.columns:  # rows of DDL may change the table
+            if not is_generic(df.columns) and "query" not in df.columns:  # rows of DDL may change the table
                 _require_columns(df, _versions(plan, name or table))
                 check_changes(df.schema, typed_table(df.columns, name or table, plan), plan)
         timed = {name: _with_commit_ts(df) for name, df in tables.items()}

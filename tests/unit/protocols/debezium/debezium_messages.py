@@ -52,7 +52,7 @@ def row_messages(
     table: str | TableInfo, changes: Iterable[Mapping[str, Any]], **options: Any
 ) -> list[tuple[bytes, bytes]]:
     """Return keys and values of changes in one batch."""
-    encoded = prepared_rows(table, changes, **options).messages()
+    encoded = prepared_rows(table, changes, **options).messages().whole()
     assert encoded.keys is not None
     return list(zip(encoded.keys.to_pylist(), encoded.values.to_pylist(), strict=True))
 

@@ -5,16 +5,17 @@ In: a report. Out: something that a rich console prints; ``console.print(report)
 
 from __future__ import annotations
 
+import datetime as dt
 from typing import TYPE_CHECKING
 
 from ticdc_emit.changefeed.report import RunReport, RunTotal
 from ticdc_emit.errors import MissingDependencyError
-from ticdc_emit.observe.lines import shown_lag, shown_watermark
+from ticdc_emit.tso import physical_ms
 
 if TYPE_CHECKING:
     from rich.console import Group
 
-__all__ = ["report_table"]
+__all__ = ["report_table", "shown_lag", "shown_watermark"]
 
 
 def report_table(report: RunReport | RunTotal, *, most: int = 50) -> Group:
@@ -65,3 +66,15 @@ def _facts(report: RunReport | RunTotal) -> list[tuple[str, str]]:
         facts += [("watermark", shown_watermark(report.watermark)), ("lag", shown_lag(report))]
     facts += [("objects stored", f"{report.claims:,}")] if report.claims else []
     return [*facts, ("retries", f"{report.retries:,}")]
+
+
+def shown_watermark(watermark: int) -> str:
+    """Return the physical time of a TSO, in UTC to the millisecond."""
+    moment = dt.datetime(1970, 1, 1, tzinfo=dt.timezone.utc) + dt.timedelta(milliseconds=physical_ms(watermark))
+    return f"{moment:%Y-%m-%d %H:%M:%S}.{moment.microsecond // 1000:03d}Z"
+
+
+def shown_lag(report: RunReport | RunTotal) -> str:
+    """Return how far the watermark is behind: the wall clock in a live run, the last row in a replay."""
+    lag = report.lag_ms if report.wall_lag_ms is None else report.wall_lag_ms
+    return f"{(lag or 0) / 1000:,.1f} s"

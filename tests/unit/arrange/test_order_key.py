@@ -1,0 +1,172 @@
+"""The total order: by value, never by the place of a row in the input; and keys give their values back."""
+
+from __future__ import annotations
+
+import datetime as dt
+import random
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis_profiles import examples
+
+from ticdc_emit import Encoder
+from ticdc_emit.arrange.order_key import commit_stamps, key_values, order_keys, order_of, with_ranks
+from ticdc_emit.arrange.transactions import numbered, ranks
+from ticdc_emit.plan.tables import TablePlan
+
+
+def planned(columns: str) -> TablePlan:
+    encoder = Encoder("memory://x?protocol=canal-json", f"create table test.t ({columns})", force_replicate=True)
+    return encoder.plan.table("test", "t")
+
+
+ID = pa.struct([("id", pa.int32())])
+TEXTS = pa.map_(pa.string(), pa.string())
+KEYED = planned("id int primary key, v varchar(9)")
+KEYLESS = planned("a int, b varchar(9)")
+
+
+def batch(rows: list[tuple[Any, ...]], **kinds: Any) -> pa.RecordBatch:
+    names = ["commit_ts", *(name for name in ("start_ts", "seq", "before", "after") if name in kinds)]
+    arrays = [pa.array([row[place] for row in rows], kinds.get(name)) for place, name in enumerate(names)]
+    ops = ["d" if "before" in kinds and row[-1] is None else "c" for row in rows]
+    return pa.RecordBatch.from_arrays([pa.array(ops, pa.string()), *arrays], names=["op", *names])
+
+
+def keys_of(rows: pa.RecordBatch, table: TablePlan) -> pa.Array:
+    rows = numbered(rows, "test.t")
+    return order_keys(rows, table, 0, ranks(rows, "by-kind"))
+
+
+def in_order(table: TablePlan, rows: list[tuple[Any, ...]], **kinds: Any) -> list[Any]:
+    """The rows in total order; the same for every order of the input."""
+    found = None
+    for seed in range(5):
+        shuffled = random.Random(seed).sample(rows, len(rows))
+        order = order_of(keys_of(batch(shuffled, **kinds), table))
+        after = shuffled if order is None else [shuffled[place] for place in order.to_pylist()]
+        assert found is None or after == found
+        found = after
+    assert found is not None
+    return found
+
+
+def test_integer_keys_compare_by_value_in_every_form() -> None:
+    ids = [10, 9, -5, -10, 0, 2**31 - 1]
+    typed = in_order(KEYED, [(7, {"id": key}) for key in ids], after=ID)
+    assert [row["id"] for _, row in typed] == sorted(ids)
+    text = in_order(KEYED, [(7, [("id", str(key)), ("v", "x")]) for key in ids], after=TEXTS)
+    assert [int(dict(row)["id"]) for _, row in text] == sorted(ids)
+
+
+def test_commit_ts_then_start_ts_then_seq_then_key() -> None:
+    rows = [
+        (1, None, 9, {"id": 9}),
+        (1, 4, 1, {"id": 7}),
+        (1, 5, 0, {"id": 3}),
+        (1, 5, 4, {"id": 1}),
+        (1, 5, 4, {"id": 2}),
+        (2, 1, 0, {"id": 0}),
+    ]
+    assert in_order(KEYED, rows, start_ts=pa.int64(), seq=pa.int64(), after=ID) == rows
+
+
+def test_a_table_without_a_key_is_ordered_by_all_its_columns() -> None:
+    kind = pa.struct([("a", pa.int32()), ("b", pa.string())])
+    rows = [(1, {"a": a, "b": b}) for a in (None, 1, 2) for b in (None, "", "x", "y")]
+    assert in_order(KEYLESS, rows, after=kind) == rows
+
+
+def test_a_delete_takes_its_place_by_its_before_image() -> None:
+    rows = [(1, {"id": 1}, None), (1, {"id": 3}, None), (1, None, {"id": 2})]
+    assert in_order(KEYED, rows, before=ID, after=ID) == rows
+
+
+CELLS: dict[str, tuple[str, pa.DataType, st.SearchStrategy[Any]]] = {
+    "integer": ("bigint", pa.int64(), st.integers(-(2**63), 2**63 - 1)),
+    "unsigned": ("bigint unsigned", pa.uint64(), st.integers(0, 2**64 - 1)),
+    "decimal": ("decimal(20,3)", pa.decimal128(20, 3), st.decimals(-(10**16), 10**16, places=3)),
+    "long decimal": ("decimal(60,3)", pa.decimal256(60, 3), st.decimals(-(10**50), 10**50, places=3)),
+    "double": ("double", pa.float64(), st.floats(allow_nan=False, allow_infinity=False)),
+    "text": ("varchar(99)", pa.string(), st.text(st.characters(codec="utf-8"), max_size=5)),
+    "bytes": ("varbinary(99)", pa.binary(), st.binary(max_size=5)),
+    "date": ("date", pa.date32(), st.dates()),
+    "datetime": ("datetime(6)", pa.timestamp("us"), st.datetimes()),
+    "time": ("time(6)", pa.duration("us"), st.timedeltas(dt.timedelta(hours=-838), dt.timedelta(hours=838))),
+}
+
+
+@pytest.mark.parametrize("name", CELLS)
+def test_keys_compare_as_their_values_and_give_them_back(name: str) -> None:
+    column, kind, values = CELLS[name]
+    table = planned(f"id {column}, w bigint, primary key (id, w)")
+
+    @settings(max_examples=examples(100))
+    @given(st.lists(st.tuples(values, st.integers(-3, 3)), min_size=2, max_size=6))
+    def check(pairs: list[tuple[Any, int]]) -> None:
+        image = pa.array([{"id": one, "w": two} for one, two in pairs], pa.struct([("id", kind), ("w", pa.int64())]))
+        rows = pa.record_batch({"op": ["c"] * len(pairs), "commit_ts": pa.repeat(7, len(pairs)), "after": image})
+        keys = keys_of(rows, table)
+        order = order_of(keys)
+        ordered = pairs if order is None else [pairs[place] for place in order.to_pylist()]
+        assert ordered == sorted(pairs, key=lambda pair: (_comparable(pair[0]), pair[1]))
+        info = table.newest
+        assert [tuple(key_values(key, info).values()) for key in keys.to_pylist()] == pairs
+
+    check()
+
+
+def _comparable(value: Any) -> Any:
+    return value.encode() if isinstance(value, str) else value
+
+
+def test_a_short_text_comes_before_what_it_begins() -> None:
+    table = planned("id varchar(9), w varchar(9), primary key (id, w)")
+    kind = pa.struct([("id", pa.string()), ("w", pa.string())])
+    rows = [(1, {"id": one, "w": two}) for one in ("", "\x00", "\x00a", "a", "a\x00", "ab") for two in ("", "z")]
+    assert in_order(table, rows, after=kind) == rows
+
+
+def test_long_texts_without_a_key_differ_and_never_change_places() -> None:
+    kind = pa.struct([("a", pa.int32()), ("b", pa.string())])
+    rows = [(1, {"a": 1, "b": "x" * 5000 + end}) for end in "abc"]
+    assert len(in_order(KEYLESS, rows, after=kind)) == 3
+    keys = keys_of(batch(rows, after=kind), KEYLESS)
+    assert len(set(keys.to_pylist())) == 3
+    assert max(map(len, keys.to_pylist())) < 1200
+
+
+def test_the_sections_of_a_key() -> None:
+    rows = pa.record_batch(
+        {
+            "op": ["d", "u", "c"],
+            "commit_ts": pa.array([2**64 - 1, 5, 1 << 63], pa.uint64()),
+            "before": pa.array([{"id": 1}] * 3, ID),
+            "after": pa.array([{"id": 1}] * 3, ID),
+        }
+    )
+    keys = keys_of(rows, KEYED)
+    assert commit_stamps(keys).tolist() == [2**64 - 1, 5, 1 << 63]
+    assert [key[30] for key in keys.to_pylist()] == [0, 1, 2]
+    flat = order_keys(numbered(rows, "test.t"), KEYED, 0, pa.array([0, 0, 0]).to_numpy())
+    import numpy as np
+
+    assert with_ranks(flat, np.array([1, 2])).to_pylist() == keys.to_pylist()
+    assert key_values(keys[0].as_py(), KEYED.newest) == {"id": 1}
+
+
+def test_a_decimal_keeps_every_digit() -> None:
+    table = planned("id decimal(65,30) primary key")
+    value = Decimal("-" + "9" * 35 + "." + "1" * 30)
+    rows = pa.record_batch(
+        {
+            "op": ["c"],
+            "commit_ts": pa.array([1], pa.uint64()),
+            "after": pa.array([{"id": value}], pa.struct([("id", pa.decimal256(65, 30))])),
+        }
+    )
+    assert key_values(keys_of(rows, table)[0].as_py(), table.newest) == {"id": value}

@@ -1,0 +1,212 @@
+"""Encoded where rows are, delivered by topic-partition: the same messages whatever tasks the rows were in."""
+
+from __future__ import annotations
+
+import pickle
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis_profiles import examples
+
+from ticdc_emit import Encoder
+from ticdc_emit.changefeed.deliver_task import DeliverTask
+from ticdc_emit.changefeed.encode_task import EncodeTask
+from ticdc_emit.changefeed.results import read_results
+from ticdc_emit.config import ChangefeedConfig, load_changefeed
+from ticdc_emit.delivery.claim_check import ClaimStore
+from ticdc_emit.encode import chunks
+from ticdc_emit.encode.chunks import Buckets
+from ticdc_emit.errors import DuplicateChangeError, InvalidValueError, LateRowError
+from ticdc_emit.plan.tables import Plan, make_plan
+from ticdc_emit.schedule.control import Controls
+from ticdc_emit.schema.catalog import catalog_from_sql
+
+SCHEMA = "create table s.a (id int primary key, u int unique, v varchar(9)); create table s.b (id int primary key)"
+RULES = {
+    "sink": {
+        "dispatchers": [
+            {"matcher": ["s.a"], "topic": "a", "partition": "index-value"},
+            {"matcher": ["*.*"], "topic": "rest", "partition": "table"},
+        ]
+    }
+}
+MAPS = pa.map_(pa.string(), pa.string())
+FORM = pa.schema(
+    {
+        "schema": pa.string(),
+        "table": pa.string(),
+        "op": pa.string(),
+        "commit_ts": pa.int64(),
+        "seq": pa.int64(),
+        "before": MAPS,
+        "after": MAPS,
+    }
+)
+
+
+CONFIG = load_changefeed("memory://m/rest?protocol=canal-json&enable-tidb-extension=true&partition-num=3", RULES)
+
+
+def plan_of(config: ChangefeedConfig = CONFIG) -> Plan:
+    return make_plan(config, catalog_from_sql(SCHEMA).histories(), {"rest": 1, "a": 3})
+
+
+PLAN = plan_of()
+
+
+def a_row(op: str, ts: int, seq: int | None, key: int, unique: int | None = None, before: int | None = None) -> Any:
+    image = [("id", str(key)), ("u", None if unique is None else str(unique)), ("v", "x")]
+    old = [("id", str(key)), ("u", None if before is None else str(before)), ("v", "x")]
+    return {
+        "schema": "s", "table": "a", "op": op, "commit_ts": ts << 18, "seq": seq,
+        "before": None if op == "c" else old, "after": None if op == "d" else image,
+    }  # fmt: skip
+
+
+def b_row(ts: int, seq: int | None, key: int) -> Any:
+    after = [("id", str(key))]
+    return {"schema": "s", "table": "b", "op": "c", "commit_ts": ts << 18, "seq": seq, "before": None, "after": after}
+
+
+def batches(rows: list[Any], size: int = 1000) -> Iterator[pa.RecordBatch]:
+    for start in range(0, len(rows), size):
+        yield pa.RecordBatch.from_pylist(rows[start : start + size], schema=FORM)
+
+
+def road(
+    parts: list[list[Any]], *, plan: Plan = PLAN, count: int = 1, limit: int = 1 << 20, size: int = 1000, **late: Any
+) -> dict[tuple[str, int], list[tuple[bytes, bytes, int]]]:
+    """The messages of each topic-partition, from rows in these input tasks, delivered by ``count`` tasks."""
+    encode = EncodeTask(plan, late.get("late", "error"), late.get("until"), Buckets(plan.targets, count))
+    made = [chunk for part in parts for chunk in pickle.loads(pickle.dumps(encode))(batches(part, size))]
+    random.Random(1).shuffle(made)  # a shuffle promises no order
+    found: dict[tuple[str, int], list[tuple[bytes, bytes, int]]] = {}
+    for bucket in range(count):
+        own = [chunk for chunk in made if chunk.column("bucket")[0].as_py() == bucket]
+        deliver = DeliverTask(plan, Controls(), None, memory_limit=limit)
+        for batch in deliver(iter(own)):
+            for row in batch.to_pylist():
+                message = row["key"], row["value"], row["commit_ts"]
+                found.setdefault((row["topic"], row["partition"]), []).append(message)
+    return found
+
+
+def history(seed: int, seq: bool) -> list[Any]:
+    """Inserts, updates of a unique key, deletes and rows of another table, many in one transaction."""
+    dice, rows, place = random.Random(seed), [], 0
+    for ts in range(1, 60):
+        for key in dice.sample(range(9), dice.randint(0, 4)):
+            place += 1
+            number = place if seq else None
+            op = dice.choice("cud")
+            rows.append(a_row(op, ts // 3 + 1 if seq else ts, number, key, dice.randint(0, 2), dice.randint(0, 2)))
+        if dice.random() < 0.4:
+            place += 1
+            rows.append(b_row(ts, place if seq else None, ts))
+    return rows
+
+
+@pytest.mark.parametrize("seq", [False, True])
+@pytest.mark.parametrize("protocol", ["canal-json&enable-tidb-extension=true", "debezium"])
+def test_neither_tasks_nor_their_order_nor_memory_change_a_message(seq: bool, protocol: str) -> None:
+    config = load_changefeed(f"memory://m/rest?protocol={protocol}&partition-num=3", RULES)
+    plan, rows = plan_of(config), history(5, seq)
+    whole = road([rows], plan=plan)
+    assert {topic for topic, _ in whole} == {"a", "rest"}
+    for parts, seed, count, limit in ((2, 1, 1, 1 << 20), (7, 2, 3, 1), (3, 3, 4, 5_000)):
+        shuffled = random.Random(seed).sample(rows, len(rows))
+        assert road([shuffled[n::parts] for n in range(parts)], plan=plan, count=count, limit=limit, size=13) == whole
+
+
+@settings(max_examples=examples(60))
+@given(st.integers(0, 10_000), st.integers(1, 5), st.booleans())
+def test_any_history(seed: int, parts: int, seq: bool) -> None:
+    rows = history(seed, seq)
+    cut = random.Random(seed).sample(rows, len(rows))
+    assert road([cut[n::parts] for n in range(parts)], limit=1, size=7) == plainly(rows)
+
+
+def plainly(rows: list[Any]) -> dict[tuple[str, int], list[tuple[bytes, bytes, int]]]:
+    """The messages of the encoder that has all rows of a table at once; each table has a topic of its own."""
+    encoder = Encoder(CONFIG, SCHEMA, partitions=3)
+    encoder.plan = PLAN
+    found: dict[tuple[str, int], list[tuple[bytes, bytes, int]]] = {}
+    for table in "ab":
+        own = pa.RecordBatch.from_pylist([row for row in rows if row["table"] == table], schema=FORM)
+        for row in encoder.encode(own.drop_columns(["schema", "table"]), f"s.{table}").to_pylist():
+            message = row["key"], row["value"], row["commit_ts"]
+            found.setdefault((row["topic"], row["partition"]), []).append(message)
+    return found
+
+
+def test_chunks_are_cut_by_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [b_row(ts, None, ts) for ts in range(1, 300)]
+    whole = road([rows])
+    monkeypatch.setattr(chunks, "_BODY_BYTES", 1_000)
+    encode = EncodeTask(PLAN, "error", None, Buckets(PLAN.targets, 1))
+    assert len(list(encode(batches(rows)))) > 20
+    assert road([rows]) == whole
+
+
+def test_a_bad_row_anywhere_stops_every_task() -> None:
+    good = [b_row(ts, None, ts) for ts in range(1, 50)]
+    bad = a_row("c", 3, None, 1) | {"after": [("id", "none"), ("u", None), ("v", "x")]}
+    encode = EncodeTask(PLAN, "error", None, Buckets(PLAN.targets, 4))
+    made = [chunk for part in (good, [bad]) for chunk in encode(batches(part))]
+    for bucket in range(4):
+        own = [chunk for chunk in made if chunk.column("bucket")[0].as_py() == bucket]
+        (result,) = DeliverTask(PLAN, Controls(), None, check_only=True)(iter(own))
+        with pytest.raises(InvalidValueError, match="none"):
+            read_results([result])
+
+
+def test_the_first_bad_row_is_told() -> None:
+    rows = [a_row("c", 9 - place, None, place) for place in range(8)]
+    for place in (5, 2, 6):
+        rows[place]["after"] = [("id", f"no {place}"), ("u", None), ("v", "x")]
+    with pytest.raises(InvalidValueError, match="no 2") as refused:
+        road([rows])
+    assert refused.value.context["row"]["position"] == 2
+
+
+def test_a_change_told_twice_by_two_tasks_is_refused() -> None:
+    with pytest.raises(DuplicateChangeError) as refused:
+        road([[a_row("c", 5, None, 1)], [a_row("d", 5, None, 1)]])
+    assert refused.value.context["row"] == {"id": 1}
+    assert len(road([[a_row("c", 5, 1, 1)], [a_row("d", 5, 2, 1)]])) == 1
+
+
+def test_late_rows_are_refused_or_counted() -> None:
+    rows = [b_row(1, None, 1), b_row(9, None, 2)]
+    with pytest.raises(LateRowError):
+        road([rows], until=5 << 18)
+    assert len(road([rows], late="emit", until=5 << 18)["rest", 0]) == 2
+    encode = EncodeTask(PLAN, "drop", 5 << 18, Buckets(PLAN.targets, 1))
+    results = read_results(DeliverTask(PLAN, Controls(), None, check_only=True)(encode(batches(rows))))
+    assert (results["rest", 0].rows, results["rest", 0].late_rows) == (1, 1)
+
+
+def test_objects_are_stored_before_their_messages(tmp_path: Any) -> None:
+    handle = {"large-message-handle-option": "claim-check", "claim-check-storage-uri": f"file://{tmp_path}"}
+    sink = {**RULES["sink"], "kafka-config": {"large-message-handle": handle}}
+    config = load_changefeed(
+        "memory://m/rest?protocol=canal-json&enable-tidb-extension=true&max-message-bytes=400", {"sink": sink}
+    )
+    plan = make_plan(
+        config, catalog_from_sql(SCHEMA.replace("varchar(9)", "varchar(999)")).histories(), {"rest": 1, "a": 3}
+    )
+    row = a_row("c", 5, None, 1)
+    row["after"] = [("id", "1"), ("u", None), ("v", "x" * 900)]
+    encode = EncodeTask(plan, "error", None, Buckets(plan.targets, 1))
+    claims = ClaimStore.of(config.codec.large_message_handle)
+    assert list(tmp_path.iterdir()) == []
+    made = list(encode(batches([row])))
+    assert list(tmp_path.iterdir()) == []
+    (batch,) = DeliverTask(plan, Controls(), None, claims)(iter(made))
+    (stored,) = tmp_path.iterdir()
+    assert stored.name.encode() in batch.column("value")[0].as_py()

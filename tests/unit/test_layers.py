@@ -1,0 +1,67 @@
+"""No import runs back up: a room of the house imports only those above it in CONTRIBUTING's map."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2] / "ticdc_emit"
+FLOORS = (
+    ("errors", "hints", "tso", "json_depth"),
+    ("java", "temporary"),
+    ("schema",),
+    ("config",),
+    ("delivery",),
+    ("columnar",),
+    ("routing",),
+    ("schedule",),
+    ("changes",),
+    ("web",),
+    ("registry",),
+    ("protocols",),
+    ("plan",),
+    ("arrange",),
+    ("encode",),
+    ("changefeed",),
+    ("encoder",),
+    ("observe",),
+    ("decode",),
+    ("testing",),
+    ("spark",),
+    ("traffic",),
+    ("strategies", "bench", "conformance"),
+    ("cli",),
+    ("__init__", "__main__"),
+)
+FLOOR = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
+FORBIDDEN = {"decode": {"protocols", "columnar", "encode", "arrange", "plan", "changes"}, "delivery": {"protocols"}}
+
+
+def _room(module: str) -> str:
+    _, _, inside = module.partition(".")
+    return inside.partition(".")[0] or "__init__"
+
+
+def _imports(path: Path) -> set[str]:
+    """The rooms that a file imports, inside functions too."""
+    rooms = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module == "ticdc_emit":
+            names = {alias.name for alias in node.names} - {"__version__"}
+            rooms |= {name if name in FLOOR else "__init__" for name in names}
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("ticdc_emit."):
+            rooms.add(_room(node.module or ""))
+        elif isinstance(node, ast.Import):
+            rooms |= {_room(alias.name) for alias in node.names if alias.name.startswith("ticdc_emit.")}
+    return rooms
+
+
+@pytest.mark.parametrize("path", sorted(ROOT.rglob("*.py")), ids=lambda path: str(path.relative_to(ROOT)))
+def test_no_import_runs_back_up(path: Path) -> None:
+    own = path.relative_to(ROOT).parts[0].removesuffix(".py")
+    used = _imports(path) - {own}
+    if own != "__init__":  # its lazy names are of every floor
+        assert {room for room in used if FLOOR[room] >= FLOOR[own]} == set()
+    assert used & FORBIDDEN.get(own, set()) == set()

@@ -1,0 +1,109 @@
+"""What became of a batch's topic-partitions, on its way from delivering tasks to the driver."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, fields
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ticdc_emit.changefeed.digest import Digest, sum_of_digests
+from ticdc_emit.changefeed.report import ControlCounts
+from ticdc_emit.errors import TicdcEmitError
+from ticdc_emit.routing.topic import Target
+
+__all__ = ["RESULT_SCHEMA", "TaskResult", "error_result", "read_results", "result_batch"]
+
+
+@dataclass
+class TaskResult:
+    """What became of one topic-partition in a task.
+
+    ``ddl``, ``watermarks``, ``bootstraps``: messages merged into the rows. ``claims`` (objects stored) and ``retries``
+    (of the task's connection) are told with one of the topic-partitions that they may belong to. ``digest``: of the
+    rows' messages (``changefeed.digest``), empty where the task was not asked for it.
+    """
+
+    rows: int = 0
+    late_rows: int = 0
+    max_commit_ts: int = -1
+    first_commit_ts: int = -1
+    messages: int = 0
+    bytes: int = 0
+    ddl: int = 0
+    watermarks: int = 0
+    bootstraps: int = 0
+    claims: int = 0
+    retries: int = 0
+    digest: Digest = b""
+
+    @property
+    def controls(self) -> ControlCounts:
+        return ControlCounts(self.ddl, self.watermarks, self.bootstraps)
+
+    def plus(self, other: TaskResult) -> TaskResult:
+        """Return what two tasks did for one topic-partition."""
+        summed = {name: getattr(self, name) + getattr(other, name) for name in _COUNTS}
+        firsts = [each.first_commit_ts for each in (self, other) if each.first_commit_ts >= 0]
+        summed |= {
+            "first_commit_ts": min(firsts, default=-1),
+            "max_commit_ts": max(self.max_commit_ts, other.max_commit_ts),
+            "digest": sum_of_digests(self.digest, other.digest),
+        }
+        return TaskResult(**summed)
+
+    def count(self, controls: ControlCounts) -> None:
+        """Add control messages that were merged in."""
+        self.ddl += controls.ddl
+        self.watermarks += controls.watermark
+        self.bootstraps += controls.bootstrap
+
+
+_COUNTS = tuple(each.name for each in fields(TaskResult) if each.name != "digest")
+RESULT_SCHEMA = pa.schema(
+    [
+        ("topic", pa.string()),
+        ("partition", pa.int32()),
+        *((name, pa.int64()) for name in _COUNTS),
+        ("digest", pa.binary()),
+        ("error", pa.binary()),
+    ]
+)
+"""One row per topic-partition of a task with its :class:`TaskResult`, or a pickled error and nothing else."""
+
+
+def result_batch(results: Mapping[Target, TaskResult]) -> pa.RecordBatch:
+    """Return the results of a task as a batch of :data:`RESULT_SCHEMA`."""
+    rows = [
+        {"topic": topic, "partition": partition, **asdict(result)}
+        for (topic, partition), result in sorted(results.items())
+    ]
+    return pa.RecordBatch.from_pylist(rows, schema=RESULT_SCHEMA)
+
+
+def error_result(error: TicdcEmitError) -> pa.RecordBatch:
+    """Return an error that is to be raised on the driver, with its own type: trying again would not help."""
+    return pa.RecordBatch.from_pylist([{"error": pickle.dumps(error), "messages": 0}], schema=RESULT_SCHEMA)
+
+
+def read_results(table: pa.Table | Iterable[pa.RecordBatch]) -> dict[Target, TaskResult]:
+    """Return what the tasks of a batch reported, by topic-partition; raise the error that one of them met.
+
+    Such an error has ``messages_sent`` in its context where another task has sent messages.
+    """
+    if not isinstance(table, pa.Table):
+        table = pa.Table.from_batches(list(table), schema=RESULT_SCHEMA)
+    for pickled in table.column("error").drop_null().to_pylist():
+        error = pickle.loads(pickled)
+        sent = pc.sum(table.column("messages")).as_py()
+        if sent:
+            error.context["messages_sent"] = sent
+        raise error
+    found: dict[Target, TaskResult] = {}
+    for row in table.to_pylist():
+        made = TaskResult(**{name: row[name] for name in (*_COUNTS, "digest")})
+        target = row["topic"], row["partition"]
+        found[target] = found[target].plus(made) if target in found else made
+    return found

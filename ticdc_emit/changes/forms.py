@@ -1,0 +1,58 @@
+"""The public forms of row changes as Arrow columns: which there are, and which columns they need.
+
+**Typed**: ``op``, ``commit_ts`` (TSO) or ``commit_time`` (a timestamp with a zone), optional ``seq`` and what
+``changes.attributes`` lists, ``before`` and ``after`` as structs or maps of one table's columns. **Generic**: the same
+with the columns ``schema`` and ``table``, and images as ``map<string, string>`` of canonical text. Rows with
+``op = 'ddl'`` and a ``query`` are DDL, in both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ticdc_emit.errors import MissingColumnError, SchemaError
+
+__all__ = ["DDL_OP", "GENERIC_NAMES", "check_columns", "is_ddl", "is_generic"]
+
+DDL_OP = "ddl"
+"""The ``op`` of rows that are DDL, in any case; their statement is their ``query``."""
+
+GENERIC_NAMES = ("schema", "table")
+
+
+def is_generic(names: Sequence[str]) -> bool:
+    """Return whether rows with these columns name their tables."""
+    return set(GENERIC_NAMES) <= set(names)
+
+
+def check_columns(names: Sequence[str], where: str) -> None:
+    """Raise :class:`MissingColumnError` or :class:`SchemaError` if rows with these columns cannot be row changes."""
+    for name in (*GENERIC_NAMES, "query", "op", "before", "after", "commit_ts", "commit_time"):
+        if list(names).count(name) > 1:
+            raise SchemaError("the changes have two columns of one name", table=where, column=name)
+    if "op" not in names:
+        raise MissingColumnError("the changes have no op", remedy="Add op: c, u or d", table=where, column="op")
+    if not {"before", "after"} & set(names):
+        raise MissingColumnError(
+            "the changes have neither before nor after", remedy="Add the rows' images", table=where, column="after"
+        )
+    if not {"commit_ts", "commit_time"} & set(names):
+        raise MissingColumnError(
+            "the changes have neither commit_ts nor commit_time",
+            remedy="Add commit_ts (TSO) or commit_time (a timestamp with a zone)",
+            table=where,
+            column="commit_ts",
+        )
+
+
+def is_ddl(batch: pa.RecordBatch) -> pa.Array:
+    """Return which rows are DDL, ``bool``; what is wrong with an ``op`` is told where rows are checked."""
+    ops = batch.column("op") if "op" in batch.schema.names else pa.nulls(batch.num_rows, pa.string())
+    if pa.types.is_dictionary(ops.type):
+        ops = ops.dictionary_decode()
+    if not (pa.types.is_string(ops.type) or pa.types.is_large_string(ops.type)):
+        return pa.repeat(pa.scalar(False), batch.num_rows)
+    return pc.equal(pc.utf8_lower(ops), pa.scalar(DDL_OP, ops.type)).fill_null(False)

@@ -1,0 +1,118 @@
+"""The chunks of one delivering task: kept until all are there, in memory up to a limit, then in a temporary file.
+
+In: batches of ``CHUNK_SCHEMA`` in any order. Out: what the encoding tasks found out, and of each topic-partition the
+chunks by their first order key. Memory holds the limit, and about 200 bytes a chunk.
+"""
+
+from __future__ import annotations
+
+import pickle
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from types import TracebackType
+from typing import NamedTuple
+
+import pyarrow as pa
+
+from ticdc_emit.delivery.claim_check import Claim
+from ticdc_emit.encode.chunks import ChunkKind, claims_in, unpacked
+from ticdc_emit.errors import TicdcEmitError
+from ticdc_emit.routing.topic import Target
+from ticdc_emit.temporary import close_quietly, writing_temporary_files
+
+__all__ = ["Chunk", "ChunkStore"]
+
+
+class _Span(NamedTuple):
+    start: int
+    length: int
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """The messages of one chunk, by where they are in the store; ``keys`` only where two of them have one commit_ts."""
+
+    first: bytes
+    last: bytes
+    rows: int
+    body: _Span
+    keys: _Span | None
+
+
+class ChunkStore:
+    """Takes chunks, then gives them back. ``failures``, ``late_rows``, ``transactions`` (by topic): what tasks said."""
+
+    def __init__(self, limit: int) -> None:
+        self._file = tempfile.SpooledTemporaryFile(max_size=limit, prefix="ticdc-emit-")  # noqa: SIM115 - __exit__
+        self._end = 0
+        self._chunks: dict[Target, list[Chunk]] = {}
+        self._claims: dict[Target, list[_Span]] = {}
+        self.failures: list[TicdcEmitError] = []
+        self.late_rows: Counter[Target] = Counter()
+        self.transactions: dict[str, set[bytes]] = {}
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        """Take the chunks of a batch."""
+        for row in range(batch.num_rows):
+            _, kind, topic, partition, rows, first, last, keys, body = (column[row] for column in batch.columns)
+            target = topic.as_py(), partition.as_py()
+            match kind.as_py():
+                case ChunkKind.MESSAGES:
+                    chunk = Chunk(first.as_py(), last.as_py(), rows.as_py(), self._kept(body), self._kept_if(keys))
+                    self._chunks.setdefault(target, []).append(chunk)
+                case ChunkKind.CLAIMS:
+                    self._claims.setdefault(target, []).append(self._kept(body))
+                case ChunkKind.LATE:
+                    self.late_rows[target] += rows.as_py()
+                case ChunkKind.TRANSACTIONS:
+                    self.transactions.setdefault(target[0], set()).update(pickle.loads(body.as_py()))
+                case ChunkKind.FAILURE:
+                    self.failures.append(pickle.loads(body.as_py()))
+
+    def targets(self) -> list[Target]:
+        """Return the topic-partitions that have messages, in order."""
+        return sorted(self._chunks)
+
+    def chunks(self, target: Target) -> list[Chunk]:
+        """Return the chunks of a topic-partition by their first order key."""
+        return sorted(self._chunks[target], key=lambda chunk: (chunk.first, chunk.last))
+
+    def claims(self, target: Target) -> Iterator[list[Claim]]:
+        """Yield the objects that messages of a topic-partition name, a few at a time."""
+        for span in self._claims.get(target, ()):
+            yield claims_in(self._read(span))
+
+    def messages(self, chunk: Chunk) -> pa.RecordBatch:
+        """Return the messages of a chunk: order key, key, value, and the value's end where it is apart."""
+        return unpacked(self._read(chunk.body))
+
+    def keys(self, chunk: Chunk) -> pa.RecordBatch:
+        """Return the order keys of a chunk."""
+        return unpacked(self._read(chunk.keys)) if chunk.keys else self.messages(chunk).select(["order_key"])
+
+    def _kept_if(self, body: pa.Scalar) -> _Span | None:
+        return self._kept(body) if body.is_valid else None
+
+    def _kept(self, body: pa.Scalar) -> _Span:
+        content = body.as_buffer()
+        with writing_temporary_files():
+            self._file.seek(self._end)
+            self._file.write(content)
+        span = _Span(self._end, content.size)
+        self._end += content.size
+        return span
+
+    def _read(self, span: _Span) -> bytes:
+        with writing_temporary_files():  # the rest of what was written goes out with it
+            self._file.seek(span.start)
+        return self._file.read(span.length)
+
+    def __enter__(self) -> ChunkStore:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        close_quietly(self._file)

@@ -1,0 +1,212 @@
+"""Chunks: what one block of rows has for one topic-partition, on its way from the task that encodes to the one that
+delivers.
+
+In: the messages of pieces, with their order keys. Out: batches of :data:`CHUNK_SCHEMA`, few and large rows, which an
+engine moves by their ``bucket`` and never looks into. Messages of a chunk are in total order; its ``first`` and
+``last`` order key say which chunks overlap. The order keys are apart from the messages, for they are read first: to see
+that no change is told twice before anything is sent. Beside messages, chunks say what else a task found out.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from enum import IntEnum
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+
+from ticdc_emit.arrange.order_key import commit_stamps, order_of
+from ticdc_emit.changes.model import Encoded
+from ticdc_emit.delivery.claim_check import Claim
+from ticdc_emit.delivery.topics import MOST_PARTITIONS
+from ticdc_emit.errors import TicdcEmitError
+from ticdc_emit.plan.tables import TablePlan
+from ticdc_emit.routing.topic import Target
+
+__all__ = ["CHUNK_SCHEMA", "Buckets", "ChunkKind", "Made", "chunks_of", "note", "packed", "unpacked"]
+
+CHUNK_SCHEMA = pa.schema(
+    [
+        ("bucket", pa.int32()),
+        ("kind", pa.int32()),
+        ("topic", pa.string()),
+        ("partition", pa.int32()),
+        ("rows", pa.int64()),
+        ("first", pa.binary()),
+        ("last", pa.binary()),
+        ("keys", pa.binary()),
+        ("body", pa.binary()),
+    ]
+)
+"""One row per chunk. ``bucket`` is the number of the task that delivers it. ``keys`` is null where no two messages of
+the chunk have one commit_ts."""
+
+_BODY_BYTES = 2 * 1024 * 1024  # of messages, before compression: larger ones are slow to move in a JVM
+_OPTIONS = pa.ipc.IpcWriteOptions(compression="lz4")
+
+
+class ChunkKind(IntEnum):
+    """What a chunk's body is."""
+
+    FAILURE = 0
+    """A pickled error: nothing of the batch may be sent."""
+    TRANSACTIONS = 1
+    """Pickled first bytes of order keys: transactions of the topic whose rows rank by kind."""
+    LATE = 2
+    """Nothing; ``rows`` late ones were dropped."""
+    CLAIMS = 3
+    """Objects that messages name: their locations and contents."""
+    MESSAGES = 4
+    """The messages: order key, key and value, and the value's end where the protocol keeps it apart."""
+
+
+@dataclass(frozen=True)
+class Buckets:
+    """Which task delivers what: topic-partitions (``targets``) dealt out to ``count`` tasks."""
+
+    targets: tuple[Target, ...]
+    count: int
+
+    def of(self, target: Target) -> int:
+        """Return the bucket of a topic-partition."""
+        return self._numbers.get(target, 0) % self.count
+
+    def of_topic(self, topic: str) -> set[int]:
+        """Return the buckets of a topic's partitions."""
+        return {self.of(target) for target in self.targets if target[0] == topic}
+
+    @cached_property
+    def _numbers(self) -> dict[Target, int]:
+        return {target: number for number, target in enumerate(self.targets)}
+
+
+@dataclass(frozen=True)
+class Made:
+    """The messages of a piece: its table, where each goes, its order keys and what it says."""
+
+    table: TablePlan
+    partitions: int | pa.Array
+    keys: pa.Array
+    encoded: Encoded
+
+    @property
+    def nbytes(self) -> int:
+        return int(self.encoded.values.nbytes + self.keys.nbytes)
+
+
+def chunks_of(made: list[Made], buckets: Buckets) -> Iterator[pa.RecordBatch]:
+    """Yield the chunks of these pieces: of each topic-partition the messages of all tables, in total order."""
+    if not made:
+        return
+    topics = list(dict.fromkeys(each.table.topic for each in made))
+    columns = {
+        "order_key": _together([each.keys for each in made]),
+        "key": _together([each.encoded.filled_keys() for each in made]),
+        "value": _together([each.encoded.values for each in made]),
+    }
+    if made[0].encoded.ends is not None:
+        columns["end"] = _together([each.encoded.ends for each in made])
+    messages = pa.record_batch(columns)
+    codes = np.concatenate([_codes(each, topics.index(each.table.topic)) for each in made])
+    order = None if len(made) == 1 else order_of(messages.column("order_key"))
+    places = np.arange(len(codes)) if order is None else np.asarray(order)
+    if len(np.unique(codes)) > 1:
+        places = places[np.argsort(codes[places], kind="stable")]
+        order = pa.array(places)
+    if order is not None:
+        messages, codes = messages.take(order), codes[places]
+    starts = np.flatnonzero(np.append(True, codes[1:] != codes[:-1])).tolist()
+    for start, end in zip(starts, [*starts[1:], len(codes)], strict=True):
+        number, partition = divmod(int(codes[start]), MOST_PARTITIONS)
+        yield from _bodies(messages.slice(start, end - start), (topics[number], partition), buckets)
+    for each in made:
+        yield from _claims(each, buckets)
+
+
+def note(kind: ChunkKind, bucket: int, target: Target, body: object = None, rows: int = 0) -> pa.RecordBatch:
+    """Return a chunk that says something else; ``body`` is pickled."""
+    return _chunk(kind, bucket, target, rows, body=pickle.dumps(body))
+
+
+def failures(error: TicdcEmitError, buckets: Buckets) -> Iterator[pa.RecordBatch]:
+    """Yield the error for every task that delivers: none may send anything."""
+    for bucket in range(buckets.count):
+        yield note(ChunkKind.FAILURE, bucket, ("", 0), error)
+
+
+def packed(batch: pa.RecordBatch) -> bytes:
+    """Return a batch as one compressed Arrow IPC stream."""
+    out = pa.BufferOutputStream()
+    with pa.ipc.new_stream(out, batch.schema, options=_OPTIONS) as writer:
+        writer.write_batch(batch)
+    return bytes(out.getvalue().to_pybytes())
+
+
+def unpacked(body: bytes | pa.Buffer) -> pa.RecordBatch:
+    """Return the batch that :func:`packed` packed."""
+    return pa.ipc.open_stream(body).read_next_batch()
+
+
+def _bodies(messages: pa.RecordBatch, target: Target, buckets: Buckets) -> Iterator[pa.RecordBatch]:
+    """Yield one topic-partition's messages in chunks of bounded size."""
+    keys = messages.column("order_key")
+    rows = max(1, messages.num_rows * _BODY_BYTES // max(messages.nbytes, 1))
+    for start in range(0, messages.num_rows, rows):
+        part, part_keys = messages.slice(start, rows), keys.slice(start, rows)
+        stamps = commit_stamps(part_keys)
+        ties = bool((stamps[1:] == stamps[:-1]).any())
+        yield _chunk(
+            ChunkKind.MESSAGES,
+            buckets.of(target),
+            target,
+            part.num_rows,
+            first=part_keys[0].as_py(),
+            last=part_keys[part.num_rows - 1].as_py(),
+            keys=packed(pa.record_batch({"order_key": part_keys})) if ties else None,
+            body=packed(part),
+        )
+
+
+def _claims(made: Made, buckets: Buckets) -> Iterator[pa.RecordBatch]:
+    partitions = made.partitions
+    for place, claim in made.encoded.claims:
+        target = made.table.topic, partitions if isinstance(partitions, int) else partitions[place].as_py()
+        content = pa.record_batch({"location": [claim.location], "content": pa.array([claim.content], pa.binary())})
+        yield _chunk(ChunkKind.CLAIMS, buckets.of(target), target, 1, body=packed(content))
+
+
+def claims_in(body: bytes) -> list[Claim]:
+    """Return the objects of a chunk of claims."""
+    return [Claim(row["location"], row["content"]) for row in unpacked(body).to_pylist()]
+
+
+def _chunk(
+    kind: ChunkKind,
+    bucket: int,
+    target: Target,
+    rows: int,
+    *,
+    first: bytes | None = None,
+    last: bytes | None = None,
+    keys: bytes | None = None,
+    body: bytes | None = None,
+) -> pa.RecordBatch:
+    values = (bucket, int(kind), *target, rows, first, last, keys, body)
+    columns = [pa.array([value], field.type) for value, field in zip(values, CHUNK_SCHEMA, strict=True)]
+    return pa.RecordBatch.from_arrays(columns, schema=CHUNK_SCHEMA)
+
+
+def _codes(made: Made, number: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """Return a number for the topic-partition of each message."""
+    count, base = len(made.keys), number * MOST_PARTITIONS
+    if isinstance(made.partitions, int):
+        return np.full(count, base + made.partitions, np.int64)
+    return base + np.asarray(made.partitions).astype(np.int64)
+
+
+def _together(arrays: Collection[pa.Array]) -> pa.Array:
+    held: Iterable[pa.Array] = arrays
+    return next(iter(held)) if len(arrays) == 1 else pa.concat_arrays(list(held))

@@ -1,0 +1,91 @@
+"""The messages of one topic-partition in total order, from chunks of many tasks.
+
+In: chunks by their first order key. Out: windows of messages (or of order keys alone) in total order. Chunks that
+overlap no other pass as they are, each read once; overlapping ones are merged in bounded memory, whatever order the
+rows came in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ticdc_emit.arrange.order_key import TRANSACTION_BYTES, order_of, with_ranks
+from ticdc_emit.arrange.sorted_runs import ORDER_KEY, SortedRuns
+from ticdc_emit.encode.chunk_store import Chunk
+
+__all__ = ["Merge"]
+
+
+class Merge:
+    """``transactions``: the first bytes of the order keys of those whose rows rank by kind. ``limit``: bytes of
+    messages that a merge holds before it uses temporary files.
+    """
+
+    def __init__(self, chunks: Sequence[Chunk], transactions: set[bytes], limit: int) -> None:
+        self._clusters = list(_clusters(chunks, TRANSACTION_BYTES if transactions else None))
+        self._transactions = pa.array(sorted(transactions), pa.binary()) if transactions else None
+        self._limit = limit
+
+    def windows(self, read: Callable[[Chunk], pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Yield what ``read`` gives for the chunks, in total order."""
+        for cluster in self._clusters:
+            yield from self._merged(cluster, read)
+
+    def tied_windows(self, read: Callable[[Chunk], pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Yield the windows that may hold two changes of one commit_ts, and those that share theirs with another."""
+        clusters = self._clusters
+        for place, cluster in enumerate(clusters):
+            alone = len(cluster) == 1 and cluster[0].keys is None
+            before = place and _last_stamp(clusters[place - 1]) == _stamp(cluster[0].first)
+            after = place + 1 < len(clusters) and _stamp(clusters[place + 1][0].first) == _last_stamp(cluster)
+            if not alone or before or after:
+                yield from self._merged(cluster, read)
+
+    def _merged(self, cluster: list[Chunk], read: Callable[[Chunk], pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        if len(cluster) == 1:
+            yield self._ranked(read(cluster[0]))
+            return
+        with SortedRuns(self._limit) as runs:
+            for chunk in cluster:
+                runs.add(self._ranked(read(chunk)))
+            yield from runs.windows()
+
+    def _ranked(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Return a chunk's rows with the ranks that only the whole batch tells, in the order that they then have."""
+        if self._transactions is None:
+            return batch
+        keys = batch.column(ORDER_KEY)
+        of_split = pc.is_in(pc.binary_slice(keys, 0, TRANSACTION_BYTES), value_set=self._transactions)
+        rows = np.flatnonzero(np.asarray(of_split.to_numpy(zero_copy_only=False)))
+        if not len(rows):
+            return batch
+        keys = with_ranks(keys, rows)
+        batch = batch.set_column(batch.schema.get_field_index(ORDER_KEY), ORDER_KEY, keys)
+        order = order_of(keys)
+        return batch if order is None else batch.take(order)
+
+
+def _clusters(chunks: Sequence[Chunk], compared: int | None) -> Iterator[list[Chunk]]:
+    """Yield runs of chunks that overlap: comparing whole keys, or only the first bytes that ranks do not change."""
+    cluster: list[Chunk] = []
+    end = b""
+    for chunk in chunks:
+        if cluster and chunk.first[:compared] > end:
+            yield cluster
+            cluster, end = [], b""
+        cluster.append(chunk)
+        end = max(end, chunk.last[:compared])
+    if cluster:
+        yield cluster
+
+
+def _stamp(key: bytes) -> bytes:
+    return key[:8]
+
+
+def _last_stamp(cluster: list[Chunk]) -> bytes:
+    return max(_stamp(chunk.last) for chunk in cluster)

@@ -1,0 +1,182 @@
+"""ARRANGE, for one input task: batches of row changes in a public form in, each table's rows in total order out.
+
+In: record batches as an engine has them, of one table (typed form) or of many (``schema`` and ``table`` columns,
+generic form), in any order. Out: :class:`Piece`, rows of one table in change form with updates of keys split, and their
+order keys. Late rows are refused, kept or counted here. What only the whole transaction tells is left to whoever sees
+it whole: two changes of one key, and the ranks of a transaction with a split update whose rows have a ``seq``.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ticdc_emit.arrange.dispatch import partitions_of_part
+from ticdc_emit.arrange.order import sorted_by_commit
+from ticdc_emit.arrange.order_key import TRANSACTION_BYTES, order_keys, order_of
+from ticdc_emit.arrange.reader import CHUNK_ROWS, POSITION, positioned
+from ticdc_emit.arrange.transactions import numbered, ranks, split_updates
+from ticdc_emit.changes.attributes import SPLIT
+from ticdc_emit.changes.forms import check_columns, is_ddl
+from ticdc_emit.changes.normal_form import normal_form
+from ticdc_emit.changes.sizes import rows_within
+from ticdc_emit.changes.tables import TABLE_NAMES, rows_by_table
+from ticdc_emit.errors import LateRowError, RowError
+from ticdc_emit.plan.tables import Plan, TablePlan
+from ticdc_emit.routing.topic import Target
+
+__all__ = ["GATHER_ROWS", "Arranger", "Piece"]
+
+GATHER_ROWS = 64 * 1024
+_GATHER_BYTES = 64 * 1024 * 1024
+_PIECE_BYTES = 64 * 1024 * 1024
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Rows of one table in change form and in total order, and their order keys."""
+
+    table: TablePlan
+    rows: pa.RecordBatch
+    keys: pa.Array
+
+    def bounded(self) -> Iterator[Piece]:
+        """Cut it into pieces of bounded input and output: messages are larger than rows, and Arrow ends at 2 GiB."""
+        rows = rows_within(self.table.overhead, self.rows.num_rows, self.rows.nbytes, _PIECE_BYTES)
+        for start in range(0, self.rows.num_rows, rows):
+            yield Piece(self.table, self.rows.slice(start, rows), self.keys.slice(start, rows))
+
+
+class Arranger:
+    """Arranges the batches of one input task.
+
+    ``table``: whose rows they are, ``None`` where each row names its table. ``late``: ``error``, ``emit`` or ``drop``
+    for rows at or below the TSO ``late_until``. ``late_rows`` counts the dropped ones. ``split_transactions``: the
+    first bytes of the order keys of transactions with a split update, by topic, where rows have a ``seq``: their rows
+    rank by kind, wherever they are.
+    """
+
+    def __init__(self, plan: Plan, table: tuple[str, str] | None, late: str, late_until: int | None) -> None:
+        self._plan = plan
+        self._table = None if table is None else plan.table(*table)
+        self._late = late
+        self._late_until = None if late == "emit" else late_until
+        self._where = "the changefeed" if table is None else ".".join(table)
+        self.late_rows: Counter[Target] = Counter()
+        self.split_transactions: dict[str, set[bytes]] = {}
+
+    def pieces(self, rows: pa.RecordBatch) -> Iterator[Piece]:
+        """Yield the pieces of a block of rows. Raises the :class:`~ticdc_emit.errors.RowError` family."""
+        for table, part in self.parts(rows):
+            yield self._piece(table, part)
+
+    def gathered(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Yield the row changes in normal form, with their places, in batches that are worth their handling.
+
+        Many tables are gathered to about 64 k rows or 64 MiB, for each table's part to be large; one table only to the
+        rows that are encoded at once, for memory that was just used is used again. No batch is empty.
+        """
+        enough = GATHER_ROWS if self._table is None else CHUNK_ROWS
+        held: list[pa.RecordBatch] = []
+        count = size = 0
+        slices = self._slices(batches)
+        while True:
+            try:
+                rows = next(slices)
+            except StopIteration:
+                break
+            except RowError:
+                if held:
+                    yield pa.concat_batches(held)  # a row before it may be bad too
+                raise
+            held.append(rows)
+            count, size = count + rows.num_rows, size + rows.nbytes
+            if count >= enough or size >= _GATHER_BYTES:
+                yield pa.concat_batches(held)
+                held, count, size = [], 0, 0
+        if held:
+            yield pa.concat_batches(held)
+
+    def _slices(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        first_row = 0
+        for batch in batches:
+            for start in range(0, batch.num_rows, CHUNK_ROWS):
+                check_columns(batch.schema.names, self._where)
+                rows = normal_form(batch.slice(start, CHUNK_ROWS), self._where, first_row)
+                places = pa.array(np.arange(first_row, first_row + rows.num_rows))
+                first_row += rows.num_rows
+                rows = rows.append_column(POSITION, places)
+                rows = rows.filter(pc.invert(is_ddl(rows))) if "query" in rows.schema.names else rows
+                if rows.num_rows:
+                    yield rows
+
+    def parts(self, rows: pa.RecordBatch) -> Iterator[tuple[TablePlan, pa.RecordBatch]]:
+        """Yield each table's rows of a block in change form, by commit_ts, without late ones, their updates split."""
+        form = self._change_form(rows)
+        groups: Iterable[tuple[TablePlan, pa.RecordBatch]]
+        groups = [(self._table, form)] if self._table is not None else self._replicated(form)
+        for table, part in groups:
+            part = self._timely(table, sorted_by_commit(numbered(part, f"{table.schema}.{table.name}")))
+            if part.num_rows:
+                yield table, sorted_by_commit(split_updates(part, table, self._plan))
+
+    def _change_form(self, rows: pa.RecordBatch) -> pa.RecordBatch:
+        """Return the row changes in change form; those of many tables with the columns ``TABLE_NAMES``."""
+        form = positioned(rows, self._where)
+        columns = dict(zip(form.schema.names, form.columns, strict=True)) | {POSITION: rows.column(POSITION)}
+        if pa.types.is_dictionary(columns["op"].type):
+            columns["op"] = columns["op"].dictionary_decode()
+        if self._table is None:
+            columns |= dict(zip(TABLE_NAMES, (rows.column("schema"), rows.column("table")), strict=True))
+        return pa.record_batch(columns)
+
+    def _replicated(self, form: pa.RecordBatch) -> Iterator[tuple[TablePlan, pa.RecordBatch]]:
+        """Yield each table's rows, without those of versions that TiCDC does not replicate."""
+        for table, part in self._by_table(form):
+            if table.unreplicated:
+                part = part.filter(pa.array(table.are_replicated(part.column("commit_ts"))))
+            if part.num_rows:
+                yield table, part
+
+    def _by_table(self, form: pa.RecordBatch) -> list[tuple[TablePlan, pa.RecordBatch]]:
+        groups = rows_by_table(*(form.column(name) for name in TABLE_NAMES))
+        form = form.drop_columns(list(TABLE_NAMES))
+        return [
+            (self._plan.table(*name), form if len(groups) == 1 else form.take(pa.array(places)))
+            for name, places in groups
+        ]
+
+    def _timely(self, table: TablePlan, part: pa.RecordBatch) -> pa.RecordBatch:
+        """Return the rows (by commit_ts) that are not late; refuse or count the others."""
+        if self._late_until is None:
+            return part
+        stamps = np.asarray(part.column("commit_ts"))
+        count = int(stamps.searchsorted(np.uint64(self._late_until), side="right"))
+        if not count:
+            return part
+        if self._late == "error":
+            raise LateRowError(
+                f"a row's commit_ts is at or below {self._late_until}, up to which a watermark or DDL was already sent",
+                remedy="Allow lateness (allowed_lateness), or choose late='drop' or late='emit'",
+                table=f"{table.schema}.{table.name}",
+                commit_ts=int(stamps[0]),
+            )
+        for number, rows in Counter(partitions_of_part(part.slice(0, count), table, self._plan.rendering)).items():
+            self.late_rows[table.topic, max(number, 0)] += rows  # one that could not be told is as good as any
+        return part.slice(count)
+
+    def _piece(self, table: TablePlan, part: pa.RecordBatch) -> Piece:
+        place = self._plan.places[table.schema, table.name]
+        later = "seq" in part.schema.names and self._plan.split_order == "by-kind"
+        rank = np.zeros(part.num_rows, np.int8) if later else ranks(part, self._plan.split_order)
+        keys = order_keys(part, table, place, rank)
+        if later and SPLIT in part.schema.names:
+            transactions = pc.binary_slice(keys.filter(part.column(SPLIT)), 0, TRANSACTION_BYTES)
+            self.split_transactions.setdefault(table.topic, set()).update(transactions.unique().to_pylist())
+        order = order_of(keys)
+        return Piece(table, part, keys) if order is None else Piece(table, part.take(order), keys.take(order))
