@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from types import TracebackType
-from typing import NamedTuple
+from typing import IO, NamedTuple
 
 import pyarrow as pa
 
@@ -37,18 +37,20 @@ class Chunk:
     first: bytes
     last: bytes
     rows: int
-    body: _Span
-    keys: _Span | None
+    body: pa.Buffer | _Span
+    keys: pa.Buffer | _Span | None
 
 
 class ChunkStore:
     """Takes chunks, then gives them back. ``failures``, ``late_rows``, ``transactions`` (by topic): what tasks said."""
 
     def __init__(self, limit: int) -> None:
-        self._file = tempfile.SpooledTemporaryFile(max_size=limit, prefix="ticdc-emit-")  # noqa: SIM115 - __exit__
+        self._limit = limit
+        self._held = 0
+        self._file: IO[bytes] | None = None
         self._end = 0
         self._chunks: dict[Target, list[Chunk]] = {}
-        self._claims: dict[Target, list[_Span]] = {}
+        self._claims: dict[Target, list[pa.Buffer | _Span]] = {}
         self.failures: list[TicdcEmitError] = []
         self.late_rows: Counter[Target] = Counter()
         self.transactions: dict[str, set[bytes]] = {}
@@ -92,22 +94,31 @@ class ChunkStore:
         """Return the order keys of a chunk."""
         return unpacked(self._read(chunk.keys)) if chunk.keys else self.messages(chunk).select(["order_key"])
 
-    def _kept_if(self, body: pa.Scalar) -> _Span | None:
+    def _kept_if(self, body: pa.Scalar) -> pa.Buffer | _Span | None:
         return self._kept(body) if body.is_valid else None
 
-    def _kept(self, body: pa.Scalar) -> _Span:
+    def _kept(self, body: pa.Scalar) -> pa.Buffer | _Span:
+        """Hold a body as it came, without a copy, or write it to the file."""
         content = body.as_buffer()
+        if self._held + content.size <= self._limit:
+            self._held += content.size
+            return content
         with writing_temporary_files():
+            if self._file is None:
+                self._file = tempfile.TemporaryFile(prefix="ticdc-emit-")  # noqa: SIM115 - closed by __exit__
             self._file.seek(self._end)
             self._file.write(content)
         span = _Span(self._end, content.size)
         self._end += content.size
         return span
 
-    def _read(self, span: _Span) -> bytes:
+    def _read(self, place: pa.Buffer | _Span) -> pa.Buffer:
+        if not isinstance(place, _Span):
+            return place
+        assert self._file is not None
         with writing_temporary_files():  # the rest of what was written goes out with it
-            self._file.seek(span.start)
-        return self._file.read(span.length)
+            self._file.seek(place.start)
+        return pa.py_buffer(self._file.read(place.length))
 
     def __enter__(self) -> ChunkStore:
         return self
@@ -115,4 +126,5 @@ class ChunkStore:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        close_quietly(self._file)
+        if self._file is not None:
+            close_quietly(self._file)

@@ -178,7 +178,7 @@ def _claims(made: Made, buckets: Buckets) -> Iterator[pa.RecordBatch]:
         yield _chunk(ChunkKind.CLAIMS, buckets.of(target), target, 1, body=packed(content))
 
 
-def claims_in(body: bytes) -> list[Claim]:
+def claims_in(body: pa.Buffer) -> list[Claim]:
     """Return the objects of a chunk of claims."""
     return [Claim(row["location"], row["content"]) for row in unpacked(body).to_pylist()]
 
