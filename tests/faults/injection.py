@@ -26,8 +26,8 @@ class FaultPlan:
     """The share of the changes at which each fault comes; ``None``: not at all."""
 
     kill_broker: float | None = 0.15
-    restart_broker: float | None = 0.30
-    kill_worker: float | None = 0.45
+    kill_worker: float | None = 0.30
+    restart_broker: float | None = 0.45  # behind the worker: the job may be nearly done when a broker is back
     kill_driver: float | None = 0.70
 
 
