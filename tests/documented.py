@@ -154,3 +154,22 @@ class Workplace:
 
 
 _MARK = "the output of the command"
+
+
+def check_snippets(workplace: Workplace, page: str, blocks: list[Block], capsys: pytest.CaptureFixture[str]) -> None:
+    """Run a page's blocks of Python; each must print something, and what the page shows of it."""
+    names: dict[str, object] = {"__name__": page}
+    for block in blocks:
+        workplace.python(block, names)
+        printed = capsys.readouterr().out
+        assert printed.strip(), f"{block.place} shows nothing"
+        assert block.printed in (None, printed), block.place
+
+
+def check_commands(workplace: Workplace, blocks: list[Block], capsys: pytest.CaptureFixture[str]) -> None:
+    """Run the commands of a page that can run; each must end with 0."""
+    for block in blocks:
+        for command in commands_of(block):
+            if reason_not_to_run(command) is None:
+                code = workplace.command(command, lambda: capsys.readouterr().out)
+                assert code == 0, f"{block.place}: {command}\n{capsys.readouterr().err}"

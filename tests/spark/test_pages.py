@@ -12,9 +12,9 @@ from documented import (
     Block,
     Workplace,
     blocks_of,
-    commands_of,
+    check_commands,
+    check_snippets,
     pages_with,
-    reason_not_to_run,
     sinks_without_admin,
 )
 
@@ -59,12 +59,7 @@ def test_a_use_of_the_readme_runs(
 def test_the_snippets_of_a_page_run(
     workplace: Workplace, page: str, blocks: list[Block], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    names: dict[str, object] = {"__name__": page}
-    for block in blocks:
-        workplace.python(block, names)
-        printed = capsys.readouterr().out
-        assert printed.strip(), f"{block.place} shows nothing"
-        assert block.printed in (None, printed), block.place
+    check_snippets(workplace, page, blocks, capsys)
 
 
 @pytest.mark.parametrize(
@@ -73,8 +68,4 @@ def test_the_snippets_of_a_page_run(
 def test_the_commands_of_a_page_run(
     workplace: Workplace, page: str, blocks: list[Block], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for block in blocks:
-        for command in commands_of(block):
-            if reason_not_to_run(command) is None:
-                code = workplace.command(command, lambda: capsys.readouterr().out)
-                assert code == 0, f"{block.place}: {command}\n{capsys.readouterr().err}"
+    check_commands(workplace, blocks, capsys)

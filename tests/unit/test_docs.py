@@ -17,6 +17,8 @@ from documented import (
     Block,
     Workplace,
     blocks_of,
+    check_commands,
+    check_snippets,
     commands_of,
     pages_with,
     reason_not_to_run,
@@ -46,12 +48,7 @@ def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Workp
 def test_the_snippets_of_a_page_run(
     workplace: Workplace, page: str, blocks: list[Block], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    names: dict[str, object] = {"__name__": page}
-    for block in blocks:
-        workplace.python(block, names)
-        printed = capsys.readouterr().out
-        assert printed.strip(), f"{block.place} shows nothing"
-        assert block.printed in (None, printed), block.place
+    check_snippets(workplace, page, blocks, capsys)
 
 
 @pytest.mark.parametrize(
@@ -60,11 +57,7 @@ def test_the_snippets_of_a_page_run(
 def test_the_commands_of_a_page_run(
     workplace: Workplace, page: str, blocks: list[Block], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for block in blocks:
-        for command in commands_of(block):
-            if reason_not_to_run(command) is None:
-                code = workplace.command(command, lambda: capsys.readouterr().out)
-                assert code == 0, f"{block.place}: {command}\n{capsys.readouterr().err}"
+    check_commands(workplace, blocks, capsys)
 
 
 def test_each_reason_is_needed() -> None:

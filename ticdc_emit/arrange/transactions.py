@@ -5,10 +5,6 @@ In: batches in change form (``arrange.reader``). A row's transaction is its (com
 that changes a column of the primary key or of any unique key as a delete and an insert, marked in the column
 ``_split``, and :func:`ranks`, by which the rows of a transaction sort before their ``seq``.
 
-An engine that must know the rows' partitions before it has decoded any value (Spark) lets every update come twice that
-may change a key, each with its part in the column ``_half``; :func:`judged` decides by the values and drops what is
-too much.
-
 Rule sources: semantics 4.1; ``cdc/model/sink.go`` (trySplitAndSortUpdateEvent) and
 ``cdc/processor/sourcemanager/sorter/pebble/encoding/key.go`` of pingcap/tiflow: rows of a transaction reach a sink as
 deletes, updates, inserts, in key order.
@@ -27,7 +23,6 @@ from ticdc_emit.arrange.reader import POSITION
 from ticdc_emit.changes.attributes import PHYSICAL_TABLE_ID, SPLIT, START_TS
 from ticdc_emit.changes.images import differing, image_column
 from ticdc_emit.changes.model import Op
-from ticdc_emit.changes.tables import TABLE_NAMES
 from ticdc_emit.columnar.assemble import Mask
 from ticdc_emit.columnar.faults import ValueFault
 from ticdc_emit.columnar.integers import parse_integers
@@ -38,33 +33,22 @@ from ticdc_emit.schema.model import Column, TableInfo
 
 __all__ = [
     "DELETED",
-    "HALF",
     "INSERTED",
     "TRANSACTION",
-    "Marks",
     "SplitOrder",
-    "are_among",
-    "distinct",
-    "halved",
-    "judged",
     "kind_ranks",
     "numbered",
     "ranks",
     "split_updates",
     "splitting_columns",
-    "transactions_of",
 ]
-
-HALF = "_half"
-"""What an update that may change a key stands for: ``d`` or ``i``, its deleted or inserted half; null: a whole row."""
 
 TRANSACTION = (PHYSICAL_TABLE_ID, START_TS)
 """The optional columns that tell transactions of one table and commit_ts apart, in the order of their sort."""
 
-Marks: TypeAlias = npt.NDArray[np.str_]
 SplitOrder: TypeAlias = Literal["by-kind", "inserts-last"]
 
-_WHOLE, _NOTHING = "", "x"
+_WHOLE = ""
 DELETED, INSERTED = 0, 2
 """What :func:`kind_ranks` gives for a delete, and for an insert."""
 
@@ -131,41 +115,25 @@ def split_updates(batch: pa.RecordBatch, table: TablePlan, plan: Plan) -> pa.Rec
         return batch
     whole, split = np.flatnonzero(~changed), np.flatnonzero(changed)
     rows = batch.take(pa.array(np.concatenate([whole, split, split])))
-    return halved(rows, np.repeat([_WHOLE, "d", "i"], [len(whole), len(split), len(split)]))
+    return _halved(rows, np.repeat([_WHOLE, "d", "i"], [len(whole), len(split), len(split)]))
 
 
-def judged(batch: pa.RecordBatch, table: TablePlan, plan: Plan) -> Marks:
-    """Return what becomes of the rows of a batch with a column ``_half``: ``d``, ``i``, whole, or nothing.
-
-    Where the values say that no key changed, the inserted half stands for the update, for it is where its row goes.
-    """
-    given = np.asarray(batch.column(HALF).fill_null(_WHOLE).to_numpy(zero_copy_only=False), "U1")
-    changed = _key_changed(batch, table, plan.rendering, given != _WHOLE)
-    if changed is None:
-        changed = np.zeros(len(given), np.bool_)
-    return np.where(changed, given, np.where(given == "d", _NOTHING, _WHOLE))
-
-
-def halved(batch: pa.RecordBatch, marks: Marks) -> pa.RecordBatch:
+def _halved(batch: pa.RecordBatch, marks: npt.NDArray[np.str_]) -> pa.RecordBatch:
     """Return the batch with the rows marked ``d`` and ``i`` as deletes and inserts, each with its one image."""
-    if (marks == _NOTHING).any():
-        kept = marks != _NOTHING
-        batch, marks = batch.filter(pa.array(kept)), marks[kept]
     columns = dict(zip(batch.schema.names, batch.columns, strict=True))
     whole = marks == _WHOLE
-    if not whole.all():
-        op = columns["op"]
-        plain_op = op.dictionary_decode() if pa.types.is_dictionary(op.type) else op
-        halves = pa.array(np.where(marks == "d", "d", "c").astype(object), plain_op.type)
-        columns["op"] = pc.if_else(pa.array(whole), plain_op, halves)
-        for image, other in (("after", "d"), ("before", "i")):
-            values = columns[image]
-            columns[image] = values.take(pa.array(np.arange(len(marks)), mask=marks == other))
+    op = columns["op"]
+    plain_op = op.dictionary_decode() if pa.types.is_dictionary(op.type) else op
+    halves = pa.array(np.where(marks == "d", "d", "c").astype(object), plain_op.type)
+    columns["op"] = pc.if_else(pa.array(whole), plain_op, halves)
+    for image, other in (("after", "d"), ("before", "i")):
+        values = columns[image]
+        columns[image] = values.take(pa.array(np.arange(len(marks)), mask=marks == other))
     return pa.record_batch(columns | {SPLIT: pa.array(~whole)})
 
 
-def _key_changed(batch: pa.RecordBatch, table: TablePlan, how: Rendering, among: Mask | None = None) -> Mask | None:
-    """Return which rows (``among`` some) are updates that change a key, ``None`` if none is.
+def _key_changed(batch: pa.RecordBatch, table: TablePlan, how: Rendering) -> Mask | None:
+    """Return which rows are updates that change a key, ``None`` if none is.
 
     Without a before image nothing tells, and an update stays whole; protocols that show it refuse such a row.
     """
@@ -175,7 +143,7 @@ def _key_changed(batch: pa.RecordBatch, table: TablePlan, how: Rendering, among:
     for start, length, encoder in table.spans(batch.column("commit_ts").cast(pa.uint64(), safe=False)):
         columns = splitting_columns(encoder.table)
         piece = batch.slice(start, length)
-        rows = np.flatnonzero(_updates(piece) if among is None else among[start : start + length])
+        rows = np.flatnonzero(_updates(piece))
         if columns and len(rows):
             found[start + rows] = _changed(piece.take(pa.array(rows)), encoder.table, columns, how)
     return found if found.any() else None
@@ -254,34 +222,19 @@ def kind_ranks(batch: pa.RecordBatch) -> npt.NDArray[np.int8]:
     return found
 
 
-def transactions_of(batch: pa.RecordBatch) -> pa.Table:
-    """Return what names each row's transaction: its table, if rows are of many, and the columns that tell it apart."""
-    names = [name for name in (*TABLE_NAMES, "commit_ts", *TRANSACTION) if name in batch.schema.names]
-    columns = {name: batch.column(name) for name in names}
-    # no join finds a null, which here is a transaction like any other
-    return pa.table(
-        {
-            name: each if name in TABLE_NAMES else each.cast(pa.int64(), safe=False).fill_null(_NO_NUMBER)
-            for name, each in columns.items()
-        }
-    )
-
-
-def distinct(transactions: pa.Table) -> pa.Table:
-    """Return each transaction once."""
-    return transactions.group_by(transactions.column_names).aggregate([])
-
-
-def are_among(transactions: pa.Table, wanted: pa.Table) -> Mask:
-    """Return which rows' transactions are among the ``wanted``, which are distinct."""
-    placed = transactions.append_column("at", pa.array(np.arange(transactions.num_rows)))
-    found = placed.join(wanted, keys=transactions.column_names, join_type="left semi").column("at").to_numpy()
-    mask = np.zeros(transactions.num_rows, np.bool_)
-    mask[found] = True
-    return mask
-
-
 def _with_split(batch: pa.RecordBatch, split: Mask) -> Mask:
     """Return which rows are of a transaction that has a split update."""
-    transactions = transactions_of(batch)
-    return are_among(transactions, distinct(transactions.filter(pa.array(split))))
+    # no join finds a null, which here is a transaction like any other
+    transactions = pa.table(
+        {
+            name: batch.column(name).cast(pa.int64(), safe=False).fill_null(_NO_NUMBER)
+            for name in ("commit_ts", *TRANSACTION)
+            if name in batch.schema.names
+        }
+    )
+    names = transactions.column_names
+    wanted = transactions.filter(pa.array(split)).group_by(names).aggregate([])
+    placed = transactions.append_column("at", pa.array(np.arange(batch.num_rows)))
+    mask = np.zeros(batch.num_rows, np.bool_)
+    mask[placed.join(wanted, keys=names, join_type="left semi").column("at").to_numpy()] = True
+    return mask

@@ -9,7 +9,7 @@ two tasks run over the rows one after the other, in memory up to a limit and in 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -19,14 +19,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_emit.arrange.reader import positioned
-from ticdc_emit.changefeed.batch import null_in_ddl
+from ticdc_emit.changefeed.batch import null_in_ddl, typed_table
 from ticdc_emit.changefeed.count_task import COUNT_SCHEMA, CountTask
 from ticdc_emit.changefeed.deliver_task import DEFAULT_MEMORY_LIMIT, DeliverTask
 from ticdc_emit.changefeed.encode_task import EncodeTask
 from ticdc_emit.changefeed.results import TaskResult, read_results
 from ticdc_emit.changefeed.state import DdlStatement
 from ticdc_emit.changes.commits import commit_ts_array
-from ticdc_emit.changes.forms import GENERIC_NAMES, check_columns, is_ddl, is_generic
+from ticdc_emit.changes.forms import GENERIC_NAMES, check_columns, is_ddl
 from ticdc_emit.changes.normal_form import normal_form
 from ticdc_emit.changes.tabular import changes_table, is_tabular
 from ticdc_emit.encode.fit import check_images
@@ -34,7 +34,6 @@ from ticdc_emit.errors import ConfigError, SchemaError
 from ticdc_emit.plan.tables import Plan
 from ticdc_emit.routing.topic import Target
 from ticdc_emit.schedule.bootstrap_replay import CountedRows
-from ticdc_emit.schema.identifiers import split_name
 
 __all__ = ["ArrowBatch"]
 
@@ -78,8 +77,7 @@ class ArrowBatch:
         found: list[DdlStatement] = []
         if "query" in self._names:
             for batch in self._rows():
-                places = [place for place, name in enumerate(self._names) if name not in ("before", "after")]
-                rows = normal_form(batch.select(places), "the changefeed")
+                rows = _selected(batch, [name for name in self._names if name not in ("before", "after")])
                 ddl = rows.filter(is_ddl(rows))
                 if ddl.num_rows:
                     found += _statements(ddl, database)
@@ -87,9 +85,7 @@ class ArrowBatch:
 
     def table_of(self, plan: Plan) -> tuple[str, str] | None:
         """Return whose changes rows in the typed form are, ``None`` for the generic form and without rows."""
-        if not self._names or self._is_generic:
-            return None
-        return split_name(self._table, [key for key, table in plan.tables.items() if any(table.encoders)])
+        return typed_table(self._names, self._table, plan) if self._names else None
 
     def check(self, plan: Plan) -> None:
         """Check columns and their types, and the tables' names where rows are in memory and name them."""
@@ -113,8 +109,7 @@ class ArrowBatch:
             return [] if table is None else [table]
         found: set[tuple[str, str]] = set()
         for batch in self._rows():
-            places = [place for place, name in enumerate(self._names) if name in (*GENERIC_NAMES, "op", "query")]
-            rows = normal_form(batch.select(places), "the changefeed")
+            rows = _selected(batch, (*GENERIC_NAMES, "op", "query"))
             rows = rows.filter(pc.invert(is_ddl(rows))) if "query" in self._names else rows
             named = pa.table({name: rows.column(name) for name in GENERIC_NAMES}).group_by(list(GENERIC_NAMES))
             found |= {tuple(row.values()) for row in named.aggregate([]).to_pylist() if None not in row.values()}
@@ -139,10 +134,6 @@ class ArrowBatch:
     def _names(self) -> list[str]:
         return [] if self._schema is None else self._schema.names
 
-    @property
-    def _is_generic(self) -> bool:
-        return is_generic(self._names)
-
     def _rows(self) -> Iterator[pa.RecordBatch]:
         for batch in self._batches:
             if batch.schema != self._schema:
@@ -150,6 +141,12 @@ class ArrowBatch:
                     "the record batches have different columns", remedy="Bring them to one schema: names, types, order"
                 )
             yield batch
+
+
+def _selected(batch: pa.RecordBatch, names: Collection[str]) -> pa.RecordBatch:
+    """Return those of the columns that there are, in normal form."""
+    places = [place for place, name in enumerate(batch.schema.names) if name in names]
+    return normal_form(batch.select(places), "the changefeed")
 
 
 def _statements(rows: pa.RecordBatch, database: str) -> list[DdlStatement]:

@@ -14,12 +14,14 @@ from ticdc_emit.changefeed.deliver_task import DeliverTask
 from ticdc_emit.changefeed.encode_task import EncodeTask
 from ticdc_emit.changefeed.results import TaskResult
 from ticdc_emit.changefeed.state import DdlStatement
+from ticdc_emit.changes.forms import is_generic
 from ticdc_emit.errors import InvalidValueError, UnsupportedTypeError
 from ticdc_emit.plan.tables import Plan
 from ticdc_emit.routing.topic import Target
 from ticdc_emit.schedule.bootstrap_replay import CountedRows
+from ticdc_emit.schema.identifiers import split_name
 
-__all__ = ["Batch", "ddl_statement", "null_in_ddl"]
+__all__ = ["Batch", "ddl_statement", "null_in_ddl", "typed_table"]
 
 
 class Batch(Protocol):
@@ -53,6 +55,15 @@ class Batch(Protocol):
         No task delivers before every row is encoded. Raises the error that either met.
         """
         ...
+
+
+def typed_table(columns: Sequence[str], table: str | None, plan: Plan) -> tuple[str, str] | None:
+    """Return whose changes rows with these columns are: ``table``, or the only one; ``None`` for the generic form."""
+    if is_generic(columns):
+        return None
+    key = split_name(table, [key for key, planned in plan.tables.items() if any(planned.encoders)])
+    plan.table(*key)  # refused here rather than by a task
+    return key
 
 
 def null_in_ddl(column: str, commit_ts: int | None, query: str | None) -> InvalidValueError:

@@ -311,7 +311,7 @@ class Changefeed:
             warn_keyless(new, stacklevel=3)
 
     def message_tasks(self, batch: Batch) -> tuple[EncodeTask, DeliverTask]:
-        """Return the tasks that make the messages of a batch's rows, for whoever delivers them by other means.
+        """Return the tasks that make the messages of a batch's rows, for a caller that delivers them by other means.
 
         Neither reads nor changes the per-batch state, so no row is late.
         """

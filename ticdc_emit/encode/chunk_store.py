@@ -16,6 +16,7 @@ from typing import IO, NamedTuple
 
 import pyarrow as pa
 
+from ticdc_emit.arrange.sorted_runs import ORDER_KEY
 from ticdc_emit.delivery.claim_check import Claim
 from ticdc_emit.encode.chunks import ChunkKind, claims_in, unpacked
 from ticdc_emit.errors import TicdcEmitError
@@ -92,7 +93,7 @@ class ChunkStore:
 
     def keys(self, chunk: Chunk) -> pa.RecordBatch:
         """Return the order keys of a chunk."""
-        return unpacked(self._read(chunk.keys)) if chunk.keys else self.messages(chunk).select(["order_key"])
+        return unpacked(self._read(chunk.keys)) if chunk.keys else self.messages(chunk).select([ORDER_KEY])
 
     def _kept_if(self, body: pa.Scalar) -> pa.Buffer | _Span | None:
         return self._kept(body) if body.is_valid else None

@@ -10,7 +10,7 @@ that no change is told twice before anything is sent. Beside messages, chunks sa
 from __future__ import annotations
 
 import pickle
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
@@ -19,6 +19,7 @@ import numpy as np
 import pyarrow as pa
 
 from ticdc_emit.arrange.order_key import commit_stamps, order_of
+from ticdc_emit.arrange.sorted_runs import ORDER_KEY
 from ticdc_emit.changes.model import Encoded
 from ticdc_emit.delivery.claim_check import Claim
 from ticdc_emit.delivery.topics import MOST_PARTITIONS
@@ -103,7 +104,7 @@ def chunks_of(made: list[Made], buckets: Buckets) -> Iterator[pa.RecordBatch]:
         return
     topics = list(dict.fromkeys(each.table.topic for each in made))
     columns = {
-        "order_key": _together([each.keys for each in made]),
+        ORDER_KEY: _together([each.keys for each in made]),
         "key": _together([each.encoded.filled_keys() for each in made]),
         "value": _together([each.encoded.values for each in made]),
     }
@@ -111,7 +112,7 @@ def chunks_of(made: list[Made], buckets: Buckets) -> Iterator[pa.RecordBatch]:
         columns["end"] = _together([each.encoded.ends for each in made])
     messages = pa.record_batch(columns)
     codes = np.concatenate([_codes(each, topics.index(each.table.topic)) for each in made])
-    order = None if len(made) == 1 else order_of(messages.column("order_key"))
+    order = None if len(made) == 1 else order_of(messages.column(ORDER_KEY))
     places = np.arange(len(codes)) if order is None else np.asarray(order)
     if len(np.unique(codes)) > 1:
         places = places[np.argsort(codes[places], kind="stable")]
@@ -152,7 +153,7 @@ def unpacked(body: bytes | pa.Buffer) -> pa.RecordBatch:
 
 def _bodies(messages: pa.RecordBatch, target: Target, buckets: Buckets) -> Iterator[pa.RecordBatch]:
     """Yield one topic-partition's messages in chunks of bounded size."""
-    keys = messages.column("order_key")
+    keys = messages.column(ORDER_KEY)
     rows = max(1, messages.num_rows * _BODY_BYTES // max(messages.nbytes, 1))
     for start in range(0, messages.num_rows, rows):
         part, part_keys = messages.slice(start, rows), keys.slice(start, rows)
@@ -165,7 +166,7 @@ def _bodies(messages: pa.RecordBatch, target: Target, buckets: Buckets) -> Itera
             part.num_rows,
             first=part_keys[0].as_py(),
             last=part_keys[part.num_rows - 1].as_py(),
-            keys=packed(pa.record_batch({"order_key": part_keys})) if ties else None,
+            keys=packed(pa.record_batch({ORDER_KEY: part_keys})) if ties else None,
             body=packed(part),
         )
 
@@ -207,6 +208,5 @@ def _codes(made: Made, number: int) -> np.ndarray[tuple[int], np.dtype[np.int64]
     return base + np.asarray(made.partitions).astype(np.int64)
 
 
-def _together(arrays: Collection[pa.Array]) -> pa.Array:
-    held: Iterable[pa.Array] = arrays
-    return next(iter(held)) if len(arrays) == 1 else pa.concat_arrays(list(held))
+def _together(arrays: list[pa.Array]) -> pa.Array:
+    return arrays[0] if len(arrays) == 1 else pa.concat_arrays(arrays)

@@ -30,9 +30,9 @@ from ticdc_emit.errors import LateRowError, RowError
 from ticdc_emit.plan.tables import Plan, TablePlan
 from ticdc_emit.routing.topic import Target
 
-__all__ = ["GATHER_ROWS", "Arranger", "Piece"]
+__all__ = ["Arranger", "Piece"]
 
-GATHER_ROWS = 64 * 1024
+_GATHER_ROWS = 64 * 1024
 _GATHER_BYTES = 64 * 1024 * 1024
 _PIECE_BYTES = 64 * 1024 * 1024
 
@@ -81,32 +81,28 @@ class Arranger:
         Many tables are gathered to about 64 k rows or 64 MiB, for each table's part to be large; one table only to the
         rows that are encoded at once, for memory that was just used is used again. No batch is empty.
         """
-        enough = GATHER_ROWS if self._table is None else CHUNK_ROWS
+        enough = _GATHER_ROWS if self._table is None else CHUNK_ROWS
         held: list[pa.RecordBatch] = []
         count = size = 0
-        slices = self._slices(batches)
-        while True:
-            try:
-                rows = next(slices)
-            except StopIteration:
-                break
-            except RowError:
-                if held:
-                    yield pa.concat_batches(held)  # a row before it may be bad too
-                raise
-            held.append(rows)
-            count, size = count + rows.num_rows, size + rows.nbytes
-            if count >= enough or size >= _GATHER_BYTES:
-                yield pa.concat_batches(held)
-                held, count, size = [], 0, 0
+        try:
+            for rows in self._slices(batches):
+                held.append(rows)
+                count, size = count + rows.num_rows, size + rows.nbytes
+                if count >= enough or size >= _GATHER_BYTES:
+                    yield pa.concat_batches(held)
+                    held, count, size = [], 0, 0
+        except RowError:
+            if held:
+                yield pa.concat_batches(held)  # a row before it may be bad too
+            raise
         if held:
             yield pa.concat_batches(held)
 
     def _slices(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         first_row = 0
         for batch in batches:
+            check_columns(batch.schema.names, self._where)
             for start in range(0, batch.num_rows, CHUNK_ROWS):
-                check_columns(batch.schema.names, self._where)
                 rows = normal_form(batch.slice(start, CHUNK_ROWS), self._where, first_row)
                 places = pa.array(np.arange(first_row, first_row + rows.num_rows))
                 first_row += rows.num_rows

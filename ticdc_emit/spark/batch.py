@@ -1,28 +1,27 @@
 """DataFrames as a batch of a changefeed (``changefeed.batch.Batch``).
 
 In: a DataFrame of row changes in a public form (``changes.forms``), or a typed one for each of many tables, with or
-without DDL rows. Out: what PLAN must know of
-it, and the changefeed's two tasks run over it in one Spark job: rows are encoded where they are, chunks of messages are
-shuffled, and each delivering task has whole topic-partitions. The shuffle is the barrier: nothing is sent before every
-row is encoded.
+without DDL rows. Out: what PLAN must know of it, and the changefeed's two tasks run over it in one Spark job: rows are
+encoded where they are, chunks of messages are shuffled, and each delivering task has whole topic-partitions. The
+shuffle is the barrier: nothing is sent before every row is encoded.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from ticdc_emit.changefeed.batch import ddl_statement, null_in_ddl
+from ticdc_emit.changefeed.batch import ddl_statement, null_in_ddl, typed_table
 from ticdc_emit.changefeed.count_task import COUNT_SCHEMA, CountTask
 from ticdc_emit.changefeed.deliver_task import DeliverTask
 from ticdc_emit.changefeed.encode_task import EncodeTask
 from ticdc_emit.changefeed.results import RESULT_SCHEMA, TaskResult, read_results
 from ticdc_emit.changefeed.state import DdlStatement
-from ticdc_emit.changes.forms import DDL_OP, check_columns, is_generic
+from ticdc_emit.changes.forms import DDL_OP, check_columns
 from ticdc_emit.delivery.contract import MESSAGE_SCHEMA
 from ticdc_emit.delivery.memory import MemorySink
 from ticdc_emit.encode.chunks import CHUNK_SCHEMA, Buckets
@@ -31,14 +30,13 @@ from ticdc_emit.errors import ConfigError
 from ticdc_emit.plan.tables import Plan
 from ticdc_emit.routing.topic import Target
 from ticdc_emit.schedule.bootstrap_replay import CountedRows
-from ticdc_emit.schema.identifiers import split_name
 from ticdc_emit.spark.frame import change_columns, commit_ts_column, without_ddl
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
-__all__ = ["SparkBatch", "check_changes", "typed_table"]
+__all__ = ["SparkBatch", "check_changes"]
 
 _KINDS = {pa.string(): "string", pa.int32(): "int", pa.int64(): "long", pa.binary(): "binary"}
 
@@ -96,12 +94,8 @@ class SparkBatch:
 
     def _mapped(self, task: EncodeTask | CountTask, schema: pa.Schema) -> DataFrame:
         """Return what a task gives for the rows of every DataFrame, each where it is."""
-        return reduce(
-            lambda one, other: one.union(other), (self._of_one(task, *each, schema) for each in self._named())
-        )
-
-    def _named(self) -> list[tuple[str | None, DataFrame]]:
-        return list(self._frames.items())
+        made = (self._of_one(task, *each, schema) for each in self._frames.items())
+        return reduce(lambda one, other: one.union(other), made)
 
     def _of_one(self, task: EncodeTask | CountTask, name: str | None, df: DataFrame, schema: pa.Schema) -> DataFrame:
         own = replace(task, table=typed_table(df.columns, name, task.plan))
@@ -112,15 +106,6 @@ class SparkBatch:
         """Return how many tasks deliver: one for each topic-partition, up to what Spark shuffles to."""
         most = int(self.session.conf.get("spark.sql.shuffle.partitions", "200") or 200)
         return max(1, min(len(plan.targets), most))
-
-
-def typed_table(columns: Sequence[str], table: str | None, plan: Plan) -> tuple[str, str] | None:
-    """Return whose changes rows with these columns are: ``table``, or the only one; ``None`` for the generic form."""
-    if is_generic(columns):
-        return None
-    key = split_name(table, [key for key, planned in plan.tables.items() if any(planned.encoders)])
-    plan.table(*key)  # refused here rather than by a task
-    return key
 
 
 def check_changes(schema: StructType, table: tuple[str, str] | None, plan: Plan) -> None:

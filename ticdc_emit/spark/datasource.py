@@ -32,10 +32,11 @@ from pyspark.sql.datasource import (
 
 from ticdc_emit.changefeed import RunReport
 from ticdc_emit.changefeed.arrow_batch import ArrowBatch
+from ticdc_emit.changefeed.batch import typed_table
 from ticdc_emit.changes.forms import check_columns
 from ticdc_emit.config import Secret, mask_uri
 from ticdc_emit.errors import ConfigError
-from ticdc_emit.spark.batch import check_changes, typed_table
+from ticdc_emit.spark.batch import check_changes
 from ticdc_emit.spark.source_options import SourceOptions
 from ticdc_emit.spark.staging import StagedFile, Staging
 

@@ -6,11 +6,10 @@ import json
 import random
 from typing import Any
 
-import pyarrow as pa
 import pytest
 
 from ticdc_emit import Encoder
-from ticdc_emit.arrange.transactions import HALF, halved, judged, splitting_columns
+from ticdc_emit.arrange.transactions import splitting_columns
 from ticdc_emit.errors import DispatcherError, DuplicateChangeError
 from ticdc_emit.schema.catalog import catalog_from_sql
 
@@ -140,31 +139,6 @@ def test_the_next_profile_appends_the_inserted_halves() -> None:
         {**delete(row(2, "z")), "seq": 3},
     ]
     assert story(changes, profile="next") == [("INSERT", 3), ("DELETE", 1), ("DELETE", 2), ("INSERT", 1)]
-
-
-def test_of_a_needless_pair_of_halves_the_inserted_one_stays_an_update() -> None:
-    encoder = Encoder(URI, SCHEMA)
-    images = pa.struct([("id", pa.int32()), ("u", pa.string()), ("n", pa.string()), ("v", pa.int32())])
-    true, needless = (row(1), row(2)), (row(1), row(1, n="+1"))
-    pairs = [true, true, needless, needless, needless]
-    batch = pa.record_batch(
-        {
-            "op": ["u"] * 5,
-            "commit_ts": pa.array([TS] * 5),
-            HALF: pa.array(["d", "i", "d", "i", None]),
-            "before": pa.array([before for before, _ in pairs], images),
-            "after": pa.array([after for _, after in pairs], images),
-        }
-    )
-    plan = encoder.plan
-    marks = judged(batch, plan.table("test", "t"), plan)
-    done = halved(batch.drop_columns([HALF]), marks).to_pylist()
-    assert [(each["op"], each["before"] is None, each["after"] is None) for each in done] == [
-        ("d", False, True),
-        ("c", True, False),
-        ("u", False, False),
-        ("u", False, False),
-    ]
 
 
 def test_each_half_goes_to_the_partition_of_its_own_key() -> None:

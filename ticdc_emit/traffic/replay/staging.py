@@ -12,13 +12,13 @@ from functools import reduce
 from typing import TYPE_CHECKING, NamedTuple
 
 from ticdc_emit.changefeed import ArrowBatch
-from ticdc_emit.changefeed.batch import Batch
+from ticdc_emit.changefeed.batch import Batch, typed_table
 from ticdc_emit.changes.forms import is_generic
 from ticdc_emit.errors import InvalidValueError, MissingColumnError
 from ticdc_emit.plan.tables import Plan
 from ticdc_emit.schema.identifiers import split_name
 from ticdc_emit.schema.model import TableInfo
-from ticdc_emit.spark.batch import SparkBatch, check_changes, typed_table
+from ticdc_emit.spark.batch import SparkBatch, check_changes
 from ticdc_emit.spark.frame import commit_ts_column
 from ticdc_emit.traffic.history import History
 from ticdc_emit.traffic.replay.generic import as_generic
