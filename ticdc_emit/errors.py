@@ -9,9 +9,12 @@ Never put a secret into a message or a context value: mask URIs with :func:`ticd
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 __all__ = [
+    "Alike",
     "AuthenticationError",
     "BatchTooLargeError",
     "BrokerUnreachableError",
@@ -110,8 +113,28 @@ class ColumnSelectorError(SchemaError):
     """
 
 
+@dataclass(frozen=True)
+class Alike:
+    """The rows that one look found bad for one cause.
+
+    ``places``: where they are in what was looked at. ``error``: the error of each, by its number among them.
+    """
+
+    places: Sequence[int]
+    error: Callable[[int], RowError]
+
+
 class RowError(TicdcEmitError, ValueError):
     """A row change cannot be encoded. ``table``, ``column`` and ``row`` (position or key) name it."""
+
+    alike: Alike | None = None  # while the bad rows of a batch are looked for; no other process knows of it
+
+    @classmethod
+    def first(cls, places: Sequence[int], error: Callable[[int], RowError]) -> RowError:
+        """Return the error of the first of several rows, which can tell those of the others (:class:`Alike`)."""
+        made = error(0)
+        made.alike = Alike(places, error)
+        return made
 
 
 class InvalidValueError(RowError):

@@ -18,8 +18,9 @@ can be put back in order.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -38,6 +39,7 @@ from ticdc_emit.errors import (
     InvalidValueError,
     MissingColumnError,
     MissingImageError,
+    RowError,
     SchemaError,
     UnsupportedTypeError,
 )
@@ -152,6 +154,12 @@ def _row_place(batch: pa.RecordBatch, info: TableInfo, index: int) -> dict[str, 
     return {**key, "position": batch.column(POSITION)[index].as_py()}
 
 
+def _first_of(batch: pa.RecordBatch, rows: npt.NDArray[np.int64], error: Callable[[int], RowError]) -> RowError:
+    """Return the error of the first of these rows, with all of them; ``error``: of a row of the batch."""
+    places = batch.column(POSITION).take(pa.array(rows)).to_pylist()
+    return RowError.first(places, lambda number: error(int(rows[number])))
+
+
 def _by_op(batch: pa.RecordBatch, info: TableInfo) -> list[tuple[Op, npt.NDArray[np.int64] | None]]:
     ops = batch.column("op") if "op" in batch.schema.names else pa.nulls(batch.num_rows)
     if not (pa.types.is_dictionary(ops.type) or pa.types.is_string(ops.type) or pa.types.is_large_string(ops.type)):
@@ -165,15 +173,20 @@ def _by_op(batch: pa.RecordBatch, info: TableInfo) -> list[tuple[Op, npt.NDArray
     kinds = [Op.parse(text) if text is not None else None for text in encoded.dictionary.to_pylist()]
     places = np.asarray(encoded.indices.fill_null(len(kinds)))
     if ops.null_count or None in kinds:
-        for index, text in enumerate(ops.to_pylist()):
-            if text is None or Op.parse(text) is None:
-                raise InvalidValueError(
-                    f"{shown(text)} is not an operation",
+        unknown = [code for code, kind in enumerate([*kinds, None]) if kind is None]
+        bad = np.flatnonzero(np.isin(places, unknown))
+        if len(bad):  # a dictionary may hold what no row has
+            raise _first_of(
+                batch,
+                bad,
+                lambda index: InvalidValueError(
+                    f"{shown(ops[index].as_py())} is not an operation",
                     remedy="Use c, u, d or insert, update, delete",
                     table=info.full_name,
                     column="op",
                     row=_row_place(batch, info, index),
-                )
+                ),
+            )
     if len(set(kinds)) == 1 and kinds[0] is not None:
         return [(kinds[0], None)]
     found: list[tuple[Op, npt.NDArray[np.int64] | None]] = []
@@ -219,22 +232,29 @@ class _PartReader:
     def _image_columns(self, name: str) -> Mapping[str, pa.Array]:
         subject = "a delete" if self.op is Op.DELETE else f"an {self.op.value}"
         if name not in self.batch.schema.names:
-            raise MissingColumnError(
-                f"{subject} needs the image {name!r}",
-                remedy=f"Add the column {name}",
-                table=self.info.full_name,
-                column=name,
-                row=_row_place(self.batch, self.info, 0),
+            raise _first_of(
+                self.batch,
+                np.arange(self.batch.num_rows),
+                lambda index: MissingColumnError(
+                    f"{subject} needs the image {name!r}",
+                    remedy=f"Add the column {name}",
+                    table=self.info.full_name,
+                    column=name,
+                    row=_row_place(self.batch, self.info, index),
+                ),
             )
         image = self.batch.column(name)
         if image.null_count:
-            index = int(np.asarray(pc.is_null(image).to_numpy(zero_copy_only=False)).argmax())
-            raise MissingImageError(
-                f"{subject} without its {name} image",
-                remedy=f"Give the {name} image, or another op",
-                table=self.info.full_name,
-                row=_row_place(self.batch, self.info, index),
-                commit_ts=self.batch.column("commit_ts")[index].as_py(),
+            raise _first_of(
+                self.batch,
+                np.flatnonzero(pc.is_null(image).to_numpy(zero_copy_only=False)),
+                lambda index: MissingImageError(
+                    f"{subject} without its {name} image",
+                    remedy=f"Give the {name} image, or another op",
+                    table=self.info.full_name,
+                    row=_row_place(self.batch, self.info, index),
+                    commit_ts=self.batch.column("commit_ts")[index].as_py(),
+                ),
             )
         if pa.types.is_map(image.type):
             return self._map_columns(image, name)
@@ -261,27 +281,35 @@ class _PartReader:
             entries = np.flatnonzero(codes == code)
             rows = owners[entries]
             if len(entries) and isinstance(name, bytes):
-                raise InvalidValueError(
-                    f"the image has the column {name!r}, whose name is not valid UTF-8",
-                    remedy="Repair the name",
-                    table=self.info.full_name,
-                    column=which,
-                    row=_row_place(self.batch, self.info, int(rows[0])),
-                )
+                raise self._first(rows, partial(self._unreadable, which, name))
             if len(entries) and name not in self.known:
-                raise _unknown_column(self.info.full_name, name, _row_place(self.batch, self.info, int(rows[0])))
+                raise self._first(rows, partial(_unknown_column, self.info.full_name, name))
             if len(rows) == len(image) and (rows == np.arange(len(image))).all():
                 columns[name] = items.take(pa.array(entries))
                 continue
             if name not in data_columns:
                 continue
             missing = np.setdiff1d(np.arange(len(image)), rows)
-            index = int(missing[0]) if len(missing) else int(rows[np.flatnonzero(np.diff(rows) == 0)[0]])
-            raise MissingColumnError(
-                "a row's image lacks a column of the table, or has it twice",
-                remedy="A map holds every column exactly once; NULL is a null value",
-                table=self.info.full_name,
-                column=name,
-                row=_row_place(self.batch, self.info, index),
-            )
+            raise self._first(missing if len(missing) else rows[:-1][np.diff(rows) == 0], partial(self._lacking, name))
         return columns
+
+    def _first(self, rows: npt.NDArray[np.int64], error: Callable[[dict[str, object]], RowError]) -> RowError:
+        return _first_of(self.batch, np.unique(rows), lambda index: error(_row_place(self.batch, self.info, index)))
+
+    def _unreadable(self, which: str, name: bytes, row: dict[str, object]) -> InvalidValueError:
+        return InvalidValueError(
+            f"the image has the column {name!r}, whose name is not valid UTF-8",
+            remedy="Repair the name",
+            table=self.info.full_name,
+            column=which,
+            row=row,
+        )
+
+    def _lacking(self, name: str, row: dict[str, object]) -> MissingColumnError:
+        return MissingColumnError(
+            "a row's image lacks a column of the table, or has it twice",
+            remedy="A map holds every column exactly once; NULL is a null value",
+            table=self.info.full_name,
+            column=name,
+            row=row,
+        )

@@ -24,10 +24,10 @@ from ticdc_emit.changes.attributes import PHYSICAL_TABLE_ID, SPLIT, START_TS
 from ticdc_emit.changes.images import differing, image_column
 from ticdc_emit.changes.model import Op
 from ticdc_emit.columnar.assemble import Mask
-from ticdc_emit.columnar.faults import ValueFault
+from ticdc_emit.columnar.faults import ValueFault, bad_places, fault_at
 from ticdc_emit.columnar.integers import parse_integers
 from ticdc_emit.columnar.values import Rendering, accept, plain_text
-from ticdc_emit.errors import InvalidValueError, UnsupportedTypeError
+from ticdc_emit.errors import InvalidValueError, RowError, UnsupportedTypeError
 from ticdc_emit.plan.tables import Plan, TablePlan
 from ticdc_emit.schema.model import Column, TableInfo
 
@@ -77,7 +77,7 @@ def _whole_numbers(batch: pa.RecordBatch, name: str, table: str) -> pa.Array:
     try:
         if pa.types.is_boolean(given.type):
             raise TypeError
-        return parse_integers(given, unsigned=False)
+        return _whole(given)
     except TypeError:
         raise UnsupportedTypeError(
             f"{name} is {kind}, not a whole number of 64 bits",
@@ -86,14 +86,29 @@ def _whole_numbers(batch: pa.RecordBatch, name: str, table: str) -> pa.Array:
             column=name,
         ) from None
     except ValueFault as fault:
-        position = batch.column(POSITION)[fault.index].as_py() if POSITION in batch.schema.names else fault.index
-        raise InvalidValueError(
-            f"the {name} of a change is not a whole number of 64 bits: {fault.reason}",
+        raise _refused_numbers(batch, name, table, given, fault) from None
+
+
+def _refused_numbers(batch: pa.RecordBatch, name: str, table: str, given: pa.Array, fault: ValueFault) -> RowError:
+    bad = bad_places(given, fault, _whole)
+    knows_places = POSITION in batch.schema.names
+    rows = batch.column(POSITION).take(pa.array(bad)).to_pylist() if knows_places else bad.tolist()
+
+    def error(number: int) -> InvalidValueError:
+        reason = fault_at(given, int(bad[number]), fault, _whole).reason
+        return InvalidValueError(
+            f"the {name} of a change is not a whole number of 64 bits: {reason}",
             remedy=f"Give {name} as a long, or as the text of one; null where it is not known",
             table=table,
             column=name,
-            row={"position": position},
-        ) from None
+            row={"position": rows[number]},
+        )
+
+    return RowError.first(rows, error)
+
+
+def _whole(given: pa.Array) -> pa.Array:
+    return parse_integers(given, unsigned=False)
 
 
 def splitting_columns(table: TableInfo) -> tuple[Column, ...]:

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from ticdc_emit.columnar.buffers import null_mask
 from ticdc_emit.columnar.faults import shown
-from ticdc_emit.errors import InvalidValueError, MissingColumnError, UnsupportedTypeError
+from ticdc_emit.errors import InvalidValueError, MissingColumnError, RowError, UnsupportedTypeError
 from ticdc_emit.tso import LOGICAL_BITS, MAX_TSO, physical_ms, tso_from_datetime, tso_from_micros
 
 __all__ = ["CommitTsWarning", "check_tso", "commit_ts_array", "commit_ts_of", "warn_early"]
@@ -143,22 +143,29 @@ def _from_moments(moments: pa.Array, table: str) -> pa.Array:
 def _refuse_null(values: pa.Array, table: str, column: str) -> None:
     nulls = null_mask(values)
     if nulls is not None:
-        raise InvalidValueError(
-            f"a {column} is null",
-            remedy="Give every change its commit time, or leave those rows out",
-            table=table,
-            column=column,
-            row={"position": int(nulls.argmax())},
+        rows = np.flatnonzero(nulls).tolist()
+        raise RowError.first(
+            rows,
+            lambda number: InvalidValueError(
+                f"a {column} is null",
+                remedy="Give every change its commit time, or leave those rows out",
+                table=table,
+                column=column,
+                row={"position": rows[number]},
+            ),
         )
 
 
 def _refuse_beyond(stamps: list[Any], table: str, column: str) -> None:
-    for position, stamp in enumerate(stamps):
-        if stamp != stamp // 1 or not 0 <= stamp <= MAX_TSO:
-            raise InvalidValueError(
-                f"{shown(stamp)} is not a TSO",
+    rows = [row for row, stamp in enumerate(stamps) if stamp != stamp // 1 or not 0 <= stamp <= MAX_TSO]
+    if rows:
+        raise RowError.first(
+            rows,
+            lambda number: InvalidValueError(
+                f"{shown(stamps[rows[number]])} is not a TSO",
                 remedy=_TSO_REMEDY,
                 table=table,
                 column=column,
-                row={"position": position},
-            )
+                row={"position": rows[number]},
+            ),
+        )

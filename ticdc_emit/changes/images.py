@@ -7,9 +7,9 @@ updates do not change.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -19,10 +19,10 @@ import pyarrow.compute as pc
 from ticdc_emit.columnar.assemble import Mask
 from ticdc_emit.columnar.buffers import null_mask, python_value
 from ticdc_emit.columnar.checksum import row_crc
-from ticdc_emit.columnar.faults import ValueFault
+from ticdc_emit.columnar.faults import ValueFault, bad_places, fault_at
 from ticdc_emit.columnar.type_words import cast_remedy, mismatch, user_type, value_remedy
 from ticdc_emit.columnar.values import Rendering, accept
-from ticdc_emit.errors import InvalidValueError, MissingColumnError, UnsupportedTypeError
+from ticdc_emit.errors import InvalidValueError, MissingColumnError, RowError, UnsupportedTypeError
 from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.schema.types import MySQLType
 
@@ -97,8 +97,13 @@ class Image:
         try:
             return accept(column, array, self.how)
         except ValueFault as fault:
-            index = fault.index if rows is None else int(np.flatnonzero(rows)[fault.index])
-            raise refused_value(fault, column, self.table.full_name, self.row_key(index)) from None
+            raise self.refusal(
+                fault,
+                array,
+                lambda part: accept(column, part, self.how),
+                lambda own, row: refused_value(own, column, self.table.full_name, row),
+                rows,
+            ) from None
         except TypeError:
             raise UnsupportedTypeError(
                 mismatch(column, self._arrays[column.name].type),
@@ -113,16 +118,48 @@ class Image:
 
         Raises :class:`InvalidValueError` for a TIMESTAMP that has no moment in UTC.
         """
-        columns = [(column, self.values(column)) for column in self.table.data_columns]
+        columns = self.table.data_columns
+        values = [self.values(column) for column in columns]
+
+        def crc(part: Sequence[pa.Array]) -> npt.NDArray[np.uint32]:
+            return row_crc(list(zip(columns, part, strict=True)), self.how.zone)
+
+        def error(fault: ValueFault, row: dict[str, object]) -> InvalidValueError:
+            reason = f"the row has no checksum: {fault.reason}"
+            return InvalidValueError(reason, remedy=fault.remedy, table=self.table.full_name, row=row)
+
         try:
-            return row_crc(columns, self.how.zone)
+            return crc(values)
         except ValueFault as fault:
-            raise InvalidValueError(
-                f"the row has no checksum: {fault.reason}",
-                remedy=fault.remedy,
-                table=self.table.full_name,
-                row=self.row_key(fault.index),
-            ) from None
+            rows = pa.RecordBatch.from_arrays(values, [column.name for column in columns])
+            raise self.refusal(fault, rows, lambda part: crc(part.columns), error) from None
+
+    def refusal(
+        self,
+        fault: ValueFault,
+        values: pa.Array | pa.RecordBatch,
+        check: Callable[[Any], object],
+        error: Callable[[ValueFault, dict[str, object]], RowError],
+        rows: Mask | None = None,
+    ) -> RowError:
+        """Return the error of the first row whose values ``check`` refused with ``fault``, with all such rows.
+
+        ``error``: makes the error of a fault and what names its row. ``rows``: of which rows the values are.
+        """
+        places = None if rows is None else np.flatnonzero(rows)
+        if self.positions is None:
+            return error(fault, self.row_key(fault.index if places is None else int(places[fault.index])))
+        bad = bad_places(values, fault, check)
+        own = bad if places is None else places[bad]
+        return self.refused(
+            own, lambda n: error(fault_at(values, int(bad[n]), fault, check), self.row_key(int(own[n])))
+        )
+
+    def refused(self, rows: npt.NDArray[np.int64], error: Callable[[int], RowError]) -> RowError:
+        """Return the error of the first of these rows, with all of them; ``error``: of each, by its number."""
+        if self.positions is None:
+            return error(0)
+        return RowError.first(self.positions.take(pa.array(rows)).to_pylist(), error)
 
     def take(self, rows: pa.Array) -> Image:
         """Return the image of some rows, which errors name by the same keys and places."""

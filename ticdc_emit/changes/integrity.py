@@ -28,7 +28,7 @@ from ticdc_emit.changes.images import Image
 from ticdc_emit.columnar.assemble import Mask
 from ticdc_emit.columnar.faults import ValueFault
 from ticdc_emit.columnar.integers import parse_integers
-from ticdc_emit.errors import CorruptedRowError, InvalidValueError, SchemaError, UnsupportedTypeError
+from ticdc_emit.errors import CorruptedRowError, InvalidValueError, RowError, SchemaError, UnsupportedTypeError
 
 if TYPE_CHECKING:
     from ticdc_emit.changes.model import Changes
@@ -134,12 +134,16 @@ def check_given(changes: Changes, *, refuse_corrupted: bool) -> None:
     given = changes.given_checksum
     corrupted = _corrupted(changes)
     if refuse_corrupted and corrupted.any():
-        raise CorruptedRowError(
-            "the row is marked as corrupted",
-            remedy="Repair the row, or set corruption-handle-level = 'warn'",
-            code="CDC:ErrCorruptedDataMutation",
-            table=changes.table.full_name,
-            row=changes.current.row_key(int(corrupted.argmax())),
+        marked = np.flatnonzero(corrupted)
+        raise changes.current.refused(
+            marked,
+            lambda number: CorruptedRowError(
+                "the row is marked as corrupted",
+                remedy="Repair the row, or set corruption-handle-level = 'warn'",
+                code="CDC:ErrCorruptedDataMutation",
+                table=changes.table.full_name,
+                row=changes.current.row_key(int(marked[number])),
+            ),
         )
     images = {"current": changes.after, "previous": changes.before}
     for name in given.keys() & images.keys():
@@ -148,14 +152,20 @@ def check_given(changes: Changes, *, refuse_corrupted: bool) -> None:
             continue
         wrong = stated & (np.asarray(given[name].fill_null(0)) != _crc(images[name], changes))
         if wrong.any():
-            index = int(wrong.argmax())
-            raise InvalidValueError(
-                f"the given checksum {name}={given[name][index]} is not the one of the values",
-                remedy="Leave it out, or mark the row as corrupted",
-                table=changes.table.full_name,
-                column=CHECKSUM,
-                row=changes.current.row_key(index),
-            )
+            raise _other_checksum(changes, name, np.flatnonzero(wrong))
+
+
+def _other_checksum(changes: Changes, name: str, rows: npt.NDArray[np.int64]) -> RowError:
+    return changes.current.refused(
+        rows,
+        lambda number: InvalidValueError(
+            f"the given checksum {name}={changes.given_checksum[name][int(rows[number])]} is not the one of the values",
+            remedy="Leave it out, or mark the row as corrupted",
+            table=changes.table.full_name,
+            column=CHECKSUM,
+            row=changes.current.row_key(int(rows[number])),
+        ),
+    )
 
 
 def _corrupted(changes: Changes) -> Mask:

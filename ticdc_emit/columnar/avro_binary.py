@@ -23,7 +23,7 @@ from ticdc_emit.columnar.assemble import Mask
 from ticdc_emit.columnar.avro_varints import byte_counts, varints, zigzag, zigzag_bytes
 from ticdc_emit.columnar.buffers import fixed_values, from_bytes, null_mask, text_buffers
 from ticdc_emit.columnar.cells import Cell, Piece
-from ticdc_emit.columnar.faults import ValueFault
+from ticdc_emit.columnar.faults import refuse_any
 from ticdc_emit.columnar.labels import label_text
 from ticdc_emit.schema.model import Column
 from ticdc_emit.schema.types import MySQLType
@@ -196,9 +196,8 @@ def refuse_enum_zero(column: Column, numbers: pa.Array) -> None:
     if pc.min(known).as_py() != 0:
         return
     plain = numbers.dictionary_decode() if pa.types.is_dictionary(numbers.type) else numbers
-    index = pc.index(plain, pa.scalar(0, pa.uint64())).as_py()
-    if index >= 0:
-        raise ValueFault(index, "the ENUM's number is 0, which has no label", "Give one of the column's labels")
+    zero = np.asarray(pc.equal(plain, 0).fill_null(False).to_numpy(zero_copy_only=False))
+    refuse_any(zero, "the ENUM's number is 0, which has no label", "Give one of the column's labels")
 
 
 def bit_pieces(values: pa.Array, union: Union | None = None, *, width: int | None = None) -> list[Piece]:

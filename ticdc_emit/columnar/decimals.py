@@ -42,7 +42,8 @@ def accept_decimal(column: Column, array: pa.Array) -> pa.Array:
         negative = pc.less(values, zero)
         if pc.any(negative).as_py():
             index = pc.index(negative, True).as_py()
-            raise ValueFault(index, f"{values[index].as_py()} is negative")
+            bad = np.asarray(negative.fill_null(False).to_numpy(zero_copy_only=False))
+            raise ValueFault(index, f"{values[index].as_py()} is negative", bad=bad)
     _refuse_overflow(values, kind)
     return values
 

@@ -1,32 +1,77 @@
-"""A value that its column cannot hold, told by position; the encoder turns it into ``InvalidValueError`` with the
+"""Values that their column cannot hold, told by position; the encoder turns them into ``InvalidValueError`` with the
 place.
 
-Renderers see one column without its name and key, so they only say which row of the batch is wrong and why.
+Renderers see one column without its name and key, so they only say which rows of the batch are wrong and why: the first
+one, and all of them where one look at the column tells. :func:`bad_places` finds the others by asking again.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
-__all__ = ["ValueFault", "refuse_any", "shown"]
+__all__ = ["ValueFault", "bad_places", "fault_at", "refuse_any", "shown"]
 
 _LONGEST = 60
 
 
 class ValueFault(Exception):  # noqa: N818 - not an error that users see
-    """Row ``index`` of a column holds something that the column's type refuses; ``reason`` says what."""
+    """Row ``index`` of a column holds something that the column's type refuses; ``reason`` says what.
 
-    def __init__(self, index: int, reason: str, remedy: str = "") -> None:
+    ``bad``: which rows the column refuses alike, ``None`` where only the first is known.
+    """
+
+    def __init__(self, index: int, reason: str, remedy: str = "", bad: npt.NDArray[np.bool_] | None = None) -> None:
         super().__init__(reason)
         self.index = index
         self.reason = reason
         self.remedy = remedy
+        self.bad = bad
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.index, self.reason, self.remedy)
+        return type(self), (self.index, self.reason, self.remedy, self.bad)
+
+
+def bad_places(
+    values: pa.Array | pa.RecordBatch, fault: ValueFault, check: Callable[[Any], object]
+) -> npt.NDArray[np.int64]:
+    """Return the places of values that ``check`` refuses, ``fault`` being what it raised for them together.
+
+    Where the fault does not tell, halves are asked until only refused ones are left.
+    """
+    if fault.bad is not None:
+        return np.flatnonzero(fault.bad)
+    found: list[int] = []
+
+    def search(start: int, length: int) -> None:
+        try:
+            check(values.slice(start, length))
+        except ValueFault:
+            if length == 1:
+                found.append(start)
+                return
+            half = length // 2
+            search(start, half)
+            search(start + half, length - half)
+
+    search(0, len(values))
+    return np.array(found or [fault.index], np.int64)
+
+
+def fault_at(
+    values: pa.Array | pa.RecordBatch, place: int, fault: ValueFault, check: Callable[[Any], object]
+) -> ValueFault:
+    """Return what ``check`` says of one value, ``fault`` being what it raised for them together."""
+    if place != fault.index:
+        try:
+            check(values.slice(place, 1))
+        except ValueFault as own:
+            return own
+    return fault
 
 
 def shown(value: object) -> str:
@@ -39,6 +84,6 @@ def shown(value: object) -> str:
 
 
 def refuse_any(bad: npt.NDArray[np.bool_], reason: str, remedy: str = "") -> None:
-    """Raise :class:`ValueFault` for the first true element of ``bad``."""
+    """Raise :class:`ValueFault` for the true elements of ``bad``."""
     if bad.any():
-        raise ValueFault(int(bad.argmax()), reason, remedy)
+        raise ValueFault(int(bad.argmax()), reason, remedy, bad)

@@ -50,7 +50,8 @@ def accept_float(column: Column, array: pa.Array) -> pa.Array:
         index = int(bad.argmax())
         number = numbers[index]
         was = array[index].as_py()
-        raise ValueFault(index, f"{shown(was)} is negative" if number < 0 and np.isfinite(number) else _not_finite(was))
+        reason = f"{shown(was)} is negative" if number < 0 and np.isfinite(number) else _not_finite(was)
+        raise ValueFault(index, reason, bad=bad)
     if numbers.dtype == np.float32 and array.type == pa.float32():
         return array
     return pa.array(numbers, mask=nulls)

@@ -36,7 +36,7 @@ def accept_year(array: pa.Array) -> pa.Array:
     years = np.asarray(pc.fill_null(values, 0))
     early = (years > 0) & (years < 1901)
     if early.any():
-        raise ValueFault(int(early.argmax()), f"{years[early][0]} is neither 0 nor in 1901..2155")
+        raise ValueFault(int(early.argmax()), f"{years[early][0]} is neither 0 nor in 1901..2155", bad=early)
     return values
 
 
@@ -88,14 +88,23 @@ def _within(
         return values
     if (low is None or extremes["min"] >= low) and (high is None or extremes["max"] <= high):
         return values
-    for index, value in enumerate(values.to_pylist()):
-        if value is not None and ((low is not None and value < low) or (high is not None and value > high)):
-            raise _outside(index, value, shown_bounds or (low, high))
-    return values
+    numbers = np.asarray(values.fill_null(0 if low is None else low))
+    bad = np.zeros(len(values), np.bool_)
+    if low is not None:
+        bad |= numbers < low
+    if high is not None:
+        bad |= numbers > high
+    index = int(bad.argmax())
+    raise _outside(index, values[index].as_py(), shown_bounds or (low, high), bad)
 
 
-def _outside(index: int, value: object, bounds: tuple[int | None, int | None]) -> ValueFault:
-    return ValueFault(index, f"{value} is outside {bounds[0]}..{bounds[1]}")
+def _outside(
+    index: int,
+    value: object,
+    bounds: tuple[int | None, int | None],
+    bad: npt.NDArray[np.bool_] | None = None,
+) -> ValueFault:
+    return ValueFault(index, f"{value} is outside {bounds[0]}..{bounds[1]}", bad=bad)
 
 
 def _from_decimal(array: pa.Array, target: pa.DataType, bounds: tuple[int, int]) -> pa.Array:
@@ -114,7 +123,7 @@ def _from_decimal(array: pa.Array, target: pa.DataType, bounds: tuple[int, int])
         fits |= nulls
     if not fits.all():
         index = int((~fits).argmax())
-        raise _outside(index, array[index].as_py(), bounds)
+        raise _outside(index, array[index].as_py(), bounds, ~fits)
     values = np.ascontiguousarray(low if target == pa.uint64() else low.view(np.int64))
     return pa.array(values, mask=nulls)
 

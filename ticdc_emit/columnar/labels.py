@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -102,6 +103,7 @@ def _checked_numbers(column: Column, numbers: pa.Array) -> pa.Array:
     limit = len(column.elems) if column.type == MySQLType.ENUM else (1 << len(column.elems)) - 1
     greatest = pc.max(numbers).as_py()
     if greatest is not None and greatest > limit:
-        index = pc.index(pc.greater(numbers, pa.scalar(limit, pa.uint64())), pa.scalar(True)).as_py()
-        raise ValueFault(index, f"{numbers[index]} is beyond the column's {len(column.elems)} labels")
+        bad = np.asarray(pc.greater(numbers, pa.scalar(limit, pa.uint64())).fill_null(False).to_numpy(False))
+        index = int(bad.argmax())
+        raise ValueFault(index, f"{numbers[index]} is beyond the column's {len(column.elems)} labels", bad=bad)
     return numbers

@@ -51,7 +51,7 @@ def _refuse_longer(lengths: npt.NDArray[np.int32], limit: int, unit: str) -> Non
     longer = lengths > limit
     if longer.any():
         index = int(longer.argmax())
-        raise ValueFault(index, f"the value has {lengths[index]} {unit}, more than {limit}")
+        raise ValueFault(index, f"the value has {lengths[index]} {unit}, more than {limit}", bad=longer)
 
 
 def _characters(text: pa.Array, *, are_valid: bool) -> npt.NDArray[np.int32]:
@@ -126,7 +126,8 @@ def accept_vector(column: Column, array: pa.Array) -> pa.Array:
             wrong &= ~nulls
         if wrong.any():
             index = int(wrong.argmax())
-            raise ValueFault(index, f"the vector has {np.asarray(sizes)[index]} dimensions, not {column.flen}")
+            dimensions = np.asarray(sizes)[index]
+            raise ValueFault(index, f"the vector has {dimensions} dimensions, not {column.flen}", bad=wrong)
     offsets = np.zeros(len(lists) + 1, np.int32)
     np.cumsum(np.asarray(sizes), out=offsets[1:])
     texts = pa.ListArray.from_arrays(pa.array(offsets), fixed_text(items))

@@ -26,7 +26,7 @@ from ticdc_emit.columnar.compression import compressed, compressor
 from ticdc_emit.config import DEFAULT_MAX_MESSAGE_BYTES, ChangefeedConfig
 from ticdc_emit.config.storage_uri import StorageUri
 from ticdc_emit.delivery.claim_check import Claim
-from ticdc_emit.errors import MessageTooLargeError
+from ticdc_emit.errors import MessageTooLargeError, RowError
 
 if TYPE_CHECKING:
     from ticdc_emit.changes.codec import Codec, ControlMessage
@@ -134,10 +134,10 @@ class LargeMessages:
         if not len(large) or handling == "keep":
             return made
         if not isinstance(encoder, ReducibleRows):
-            raise self._refusal(made, changes, int(large[0]), "Raise max-message-bytes in the sink URI")
+            raise self._refusal(made, changes, large, "Raise max-message-bytes in the sink URI")
         if handling == "refuse":
             remedy = "Raise max-message-bytes in the sink URI, or set large-message-handle-option"
-            raise self._refusal(made, changes, int(large[0]), remedy)
+            raise self._refusal(made, changes, large, remedy)
         rows = pa.array(large)
         few = changes.take(rows)
         claims = self._claims(few, plain.take(rows), made.take(rows)) if handling == "claim-check" else ()
@@ -145,7 +145,7 @@ class LargeMessages:
         still = self._too_large(reduced)
         if len(still):
             remedy = "Raise max-message-bytes in the sink URI: its handle key alone is too large"
-            raise self._refusal(reduced, few, int(still[0]), remedy)
+            raise self._refusal(reduced, few, still, remedy)
         placed = tuple(zip(large.tolist(), claims, strict=False))
         return replace(_in_place(made, large, reduced), claims=placed)
 
@@ -215,9 +215,12 @@ class LargeMessages:
             for index, (plain_key, plain_value, key, value) in enumerate(rows)
         )
 
-    def _refusal(self, made: Encoded, changes: Changes, index: int, remedy: str) -> MessageTooLargeError:
-        length = int(made.lengths()[index]) + MESSAGE_OVERHEAD
-        return self._error(length, remedy, table=changes.table.full_name, row=changes.current.row_key(index))
+    def _refusal(self, made: Encoded, changes: Changes, rows: npt.NDArray[np.int64], remedy: str) -> RowError:
+        lengths = made.lengths()[rows] + MESSAGE_OVERHEAD
+        image, table = changes.current, changes.table.full_name
+        return image.refused(
+            rows, lambda n: self._error(int(lengths[n]), remedy, table=table, row=image.row_key(int(rows[n])))
+        )
 
     def _error(self, length: int, remedy: str, **place: object) -> MessageTooLargeError:
         return MessageTooLargeError(

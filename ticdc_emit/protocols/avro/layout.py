@@ -127,8 +127,7 @@ class AvroRows:
             _ = changes.checksums  # kept for the messages
         for shown in self._key if changes.op is Op.DELETE else self._value:
             if shown.column.type is MySQLType.ENUM:
-                with _placed(changes.current, shown.column):
-                    refuse_enum_zero(shown.column, changes.current.values(shown.column))
+                _refuse_zero(changes.current, shown.column)
 
     def encode(self, changes: Changes) -> Encoded:
         """Return one message per change.
@@ -203,10 +202,22 @@ def _placed(image: Image, column: Column) -> Iterator[None]:
     try:
         yield
     except ValueFault as fault:
-        raise InvalidValueError(
-            fault.reason,
-            remedy=fault.remedy,
-            table=image.table.full_name,
-            column=column.name,
-            row=image.row_key(fault.index),
-        ) from None
+        raise _refused(image, column, fault, image.row_key(fault.index)) from None
+
+
+def _refuse_zero(image: Image, column: Column) -> None:
+    values = image.values(column)
+
+    def check(part: pa.Array) -> None:
+        refuse_enum_zero(column, part)
+
+    try:
+        check(values)
+    except ValueFault as fault:
+        raise image.refusal(fault, values, check, lambda own, row: _refused(image, column, own, row)) from None
+
+
+def _refused(image: Image, column: Column, fault: ValueFault, row: dict[str, object]) -> InvalidValueError:
+    return InvalidValueError(
+        fault.reason, remedy=fault.remedy, table=image.table.full_name, column=column.name, row=row
+    )

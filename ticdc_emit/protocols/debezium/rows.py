@@ -21,7 +21,7 @@ from ticdc_emit.changes.model import Changes, Encoded, Op
 from ticdc_emit.changes.sizes import json_overhead
 from ticdc_emit.columnar.assemble import Fragment, ObjectLayout, join, share
 from ticdc_emit.columnar.faults import ValueFault
-from ticdc_emit.errors import InvalidValueError
+from ticdc_emit.errors import InvalidValueError, RowError
 from ticdc_emit.protocols.debezium.connect import envelope_schema, field_schema, key_schema
 from ticdc_emit.protocols.debezium.envelope import source_parts
 from ticdc_emit.protocols.debezium.jsontext import json_string
@@ -148,15 +148,19 @@ class DebeziumRows:
     def _content(self, column: Column, values: pa.Array) -> pa.Array:
         return content(column, values, self.options.zone)
 
-    def _refusal(self, column: Column, image: Image) -> InvalidValueError:
+    def _refusal(self, column: Column, image: Image) -> RowError:
         """Return the error of a column that was refused, by the row's place in the whole batch."""
-        try:
-            self._content(column, image.values(column))
-        except ValueFault as fault:
-            row = image.row_key(fault.index)
+        values = image.values(column)
+
+        def error(fault: ValueFault, row: dict[str, object]) -> InvalidValueError:
             return InvalidValueError(
                 fault.reason, remedy=fault.remedy, table=self.table.full_name, column=column.name, row=row
             )
+
+        try:
+            self._content(column, values)
+        except ValueFault as fault:
+            return image.refusal(fault, values, lambda part: self._content(column, part), error)
         raise AssertionError("a value is refused wherever it stands")
 
 

@@ -7,6 +7,7 @@ pkg/sink/codec/debezium/codec.go`` (writeDebeziumFieldValue).
 
 from __future__ import annotations
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -14,7 +15,7 @@ from ticdc_emit.columnar.binaries import base64_text
 from ticdc_emit.columnar.bits import little_endian_base64
 from ticdc_emit.columnar.epochs import clock_micros, date_days, datetime_ticks, zoned_text
 from ticdc_emit.columnar.escape import JSONITER, escape_text
-from ticdc_emit.columnar.faults import ValueFault
+from ticdc_emit.columnar.faults import ValueFault, refuse_any
 from ticdc_emit.columnar.jsoniter import decimal_as_double, number_text
 from ticdc_emit.columnar.labels import label_text
 from ticdc_emit.columnar.values import text_content
@@ -52,7 +53,8 @@ def content(column: Column, values: pa.Array, zone: str) -> pa.Array:
     try:
         shown = null_content(column, zone)
     except ValueFault as fault:
-        raise ValueFault(pc.index(nulls, True).as_py(), fault.reason, fault.remedy) from None
+        refuse_any(np.asarray(nulls.to_numpy(zero_copy_only=False)), fault.reason, fault.remedy)
+        raise
     # binary: a default may be no UTF-8
     return text if shown is None else pc.if_else(nulls, pa.scalar(shown, pa.binary()), text.cast(pa.binary()))
 
