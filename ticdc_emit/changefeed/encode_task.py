@@ -18,8 +18,8 @@ from ticdc_emit.arrange.dispatch import dispatched
 from ticdc_emit.arrange.reader import POSITION
 from ticdc_emit.encode.chunks import Buckets, ChunkKind, Made, chunks_of, failures, note
 from ticdc_emit.encode.first_fault import first_fault
-from ticdc_emit.encode.pieces import Arranger, Piece
-from ticdc_emit.encode.run import prepare
+from ticdc_emit.encode.pieces import Arranger, Piece, gathered_pieces
+from ticdc_emit.encode.run import prepare_all
 from ticdc_emit.errors import RegistryError, RowError, SchemaError
 from ticdc_emit.plan.tables import Plan
 
@@ -58,26 +58,27 @@ class EncodeTask:
     def _check(self, rows: pa.RecordBatch, count: int) -> None:
         """Check those of a block's rows that are among the first ``count`` of the task."""
         arranger = Arranger(self.plan, self.table, self.late, self.late_until)
-        for piece in arranger.pieces(rows.filter(pc.less(rows.column(POSITION), count))):
-            self._made(piece)
+        for _ in self._made(arranger.pieces(rows.filter(pc.less(rows.column(POSITION), count)))):
+            pass
 
     def _chunks(self, pieces: Iterable[Piece]) -> Iterator[pa.RecordBatch]:
         held: list[Made] = []
         size = 0
-        for piece in pieces:
-            for part in piece.bounded():
-                made = self._made(part)
-                held.append(made)
-                size += made.nbytes
-                if size > _HELD_BYTES:
-                    yield from chunks_of(held, self.buckets)
-                    held, size = [], 0
+        for made in self._made(pieces):
+            held.append(made)
+            size += made.nbytes
+            if size > _HELD_BYTES:
+                yield from chunks_of(held, self.buckets)
+                held, size = [], 0
         yield from chunks_of(held, self.buckets)
 
-    def _made(self, piece: Piece) -> Made:
-        prepared = prepare(piece.rows, piece.table, self.plan)
-        partitions = dispatched(prepared.parts, piece.table, prepared.rows)
-        return Made(piece.table, partitions, piece.keys, prepared.messages())
+    def _made(self, pieces: Iterable[Piece]) -> Iterator[Made]:
+        """Yield the messages of each piece; small ones are made together."""
+        for together in gathered_pieces(pieces):
+            prepared = prepare_all([(piece.rows, piece.table) for piece in together], self.plan)
+            for piece, each in zip(together, prepared, strict=True):
+                partitions = dispatched(each.parts, piece.table, each.rows)
+                yield Made(piece.table, partitions, piece.keys, each.messages())
 
     def _notes(self, arranger: Arranger) -> Iterator[pa.RecordBatch]:
         for target, rows in arranger.late_rows.items():

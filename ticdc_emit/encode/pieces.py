@@ -26,11 +26,11 @@ from ticdc_emit.changes.forms import check_columns, is_ddl
 from ticdc_emit.changes.normal_form import normal_form
 from ticdc_emit.changes.sizes import rows_within
 from ticdc_emit.changes.tables import TABLE_NAMES, rows_by_table
-from ticdc_emit.errors import LateRowError, RowError
+from ticdc_emit.errors import LateRowError, RowError, TicdcEmitError
 from ticdc_emit.plan.tables import Plan, TablePlan
 from ticdc_emit.routing.topic import Target
 
-__all__ = ["Arranger", "Piece"]
+__all__ = ["Arranger", "Piece", "gathered_pieces"]
 
 _GATHER_ROWS = 64 * 1024
 _GATHER_BYTES = 64 * 1024 * 1024
@@ -50,6 +50,27 @@ class Piece:
         rows = rows_within(self.table.overhead, self.rows.num_rows, self.rows.nbytes, _PIECE_BYTES)
         for start in range(0, self.rows.num_rows, rows):
             yield Piece(self.table, self.rows.slice(start, rows), self.keys.slice(start, rows))
+
+
+def gathered_pieces(pieces: Iterable[Piece]) -> Iterator[list[Piece]]:
+    """Yield the pieces, bounded, small ones together: up to the rows that are encoded at once."""
+    held: list[Piece] = []
+    count = size = 0
+    try:
+        for whole in pieces:
+            for piece in whole.bounded():
+                rows, nbytes = piece.rows.num_rows, piece.rows.nbytes
+                if held and (count + rows > CHUNK_ROWS or size + nbytes > _PIECE_BYTES):
+                    yield held
+                    held, count, size = [], 0, 0
+                held.append(piece)
+                count, size = count + rows, size + nbytes
+    except TicdcEmitError:
+        if held:
+            yield held  # a row before it may be bad too
+        raise
+    if held:
+        yield held
 
 
 class Arranger:
