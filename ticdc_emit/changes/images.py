@@ -7,7 +7,7 @@ updates do not change.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -18,8 +18,8 @@ import pyarrow.compute as pc
 
 from ticdc_emit.columnar.assemble import Mask
 from ticdc_emit.columnar.buffers import null_mask, python_value
-from ticdc_emit.columnar.checksum import row_crc
 from ticdc_emit.columnar.cells import Piece
+from ticdc_emit.columnar.checksum import row_crc
 from ticdc_emit.columnar.faults import ValueFault, bad_places, fault_at
 from ticdc_emit.columnar.pool import ColumnPool, Pieces, Pooled, Render
 from ticdc_emit.columnar.type_words import cast_remedy, mismatch, user_type, value_remedy

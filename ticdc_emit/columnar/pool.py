@@ -1,12 +1,12 @@
 """Columns of one kind, from many tables, accepted and rendered in one call.
 
-Most of what a few rows cost is paid per call and not per value, so the columns of small groups of rows (a table version
-and a kind of change each) are brought together: in go arrays with the columns that they are of, out come each array's
-own accepted form (``columnar.values``) and renderings, slices of what was made for all arrays of one kind. A **kind** is
-all that a column says of its values, which is all but its name, and the Arrow type of the array.
+Most of what a few rows cost is paid per call and not per value, so the columns of small groups of rows (a table
+version and a kind of change each) are brought together: in go arrays with the columns that they are of, out come each
+array's own accepted form (``columnar.values``) and renderings, slices of what was made for all arrays of one kind. A
+**kind** is all that a column says of its values, which is all but its name, and the Arrow type of the array.
 
-What is wrong with one value of a kind says nothing here: whoever asked gets ``None`` and makes the column alone, so that
-errors name their place as ever. A kind with a single array is left to its owner too.
+What is wrong with a value is not told here: whoever asked gets ``None`` and makes the column alone, so that errors name
+their place as ever. A kind with a single array is left to its owner too.
 """
 
 from __future__ import annotations
