@@ -46,7 +46,9 @@ CHUNK_SCHEMA = pa.schema(
 the chunk have one commit_ts."""
 
 _BODY_BYTES = 2 * 1024 * 1024  # of messages, before compression: larger ones are slow to move in a JVM
-_OPTIONS = pa.ipc.IpcWriteOptions(compression="lz4")
+_WRITE = pa.ipc.IpcWriteOptions(compression="lz4", use_threads=False)
+_READ = pa.ipc.IpcReadOptions(use_threads=False)
+"""A body is too small to share: on busy cores, waiting for Arrow's pool takes longer than the work."""
 
 
 class ChunkKind(IntEnum):
@@ -141,14 +143,14 @@ def failures(error: TicdcEmitError, buckets: Buckets) -> Iterator[pa.RecordBatch
 def packed(batch: pa.RecordBatch) -> bytes:
     """Return a batch as one compressed Arrow IPC stream."""
     out = pa.BufferOutputStream()
-    with pa.ipc.new_stream(out, batch.schema, options=_OPTIONS) as writer:
+    with pa.ipc.new_stream(out, batch.schema, options=_WRITE) as writer:
         writer.write_batch(batch)
     return bytes(out.getvalue().to_pybytes())
 
 
 def unpacked(body: bytes | pa.Buffer) -> pa.RecordBatch:
     """Return the batch that :func:`packed` packed."""
-    return pa.ipc.open_stream(body).read_next_batch()
+    return pa.ipc.open_stream(body, options=_READ).read_next_batch()
 
 
 def _bodies(messages: pa.RecordBatch, target: Target, buckets: Buckets) -> Iterator[pa.RecordBatch]:
