@@ -78,7 +78,7 @@ class PackTask:
     lanes: int
 
     def __call__(self, batches: Iterator[pa.RecordBatch], task: int) -> Iterator[pa.RecordBatch]:
-        """Yield batches of :data:`PACK_SCHEMA`. ``task``: the task's number, so that tasks begin with different lanes."""
+        """Yield batches of :data:`PACK_SCHEMA`. ``task``: its number; tasks begin with different lanes."""
         before, turn = None, task
         for batch in batches:
             stamps = batch.column("commit_ts")
