@@ -16,7 +16,7 @@ from ticdc_emit.arrange.order_key import order_keys, order_of
 from ticdc_emit.arrange.transactions import numbered, ranks, split_updates
 from ticdc_emit.plan.tables import Plan, TablePlan
 
-__all__ = ["ordered", "sorted_by_commit"]
+__all__ = ["arranged", "ordered", "sorted_by_commit"]
 
 
 def ordered(batch: pa.RecordBatch, table: TablePlan, plan: Plan) -> pa.RecordBatch:
@@ -28,13 +28,26 @@ def ordered(batch: pa.RecordBatch, table: TablePlan, plan: Plan) -> pa.RecordBat
     split = split_updates(batch, table, plan)
     if split is batch and _rises(batch):
         return batch
-    batch = sorted_by_commit(split)
-    keys = order_keys(batch, table, 0, ranks(batch, plan.split_order))
-    order = order_of(keys)
-    if order is not None:
-        batch, keys = batch.take(order), keys.take(order)
+    batch, keys = _keyed(split, table, plan)
     OrderCheck([table]).check(keys)
     return batch
+
+
+def arranged(batch: pa.RecordBatch, table: TablePlan, plan: Plan) -> tuple[pa.RecordBatch, pa.Array]:
+    """Return all changes of a table with updates of keys split, in total order, and their order keys.
+
+    Two changes that nothing orders are left as they are. Raises what
+    :func:`~ticdc_emit.arrange.transactions.numbered` does.
+    """
+    batch = sorted_by_commit(numbered(batch, f"{table.schema}.{table.name}"))
+    return _keyed(split_updates(batch, table, plan), table, plan)
+
+
+def _keyed(batch: pa.RecordBatch, table: TablePlan, plan: Plan) -> tuple[pa.RecordBatch, pa.Array]:
+    batch = sorted_by_commit(batch)
+    keys = order_keys(batch, table, 0, ranks(batch, plan.split_order))
+    order = order_of(keys)
+    return (batch, keys) if order is None else (batch.take(order), keys.take(order))
 
 
 def sorted_by_commit(batch: pa.RecordBatch) -> pa.RecordBatch:

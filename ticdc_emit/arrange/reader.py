@@ -291,6 +291,8 @@ class _PartReader:
                 continue
             missing = np.setdiff1d(np.arange(len(image)), rows)
             raise self._first(missing if len(missing) else rows[:-1][np.diff(rows) == 0], partial(self._lacking, name))
+        for name in data_columns - columns.keys():
+            raise self._first(np.arange(len(image)), partial(self._lacking, name))
         return columns
 
     def _first(self, rows: npt.NDArray[np.int64], error: Callable[[dict[str, object]], RowError]) -> RowError:

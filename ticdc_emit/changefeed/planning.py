@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from numbers import Integral
-from typing import Any
+from typing import Any, Literal
 
 from ticdc_emit.changefeed.batch import Batch
 from ticdc_emit.changefeed.count_task import CountTask
@@ -118,7 +118,13 @@ class Planner:
         return Controls(events, interval, self.lateness_ms, state.sent_until, state.watermark)
 
     def scheduled(
-        self, controls: Controls, state: BatchState, batch: Batch, *, late: str
+        self,
+        controls: Controls,
+        state: BatchState,
+        batch: Batch,
+        *,
+        late: str,
+        bad_rows: Literal["refuse", "skip"],
     ) -> tuple[Controls, dict[str, Any] | None]:
         """Return the controls with what depends on the batch's rows, and the state of the bootstrap schedule behind it.
 
@@ -132,7 +138,7 @@ class Planner:
             return controls, None
         plan = self.plan(state)
         dropped = controls.late_until if late == "drop" else None
-        counted = batch.count_rows(CountTask(plan, rules.tick_ms, dropped))
+        counted = batch.count_rows(CountTask(plan, rules.tick_ms, dropped, bad_rows=bad_rows))
         if default_ticks:
             controls = with_default_ticks(controls, counted)
         if not rules.enabled:

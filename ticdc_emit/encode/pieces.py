@@ -26,7 +26,7 @@ from ticdc_emit.changes.forms import check_columns, is_ddl
 from ticdc_emit.changes.normal_form import normal_form
 from ticdc_emit.changes.sizes import rows_within
 from ticdc_emit.changes.tables import TABLE_NAMES, rows_by_table
-from ticdc_emit.errors import LateRowError, RowError, TicdcEmitError
+from ticdc_emit.errors import LateRowError
 from ticdc_emit.plan.tables import Plan, TablePlan
 from ticdc_emit.routing.topic import Target
 
@@ -56,19 +56,14 @@ def gathered_pieces(pieces: Iterable[Piece]) -> Iterator[list[Piece]]:
     """Yield the pieces, bounded, small ones together: up to the rows that are encoded at once."""
     held: list[Piece] = []
     count = size = 0
-    try:
-        for whole in pieces:
-            for piece in whole.bounded():
-                rows, nbytes = piece.rows.num_rows, piece.rows.nbytes
-                if held and (count + rows > CHUNK_ROWS or size + nbytes > _PIECE_BYTES):
-                    yield held
-                    held, count, size = [], 0, 0
-                held.append(piece)
-                count, size = count + rows, size + nbytes
-    except TicdcEmitError:
-        if held:
-            yield held  # a row before it may be bad too
-        raise
+    for whole in pieces:
+        for piece in whole.bounded():
+            rows, nbytes = piece.rows.num_rows, piece.rows.nbytes
+            if held and (count + rows > CHUNK_ROWS or size + nbytes > _PIECE_BYTES):
+                yield held
+                held, count, size = [], 0, 0
+            held.append(piece)
+            count, size = count + rows, size + nbytes
     if held:
         yield held
 
@@ -96,6 +91,12 @@ class Arranger:
         for table, part in self.parts(rows):
             yield self._piece(table, part)
 
+    def include(self, other: Arranger) -> None:
+        """Add what another arranger found out."""
+        self.late_rows.update(other.late_rows)
+        for topic, transactions in other.split_transactions.items():
+            self.split_transactions.setdefault(topic, set()).update(transactions)
+
     def gathered(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield the row changes in normal form, with their places, in batches that are worth their handling.
 
@@ -105,17 +106,12 @@ class Arranger:
         enough = _GATHER_ROWS if self._table is None else CHUNK_ROWS
         held: list[pa.RecordBatch] = []
         count = size = 0
-        try:
-            for rows in self._slices(batches):
-                held.append(rows)
-                count, size = count + rows.num_rows, size + rows.nbytes
-                if count >= enough or size >= _GATHER_BYTES:
-                    yield pa.concat_batches(held)
-                    held, count, size = [], 0, 0
-        except RowError:
-            if held:
-                yield pa.concat_batches(held)  # a row before it may be bad too
-            raise
+        for rows in self._slices(batches):
+            held.append(rows)
+            count, size = count + rows.num_rows, size + rows.nbytes
+            if count >= enough or size >= _GATHER_BYTES:
+                yield pa.concat_batches(held)
+                held, count, size = [], 0, 0
         if held:
             yield pa.concat_batches(held)
 
