@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import pickle
-from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, fields
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -25,8 +23,7 @@ class TaskResult:
 
     ``ddl``, ``watermarks``, ``bootstraps``: messages merged into the rows. ``claims`` (objects stored) and ``retries``
     (of the task's connection) are told with one of the topic-partitions that they may belong to. ``digest``: of the
-    rows' messages (``changefeed.digest``), empty where the task was not asked for it. ``skipped``: bad rows by table,
-    of the whole batch, told with one topic-partition.
+    rows' messages (``changefeed.digest``), empty where the task was not asked for it.
     """
 
     rows: int = 0
@@ -41,7 +38,6 @@ class TaskResult:
     claims: int = 0
     retries: int = 0
     digest: Digest = b""
-    skipped: dict[str, int] = field(default_factory=dict)
 
     @property
     def controls(self) -> ControlCounts:
@@ -55,7 +51,6 @@ class TaskResult:
             "first_commit_ts": min(firsts, default=-1),
             "max_commit_ts": max(self.max_commit_ts, other.max_commit_ts),
             "digest": sum_of_digests(self.digest, other.digest),
-            "skipped": dict(Counter(self.skipped) + Counter(other.skipped)),
         }
         return TaskResult(**summed)
 
@@ -66,14 +61,13 @@ class TaskResult:
         self.bootstraps += controls.bootstrap
 
 
-_COUNTS = tuple(each.name for each in fields(TaskResult) if each.name not in ("digest", "skipped"))
+_COUNTS = tuple(each.name for each in fields(TaskResult) if each.name != "digest")
 RESULT_SCHEMA = pa.schema(
     [
         ("topic", pa.string()),
         ("partition", pa.int32()),
         *((name, pa.int64()) for name in _COUNTS),
         ("digest", pa.binary()),
-        ("skipped", pa.string()),
         ("error", pa.binary()),
     ]
 )
@@ -83,7 +77,7 @@ RESULT_SCHEMA = pa.schema(
 def result_batch(results: Mapping[Target, TaskResult]) -> pa.RecordBatch:
     """Return the results of a task as a batch of :data:`RESULT_SCHEMA`."""
     rows = [
-        {"topic": topic, "partition": partition, **asdict(result), "skipped": json.dumps(result.skipped)}
+        {"topic": topic, "partition": partition, **asdict(result)}
         for (topic, partition), result in sorted(results.items())
     ]
     return pa.RecordBatch.from_pylist(rows, schema=RESULT_SCHEMA)
@@ -109,7 +103,7 @@ def read_results(table: pa.Table | Iterable[pa.RecordBatch]) -> dict[Target, Tas
         raise error
     found: dict[Target, TaskResult] = {}
     for row in table.to_pylist():
-        made = TaskResult(**{name: row[name] for name in (*_COUNTS, "digest")}, skipped=json.loads(row["skipped"]))
+        made = TaskResult(**{name: row[name] for name in (*_COUNTS, "digest")})
         target = row["topic"], row["partition"]
         found[target] = found[target].plus(made) if target in found else made
     return found
