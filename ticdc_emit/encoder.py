@@ -11,12 +11,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from typing import Any
+from typing import Any, Literal
 
 import pyarrow as pa
 
 from ticdc_emit.arrange.dispatch import dispatched
-from ticdc_emit.arrange.order import ordered
+from ticdc_emit.arrange.order import arranged, ordered
 from ticdc_emit.arrange.reader import positioned
 from ticdc_emit.arrange.rows import rows_to_batch
 from ticdc_emit.changes.commits import check_tso, warn_early
@@ -26,14 +26,24 @@ from ticdc_emit.config import DEFAULT_PARTITION_NUM, ChangefeedConfig, Profile, 
 from ticdc_emit.config.named import given_options
 from ticdc_emit.config.secrets import hides_arguments
 from ticdc_emit.delivery.claim_check import ClaimStore
-from ticdc_emit.encode.first_fault import first_fault
+from ticdc_emit.encode.bad_rows import BadRow, Refusals, checked_bad_rows, refuse_corrupted
 from ticdc_emit.encode.messages import control_batch, message_batch
 from ticdc_emit.encode.run import prepare
-from ticdc_emit.errors import BatchTooLargeError, DdlError, RegistryError, RowError, SchemaError
-from ticdc_emit.filtering.replication import Replication
+from ticdc_emit.encode.sift import Rows
+from ticdc_emit.encode.sound import ArrowRows, MappedRows, sound_rows
+from ticdc_emit.errors import (
+    BatchTooLargeError,
+    DdlError,
+    InvalidValueError,
+    RegistryError,
+    RowError,
+    SchemaError,
+    UnsupportedTypeError,
+)
 from ticdc_emit.plan.announce import Announcer
+from ticdc_emit.plan.eligibility import Eligibility
 from ticdc_emit.plan.registration import Registrar, needed_by
-from ticdc_emit.plan.tables import Plan, TablePlan, catalog_for, living, make_plan, topics_of, verify_tables
+from ticdc_emit.plan.tables import Plan, TablePlan, catalog_for, make_plan, topics_of, verify_tables
 from ticdc_emit.registry.contract import SchemaRegistry
 from ticdc_emit.schedule.bootstrap import Bootstrap
 from ticdc_emit.schedule.control import Watermark
@@ -55,6 +65,8 @@ class Encoder:
     of each topic, default the URI's ``partition-num``. ``build_ts``: the wall clock of messages in ms; without it
     every message carries the physical time of its commit_ts. ``registry``: where Avro schemas are registered instead of
     the configured schema registry. ``profile`` to ``schema_registry``: what :func:`~ticdc_emit.load_changefeed` takes.
+    ``bad_rows``: ``refuse`` a batch that has a bad row, or ``skip`` the row; ``skipped`` tells of those of the last
+    :meth:`encode`, in order.
     """
 
     @hides_arguments
@@ -74,6 +86,7 @@ class Encoder:
         integrity: bool | None = None,
         force_replicate: bool | None = None,
         schema_registry: str | None = None,
+        bad_rows: Literal["refuse", "skip"] = "refuse",
     ) -> None:
         if isinstance(sink_uri, ChangefeedConfig):
             self.config = sink_uri
@@ -88,10 +101,11 @@ class Encoder:
             )
             self.config = load_changefeed(sink_uri, changefeed, own_registry=registry is not None, **options)
         self.catalog = catalog_for(self.config, schema)
-        self._replication = Replication.of(self.config, self.catalog)
         self._partitions = partitions or self.config.kafka.partition_num or DEFAULT_PARTITION_NUM
         self._ddl: list[DdlEvent] = []
         self._told_early = False
+        self._bad_rows = checked_bad_rows(bad_rows)
+        self.skipped: list[BadRow] = []
         self._build_ts = build_ts
         self._verbatim_json = verbatim_json
         self._registrar = Registrar(self.config, registry)
@@ -103,15 +117,19 @@ class Encoder:
             self.plan.table(tables[0].schema, tables[0].name).refuse_keyless()
 
     def _make_plan(self) -> Plan:
-        histories, left_out = self._replication.histories(self.catalog.histories())
+        eligibility = self._eligibility()
+        histories = eligibility.replicated()
         return make_plan(
             self.config,
             histories,
-            dict.fromkeys(topics_of(self.config, living(histories), self._ddl), self._partitions),
+            dict.fromkeys(topics_of(self.config, eligibility.tables(), self._ddl), self._partitions),
             build_ts=self._build_ts,
             verbatim_json=self._verbatim_json,
-            unreplicated=left_out,
+            unreplicated=eligibility.unreplicated(),
         )
+
+    def _eligibility(self) -> Eligibility:
+        return Eligibility.of(self.config, self.catalog.histories())
 
     def encode(
         self, changes: pa.Table | pa.RecordBatch | Iterable[Mapping[str, Any]] | Any, table: str | None = None
@@ -122,19 +140,21 @@ class Encoder:
         (``arrange.reader``): an Arrow table or batch, a pandas or polars DataFrame, anything with Arrow's C interface.
         Either may give ``commit_time`` instead of ``commit_ts``. Each row is of the table's version at its commit_ts.
         ``table``: ``schema.name``, needed if the catalog has more than one. Raises the
-        :class:`~ticdc_emit.errors.RowError` family for bad rows, then nothing of the batch is returned,
+        :class:`~ticdc_emit.errors.RowError` family for bad rows (the error of the first in order, whose ``bad_rows``
+        tells of all), then nothing of the batch is returned,
         :class:`~ticdc_emit.errors.SchemaError` for a table or column that is not what the schema says, and the
         :class:`~ticdc_emit.errors.RegistryError` family where schemas are registered.
         """
         planned = self._planned(table)
-        if is_tabular(changes):  # what can be read once only is kept, for the search for the first bad row
+        self.skipped = []
+        if is_tabular(changes):  # what can be read once only is kept, for the search for bad rows
             changes = changes if isinstance(changes, pa.RecordBatch) else changes_table(changes)
         elif isinstance(changes, Iterable):
             changes = list(changes)
         try:
             return self._encoded(changes, planned)
         except RowError as fault:
-            raise first_fault(fault, lambda count: self._check(changes, count, planned)) from None
+            return self._encoded(self._sound(changes, planned, fault), planned)
 
     def _encoded(self, changes: Any, planned: TablePlan) -> pa.RecordBatch:
         batch = ordered(self._change_form(changes, planned), planned, self.plan)
@@ -150,10 +170,46 @@ class Encoder:
             self._claims.put([claim for _, claim in encoded.claims])
         return message_batch(encoded, planned.topic, partitions, batch.column("commit_ts"))
 
-    def _check(self, changes: Any, count: int, planned: TablePlan) -> None:
-        """Check the first ``count`` changes, whatever form they have."""
-        first = changes.slice(0, count) if is_tabular(changes) else changes[:count]
-        batch = ordered(self._change_form(first, planned), planned, self.plan)
+    def _sound(self, changes: Any, planned: TablePlan, fault: RowError) -> Any:
+        """Return the changes without the bad ones, if these are skipped; else raise the error of all of them."""
+        names = planned.schema, planned.name
+        given: MappedRows | ArrowRows
+        if is_tabular(changes):
+            given = ArrowRows(self._normal(changes, ".".join(names)), names)
+        else:
+            given = MappedRows(changes, names)
+
+        def arrange(some: Rows) -> tuple[pa.RecordBatch, pa.Array]:
+            return arranged(self._change_form(given.some(some), planned), planned, self.plan)
+
+        def make(some: Rows) -> None:
+            try:
+                self._check(arrange(some)[0], planned)
+            except UnsupportedTypeError as error:  # of some rows alone, Python values make a column of another type
+                if len(some) == len(given):
+                    raise
+                row = {"position": 0}
+                if some.tolist() == [fault.context.get("row", {}).get("position")]:
+                    raise fault from None
+                raise InvalidValueError(
+                    error.message, remedy=error.remedy, table=error.table, column=error.column, row=row
+                ) from None
+
+        fault.alike = None  # its places are those among all changes
+        sound, refused = sound_rows(given, lambda some: [arrange(some)], make, placed=True)
+        if not refused:
+            raise fault
+        if self._bad_rows == "skip":
+            told = [each.tell() for each in sorted(refused, key=lambda each: each.order)]
+            for _, error in told:
+                refuse_corrupted(error)
+            self.skipped = [bad for bad, _ in told]
+            return given.some(sound)
+        refusals = Refusals()
+        refusals.add(refused)
+        raise refusals.error() from None
+
+    def _check(self, batch: pa.RecordBatch, planned: TablePlan) -> None:
         prepared = prepare(batch, planned, self.plan)
         dispatched(prepared.parts, planned, prepared.rows)
         with suppress(RegistryError):  # schemas may not be registered yet; what is too large is told by its message
@@ -170,23 +226,24 @@ class Encoder:
     def _change_form(self, changes: Any, table: TablePlan) -> pa.RecordBatch:
         """Return the changes with a checked commit_ts and with their places, which errors name."""
         name = f"{table.schema}.{table.name}"
-        if isinstance(changes, pa.RecordBatch):
-            return positioned(normal_form(changes, name), name)
         if is_tabular(changes):
-            return positioned(_one_batch(changes, name), name)
+            return positioned(self._normal(changes, name), name)
         return positioned(rows_to_batch(changes, table, self.config.time_zone), name)
+
+    def _normal(self, changes: pa.RecordBatch | pa.Table, name: str) -> pa.RecordBatch:
+        return normal_form(changes, name) if isinstance(changes, pa.RecordBatch) else _one_batch(changes, name)
 
     def ddl(self, query: str, commit_ts: int, *, schema: str | None = None) -> pa.RecordBatch:
         """Apply a DDL statement to the catalog and return its messages; rows after ``commit_ts`` see it.
 
         Raises :class:`~ticdc_emit.errors.DdlError`; :class:`~ticdc_emit.errors.InvalidValueError` for a commit_ts that
-        is no TSO. DDL that TiCDC does not send has no messages (docs/filters.md).
+        is no TSO. The DDL of a table that TiCDC does not replicate has no messages.
         """
         if not isinstance(query, str):
             raise DdlError(f"a DDL statement is text, not {type(query).__name__}", statement=repr(query))
         commit_ts = check_tso(commit_ts, statement=query)
         applied = self.catalog.apply(query, schema=schema, commit_ts=commit_ts)
-        events = [verdict.event for verdict in self._replication.judge(applied, commit_ts) if verdict.is_sent]
+        events = self._eligibility().events(applied)
         self._ddl += events
         self.plan = self._make_plan()
         return pa.concat_batches([control_batch([]), *(self.ddl_messages(event) for event in events)])

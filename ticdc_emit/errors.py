@@ -125,8 +125,13 @@ class Alike:
 
 
 class RowError(TicdcEmitError, ValueError):
-    """A row change cannot be encoded. ``table``, ``column`` and ``row`` (position or key) name it."""
+    """A row change cannot be encoded. ``table``, ``column`` and ``row`` (position or key) name it.
 
+    Where a batch was refused, this is the error of its first bad row in order, and ``bad_rows``, an
+    :class:`~ticdc_emit.encode.bad_rows.BadRows`, tells how many there are and what is wrong with the first ten.
+    """
+
+    bad_rows: Any = None
     alike: Alike | None = None  # while the bad rows of a batch are looked for; no other process knows of it
 
     @classmethod
@@ -135,6 +140,13 @@ class RowError(TicdcEmitError, ValueError):
         made = error(0)
         made.alike = Alike(places, error)
         return made
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (*super().__reduce__(), {} if self.bad_rows is None else {"bad_rows": self.bad_rows})
+
+    def __str__(self) -> str:
+        told = "" if self.bad_rows is None else str(self.bad_rows)
+        return f"{super().__str__()}\n{told}" if told else super().__str__()
 
 
 class InvalidValueError(RowError):

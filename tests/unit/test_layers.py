@@ -21,7 +21,6 @@ FLOORS = (
     ("web",),
     ("registry",),
     ("protocols",),
-    ("filtering",),
     ("plan",),
     ("arrange",),
     ("encode",),

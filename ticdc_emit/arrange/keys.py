@@ -5,8 +5,10 @@ In: batches in change form. Out: one array per key column, of the image that cou
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -17,7 +19,7 @@ from ticdc_emit.arrange.transactions import (
 from ticdc_emit.changes.images import image_column
 from ticdc_emit.columnar.buffers import is_binary_like
 from ticdc_emit.columnar.decimals import accept_decimal
-from ticdc_emit.columnar.faults import ValueFault
+from ticdc_emit.columnar.faults import ValueFault, bad_places
 from ticdc_emit.columnar.floats import accept_float
 from ticdc_emit.columnar.integers import parse_integers
 from ticdc_emit.schema.model import Column
@@ -48,16 +50,31 @@ def key_columns(batch: pa.RecordBatch, columns: Iterable[Column]) -> dict[str, p
 
 
 def sortable(column: Column, key: pa.Array) -> pa.Array:
-    """Return a key in a form that Arrow sorts by value; numbers given as text too, if all of them are numbers."""
+    """Return a key in a form that Arrow sorts by value; numbers given as text too.
+
+    What is no number is NULL here, and refused when values are read: how the others sort does not depend on it.
+    """
     key = key.dictionary_decode() if pa.types.is_dictionary(key.type) else key
+    read = _reader(column, key.type)
     try:
-        if column.type in INTEGER_TYPES and not pa.types.is_integer(key.type):
-            return parse_integers(key, unsigned=column.unsigned)
-        if pa.types.is_string(key.type) or pa.types.is_large_string(key.type):
-            if column.type == MySQLType.NEWDECIMAL:
-                return accept_decimal(column, key)
-            if column.type in (MySQLType.FLOAT, MySQLType.DOUBLE):
-                return accept_float(column, key)
-    except (ValueFault, TypeError):
-        return key  # what is no number is refused when values are read
+        while read is not None:
+            try:
+                return read(key)
+            except ValueFault as fault:
+                bad = np.zeros(len(key), np.bool_)
+                bad[bad_places(key, fault, read)] = True
+                key = pc.if_else(pa.array(bad), pa.scalar(None, key.type), key)
+    except TypeError:
+        return key  # refused likewise
     return key.cast(pa.string()) if pa.types.is_nested(key.type) else key
+
+
+def _reader(column: Column, kind: pa.DataType) -> Callable[[pa.Array], pa.Array] | None:
+    if column.type in INTEGER_TYPES and not pa.types.is_integer(kind):
+        return partial(parse_integers, unsigned=column.unsigned)
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        if column.type == MySQLType.NEWDECIMAL:
+            return partial(accept_decimal, column)
+        if column.type in (MySQLType.FLOAT, MySQLType.DOUBLE):
+            return partial(accept_float, column)
+    return None

@@ -2,14 +2,16 @@
 
 Three rates over the same rows, in wall-clock seconds: the Spark plan of the sink with an identity ``mapInArrow`` in the
 place of encoding and delivery; a plain confluent-kafka producer that sends the very same messages from memory; and the
-library. In: a Spark session and a place in Kafka. The rows are read from Parquet files that are written first.
+library. A batch sends nothing before all of its rows are encoded, so the two bounds also hold one after the other:
+``in_turn``. In: a Spark session and a place in Kafka. The rows are read from Parquet files that are written first.
+Other ways to Kafka may be measured in between.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
@@ -44,6 +46,12 @@ class EndToEnd:
     library: float
     spark_identity: float
     raw_produce: float
+    others: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def in_turn(self) -> float:
+        """The rate of reading all rows, then producing all messages, both at their bounds."""
+        return 1 / (1 / self.spark_identity + 1 / self.raw_produce)
 
     @property
     def ratio_to_lower(self) -> float:
@@ -59,6 +67,8 @@ class EndToEnd:
             "spark_identity_rows_per_s": round(self.spark_identity),
             "raw_produce_rows_per_s": round(self.raw_produce),
             "ratio_to_lower": round(self.ratio_to_lower, 2),
+            "ratio_to_in_turn": round(self.library / self.in_turn, 2),
+            **{f"{name}_rows_per_s": round(rate) for name, rate in self.others.items()},
         }
 
 
@@ -70,44 +80,55 @@ def measure_end_to_end(
     *,
     table: str,
     rows: int,
+    tables: int = 1,
     rounds: int = 1,
+    others: Mapping[str, Callable[[Path], None]] | None = None,
 ) -> EndToEnd:
     """Insert ``rows`` rows of a bench table in three ways, in ``rounds`` that interleave them; each one's median.
 
-    ``folder`` takes the Parquet files. The caller's ``sink`` must lead to the topic of ``changefeed``. Raises the
-    :class:`~ticdc_emit.errors.DeliveryError` family.
+    ``tables``: over how many typed tables of the same columns, side by side, the library's rows are spread.
+    ``folder`` takes the Parquet files. ``others``: further ways to send a folder's rows, by name. The
+    caller's ``sink`` must lead to the topic of ``changefeed``. Raises the :class:`~ticdc_emit.errors.DeliveryError`
+    family.
     """
     from ticdc_emit.spark import TicdcSink
 
     small, full = folder / "warm-up", folder / "rows"
-    _write_rows(small, table, min(rows, _WARM_UP_ROWS))
-    _write_rows(full, table, rows)
+    for source, count in ((small, min(rows, _WARM_UP_ROWS)), (full, rows)):
+        _write_rows(source, table, count, min(_FILE_ROWS, -(-count // tables)))  # a file for each table at least
+
+    names = [table] if tables == 1 else [f"{table}_{number:02}" for number in range(tables)]
+    schema = ";".join(table_sql(table).replace(f"test.{table}", f"test.{name}") for name in names)
 
     def library(source: Path) -> None:
-        TicdcSink(changefeed, table_sql(table), sink=sink).write(spark.read.parquet(str(source)))
+        files = sorted(map(str, source.glob("*.parquet")))
+        frames = {f"test.{name}": spark.read.parquet(*files[part::tables]) for part, name in enumerate(names)}
+        TicdcSink(changefeed, schema, sink=sink).write(frames)
 
     def identity(source: Path) -> None:
         _identity(spark.read.parquet(str(source)), changefeed, table)
 
-    rates: dict[Callable[[Path], None], list[float]] = {identity: [], library: []}
+    ways = {"identity": identity, "library": library, **(others or {})}
+    rates: dict[str, list[float]] = {name: [] for name in ways}
     raw = []
-    for run in rates:
+    for run in ways.values():
         run(small)  # the JVMs compile, the workers start and import
     for _ in range(rounds):
-        for run, found in rates.items():
+        for name, run in ways.items():
             started = time.monotonic()
             run(full)
-            found.append(rows / (time.monotonic() - started))
+            rates[name].append(rows / (time.monotonic() - started))
         raw.append(_raw_produce(full, changefeed, sink, table))
-    return EndToEnd(table, rows, median(rates[library]), median(rates[identity]), median(raw))
+    middle = {name: median(found) for name, found in rates.items()}
+    return EndToEnd(table, rows, middle.pop("library"), middle.pop("identity"), median(raw), middle)
 
 
-def _write_rows(folder: Path, table: str, rows: int) -> None:
+def _write_rows(folder: Path, table: str, rows: int, file_rows: int) -> None:
     folder.mkdir(parents=True)
-    made = make_rows(table, min(rows, _FILE_ROWS)).columns
+    made = make_rows(table, file_rows).columns
     keys = made["id"]
-    for start in range(0, rows, _FILE_ROWS):
-        size = min(_FILE_ROWS, rows - start)
+    for start in range(0, rows, file_rows):
+        size = min(file_rows, rows - start)
         columns = {name: array.slice(0, size) for name, array in made.items()}
         columns["id"] = pa.array(np.arange(start, start + size)).cast(keys.type)
         stamps = pa.array(commit_stamps(rows).slice(start, size)).cast(pa.int64())

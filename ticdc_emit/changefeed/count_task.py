@@ -9,12 +9,14 @@ from __future__ import annotations
 import pickle
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
 
+from ticdc_emit.changefeed.encode_task import EncodeTask
 from ticdc_emit.changes.attributes import PHYSICAL_TABLE_ID
+from ticdc_emit.encode.chunks import Buckets
 from ticdc_emit.encode.pieces import Arranger
 from ticdc_emit.errors import RowError, SchemaError
 from ticdc_emit.plan.tables import Plan, TablePlan
@@ -43,20 +45,24 @@ class CountTask:
     """Counts rows, a split update as two, per table version, physical table and slot of ``tick_ms`` of commit time.
 
     ``late_until``: rows up to this TSO are dropped by the changefeed, ``None`` where it drops none. ``table``: (schema,
-    name) of all rows, ``None`` where each names its own.
+    name) of all rows, ``None`` where each names its own. ``bad_rows``: bad ones are not counted where they are skipped,
+    which takes as long as encoding them.
     """
 
     plan: Plan
     tick_ms: int
     late_until: int | None
     table: tuple[str, str] | None = None
+    bad_rows: Literal["refuse", "skip"] = "refuse"
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield batches of :data:`COUNT_SCHEMA`; an error is handed on, to be raised with its own type."""
         late = "emit" if self.late_until is None else "drop"
         arranger = Arranger(self.plan, self.table, late, self.late_until)
+        encode = EncodeTask(self.plan, late, self.late_until, Buckets((), 1), self.table)
         try:
             for rows in arranger.gathered(batches):
+                rows = encode.sound(rows) if self.bad_rows == "skip" else rows
                 for table, part in arranger.parts(rows):
                     yield self._counts(table, part)
         except (RowError, SchemaError) as error:

@@ -22,10 +22,12 @@ from ticdc_emit.arrange.sorted_runs import ORDER_KEY
 from ticdc_emit.changefeed.digest import RowsDigest
 from ticdc_emit.changefeed.report import ControlCounts
 from ticdc_emit.changefeed.results import TaskResult, error_result, result_batch
+from ticdc_emit.changefeed.skipped import SkippedFile
 from ticdc_emit.changes.model import with_ends
 from ticdc_emit.columnar.buffers import element_lengths
 from ticdc_emit.delivery.claim_check import ClaimStore
 from ticdc_emit.delivery.contract import MESSAGE_SCHEMA, DeliveryReport, Sink
+from ticdc_emit.encode.bad_rows import united
 from ticdc_emit.encode.chunk_store import ChunkStore
 from ticdc_emit.encode.merge import Merge
 from ticdc_emit.encode.messages import control_batch
@@ -48,6 +50,7 @@ class DeliverTask:
     ``sink`` writes; without one, the messages themselves are yielded. ``claims``: where objects that messages name are
     stored. ``check_only``: nothing is sent, rows are counted. ``digests``: whether results tell what the rows' messages
     are. ``memory_limit``: bytes of chunks that are held, and of messages that are merged; beyond it they go to files.
+    ``skipped``: where lines that tell of skipped rows are written, before the first message.
     """
 
     plan: Plan
@@ -57,6 +60,7 @@ class DeliverTask:
     check_only: bool = False
     digests: bool = False
     memory_limit: int = DEFAULT_MEMORY_LIMIT
+    skipped: SkippedFile | None = None
 
     @cached_property
     def _announcer(self) -> Announcer:
@@ -83,6 +87,10 @@ class DeliverTask:
                 yield error_result(error)
                 return
             results = {target: TaskResult(late_rows=rows) for target, rows in store.late_rows.items()}
+            if store.skipped:
+                results.setdefault(self.plan.targets[0], TaskResult()).skipped = dict(store.skipped)
+                if self.skipped is not None and not self.check_only:
+                    self.skipped.write(store.skipped_lines())
             messages = self._messages(store, merges, results)
             if self.check_only:
                 for _ in messages:
@@ -99,8 +107,8 @@ class DeliverTask:
 
     def _refuse(self, store: ChunkStore, merges: dict[Target, Merge]) -> None:
         """Raise what is wrong with any row of the batch, or with the order of this task's rows."""
-        for failure in store.failures:
-            raise failure
+        if store.failures:
+            raise united(store.failures)
         for merge in merges.values():
             order = OrderCheck(self.plan.in_order)
             for window in merge.tied_windows(store.keys):

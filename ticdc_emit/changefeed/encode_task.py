@@ -9,17 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import partial
+from typing import Literal
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from ticdc_emit.arrange.dispatch import dispatched
-from ticdc_emit.arrange.reader import POSITION
-from ticdc_emit.encode.chunks import Buckets, ChunkKind, Made, chunks_of, failures, note
-from ticdc_emit.encode.first_fault import first_fault
-from ticdc_emit.encode.pieces import Arranger, Piece
-from ticdc_emit.encode.run import prepare
+from ticdc_emit.encode.bad_rows import Refusals, Refused, refuse_corrupted
+from ticdc_emit.encode.chunks import Buckets, ChunkKind, Made, chunks_of, failures, note, skipped
+from ticdc_emit.encode.pieces import Arranger, Piece, gathered_pieces
+from ticdc_emit.encode.run import prepare_all
+from ticdc_emit.encode.sift import Rows
+from ticdc_emit.encode.sound import ArrowRows, sound_rows
 from ticdc_emit.errors import RegistryError, RowError, SchemaError
 from ticdc_emit.plan.tables import Plan
 
@@ -33,7 +33,8 @@ class EncodeTask:
     """The work of one input task, pickled to the workers.
 
     ``late``: ``error``, ``emit`` or ``drop`` for rows at or below the TSO ``late_until``. ``buckets``: which task
-    delivers what. ``table``: (schema, name) of all rows, ``None`` where each names its own.
+    delivers what. ``table``: (schema, name) of all rows, ``None`` where each names its own. ``bad_rows``: whether a bad
+    one refuses the batch or is left out; ``tells_skipped``: whether chunks say what was left out, or only how much.
     """
 
     plan: Plan
@@ -41,43 +42,96 @@ class EncodeTask:
     late_until: int | None
     buckets: Buckets
     table: tuple[str, str] | None = None
+    bad_rows: Literal["refuse", "skip"] = "refuse"
+    tells_skipped: bool = False
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield batches of ``CHUNK_SCHEMA``."""
-        arranger = Arranger(self.plan, self.table, self.late, self.late_until)
+        arranger, refusals = self._arranger(), Refusals()
+        of_block = self._all_but_bad if self.bad_rows == "skip" else self._all_or_none
         try:
             for rows in arranger.gathered(batches):
-                try:
-                    yield from self._chunks(arranger.pieces(rows))
-                except RowError as fault:
-                    raise first_fault(fault, partial(self._check, rows)) from None
+                yield from of_block(arranger, rows, refusals)
+            if refusals:
+                raise refusals.error()
             yield from self._notes(arranger)
         except (RowError, SchemaError, RegistryError) as error:
             yield from failures(error, self.buckets)
 
-    def _check(self, rows: pa.RecordBatch, count: int) -> None:
-        """Check those of a block's rows that are among the first ``count`` of the task."""
-        arranger = Arranger(self.plan, self.table, self.late, self.late_until)
-        for piece in arranger.pieces(rows.filter(pc.less(rows.column(POSITION), count))):
-            self._made(piece)
+    def sound(self, rows: pa.RecordBatch) -> pa.RecordBatch:
+        """Return those of a block's rows of which messages can be made."""
+        try:
+            self._make(self._arranger().pieces(rows))
+        except RowError as fault:
+            return self._sifted(rows, fault)[0]
+        return rows
+
+    def _arranger(self) -> Arranger:
+        return Arranger(self.plan, self.table, self.late, self.late_until)
+
+    def _all_or_none(self, arranger: Arranger, rows: pa.RecordBatch, refusals: Refusals) -> Iterator[pa.RecordBatch]:
+        """Yield the chunks of a block; once a row of the task was bad, the others are only looked at."""
+        try:
+            for chunk in self._chunks(arranger.pieces(rows)):
+                if not refusals:
+                    yield chunk
+        except RowError as fault:
+            refusals.add(self._sifted(rows, fault)[1])
+
+    def _all_but_bad(self, arranger: Arranger, rows: pa.RecordBatch, refusals: Refusals) -> Iterator[pa.RecordBatch]:
+        """Yield the chunks of a block's sound rows; of a block that has a bad one, nothing went out before."""
+        own = self._arranger()
+        try:
+            chunks = list(self._chunks(own.pieces(rows)))
+        except RowError as fault:
+            rows, refused = self._sifted(rows, fault)
+            told = [each.tell() for each in refused]
+            for _, error in told:
+                refuse_corrupted(error)
+            chunks = [*skipped([bad for bad, _ in told], lines=self.tells_skipped)]
+            own = self._arranger()
+            chunks += self._chunks(own.pieces(rows))
+        arranger.include(own)
+        yield from chunks
+
+    def _sifted(self, rows: pa.RecordBatch, fault: RowError) -> tuple[pa.RecordBatch, list[Refused]]:
+        given = ArrowRows(rows, self.table)
+
+        def pieces(some: Rows) -> Iterator[Piece]:
+            return self._arranger().pieces(given.some(some))
+
+        sound, refused = sound_rows(
+            given,
+            lambda some: [(piece.rows, piece.keys) for piece in pieces(some)],
+            lambda some: self._make(pieces(some)),
+            placed=False,
+        )
+        if not refused:
+            raise fault
+        return rows.take(pa.array(sound)), refused
+
+    def _make(self, pieces: Iterable[Piece]) -> None:
+        for _ in self._made(pieces):
+            pass
 
     def _chunks(self, pieces: Iterable[Piece]) -> Iterator[pa.RecordBatch]:
         held: list[Made] = []
         size = 0
-        for piece in pieces:
-            for part in piece.bounded():
-                made = self._made(part)
-                held.append(made)
-                size += made.nbytes
-                if size > _HELD_BYTES:
-                    yield from chunks_of(held, self.buckets)
-                    held, size = [], 0
+        for made in self._made(pieces):
+            held.append(made)
+            size += made.nbytes
+            if size > _HELD_BYTES:
+                yield from chunks_of(held, self.buckets)
+                held, size = [], 0
         yield from chunks_of(held, self.buckets)
 
-    def _made(self, piece: Piece) -> Made:
-        prepared = prepare(piece.rows, piece.table, self.plan)
-        partitions = dispatched(prepared.parts, piece.table, prepared.rows)
-        return Made(piece.table, partitions, piece.keys, prepared.messages())
+    def _made(self, pieces: Iterable[Piece]) -> Iterator[Made]:
+        """Yield the messages of each piece; small ones are made together."""
+        for together in gathered_pieces(pieces):
+            prepared = prepare_all([(piece.rows, piece.table) for piece in together], self.plan)
+            for piece, each in zip(together, prepared, strict=True):
+                partitions = dispatched(each.parts, piece.table, each.rows)
+                yield Made(piece.table, partitions, piece.keys, each.messages())
 
     def _notes(self, arranger: Arranger) -> Iterator[pa.RecordBatch]:
         for target, rows in arranger.late_rows.items():

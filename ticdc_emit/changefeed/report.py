@@ -7,6 +7,7 @@ that hold names of topics and numbers only. ``observe`` makes a table, a log lin
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
@@ -47,7 +48,8 @@ class ControlCounts:
 class _Work:
     """What reports of any span have in common.
 
-    ``rows``: row changes that became messages (an update that was split counts as two), ``late_rows``: dropped ones.
+    ``rows``: row changes that became messages (an update that was split counts as two), ``late_rows``: dropped ones,
+    ``skipped``: how many bad rows of each ``schema.name`` were skipped (an update counts as one).
     ``delivery``: what was acknowledged, payload bytes per topic-partition. ``ddl_events``: schema changes, each however
     many messages announce it. ``claims``: messages stored in the claim-check storage. ``seconds``: spent on batches.
     ``watermark``: the last one sent, ``max_commit_ts``: the greatest of rows and DDL, both TSO, ``None`` without any.
@@ -65,6 +67,12 @@ class _Work:
     claims: int = 0
     finished_ms: int = 0
     live: bool = False
+    skipped: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def skipped_rows(self) -> int:
+        """Bad rows that were left out (``bad_rows="skip"``)."""
+        return sum(self.skipped.values())
 
     @property
     def messages(self) -> int:
@@ -118,6 +126,8 @@ class _Work:
         return {
             "rows": self.rows,
             "late_rows": self.late_rows,
+            "skipped_rows": self.skipped_rows,
+            "skipped": dict(self.skipped),
             "seconds": round(self.seconds, 3),
             "rows_per_second": round(self.rows_per_second, 1),
             "messages_per_second": round(self.messages_per_second, 1),
@@ -194,6 +204,7 @@ class RunTotal(_Work):
             claims=self.claims + report.claims,
             finished_ms=report.finished_ms,
             live=report.live,
+            skipped=dict(sorted((Counter(self.skipped) + Counter(report.skipped)).items())),
         )
 
     def to_dict(self) -> dict[str, Any]:

@@ -55,6 +55,8 @@ def _facts(report: RunReport | RunTotal) -> list[tuple[str, str]]:
     facts = [
         ("rows", f"{report.rows:,}"),
         ("late rows dropped", f"{report.late_rows:,}"),
+        *([("bad rows skipped", f"{report.skipped_rows:,}")] if report.skipped else []),
+        *((f"  of {table}", f"{count:,}") for table, count in report.skipped.items()),
         ("messages", f"{report.messages:,}"),
         *((f"  of {kind}" if kind != "ddl" else "  of DDL", f"{count:,}") for kind, count in kinds.items() if count),
         ("bytes", f"{report.bytes:,}"),

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import pickle
+from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -23,7 +25,8 @@ class TaskResult:
 
     ``ddl``, ``watermarks``, ``bootstraps``: messages merged into the rows. ``claims`` (objects stored) and ``retries``
     (of the task's connection) are told with one of the topic-partitions that they may belong to. ``digest``: of the
-    rows' messages (``changefeed.digest``), empty where the task was not asked for it.
+    rows' messages (``changefeed.digest``), empty where the task was not asked for it. ``skipped``: bad rows by table,
+    of the whole batch, told with one topic-partition.
     """
 
     rows: int = 0
@@ -38,6 +41,7 @@ class TaskResult:
     claims: int = 0
     retries: int = 0
     digest: Digest = b""
+    skipped: dict[str, int] = field(default_factory=dict)
 
     @property
     def controls(self) -> ControlCounts:
@@ -51,6 +55,7 @@ class TaskResult:
             "first_commit_ts": min(firsts, default=-1),
             "max_commit_ts": max(self.max_commit_ts, other.max_commit_ts),
             "digest": sum_of_digests(self.digest, other.digest),
+            "skipped": dict(Counter(self.skipped) + Counter(other.skipped)),
         }
         return TaskResult(**summed)
 
@@ -61,13 +66,14 @@ class TaskResult:
         self.bootstraps += controls.bootstrap
 
 
-_COUNTS = tuple(each.name for each in fields(TaskResult) if each.name != "digest")
+_COUNTS = tuple(each.name for each in fields(TaskResult) if each.name not in ("digest", "skipped"))
 RESULT_SCHEMA = pa.schema(
     [
         ("topic", pa.string()),
         ("partition", pa.int32()),
         *((name, pa.int64()) for name in _COUNTS),
         ("digest", pa.binary()),
+        ("skipped", pa.string()),
         ("error", pa.binary()),
     ]
 )
@@ -77,7 +83,7 @@ RESULT_SCHEMA = pa.schema(
 def result_batch(results: Mapping[Target, TaskResult]) -> pa.RecordBatch:
     """Return the results of a task as a batch of :data:`RESULT_SCHEMA`."""
     rows = [
-        {"topic": topic, "partition": partition, **asdict(result)}
+        {"topic": topic, "partition": partition, **asdict(result), "skipped": json.dumps(result.skipped)}
         for (topic, partition), result in sorted(results.items())
     ]
     return pa.RecordBatch.from_pylist(rows, schema=RESULT_SCHEMA)
@@ -103,7 +109,7 @@ def read_results(table: pa.Table | Iterable[pa.RecordBatch]) -> dict[Target, Tas
         raise error
     found: dict[Target, TaskResult] = {}
     for row in table.to_pylist():
-        made = TaskResult(**{name: row[name] for name in (*_COUNTS, "digest")})
+        made = TaskResult(**{name: row[name] for name in (*_COUNTS, "digest")}, skipped=json.loads(row["skipped"]))
         target = row["topic"], row["partition"]
         found[target] = found[target].plus(made) if target in found else made
     return found

@@ -12,7 +12,7 @@ import copy
 import logging
 import math
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Real
@@ -25,6 +25,7 @@ from ticdc_emit.changefeed.encode_task import EncodeTask
 from ticdc_emit.changefeed.planning import Planner, current_database, ddl_statements
 from ticdc_emit.changefeed.report import ReportCallback, RunReport, RunTotal
 from ticdc_emit.changefeed.results import TaskResult
+from ticdc_emit.changefeed.skipped import SkippedFile
 from ticdc_emit.changefeed.state import BatchState, DdlStatement
 from ticdc_emit.changefeed.state_store import open_state_store
 from ticdc_emit.changefeed.tail import Tail, send_tail
@@ -32,9 +33,10 @@ from ticdc_emit.changes.commits import warn_early
 from ticdc_emit.config import ChangefeedConfig, Secret
 from ticdc_emit.delivery.claim_check import ClaimStore
 from ticdc_emit.delivery.contract import DeliveryReport, PartitionCount, Sink
+from ticdc_emit.encode.bad_rows import checked_bad_rows
 from ticdc_emit.encode.chunks import Buckets
 from ticdc_emit.errors import ConfigError, RegistryError, RowError, SchemaError, StateError
-from ticdc_emit.plan.keyless import warn_keyless
+from ticdc_emit.plan.eligibility import warn_keyless
 from ticdc_emit.plan.tables import Plan, catalog_for, verify_tables
 from ticdc_emit.registry.contract import SchemaRegistry
 from ticdc_emit.routing.topic import Target
@@ -64,12 +66,21 @@ class RunOptions:
     validate: Literal["task", "batch"] = "task"
     state_uri: Secret[str] | None = None  # it may hold a login
     verbatim_json: bool = False
+    bad_rows: Literal["refuse", "skip"] = "refuse"
+    bad_rows_path: Secret[str] | None = None  # it may hold a login
 
     def __post_init__(self) -> None:
         if self.late not in ("error", "emit", "drop"):
             raise ConfigError(f"late={self.late!r} is unknown", remedy="Use error, emit or drop", option="late")
         if self.validate not in ("task", "batch"):
             raise ConfigError(f"validate={self.validate!r} is unknown", remedy="Use task or batch", option="validate")
+        checked_bad_rows(self.bad_rows)
+        if self.bad_rows_path is not None and self.bad_rows != "skip":
+            raise ConfigError(
+                "bad_rows_path is where skipped rows are written, and bad rows are refused",
+                remedy="Choose bad_rows=skip, or leave the path out",
+                option="bad_rows_path",
+            )
         if not (self.clock in ("commit", "wall") or isinstance(self.clock, int)):
             raise ConfigError(f"clock={self.clock!r} is unknown", remedy="Use commit, wall or ms", option="clock")
         _check_seconds("allowed_lateness", self.allowed_lateness)
@@ -216,15 +227,20 @@ class Changefeed:
         self._tell_keyless(plan)
         controls = self._planner.controls(state)
         encode = self._encode_task(plan, controls.late_until)
-        deliver = DeliverTask(plan, controls, self.sink, self._claims, digests=is_kept)
+        skipped = self._skipped_file(batch_id)
+        deliver = DeliverTask(plan, controls, self.sink, self._claims, digests=is_kept, skipped=skipped)
         if state.done or (self._options.validate == "batch" and not is_checked):
             checked = batch.run(encode, replace(deliver, check_only=True))
             state = state.checked(sum(result.rows for result in checked.values()), self._digest(checked))
-        controls, bootstraps = self._planner.scheduled(controls, state, batch, late=self._options.late)
+        controls, bootstraps = self._planner.scheduled(
+            controls, state, batch, late=self._options.late, bad_rows=self._options.bad_rows
+        )
         if not state.done:
             self._store.save(state)
         if journal is not None:
             journal.begin()
+        if skipped is not None:
+            skipped.remove()
         try:
             results = batch.run(encode, replace(deliver, controls=controls))
         except (RowError, SchemaError, RegistryError) as error:
@@ -313,16 +329,23 @@ class Changefeed:
     def message_tasks(self, batch: Batch) -> tuple[EncodeTask, DeliverTask]:
         """Return the tasks that make the messages of a batch's rows, for a caller that delivers them by other means.
 
-        Neither reads nor changes the per-batch state, so no row is late.
+        Neither reads nor changes the per-batch state, so no row is late; there is no report, so no bad row is skipped.
         """
         ddl = [*self._ddl, *batch.ddl_rows(self._database)]
         state = BatchState(-1, self._options.now()).with_ddl(ddl)
         batch.check(self._planner.outline(state))
         plan = self._planner.registered(state, batch)
-        return self._encode_task(plan, None), DeliverTask(plan, Controls(), None, self._claims)
+        encode = replace(self._encode_task(plan, None), bad_rows="refuse")
+        return encode, DeliverTask(plan, Controls(), None, self._claims)
 
     def _encode_task(self, plan: Plan, late_until: int | None) -> EncodeTask:
-        return EncodeTask(plan, self._options.late, late_until, Buckets(plan.targets, 1))
+        how, buckets = self._options, Buckets(plan.targets, 1)
+        tells = how.bad_rows_path is not None
+        return EncodeTask(plan, how.late, late_until, buckets, bad_rows=how.bad_rows, tells_skipped=tells)
+
+    def _skipped_file(self, batch_id: int) -> SkippedFile | None:
+        path = self._options.bad_rows_path
+        return None if path is None else SkippedFile(path, batch_id)
 
     def _closed(
         self,
@@ -357,6 +380,7 @@ class Changefeed:
             claims=sum(result.claims for result in results.values()),
             finished_ms=time.time_ns() // 1_000_000,
             live=self._options.clock == "wall",
+            skipped=dict(sorted(sum((Counter(result.skipped) for result in results.values()), Counter()).items())),
         )
         return report, sent_until
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,17 +18,18 @@ import pyarrow.compute as pc
 
 from ticdc_emit.columnar.assemble import Mask
 from ticdc_emit.columnar.buffers import null_mask, python_value
+from ticdc_emit.columnar.cells import Piece
 from ticdc_emit.columnar.checksum import row_crc
 from ticdc_emit.columnar.faults import ValueFault, bad_places, fault_at
+from ticdc_emit.columnar.pool import ColumnPool, Pieces, Pooled, Render
 from ticdc_emit.columnar.type_words import cast_remedy, mismatch, user_type, value_remedy
 from ticdc_emit.columnar.values import Rendering, accept
 from ticdc_emit.errors import InvalidValueError, MissingColumnError, RowError, UnsupportedTypeError
 from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.schema.types import MySQLType
 
-__all__ = ["BeforeImage", "Image", "Render", "differing", "image_column", "refused_value"]
+__all__ = ["BeforeImage", "Image", "differing", "image_column", "refused_value"]
 
-Render: TypeAlias = Callable[[Column, pa.Array], pa.Array]
 _MOSTLY = 0.5  # share of differing rows from which rendering the whole column is cheaper than gathering
 
 
@@ -58,6 +59,16 @@ class Image:
         self._arrays = arrays
         self._values: dict[str, pa.Array] = {}
         self._rendered: dict[tuple[str, str], pa.Array] = {}
+        self._pooled: dict[str, Pooled] = {}
+
+    def join(self, pool: ColumnPool) -> None:
+        """Have the columns accepted and rendered by the pool, with those of the other images in it."""
+        for column in self.table.data_columns:
+            self._add(pool, column, self._arrays.get(column.name))
+
+    def _add(self, pool: ColumnPool, column: Column, array: pa.Array | None) -> None:
+        if array is not None and (pooled := pool.add(column, array)) is not None:
+            self._pooled[column.name] = pooled
 
     def raw(self, column: Column) -> pa.Array:
         """Return the column as it came; ``MissingColumnError`` if the input has none of that name."""
@@ -73,9 +84,12 @@ class Image:
 
     def values(self, column: Column) -> pa.Array:
         """Return the column's accepted form (see ``columnar.values``)."""
-        if column.name not in self._values:
-            self._values[column.name] = self._accept(column, self.raw(column), None)
-        return self._values[column.name]
+        name = column.name
+        if name not in self._values:
+            pooled = self._pooled.get(name)
+            together = None if pooled is None else pooled.accepted()
+            self._values[name] = self._accept(column, self.raw(column), None) if together is None else together
+        return self._values[name]
 
     def rendered(self, column: Column, form: str, render: Render) -> pa.Array:
         """Return ``render(column, values)``; ``form`` names the rendering, so that equal ones are made once."""
@@ -84,13 +98,24 @@ class Image:
             self._rendered[key] = self._render(column, form, render)
         return self._rendered[key]
 
+    def pieces(self, column: Column, form: str, make: Pieces) -> Sequence[Piece]:
+        """Return ``make(column, values)``, for binary formats; ``form`` names the rendering."""
+        pooled = self._pooled.get(column.name)
+        together = None if pooled is None else pooled.pieces(form, make)
+        return make(column, self.values(column)) if together is None else together
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._arrays
+
     def check(self) -> None:
         """Accept every column: whatever is wrong with a value is raised here, before anything is rendered."""
         for column in self.table.data_columns:
             self.values(column)
 
     def _render(self, column: Column, form: str, render: Render) -> pa.Array:
-        return render(column, self.values(column))
+        pooled = self._pooled.get(column.name)
+        together = None if pooled is None else pooled.rendered(form, render)
+        return render(column, self.values(column)) if together is None else together
 
     def _accept(self, column: Column, array: pa.Array, rows: Mask | None) -> pa.Array:
         """Accept a column, or the part of it that the mask ``rows`` selected; errors name the row of the batch."""
@@ -188,6 +213,19 @@ class BeforeImage(Image):
         self.after = after
         self._differs: dict[str, Mask | None] = {}
         self._parts: dict[str, pa.Array] = {}
+        self._pooled_parts: dict[str, Pooled] = {}
+
+    def join(self, pool: ColumnPool) -> None:
+        """Have what the after image does not vouch for accepted and rendered by the pool."""
+        for column in self.table.data_columns:
+            if column.name not in self._arrays or column.name not in self.after:
+                continue
+            if self._mostly_differs(column):
+                self._add(pool, column, self.raw(column))
+            elif (mask := self.differs(column)) is not None:
+                pooled = pool.add(column, self.raw(column).filter(pa.array(mask)))
+                if pooled is not None:
+                    self._pooled_parts[column.name] = pooled
 
     def beside(self, after: Image, rows: pa.Array) -> BeforeImage:
         """Return the before image of some rows; ``after`` is their after image."""
@@ -238,10 +276,15 @@ class BeforeImage(Image):
 
     def _part(self, column: Column) -> pa.Array:
         """Return the accepted values of the differing rows only."""
-        if column.name not in self._parts:
-            mask = self.differs(column)
-            self._parts[column.name] = self._accept(column, self.raw(column).filter(pa.array(mask)), mask)
-        return self._parts[column.name]
+        name = column.name
+        if name not in self._parts:
+            pooled = self._pooled_parts.get(name)
+            part = None if pooled is None else pooled.accepted()
+            if part is None:
+                mask = self.differs(column)
+                part = self._accept(column, self.raw(column).filter(pa.array(mask)), mask)
+            self._parts[name] = part
+        return self._parts[name]
 
     def _render(self, column: Column, form: str, render: Render) -> pa.Array:
         if self._mostly_differs(column):
@@ -249,7 +292,10 @@ class BeforeImage(Image):
         text, mask = self.after.rendered(column, form, render), self.differs(column)
         if mask is None:
             return text
-        part = render(column, self._part(column))
+        pooled = self._pooled_parts.get(column.name)
+        part = None if pooled is None else pooled.rendered(form, render)
+        if part is None:
+            part = render(column, self._part(column))
         index = np.arange(len(mask))
         index[mask] = np.arange(len(mask), len(mask) + len(part))
         return pa.concat_arrays([text, part.cast(text.type)]).take(pa.array(index))

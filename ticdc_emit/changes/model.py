@@ -17,6 +17,7 @@ from ticdc_emit.changes.attributes import CHECKSUM, PHYSICAL_TABLE_ID, physical_
 from ticdc_emit.changes.images import BeforeImage, Image
 from ticdc_emit.changes.integrity import Checksums, checksums_of, read_given
 from ticdc_emit.columnar.buffers import element_lengths
+from ticdc_emit.columnar.pool import ColumnPool
 from ticdc_emit.delivery.claim_check import Claim
 from ticdc_emit.schema.model import TableInfo
 from ticdc_emit.tso import LOGICAL_BITS
@@ -74,6 +75,12 @@ class Changes:
         """The before image of an update."""
         assert isinstance(self.before, BeforeImage)
         return self.before
+
+    def join(self, pool: ColumnPool) -> None:
+        """Have the images' columns made by the pool, with those of other changes."""
+        for image in (self.after, self.before):
+            if image is not None:
+                image.join(pool)
 
     def take(self, rows: pa.Array) -> Changes:
         """Return the changes at these places, which errors name by the same keys and places."""

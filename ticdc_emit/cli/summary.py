@@ -19,10 +19,11 @@ def print_summary(console: Console, report: RunReport | RunTotal) -> None:
             console.print(Text(f"{topic} partition {partition}: {count.messages} messages, {count.bytes} bytes"))
     rate = f" ({report.rows_per_second:,.0f} rows/s)" if report.rows_per_second >= 1 else ""
     late = f", {report.late_rows:,} late rows dropped" if report.late_rows else ""
+    skipped = f", {report.skipped_rows:,} bad rows skipped" if report.skipped_rows else ""
     console.print(
         Text(
             f"{report.rows:,} rows, {report.messages:,} messages, {report.bytes:,} bytes in {report.seconds:.1f} s"
-            f"{rate}{late}",
+            f"{rate}{late}{skipped}",
             "bold green",
         )
     )

@@ -12,9 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from itertools import groupby
 from operator import is_
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -28,30 +29,51 @@ __all__ = ["Fragment", "Laid", "Mask", "ObjectLayout", "gather", "join", "share"
 Fragment: TypeAlias = "bytes | pa.Array"
 Mask: TypeAlias = "npt.NDArray[np.bool_]"
 
+_BINARY, _STRING = pa.binary(), pa.string()
+_NOTHING = pa.scalar(b"", _BINARY)
+_FILLED = pc.JoinOptions(null_handling="replace", null_replacement=b"")
+_IN_BOUNDS = pc.TakeOptions(boundscheck=False)
+_TWO = np.uint8(2)
+_KEPT_BYTES = 256  # longer constants are not kept: a scalar of them costs little beside its bytes
+
 
 def join(fragments: Iterable[Fragment], count: int) -> pa.Array:
     """Return a ``binary`` array of ``count`` messages, each the concatenation of its fragments."""
     pieces: list[pa.Scalar | pa.Array] = []
-    constant = b""
+    constant, constants = b"", True
     for fragment in fragments:
         if isinstance(fragment, bytes):
             constant += fragment
             continue
         if constant:
-            pieces.append(pa.scalar(constant, pa.binary()))
+            pieces.append(_scalar(constant))
             constant = b""
-        pieces.append(fragment.view(pa.binary()) if pa.types.is_string(fragment.type) else fragment)
+        constants = False
+        pieces.append(fragment.view(_BINARY) if fragment.type == _STRING else fragment)
+    if constants:
+        return pa.repeat(pa.scalar(constant, _BINARY), count)
     if constant:
-        pieces.append(pa.scalar(constant, pa.binary()))
-    if not any(isinstance(piece, pa.Array) for piece in pieces):
-        return pa.repeat(pa.scalar(b"".join(piece.as_py() for piece in pieces), pa.binary()), count)
-    separator = pa.scalar(b"", pa.binary())
-    return pc.binary_join_element_wise(*pieces, separator, null_handling="replace", null_replacement=b"")
+        pieces.append(_scalar(constant))
+    pieces.append(_NOTHING)
+    return pc.call_function("binary_join_element_wise", pieces, _FILLED)
+
+
+def _scalar(constant: bytes) -> pa.Scalar:
+    return _kept_scalar(constant) if len(constant) <= _KEPT_BYTES else pa.scalar(constant, _BINARY)
+
+
+@lru_cache(maxsize=8192)
+def _kept_scalar(constant: bytes) -> pa.Scalar:
+    return pa.scalar(constant, _BINARY)
 
 
 def gather(forms: Sequence[bytes], index: npt.NDArray[np.uint8]) -> Fragment:
     """Return per row the form that ``index`` names."""
-    return pa.array(forms, pa.binary()).take(pa.array(index))
+    return _gathered(pa.array(forms, _BINARY), index)
+
+
+def _gathered(forms: pa.Array, index: npt.NDArray[np.uint8]) -> pa.Array:
+    return pc.call_function("array_take", [forms, pa.array(index)], _IN_BOUNDS)
 
 
 @dataclass(frozen=True)
@@ -111,13 +133,20 @@ class ObjectLayout:
             if seams and all(map(is_, texts[neighbours], like[neighbours])):
                 made.append(seams[place])
                 continue
-            left = (self.around[place - 1][1], masks[place - 1]) if place else (b"{", None)
-            if place < len(texts):
-                name = self.names[place]
-                made.append(_seam(*left, b"," + name if place else name, self.around[place][0], masks[place]))
-            else:
-                made.append(_seam(*left, b"}", b"", None))
+            was_null = masks[place - 1] if place else None
+            is_null = masks[place] if place < len(texts) else None
+            made.append(self._seams[place].fragment(was_null, is_null))
         return Laid(tuple(texts), tuple(made))
+
+    @cached_property
+    def _seams(self) -> tuple[_Seam, ...]:
+        closes = (b"{", *(close for _, close in self.around))
+        betweens = (*(b"," + name if place else name for place, name in enumerate(self.names)), b"}")
+        openings = (*(opening for opening, _ in self.around), b"")
+        return tuple(map(_Seam, closes, betweens, openings))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.names, self.around)  # what is made from them is made anew
 
     def sparse_fragments(self, texts: Sequence[pa.Array], shown: Sequence[Mask]) -> list[Fragment]:
         """Lay out ``{...}`` with only the members that ``shown[i]`` marks per row; ``texts[i]`` is null elsewhere."""
@@ -137,16 +166,41 @@ class ObjectLayout:
         return laid
 
 
-def _seam(close: bytes, was_null: Mask | None, between: bytes, opening: bytes, is_null: Mask | None) -> Fragment:
-    """Return what stands between two values: what closes the one, the name of the next and what opens it."""
-    if was_null is None and is_null is None:
-        return close + between + opening
-    opened = [between + opening, between + b"null"]
-    if was_null is None:
-        assert is_null is not None
-        return gather([close + form for form in opened], is_null.view(np.uint8))
-    if is_null is None:
-        return gather([close + opened[0], opened[0]], was_null.view(np.uint8))
-    return gather(
-        [close + form for form in opened] + opened, was_null.view(np.uint8) * np.uint8(2) + is_null.view(np.uint8)
-    )
+@dataclass(frozen=True)
+class _Seam:
+    """What stands between two values: what closes the one, the name of the next and what opens it.
+
+    A null is neither closed nor opened: there are four forms, made once.
+    """
+
+    close: bytes
+    between: bytes
+    opening: bytes
+
+    def fragment(self, was_null: Mask | None, is_null: Mask | None) -> Fragment:
+        """Return the seam of each row, by the nulls before and behind it; ``None``: there are none."""
+        if was_null is None and is_null is None:
+            return self._plain
+        if was_null is None:
+            assert is_null is not None
+            return _gathered(self._before_null, is_null.view(np.uint8))
+        if is_null is None:
+            return _gathered(self._behind_null, was_null.view(np.uint8))
+        return _gathered(self._amid_nulls, was_null.view(np.uint8) * _TWO + is_null.view(np.uint8))
+
+    @cached_property
+    def _plain(self) -> bytes:
+        return self.close + self.between + self.opening
+
+    @cached_property
+    def _before_null(self) -> pa.Array:
+        return pa.array([self._plain, self.close + self.between + b"null"], _BINARY)
+
+    @cached_property
+    def _behind_null(self) -> pa.Array:
+        return pa.array([self._plain, self.between + self.opening], _BINARY)
+
+    @cached_property
+    def _amid_nulls(self) -> pa.Array:
+        opened = [self.between + self.opening, self.between + b"null"]
+        return pa.array([*(self.close + form for form in opened), *opened], _BINARY)

@@ -31,6 +31,7 @@ __all__ = [
 ]
 
 Bytes = npt.NDArray[np.uint8]
+_NULL = pa.null()
 _NO_BYTES = np.zeros(0, np.uint8)
 
 
@@ -107,14 +108,16 @@ def null_mask(array: pa.Array) -> npt.NDArray[np.bool_] | None:
     """Return a mask that is true where ``array`` is null, or ``None`` if it holds no null at all."""
     if array.null_count == 0:
         return None
-    if pa.types.is_null(array.type):  # as the field of a struct it has the struct's bitmap, in which rows are valid
+    if array.type == _NULL:  # as the field of a struct it has the struct's bitmap, in which rows are valid
         return np.ones(len(array), np.bool_)
     bitmap = array.buffers()[0]
     if bitmap is None or pa.types.is_dictionary(array.type):
         return np.asarray(pc.is_null(array).to_numpy(zero_copy_only=False), dtype=np.bool_)
-    end = array.offset + len(array)
-    bits = np.unpackbits(np.frombuffer(bitmap, np.uint8, -(-end // 8)), bitorder="little")
-    mask: npt.NDArray[np.bool_] = bits[array.offset : end] == 0
+    first = array.offset // 8
+    start = array.offset - 8 * first
+    end = start + len(array)
+    bits = np.unpackbits(np.frombuffer(bitmap, np.uint8, -(-end // 8), first), bitorder="little")
+    mask: npt.NDArray[np.bool_] = bits[start:end] == 0
     return mask
 
 

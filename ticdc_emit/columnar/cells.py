@@ -20,7 +20,7 @@ import pyarrow as pa
 from ticdc_emit.columnar.assemble import Fragment, join
 from ticdc_emit.columnar.buffers import from_bytes
 
-__all__ = ["Cell", "Lengths", "Piece", "join_pieces", "share_pieces"]
+__all__ = ["Cell", "Lengths", "Piece", "cut", "join_pieces", "share_pieces"]
 
 Lengths: TypeAlias = "int | npt.NDArray[np.uint8]"
 
@@ -42,6 +42,17 @@ class Cell:
 
 Piece: TypeAlias = "bytes | Cell | pa.Array"
 """A fragment of a message (``columnar.assemble``), or a cell."""
+
+
+def cut(piece: Piece, start: int, length: int) -> Piece:
+    """Return a piece of ``length`` rows from row ``start`` on."""
+    if isinstance(piece, bytes):
+        return piece
+    if isinstance(piece, Cell):
+        end, lengths = start + length, piece.length
+        data = piece.data if len(piece.data) == 1 else piece.data[start:end]  # one element stands for all rows
+        return Cell(data, lengths if isinstance(lengths, int) else lengths[start:end])
+    return piece.slice(start, length)
 
 
 def join_pieces(pieces: Iterable[Piece], count: int) -> pa.Array:

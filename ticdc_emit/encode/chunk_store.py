@@ -16,7 +16,7 @@ from typing import IO, NamedTuple
 
 import pyarrow as pa
 
-from ticdc_emit.arrange.sorted_runs import ORDER_KEY
+from ticdc_emit.arrange.sorted_runs import ORDER_KEY, SortedRuns
 from ticdc_emit.delivery.claim_check import Claim
 from ticdc_emit.encode.chunks import ChunkKind, claims_in, unpacked
 from ticdc_emit.errors import TicdcEmitError
@@ -43,7 +43,9 @@ class Chunk:
 
 
 class ChunkStore:
-    """Takes chunks, then gives them back. ``failures``, ``late_rows``, ``transactions`` (by topic): what tasks said."""
+    """Takes chunks, then gives them back. What tasks said: ``failures``, ``late_rows``, ``transactions`` (by topic) and
+    ``skipped``, the number of bad rows by table.
+    """
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
@@ -52,9 +54,11 @@ class ChunkStore:
         self._end = 0
         self._chunks: dict[Target, list[Chunk]] = {}
         self._claims: dict[Target, list[pa.Buffer | _Span]] = {}
+        self._skipped: list[pa.Buffer | _Span] = []
         self.failures: list[TicdcEmitError] = []
         self.late_rows: Counter[Target] = Counter()
         self.transactions: dict[str, set[bytes]] = {}
+        self.skipped: Counter[str] = Counter()
 
     def add(self, batch: pa.RecordBatch) -> None:
         """Take the chunks of a batch."""
@@ -69,6 +73,10 @@ class ChunkStore:
                     self._claims.setdefault(target, []).append(self._kept(body))
                 case ChunkKind.LATE:
                     self.late_rows[target] += rows.as_py()
+                case ChunkKind.SKIPPED:
+                    self.skipped[target[0]] += rows.as_py()
+                    if body.is_valid:
+                        self._skipped.append(self._kept(body))
                 case ChunkKind.TRANSACTIONS:
                     self.transactions.setdefault(target[0], set()).update(pickle.loads(body.as_py()))
                 case ChunkKind.FAILURE:
@@ -86,6 +94,14 @@ class ChunkStore:
         """Yield the objects that messages of a topic-partition name, a few at a time."""
         for span in self._claims.get(target, ()):
             yield claims_in(self._read(span))
+
+    def skipped_lines(self) -> Iterator[bytes]:
+        """Yield the lines of JSON that tell of skipped rows, in the rows' order."""
+        with SortedRuns(self._limit) as runs:
+            for span in self._skipped:
+                runs.add(unpacked(self._read(span)))
+            for window in runs.windows():
+                yield from window.column("line").to_pylist()
 
     def messages(self, chunk: Chunk) -> pa.RecordBatch:
         """Return the messages of a chunk: order key, key, value, and the value's end where it is apart."""

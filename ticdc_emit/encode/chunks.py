@@ -10,7 +10,7 @@ that no change is told twice before anything is sent. Beside messages, chunks sa
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
@@ -23,11 +23,12 @@ from ticdc_emit.arrange.sorted_runs import ORDER_KEY
 from ticdc_emit.changes.model import Encoded
 from ticdc_emit.delivery.claim_check import Claim
 from ticdc_emit.delivery.topics import MOST_PARTITIONS
+from ticdc_emit.encode.bad_rows import BadRow
 from ticdc_emit.errors import TicdcEmitError
 from ticdc_emit.plan.tables import TablePlan
 from ticdc_emit.routing.topic import Target
 
-__all__ = ["CHUNK_SCHEMA", "Buckets", "ChunkKind", "Made", "chunks_of", "note", "packed", "unpacked"]
+__all__ = ["CHUNK_SCHEMA", "Buckets", "ChunkKind", "Made", "chunks_of", "note", "packed", "skipped", "unpacked"]
 
 CHUNK_SCHEMA = pa.schema(
     [
@@ -46,7 +47,9 @@ CHUNK_SCHEMA = pa.schema(
 the chunk have one commit_ts."""
 
 _BODY_BYTES = 2 * 1024 * 1024  # of messages, before compression: larger ones are slow to move in a JVM
-_OPTIONS = pa.ipc.IpcWriteOptions(compression="lz4")
+_WRITE = pa.ipc.IpcWriteOptions(compression="lz4", use_threads=False)
+_READ = pa.ipc.IpcReadOptions(use_threads=False)
+"""A body is too small to share: on busy cores, waiting for Arrow's pool takes longer than the work."""
 
 
 class ChunkKind(IntEnum):
@@ -60,7 +63,9 @@ class ChunkKind(IntEnum):
     """Nothing; ``rows`` late ones were dropped."""
     CLAIMS = 3
     """Objects that messages name: their locations and contents."""
-    MESSAGES = 4
+    SKIPPED = 4
+    """Bad rows of the table that is named in the topic's place; a line of JSON for each, if they are told."""
+    MESSAGES = 5
     """The messages: order key, key and value, and the value's end where the protocol keeps it apart."""
 
 
@@ -138,17 +143,28 @@ def failures(error: TicdcEmitError, buckets: Buckets) -> Iterator[pa.RecordBatch
         yield note(ChunkKind.FAILURE, bucket, ("", 0), error)
 
 
+def skipped(rows: Sequence[BadRow], *, lines: bool) -> Iterator[pa.RecordBatch]:
+    """Yield bad rows that are left out, table by table, for the first task that delivers; ``lines``: what they are."""
+    by_table: dict[str, list[BadRow]] = {}
+    for row in rows:
+        by_table.setdefault(f"{row.schema}.{row.table}", []).append(row)
+    for table, own in by_table.items():
+        columns = {ORDER_KEY: [row.order for row in own], "line": [row.line() for row in own]} if lines else {}
+        body = packed(pa.record_batch({name: pa.array(each, pa.binary()) for name, each in columns.items()}))
+        yield _chunk(ChunkKind.SKIPPED, 0, (table, 0), len(own), body=body if lines else None)
+
+
 def packed(batch: pa.RecordBatch) -> bytes:
     """Return a batch as one compressed Arrow IPC stream."""
     out = pa.BufferOutputStream()
-    with pa.ipc.new_stream(out, batch.schema, options=_OPTIONS) as writer:
+    with pa.ipc.new_stream(out, batch.schema, options=_WRITE) as writer:
         writer.write_batch(batch)
     return bytes(out.getvalue().to_pybytes())
 
 
 def unpacked(body: bytes | pa.Buffer) -> pa.RecordBatch:
     """Return the batch that :func:`packed` packed."""
-    return pa.ipc.open_stream(body).read_next_batch()
+    return pa.ipc.open_stream(body, options=_READ).read_next_batch()
 
 
 def _bodies(messages: pa.RecordBatch, target: Target, buckets: Buckets) -> Iterator[pa.RecordBatch]:

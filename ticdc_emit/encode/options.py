@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 from ticdc_emit.config.named import LoadOptions
 from ticdc_emit.registry.contract import SchemaRegistry
@@ -20,3 +20,4 @@ class EncoderOptions(LoadOptions, total=False):
     build_ts: int | None
     verbatim_json: bool
     registry: SchemaRegistry | None
+    bad_rows: Literal["refuse", "skip"]

@@ -20,18 +20,17 @@ from ticdc_emit.arrange.dispatch import partitions_of_part
 from ticdc_emit.arrange.order import sorted_by_commit
 from ticdc_emit.arrange.order_key import TRANSACTION_BYTES, order_keys, order_of
 from ticdc_emit.arrange.reader import CHUNK_ROWS, POSITION, positioned
-from ticdc_emit.arrange.selection import replicated, selected
-from ticdc_emit.arrange.transactions import numbered, ranks
+from ticdc_emit.arrange.transactions import numbered, ranks, split_updates
 from ticdc_emit.changes.attributes import SPLIT
 from ticdc_emit.changes.forms import check_columns, is_ddl
 from ticdc_emit.changes.normal_form import normal_form
 from ticdc_emit.changes.sizes import rows_within
 from ticdc_emit.changes.tables import TABLE_NAMES, rows_by_table
-from ticdc_emit.errors import LateRowError, RowError
+from ticdc_emit.errors import LateRowError
 from ticdc_emit.plan.tables import Plan, TablePlan
 from ticdc_emit.routing.topic import Target
 
-__all__ = ["Arranger", "Piece"]
+__all__ = ["Arranger", "Piece", "gathered_pieces"]
 
 _GATHER_ROWS = 64 * 1024
 _GATHER_BYTES = 64 * 1024 * 1024
@@ -53,12 +52,27 @@ class Piece:
             yield Piece(self.table, self.rows.slice(start, rows), self.keys.slice(start, rows))
 
 
+def gathered_pieces(pieces: Iterable[Piece]) -> Iterator[list[Piece]]:
+    """Yield the pieces, bounded, small ones together: up to the rows that are encoded at once."""
+    held: list[Piece] = []
+    count = size = 0
+    for whole in pieces:
+        for piece in whole.bounded():
+            rows, nbytes = piece.rows.num_rows, piece.rows.nbytes
+            if held and (count + rows > CHUNK_ROWS or size + nbytes > _PIECE_BYTES):
+                yield held
+                held, count, size = [], 0, 0
+            held.append(piece)
+            count, size = count + rows, size + nbytes
+    if held:
+        yield held
+
+
 class Arranger:
     """Arranges the batches of one input task.
 
     ``table``: whose rows they are, ``None`` where each row names its table. ``late``: ``error``, ``emit`` or ``drop``
-    for rows at or below the TSO ``late_until``. ``late_rows`` counts the dropped ones, ``kept_back`` those that are not
-    replicated, by reason. ``split_transactions``: the
+    for rows at or below the TSO ``late_until``. ``late_rows`` counts the dropped ones. ``split_transactions``: the
     first bytes of the order keys of transactions with a split update, by topic, where rows have a ``seq``: their rows
     rank by kind, wherever they are.
     """
@@ -70,13 +84,18 @@ class Arranger:
         self._late_until = None if late == "emit" else late_until
         self._where = "the changefeed" if table is None else ".".join(table)
         self.late_rows: Counter[Target] = Counter()
-        self.kept_back: Counter[str] = Counter()
         self.split_transactions: dict[str, set[bytes]] = {}
 
     def pieces(self, rows: pa.RecordBatch) -> Iterator[Piece]:
         """Yield the pieces of a block of rows. Raises the :class:`~ticdc_emit.errors.RowError` family."""
         for table, part in self.parts(rows):
             yield self._piece(table, part)
+
+    def include(self, other: Arranger) -> None:
+        """Add what another arranger found out."""
+        self.late_rows.update(other.late_rows)
+        for topic, transactions in other.split_transactions.items():
+            self.split_transactions.setdefault(topic, set()).update(transactions)
 
     def gathered(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield the row changes in normal form, with their places, in batches that are worth their handling.
@@ -87,17 +106,12 @@ class Arranger:
         enough = _GATHER_ROWS if self._table is None else CHUNK_ROWS
         held: list[pa.RecordBatch] = []
         count = size = 0
-        try:
-            for rows in self._slices(batches):
-                held.append(rows)
-                count, size = count + rows.num_rows, size + rows.nbytes
-                if count >= enough or size >= _GATHER_BYTES:
-                    yield pa.concat_batches(held)
-                    held, count, size = [], 0, 0
-        except RowError:
-            if held:
-                yield pa.concat_batches(held)  # a row before it may be bad too
-            raise
+        for rows in self._slices(batches):
+            held.append(rows)
+            count, size = count + rows.num_rows, size + rows.nbytes
+            if count >= enough or size >= _GATHER_BYTES:
+                yield pa.concat_batches(held)
+                held, count, size = [], 0, 0
         if held:
             yield pa.concat_batches(held)
 
@@ -117,15 +131,12 @@ class Arranger:
     def parts(self, rows: pa.RecordBatch) -> Iterator[tuple[TablePlan, pa.RecordBatch]]:
         """Yield each table's rows of a block in change form, by commit_ts, without late ones, their updates split."""
         form = self._change_form(rows)
-        groups = self._by_table(form) if self._table is None else [(self._table, form)]
+        groups: Iterable[tuple[TablePlan, pa.RecordBatch]]
+        groups = [(self._table, form)] if self._table is not None else self._replicated(form)
         for table, part in groups:
-            part = sorted_by_commit(numbered(part, f"{table.schema}.{table.name}"))
-            part = replicated(part, table, self._plan, self.kept_back, keyless=self._table is None)
-            part = self._timely(table, part)
+            part = self._timely(table, sorted_by_commit(numbered(part, f"{table.schema}.{table.name}")))
             if part.num_rows:
-                part = selected(part, table, self._plan, self.kept_back)
-            if part.num_rows:
-                yield table, sorted_by_commit(part)
+                yield table, sorted_by_commit(split_updates(part, table, self._plan))
 
     def _change_form(self, rows: pa.RecordBatch) -> pa.RecordBatch:
         """Return the row changes in change form; those of many tables with the columns ``TABLE_NAMES``."""
@@ -136,6 +147,14 @@ class Arranger:
         if self._table is None:
             columns |= dict(zip(TABLE_NAMES, (rows.column("schema"), rows.column("table")), strict=True))
         return pa.record_batch(columns)
+
+    def _replicated(self, form: pa.RecordBatch) -> Iterator[tuple[TablePlan, pa.RecordBatch]]:
+        """Yield each table's rows, without those of versions that TiCDC does not replicate."""
+        for table, part in self._by_table(form):
+            if table.unreplicated:
+                part = part.filter(pa.array(table.are_replicated(part.column("commit_ts"))))
+            if part.num_rows:
+                yield table, part
 
     def _by_table(self, form: pa.RecordBatch) -> list[tuple[TablePlan, pa.RecordBatch]]:
         groups = rows_by_table(*(form.column(name) for name in TABLE_NAMES))

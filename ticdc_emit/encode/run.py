@@ -1,12 +1,14 @@
-"""Encode batches of one table: check them, then make their messages, in the rows' order.
+"""Encode batches of one table each: check them, then make their messages, in the rows' order.
 
 Two steps, so that a caller can refuse bad values before it sends anything: :func:`prepare` reads and checks (cheap:
 every value is accepted, nothing is rendered), :meth:`Prepared.messages` renders and joins. Both are pure functions of
-plan and batch.
+plan and batch. Several batches are prepared together where they are small (:func:`prepare_all`): their columns are
+accepted and rendered as one (``columnar.pool``), with the messages and the errors that each has alone.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,11 +19,15 @@ from ticdc_emit.changes.attributes import SPLIT
 from ticdc_emit.changes.images import BeforeImage
 from ticdc_emit.changes.integrity import check_given
 from ticdc_emit.changes.model import Encoded
-from ticdc_emit.errors import BatchTooLargeError
+from ticdc_emit.columnar.pool import ColumnPool
+from ticdc_emit.errors import BatchTooLargeError, TicdcEmitError
 from ticdc_emit.plan.large import LargeMessages
 from ticdc_emit.plan.tables import Plan, TablePlan
 
-__all__ = ["Prepared", "prepare"]
+__all__ = ["POOLED_ROWS", "Prepared", "prepare", "prepare_all"]
+
+POOLED_ROWS = 2_000
+"""A group of more rows gains nothing by being made with others."""
 
 _ARROW_LIMIT = (1 << 31) - 1
 
@@ -74,15 +80,43 @@ def prepare(batch: pa.RecordBatch, table: TablePlan, plan: Plan) -> Prepared:
 
     Raises the :class:`~ticdc_emit.errors.RowError` family; that a message is too large is told where it is made.
     """
+    return next(prepare_all([(batch, table)], plan))
+
+
+def prepare_all(batches: Iterable[tuple[pa.RecordBatch, TablePlan]], plan: Plan) -> Iterator[Prepared]:
+    """Yield each batch prepared. What is wrong with one is raised in its turn, when those before it are done with."""
+    read: list[tuple[Part, ...]] = []
+    fault = None
+    for batch, table in batches:
+        try:
+            read.append(_read(batch, table, plan))
+        except TicdcEmitError as error:
+            fault = error
+            break
+    small = [part.changes for parts in read for part in parts if len(part.changes) <= POOLED_ROWS]
+    if len(small) > 1:
+        pool = ColumnPool(plan.rendering)
+        for changes in small:
+            changes.join(pool)
+    for parts in read:
+        for part in parts:
+            _check(part, plan)
+        yield Prepared(parts, sum(len(part.changes) for part in parts), plan.large)
+    if fault is not None:
+        raise fault
+
+
+def _read(batch: pa.RecordBatch, table: TablePlan, plan: Plan) -> tuple[Part, ...]:
     if SPLIT in batch.schema.names and not plan.zero_split_checksums:
         batch = batch.drop_columns([SPLIT])
-    parts = tuple(read_parts(batch, table, plan.rendering, plan.build_ts))
-    for part in parts:
-        changes = part.changes
-        changes.current.check()
-        if isinstance(changes.before, BeforeImage):
-            changes.old.check()
-        if plan.integrity.enabled and changes.given_checksum:
-            check_given(changes, refuse_corrupted=plan.integrity.corruption_handle_level == "error")
-        part.encoder.check(changes)
-    return Prepared(parts, batch.num_rows, plan.large)
+    return tuple(read_parts(batch, table, plan.rendering, plan.build_ts))
+
+
+def _check(part: Part, plan: Plan) -> None:
+    changes = part.changes
+    changes.current.check()
+    if isinstance(changes.before, BeforeImage):
+        changes.old.check()
+    if plan.integrity.enabled and changes.given_checksum:
+        check_given(changes, refuse_corrupted=plan.integrity.corruption_handle_level == "error")
+    part.encoder.check(changes)

@@ -25,6 +25,7 @@ def report_line(report: RunReport | RunTotal) -> str:
         parts += [f"watermark {shown_watermark(report.watermark)}", f"lag {shown_lag(report)}"]
     for count, what in (
         (report.late_rows, "late rows dropped"),
+        (report.skipped_rows, "bad rows skipped"),
         (report.claims, "objects stored"),
         (report.retries, "retries"),
     ):

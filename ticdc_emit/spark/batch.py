@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
-__all__ = ["SparkBatch", "check_changes"]
+__all__ = ["SparkBatch", "check_changes", "spark_columns"]
 
 _KINDS = {pa.string(): "string", pa.int32(): "int", pa.int64(): "long", pa.binary(): "binary"}
 
@@ -90,7 +90,9 @@ class SparkBatch:
         count = self._bucket_count(encode.plan)
         encode = replace(encode, buckets=Buckets(encode.plan.targets, count))
         chunks = self._mapped(encode, CHUNK_SCHEMA)
-        return chunks.repartitionById(count, "bucket").mapInArrow(lambda batches: deliver(batches), _ddl_of(schema))
+        return chunks.repartitionById(count, "bucket").mapInArrow(
+            lambda batches: deliver(batches), spark_columns(schema)
+        )
 
     def _mapped(self, task: EncodeTask | CountTask, schema: pa.Schema) -> DataFrame:
         """Return what a task gives for the rows of every DataFrame, each where it is."""
@@ -100,7 +102,7 @@ class SparkBatch:
     def _of_one(self, task: EncodeTask | CountTask, name: str | None, df: DataFrame, schema: pa.Schema) -> DataFrame:
         own = replace(task, table=typed_table(df.columns, name, task.plan))
         rows = change_columns(without_ddl(df), "the changefeed" if own.table is None else ".".join(own.table))
-        return rows.mapInArrow(lambda batches: own(batches), _ddl_of(schema))
+        return rows.mapInArrow(lambda batches: own(batches), spark_columns(schema))
 
     def _bucket_count(self, plan: Plan) -> int:
         """Return how many tasks deliver: one for each topic-partition, up to what Spark shuffles to."""
@@ -130,7 +132,8 @@ def _no_rows(schema: StructType) -> pa.RecordBatch | None:
         return None
 
 
-def _ddl_of(schema: pa.Schema) -> str:
+def spark_columns(schema: pa.Schema) -> str:
+    """Return the columns of an Arrow schema in the words of Spark's DDL."""
     return ", ".join(f"`{each.name}` {_KINDS[each.type]}" for each in schema)
 
 

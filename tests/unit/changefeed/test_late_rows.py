@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -11,7 +12,7 @@ import pytest
 from ticdc_emit import Encoder
 from ticdc_emit.arrange.dispatch import UNKNOWN, partitions_of_part
 from ticdc_emit.changefeed import ArrowBatch, Changefeed
-from ticdc_emit.changefeed.results import RESULT_SCHEMA, TaskResult, read_results
+from ticdc_emit.changefeed.results import TaskResult, read_results, result_batch
 from ticdc_emit.changefeed.run import RunOptions
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.delivery.memory import MemorySink, clear, messages
@@ -110,9 +111,10 @@ def test_only_the_rows_that_fail_have_no_partition() -> None:
 
 
 def test_what_two_tasks_say_of_one_topic_partition_adds_up() -> None:
-    rows = [
-        {"topic": "t", "partition": 1, **TaskResult(rows=3, first_commit_ts=5, max_commit_ts=9, messages=4).__dict__},
-        {"topic": "t", "partition": 1, **TaskResult(late_rows=2).__dict__},
+    said = [
+        TaskResult(rows=3, first_commit_ts=5, max_commit_ts=9, messages=4, skipped={"s.t": 1}),
+        TaskResult(late_rows=2, skipped={"s.t": 2, "s.u": 1}),
     ]
-    (result,) = read_results(pa.Table.from_pylist(rows, schema=RESULT_SCHEMA)).values()
-    assert result == TaskResult(rows=3, late_rows=2, first_commit_ts=5, max_commit_ts=9, messages=4)
+    (result,) = read_results(result_batch({("t", 1): each}) for each in said).values()
+    summed = TaskResult(rows=3, late_rows=2, first_commit_ts=5, max_commit_ts=9, messages=4)
+    assert result == replace(summed, skipped={"s.t": 3, "s.u": 1})

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from ticdc_emit.changefeed import ArrowBatch, Changefeed
-from ticdc_emit.changefeed.results import RESULT_SCHEMA, TaskResult, read_results
+from ticdc_emit.changefeed.results import RESULT_SCHEMA, TaskResult, read_results, result_batch
 from ticdc_emit.changefeed.run import RunOptions
 from ticdc_emit.config import Secret, load_changefeed
 from ticdc_emit.delivery.contract import MessageWriter
@@ -214,7 +214,7 @@ def test_a_record_stays_where_messages_may_have_arrived(tmp_path: Path, monkeypa
 
 
 def test_an_error_behind_sent_messages_says_how_many_there_were() -> None:
-    delivered = {"topic": "t", "partition": 0, **TaskResult(rows=2, messages=2).__dict__}
+    (delivered,) = result_batch({("t", 0): TaskResult(rows=2, messages=2)}).to_pylist()
     failed = {"error": pickle.dumps(InvalidValueError("no")), "messages": 3}
     with pytest.raises(InvalidValueError) as refused:
         read_results(pa.Table.from_pylist([delivered, failed], RESULT_SCHEMA))

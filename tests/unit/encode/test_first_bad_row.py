@@ -1,4 +1,4 @@
-"""The bad value that is reported is that of the first bad row, with its row number, a remedy and the user's types."""
+"""The bad value that is reported is the first bad row's in order, with its place, a remedy and the user's types."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ticdc_emit import Encoder
 from ticdc_emit.changefeed import ArrowBatch, Changefeed
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.delivery.memory import MemorySink, clear, messages
-from ticdc_emit.errors import InvalidValueError, MissingImageError, RowError, TicdcEmitError, UnsupportedTypeError
+from ticdc_emit.errors import InvalidValueError, RowError, TicdcEmitError, UnsupportedTypeError
 
 TS = 450_000_000_262_144_000
 URI = "memory://first-bad?protocol=canal-json&partition-num=2"
@@ -47,10 +47,10 @@ def as_table(changes: list[dict[str, Any]]) -> pa.Table:
 @pytest.mark.parametrize(
     ("bad", "place", "column"),
     [
-        ({5: {"id": None}, 3: {"name": "long"}, 2: {"s": None, "d": "2024-13-01"}, 4: {"n": 300}}, 2, "d"),
-        ({9: {"n": 1000}, 8: {"n": -1000}}, 8, "n"),
+        ({5: {"id": None}, 3: {"name": "long"}, 2: {"s": None, "d": "2024-13-01"}, 4: {"n": 300}}, 5, "id"),
+        ({9: {"n": 1000}, 8: {"n": -1000}}, 9, "n"),
         ({1: {"d": "x", "n": 200, "name": "toolong"}}, 1, "n"),
-        ({0: {"d": "x"}, 9: {"n": 200}}, 0, "d"),
+        ({0: {"d": "x"}, 9: {"n": 200}}, 9, "n"),
     ],
 )
 def test_of_several_columns(form: str, bad: dict[int, dict[str, Any]], place: int, column: str) -> None:
@@ -85,8 +85,9 @@ def test_of_several_batches_and_tables() -> None:
     table = pa.Table.from_pylist(changes, pa.schema([*fields, ("after", kind)]))
     with pytest.raises(InvalidValueError) as caught:
         send([*table.slice(0, 5).to_batches(), *table.slice(5).to_batches()], schema)
-    assert (caught.value.context["table"], caught.value.context["column"]) == ("s.t", "name")
-    assert caught.value.context["row"]["position"] == 4
+    assert (caught.value.context["table"], caught.value.context["column"]) == ("s.u", "n")
+    assert caught.value.context["row"]["position"] == 11
+    assert caught.value.bad_rows.tables == {"s.t": 2, "s.u": 2}
 
 
 def test_operations_and_images_count_too() -> None:
@@ -98,12 +99,13 @@ def test_operations_and_images_count_too() -> None:
         {"op": "c", "commit_ts": -1, "before": None, "after": GOOD},
     ]
     for given in (changes, as_table(changes)):
-        with pytest.raises(MissingImageError) as caught:
+        with pytest.raises(InvalidValueError, match="-1 is not a TSO") as caught:
             Encoder(URI, SCHEMA).encode(given)
-        assert caught.value.context["row"]["position"] == 1
-    with pytest.raises(MissingImageError) as caught:
+        assert [row.position for row in caught.value.bad_rows.first] == [4, 3, 2, 1]
+    with pytest.raises(InvalidValueError) as caught:
         send(as_table(changes[:4]))
-    assert caught.value.context["row"]["position"] == 1
+    assert caught.value.context["row"]["position"] == 3
+    assert [row.error for row in caught.value.bad_rows.first] == ["InvalidValueError"] * 2 + ["MissingImageError"]
 
 
 def test_good_rows_are_read_once() -> None:

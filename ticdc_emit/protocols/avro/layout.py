@@ -7,10 +7,10 @@ an update shows the after image only; a delete has a key and a null value. Rule 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -43,6 +43,7 @@ from ticdc_emit.tso import LOGICAL_BITS
 
 __all__ = ["AvroRows"]
 
+_FORM = "avro"
 _CELL = 128  # bytes that a value of fixed width can take, as decimal text too
 _EXTENSION_BYTES = 128
 _OPERATIONS = {Op.INSERT: b"\x02c", Op.UPDATE: b"\x02u"}
@@ -135,7 +136,7 @@ class AvroRows:
         Raises :class:`RegistryError` if a schema of theirs is not registered, and what :meth:`check` raises.
         """
         count, image = len(changes), changes.current
-        made: dict[str, list[Piece]] = {}  # of a key's columns, which have no union, for the value too
+        made: dict[str, Sequence[Piece]] = {}  # of a key's columns, which have no union, for the value too
 
         def record(part: str, fields: tuple[_Field, ...], tail: list[Piece]) -> pa.Array:
             laid: list[Piece] = [self._header(part)]
@@ -162,12 +163,16 @@ class AvroRows:
                 version=self.table.version,
             ) from None
 
-    def _pieces(self, shown: _Field, image: Image) -> list[Piece]:
-        column, kind, union = shown
-        values = image.values(column)
+    def _pieces(self, shown: _Field, image: Image) -> Sequence[Piece]:
+        make = partial(self._value_pieces, shown.kind, shown.union)
+        if shown.column.type is not MySQLType.ENUM:
+            return image.pieces(shown.column, _FORM, make)
+        with _placed(image, shown.column):
+            return image.pieces(shown.column, _FORM, make)
+
+    def _value_pieces(self, kind: AvroType, union: Union | None, column: Column, values: pa.Array) -> list[Piece]:
         if column.type in (MySQLType.ENUM, MySQLType.SET):
-            with _placed(image, column):
-                return label_pieces(column, values, union)
+            return label_pieces(column, values, union)
         if kind in ("int", "long"):
             return long_pieces(values, union)
         if kind in ("float", "double"):

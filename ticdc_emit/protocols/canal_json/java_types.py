@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from ticdc_emit.columnar.assemble import Mask
+from ticdc_emit.columnar.buffers import fixed_values, null_mask
 from ticdc_emit.schema.model import Column
 from ticdc_emit.schema.types import MySQLType
 
@@ -67,11 +67,9 @@ class Promotion:
 
     def mask(self, values: pa.Array) -> Mask:
         """Return where the ``uint64`` values are above the limit; null is not."""
-        highest = pc.max(values).as_py()
-        if highest is None or highest <= self.limit:
-            return np.zeros(len(values), np.bool_)
-        above = pc.greater(values, pa.scalar(self.limit, pa.uint64())).fill_null(False)
-        return np.asarray(above.to_numpy(zero_copy_only=False), np.bool_)
+        above: Mask = fixed_values(values, np.uint64) > np.uint64(self.limit)
+        nulls = null_mask(values)
+        return above if nulls is None else above & ~nulls
 
 
 _PROMOTIONS = {

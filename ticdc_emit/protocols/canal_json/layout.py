@@ -28,7 +28,7 @@ from ticdc_emit.columnar.assemble import Fragment, Mask, ObjectLayout, gather, j
 from ticdc_emit.columnar.escape import EASYJSON, quoted
 from ticdc_emit.columnar.values import json_content
 from ticdc_emit.errors import ColumnSelectorError
-from ticdc_emit.protocols.canal_json.java_types import java_type, promotion
+from ticdc_emit.protocols.canal_json.java_types import Promotion, java_type, promotion
 from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.schema.typenames import mysql_type_name, type_desc
 
@@ -79,23 +79,32 @@ class _Members:
 
     def sql_type(self, image: Image) -> list[Fragment]:
         """Lay out the Java types; those of unsigned integers depend on the row's value."""
+        return [part if isinstance(part, bytes) else _java_type(*part, image) for part in self._sql_type]
+
+    @cached_property
+    def _sql_type(self) -> tuple[bytes | tuple[Column, Promotion], ...]:
+        """Java types with their names, and in their places the columns of which each row tells its own."""
         if not self.columns:
-            return [self.options.empty_sql_type]
-        laid: list[Fragment] = []
+            return (self.options.empty_sql_type,)
+        parts: list[bytes | tuple[Column, Promotion]] = []
+        constant = b"{"
         for place, column in enumerate(self.columns):
-            laid += [b"," if place else b"{", self.object.names[place], _java_type(column, image)]
-        return [*laid, b"}"]
+            constant += (b"," if place else b"") + self.object.names[place]
+            promoted = promotion(column)
+            if promoted is None:
+                constant += b"%d" % java_type(column)
+            else:
+                parts += [constant, (column, promoted)]
+                constant = b""
+        return (*parts, constant + b"}")
 
     def texts(self, image: Image) -> list[pa.Array]:
         """Render every shown column of the image."""
         return [image.rendered(column, _FORM, _content) for column in self.columns]
 
 
-def _java_type(column: Column, image: Image) -> Fragment:
+def _java_type(column: Column, promoted: Promotion, image: Image) -> Fragment:
     base = b"%d" % java_type(column)
-    promoted = promotion(column)
-    if promoted is None:
-        return base
     above = promoted.mask(image.values(column))
     if not above.any():
         return base

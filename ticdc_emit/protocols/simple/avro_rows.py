@@ -20,6 +20,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ticdc_emit.changes.images import Image
 from ticdc_emit.changes.model import Changes, Encoded, Op
 from ticdc_emit.columnar.avro_binary import Union, float_pieces, long_pieces, number_pieces, text_pieces
 from ticdc_emit.columnar.cells import Cell, Piece, join_pieces, share_pieces
@@ -43,7 +44,7 @@ from ticdc_emit.tso import LOGICAL_BITS
 
 __all__ = ["SimpleAvroRows"]
 
-_FORM = "simple-avro"
+_FORM, _PIECES = "simple-avro", "simple-avro pieces"
 _MOSTLY = 0.5  # share of changed rows from which a column's both images are packed rather than gathered
 _ENTRY_BYTES = 256  # of a value of fixed width, a location, lengths
 _LABELS = frozenset({MySQLType.ENUM, MySQLType.SET})
@@ -109,7 +110,7 @@ class SimpleAvroRows:
             data, old = share_pieces(*self._both(changes, columns), len(changes))
             return _map(data, len(columns)), _map(old, len(columns))
         image = changes.current
-        entries = [piece for column in columns for piece in self._pieces(column, image.values(column))]
+        entries = [piece for column in columns for piece in self._pieces(column, image)]
         shown = _map(entries, len(columns))
         return (shown, [NULL_BRANCH]) if changes.op is Op.INSERT else ([NULL_BRANCH], shown)
 
@@ -121,22 +122,23 @@ class SimpleAvroRows:
         for column in columns:
             changed = before.differs(column)
             if changed is None:
-                data.append(self._pieces(column, after.values(column)))
+                data.append(self._pieces(column, after))
                 old.append(data[-1])
             elif changed.mean() > _MOSTLY:
-                data.append(self._pieces(column, after.values(column)))
-                old.append(self._pieces(column, before.values(column)))
+                data.append(self._pieces(column, after))
+                old.append(self._pieces(column, before))
             else:
-                data.append([after.rendered(column, _FORM, self._entry)])
-                old.append([before.rendered(column, _FORM, self._entry)])
+                name = avro_string(column.name)
+                data.append([name, after.rendered(column, _FORM, self._joined)])
+                old.append([name, before.rendered(column, _FORM, self._joined)])
         return data, old
 
-    def _entry(self, column: Column, values: pa.Array) -> pa.Array:
-        return join_pieces(self._pieces(column, values), len(values))
+    def _joined(self, column: Column, values: pa.Array) -> pa.Array:
+        return join_pieces(self._value(column, values), len(values))
 
-    def _pieces(self, column: Column, values: pa.Array) -> list[Piece]:
+    def _pieces(self, column: Column, image: Image) -> list[Piece]:
         """Lay out a map's entry: name, branch, value."""
-        return [avro_string(column.name), *self._value(column, values)]
+        return [avro_string(column.name), *image.pieces(column, _PIECES, self._value)]
 
     def _value(self, column: Column, values: pa.Array) -> list[Piece]:
         kind = column.type

@@ -13,11 +13,9 @@ __all__ = ["Call", "Cast", "CastType", "Collated", "Constant", "Node", "Referenc
 
 @dataclass(frozen=True)
 class Reference:
-    """A column, with the table and database that qualify it, "" without."""
+    """A column."""
 
     name: str
-    table: str = ""
-    schema: str = ""
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from ticdc_emit.traffic.replay.backfill import backfilled, versions_of
 from ticdc_emit.traffic.replay.ddl_file import read_ddl
-from ticdc_emit.traffic.replay.generic import as_generic
 from ticdc_emit.traffic.replay.moments import commit_ts_of
 from ticdc_emit.traffic.replay.operations import from_operations
 from ticdc_emit.traffic.replay.pacing import Pace
@@ -24,7 +23,6 @@ __all__ = [
     "Pace",
     "ReplayReport",
     "SliceReport",
-    "as_generic",
     "backfilled",
     "commit_ts_of",
     "from_operations",

@@ -14,12 +14,15 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from ticdc_emit.changefeed.batch import Batch
 from ticdc_emit.changefeed.report import RunReport, RunTotal
+from ticdc_emit.changefeed.run import Changefeed
 from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.config.named import refuse_unknown
 from ticdc_emit.config.secrets import hides_arguments
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.schema.catalog import Catalog
+from ticdc_emit.spark.batch import SparkBatch
 from ticdc_emit.spark.options import ReplayOptions
 from ticdc_emit.spark.sink import TicdcSink
 from ticdc_emit.traffic.replay.moments import refusing_no_moments
@@ -81,7 +84,7 @@ def replay(
     emitter = _emitter(sink, schema, tables, options)
     feed = emitter.changefeed
     plan, kept = feed.outline, feed.options.state_uri is not None
-    staged = Staged(tables, plan, emitter.config.time_zone, emitter.table)
+    staged = Staged(tables, plan, emitter.table)
     told = (on_slice,) if callable(on_slice) else tuple(on_slice)
     try:
         with refusing_no_moments():
@@ -94,7 +97,7 @@ def replay(
         count = 1 if slices is None else len(slices)
         begin = number = next_batch - first_batch
         if speed is not None and slices is not None and number < count:
-            _warm_up(emitter, staged.rows(slices[number]))
+            _warm_up(feed, staged.batch(slices[number]))
         reports: list[RunReport] = []
         lags: list[float] = []
         ready = time.monotonic()
@@ -126,16 +129,16 @@ def replay(
         staged.release()
 
 
-def _warm_up(emitter: TicdcSink, rows: DataFrame | None) -> None:
+def _warm_up(feed: Changefeed, batch: Batch) -> None:
     """Make the first messages for nothing until it gets no faster: what Spark compiles, and the Java beneath it, would
     make the schedule late.
     """
-    if rows is None:
+    if not isinstance(batch, SparkBatch):
         return
     best = math.inf
     until = time.monotonic() + _WARM_UP_S
     while (began := time.monotonic()) < until:
-        emitter.messages(rows).groupBy("topic").count().collect()
+        batch.messages(*feed.message_tasks(batch)).groupBy("topic").count().collect()
         took = time.monotonic() - began
         if took > best * _NO_FASTER:
             break
@@ -180,11 +183,8 @@ def _cut(staged: Staged, width: int | None, *, kept: bool) -> tuple[Slices | Non
     """
     if width is None and not kept:
         return None, {}
-    staged.keep()
-    bounds = staged.bounds(fingerprint=kept)
+    bounds = staged.keep(width, fingerprint=kept)
     shape = {"slice_ms": width, **bounds._asdict()}
     if width is None or bounds.first_ts is None or bounds.last_ts is None:
         return None, shape
-    slices = Slices(bounds.first_ts, bounds.last_ts, width)
-    staged.count(slices)
-    return slices, shape
+    return Slices(bounds.first_ts, bounds.last_ts, width), shape

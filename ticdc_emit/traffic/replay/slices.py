@@ -36,6 +36,10 @@ class Slice:
     def until(self) -> int | None:
         return None if self.end is None else self.end - 1
 
+    def holds(self, commit_ts: int) -> bool:
+        """Return whether a TSO is in the slice."""
+        return (self.start is None or commit_ts >= self.start) and (self.end is None or commit_ts < self.end)
+
 
 @dataclass(frozen=True)
 class Slices:

@@ -1,0 +1,167 @@
+"""A bad value among small batches that are encoded together is told as if its batch were alone; rows before it too."""
+
+from __future__ import annotations
+
+from typing import Any
+from unittest import mock
+
+import pyarrow as pa
+import pytest
+
+from ticdc_emit.arrange.reader import positioned
+from ticdc_emit.columnar.pool import ColumnPool
+from ticdc_emit.columnar.values import Rendering
+from ticdc_emit.config import load_changefeed
+from ticdc_emit.encode import run
+from ticdc_emit.encode.run import prepare_all
+from ticdc_emit.errors import TicdcEmitError
+from ticdc_emit.plan.registration import Registrar, needed_by_all
+from ticdc_emit.plan.tables import Plan, make_plan
+from ticdc_emit.registry import MemoryRegistry
+from ticdc_emit.schema.catalog import catalog_from_sql
+
+TS = 450_000_000_262_144_000
+TABLES = ("a", "b", "c")
+COLUMNS = {
+    "id": "bigint primary key",
+    "n": "tinyint",
+    "e": "enum('x','y')",
+    "m": "decimal(5,2)",
+    "j": "json",
+    "d": "date",
+    "at": "timestamp(3) null",
+    "moment": "datetime",
+    "clock": "time(2)",
+    "f": "float",
+    "y": "year",
+    "s": "varchar(4) not null",
+    "b": "varbinary(4)",
+    "bits": "bit(3)",
+    "v": "vector(2)",
+}
+GOOD = {
+    "id": "1",
+    "n": "-7",
+    "e": "y",
+    "m": "1.50",
+    "j": '{"a": 1}',
+    "d": "2024-05-05",
+    "at": "2024-05-05 12:34:56.789",
+    "moment": "2024-05-05 12:34:56",
+    "clock": "-12:34:56.78",
+    "f": "0.25",
+    "y": "2024",
+    "s": "a<b",
+    "b": "AAEC",
+    "bits": "5",
+    "v": "[1,2]",
+}
+BAD = {
+    "id": "one",
+    "n": "300",
+    "e": "z",
+    "m": "12345",
+    "j": "{",
+    "d": "2024-13-01",
+    "at": "2024-03-31 02:30:00.000",  # the clocks of Berlin skip it, which Debezium alone refuses
+    "moment": "2024-00-00 00:00:61",
+    "clock": "839:00:00",
+    "f": "much",
+    "y": "1900",
+    "s": None,
+    "b": "***",
+    "bits": "9",
+    "v": "[1]",
+}
+URIS = ["protocol=canal-json", "protocol=simple&encoding-format=avro", "protocol=avro", "protocol=debezium"]
+
+
+def plan_for(uri: str) -> Plan:
+    config = load_changefeed(
+        f"memory://topic/?{uri}", schema_registry="http://registry.invalid", time_zone="Europe/Berlin"
+    )
+    columns = ", ".join(f"`{name}` {sql}" for name, sql in COLUMNS.items())
+    catalog = catalog_from_sql(";".join(f"create table s.{name} ({columns})" for name in TABLES))
+    plan = make_plan(config, catalog.histories(), {config.kafka.topic: 1})
+    registrar = Registrar(config, MemoryRegistry())
+    for planned in list(plan.tables.values()):
+        plan = registrar.registered(plan, planned, needed_by_all(planned))
+    return plan
+
+
+def batch_of(table: str, op: str, bad: dict[int, dict[str, str | None]]) -> pa.RecordBatch:
+    images = [GOOD | {"id": str(row)} | bad.get(row, {}) for row in range(5)]
+    struct = pa.struct([(name, pa.string()) for name in COLUMNS])
+    before = [GOOD | {"id": str(row), "n": "1"} for row in range(5)]
+    columns = {"op": pa.repeat(pa.scalar(op), 5), "commit_ts": pa.array(range(TS, TS + 5))}
+    columns["before"] = pa.array(images if op == "d" else before, struct)
+    columns["after"] = pa.array(images, struct)
+    return positioned(pa.record_batch(columns), f"s.{table}")
+
+
+def outcome(plan: Plan, batches: dict[str, pa.RecordBatch]) -> tuple[list[Any], Any]:
+    """Return the messages up to the first error, and the error."""
+    found: list[Any] = []
+    try:
+        for each in prepare_all([(batch, plan.table("s", name)) for name, batch in batches.items()], plan):
+            found.append(each.messages().whole().values.to_pylist())
+    except TicdcEmitError as fault:
+        alike = getattr(fault, "alike", None)
+        return found, (type(fault), fault.args, fault.remedy, fault.context, alike and alike.places)
+    return found, None
+
+
+def alone(plan: Plan, batches: dict[str, pa.RecordBatch]) -> tuple[list[Any], Any]:
+    with mock.patch.object(run, "POOLED_ROWS", 0):
+        return outcome(plan, batches)
+
+
+@pytest.mark.parametrize("uri", URIS)
+@pytest.mark.parametrize("op", ["c", "u", "d"])
+@pytest.mark.parametrize("column", COLUMNS)
+def test_a_bad_value_is_told_as_if_its_batch_were_alone(uri: str, op: str, column: str) -> None:
+    plan = plan_for(uri)
+    batches = {
+        "a": batch_of("a", op, {}),
+        "b": batch_of("b", op, {3: {column: BAD[column]}, 4: {column: BAD[column]}}),
+        "c": batch_of("c", op, {0: {"n": "400"}}),
+    }
+    made, fault = outcome(plan, batches)
+    assert (made, fault) == alone(plan, batches)
+    assert made
+    assert fault is not None
+
+
+def test_what_a_batch_lacks_is_told_in_its_turn() -> None:
+    plan = plan_for("protocol=canal-json")
+    lacking = batch_of("b", "c", {}).drop_columns(["after"])
+    batches = {"a": batch_of("a", "c", {1: {"n": "400"}}), "b": lacking, "c": batch_of("c", "c", {})}
+    made, fault = outcome(plan, batches)
+    assert (made, fault) == alone(plan, batches)
+    assert "400" in str(fault)
+    made, fault = outcome(plan, {**batches, "a": batch_of("a", "c", {})})
+    assert len(made) == 1
+    assert "after" in str(fault)
+
+
+def test_columns_of_one_kind_are_made_in_one_call() -> None:
+    plan = plan_for("protocol=canal-json")
+    pool = ColumnPool(Rendering())
+    calls = []
+
+    def render(column: Any, values: pa.Array) -> pa.Array:
+        calls.append((column.name, len(values)))
+        return values
+
+    tables = [plan.table("s", name).newest for name in TABLES]
+    texts = [pa.array([table.name, None]) for table in tables]
+    pooled = [pool.add(table.column("j"), text) for table, text in zip(tables, texts, strict=True)]
+    other = pool.add(tables[0].column("m"), pa.array(["1"]))
+    assert other is not None
+    assert other.accepted() is None  # one of its kind
+    assert [each.accepted() for each in pooled if each] == [None] * 3  # "a" is no JSON
+    texts = [pa.array([f'"{table.name}"', None]) for table in tables]
+    pool = ColumnPool(Rendering())
+    pooled = [pool.add(table.column("j"), text) for table, text in zip(tables, texts, strict=True)]
+    assert [each.rendered("form", render) for each in pooled if each] == texts
+    assert calls == [("", 6)]

@@ -1,0 +1,63 @@
+"""Where bad rows that a batch left out are written: one file of JSON lines per batch, in the rows' order.
+
+In: lines, from the delivering task that is told of all bad rows of a batch. Out: ``batch-<id>.jsonl`` in a folder that
+fsspec knows. A batch that is run again writes its own file anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from ticdc_emit.config.secrets import Secret, mask_text
+from ticdc_emit.errors import DeliveryError, MissingDependencyError
+
+__all__ = ["SkippedFile"]
+
+
+@dataclass(frozen=True)
+class SkippedFile:
+    """The file of one batch in the folder ``path``; picklable, connects when it is used.
+
+    Raises :class:`~ticdc_emit.errors.DeliveryError` for what the storage refuses,
+    :class:`~ticdc_emit.errors.MissingDependencyError` without fsspec.
+    """
+
+    path: Secret[str]
+    batch_id: int
+
+    def write(self, lines: Iterable[bytes]) -> None:
+        """Write the lines in place of what the file held."""
+
+        def write(files: Any, name: str) -> None:
+            files.makedirs(name.rpartition("/")[0], exist_ok=True)
+            with files.open(name, "wb") as file:
+                file.writelines(lines)
+
+        self._use(write, "written")
+
+    def remove(self) -> None:
+        """Remove what an earlier attempt at the batch wrote."""
+
+        def remove(files: Any, name: str) -> None:
+            if files.exists(name):
+                files.rm(name)
+
+        self._use(remove, "removed")
+
+    def _use(self, do: Callable[[Any, str], None], what: str) -> None:
+        try:
+            import fsspec
+        except ImportError:
+            raise MissingDependencyError("bad_rows_path needs fsspec", extra="state", package="fsspec") from None
+        name = f"batch-{self.batch_id:08d}.jsonl"
+        try:
+            files, root = fsspec.core.url_to_fs(self.path.reveal())
+            do(files, f"{root.rstrip('/')}/{name}")
+        except Exception as error:
+            raise DeliveryError(
+                f"the skipped rows cannot be {what}: {type(error).__name__}: {mask_text(str(error))}",
+                remedy="Give bad_rows_path a folder that every worker and the driver may write to",
+                file=name,
+            ) from None
