@@ -153,6 +153,16 @@ class Plan:
     """How the rows of a transaction with a split update are ordered (``config.profiles``)."""
     zero_split_checksums: bool = True
     """Whether both halves of such an update show 0 for their checksums."""
+    first_place: int = 0
+    """The place of the first table: that of the only one, in the plan of a table among many."""
+
+    def of_table(self, schema: str, name: str) -> Plan:
+        """Return the plan as rows of one table need it, with the table's place among all.
+
+        A task of one of 10,000 tables does not carry the other 9,999. Not for control messages.
+        """
+        key = schema, name
+        return replace(self, tables={key: self.table(*key)}, first_place=self.places[key])
 
     def table(self, schema: str, name: str) -> TablePlan:
         """Return the plan of a table; :class:`UnknownTableError` if the catalog never had it."""
@@ -169,7 +179,7 @@ class Plan:
     @cached_property
     def places(self) -> dict[tuple[str, str], int]:
         """The place of each table among all, by name: which comes first among changes of one commit_ts."""
-        return {key: place for place, key in enumerate(sorted(self.tables))}
+        return {key: place for place, key in enumerate(sorted(self.tables), self.first_place)}
 
     @cached_property
     def in_order(self) -> tuple[TablePlan, ...]:

@@ -100,8 +100,9 @@ class SparkBatch:
         return reduce(lambda one, other: one.union(other), made)
 
     def _of_one(self, task: EncodeTask | CountTask, name: str | None, df: DataFrame, schema: pa.Schema) -> DataFrame:
-        own = replace(task, table=typed_table(df.columns, name, task.plan))
-        rows = change_columns(without_ddl(df), "the changefeed" if own.table is None else ".".join(own.table))
+        table = typed_table(df.columns, name, task.plan)
+        own = replace(task, table=table, plan=task.plan if table is None else task.plan.of_table(*table))
+        rows = change_columns(without_ddl(df), "the changefeed" if table is None else ".".join(table))
         return rows.mapInArrow(lambda batches: own(batches), spark_columns(schema))
 
     def _bucket_count(self, plan: Plan) -> int:

@@ -210,3 +210,17 @@ def test_objects_are_stored_before_their_messages(tmp_path: Any) -> None:
     (batch,) = DeliverTask(plan, Controls(), None, claims)(iter(made))
     (stored,) = tmp_path.iterdir()
     assert stored.name.encode() in batch.column("value")[0].as_py()
+
+
+@pytest.mark.parametrize("name", ["a", "b"])
+def test_a_task_of_one_table_needs_the_plan_of_no_other(name: str) -> None:
+    one = pa.struct({"id": pa.int32()})
+    images = [{"id": number} for number in range(5)]
+    rows = pa.record_batch({"op": ["c"] * 5, "commit_ts": [7] * 5, "after": pa.array(images, one)})
+    tasks = [
+        EncodeTask(plan, "error", None, Buckets(PLAN.targets, 2), ("s", name))
+        for plan in (PLAN, PLAN.of_table("s", name))
+    ]
+    whole, own = (list(task(iter([rows]))) for task in tasks)
+    assert whole == own
+    assert list(tasks[1].plan.tables) == [("s", name)]
