@@ -9,6 +9,7 @@ Out come record batches of ``delivery.contract.MESSAGE_SCHEMA`` in the order in 
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import Any, Literal
@@ -40,10 +41,10 @@ from ticdc_emit.errors import (
     SchemaError,
     UnsupportedTypeError,
 )
+from ticdc_emit.filtering.replication import Replication
 from ticdc_emit.plan.announce import Announcer
-from ticdc_emit.plan.eligibility import Eligibility
 from ticdc_emit.plan.registration import Registrar, needed_by
-from ticdc_emit.plan.tables import Plan, TablePlan, catalog_for, make_plan, topics_of, verify_tables
+from ticdc_emit.plan.tables import Plan, TablePlan, catalog_for, living, make_plan, topics_of, verify_tables
 from ticdc_emit.registry.contract import SchemaRegistry
 from ticdc_emit.schedule.bootstrap import Bootstrap
 from ticdc_emit.schedule.control import Watermark
@@ -66,7 +67,7 @@ class Encoder:
     every message carries the physical time of its commit_ts. ``registry``: where Avro schemas are registered instead of
     the configured schema registry. ``profile`` to ``schema_registry``: what :func:`~ticdc_emit.load_changefeed` takes.
     ``bad_rows``: ``refuse`` a batch that has a bad row, or ``skip`` the row; ``skipped`` tells of those of the last
-    :meth:`encode`, in order.
+    :meth:`encode`, in order. ``filtered`` counts all changes that ``[filter]`` left out, by the rule that did.
     """
 
     @hides_arguments
@@ -101,7 +102,9 @@ class Encoder:
             )
             self.config = load_changefeed(sink_uri, changefeed, own_registry=registry is not None, **options)
         self.catalog = catalog_for(self.config, schema)
+        self._replication = Replication.of(self.config, self.catalog)
         self._partitions = partitions or self.config.kafka.partition_num or DEFAULT_PARTITION_NUM
+        self.filtered: Counter[str] = Counter()
         self._ddl: list[DdlEvent] = []
         self._told_early = False
         self._bad_rows = checked_bad_rows(bad_rows)
@@ -117,19 +120,15 @@ class Encoder:
             self.plan.table(tables[0].schema, tables[0].name).refuse_keyless()
 
     def _make_plan(self) -> Plan:
-        eligibility = self._eligibility()
-        histories = eligibility.replicated()
+        histories, left_out = self._replication.histories(self.catalog.histories())
         return make_plan(
             self.config,
             histories,
-            dict.fromkeys(topics_of(self.config, eligibility.tables(), self._ddl), self._partitions),
+            dict.fromkeys(topics_of(self.config, living(histories), self._ddl), self._partitions),
             build_ts=self._build_ts,
             verbatim_json=self._verbatim_json,
-            unreplicated=eligibility.unreplicated(),
+            unreplicated=left_out,
         )
-
-    def _eligibility(self) -> Eligibility:
-        return Eligibility.of(self.config, self.catalog.histories())
 
     def encode(
         self, changes: pa.Table | pa.RecordBatch | Iterable[Mapping[str, Any]] | Any, table: str | None = None
@@ -147,6 +146,8 @@ class Encoder:
         """
         planned = self._planned(table)
         self.skipped = []
+        if not any(planned.encoders):
+            return self._left_out(changes, planned)
         if is_tabular(changes):  # what can be read once only is kept, for the search for bad rows
             changes = changes if isinstance(changes, pa.RecordBatch) else changes_table(changes)
         elif isinstance(changes, Iterable):
@@ -157,7 +158,8 @@ class Encoder:
             return self._encoded(self._sound(changes, planned, fault), planned)
 
     def _encoded(self, changes: Any, planned: TablePlan) -> pa.RecordBatch:
-        batch = ordered(self._change_form(changes, planned), planned, self.plan)
+        filtered: Counter[str] = Counter()
+        batch = ordered(self._change_form(changes, planned), planned, self.plan, filtered)
         if batch.num_rows and not self._told_early:
             self._told_early = warn_early(batch.column("commit_ts")[0].as_py(), stacklevel=3)
         self.plan = self._registrar.registered(self.plan, planned, needed_by(batch, planned))
@@ -168,6 +170,7 @@ class Encoder:
         if encoded.claims:
             assert self._claims is not None
             self._claims.put([claim for _, claim in encoded.claims])
+        self.filtered += filtered
         return message_batch(encoded, planned.topic, partitions, batch.column("commit_ts"))
 
     def _sound(self, changes: Any, planned: TablePlan, fault: RowError) -> Any:
@@ -219,9 +222,16 @@ class Encoder:
         live = [(info.schema, info.name) for info in self.catalog.tables() if not info.is_view]
         planned = self.plan.table(*split_name(table, live or list(self.plan.tables)))
         planned.refuse_keyless()
-        if not any(planned.encoders):
+        if not any(planned.encoders) and not planned.left_out:
             raise SchemaError("a view has no row changes", table=f"{planned.schema}.{planned.name}")
         return planned
+
+    def _left_out(self, changes: Any, planned: TablePlan) -> pa.RecordBatch:
+        """Count the changes of a table that the rules leave out; there are no messages of it."""
+        rows = changes_table(changes).num_rows if is_tabular(changes) else len(list(changes))
+        if rows:
+            self.filtered[planned.left_out[-1].reason] += rows
+        return control_batch([])
 
     def _change_form(self, changes: Any, table: TablePlan) -> pa.RecordBatch:
         """Return the changes with a checked commit_ts and with their places, which errors name."""
@@ -237,13 +247,13 @@ class Encoder:
         """Apply a DDL statement to the catalog and return its messages; rows after ``commit_ts`` see it.
 
         Raises :class:`~ticdc_emit.errors.DdlError`; :class:`~ticdc_emit.errors.InvalidValueError` for a commit_ts that
-        is no TSO. The DDL of a table that TiCDC does not replicate has no messages.
+        is no TSO. DDL that TiCDC does not send has no messages (docs/filters.md).
         """
         if not isinstance(query, str):
             raise DdlError(f"a DDL statement is text, not {type(query).__name__}", statement=repr(query))
         commit_ts = check_tso(commit_ts, statement=query)
         applied = self.catalog.apply(query, schema=schema, commit_ts=commit_ts)
-        events = self._eligibility().events(applied)
+        events = [verdict.event for verdict in self._replication.judge(applied, commit_ts) if verdict.is_sent]
         self._ddl += events
         self.plan = self._make_plan()
         return pa.concat_batches([control_batch([]), *(self.ddl_messages(event) for event in events)])

@@ -15,7 +15,7 @@ from ticdc_emit.changefeed.state import BatchState
 from ticdc_emit.delivery.files import read_files
 from ticdc_emit.delivery.memory import messages
 from ticdc_emit.errors import ConfigError, DdlError, InvalidValueError, LateRowError, StateError
-from ticdc_emit.plan.eligibility import KeylessTableWarning
+from ticdc_emit.plan.keyless import KeylessTableWarning
 from ticdc_emit.schema.catalog import catalog_from_sql
 from ticdc_emit.spark import TicdcSink, encode
 

@@ -21,6 +21,7 @@ FLOORS = (
     ("web",),
     ("registry",),
     ("protocols",),
+    ("filtering",),
     ("plan",),
     ("arrange",),
     ("encode",),

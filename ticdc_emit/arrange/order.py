@@ -7,40 +7,51 @@ one transaction need a ``seq``; where they have none, or the same, the history i
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from ticdc_emit.arrange.ambiguous import OrderCheck
 from ticdc_emit.arrange.order_key import order_keys, order_of
-from ticdc_emit.arrange.transactions import numbered, ranks, split_updates
+from ticdc_emit.arrange.selection import replicated, selected
+from ticdc_emit.arrange.transactions import numbered, ranks
 from ticdc_emit.plan.tables import Plan, TablePlan
 
 __all__ = ["arranged", "ordered", "sorted_by_commit"]
 
 
-def ordered(batch: pa.RecordBatch, table: TablePlan, plan: Plan) -> pa.RecordBatch:
-    """Return all changes of a table with updates of keys split, in total order, without an ambiguous one.
+def ordered(
+    batch: pa.RecordBatch, table: TablePlan, plan: Plan, kept_back: Counter[str] | None = None
+) -> pa.RecordBatch:
+    """Return the changes of a table that are sent, updates of keys split, in total order, without an ambiguous one.
 
-    Raises :class:`DuplicateChangeError`, and what :func:`~ticdc_emit.arrange.transactions.numbered` does.
+    ``kept_back`` counts those that are not sent, by reason. Raises :class:`DuplicateChangeError`, and what
+    :func:`~ticdc_emit.arrange.transactions.numbered` and :func:`~ticdc_emit.arrange.selection.selected` do.
     """
-    batch = sorted_by_commit(numbered(batch, f"{table.schema}.{table.name}"))
-    split = split_updates(batch, table, plan)
-    if split is batch and _rises(batch):
-        return batch
-    batch, keys = _keyed(split, table, plan)
+    sent = _sent(batch, table, plan, Counter() if kept_back is None else kept_back)
+    if _rises(sent):  # so no update was split
+        return sent
+    batch, keys = _keyed(sent, table, plan)
     OrderCheck([table]).check(keys)
     return batch
 
 
 def arranged(batch: pa.RecordBatch, table: TablePlan, plan: Plan) -> tuple[pa.RecordBatch, pa.Array]:
-    """Return all changes of a table with updates of keys split, in total order, and their order keys.
+    """Return the changes of a table that are sent, updates of keys split, in total order, and their order keys.
 
     Two changes that nothing orders are left as they are. Raises what
-    :func:`~ticdc_emit.arrange.transactions.numbered` does.
+    :func:`~ticdc_emit.arrange.transactions.numbered` and :func:`~ticdc_emit.arrange.selection.selected` do.
     """
+    return _keyed(_sent(batch, table, plan, Counter()), table, plan)
+
+
+def _sent(batch: pa.RecordBatch, table: TablePlan, plan: Plan, kept_back: Counter[str]) -> pa.RecordBatch:
+    """Return the changes that are sent, updates of keys split."""
     batch = sorted_by_commit(numbered(batch, f"{table.schema}.{table.name}"))
-    return _keyed(split_updates(batch, table, plan), table, plan)
+    batch = replicated(batch, table, plan, kept_back, keyless=False)
+    return selected(batch, table, plan, kept_back)
 
 
 def _keyed(batch: pa.RecordBatch, table: TablePlan, plan: Plan) -> tuple[pa.RecordBatch, pa.Array]:

@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from typing import Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -46,9 +47,11 @@ from ticdc_emit.errors import (
 from ticdc_emit.plan.tables import TablePlan
 from ticdc_emit.schema.model import TableInfo
 
-__all__ = ["CHUNK_ROWS", "POSITION", "Part", "column_names", "positioned", "read_parts"]
+__all__ = ["CHUNK_ROWS", "POSITION", "ImageName", "Part", "column_names", "positioned", "read_image", "read_parts"]
 
 CHUNK_ROWS = 10_000
+
+ImageName: TypeAlias = Literal["before", "after"]
 POSITION = "_position"
 _COLUMNS = ("op", "before", "after", *ATTRIBUTES)
 _CHUNK_BYTES = 64 * 1024 * 1024
@@ -88,6 +91,20 @@ def read_parts(batch: pa.RecordBatch, table: TablePlan, how: Rendering, build_ts
                 changes = part_reader.changes(stamps, build_ts, how)
                 parts.append(Part(changes, encoder, place))
     return parts
+
+
+def read_image(
+    batch: pa.RecordBatch,
+    table: TablePlan,
+    encoder: RowEncoder,
+    op: Op,
+    name: ImageName,
+    how: Rendering,
+) -> Image:
+    """Return one image of changes of one version and kind. Raises :class:`RowError` subclasses as above."""
+    check_fields(batch.schema, table)
+    columns = _PartReader(batch, encoder, op, column_names(table), knows_places=True).image_columns(name)
+    return Image(encoder.table, columns, how, batch.column(POSITION))
 
 
 def positioned(batch: pa.RecordBatch, table: str) -> pa.RecordBatch:
@@ -220,16 +237,16 @@ class _PartReader:
         places = self.batch.column(POSITION) if self.knows_places or not info.whole_handle_key else None
         after = before = None
         if self.op is not Op.DELETE:
-            after = Image(info, self._image_columns("after"), how, places)
+            after = Image(info, self.image_columns("after"), how, places)
         if self.op is Op.DELETE:
-            before = Image(info, self._image_columns("before"), how, places)
+            before = Image(info, self.image_columns("before"), how, places)
         elif self.op is Op.UPDATE and self.encoder.reads_old:
             assert after is not None
-            before = BeforeImage(info, self._image_columns("before"), how, after)
+            before = BeforeImage(info, self.image_columns("before"), how, after)
         given = {name: self.batch.column(name) for name in (*ATTRIBUTES, SPLIT) if name in self.batch.schema.names}
         return Changes(info, self.op, commit_ts, build_ts, before, after, given)
 
-    def _image_columns(self, name: str) -> Mapping[str, pa.Array]:
+    def image_columns(self, name: str) -> Mapping[str, pa.Array]:
         subject = "a delete" if self.op is Op.DELETE else f"an {self.op.value}"
         if name not in self.batch.schema.names:
             raise _first_of(

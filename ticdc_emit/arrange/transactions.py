@@ -35,6 +35,7 @@ __all__ = [
     "DELETED",
     "INSERTED",
     "TRANSACTION",
+    "UPDATED",
     "SplitOrder",
     "kind_ranks",
     "numbered",
@@ -49,10 +50,10 @@ TRANSACTION = (PHYSICAL_TABLE_ID, START_TS)
 SplitOrder: TypeAlias = Literal["by-kind", "inserts-last"]
 
 _WHOLE = ""
-DELETED, INSERTED = 0, 2
-"""What :func:`kind_ranks` gives for a delete, and for an insert."""
+DELETED, UPDATED, INSERTED = 0, 1, 2
+"""What :func:`kind_ranks` gives for a delete, an update and an insert."""
 
-_RANK = {Op.DELETE: DELETED, Op.UPDATE: 1, Op.INSERT: INSERTED}
+_RANK = {Op.DELETE: DELETED, Op.UPDATE: UPDATED, Op.INSERT: INSERTED}
 _LAST, _UNKNOWN = 3, -1
 _NO_NUMBER = -(1 << 63)
 
@@ -184,11 +185,11 @@ def _changed(batch: pa.RecordBatch, table: TableInfo, columns: tuple[Column, ...
             continue
         rows = np.flatnonzero(differs & ~found)
         index = pa.array(rows)
-        found[rows] = _values_differ(column, old.take(index), new.take(index), how)
+        found[rows] = values_differ(column, old.take(index), new.take(index), how)
     return found
 
 
-def _values_differ(column: Column, old: pa.Array, new: pa.Array, how: Rendering) -> Mask:
+def values_differ(column: Column, old: pa.Array, new: pa.Array, how: Rendering) -> Mask:
     """Compare as TiCDC does: by text, in which NULL is ``null``. What is no value differs, and is refused later."""
     try:
         left, right = accept(column, old, how), accept(column, new, how)

@@ -23,9 +23,9 @@ from ticdc_emit.changefeed.state import BatchState, DdlStatement
 from ticdc_emit.config import ChangefeedConfig, Protocol
 from ticdc_emit.delivery.contract import Sink
 from ticdc_emit.errors import ConfigError
-from ticdc_emit.plan.eligibility import Eligibility
+from ticdc_emit.filtering.replication import Replication
 from ticdc_emit.plan.registration import Registrar, needed_by_all
-from ticdc_emit.plan.tables import Plan, make_plan, topics_of
+from ticdc_emit.plan.tables import Plan, living, make_plan, topics_of
 from ticdc_emit.registry.contract import SchemaRegistry
 from ticdc_emit.schedule.bootstrap import BootstrapRules
 from ticdc_emit.schedule.control import Controls
@@ -64,6 +64,16 @@ def ddl_statements(ddl: Iterable[tuple[Any, ...]], database: str) -> tuple[DdlSt
 
 
 @dataclass
+class _Applied:
+    """The catalog behind some DDL, what the changefeed replicates of it, and the events that it sent."""
+
+    ddl: tuple[DdlStatement, ...]
+    catalog: Catalog
+    replication: Replication
+    sent: list[DdlEvent]
+
+
+@dataclass
 class Planner:
     """Makes plans for batch states. ``catalog`` holds the tables as they are before the first DDL."""
 
@@ -76,7 +86,7 @@ class Planner:
     registry: SchemaRegistry | None = None
     _partitions: dict[str, int] = field(default_factory=dict, init=False)
     _limit: int | None = field(default=None, init=False)
-    _latest: tuple[tuple[DdlStatement, ...], Catalog, list[DdlEvent]] | None = field(default=None, init=False)
+    _latest: _Applied | None = field(default=None, init=False)
     _outlined: dict[tuple[DdlStatement, ...], tuple[Plan, tuple[DdlEvent, ...]]] = field(
         default_factory=dict, init=False
     )
@@ -147,16 +157,16 @@ class Planner:
 
     def _drawn(self, ddl: tuple[DdlStatement, ...]) -> tuple[Plan, tuple[DdlEvent, ...]]:
         if ddl not in self._outlined:
-            catalog, events = self._applied(tuple(sorted(ddl, key=lambda entry: entry[0])))
-            eligibility = Eligibility.of(self.config, catalog.histories())
-            sent = eligibility.events(events)
-            topics = topics_of(self.config, eligibility.tables(), sent)
+            applied = self._applied(tuple(sorted(ddl, key=lambda entry: entry[0])))
+            sent = applied.sent
+            histories, left_out = applied.replication.histories(applied.catalog.histories())
+            topics = topics_of(self.config, living(histories), sent)
             plan = make_plan(
                 self.config,
-                eligibility.replicated(),
+                histories,
                 dict.fromkeys(topics, self.config.kafka.partition_num or _MADE_UP_PARTITIONS),
                 verbatim_json=self.verbatim_json,
-                unreplicated=eligibility.unreplicated(),
+                unreplicated=left_out,
             )
             self._outlined = {ddl: (plan, tuple(sent))}
         return self._outlined[ddl]
@@ -168,16 +178,16 @@ class Planner:
             self._made = {ddl: outline.dispatched(self.config, partitions, limit)}
         return self._made[ddl]
 
-    def _applied(self, ddl: tuple[DdlStatement, ...]) -> tuple[Catalog, list[DdlEvent]]:
-        """Return the catalog behind the DDL (in order) and its events; what was applied before is not applied again."""
+    def _applied(self, ddl: tuple[DdlStatement, ...]) -> _Applied:
+        """Return what the DDL (in order) makes; what was applied before is not applied again."""
         latest, self._latest = self._latest, None  # a statement that fails leaves none
-        if latest is None or latest[0] != ddl[: len(latest[0])]:
-            latest = (), copy.deepcopy(self.catalog), []
-        known, catalog, events = latest
-        for commit_ts, schema, query in ddl[len(known) :]:
-            events += catalog.apply(query, schema=schema, commit_ts=commit_ts)
-        self._latest = ddl, catalog, events
-        return catalog, events
+        if latest is None or latest.ddl != ddl[: len(latest.ddl)]:
+            latest = _Applied((), copy.deepcopy(self.catalog), Replication.of(self.config, self.catalog), [])
+        for commit_ts, schema, query in ddl[len(latest.ddl) :]:
+            events = latest.catalog.apply(query, schema=schema, commit_ts=commit_ts)
+            latest.sent += [each.event for each in latest.replication.judge(events, commit_ts) if each.is_sent]
+        self._latest = _Applied(ddl, latest.catalog, latest.replication, latest.sent)
+        return self._latest
 
     def _ask_sink(self, topics: Sequence[str]) -> tuple[dict[str, int], int]:
         """Return the partition counts of these topics and the size of message that all of them take."""

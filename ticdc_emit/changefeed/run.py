@@ -36,7 +36,7 @@ from ticdc_emit.delivery.contract import DeliveryReport, PartitionCount, Sink
 from ticdc_emit.encode.bad_rows import checked_bad_rows
 from ticdc_emit.encode.chunks import Buckets
 from ticdc_emit.errors import ConfigError, RegistryError, RowError, SchemaError, StateError
-from ticdc_emit.plan.eligibility import warn_keyless
+from ticdc_emit.plan.keyless import warn_keyless
 from ticdc_emit.plan.tables import Plan, catalog_for, verify_tables
 from ticdc_emit.registry.contract import SchemaRegistry
 from ticdc_emit.routing.topic import Target

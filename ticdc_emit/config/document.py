@@ -93,6 +93,18 @@ class Section:
                 raise self._wrong_type(name, "array of strings", value)
         return tuple(values)
 
+    def integers(self, name: str, bits: int = 64) -> tuple[int, ...] | None:
+        """An array of unsigned integers of that many bits."""
+        values = self._sequence(name)
+        if values is None:
+            return None
+        for value in values:
+            if not isinstance(value, int) or isinstance(value, bool):
+                raise self._wrong_type(name, "array of integers", value)
+            if not 0 <= value < 1 << bits:
+                raise ConfigError(f"{self._place(name)} does not fit {bits} unsigned bits", option=self._place(name))
+        return tuple(values)
+
     def table(self, name: str) -> Section | None:
         """A table, None where it is absent."""
         value = self._get(name)

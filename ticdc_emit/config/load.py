@@ -17,6 +17,7 @@ from zoneinfo import ZoneInfo
 
 from ticdc_emit.config.codec import build_codec
 from ticdc_emit.config.document import Section, read_document
+from ticdc_emit.config.filters import read_filter
 from ticdc_emit.config.kafka import build_embedded, build_kafka
 from ticdc_emit.config.large_message import read_large_message_handle
 from ticdc_emit.config.merge import UriParameters
@@ -119,6 +120,8 @@ def load_changefeed(
         column_selectors=selectors,
         case_sensitive=bool(root.boolean("case-sensitive")),
         force_replicate=forced,
+        filter=read_filter(root, lineage),
+        bdr_mode=bool(root.boolean("bdr-mode")),
         integrity=checks,
         output_raw_change_event=raw_events,
         send_bootstrap_interval_in_sec=interval,

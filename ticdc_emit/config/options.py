@@ -195,6 +195,29 @@ class ColumnSelector:
 
 
 @dataclass(frozen=True)
+class EventFilter:
+    """One ``[[filter.event-filters]]`` entry. Texts as given; an empty expression is none."""
+
+    matcher: tuple[str, ...] = ()
+    ignore_event: tuple[str, ...] = ()
+    ignore_sql: tuple[str, ...] = ()
+    ignore_insert_value_expr: str = ""
+    ignore_update_old_value_expr: str = ""
+    ignore_update_new_value_expr: str = ""
+    ignore_delete_value_expr: str = ""
+    ignore_update_only_columns: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class FilterConfig:
+    """``[filter]``: which tables, DDL and rows are replicated. Without rules, all tables are."""
+
+    rules: tuple[str, ...] = ()
+    ignore_txn_start_ts: tuple[int, ...] = ()
+    event_filters: tuple[EventFilter, ...] = ()
+
+
+@dataclass(frozen=True)
 class Integrity:
     """``[integrity]``: row checksums when ``integrity_check_level`` is ``correctness``."""
 
@@ -217,6 +240,9 @@ class ChangefeedConfig:
     column_selectors: tuple[ColumnSelector, ...] = ()
     case_sensitive: bool = False
     force_replicate: bool = False
+    filter: FilterConfig = field(default_factory=FilterConfig)
+    bdr_mode: bool = False
+    """Whether the cluster replicates in both directions, so that only the primary's DDL is sent."""
     integrity: Integrity = field(default_factory=Integrity)
     output_raw_change_event: bool = False
     send_bootstrap_interval_in_sec: int = 120

@@ -54,6 +54,22 @@ class Profile:
     """Whether a unique key over virtual columns is one for which a table is replicated."""
     split_checksums: Literal["zero", "kept"] = "zero"
     """The checksums that the two halves of a split update show."""
+    event_matchers: Literal["sensitive", "as-rules"] = "sensitive"
+    """Event filters match names with case, or as ``case-sensitive`` says of the rules."""
+    ignored_text: Literal["given", "restored"] = "given"
+    """Which text of a DDL ``ignore-sql`` searches: the one before it is printed again, or the one after."""
+    bad_ignore_sql: Literal["rule-dropped", "refused"] = "rule-dropped"
+    """What a wrong pattern in ``ignore-sql`` does: all but the expressions of its event filter is gone, or refused."""
+    foreign_key_events: Literal["known", "failing"] = "known"
+    """ADD and DROP FOREIGN KEY in an event filter: like any other, or refused, and failing where a filter matches."""
+    filtered_updates: Literal["whole", "split"] = "whole"
+    """Filters see an update of a unique key before it is split, or its two halves."""
+    update_only_columns: bool = False
+    """Whether ``ignore-update-only-columns`` is known."""
+    checked_expressions: Literal["at-start", "at-first-row"] = "at-start"
+    """When the columns of a filter's expressions are looked up in the tables that exist at the start."""
+    judged_ddl: Literal["by-snapshot", "by-store"] = "by-snapshot"
+    """What a DDL must fit: the tables that the filter let through so far, or the schema store, which has them all."""
 
     @classmethod
     def parse(cls, profile: str | Profile) -> Profile:
@@ -89,6 +105,14 @@ NEXT = replace(
     split_checksums="kept",
     keyless_tables="unseen",
     virtual_keys="accepted",
+    event_matchers="as-rules",
+    ignored_text="restored",
+    bad_ignore_sql="refused",
+    foreign_key_events="failing",
+    filtered_updates="split",
+    update_only_columns=True,
+    checked_expressions="at-first-row",
+    judged_ddl="by-store",
 )
 
 PROFILES = {profile.name: profile for profile in (CLASSIC, NEXT)}

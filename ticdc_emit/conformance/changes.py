@@ -21,8 +21,9 @@ from ticdc_emit.changes.attributes import ATTRIBUTES, START_TS
 from ticdc_emit.config import ChangefeedConfig, Profile
 from ticdc_emit.conformance.history import CaseHistory
 from ticdc_emit.conformance.vectors import DML_KINDS, Case
+from ticdc_emit.filtering.replication import TableHistory
 from ticdc_emit.plan.large import FixedName
-from ticdc_emit.plan.tables import Plan, TableHistory, TablePlan, make_plan, topics_of
+from ticdc_emit.plan.tables import Plan, TablePlan, make_plan, topics_of
 from ticdc_emit.schema.events import DdlEvent
 
 __all__ = ["CaseChanges", "PlannedChanges"]

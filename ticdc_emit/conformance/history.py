@@ -13,7 +13,7 @@ from typing import Any
 from ticdc_emit.conformance.compare import first_difference
 from ticdc_emit.conformance.vectors import Case
 from ticdc_emit.errors import SchemaError, UnknownTableError
-from ticdc_emit.plan.tables import TableHistory
+from ticdc_emit.filtering.replication import TableHistory
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.ids import AssignedIds

@@ -20,7 +20,8 @@ from ticdc_emit.arrange.dispatch import partitions_of_part
 from ticdc_emit.arrange.order import sorted_by_commit
 from ticdc_emit.arrange.order_key import TRANSACTION_BYTES, order_keys, order_of
 from ticdc_emit.arrange.reader import CHUNK_ROWS, POSITION, positioned
-from ticdc_emit.arrange.transactions import numbered, ranks, split_updates
+from ticdc_emit.arrange.selection import replicated, selected
+from ticdc_emit.arrange.transactions import numbered, ranks
 from ticdc_emit.changes.attributes import SPLIT
 from ticdc_emit.changes.forms import check_columns, is_ddl
 from ticdc_emit.changes.normal_form import normal_form
@@ -72,7 +73,8 @@ class Arranger:
     """Arranges the batches of one input task.
 
     ``table``: whose rows they are, ``None`` where each row names its table. ``late``: ``error``, ``emit`` or ``drop``
-    for rows at or below the TSO ``late_until``. ``late_rows`` counts the dropped ones. ``split_transactions``: the
+    for rows at or below the TSO ``late_until``. ``late_rows`` counts the dropped ones, ``kept_back`` those that are not
+    replicated, by reason. ``split_transactions``: the
     first bytes of the order keys of transactions with a split update, by topic, where rows have a ``seq``: their rows
     rank by kind, wherever they are.
     """
@@ -84,6 +86,7 @@ class Arranger:
         self._late_until = None if late == "emit" else late_until
         self._where = "the changefeed" if table is None else ".".join(table)
         self.late_rows: Counter[Target] = Counter()
+        self.kept_back: Counter[str] = Counter()
         self.split_transactions: dict[str, set[bytes]] = {}
 
     def pieces(self, rows: pa.RecordBatch) -> Iterator[Piece]:
@@ -131,12 +134,15 @@ class Arranger:
     def parts(self, rows: pa.RecordBatch) -> Iterator[tuple[TablePlan, pa.RecordBatch]]:
         """Yield each table's rows of a block in change form, by commit_ts, without late ones, their updates split."""
         form = self._change_form(rows)
-        groups: Iterable[tuple[TablePlan, pa.RecordBatch]]
-        groups = [(self._table, form)] if self._table is not None else self._replicated(form)
+        groups = self._by_table(form) if self._table is None else [(self._table, form)]
         for table, part in groups:
-            part = self._timely(table, sorted_by_commit(numbered(part, f"{table.schema}.{table.name}")))
+            part = sorted_by_commit(numbered(part, f"{table.schema}.{table.name}"))
+            part = replicated(part, table, self._plan, self.kept_back, keyless=self._table is None)
+            part = self._timely(table, part)
             if part.num_rows:
-                yield table, sorted_by_commit(split_updates(part, table, self._plan))
+                part = selected(part, table, self._plan, self.kept_back)
+            if part.num_rows:
+                yield table, sorted_by_commit(part)
 
     def _change_form(self, rows: pa.RecordBatch) -> pa.RecordBatch:
         """Return the row changes in change form; those of many tables with the columns ``TABLE_NAMES``."""
@@ -147,14 +153,6 @@ class Arranger:
         if self._table is None:
             columns |= dict(zip(TABLE_NAMES, (rows.column("schema"), rows.column("table")), strict=True))
         return pa.record_batch(columns)
-
-    def _replicated(self, form: pa.RecordBatch) -> Iterator[tuple[TablePlan, pa.RecordBatch]]:
-        """Yield each table's rows, without those of versions that TiCDC does not replicate."""
-        for table, part in self._by_table(form):
-            if table.unreplicated:
-                part = part.filter(pa.array(table.are_replicated(part.column("commit_ts"))))
-            if part.num_rows:
-                yield table, part
 
     def _by_table(self, form: pa.RecordBatch) -> list[tuple[TablePlan, pa.RecordBatch]]:
         groups = rows_by_table(*(form.column(name) for name in TABLE_NAMES))

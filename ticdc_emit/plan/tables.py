@@ -7,7 +7,7 @@ worker. It knows schemas, options, routes and the clock, and never sees a row.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
@@ -22,6 +22,10 @@ from ticdc_emit.changes.model import RowEncoder
 from ticdc_emit.columnar.values import Rendering
 from ticdc_emit.config import CLASSIC, ChangefeedConfig, Integrity, Profile
 from ticdc_emit.errors import SchemaError, UnknownTableError
+from ticdc_emit.filtering.event_filters import EventFilters
+from ticdc_emit.filtering.replication import LeftOut, TableHistory, Unreplicated
+from ticdc_emit.filtering.rows import RowFilter
+from ticdc_emit.filtering.verdicts import KEYLESS
 from ticdc_emit.plan.large import ClaimNames, LargeMessages
 from ticdc_emit.protocols import codec_for
 from ticdc_emit.routing.partition import partition_of, table_hash
@@ -36,24 +40,16 @@ from ticdc_emit.tso import MAX_TSO, physical_ms
 
 __all__ = [
     "Plan",
-    "TableHistory",
     "TablePlan",
-    "Unreplicated",
     "catalog_for",
+    "living",
     "make_plan",
     "topics_of",
     "verify_tables",
 ]
 
-TableHistory = Iterable[tuple[int, "TableInfo | None"]]
-"""Versions of one table name: (commit_ts from which it holds, the schema; ``None`` once dropped), ascending."""
-
-
-Unreplicated = Mapping[tuple[str, str], "tuple[tuple[int, int | None], ...]"]
-"""Tables without a handle key, each with (since, until): its rows with since < commit_ts <= until are left out."""
-
-KEYLESS = "the table has no primary key and no unique key over NOT NULL columns, so TiCDC does not replicate it"
-KEYLESS_REMEDY = "Add a key, or set force-replicate = true in the changefeed's TOML (force_replicate=True in Python)"
+_KEYLESS_TABLE = "the table has no primary key and no unique key over NOT NULL columns, so TiCDC does not replicate it"
+_KEYLESS_REMEDY = "Add a key, or set force-replicate = true in the changefeed's TOML (force_replicate=True in Python)"
 
 
 @dataclass(frozen=True)
@@ -73,22 +69,26 @@ class TablePlan:
     rule: PartitionRule = PartitionRule()  # noqa: RUF009 - frozen
     partitions: int = 1
     profile: Profile = CLASSIC
-    unreplicated: tuple[tuple[int, int | None], ...] = ()
-    """(since, until): the rows with since < commit_ts <= until are of a version that TiCDC does not replicate."""
+    left_out: tuple[LeftOut, ...] = ()
+    """The spans of time in which the table has rows that TiCDC does not replicate, and why."""
+    filters: tuple[RowFilter | None, ...] = ()
+    """Of each version, what event filters say of its rows; empty if they say nothing of the table."""
 
     def refuse_keyless(self) -> None:
-        """Raise :class:`SchemaError` if no version of the table is replicated."""
-        if self.unreplicated and not any(self.encoders):
-            raise SchemaError(KEYLESS, remedy=KEYLESS_REMEDY, table=f"{self.schema}.{self.name}")
+        """Raise :class:`SchemaError` if no version of the table is replicated because none has a handle key."""
+        if self.left_out and all(span.reason == KEYLESS for span in self.left_out) and not any(self.encoders):
+            raise SchemaError(_KEYLESS_TABLE, remedy=_KEYLESS_REMEDY, table=f"{self.schema}.{self.name}")
 
-    def are_replicated(self, commit_ts: pa.Array) -> npt.NDArray[np.bool_]:
-        """Return which rows are of a version that TiCDC replicates, or of none."""
-        numbers = commit_ts.to_numpy(zero_copy_only=False).astype(np.uint64)
-        kept = np.ones(len(numbers), np.bool_)
-        for since, until in self.unreplicated:
-            last = MAX_TSO if until is None else until
-            kept &= (numbers <= np.uint64(since)) | (numbers > np.uint64(last))
-        return kept
+    def rows_left_out(self, commit_ts: pa.Array, *, keyless: bool) -> Iterator[tuple[str, npt.NDArray[np.bool_]]]:
+        """Yield for each span why it is left out, and which rows fall into it.
+
+        ``keyless``: whether spans of versions without a handle key count too.
+        """
+        for span in self.left_out:
+            if keyless or span.reason != KEYLESS:
+                numbers = commit_ts.to_numpy(zero_copy_only=False).astype(np.uint64)
+                last = MAX_TSO if span.until is None else span.until
+                yield span.reason, (numbers > np.uint64(span.since)) & (numbers <= np.uint64(last))
 
     @property
     def newest(self) -> TableInfo:
@@ -106,14 +106,19 @@ class TablePlan:
         """The greatest ``overhead`` of any version's encoder, in bytes."""
         return max((each.overhead for each in self.encoders if each is not None), default=0)
 
+    def filter_of(self, encoder: RowEncoder) -> RowFilter | None:
+        """Return what event filters say of the rows of the version that this encoder is for."""
+        places = (place for place, each in enumerate(self.encoders) if each is encoder)
+        return self.filters[next(places)] if self.filters else None
+
     def encoder_at(self, commit_ts: int) -> RowEncoder:
         """Return the encoder for rows committed at ``commit_ts``: a DDL shapes the rows after its own TSO."""
         place = bisect_right(self.since, commit_ts - 1) - 1
         encoder = self.encoders[place] if place >= 0 else None
         if encoder is None:
-            if any(since < commit_ts and (until is None or commit_ts <= until) for since, until in self.unreplicated):
+            if any(since < commit_ts and (until is None or commit_ts <= until) for since, until, _ in self.left_out):
                 raise SchemaError(
-                    KEYLESS, remedy=KEYLESS_REMEDY, table=f"{self.schema}.{self.name}", commit_ts=commit_ts
+                    _KEYLESS_TABLE, remedy=_KEYLESS_REMEDY, table=f"{self.schema}.{self.name}", commit_ts=commit_ts
                 )
             raise UnknownTableError(
                 "the table does not exist at this commit_ts",
@@ -151,6 +156,10 @@ class Plan:
     """Whether an update that changes a unique key becomes a delete and an insert."""
     split_order: Literal["by-kind", "inserts-last"] = "by-kind"
     """How the rows of a transaction with a split update are ordered (``config.profiles``)."""
+    filtered_updates: Literal["whole", "split"] = "whole"
+    """Whether event filters see updates of keys before or after they are split (``config.profiles``)."""
+    ignored_start_ts: frozenset[int] = frozenset()
+    """The transactions whose rows are left out."""
     zero_split_checksums: bool = True
     """Whether both halves of such an update show 0 for their checksums."""
     first_place: int = 0
@@ -193,8 +202,10 @@ class Plan:
 
     @cached_property
     def keyless(self) -> tuple[tuple[str, str], ...]:
-        """The tables that have versions which TiCDC does not replicate."""
-        return tuple(key for key, table in self.tables.items() if table.unreplicated)
+        """The tables that have versions which TiCDC does not replicate for want of a handle key."""
+        return tuple(
+            key for key, table in self.tables.items() if any(span.reason == KEYLESS for span in table.left_out)
+        )
 
     def watermark_topics(self, ts: int) -> frozenset[str]:
         """Return the topics that a watermark must reach: the default one, and those of the tables that live at it."""
@@ -224,12 +235,7 @@ class Plan:
     def dispatched(self, changefeed: ChangefeedConfig, partitions: Mapping[str, int], message_limit: int) -> Plan:
         """Return the plan of the same tables with what the sink says of its topics (see :func:`make_plan`)."""
         router = Router.of(changefeed, partitions)
-        tables = {
-            key: _routed(
-                router, table.profile, table.schema, table.name, table.since, table.encoders, table.unreplicated
-            )
-            for key, table in self.tables.items()
-        }
+        tables = {key: _routed(router, table) for key, table in self.tables.items()}
         large = LargeMessages.of(changefeed, self.codec, message_limit=message_limit, names=self.large.names)
         return replace(self, tables=tables, router=router, large=large)
 
@@ -264,19 +270,24 @@ def make_plan(
     """Plan every version of every table.
 
     ``partitions`` is the partition count of each topic and ``message_limit`` the largest message that the topics take,
-    both from the sink. ``claim_names``: how messages in the claim-check storage are named. ``unreplicated``: the
-    tables that TiCDC leaves out (``plan.eligibility``), whose versions are ``None`` in ``tables``.
+    both from the sink. ``claim_names``: how messages in the claim-check storage are named. ``unreplicated``: what
+    TiCDC leaves out (``filtering.replication``), whose versions are ``None`` in ``tables``.
     """
     codec = codec_for(changefeed)
     router = Router.of(changefeed, partitions)
     selectors = ColumnSelectors.of(changefeed)
+    event_filters = EventFilters.of(changefeed)
     planned = {}
     for (schema, name), history in tables.items():
         versions = list(history)
         encoders = tuple(_checked(codec, info, selectors) for _, info in versions)
         since = tuple(since for since, _ in versions)
+        filters = _row_filters(changefeed, event_filters, versions)
         left_out = (unreplicated or {}).get((schema, name), ())
-        planned[schema, name] = _routed(router, changefeed.profile, schema, name, since, encoders, left_out)
+        table = TablePlan(
+            schema, name, since, encoders, "", profile=changefeed.profile, left_out=left_out, filters=filters
+        )
+        planned[schema, name] = _routed(router, table)
     rendering = Rendering(changefeed.time_zone, verbatim_json=verbatim_json)
     large = LargeMessages.of(changefeed, codec, message_limit=message_limit, names=claim_names)
     return Plan(
@@ -289,8 +300,15 @@ def make_plan(
         changefeed.integrity,
         splits=not changefeed.output_raw_change_event,
         split_order=changefeed.profile.split_order,
+        filtered_updates=changefeed.profile.filtered_updates,
+        ignored_start_ts=frozenset(changefeed.filter.ignore_txn_start_ts),
         zero_split_checksums=changefeed.profile.split_checksums == "zero",
     )
+
+
+def living(histories: Mapping[tuple[str, str], TableHistory]) -> list[tuple[str, str]]:
+    """Return the names under which a table or view was ever replicated."""
+    return [key for key, history in histories.items() if any(info is not None for _, info in history)]
 
 
 def _turns(changes: Mapping[int, int]) -> list[int]:
@@ -325,23 +343,30 @@ def topics_of(
     return (router.default_topic, *sorted(found - {router.default_topic}))
 
 
-def _routed(
-    router: Router,
-    profile: Profile,
-    schema: str,
-    name: str,
-    since: tuple[int, ...],
-    encoders: tuple[RowEncoder | None, ...],
-    unreplicated: tuple[tuple[int, int | None], ...],
-) -> TablePlan:
+def _routed(router: Router, table: TablePlan) -> TablePlan:
+    """Return the table with what the router says of its messages."""
+    schema, name = table.schema, table.name
     topic, rule = router.topic(schema, name), router.rule(schema, name)
-    if unreplicated and not any(encoders):  # its topic need not exist
-        return TablePlan(schema, name, since, encoders, topic, profile=profile, unreplicated=unreplicated)
+    if table.left_out and not any(table.encoders):  # its topic need not exist
+        return replace(table, topic=topic)
     partitions = router.count(topic)
     # a rule by value is asked even for one partition: it may not fit the table
     constant = rule.kind == "table" or (partitions == 1 and not rule.by_value)
     fixed = partition_of(table_hash(schema, name), partitions) if constant else None
-    return TablePlan(schema, name, since, encoders, topic, fixed, rule, partitions, profile, unreplicated)
+    return replace(table, topic=topic, partition=fixed, rule=rule, partitions=partitions)
+
+
+def _row_filters(
+    changefeed: ChangefeedConfig, filters: EventFilters, versions: Iterable[tuple[int, TableInfo | None]]
+) -> tuple[RowFilter | None, ...]:
+    if not filters.rules:
+        return ()
+    sensitive, zone = changefeed.case_sensitive, changefeed.time_zone
+    found = tuple(
+        None if info is None or info.is_view else RowFilter.of(filters, info, case_sensitive=sensitive, zone=zone)
+        for _, info in versions
+    )
+    return found if any(found) else ()
 
 
 def _checked(codec: Codec, info: TableInfo | None, selectors: ColumnSelectors) -> RowEncoder | None:

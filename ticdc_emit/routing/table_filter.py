@@ -53,13 +53,24 @@ class TableFilter:
     case_sensitive: bool
 
     @classmethod
-    def parse(cls, patterns: Sequence[str], *, case_sensitive: bool) -> TableFilter:
-        """Read rules; :class:`~ticdc_emit.errors.ConfigError` (CDC:ErrFilterRuleInvalid) for a wrong one."""
-        return cls(_parse(patterns, _table_matchers, not case_sensitive, "matcher"), case_sensitive)
+    def parse(cls, patterns: Sequence[str], *, case_sensitive: bool, option: str = "matcher") -> TableFilter:
+        """Read rules; :class:`~ticdc_emit.errors.ConfigError` (CDC:ErrFilterRuleInvalid) for a wrong one.
+
+        ``option``: which option holds them, for the error.
+        """
+        return cls(_parse(patterns, _table_matchers, not case_sensitive, option), case_sensitive)
 
     def matches(self, schema: str, table: str) -> bool:
         """Whether the rules accept a table."""
         return _accepted(self.rules, (schema, table) if self.case_sensitive else (to_lower(schema), to_lower(table)))
+
+    def matches_schema(self, schema: str) -> bool:
+        """Whether the rules accept a schema itself: some rule names it, and none after it refuses all of its tables."""
+        name = schema if self.case_sensitive else to_lower(schema)
+        for rule in self.rules:
+            if _matches(rule.matchers[0], name) and (rule.positive or rule.matchers[1] is None):
+                return rule.positive
+        return False
 
 
 @dataclass(frozen=True)
@@ -116,7 +127,7 @@ def _parse(patterns: Sequence[str], read: _Reader, ignore_case: bool, option: st
 def _refusal(patterns: Sequence[str], fault: _SyntaxError, option: str) -> ConfigError:
     # TiDB counts lines in files only: every rule of a changefeed is line 1
     text = f"filter rule is invalid [{' '.join(patterns)}]: at <cmdline>:1: {fault}"
-    remedy = "The syntax is that of TiDB's table filter" if option == "matcher" else "A rule is a column pattern"
+    remedy = "A rule is a column pattern" if option == "columns" else "The syntax is that of TiDB's table filter"
     return refused("ErrFilterRuleInvalid", text, option=option, remedy=remedy)
 
 

@@ -85,6 +85,10 @@ class Catalog:
         """Return the current versions of all tables and views, in the order of their creation."""
         return tuple(state.info for state in self._store.tables())
 
+    def databases(self) -> tuple[str, ...]:
+        """Return the names of all databases, as they were created."""
+        return self._store.databases()
+
     def at(self, schema: str, name: str, commit_ts: int) -> TableInfo:
         """Return the version that was valid at ``commit_ts``; ``UnknownTableError`` if there was none."""
         return self._store.at(schema, name, commit_ts)

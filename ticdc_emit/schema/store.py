@@ -48,6 +48,9 @@ class SchemaStore:
             raise DdlError(f"unknown database {name!r}", schema=name)
         return found
 
+    def databases(self) -> tuple[str, ...]:
+        return tuple(database.name for database in self._databases.values())
+
     def has_database(self, name: str) -> bool:
         return name.lower() in self._databases
 

@@ -15,7 +15,7 @@ from ticdc_emit.changefeed import ArrowBatch, Changefeed
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.delivery.memory import MemorySink, clear, messages
 from ticdc_emit.errors import DdlError, SchemaError
-from ticdc_emit.plan.eligibility import KeylessTableWarning
+from ticdc_emit.plan.keyless import KeylessTableWarning
 
 TS = 450_000_000_262_144_000
 URI = "memory://keyless?protocol=canal-json&enable-tidb-extension=true&partition-num=1"
@@ -143,18 +143,18 @@ def _lives() -> pa.Table:
     )
 
 
-@pytest.mark.filterwarnings("ignore::ticdc_emit.plan.eligibility.KeylessTableWarning")
+@pytest.mark.filterwarnings("ignore::ticdc_emit.plan.keyless.KeylessTableWarning")
 def test_rows_follow_from_the_statement_on_that_brings_a_key() -> None:
     assert sent(KEYED, _lives()) == [("log", "alter table s.log modify a int not null"), ("log", "5"), ("t", "7")]
 
 
-@pytest.mark.filterwarnings("ignore::ticdc_emit.plan.eligibility.KeylessTableWarning")
+@pytest.mark.filterwarnings("ignore::ticdc_emit.plan.keyless.KeylessTableWarning")
 def test_the_new_architecture_never_sees_a_table_that_began_without_a_key() -> None:
     dropped = rows(("log", 8, "drop table s.log"))
     assert sent(KEYED, pa.concat_tables([_lives(), dropped]), profile="next") == [("t", "7")]
 
 
-@pytest.mark.filterwarnings("ignore::ticdc_emit.plan.eligibility.KeylessTableWarning")
+@pytest.mark.filterwarnings("ignore::ticdc_emit.plan.keyless.KeylessTableWarning")
 def test_drop_is_sent() -> None:
     given = rows(("log", 1, {"a": "1", "b": "2"}), ("log", 2, "drop table s.log"))
     assert [table for table, _ in sent(f"{KEYED}; {KEYLESS}", given)] == ["log"]

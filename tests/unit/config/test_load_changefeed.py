@@ -432,7 +432,7 @@ def test_one_warning_names_everything_without_effect(caplog: pytest.LogCaptureFi
     assert message == (
         "Ignored options (unknown, or not used by this sink): "
         "sink URI: no-such-option, client-x, worker-count (not percent-encoded); "
-        "changefeed: memory-quota, filter, sink.no-such, sink.kafka-config.codec-config.no-codec, "
+        "changefeed: memory-quota, sink.no-such, sink.kafka-config.codec-config.no-codec, "
         "sink.dispatchers[0].partitions (did you mean partition?)"
     )
     assert message in caplog.text

@@ -143,13 +143,13 @@ class CallParser(Cursor, ABC):
     def _trim(self, _: str) -> Node:
         side = self.accept_any(*_TRIM_SIDES)
         if side and self.accept("FROM"):
-            return Call("trim", (self.expression(), Constant(" "), Constant(1)))
+            return Call("trim", (self.expression(), Constant(" "), Constant(_TRIM_SIDES.index(side))))
         node = self.expression()
         if not self.accept("FROM"):
             if side:
                 self.fail("expected FROM")
             return Call("trim", (node,))
-        return Call("trim", (self.expression(), node, Constant(1)))
+        return Call("trim", (self.expression(), node, Constant(_TRIM_SIDES.index(side or "BOTH"))))
 
     def _substring(self, _: str) -> Node:
         nodes = [self.expression()]

@@ -95,9 +95,10 @@ class _ExpressionParser(CallParser):
                 self.expect("AND")
                 node = Call("and", (Call(">=", (node, low)), Call("<=", (node, self._predicate()))))
             elif word := self.accept_any(*_PATTERNS):
-                node = Call(_PATTERNS[word], (node, self.bit_expression()))
+                operands = [node, self.bit_expression()]
                 if word == "LIKE" and self.accept("ESCAPE"):
-                    self.primary()
+                    operands.append(self.primary())
+                node = Call(_PATTERNS[word], tuple(operands))
             elif self.accept("MEMBER"):
                 self.accept("OF")
                 node = Call("json_memberof", (node, *self.arguments()))
@@ -169,13 +170,11 @@ class _ExpressionParser(CallParser):
         return Constant(value, is_hex=token.kind == "hex")
 
     def _reference(self) -> Node:
-        name = self._column_name()
-        for _ in range(2):  # schema and table may qualify it
-            if self.accept("."):
-                name = self._column_name()
-        if self.token.text in ("->", "->>"):
-            return self._json_path(Reference(name))
-        return Reference(name)
+        names = [self._column_name()]
+        while len(names) <= 2 and self.accept("."):  # schema and table may qualify it
+            names.append(self._column_name())
+        column = Reference(*reversed(names))
+        return self._json_path(column) if self.token.text in ("->", "->>") else column
 
     def _column_name(self) -> str:
         token = self.token

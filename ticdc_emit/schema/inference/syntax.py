@@ -13,9 +13,11 @@ __all__ = ["Call", "Cast", "CastType", "Collated", "Constant", "Node", "Referenc
 
 @dataclass(frozen=True)
 class Reference:
-    """A column."""
+    """A column, with the table and database that qualify it, "" without."""
 
     name: str
+    table: str = ""
+    schema: str = ""
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,219 @@
+"""Which DDL a changefeed sends in each lineage, and what it fails at."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ticdc_emit.config import load_changefeed
+from ticdc_emit.errors import ConfigError, DdlError
+from ticdc_emit.filtering.replication import Replication
+from ticdc_emit.schema.catalog import Catalog
+
+URI = "memory://x/?protocol=canal-json"
+KEEP = {"rules": ["test.keep*"]}
+LINEAGES = ("classic", "next")
+
+
+class Feed:
+    """A catalog and what a changefeed replicates of it, statement by statement; TSOs are 10, 20, 30, ..."""
+
+    def __init__(self, profile: str, filter_table: dict[str, Any], before: str = "", **options: Any) -> None:
+        self.config = load_changefeed(URI, {"filter": filter_table, **options}, profile=profile)
+        self.catalog = Catalog(renamed_schema=self.config.profile.renamed_schema)
+        for statement in filter(None, before.split(";")):
+            self.catalog.apply(statement)
+        self.replication = Replication.of(self.config, self.catalog)
+        self.ts = 0
+
+    def run(self, *statements: str, bdr_role: str = "") -> list[str]:
+        found = []
+        for statement in statements:
+            self.ts += 10
+            events = self.catalog.apply(statement, schema="test", commit_ts=self.ts)
+            found += [each.result for each in self.replication.judge(events, self.ts, bdr_role)]
+        return found
+
+    def left_out(self, table: str) -> list[tuple[int, int | None, str]]:
+        _, left_out = self.replication.histories(self.catalog.histories())
+        return [tuple(span) for span in left_out.get(("test", table), ())]  # type: ignore[misc]
+
+
+CREATE = "create table {} (id int primary key, v int)"
+
+
+@pytest.mark.parametrize("profile", LINEAGES)
+def test_rules_keep_tables_and_the_database_that_they_name(profile: str) -> None:
+    feed = Feed(profile, {"rules": ["d.a"]})
+    assert feed.run("create database d", "create database e", CREATE.format("d.a"), CREATE.format("d.b")) == [
+        "sent",
+        "discarded",
+        "sent",
+        "discarded",
+    ]
+    assert feed.replication.filtered_ddl == {"rules": 2}
+
+
+@pytest.mark.parametrize("profile", LINEAGES)
+def test_a_rename_out_is_sent_and_a_rename_in_fails(profile: str) -> None:
+    feed = Feed(profile, KEEP)
+    assert feed.run(CREATE.format("keep1"), "rename table keep1 to gone1", "rename table gone1 to gone2") == [
+        "sent",
+        "sent",
+        "discarded",
+    ]
+    with pytest.raises(DdlError, match="old name") as caught:
+        feed.run("rename table gone2 to keep2")
+    assert caught.value.code == "CDC:ErrSyncRenameTableFailed"
+
+
+@pytest.mark.parametrize("profile", LINEAGES)
+def test_of_several_renames_the_parts_that_are_in_are_sent(profile: str) -> None:
+    feed = Feed(profile, KEEP)
+    feed.run(CREATE.format("keep1"), CREATE.format("other1"), CREATE.format("keep2"))
+    assert feed.run("rename table keep1 to keep3, other1 to other2, keep2 to gone2") == ["sent", "discarded", "sent"]
+    with pytest.raises(DdlError, match="old name"):
+        feed.run("rename table keep3 to keep4, other2 to keep5")
+
+
+def test_classic_fails_at_a_table_that_is_renamed_twice_in_one_statement() -> None:
+    swap = "rename table a to tmp, b to a, tmp to b"
+    feed = Feed("next", {})
+    feed.run(CREATE.format("a"), CREATE.format("b"))
+    assert feed.run(swap) == ["sent", "sent", "sent"]
+    feed = Feed("classic", {})
+    feed.run(CREATE.format("a"), CREATE.format("b"))
+    with pytest.raises(DdlError, match="does not know"):
+        feed.run(swap)
+
+
+def test_ddl_of_an_ignored_transaction_is_discarded_or_ignored() -> None:
+    statements = (CREATE.format("a"), "alter table a add column w int")
+    feed = Feed("next", {"ignore-txn-start-ts": [9]})
+    assert feed.run(*statements) == ["ignored", "sent"]
+    feed = Feed("classic", {"ignore-txn-start-ts": [9]})
+    with pytest.raises(DdlError, match="does not know") as caught:
+        feed.run(*statements)
+    assert caught.value.code == "CDC:ErrHandleDDLFailed"
+
+
+def test_a_discarded_alter_leaves_the_version_before_it_in_force() -> None:
+    feed = Feed("classic", {"ignore-txn-start-ts": [19]})
+    assert feed.run(CREATE.format("a"), "alter table a add column w int", "alter table a add column x int") == [
+        "sent",
+        "discarded",
+        "sent",
+    ]
+    histories, left_out = feed.replication.histories(feed.catalog.histories())
+    assert [since for since, _ in histories["test", "a"]] == [10, 30]
+    assert not left_out
+
+
+def test_tables_without_a_key() -> None:
+    keyless = "create table t (id int not null, v int)"
+    key, drop = "alter table t add unique key (id)", "alter table t drop key id"
+    feed = Feed("classic", {})
+    assert feed.run(keyless, key, "alter table t add column w int") == ["discarded", "sent", "sent"]
+    assert feed.left_out("t") == [(10, 20, "no handle key")]
+    with pytest.raises(DdlError, match="only handle key"):
+        feed.run(drop)
+    feed = Feed("next", {})
+    assert feed.run(keyless, key, drop, "drop table t") == ["discarded"] * 4
+    feed = Feed("classic", {})
+    assert feed.run(keyless, "drop table t") == ["discarded", "sent"]
+    feed = Feed("next", {})
+    assert feed.run("create table t (id int not null unique, v int)", drop) == ["sent", "discarded"]
+    assert feed.left_out("t") == []
+
+
+def test_exchange_partition_under_rules() -> None:
+    tables = (
+        "create table p (id int primary key) partition by range (id) (partition p0 values less than (10))",
+        "create table n (id int primary key)",
+    )
+    exchange = "alter table p exchange partition p0 with table n"
+    for rules, classic, following in (
+        (["test.p"], DdlError, "sent"),
+        (["test.n"], "discarded", "sent"),
+        (["*.*"], "sent", "sent"),
+        (["test.x"], "discarded", "discarded"),
+    ):
+        feed = Feed("next", {"rules": rules})
+        feed.run(*tables)
+        assert feed.run(exchange) == [following]
+        feed = Feed("classic", {"rules": rules})
+        feed.run(*tables)
+        if classic is DdlError:
+            with pytest.raises(DdlError):
+                feed.run(exchange)
+        else:
+            assert feed.run(exchange) == [classic]
+
+
+@pytest.mark.parametrize("profile", LINEAGES)
+def test_event_filters_ignore_by_type_by_text_and_by_the_old_name(profile: str) -> None:
+    rule = {"matcher": ["test.a"], "ignore-event": ["alter table"], "ignore-sql": ["^drop table"]}
+    feed = Feed(profile, {"event-filters": [rule]})
+    assert feed.run(
+        *(CREATE.format("a"), "alter table a add column w int", "truncate table a", "rename table a to b"),
+        *("rename table b to a", "drop table a"),
+    ) == ["sent", "ignored", "sent", "ignored", "sent", "ignored"]
+    assert feed.replication.filtered_ddl["event-filters[0].ignore-event"] == 2
+
+
+def test_matchers_mind_case_in_classic_only() -> None:
+    rules = {"event-filters": [{"matcher": ["TEST.*"], "ignore-event": ["create table"]}]}
+    assert Feed("classic", rules).run(CREATE.format("a")) == ["sent"]
+    assert Feed("next", rules).run(CREATE.format("a")) == ["ignored"]
+
+
+def test_a_bad_pattern_drops_the_rule_or_is_refused() -> None:
+    rules = {"event-filters": [{"matcher": ["*.*"], "ignore-sql": ["(x"], "ignore-event": ["create table"]}]}
+    assert Feed("classic", rules).run(CREATE.format("a")) == ["sent"]
+    with pytest.raises(ConfigError, match=r"missing closing \)"):
+        Feed("next", rules)
+
+
+def test_foreign_keys_and_event_filters() -> None:
+    rules = {"event-filters": [{"matcher": ["test.a"], "ignore-event": ["drop table"]}]}
+    keyed = "create table a (id int primary key, v int, key (v))"
+    statements = (CREATE.format("p"), keyed, "alter table a add foreign key f (v) references p (id)")
+    assert Feed("classic", rules).run(*statements) == ["sent"] * 3
+    with pytest.raises(DdlError, match="foreign key"):
+        Feed("next", rules).run(*statements)
+
+
+def test_in_bdr_mode_classic_sends_the_primarys_ddl() -> None:
+    option = {"bdr-mode": True}
+    assert Feed("classic", {}, **option).run(CREATE.format("a")) == ["ignored"]
+    assert Feed("classic", {}, **option).run(CREATE.format("a"), bdr_role="primary") == ["sent"]
+    assert Feed("next", {}, **option).run(CREATE.format("a")) == ["sent"]
+
+
+@pytest.mark.parametrize("profile", LINEAGES)
+def test_kinds_that_never_leave_and_system_databases(profile: str) -> None:
+    feed = Feed(profile, {})
+    assert feed.run(CREATE.format("a"), "alter table a cache", "create database tidb_cdc") == [
+        "sent",
+        "discarded",
+        "discarded",
+    ]
+    assert [since for since, _ in feed.replication.histories(feed.catalog.histories())[0]["test", "a"]] == [10]
+
+
+@pytest.mark.parametrize(
+    ("profile", "event", "is_refused"),
+    [
+        ("classic", "all", True), ("classic", "Insert", True), ("classic", "create index", False),
+        ("classic", "add foreign key", False), ("next", "add foreign key", True), ("next", "alter ttl info", False),
+        ("next", "none ddl", True),
+    ],
+)  # fmt: skip
+def test_names_of_events(profile: str, event: str, is_refused: bool) -> None:
+    rules = {"event-filters": [{"matcher": ["*.*"], "ignore-event": [event]}]}
+    if is_refused:
+        with pytest.raises(ConfigError):
+            Feed(profile, rules)
+    else:
+        Feed(profile, rules)

@@ -1,0 +1,119 @@
+"""``[filter]`` of the changefeed file: typed, with the names of events checked.
+
+In: the changefeed's document. Out: :class:`~ticdc_emit.config.options.FilterConfig`, or TiCDC's refusal. Rules,
+matchers, patterns and expressions are texts here; the room ``filtering`` reads them.
+
+Rule source: ``pkg/config/filter.go``, ``pkg/filter/{sql_event_filter,utils}.go`` of pingcap/tiflow and pingcap/ticdc.
+"""
+
+from __future__ import annotations
+
+from ticdc_emit.config.document import Section
+from ticdc_emit.config.options import EventFilter, FilterConfig
+from ticdc_emit.config.profiles import Profile
+from ticdc_emit.config.refusal import refused
+from ticdc_emit.errors import ConfigError
+from ticdc_emit.hints import did_you_mean
+
+__all__ = ["EVENT_TYPES", "read_filter"]
+
+EVENT_TYPES = {
+    "create schema": "create database",
+    "drop schema": "drop database",
+    "modify schema charset and collate": "modify schema charset and collate",
+    "create table": "create table",
+    "create tables": "create table",
+    "drop table": "drop table",
+    "truncate table": "truncate table",
+    "rename table": "rename table",
+    "rename tables": "rename table",
+    "recover table": "recover table",
+    "modify table comment": "modify table comment",
+    "modify table charset and collate": "modify table charset and collate",
+    "create view": "create view",
+    "drop view": "drop view",
+    "add partition": "add table partition",
+    "drop partition": "drop table partition",
+    "truncate partition": "truncate table partition",
+    "exchange partition": "exchange table partition",
+    "alter table reorganize partition": "reorganize table partition",
+    "alter table partition by": "alter table partitioning",
+    "alter table remove partitioning": "remove table partitioning",
+    "add column": "add column",
+    "drop column": "drop column",
+    "modify column": "modify column",
+    "set default value": "set default value",
+    "rebase auto_increment ID": "rebase auto id",
+    "add primary key": "add primary key",
+    "drop primary key": "drop primary key",
+    "add index": "create index",
+    "drop index": "drop index",
+    "rename index": "rename index",
+    "alter index visibility": "alter index visibility",
+    "alter table ttl": "alter ttl info",
+    "alter table no_ttl": "alter ttl remove",
+    "alter table multi-schema change": "multi schema change",
+    "add foreign key": "add foreign key",
+    "drop foreign key": "drop foreign key",
+}
+"""The DDL jobs that TiCDC replicates (TiDB's action names), and how ``ignore-event`` calls each."""
+
+_FOREIGN_KEYS = ("add foreign key", "drop foreign key")
+_IGNORED = frozenset(EVENT_TYPES.values()) | {
+    *("all dml", "all ddl", "insert", "update", "delete", "alter table", "create schema", "drop schema")
+}
+# Known to the new architecture, which recognises these two by their text.
+_INDEX_KINDS = frozenset({"add fulltext index", "create hybrid index"})
+
+
+def read_filter(root: Section, profile: Profile) -> FilterConfig:
+    """Read the table ``filter``; :class:`ConfigError` for a wrong type or an event that TiCDC does not accept."""
+    table = root.table("filter")
+    if table is None:
+        return FilterConfig()
+    return FilterConfig(
+        rules=table.texts("rules") or (),
+        ignore_txn_start_ts=table.integers("ignore-txn-start-ts") or (),
+        event_filters=tuple(_read_event_filter(entry, profile) for entry in table.tables("event-filters")),
+    )
+
+
+def _read_event_filter(entry: Section, profile: Profile) -> EventFilter:
+    events = entry.texts("ignore-event") or ()
+    for event in events:
+        _check_event(event, profile)
+    return EventFilter(
+        matcher=entry.texts("matcher") or (),
+        ignore_event=events,
+        ignore_sql=entry.texts("ignore-sql") or (),
+        ignore_insert_value_expr=entry.text("ignore-insert-value-expr") or "",
+        ignore_update_old_value_expr=entry.text("ignore-update-old-value-expr") or "",
+        ignore_update_new_value_expr=entry.text("ignore-update-new-value-expr") or "",
+        ignore_delete_value_expr=entry.text("ignore-delete-value-expr") or "",
+        # asked for in this profile only, so that the other warns that it is ignored
+        ignore_update_only_columns=(entry.texts("ignore-update-only-columns") or ())
+        if profile.update_only_columns
+        else (),
+    )
+
+
+def _check_event(event: str, profile: Profile) -> None:
+    failing = profile.foreign_key_events == "failing"
+    if (event in _FOREIGN_KEYS or event in _INDEX_KINDS) and failing:
+        raise _not_filterable(event)
+    if event not in _IGNORED:
+        raise refused(
+            "ErrInvalidIgnoreEventType",
+            f"invalid ignore event type: '{event}'",
+            option="filter.event-filters.ignore-event",
+            remedy=f"{did_you_mean(event, sorted(_IGNORED))}Names are lower case; docs/filters.md lists them",
+        )
+
+
+def _not_filterable(event: str) -> ConfigError:
+    return refused(
+        "ErrFilterRuleInvalid",
+        f"filter rule is invalid failed to create binlog event filter: event type {event} not valid",
+        option="filter.event-filters.ignore-event",
+        remedy=f"TiCDC's new architecture cannot ignore it: remove {event!r}",
+    )

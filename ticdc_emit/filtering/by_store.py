@@ -1,0 +1,104 @@
+"""Which DDL TiCDC's new architecture sends: a store applies every job, and each changefeed filters what it reads.
+
+In: the events of one statement after the other. Out: a :class:`~ticdc_emit.filtering.verdicts.Verdict` each. A table
+without a handle key at its creation stays unseen for good.
+
+Rule source: ``logservice/schemastore/persist_storage_ddl_handlers.go`` (buildDDLEvent...) and ``pkg/filter/filter.go``
+of pingcap/ticdc.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from ticdc_emit.filtering.verdicts import (
+    KEYLESS,
+    KIND,
+    RULES,
+    START_TS,
+    Guards,
+    Verdict,
+    is_rename_of_many,
+    renamed_into,
+)
+from ticdc_emit.schema.events import DdlEvent
+from ticdc_emit.schema.model import TableInfo
+
+__all__ = ["StoreJudge"]
+
+
+class StoreJudge:
+    """Judges DDL in order. ``tables`` are those at the start."""
+
+    def __init__(self, guards: Guards, tables: Iterable[TableInfo]) -> None:
+        self._guards = guards
+        self._unseen = {info.id for info in tables if not guards.keys.allows(info)}
+
+    def knows(self, info: TableInfo) -> bool:
+        """Return whether a table had a key when it was made."""
+        return info.id not in self._unseen
+
+    def judge(self, events: Sequence[DdlEvent], start_ts: int, bdr_role: str) -> list[Verdict]:
+        """Return the verdicts on one statement's events; ``bdr_role`` counts for no Kafka sink here.
+
+        Raises :class:`~ticdc_emit.errors.DdlError` where the changefeed fails.
+        """
+        ignored = START_TS if start_ts in self._guards.start_ts else None
+        for event in events:
+            self._follow(event)
+        if is_rename_of_many(events):
+            return [self._rename(event, ignored) for event in events]
+        return [self._one(event, ignored) for event in events]
+
+    def _follow(self, event: DdlEvent) -> None:
+        """Remember tables that are made without a key; one that another id replaces stays unseen."""
+        info, before = event.table_info, event.pre_table_info
+        if info is None:
+            return
+        is_new = before is None or before.id != info.id
+        was_seen = before is None or event.action == "exchange partition" or before.id not in self._unseen
+        if is_new and not (was_seen and self._guards.keys.allows(info)):
+            self._unseen.add(info.id)
+
+    def _one(self, event: DdlEvent, ignored: str | None) -> Verdict:
+        if not self._guards.is_replicated_kind(event):
+            return Verdict.discarded(event, KIND)
+        info = event.table_info
+        if info is None:
+            if not self._guards.rules.has_schema(event.schema):
+                return Verdict.discarded(event, RULES)
+            return _judged(event, ignored or self._guards.ignored_by(event, None))
+        if event.action == "rename table":
+            return self._rename(event, ignored)
+        if event.action == "exchange partition":
+            return self._exchange(event, info, ignored)
+        if not self._guards.has(info):
+            return Verdict.discarded(event, RULES)
+        if not self._guards.keys.allows(info) or not self.knows(info):
+            return Verdict.discarded(event, KEYLESS)
+        return _judged(event, ignored or self._guards.ignored_by(event, info))
+
+    def _exchange(self, event: DdlEvent, info: TableInfo, ignored: str | None) -> Verdict:
+        normal = event.pre_table_info
+        assert normal is not None
+        if not self._guards.keys.allows(info):
+            return Verdict.discarded(event, KEYLESS)
+        if self._guards.has(info):  # the event filters look at the partitioned table alone
+            return _judged(event, ignored or self._guards.ignored_by(event, info))
+        return Verdict.sent(event) if self._guards.has(normal) else Verdict.discarded(event, RULES)
+
+    def _rename(self, event: DdlEvent, ignored: str | None) -> Verdict:
+        info, old = event.table_info, event.pre_table_info
+        assert info is not None
+        assert old is not None
+        if not self._guards.keys.allows(info) or not self.knows(info):
+            return Verdict.discarded(event, KEYLESS)
+        if not self._guards.has(old):
+            if self._guards.has(info):
+                raise renamed_into(event)
+            return Verdict.discarded(event, RULES)
+        return _judged(event, ignored or self._guards.ignored_by(event, old))
+
+
+def _judged(event: DdlEvent, ignored: str | None) -> Verdict:
+    return Verdict.sent(event) if ignored is None else Verdict.ignored(event, ignored)

@@ -1,0 +1,162 @@
+"""Expressions of ``[[filter.event-filters]]`` over the rows of a table, evaluated column by column.
+
+In: an expression's text and a table version; then an image of rows. Out: which rows it ignores: those for which its
+value *holds the integer 1*, as TiDB's datum has it. So ``n`` ignores rows with n = 1 only, a decimal, a float or a text
+ignores none, an ENUM its first label, and JSON its objects.
+
+What cannot be evaluated exactly is refused where the expression is read, by evaluating it over no rows.
+
+Rule source: ``pkg/filter/expr_filter.go`` of pingcap/tiflow and pingcap/ticdc; ``pkg/types/datum.go`` of pingcap/tidb.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ticdc_emit.changes.images import Image
+from ticdc_emit.columnar.assemble import Mask
+from ticdc_emit.columnar.values import Rendering, accept
+from ticdc_emit.errors import ConfigError, DdlError, InvalidValueError, SchemaError
+from ticdc_emit.filtering.expressions.evaluate import evaluate
+from ticdc_emit.filtering.expressions.json_values import is_object
+from ticdc_emit.filtering.expressions.values import EvaluationError, Kind, NotExactError, Value, of_column, to_integer
+from ticdc_emit.schema.identifiers import to_lower
+from ticdc_emit.schema.inference.parser import parse_expression
+from ticdc_emit.schema.inference.syntax import Node, Reference
+from ticdc_emit.schema.model import Column, TableInfo
+
+__all__ = ["TableExpression", "UnknownColumnError"]
+
+_REMEDY = "docs/filters.md lists what can be evaluated; filter the rows before they come here, or remove the expression"
+_MAX_DEPTH = 8  # of virtual columns made of virtual columns
+
+
+class UnknownColumnError(SchemaError):
+    """An expression names a column that the table does not have (CDC:ErrExpressionColumnNotFound)."""
+
+
+@dataclass(frozen=True)
+class TableExpression:
+    """One expression over one version of a table. ``fault``: why TiCDC fails at the first row that it meets."""
+
+    text: str
+    info: TableInfo
+    zone: str
+    option: str
+    node: Node
+    fault: UnknownColumnError | None = None
+
+    @classmethod
+    def of(cls, text: str, info: TableInfo, zone: str, option: str) -> TableExpression:
+        """Read an expression; :class:`~ticdc_emit.errors.ConfigError` for one that cannot be evaluated exactly."""
+        try:
+            node = parse_expression(text)
+        except (DdlError, RecursionError) as fault:
+            raise ConfigError(
+                f"the expression {text!r} is not understood: {getattr(fault, 'message', 'it is nested too deeply')}",
+                remedy=_REMEDY,
+                option=option,
+            ) from None
+        made = cls(text, info, zone, option, node)
+        try:
+            made._value(_NoRows(info, zone))
+        except UnknownColumnError as fault:
+            return cls(text, info, zone, option, node, fault)
+        except NotExactError as fault:
+            raise ConfigError(
+                f"the expression {text!r} cannot be evaluated exactly: {fault}",
+                remedy=_REMEDY,
+                option=option,
+                table=info.full_name,
+            ) from None
+        except EvaluationError:
+            pass  # of constants alone, at which TiCDC too fails with the first row only
+        return made
+
+    def ignored(self, image: Image, count: int) -> Mask:
+        """Return which of ``count`` rows the expression ignores.
+
+        Raises the :class:`~ticdc_emit.errors.RowError` family for a value that TiDB fails at, and
+        :class:`UnknownColumnError` for a column that the table does not have.
+        """
+        if self.fault is not None:
+            raise self.fault
+        try:
+            found = _holds_one(self._value(image))
+        except (EvaluationError, NotExactError) as fault:
+            raise InvalidValueError(
+                f"the expression {self.text!r} fails: {fault}",
+                remedy="Correct the value, or the expression",
+                table=self.info.full_name,
+                option=self.option,
+            ) from None
+        filled = pc.fill_null(found, False)
+        if isinstance(filled, pa.Scalar):
+            return np.full(count, filled.as_py(), np.bool_)
+        return np.asarray(filled.to_numpy(zero_copy_only=False), np.bool_)
+
+    def _value(self, image: Any) -> Value:
+        return evaluate(self.node, lambda reference: self._column(reference, image, 0))
+
+    def _column(self, reference: Reference, image: Any, depth: int) -> Value:
+        column = self._named(reference)
+        if not column.is_virtual:
+            return of_column(column, image.values(column))
+        if depth == _MAX_DEPTH:
+            raise NotExactError(f"the virtual column {column.name}")
+        made = evaluate(parse_expression(column.generated_expr), lambda named: self._column(named, image, depth + 1))
+        shape = of_column(column, accept(column, _none_of(column), Rendering(self.zone)))
+        if made.kind is not shape.kind or made.kind not in (Kind.INT, Kind.TEXT, Kind.NULL):
+            raise NotExactError(f"the virtual column {column.name}, which is {made.kind.value}")
+        return Value(made.kind, made.data, shape.collate, shape.strength, column=column)
+
+    def _named(self, reference: Reference) -> Column:
+        info = self.info
+        visible = [column for column in info.columns if not column.hidden]
+        fits = not reference.table or to_lower(reference.table) == to_lower(info.name)
+        if reference.schema and fits and to_lower(reference.schema) == to_lower(info.schema):
+            return visible[0]  # TiDB's rewriter loses the place of a column that its database qualifies
+        wanted = to_lower(reference.name)
+        found = next((column for column in visible if to_lower(column.name) == wanted), None)
+        if found is None or not fits or reference.schema:
+            raise UnknownColumnError(
+                f"[CDC:ErrExpressionColumnNotFound]invalid filter expression(s). Cannot find column '{reference.name}' "
+                f"from table '{info.full_name}' in: {self.text}",
+                remedy="Name a column of the table",
+                table=info.full_name,
+                column=reference.name,
+                option=self.option,
+            )
+        return found
+
+
+class _NoRows:
+    """An image without rows, of the types that accepted columns have."""
+
+    def __init__(self, info: TableInfo, zone: str) -> None:
+        self._how = Rendering(zone)
+
+    def values(self, column: Column) -> pa.Array:
+        try:
+            return accept(column, _none_of(column), self._how)
+        except TypeError as fault:
+            raise NotExactError(f"the column {column.name}: {fault}") from None
+
+
+def _none_of(column: Column) -> pa.Array:
+    return pa.array([], pa.binary() if column.is_binary else pa.string())
+
+
+def _holds_one(value: Value) -> Any:
+    """Return for which rows the datum's integer is 1."""
+    if value.kind is Kind.INT and pa.types.is_boolean(value.data.type):
+        return value.data
+    if value.kind in (Kind.INT, Kind.LABEL):
+        data = to_integer(value)
+        return pc.equal(data, pa.scalar(1, data.type))  # a plain 1 would make int64 of uint64
+    return is_object(value.data) if value.kind is Kind.JSON else pa.scalar(False)

@@ -1,0 +1,193 @@
+"""Dates and times: parts of them, their text in a format, and what they are compared with.
+
+In: canonical texts of DATE, DATETIME and TIMESTAMP (in the changefeed's time zone). Out: integers, texts, or pairs of
+texts that compare as the moments do.
+
+Rule source: pingcap/tidb ``pkg/expression/builtin_time.go``, ``pkg/types/time.go``.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from collections.abc import Callable
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ticdc_emit.filtering.expressions.values import Data, EvaluationError, Kind, NotExactError, Value, mapped
+from ticdc_emit.schema.inference.operands import Coercibility
+
+__all__ = ["comparable_moments", "date_format", "day_of", "moment_of", "parsed_duration", "part_of"]
+
+_MOMENT = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})(?:[ T](\d{1,2}):(\d{1,2})(?::(\d{1,2})(?:\.(\d{1,6}))?)?)?")
+_DURATION = re.compile(r"(-?)(\d{1,3}):(\d{1,2})(?::(\d{1,2})(?:\.(\d{1,6}))?)?")
+_DATE_WIDTH = 10
+_MIDNIGHT = " 00:00:00"
+_PARTS: dict[str, tuple[int, int]] = {
+    "year": (0, 4),
+    "month": (5, 7),
+    "dayofmonth": (8, 10),
+    "hour": (11, 13),
+    "minute": (14, 16),
+    "second": (17, 19),
+}
+
+
+def comparable_moments(left: Value, right: Value) -> tuple[Data, Data]:
+    """Return a date beside another, or beside a constant that says one, as texts of one width."""
+    one, other = _as_moment(left), _as_moment(right)
+    fsp = max(one.fsp, other.fsp)
+    return _widened(one, fsp), _widened(other, fsp)
+
+
+def _as_moment(value: Value) -> Value:
+    if value.kind is Kind.DATETIME:
+        return value
+    if value.is_constant and value.kind is Kind.TEXT and not value.is_literal:
+        return _parsed(value.data.as_py())
+    if value.is_constant and value.kind is Kind.INT:
+        return _of_number(str(value.data.as_py()))
+    raise NotExactError(f"a date beside {value.kind.value}")
+
+
+def _parsed(text: str) -> Value:
+    found = _MOMENT.fullmatch(text.strip())
+    if found is None:
+        raise NotExactError(f"the date {text!r}")
+    year, month, day, hour, minute, second, fraction = found.groups()
+    date = f"{year}-{month:0>2}-{day:0>2}"
+    if hour is None:
+        return _checked(date, -1)
+    clock = f"{date} {hour:0>2}:{minute:0>2}:{second or '0':0>2}"
+    return _checked(f"{clock}.{fraction}" if fraction else clock, len(fraction or ""))
+
+
+def _of_number(digits: str) -> Value:
+    if len(digits) == 8:
+        return _checked(f"{digits[:4]}-{digits[4:6]}-{digits[6:]}", -1)
+    if len(digits) == 14:
+        clock = f"{digits[8:10]}:{digits[10:12]}:{digits[12:]}"
+        return _checked(f"{digits[:4]}-{digits[4:6]}-{digits[6:8]} {clock}", 0)
+    raise NotExactError(f"a date beside the number {digits}")
+
+
+def _checked(text: str, fsp: int) -> Value:
+    if not text.startswith("0000-00-00"):
+        try:
+            dt.datetime.fromisoformat(text.partition(".")[0])
+        except ValueError:
+            raise NotExactError(f"the date {text!r}") from None
+    return Value(Kind.DATETIME, pa.scalar(text, pa.string()), strength=Coercibility.COERCIBLE, fsp=fsp)
+
+
+def _widened(value: Value, fsp: int) -> Data:
+    missing = ""
+    if value.fsp < 0 <= fsp:
+        missing = _MIDNIGHT
+    digits = fsp - max(value.fsp, 0)
+    if digits > 0:
+        missing += ("" if value.fsp > 0 else ".") + "0" * digits
+    return pc.binary_join_element_wise(value.data, missing, "") if missing else value.data
+
+
+def parsed_duration(text: str) -> int:
+    """Return a time as microseconds; :class:`NotExactError` for what does not say hours and minutes."""
+    found = _DURATION.fullmatch(text.strip())
+    if found is None:
+        raise NotExactError(f"the time {text!r}")
+    sign, hours, minutes, seconds, fraction = found.groups()
+    whole = (int(hours) * 60 + int(minutes)) * 60 + int(seconds or 0)
+    if int(minutes) > 59 or int(seconds or 0) > 59:
+        raise NotExactError(f"the time {text!r}")
+    return (-1 if sign else 1) * (whole * 1_000_000 + int((fraction or "").ljust(6, "0")))
+
+
+def moment_of(text: str) -> Value:
+    """Return the date that a text says."""
+    return _parsed(text)
+
+
+def _moment(value: Value) -> Value:
+    if value.kind is Kind.TEXT and value.is_constant:
+        return _parsed(value.data.as_py())
+    if value.kind is not Kind.DATETIME:
+        raise NotExactError(f"a date function of {value.kind.value}")
+    return value
+
+
+def part_of(name: str, value: Value) -> Value:
+    """Return a part of a date as an integer."""
+    if name in ("hour", "minute", "second") and value.kind is Kind.DURATION:
+        raise NotExactError(f"{name.upper()}() of a TIME")
+    moment = _moment(value)
+    if name in _PARTS:
+        start, stop = _PARTS[name]
+        if start > _DATE_WIDTH and moment.fsp < 0:
+            return Value(Kind.INT, pc.if_else(pc.is_null(moment.data), None, pa.scalar(0, pa.int64())))
+        return Value(Kind.INT, pc.cast(pc.utf8_slice_codeunits(moment.data, start, stop), pa.int64()))
+    return Value(Kind.INT, mapped(_DAY_PARTS[name], pa.int64(), moment.data))
+
+
+def _day(text: str) -> dt.date:
+    try:
+        return dt.date.fromisoformat(text[:_DATE_WIDTH])
+    except ValueError:
+        raise EvaluationError(f"Incorrect datetime value: {text!r}") from None
+
+
+_DAY_PARTS: dict[str, Callable[[str], int]] = {
+    "quarter": lambda text: (int(text[5:7]) + 2) // 3,
+    "dayofweek": lambda text: _day(text).isoweekday() % 7 + 1,
+    "weekday": lambda text: _day(text).weekday(),
+    "dayofyear": lambda text: _day(text).timetuple().tm_yday,
+}
+
+
+def day_of(value: Value) -> Value:
+    """Return DATE(value)."""
+    moment = _moment(value)
+    return Value(Kind.DATETIME, pc.utf8_slice_codeunits(moment.data, 0, _DATE_WIDTH), fsp=-1)
+
+
+_FORMATS: dict[str, Callable[[str], str]] = {
+    "Y": lambda text: text[:4],
+    "y": lambda text: text[2:4],
+    "m": lambda text: text[5:7],
+    "c": lambda text: str(int(text[5:7])),
+    "d": lambda text: text[8:10],
+    "e": lambda text: str(int(text[8:10])),
+    "H": lambda text: text[11:13] or "00",
+    "k": lambda text: str(int(text[11:13] or 0)),
+    "i": lambda text: text[14:16] or "00",
+    "s": lambda text: text[17:19] or "00",
+    "S": lambda text: text[17:19] or "00",
+    "T": lambda text: text[11:19] or "00:00:00",
+    "f": lambda text: text[20:].ljust(6, "0"),
+    "j": lambda text: f"{_day(text).timetuple().tm_yday:03d}",
+    "w": lambda text: str(_day(text).isoweekday() % 7),
+    "W": lambda text: _day(text).strftime("%A"),
+    "a": lambda text: _day(text).strftime("%a"),
+    "M": lambda text: _day(text).strftime("%B"),
+    "b": lambda text: _day(text).strftime("%b"),
+    "%": lambda text: "%",
+}
+
+
+def date_format(value: Value, layout: Value) -> Value:
+    """Return DATE_FORMAT(value, layout); the layout must be a constant."""
+    if layout.kind is not Kind.TEXT or not layout.is_constant:
+        raise NotExactError("DATE_FORMAT() with a format that is not a constant")
+    moment = _moment(value)
+    parts: list[Callable[[str], str]] = []
+    chars = iter(layout.data.as_py())
+    for char in chars:
+        code = next(chars, "") if char == "%" else ""
+        if char != "%":
+            parts.append(lambda text, char=char: char)  # type: ignore[misc]
+        elif code in _FORMATS:
+            parts.append(_FORMATS[code])
+        else:
+            raise NotExactError(f"%{code} in DATE_FORMAT()")
+    made = mapped(lambda text: "".join(part(text) for part in parts), pa.string(), moment.data)
+    return Value(Kind.TEXT, made, "utf8mb4_bin", Coercibility.COERCIBLE)

@@ -1,0 +1,257 @@
+"""Values of an expression over a batch: one array, or one scalar for all rows, and what it is in TiDB.
+
+In: accepted columns (``columnar.values``) and literals. Out: :class:`Value`, with conversions to the types that TiDB
+computes in. :class:`NotExactError` is what this library cannot compute exactly, :class:`EvaluationError` what TiDB
+fails at.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from enum import Enum
+from itertools import repeat
+from typing import Any, TypeAlias
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ticdc_emit.columnar.decimals import decimal_text
+from ticdc_emit.columnar.labels import label_text
+from ticdc_emit.schema.inference.operands import Coercibility
+from ticdc_emit.schema.model import Column
+from ticdc_emit.schema.types import BINARY_CHARSET, INTEGER_TYPES, MySQLType
+
+__all__ = [
+    "MAX_DIGITS",
+    "Data",
+    "EvaluationError",
+    "Kind",
+    "NotExactError",
+    "Value",
+    "boolean",
+    "constant",
+    "mapped",
+    "null",
+    "of_column",
+    "to_decimal",
+    "to_integer",
+    "to_real",
+    "to_text",
+]
+
+Data: TypeAlias = "pa.Array | pa.Scalar"
+
+MAX_DIGITS = 76  # of Arrow's widest decimal
+_INT64, _UINT64 = 1 << 63, 1 << 64
+_BIGINT_DIGITS = 20
+_NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?")
+
+
+class NotExactError(ValueError):
+    """The expression cannot be evaluated exactly; ``str()`` says what in it."""
+
+
+class EvaluationError(ValueError):
+    """TiDB fails at a value, and with it the changefeed; ``str()`` is the reason."""
+
+
+class Kind(Enum):
+    """What TiDB computes with; LABEL and BIT are text or a number by what surrounds them."""
+
+    INT = "an integer"
+    DECIMAL = "a decimal"
+    REAL = "a float"
+    TEXT = "text"
+    DATETIME = "a date"
+    DURATION = "a time"
+    JSON = "JSON"
+    LABEL = "a label"
+    BIT = "bits"
+    NULL = "NULL"
+
+
+@dataclass(frozen=True)
+class Value:
+    """``data`` is of these Arrow types, by kind: INT (u)int64 or bool; DECIMAL decimal; REAL float64; TEXT string, or
+    binary; DATETIME and JSON canonical text; DURATION int64 microseconds; LABEL uint64 or a dictionary of it; BIT
+    uint64.
+
+    ``fsp``: digits after the second of a DATETIME, -1 of a DATE. ``is_literal``: bits or hex digits of the text itself,
+    which are a number beside numbers.
+    """
+
+    kind: Kind
+    data: Data
+    collate: str = BINARY_CHARSET
+    strength: Coercibility = Coercibility.NUMERIC
+    fsp: int = 0
+    column: Column | None = None
+    is_literal: bool = False
+
+    @property
+    def is_constant(self) -> bool:
+        return isinstance(self.data, pa.Scalar)
+
+    @property
+    def is_binary(self) -> bool:
+        return bool(pa.types.is_binary(self.data.type))
+
+
+def null() -> Value:
+    return Value(Kind.NULL, pa.scalar(None, pa.null()), strength=Coercibility.IGNORABLE)
+
+
+def boolean(data: Data) -> Value:
+    """Return a truth value, which is an integer in MySQL."""
+    return Value(Kind.INT, data)
+
+
+def constant(value: int | Decimal | float | str | bytes | None, collate: str = "utf8mb4_bin") -> Value:
+    """Return a literal; a text has the connection's collation."""
+    if value is None:
+        return null()
+    if isinstance(value, str):
+        return Value(Kind.TEXT, pa.scalar(value, pa.string()), collate, Coercibility.COERCIBLE)
+    if isinstance(value, bytes):
+        return Value(Kind.TEXT, pa.scalar(value, pa.binary()), strength=Coercibility.COERCIBLE, is_literal=True)
+    if isinstance(value, float):
+        return Value(Kind.REAL, pa.scalar(value, pa.float64()))
+    if isinstance(value, int) and -_INT64 <= value < _UINT64:
+        return Value(Kind.INT, pa.scalar(int(value), pa.int64() if value < _INT64 else pa.uint64()))
+    exact = Decimal(value)
+    scale = max(0, -int(exact.as_tuple().exponent))
+    digits = max(len(exact.as_tuple().digits), scale + 1)
+    if digits > MAX_DIGITS:
+        raise NotExactError(f"the number {value} has too many digits")
+    return Value(Kind.DECIMAL, pa.scalar(exact, pa.decimal256(digits, scale)))
+
+
+def of_column(column: Column, data: Data) -> Value:
+    """Return a column's accepted values."""
+    kind = column.type
+    collate, strength = column.collate, Coercibility.IMPLICIT
+    if kind in INTEGER_TYPES or kind is MySQLType.YEAR:
+        return Value(Kind.INT, data, column=column)
+    if kind is MySQLType.NEWDECIMAL:
+        return Value(Kind.DECIMAL, data)
+    if kind in (MySQLType.FLOAT, MySQLType.DOUBLE):
+        return Value(Kind.REAL, data.cast(pa.float64()))
+    if kind in (MySQLType.ENUM, MySQLType.SET):
+        return Value(Kind.LABEL, data, collate, strength, column=column)
+    if kind is MySQLType.BIT:
+        return Value(Kind.BIT, data)
+    if kind in (MySQLType.DATE, MySQLType.NEWDATE):
+        return Value(Kind.DATETIME, data, fsp=-1)
+    if kind in (MySQLType.DATETIME, MySQLType.TIMESTAMP):
+        return Value(Kind.DATETIME, data, fsp=max(column.decimal, 0))
+    if kind is MySQLType.DURATION:
+        return Value(Kind.DURATION, mapped(_microseconds, pa.int64(), data))
+    if kind is MySQLType.JSON:
+        return Value(Kind.JSON, data)
+    if kind is MySQLType.VECTOR_FLOAT32:
+        raise NotExactError(f"{column.name} is a vector")
+    return Value(Kind.TEXT, data, collate, strength)
+
+
+def _microseconds(text: str) -> int:
+    sign = -1 if text.startswith("-") else 1
+    hours, minutes, seconds = text.lstrip("-").split(":")
+    whole, _, fraction = seconds.partition(".")
+    return sign * (((int(hours) * 60 + int(minutes)) * 60 + int(whole)) * 1_000_000 + int(fraction.ljust(6, "0")))
+
+
+def mapped(function: Callable[..., Any], kind: pa.DataType, *data: Data) -> Data:
+    """Return a function of values, row by row; where all but one are constant, once for each distinct value.
+
+    A NULL gives NULL.
+    """
+
+    def of(*values: Any) -> Any:
+        return None if any(value is None for value in values) else function(*values)
+
+    arrays = [each for each in data if isinstance(each, pa.Array)]
+    if not arrays:
+        return pa.scalar(of(*(each.as_py() for each in data)), kind)
+    if len(arrays) == 1:
+        (array,) = arrays
+        encoded = array if pa.types.is_dictionary(array.type) else array.dictionary_encode()
+        fixed = [None if each is array else each.as_py() for each in data]
+        place = next(index for index, each in enumerate(data) if each is array)
+        results = [of(*fixed[:place], value, *fixed[place + 1 :]) for value in encoded.dictionary.to_pylist()]
+        return pa.array(results, kind).take(encoded.indices)
+    columns: list[Iterable[Any]] = [
+        each.to_pylist() if isinstance(each, pa.Array) else repeat(each.as_py()) for each in data
+    ]
+    return pa.array([of(*values) for values in zip(*columns, strict=False)], kind)
+
+
+def to_integer(value: Value) -> Data:
+    """Return a whole number as int64 or uint64; of INT, LABEL, BIT and literals of bits."""
+    if value.kind is Kind.INT:
+        return value.data.cast(pa.int64()) if pa.types.is_boolean(value.data.type) else value.data
+    if value.kind in (Kind.LABEL, Kind.BIT):
+        is_dictionary = pa.types.is_dictionary(value.data.type)
+        return value.data.dictionary_decode() if is_dictionary else value.data
+    if value.is_literal and len(value.data.as_py()) <= 8:
+        return pa.scalar(int.from_bytes(value.data.as_py(), "big"), pa.uint64())
+    raise NotExactError(f"{value.kind.value} as an integer")
+
+
+def to_decimal(value: Value) -> Data:
+    """Return a number as a decimal of as many digits as it may have."""
+    if value.kind is Kind.DECIMAL:
+        return value.data
+    whole = to_integer(value)
+    return whole.cast(pa.decimal128(_BIGINT_DIGITS, 0))
+
+
+def to_real(value: Value) -> Data:
+    """Return a float64; :class:`EvaluationError` for a text that is not wholly a number."""
+    if value.kind is Kind.REAL:
+        return value.data
+    if value.kind is Kind.DECIMAL:
+        return pc.cast(_text_of_decimal(value.data), pa.float64())
+    if value.kind is Kind.TEXT and not value.is_literal:
+        if value.is_binary:
+            raise NotExactError("binary text as a number")
+        return mapped(_parsed_number, pa.float64(), value.data)
+    return pc.cast(to_integer(value), pa.float64(), safe=False)
+
+
+def _parsed_number(text: str) -> float:
+    stripped = text.strip()
+    if not _NUMBER.fullmatch(stripped):
+        raise EvaluationError(f"Truncated incorrect DOUBLE value: {text!r}")
+    return float(stripped)
+
+
+def to_text(value: Value) -> Value:
+    """Return a text; a number's has the connection's collation."""
+    if value.kind is Kind.TEXT:
+        return value
+    if value.kind is Kind.LABEL:
+        assert value.column is not None
+        data = value.data
+        texts = label_text(value.column, data) if isinstance(data, pa.Array) else data
+        return replace(value, kind=Kind.TEXT, data=texts, column=None)
+    if value.kind is Kind.INT and not (value.column and (value.column.zerofill or value.column.flen < 0)):
+        return _number_text(pc.cast(to_integer(value), pa.string()))
+    if value.kind is Kind.DECIMAL:
+        return _number_text(_text_of_decimal(value.data))
+    if value.kind is Kind.DATETIME:
+        return _number_text(value.data)
+    raise NotExactError(f"{value.kind.value} as text")
+
+
+def _number_text(data: Data) -> Value:
+    return Value(Kind.TEXT, data, "utf8mb4_bin", Coercibility.NUMERIC)
+
+
+def _text_of_decimal(data: Data) -> Data:
+    if isinstance(data, pa.Array):
+        return decimal_text(data)
+    value = data.as_py()
+    return pa.scalar(None if value is None else format(value, "f"), pa.string())

@@ -1,0 +1,39 @@
+"""Which tables have a handle key: a primary key, or a unique key over columns that are NOT NULL.
+
+TiCDC replicates only those, unless ``force-replicate`` is set. Views need none.
+
+Rule sources: pingcap/tiflow ``cdc/model/schema_storage.go`` (IsEligible, IsIndexUnique); pingcap/ticdc
+``pkg/common/table_info.go``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ticdc_emit.config import ChangefeedConfig
+from ticdc_emit.schema.model import TableInfo
+
+__all__ = ["KeyRule"]
+
+
+@dataclass(frozen=True)
+class KeyRule:
+    """``forced``: every table is replicated. ``virtual_keys``: whether a unique key over virtual columns is one."""
+
+    forced: bool
+    virtual_keys: bool
+
+    @classmethod
+    def of(cls, config: ChangefeedConfig) -> KeyRule:
+        return cls(config.force_replicate, config.profile.virtual_keys == "accepted")
+
+    def allows(self, info: TableInfo) -> bool:
+        """Return whether this version of a table (or view) can be replicated."""
+        if self.forced or info.is_view or info.whole_handle_key:
+            return True
+        return self.virtual_keys and _has_virtual_key(info)
+
+
+def _has_virtual_key(info: TableInfo) -> bool:
+    nullable = {column.name: column.nullable for column in info.columns}
+    return any(index.unique and not any(nullable.get(name, True) for name in index.columns) for index in info.indexes)

@@ -1,0 +1,133 @@
+"""What a changefeed replicates of a catalog: its DDL as it goes by, and which versions of which tables have rows.
+
+In: the configuration, the tables and databases at the start, then the events of each statement in order. Out: verdicts
+on the events, and the catalog's histories without what TiCDC leaves out, with the spans of time that are left out and
+why. A version that a discarded DDL made of a known table is as if it had never been: rows keep the one before.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple, TypeAlias
+
+from ticdc_emit.config import ChangefeedConfig
+from ticdc_emit.errors import DdlError
+from ticdc_emit.filtering.by_snapshot import SnapshotJudge
+from ticdc_emit.filtering.by_store import StoreJudge
+from ticdc_emit.filtering.verdicts import KEYLESS, KIND, RULES, START_TS, Guards, Verdict
+from ticdc_emit.schema.catalog import Catalog
+from ticdc_emit.schema.events import DdlEvent
+from ticdc_emit.schema.model import TableInfo
+
+__all__ = ["LeftOut", "Replication", "TableHistory", "Unreplicated"]
+
+TableHistory: TypeAlias = Iterable[tuple[int, "TableInfo | None"]]
+"""Versions of one table name: (commit_ts from which it holds, the schema; ``None`` once dropped), ascending."""
+
+
+class LeftOut(NamedTuple):
+    """The rows with since < commit_ts <= until are left out (``until`` ``None``: without end), and why."""
+
+    since: int
+    until: int | None
+    reason: str
+
+
+Unreplicated: TypeAlias = Mapping[tuple[str, str], tuple[LeftOut, ...]]
+"""By table name, the spans of time in which its rows are left out."""
+
+
+class Replication:
+    """Follows a changefeed's DDL. ``filtered_ddl`` counts what was kept back, by reason."""
+
+    def __init__(self, config: ChangefeedConfig, schemas: Iterable[str], tables: Iterable[TableInfo]) -> None:
+        self._guards = Guards.of(config)
+        self._keyless_is_final = config.profile.keyless_tables == "unseen"
+        self._judge: SnapshotJudge | StoreJudge
+        if config.profile.judged_ddl == "by-snapshot":
+            self._judge = SnapshotJudge(self._guards, schemas, tables)
+        else:
+            self._judge = StoreJudge(self._guards, tables)
+        self._fates: dict[tuple[int, int, str], str] = {}
+        self.filtered_ddl: Counter[str] = Counter()
+
+    @classmethod
+    def of(cls, config: ChangefeedConfig, catalog: Catalog) -> Replication:
+        """Return what a changefeed replicates that starts with the catalog as it is now.
+
+        Raises :class:`~ticdc_emit.errors.ConfigError` for rules that TiCDC refuses at start.
+        """
+        return cls(config, catalog.databases(), catalog.tables())
+
+    def judge(self, events: Sequence[DdlEvent], commit_ts: int, bdr_role: str = "") -> list[Verdict]:
+        """Return what becomes of the events of the next statement.
+
+        The transaction of a statement begins one tick before its ``commit_ts``; ``bdr_role`` is that of the cluster
+        (``primary``, ``secondary`` or ""). Raises :class:`~ticdc_emit.errors.DdlError` where TiCDC's changefeed fails.
+        """
+        verdicts = self._judge.judge(events, commit_ts - 1, bdr_role)
+        for verdict in verdicts:
+            if not verdict.is_sent:
+                self.filtered_ddl[verdict.reason] += 1
+            self._remember(verdict)
+        return verdicts
+
+    def _remember(self, verdict: Verdict) -> None:
+        info, before = verdict.event.table_info, verdict.event.pre_table_info
+        if info is None or verdict.event.action in ("drop table", "drop view"):
+            return
+        if verdict.result == "discarded" and verdict.reason in (KIND, START_TS):
+            if verdict.event.action in ("rename table", "exchange partition"):
+                raise DdlError(
+                    "what a changefeed makes of the rows after an ignored RENAME or EXCHANGE is not reproduced",
+                    remedy="Take its transaction out of filter.ignore-txn-start-ts, or filter its tables by rules",
+                    statement=verdict.event.query,
+                    table=info.full_name,
+                )
+            same = before is not None and before.id == info.id
+            self._fates[_version(info)] = _SKIPPED if same else verdict.reason
+        elif not self._judge.knows(info) and self._guards.has(info):
+            self._fates[_version(info)] = KEYLESS if self._keyless_is_final else RULES
+
+    def histories(
+        self, histories: Mapping[tuple[str, str], TableHistory]
+    ) -> tuple[dict[tuple[str, str], TableHistory], Unreplicated]:
+        """Return a catalog's histories with ``None`` for each version whose rows are left out, and when and why."""
+        kept: dict[tuple[str, str], TableHistory] = {}
+        left_out: dict[tuple[str, str], tuple[LeftOut, ...]] = {}
+        for key, history in histories.items():
+            versions = [(since, info, self._fate(info)) for since, info in history]
+            versions = [each for each in versions if each[2] != _SKIPPED]
+            kept[key] = [(since, info if fate is None else None) for since, info, fate in versions]
+            ends = [since for since, _, _ in versions[1:]] + [None]
+            spans = tuple(
+                LeftOut(since, end, fate)
+                for (since, _, fate), end in zip(versions, ends, strict=True)
+                if fate is not None
+            )
+            if spans:
+                left_out[key] = spans
+        return kept, left_out
+
+    def _fate(self, info: TableInfo | None) -> str | None:
+        """Return why a version has no rows in the changefeed, ``None`` if it has."""
+        if info is None:
+            return None
+        special = self._fates.get(_version(info))
+        if special is not None:
+            return special
+        if not self._guards.has(info):
+            return RULES
+        if info.is_view:
+            return None
+        if self._keyless_is_final:
+            return None if self._judge.knows(info) else KEYLESS
+        return None if self._guards.keys.allows(info) else KEYLESS
+
+
+_SKIPPED = "the version before it holds"
+
+
+def _version(info: TableInfo) -> tuple[int, int, str]:
+    return info.id, info.version, info.full_name
