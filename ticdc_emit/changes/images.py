@@ -47,7 +47,8 @@ def refused_value(fault: ValueFault, column: Column, table: str, row: dict[str, 
 class Image:
     """One image of every row of a batch. ``arrays`` maps column names to arrays of equal length.
 
-    ``positions`` are the rows' places in the caller's batch, which errors name where there is no key.
+    ``positions`` are the rows' places in the caller's batch, which errors name where there is no key. ``is_pooled``:
+    the rows are few, and are made with those of other images.
     """
 
     def __init__(
@@ -60,9 +61,11 @@ class Image:
         self._values: dict[str, pa.Array] = {}
         self._rendered: dict[tuple[str, str], pa.Array] = {}
         self._pooled: dict[str, Pooled] = {}
+        self.is_pooled = False
 
     def join(self, pool: ColumnPool) -> None:
         """Have the columns accepted and rendered by the pool, with those of the other images in it."""
+        self.is_pooled = True
         for column in self.table.data_columns:
             self._add(pool, column, self._arrays.get(column.name))
 
@@ -110,7 +113,9 @@ class Image:
     def check(self) -> None:
         """Accept every column: whatever is wrong with a value is raised here, before anything is rendered."""
         for column in self.table.data_columns:
-            self.values(column)
+            pooled = self._pooled.get(column.name)
+            if pooled is None or not pooled.is_sound():
+                self.values(column)
 
     def _render(self, column: Column, form: str, render: Render) -> pa.Array:
         pooled = self._pooled.get(column.name)
@@ -217,6 +222,7 @@ class BeforeImage(Image):
 
     def join(self, pool: ColumnPool) -> None:
         """Have what the after image does not vouch for accepted and rendered by the pool."""
+        self.is_pooled = True
         for column in self.table.data_columns:
             if column.name not in self._arrays or column.name not in self.after:
                 continue

@@ -17,14 +17,13 @@ from ticdc_emit.changes.attributes import CHECKSUM, PHYSICAL_TABLE_ID, physical_
 from ticdc_emit.changes.images import BeforeImage, Image
 from ticdc_emit.changes.integrity import Checksums, checksums_of, read_given
 from ticdc_emit.columnar.buffers import element_lengths
-from ticdc_emit.columnar.pool import ColumnPool
+from ticdc_emit.columnar.cells import Piece
+from ticdc_emit.columnar.pool import ColumnPool, Pieces, Pooled, Render
+from ticdc_emit.columnar.stamps import COMMIT_TS, tso_ms_text, tso_text
 from ticdc_emit.delivery.claim_check import Claim
 from ticdc_emit.schema.model import TableInfo
-from ticdc_emit.tso import LOGICAL_BITS
 
 __all__ = ["Changes", "Encoded", "Op", "ReducibleRows", "RowEncoder", "with_ends"]
-
-_SHARED = 0.6  # share of rows that begin a new transaction, from which every TSO is printed by itself
 
 
 class Op(str, Enum):
@@ -59,6 +58,7 @@ class Changes:
     before: Image | None = None
     after: Image | None = None
     attributes: Mapping[str, pa.Array] = field(default_factory=dict)
+    _pooled: dict[str, Pooled] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __len__(self) -> int:
         return len(self.commit_ts)
@@ -77,7 +77,10 @@ class Changes:
         return self.before
 
     def join(self, pool: ColumnPool) -> None:
-        """Have the images' columns made by the pool, with those of other changes."""
+        """Have the TSOs and the images' columns made by the pool, with those of other changes."""
+        pooled = pool.add(COMMIT_TS, self.commit_ts)
+        if pooled is not None:
+            self._pooled["commit_ts"] = pooled
         for image in (self.after, self.before):
             if image is not None:
                 image.join(pool)
@@ -112,30 +115,37 @@ class Changes:
         """The row checksums, computed when they are asked for: an encoder that shows them does so in its check."""
         return checksums_of(self)
 
-    @cached_property
-    def _commits(self) -> tuple[pa.Array, pa.Array | None]:
-        """The distinct TSO of neighbouring rows and each row's place among them; ``None`` if sharing saves nothing."""
-        numbers = self.commit_ts.to_numpy()
-        starts = np.append(True, numbers[1:] != numbers[:-1])
-        if starts.mean() > _SHARED:
-            return self.commit_ts, None
-        return pa.array(numbers[starts]), pa.array(np.cumsum(starts, dtype=np.int32) - 1)
-
-    def _per_commit(self, numbers: pa.Array) -> pa.Array:
-        text, places = numbers.cast(pa.string()), self._commits[1]
-        return text if places is None else text.take(places)
-
     def commit_ts_text(self) -> pa.Array:
         """Return the TSO of each row as decimal text."""
-        return self._per_commit(self._commits[0])
+        return self._commit_ts_text
 
     def commit_ms_text(self) -> pa.Array:
         """Return the physical time of each commit, in ms since the epoch, as decimal text."""
-        return self._per_commit(pc.shift_right(self._commits[0], pa.scalar(LOGICAL_BITS, pa.uint64())))
+        return self._commit_ms_text
 
     def build_ms_text(self) -> pa.Array | bytes:
         """Return the wall clock of each message in ms, as text: one constant, or the commit times."""
-        return self.commit_ms_text() if self.build_ts is None else b"%d" % self.build_ts
+        return self._commit_ms_text if self.build_ts is None else b"%d" % self.build_ts
+
+    def commit_pieces(self, form: str, make: Pieces) -> Sequence[Piece]:
+        """Return pieces of the TSOs, for binary formats; ``form`` names them."""
+        pooled = self._pooled.get("commit_ts")
+        # a column of the table may be of the kind of TSOs, but is no TSO
+        together = None if pooled is None else pooled.pieces(f"{form}, of TSOs", make)
+        return make(COMMIT_TS, self.commit_ts) if together is None else together
+
+    @cached_property
+    def _commit_ts_text(self) -> pa.Array:
+        return self._commit_text("text of TSOs", tso_text)
+
+    @cached_property
+    def _commit_ms_text(self) -> pa.Array:
+        return self._commit_text("times of TSOs", tso_ms_text)
+
+    def _commit_text(self, form: str, render: Render) -> pa.Array:
+        pooled = self._pooled.get("commit_ts")
+        together = None if pooled is None else pooled.rendered(form, render)
+        return render(COMMIT_TS, self.commit_ts) if together is None else together
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ import pyarrow.compute as pc
 
 from ticdc_emit.columnar.buffers import null_mask
 
-__all__ = ["Fragment", "Laid", "Mask", "ObjectLayout", "gather", "join", "share"]
+__all__ = ["Fragment", "Laid", "Mask", "ObjectLayout", "enclosed", "gather", "join", "share"]
 
 Fragment: TypeAlias = "bytes | pa.Array"
 Mask: TypeAlias = "npt.NDArray[np.bool_]"
@@ -32,6 +32,8 @@ Mask: TypeAlias = "npt.NDArray[np.bool_]"
 _BINARY, _STRING = pa.binary(), pa.string()
 _NOTHING = pa.scalar(b"", _BINARY)
 _FILLED = pc.JoinOptions(null_handling="replace", null_replacement=b"")
+_WHOLE = pc.JoinOptions(null_handling="emit_null")
+_NULL_TEXT = pa.scalar(b"null", _BINARY)
 _IN_BOUNDS = pc.TakeOptions(boundscheck=False)
 _TWO = np.uint8(2)
 _KEPT_BYTES = 256  # longer constants are not kept: a scalar of them costs little beside its bytes
@@ -70,6 +72,15 @@ def _kept_scalar(constant: bytes) -> pa.Scalar:
 def gather(forms: Sequence[bytes], index: npt.NDArray[np.uint8]) -> Fragment:
     """Return per row the form that ``index`` names."""
     return _gathered(pa.array(forms, _BINARY), index)
+
+
+def enclosed(text: pa.Array, around: tuple[bytes, bytes]) -> pa.Array:
+    """Return each text with what opens and closes it, ``null`` where it is null."""
+    whole = text.view(_BINARY) if text.type == _STRING else text
+    if any(around):
+        opening, closing = map(_scalar, around)
+        whole = pc.call_function("binary_join_element_wise", [opening, whole, closing, _NOTHING], _WHOLE)
+    return whole.fill_null(_NULL_TEXT) if whole.null_count else whole
 
 
 def _gathered(forms: pa.Array, index: npt.NDArray[np.uint8]) -> pa.Array:
@@ -137,6 +148,17 @@ class ObjectLayout:
             is_null = masks[place] if place < len(texts) else None
             made.append(self._seams[place].fragment(was_null, is_null))
         return Laid(tuple(texts), tuple(made))
+
+    def enclosed_fragments(self, texts: Sequence[pa.Array]) -> Laid:
+        """Lay out ``{...}`` with every member; the texts are :func:`enclosed`."""
+        return Laid(tuple(texts), self._between)
+
+    @cached_property
+    def _between(self) -> tuple[bytes, ...]:
+        return (
+            *((b"," if place else b"{") + name for place, name in enumerate(self.names)),
+            b"}" if self.names else b"{}",
+        )
 
     @cached_property
     def _seams(self) -> tuple[_Seam, ...]:

@@ -43,16 +43,15 @@ class ColumnPool:
 
     def add(self, column: Column, array: pa.Array) -> Pooled | None:
         """Take a column of a group; ``None`` for an Arrow type whose arrays do not simply follow one another."""
-        arrow_type = array.type
-        if pa.types.is_dictionary(arrow_type) or pa.types.is_nested(arrow_type):
-            return None
-        nameless = _nameless(column)
-        kinds = self._kinds.setdefault(nameless, [])
-        for kind in kinds:
+        arrow_type, nameless = array.type, _nameless(column)
+        for kind in self._kinds.get(nameless, ()):
             if kind.arrow_type == arrow_type:
                 return kind.add(array)
-        kinds.append(_Kind(nameless, arrow_type, self._how))
-        return kinds[-1].add(array)
+        if pa.types.is_dictionary(arrow_type) or pa.types.is_nested(arrow_type):
+            return None
+        kind = _Kind(nameless, arrow_type, self._how)
+        self._kinds.setdefault(nameless, []).append(kind)
+        return kind.add(array)
 
 
 class Pooled:
@@ -62,6 +61,10 @@ class Pooled:
 
     def __init__(self, kind: _Kind, start: int, length: int) -> None:
         self._kind, self._start, self._length = kind, start, length
+
+    def is_sound(self) -> bool:
+        """Return whether every value of the kind was accepted."""
+        return self._kind.accepted() is not None
 
     def accepted(self) -> pa.Array | None:
         """Return the accepted values."""

@@ -32,6 +32,7 @@ from ticdc_emit.columnar.avro_binary import (
 )
 from ticdc_emit.columnar.cells import Piece, join_pieces
 from ticdc_emit.columnar.faults import ValueFault
+from ticdc_emit.columnar.stamps import commit_times
 from ticdc_emit.columnar.values import plain_text
 from ticdc_emit.errors import InvalidValueError, RegistryError
 from ticdc_emit.protocols.avro.naming import subject
@@ -39,7 +40,6 @@ from ticdc_emit.protocols.avro.schema import key_schema, value_columns, value_sc
 from ticdc_emit.protocols.avro.types import AvroOptions, AvroType, avro_type, branches
 from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.schema.types import MySQLType
-from ticdc_emit.tso import LOGICAL_BITS
 
 __all__ = ["AvroRows"]
 
@@ -187,9 +187,7 @@ class AvroRows:
     def _extension(self, changes: Changes) -> list[Piece]:
         if not self.options.enable_tidb_extension:
             return []
-        stamps = changes.commit_ts
-        times = pc.shift_right(stamps, pa.scalar(LOGICAL_BITS, pa.uint64()))
-        laid = [_OPERATIONS[changes.op], *long_pieces(stamps), *long_pieces(times)]
+        laid = [_OPERATIONS[changes.op], *changes.commit_pieces(_FORM, _stamps)]
         return [*laid, *self._checksum(changes)] if self.options.enable_row_checksum else laid
 
     def _checksum(self, changes: Changes) -> list[Piece]:
@@ -199,6 +197,11 @@ class AvroRows:
         text = pc.if_else(pa.array(present), pa.array(sums.current, pa.uint32()).cast(pa.string()), "")
         versions = pa.array(np.where(present, sums.version, 0).astype(np.int64))
         return [*text_pieces(text), *flag_pieces(present & sums.corrupted), *long_pieces(versions)]
+
+
+def _stamps(column: Column, stamps: pa.Array) -> list[Piece]:
+    """Return ``_tidb_commit_ts`` and ``_tidb_commit_physical_time``."""
+    return [*long_pieces(stamps), *long_pieces(commit_times(stamps))]
 
 
 @contextmanager

@@ -22,9 +22,10 @@ import numpy as np
 import pyarrow as pa
 
 from ticdc_emit.changes.images import Image
+from ticdc_emit.changes.members import Members
 from ticdc_emit.changes.model import Changes, Encoded, Op
 from ticdc_emit.changes.sizes import json_overhead
-from ticdc_emit.columnar.assemble import Fragment, Mask, ObjectLayout, gather, join, share
+from ticdc_emit.columnar.assemble import Fragment, Mask, gather, join, share
 from ticdc_emit.columnar.escape import EASYJSON, quoted
 from ticdc_emit.columnar.values import json_content
 from ticdc_emit.errors import ColumnSelectorError
@@ -58,6 +59,10 @@ def _content(column: Column, values: pa.Array) -> pa.Array:
     return json_content(column, values, EASYJSON)
 
 
+def _quotes(column: Column) -> tuple[bytes, bytes]:
+    return b'"', b'"'
+
+
 @dataclass(frozen=True)
 class _Members:
     """The columns that one kind of message shows, with every constant that depends on them only."""
@@ -66,10 +71,9 @@ class _Members:
     options: CanalJsonOptions
 
     @cached_property
-    def object(self) -> ObjectLayout:
-        return ObjectLayout(
-            tuple(json_string(column.name) + b":" for column in self.columns), ((b'"', b'"'),) * len(self.columns)
-        )
+    def object(self) -> Members:
+        names = tuple(json_string(column.name) + b":" for column in self.columns)
+        return Members(self.columns, names, _FORM, _content, _quotes)
 
     @cached_property
     def mysql_type(self) -> bytes:
@@ -97,10 +101,6 @@ class _Members:
                 parts += [constant, (column, promoted)]
                 constant = b""
         return (*parts, constant + b"}")
-
-    def texts(self, image: Image) -> list[pa.Array]:
-        """Render every shown column of the image."""
-        return [image.rendered(column, _FORM, _content) for column in self.columns]
 
 
 def _java_type(column: Column, promoted: Promotion, image: Image) -> Fragment:
@@ -184,12 +184,12 @@ class CanalJsonRows:
 
     def _images(self, members: _Members, changes: Changes) -> tuple[list[Fragment], list[Fragment]]:
         """Lay out ``old`` (null but for updates) and the object of ``data``."""
-        data = members.object.fragments(members.texts(changes.current))
+        data = members.object.laid(changes.current)
         if changes.op is not Op.UPDATE:
             return [b"null"], list(data)
         if self.options.only_output_updated_columns:
             return [b"[", *self._updated(members, changes), b"]"], list(data)
-        before = members.object.fragments(members.texts(changes.old), data.texts, data.seams)
+        before = members.object.laid(changes.old, data)
         old, new = share(list(before), list(data), len(changes))
         return [b"[", *old, b"]"], new
 
@@ -200,7 +200,7 @@ class CanalJsonRows:
             mask = changes.old.changed(column, _FORM, _content)
             texts.append(_blank_where(changes.old.rendered(column, _FORM, _content), ~mask))
             shown.append(mask)
-        return members.object.sparse_fragments(texts, shown)
+        return members.object.layout.sparse_fragments(texts, shown)
 
 
 def _blank_where(text: pa.Array, hidden: Mask) -> pa.Array:

@@ -17,9 +17,10 @@ from typing import Any, ClassVar
 import pyarrow as pa
 
 from ticdc_emit.changes.images import Image
+from ticdc_emit.changes.members import Members
 from ticdc_emit.changes.model import Changes, Encoded, Op
 from ticdc_emit.changes.sizes import json_overhead
-from ticdc_emit.columnar.assemble import Fragment, ObjectLayout, join, share
+from ticdc_emit.columnar.assemble import Fragment, join, share
 from ticdc_emit.columnar.faults import ValueFault
 from ticdc_emit.errors import InvalidValueError, RowError
 from ticdc_emit.protocols.debezium.connect import envelope_schema, field_schema, key_schema
@@ -61,12 +62,16 @@ class DebeziumRows:
         return json_overhead(self.table, name_uses=6, label_uses=3) + defaults + constants + _NUMBERS
 
     @cached_property
-    def _object(self) -> ObjectLayout:
-        return _layout(self.table.data_columns)
+    def _object(self) -> Members:
+        return self._members(self.table.data_columns)
 
     @cached_property
-    def _key_object(self) -> ObjectLayout:
-        return _layout(self.table.handle_key)
+    def _key_object(self) -> Members:
+        return self._members(self.table.handle_key)
+
+    def _members(self, columns: tuple[Column, ...]) -> Members:
+        names = tuple(json_string(column.name) + b":" for column in columns)
+        return Members(columns, names, _FORM, self._content, around)
 
     @cached_property
     def _prefix(self) -> str:
@@ -111,7 +116,7 @@ class DebeziumRows:
         for image in images:
             for column in self._refusable:
                 try:
-                    image.rendered(column, _FORM, self._content)
+                    self._object.text(image, column)
                 except ValueFault:
                     raise self._refusal(column, image) from None
 
@@ -123,7 +128,7 @@ class DebeziumRows:
 
     def _key(self, changes: Changes) -> list[Fragment]:
         start, end = self._key_ends
-        return [start, *self._key_object.fragments(self._texts(changes.current, self.table.handle_key)), end]
+        return [start, *self._key_object.laid(changes.current), end]
 
     def _value(self, changes: Changes) -> list[Fragment]:
         first, second, third = self._source
@@ -132,18 +137,14 @@ class DebeziumRows:
         return [*laid, *self._images(changes), *([self._value_end] if self.options.disable_schema else ())]
 
     def _images(self, changes: Changes) -> list[Fragment]:
-        shown = self._object.fragments(self._texts(changes.current, self.table.data_columns))
+        shown = self._object.laid(changes.current)
         if changes.op is not Op.UPDATE:
             return list(shown)
         if not self.reads_old:
             return [b'"after":', *shown]
-        texts = self._texts(changes.old, self.table.data_columns)
-        old = self._object.fragments(texts, shown.texts, shown.seams)
+        old = self._object.laid(changes.old, shown)
         before, after = share(list(old), list(shown), len(changes))
         return [b'"before":', *before, b',"after":', *after]
-
-    def _texts(self, image: Image, columns: tuple[Column, ...]) -> list[pa.Array]:
-        return [image.rendered(column, _FORM, self._content) for column in columns]
 
     def _content(self, column: Column, values: pa.Array) -> pa.Array:
         return content(column, values, self.options.zone)
@@ -162,7 +163,3 @@ class DebeziumRows:
         except ValueFault as fault:
             return image.refusal(fault, values, lambda part: self._content(column, part), error)
         raise AssertionError("a value is refused wherever it stands")
-
-
-def _layout(columns: tuple[Column, ...]) -> ObjectLayout:
-    return ObjectLayout(tuple(json_string(column.name) + b":" for column in columns), tuple(map(around, columns)))

@@ -18,12 +18,12 @@ from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from ticdc_emit.changes.images import Image
 from ticdc_emit.changes.model import Changes, Encoded, Op
 from ticdc_emit.columnar.avro_binary import Union, float_pieces, long_pieces, number_pieces, text_pieces
 from ticdc_emit.columnar.cells import Cell, Piece, join_pieces, share_pieces
+from ticdc_emit.columnar.stamps import commit_times
 from ticdc_emit.columnar.values import plain_text
 from ticdc_emit.protocols.simple.avro_values import (
     DML_TYPES,
@@ -40,11 +40,15 @@ from ticdc_emit.protocols.simple.options import VERSION, SimpleOptions
 from ticdc_emit.protocols.simple.rows import ENVELOPE_BYTES, constant_of, named_columns
 from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.schema.types import INTEGER_TYPES, MySQLType
-from ticdc_emit.tso import LOGICAL_BITS
 
 __all__ = ["SimpleAvroRows"]
 
-_FORM, _PIECES = "simple-avro", "simple-avro pieces"
+_FORM, _PIECES, _STAMPS, _TIMES = (
+    "simple-avro",
+    "simple-avro pieces",
+    "simple-avro commit_ts",
+    "simple-avro commit times",
+)
 _MOSTLY = 0.5  # share of changed rows from which a column's both images are packed rather than gathered
 _ENTRY_BYTES = 256  # of a value of fixed width, a location, lengths
 _LABELS = frozenset({MySQLType.ENUM, MySQLType.SET})
@@ -99,7 +103,7 @@ class SimpleAvroRows:
     def _messages(self, changes: Changes, columns: tuple[Column, ...], told: list[Piece]) -> Encoded:
         """Return messages that show ``columns``; ``told`` are claimCheckLocation and handleKeyOnly."""
         laid: list[Piece] = [self._prefix, *_number(changes.physical_table_ids)]
-        laid += [avro_long(DML_TYPES.index(changes.op.value.upper())), *long_pieces(changes.commit_ts)]
+        laid += [avro_long(DML_TYPES.index(changes.op.value.upper())), *changes.commit_pieces(_STAMPS, _stamps)]
         laid += [*_build_ts(changes), avro_long(self.table.update_ts), *told]
         laid += _checksum(changes) if self.options.enable_row_checksum else [NULL_BRANCH]
         data, old = self._images(changes, columns)
@@ -173,10 +177,18 @@ def _number(numbers: pa.Array) -> list[Piece]:
     return long_pieces(numbers) if constant is None else [avro_long(constant)]
 
 
-def _build_ts(changes: Changes) -> list[Piece]:
+def _build_ts(changes: Changes) -> Sequence[Piece]:
     if changes.build_ts is not None:
         return [avro_long(changes.build_ts)]
-    return long_pieces(pc.shift_right(changes.commit_ts, pa.scalar(LOGICAL_BITS, pa.uint64())))
+    return changes.commit_pieces(_TIMES, _times)
+
+
+def _stamps(column: Column, stamps: pa.Array) -> list[Piece]:
+    return long_pieces(stamps)
+
+
+def _times(column: Column, stamps: pa.Array) -> list[Piece]:
+    return long_pieces(commit_times(stamps))
 
 
 def _checksum(changes: Changes) -> list[Piece]:

@@ -20,10 +20,10 @@ from typing import ClassVar
 import numpy as np
 import pyarrow as pa
 
-from ticdc_emit.changes.images import Image
+from ticdc_emit.changes.members import Members
 from ticdc_emit.changes.model import Changes, Encoded, Op
 from ticdc_emit.changes.sizes import json_overhead
-from ticdc_emit.columnar.assemble import Fragment, ObjectLayout, gather, join, share
+from ticdc_emit.columnar.assemble import Fragment, gather, join, share
 from ticdc_emit.columnar.binaries import base64_text
 from ticdc_emit.columnar.escape import GO_STD
 from ticdc_emit.columnar.values import json_content
@@ -44,26 +44,6 @@ def _content(column: Column, values: pa.Array) -> pa.Array:
 
 
 @dataclass(frozen=True)
-class _Members:
-    """The columns that messages show, in order of their names, with the constants around their values."""
-
-    columns: tuple[Column, ...]
-    location: str
-
-    @cached_property
-    def object(self) -> ObjectLayout:
-        located = b'{"location":%s,"value":"' % json_string(self.location), b'"}'
-        return ObjectLayout(
-            tuple(json_string(column.name) + b":" for column in self.columns),
-            tuple(located if column.type is MySQLType.TIMESTAMP else _STRING for column in self.columns),
-        )
-
-    def texts(self, image: Image) -> list[pa.Array]:
-        """Render every shown column of the image."""
-        return [image.rendered(column, _FORM, _content) for column in self.columns]
-
-
-@dataclass(frozen=True)
 class SimpleJsonRows:
     """The row encoder of one table version (see ``changes.model.RowEncoder``)."""
 
@@ -79,12 +59,24 @@ class SimpleJsonRows:
         return json_overhead(self.table, name_uses=2, label_uses=0) + len(self._prefix) + ENVELOPE_BYTES
 
     @cached_property
-    def _all(self) -> _Members:
-        return _Members(named_columns(self.table.data_columns), self.options.location)
+    def _all(self) -> Members:
+        return self._members(self.table.data_columns)
 
     @cached_property
-    def _handle_key(self) -> _Members:
-        return _Members(named_columns(self.table.handle_key), self.options.location)
+    def _handle_key(self) -> Members:
+        return self._members(self.table.handle_key)
+
+    def _members(self, columns: tuple[Column, ...]) -> Members:
+        shown = named_columns(columns)
+        names = tuple(json_string(column.name) + b":" for column in shown)
+        return Members(shown, names, _FORM, _content, self._around)
+
+    def _around(self, column: Column) -> tuple[bytes, bytes]:
+        return self._located if column.type is MySQLType.TIMESTAMP else _STRING
+
+    @cached_property
+    def _located(self) -> tuple[bytes, bytes]:
+        return b'{"location":%s,"value":"' % json_string(self.options.location), b'"}'
 
     @cached_property
     def _prefix(self) -> bytes:
@@ -108,7 +100,7 @@ class SimpleJsonRows:
             told = [b',"claimCheckLocation":', stored, *told]
         return Encoded(join(self._fragments(changes, self._handle_key, told), len(changes)))
 
-    def _fragments(self, changes: Changes, members: _Members, told: list[Fragment]) -> list[Fragment]:
+    def _fragments(self, changes: Changes, members: Members, told: list[Fragment]) -> list[Fragment]:
         """Lay out messages that show ``members``, with ``told`` before the checksum."""
         laid: list[Fragment] = [self._prefix, _number(changes.physical_table_ids)]
         laid += [b',"type":"', changes.op.value.upper().encode(), b'","commitTs":', changes.commit_ts_text()]
@@ -118,16 +110,16 @@ class SimpleJsonRows:
         return [*laid, *_images(changes, members), b"}"]
 
 
-def _images(changes: Changes, members: _Members) -> list[Fragment]:
+def _images(changes: Changes, members: Members) -> list[Fragment]:
     """Lay out ``data`` and ``old``, nothing where they would be empty."""
     if not members.columns:
         return []
-    shown = members.object.fragments(members.texts(changes.current))
+    shown = members.laid(changes.current)
     if changes.op is Op.DELETE:
         return [b',"old":', *shown]
     if changes.op is Op.INSERT:
         return [b',"data":', *shown]
-    before = members.object.fragments(members.texts(changes.old), shown.texts, shown.seams)
+    before = members.laid(changes.old, shown)
     data, old = share(list(shown), list(before), len(changes))
     return [b',"data":', *data, b',"old":', *old]
 

@@ -1,0 +1,51 @@
+"""TSOs of rows as messages show them.
+
+In: ``uint64`` TSOs, those of one transaction next to each other. Out: decimal text of each, or of its physical time in
+ms. What neighbours have in common is printed once.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ticdc_emit.schema.model import Column
+from ticdc_emit.schema.types import ColumnFlag, MySQLType
+from ticdc_emit.tso import LOGICAL_BITS
+
+__all__ = ["COMMIT_TS", "commit_times", "tso_ms_text", "tso_text"]
+
+COMMIT_TS = Column(0, "commit_ts", MySQLType.LONGLONG, 20, 0, flags=ColumnFlag.UNSIGNED | ColumnFlag.NOT_NULL)
+"""What TSOs are, as a column: beside a table's own, they are made as those are (``columnar.pool``)."""
+
+_SHARED = 0.6  # share of rows that begin a new transaction, from which every TSO is printed by itself
+_LOGICAL_BITS = pa.scalar(LOGICAL_BITS, pa.uint64())
+
+
+def commit_times(stamps: pa.Array) -> pa.Array:
+    """Return the physical time of TSOs, in ms since the epoch."""
+    return pc.shift_right(stamps, _LOGICAL_BITS)
+
+
+def tso_text(column: Column, stamps: pa.Array) -> pa.Array:
+    """Return the decimal text of TSOs."""
+    distinct, places = _runs(stamps)
+    text = distinct.cast(pa.string())
+    return text if places is None else text.take(places)
+
+
+def tso_ms_text(column: Column, stamps: pa.Array) -> pa.Array:
+    """Return the physical time of TSOs as decimal text."""
+    distinct, places = _runs(stamps)
+    text = commit_times(distinct).cast(pa.string())
+    return text if places is None else text.take(places)
+
+
+def _runs(stamps: pa.Array) -> tuple[pa.Array, pa.Array | None]:
+    """Return the distinct TSO of neighbours and each row's place among them; ``None`` if sharing saves nothing."""
+    numbers = stamps.to_numpy()
+    starts = np.append(True, numbers[1:] != numbers[:-1])
+    if starts.mean() > _SHARED:
+        return stamps, None
+    return pa.array(numbers[starts]), pa.array(np.cumsum(starts, dtype=np.int32) - 1)
