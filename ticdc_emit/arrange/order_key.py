@@ -55,6 +55,7 @@ __all__ = [
     "key_values",
     "kinds_of",
     "order_keys",
+    "order_keys_of",
     "order_of",
     "with_ranks",
 ]
@@ -94,11 +95,37 @@ def order_keys(batch: pa.RecordBatch, table: TablePlan, place: int, rank: npt.ND
     ``batch``: in change form, with a checked commit_ts and ``numbered`` transactions. ``place``: the table's.
     ``rank``: of each change inside its transaction.
     """
+    stamps = np.asarray(batch.column("commit_ts").cast(pa.uint64(), safe=False))
+    head, kind = _heads_and_kinds(batch, stamps, np.uint32(place), rank)
+    keys = [
+        _joined(head[start : start + length], batch.slice(start, length), encoder.table, kind[start : start + length])
+        for start, length, encoder in table.spans(pa.array(stamps))
+    ]
+    if len(keys) == 1:
+        return keys[0]
+    return pa.concat_arrays(keys) if keys else pa.array([], pa.binary())
+
+
+def order_keys_of(
+    batch: pa.RecordBatch, info: TableInfo, places: npt.NDArray[np.uint32], rank: npt.NDArray[np.int8]
+) -> pa.Array:
+    """Return the order key of each change of tables whose keys are as those of ``info``; ``places``: of each row's."""
+    stamps = np.asarray(batch.column("commit_ts").cast(pa.uint64(), safe=False))
+    head, kind = _heads_and_kinds(batch, stamps, places, rank)
+    return _joined(head, batch, info, kind)
+
+
+def _heads_and_kinds(
+    batch: pa.RecordBatch,
+    stamps: npt.NDArray[np.uint64],
+    places: np.uint32 | npt.NDArray[np.uint32],
+    rank: npt.NDArray[np.int8],
+) -> tuple[_Bytes, _Bytes]:
+    """Return the head of each key, and the byte of its kind."""
     count = batch.num_rows
     head = np.zeros((count, HEAD_BYTES), np.uint8)
-    stamps = np.asarray(batch.column("commit_ts").cast(pa.uint64(), safe=False))
     head[:, 0:8] = _big_endian(stamps)
-    head[:, 8:12] = np.frombuffer(place.to_bytes(4, "big"), np.uint8)
+    head[:, 8:12] = np.asarray(places).astype(">u4").reshape(-1, 1).view(np.uint8)
     names = batch.schema.names
     for name, start in ((PHYSICAL_TABLE_ID, 12), (START_TS, 21), ("seq", 31)):
         if name in names:
@@ -109,13 +136,7 @@ def order_keys(batch: pa.RecordBatch, table: TablePlan, place: int, rank: npt.ND
     if SPLIT in names:
         halves = np.asarray(batch.column(SPLIT).fill_null(False).to_numpy(zero_copy_only=False), np.bool_)
         kind |= halves.astype(np.uint8) * np.uint8(HALF)
-    keys = [
-        _joined(head[start : start + length], batch.slice(start, length), encoder.table, kind[start : start + length])
-        for start, length, encoder in table.spans(pa.array(stamps))
-    ]
-    if len(keys) == 1:
-        return keys[0]
-    return pa.concat_arrays(keys) if keys else pa.array([], pa.binary())
+    return head, kind
 
 
 def order_of(keys: pa.Array) -> pa.Array | None:

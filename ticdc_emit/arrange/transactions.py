@@ -42,6 +42,7 @@ __all__ = [
     "ranks",
     "split_updates",
     "splitting_columns",
+    "updates_of_keys",
 ]
 
 TRANSACTION = (PHYSICAL_TABLE_ID, START_TS)
@@ -157,11 +158,24 @@ def _key_changed(batch: pa.RecordBatch, table: TablePlan, how: Rendering) -> Mas
         return None
     found = np.zeros(batch.num_rows, np.bool_)
     for start, length, encoder in table.spans(batch.column("commit_ts").cast(pa.uint64(), safe=False)):
-        columns = splitting_columns(encoder.table)
-        piece = batch.slice(start, length)
-        rows = np.flatnonzero(_updates(piece))
-        if columns and len(rows):
-            found[start + rows] = _changed(piece.take(pa.array(rows)), encoder.table, columns, how)
+        changed = updates_of_keys(batch.slice(start, length), encoder.table, how)
+        if changed is not None:
+            found[start : start + length] = changed
+    return found if found.any() else None
+
+
+def updates_of_keys(batch: pa.RecordBatch, info: TableInfo, how: Rendering) -> Mask | None:
+    """Return which rows of one table version (or of tables whose keys are alike) are updates that change a key.
+
+    ``None``: none is.
+    """
+    if not {"before", "after"} <= set(batch.schema.names):
+        return None
+    columns, rows = splitting_columns(info), np.flatnonzero(_updates(batch))
+    if not columns or not len(rows):
+        return None
+    found = np.zeros(batch.num_rows, np.bool_)
+    found[rows] = _changed(batch.take(pa.array(rows)), info, columns, how)
     return found if found.any() else None
 
 

@@ -23,7 +23,7 @@ from ticdc_emit.columnar.faults import ValueFault
 from ticdc_emit.columnar.values import Rendering, accept
 from ticdc_emit.schema.model import Column
 
-__all__ = ["ColumnPool", "Pieces", "Pooled", "Render"]
+__all__ = ["ColumnPool", "Pieces", "Pooled", "Render", "nameless"]
 
 Render: TypeAlias = Callable[[Column, pa.Array], pa.Array]
 """Text of accepted values; of the column it reads anything but its name."""
@@ -43,14 +43,14 @@ class ColumnPool:
 
     def add(self, column: Column, array: pa.Array) -> Pooled | None:
         """Take a column of a group; ``None`` for an Arrow type whose arrays do not simply follow one another."""
-        arrow_type, nameless = array.type, _nameless(column)
-        for kind in self._kinds.get(nameless, ()):
+        arrow_type, values = array.type, nameless(column)
+        for kind in self._kinds.get(values, ()):
             if kind.arrow_type == arrow_type:
                 return kind.add(array)
         if pa.types.is_dictionary(arrow_type) or pa.types.is_nested(arrow_type):
             return None
-        kind = _Kind(nameless, arrow_type, self._how)
-        self._kinds.setdefault(nameless, []).append(kind)
+        kind = _Kind(values, arrow_type, self._how)
+        self._kinds.setdefault(values, []).append(kind)
         return kind.add(array)
 
 
@@ -123,6 +123,6 @@ class _Kind:
 
 
 @lru_cache(maxsize=16384)
-def _nameless(column: Column) -> Column:
+def nameless(column: Column) -> Column:
     """Return what a column says of its values."""
     return replace(column, id=0, name="", comment="")

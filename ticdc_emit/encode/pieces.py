@@ -11,11 +11,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ticdc_emit.arrange.alike import TableRows, arranged_alike, by_likeness
 from ticdc_emit.arrange.dispatch import partitions_of_part
 from ticdc_emit.arrange.order import sorted_by_commit
 from ticdc_emit.arrange.order_key import TRANSACTION_BYTES, order_keys, order_of
@@ -23,6 +25,7 @@ from ticdc_emit.arrange.reader import CHUNK_ROWS, POSITION, positioned
 from ticdc_emit.arrange.selection import replicated, selected
 from ticdc_emit.arrange.transactions import numbered, ranks
 from ticdc_emit.changes.attributes import SPLIT
+from ticdc_emit.changes.commits import commit_ts_array
 from ticdc_emit.changes.forms import check_columns, is_ddl
 from ticdc_emit.changes.normal_form import normal_form
 from ticdc_emit.changes.sizes import rows_within
@@ -36,6 +39,8 @@ __all__ = ["Arranger", "Piece", "gathered_pieces"]
 _GATHER_ROWS = 64 * 1024
 _GATHER_BYTES = 64 * 1024 * 1024
 _PIECE_BYTES = 64 * 1024 * 1024
+
+_Part: TypeAlias = "tuple[TablePlan, pa.RecordBatch]"
 
 
 @dataclass(frozen=True)
@@ -91,8 +96,24 @@ class Arranger:
 
     def pieces(self, rows: pa.RecordBatch) -> Iterator[Piece]:
         """Yield the pieces of a block of rows. Raises the :class:`~ticdc_emit.errors.RowError` family."""
+        if self._table is None and not self._any_late(rows):
+            yield from self._pieces_of_many(rows)
+            return
         for table, part in self.parts(rows):
             yield self._piece(table, part)
+
+    def _pieces_of_many(self, rows: pa.RecordBatch) -> Iterator[Piece]:
+        """Yield the pieces of a block of many tables' rows, of which none is late."""
+        form = self._change_form(rows)
+        tables = self._tables(form)
+        form = form.drop_columns(list(TABLE_NAMES))
+        for group in by_likeness(tables, self._plan):
+            alone = group
+            if len(group) > 1:
+                made, alone = arranged_alike(form, group, self._plan)
+                yield from (Piece(each.table, each.rows, each.keys) for each in made)
+            for table, part in self._sent(self._by_table(form, alone)):
+                yield self._piece(table, part)
 
     def include(self, other: Arranger) -> None:
         """Add what another arranger found out."""
@@ -131,10 +152,15 @@ class Arranger:
                 if rows.num_rows:
                     yield rows
 
-    def parts(self, rows: pa.RecordBatch) -> Iterator[tuple[TablePlan, pa.RecordBatch]]:
+    def parts(self, rows: pa.RecordBatch) -> Iterator[_Part]:
         """Yield each table's rows of a block in change form, by commit_ts, without late ones, their updates split."""
         form = self._change_form(rows)
-        groups = self._by_table(form) if self._table is None else [(self._table, form)]
+        if self._table is not None:
+            return self._sent([(self._table, form)])
+        return self._sent(self._by_table(form.drop_columns(list(TABLE_NAMES)), self._tables(form)))
+
+    def _sent(self, groups: Iterable[_Part]) -> Iterator[_Part]:
+        """Yield the rows of each table that are sent, by commit_ts."""
         for table, part in groups:
             part = sorted_by_commit(numbered(part, f"{table.schema}.{table.name}"))
             part = replicated(part, table, self._plan, self.kept_back, keyless=self._table is None)
@@ -154,13 +180,19 @@ class Arranger:
             columns |= dict(zip(TABLE_NAMES, (rows.column("schema"), rows.column("table")), strict=True))
         return pa.record_batch(columns)
 
-    def _by_table(self, form: pa.RecordBatch) -> list[tuple[TablePlan, pa.RecordBatch]]:
+    def _tables(self, form: pa.RecordBatch) -> list[TableRows]:
         groups = rows_by_table(*(form.column(name) for name in TABLE_NAMES))
-        form = form.drop_columns(list(TABLE_NAMES))
-        return [
-            (self._plan.table(*name), form if len(groups) == 1 else form.take(pa.array(places)))
-            for name, places in groups
-        ]
+        return [TableRows(self._plan.table(*name), places) for name, places in groups]
+
+    def _by_table(self, form: pa.RecordBatch, tables: Iterable[TableRows]) -> Iterator[_Part]:
+        for each in tables:
+            yield each.table, form if len(each.places) == form.num_rows else form.take(pa.array(each.places))
+
+    def _any_late(self, rows: pa.RecordBatch) -> bool:
+        if self._late_until is None:
+            return False
+        first = pc.min(commit_ts_array(rows, self._where)).as_py()
+        return first is not None and first <= self._late_until
 
     def _timely(self, table: TablePlan, part: pa.RecordBatch) -> pa.RecordBatch:
         """Return the rows (by commit_ts) that are not late; refuse or count the others."""

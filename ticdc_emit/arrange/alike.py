@@ -1,0 +1,128 @@
+"""Rows of many tables, arranged at once where their tables arrange alike.
+
+In: a block of rows in change form, and which of its rows are of which table. Out: each table's rows in total order with
+their order keys, as slices of what was made for all tables whose keys are columns of the same names and kinds. That is
+what most tables of a changefeed have in common, and few of a block's tables have rows enough to be worth calls of their
+own. What needs a table by itself is left to the caller: an update of a key, several versions, filters, rows that are
+refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ticdc_emit.arrange.order_key import order_keys_of
+from ticdc_emit.arrange.transactions import numbered, ranks, splitting_columns, updates_of_keys
+from ticdc_emit.columnar.pool import nameless
+from ticdc_emit.errors import RowError
+from ticdc_emit.plan.tables import Plan, TablePlan
+from ticdc_emit.schema.model import Column, TableInfo
+
+__all__ = ["Arranged", "TableRows", "arranged_alike", "by_likeness"]
+
+_Places: TypeAlias = npt.NDArray[np.int64]
+_Likeness: TypeAlias = "tuple[tuple[tuple[str, Column], ...], ...]"
+
+
+@dataclass(frozen=True)
+class TableRows:
+    """A table, and the places of its rows in a block."""
+
+    table: TablePlan
+    places: _Places
+
+
+@dataclass(frozen=True)
+class Arranged:
+    """Rows of one table in total order, and their order keys."""
+
+    table: TablePlan
+    rows: pa.RecordBatch
+    keys: pa.Array
+
+
+def by_likeness(tables: Sequence[TableRows], plan: Plan) -> list[list[TableRows]]:
+    """Return the tables in groups that arrange alike; one that is like no other is a group of its own."""
+    if plan.ignored_start_ts:
+        return [[each] for each in tables]
+    groups: dict[object, list[TableRows]] = {}
+    for place, each in enumerate(tables):
+        groups.setdefault(_likeness(each.table) or place, []).append(each)
+    return list(groups.values())
+
+
+def _likeness(table: TablePlan) -> _Likeness | None:
+    """Return what decides how rows are arranged; ``None`` for a table of which there is more to decide."""
+    encoder = table.encoders[0] if len(table.encoders) == 1 else None
+    if encoder is None or table.left_out or any(table.filters):
+        return None
+    info = encoder.table
+    keys = (info.whole_handle_key, info.order_columns, splitting_columns(info))
+    return tuple(tuple((column.name, nameless(column)) for column in columns) for columns in keys)
+
+
+def arranged_alike(
+    form: pa.RecordBatch, tables: Sequence[TableRows], plan: Plan
+) -> tuple[list[Arranged], list[TableRows]]:
+    """Return what is arranged of a group of tables, and the tables that the caller must arrange one by one."""
+    codes = np.repeat(np.arange(len(tables)), [len(each.places) for each in tables])
+    places = np.concatenate([each.places for each in tables])
+    batch = form if len(places) == form.num_rows else form.take(pa.array(places))
+    if batch is form:  # no row is moved before its place is known
+        codes[places] = codes.copy()
+    try:
+        batch = numbered(batch, "")
+    except RowError:
+        return [], list(tables)
+    stamps = np.asarray(batch.column("commit_ts"))
+    since = np.array([each.table.since[0] for each in tables], np.uint64)
+    if (stamps <= since[codes]).any():  # a table that does not exist yet
+        return [], list(tables)
+    info = _info(tables[0].table)
+    alone = np.zeros(len(tables), np.bool_)
+    changed = updates_of_keys(batch, info, plan.rendering) if plan.splits else None
+    if changed is not None:
+        alone[codes[changed]] = True
+        if alone.all():
+            return [], list(tables)
+    later = "seq" in batch.schema.names and plan.split_order == "by-kind"
+    rank = np.zeros(batch.num_rows, np.int8) if later else ranks(batch, plan.split_order)
+    numbers = np.array([plan.places[each.table.schema, each.table.name] for each in tables], np.uint32)
+    keys = order_keys_of(batch, info, numbers[codes], rank)
+    order = _order(codes, stamps, keys)
+    index = pa.array(order)
+    batch, keys, codes = batch.take(index), keys.take(index), codes[order]
+    starts = np.searchsorted(codes, np.arange(len(tables) + 1)).tolist()
+    made = [
+        Arranged(each.table, batch.slice(start, end - start), keys.slice(start, end - start))
+        for each, start, end, by_itself in zip(tables, starts, starts[1:], alone, strict=False)
+        if not by_itself
+    ]
+    return made, [each for each, by_itself in zip(tables, alone, strict=True) if by_itself]
+
+
+def _info(table: TablePlan) -> TableInfo:
+    encoder = table.encoders[0]
+    assert encoder is not None
+    return encoder.table
+
+
+def _order(codes: _Places, stamps: npt.NDArray[np.uint64], keys: pa.Array) -> _Places:
+    """Return the rows by table, those of each by their keys, which begin with the commit_ts."""
+    order: _Places = np.lexsort((stamps, codes))
+    codes, stamps = codes[order], stamps[order]
+    equal = (stamps[1:] == stamps[:-1]) & (codes[1:] == codes[:-1])
+    tied = np.flatnonzero(np.append(equal, False) | np.append(False, equal))
+    if len(tied):
+        rows = order[tied]
+        by_key = np.asarray(pc.array_sort_indices(keys.take(pa.array(rows))))
+        by_table = by_key[np.argsort(codes[tied][by_key], kind="stable")]
+        order[tied] = rows[by_table]
+    return order
