@@ -64,6 +64,8 @@ def _print_lines(console: Console, report: Report) -> None:
         _line(console, f"registrations {report.registrations.matched}/{report.registrations.total}")
     if report.routes.total:
         _line(console, f"routes {report.routes.matched}/{report.routes.total}")
+    if report.verdicts.total:
+        _line(console, f"verdicts {report.verdicts.matched}/{report.verdicts.total}")
 
 
 def _print_table(console: Console, report: Report) -> None:
@@ -81,6 +83,8 @@ def _print_table(console: Console, report: Report) -> None:
         _row(table, "registrations (requests to the schema registry)", report.registrations, "bold")
     if report.routes.total:
         _row(table, "routes (events of each dispatcher configuration)", report.routes, "bold")
+    if report.verdicts.total:
+        _row(table, "verdicts (jobs and rows of a changefeed)", report.verdicts, "bold")
     console.print(table)
 
 

@@ -26,7 +26,7 @@ from ticdc_emit.plan.large import FixedName
 from ticdc_emit.plan.tables import Plan, TablePlan, make_plan, topics_of
 from ticdc_emit.schema.events import DdlEvent
 
-__all__ = ["CaseChanges", "PlannedChanges"]
+__all__ = ["CaseChanges", "PlannedChanges", "transaction"]
 
 _CLAIM_NAMES = FixedName("00000000-0000-4000-8000-000000000000")  # the recorded UUID of every stored object
 _KINDS = ("delete", "update", "insert")
@@ -45,7 +45,7 @@ class CaseChanges:
         if index not in self._read:
             event = self.case.events[index]
             info = self.history.version(event["schema"], event["table"], event["commit_ts"])
-            changes = _transaction(event, self.case.profile) if event["kind"] == "txn" else [_change(event)]
+            changes = transaction(event, self.case.profile) if event["kind"] == "txn" else [_change(event)]
             self._read[index] = positioned(rows_to_batch(changes, info), info.full_name)
         return self._read[index]
 
@@ -87,7 +87,8 @@ class PlannedChanges:
         return make_plan(self._config, tables, self._partitions, build_ts=now_ms, claim_names=_CLAIM_NAMES)
 
 
-def _transaction(event: Mapping[str, Any], profile: Profile) -> list[dict[str, Any]]:
+def transaction(event: Mapping[str, Any], profile: Profile) -> list[dict[str, Any]]:
+    """Return the rows of a recorded transaction as changes, in the order in which TiCDC reads them."""
     rows = event["rows"]
     if profile.split_order == "inserts-last":
         # recorded in key order, which the store of pingcap/ticdc (logservice/eventstore/format.go) sorts by kind

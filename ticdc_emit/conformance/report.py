@@ -65,7 +65,8 @@ class Report:
     """Counts by (protocol, variant). A check is one event of one variant, or one refused configuration.
 
     ``catalog`` counts the schemas that DDL gave, ``registrations`` the requests to the schema registry, ``routes`` the
-    events of every dispatcher configuration, and those refused.
+    events of every dispatcher configuration, and those refused; ``verdicts`` what becomes of the jobs and rows of
+    recorded sequences.
     """
 
     files: int = 0
@@ -73,6 +74,7 @@ class Report:
     catalog: Tally = field(default_factory=Tally)
     registrations: Tally = field(default_factory=Tally)
     routes: Tally = field(default_factory=Tally)
+    verdicts: Tally = field(default_factory=Tally)
     mismatches: list[Mismatch] = field(default_factory=list)
     left_out: dict[str, LeftOut] = field(default_factory=dict)
 
@@ -116,6 +118,7 @@ class Report:
             "catalog": self.catalog.as_dict(),
             "registrations": self.registrations.as_dict(),
             "routes": self.routes.as_dict(),
+            "verdicts": self.verdicts.as_dict(),
             "protocols": protocols,
             "left_out": [
                 {"what": what, "variants": left.variants, "events": left.events} for what, left in self.left_out.items()

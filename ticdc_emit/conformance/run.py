@@ -6,7 +6,8 @@ crashes is a mismatch of the event, variant or case that it belongs to, and the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
+from collections.abc import Sequence as Many
 from itertools import zip_longest
 from pathlib import Path
 from typing import IO
@@ -16,14 +17,16 @@ from ticdc_emit.config.protocol import parse_protocol_name
 from ticdc_emit.conformance.changes import CaseChanges
 from ticdc_emit.conformance.compare import compare_outcomes, compare_registration, compare_targets, free_runs
 from ticdc_emit.conformance.dump import Dump
-from ticdc_emit.conformance.files import find_vectors, vector_name
+from ticdc_emit.conformance.files import find_vectors, read_document, vector_name
 from ticdc_emit.conformance.history import CaseHistory
 from ticdc_emit.conformance.plain import plain_outcome
 from ticdc_emit.conformance.produce import VariantEncoder, load_variant, refusal
 from ticdc_emit.conformance.protocols import sink_protocol
 from ticdc_emit.conformance.report import Mismatch, Report
 from ticdc_emit.conformance.routes import RouteDispatcher
+from ticdc_emit.conformance.run_sequence import run_sequence
 from ticdc_emit.conformance.scope import variant_left_out
+from ticdc_emit.conformance.sequences import Sequence, is_sequence, read_sequence
 from ticdc_emit.conformance.vectors import (
     DML_KINDS,
     Case,
@@ -65,8 +68,11 @@ def run_conformance(
         if progress is not None:
             progress(done, len(files), vector_name(file))
         try:
-            case = read_case(file, profile)
-            run.case(case)
+            document = read_document(file)
+            if is_sequence(document):
+                run.sequence(read_sequence(file, profile))
+            else:
+                run.case(read_case(file, profile))
         except Exception as fault:  # nothing that a file holds may end the run
             report.mismatches.append(Mismatch(vector_name(file), "", "", None, "", _text(fault)))
     return report
@@ -96,6 +102,9 @@ class _Run:
             self._variant(changes, variant, _UNKNOWN if protocol is None else protocol.value)
         for route in filter(self._asked, case.routes):
             self._route(changes, route)
+
+    def sequence(self, sequence: Sequence) -> None:
+        run_sequence(sequence, self._report, self._dump, self._asked)
 
     def _asked(self, sink: SinkConfig) -> bool:
         if self._only is None:
@@ -157,7 +166,7 @@ class _Run:
         if variant.expected is not None or variant.registrations is not None:
             self._registrations(case, variant, protocol, encoder.registry.posts)
 
-    def _registrations(self, case: Case, variant: Variant, protocol: str, posts: Sequence[SchemaPost]) -> None:
+    def _registrations(self, case: Case, variant: Variant, protocol: str, posts: Many[SchemaPost]) -> None:
         for place, (expected, got) in enumerate(zip_longest(variant.registrations or (), posts)):
             detail = compare_registration(expected, got)
             self._report.registrations.count(matched=detail is None)

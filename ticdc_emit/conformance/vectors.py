@@ -27,6 +27,7 @@ __all__ = [
     "Target",
     "Variant",
     "read_case",
+    "read_variant",
 ]
 
 DML_KINDS = frozenset({"row", "txn"})
@@ -139,7 +140,7 @@ def read_case(path: Path, profile: str | Profile | None = None) -> Case:
             integrity=data.get("integrity"),
             force_replicate=data.get("force_replicate"),
             events=tuple(data.get("events") or ()),
-            variants=tuple(_variant(entry) for entry in data.get("variants") or ()),
+            variants=tuple(read_variant(entry) for entry in data.get("variants") or ()),
             routes=tuple(_route(entry) for entry in data.get("routes") or ()),
             registry_reject=data.get("registry_reject") or None,
         )
@@ -149,7 +150,7 @@ def read_case(path: Path, profile: str | Profile | None = None) -> Case:
         raise VectorError(f"not a vector file: {type(fault).__name__}: {fault}", path=str(path)) from fault
 
 
-def _variant(entry: Mapping[str, Any]) -> Variant:
+def read_variant(entry: Mapping[str, Any]) -> Variant:
     messages = entry.get("messages")
     return Variant(
         id=entry["id"],

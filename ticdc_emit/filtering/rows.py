@@ -16,12 +16,14 @@ from functools import cached_property
 from typing import Literal
 
 from ticdc_emit.changes.model import Op
+from ticdc_emit.config import ChangefeedConfig
+from ticdc_emit.errors import ConfigError
 from ticdc_emit.filtering.event_filters import EventFilters, EventRule
 from ticdc_emit.filtering.expressions import TableExpression
 from ticdc_emit.schema.identifiers import to_lower
 from ticdc_emit.schema.model import TableInfo
 
-__all__ = ["OnlyColumns", "RowFilter", "ValueFilter"]
+__all__ = ["OnlyColumns", "RowFilter", "ValueFilter", "check_expressions"]
 
 _EXPRESSIONS: tuple[tuple[str, Op, Literal["before", "after"]], ...] = (
     ("ignore_insert_value_expr", Op.INSERT, "after"),
@@ -78,6 +80,20 @@ class RowFilter:
         if self.only_columns:
             found |= {(Op.UPDATE, "before"), (Op.UPDATE, "after")}
         return frozenset(found)
+
+
+def check_expressions(filters: EventFilters, info: TableInfo, config: ChangefeedConfig) -> None:
+    """Refuse what cannot be evaluated of a table that exists at the start, and what TiCDC refuses of it then.
+
+    Raises :class:`~ticdc_emit.errors.ConfigError`.
+    """
+    found = RowFilter.of(filters, info, case_sensitive=config.case_sensitive, zone=config.time_zone)
+    if found is None or config.profile.checked_expressions != "at-start":
+        return
+    for each in found.values:
+        fault = each.expression.fault
+        if fault is not None:
+            raise ConfigError(fault.message, remedy=fault.remedy, **fault.context)
 
 
 def _value_filters(rule: EventRule, info: TableInfo, zone: str) -> list[ValueFilter]:

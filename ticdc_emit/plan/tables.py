@@ -24,7 +24,7 @@ from ticdc_emit.config import CLASSIC, ChangefeedConfig, Integrity, Profile
 from ticdc_emit.errors import SchemaError, UnknownTableError
 from ticdc_emit.filtering.event_filters import EventFilters
 from ticdc_emit.filtering.replication import LeftOut, TableHistory, Unreplicated
-from ticdc_emit.filtering.rows import RowFilter
+from ticdc_emit.filtering.rows import RowFilter, check_expressions
 from ticdc_emit.filtering.verdicts import KEYLESS
 from ticdc_emit.plan.large import ClaimNames, LargeMessages
 from ticdc_emit.protocols import codec_for
@@ -324,11 +324,14 @@ def _turns(changes: Mapping[int, int]) -> list[int]:
 def verify_tables(changefeed: ChangefeedConfig, tables: Iterable[TableInfo]) -> None:
     """Refuse what TiCDC refuses of the tables that exist when a changefeed is made.
 
-    Raises :class:`~ticdc_emit.errors.DispatcherError` and :class:`~ticdc_emit.errors.ColumnSelectorError`.
+    Raises :class:`~ticdc_emit.errors.DispatcherError`, :class:`~ticdc_emit.errors.ColumnSelectorError` and, for the
+    expressions of event filters, :class:`~ticdc_emit.errors.ConfigError`.
     """
     router, selectors = Router.of(changefeed, {}), ColumnSelectors.of(changefeed)
+    filters = EventFilters.of(changefeed)
     for table in tables:
         if not table.is_view:
+            check_expressions(filters, table, changefeed)
             rule = router.rule(table.schema, table.name)
             rule.verify(table)
             selectors.verify(table, rule)

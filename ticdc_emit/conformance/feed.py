@@ -1,0 +1,172 @@
+"""One changefeed under a recorded sequence: DDL and transactions in, verdicts and messages out.
+
+In: the inputs of a :class:`~ticdc_emit.conformance.sequences.Sequence`, one after the other. Out: per job and per row
+what became of it, and the messages of what goes out. The way is that of :class:`~ticdc_emit.encoder.Encoder`: catalog,
+replication, plan, arranged rows, messages.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ticdc_emit.arrange.order import ordered
+from ticdc_emit.arrange.reader import positioned
+from ticdc_emit.arrange.rows import rows_to_batch
+from ticdc_emit.config import DEFAULT_PARTITION_NUM, ChangefeedConfig
+from ticdc_emit.conformance.changes import transaction
+from ticdc_emit.conformance.vectors import Outcome, Record
+from ticdc_emit.encode.run import prepare
+from ticdc_emit.errors import TicdcEmitError
+from ticdc_emit.filtering.replication import Replication
+from ticdc_emit.filtering.verdicts import Verdict
+from ticdc_emit.plan.announce import Announcer
+from ticdc_emit.plan.tables import Plan, TablePlan, living, make_plan, topics_of, verify_tables
+from ticdc_emit.schema.catalog import Catalog
+from ticdc_emit.schema.events import DdlEvent
+
+__all__ = ["Feed", "Sent"]
+
+_DATA = re.compile(r"\s*(?:insert|replace|update|delete)\b", re.IGNORECASE)
+_RESULTS = ("sent", "ignored", "discarded")
+
+
+@dataclass(frozen=True)
+class Sent:
+    """What goes out of one job or one transaction of a table: what it is, for people, and its messages."""
+
+    what: str
+    outcome: Outcome
+    is_ddl: bool
+
+
+class Feed:
+    """A changefeed that starts behind ``before``. Raises :class:`~ticdc_emit.errors.ConfigError` as TiCDC refuses."""
+
+    def __init__(self, config: ChangefeedConfig, before: Iterable[str], now_ms: int) -> None:
+        self._config = config
+        self._now_ms = now_ms
+        profile = config.profile
+        self._catalog = Catalog(time_zone=config.time_zone, renamed_schema=profile.renamed_schema)
+        for statement in before:
+            if not _DATA.match(statement):
+                self._catalog.apply(statement, schema="test")
+        verify_tables(config, self._catalog.tables())
+        self._replication = Replication.of(config, self._catalog)
+        self._ddl: list[DdlEvent] = []
+        self._known: Plan | None = None
+
+    def ddl(self, given: Mapping[str, Any]) -> tuple[list[str], list[Sent]]:
+        """Apply one statement; return what became of each job, and what goes out.
+
+        Raises the family of :class:`~ticdc_emit.errors.TicdcEmitError` for a statement that is not understood.
+        """
+        jobs = given["jobs"] or []
+        if not jobs:
+            return [], []
+        self._known = None
+        events = self._catalog.apply(given["sql"], schema=given["current_db"], commit_ts=jobs[0]["commit_ts"])
+        of_jobs = [list(events)] if len(jobs) == 1 else [[event] for event in events]
+        results: list[str] = []
+        sent: list[Sent] = []
+        for job, own in zip(jobs, of_jobs, strict=False):
+            own = [replace(event, commit_ts=job["commit_ts"]) for event in own]
+            try:
+                verdicts = self._replication.judge(own, job["commit_ts"], job.get("bdr_role") or "")
+            except TicdcEmitError as fault:
+                return [*results, f"error: {fault.message}"], sent
+            results.append(_whole(verdicts))
+            sent += [self._announced(verdict.event) for verdict in verdicts if verdict.is_sent]
+        return results, sent
+
+    def _announced(self, event: DdlEvent) -> Sent:
+        self._ddl.append(event)
+        self._known = None
+        message = Announcer(self._plan()).message(event)
+        records = () if message is None else (Record(message.key, message.value),)
+        return Sent(f"ddl {event.action} {event.schema}.{event.table}", Outcome(records), is_ddl=True)
+
+    def transaction(self, given: Mapping[str, Any]) -> tuple[list[str], list[Sent]]:
+        """Return what became of each row of a transaction, and what goes out, by table and physical table."""
+        results = [self._row(given, row) for row in given["rows"] or ()]
+        if any(result.startswith("error") for result in results):
+            return results, []
+        groups: dict[tuple[int, str, str], list[Mapping[str, Any]]] = {}
+        for row in given["rows"] or ():
+            groups.setdefault((row["physical_table_id"], row["schema"], row["table"]), []).append(row)
+        sent = []
+        for (_, schema, table), rows in sorted(groups.items(), key=lambda group: group[0][0]):
+            outcome = self._encoded(given, schema, table, rows, Counter())
+            if outcome.records or outcome.error:
+                sent.append(Sent(f"txn {schema}.{table}", outcome, is_ddl=False))
+        return results, sent
+
+    def _row(self, given: Mapping[str, Any], row: Mapping[str, Any]) -> str:
+        left_out: Counter[str] = Counter()
+        outcome = self._encoded(given, row["schema"], row["table"], [row], left_out)
+        if outcome.error:
+            return f"error: {outcome.error}"
+        if outcome.records:
+            return "sent"
+        return "filtered" if any(_is_of_rows(reason) for reason in left_out) else "table not replicated"
+
+    def _encoded(
+        self,
+        given: Mapping[str, Any],
+        schema: str,
+        table: str,
+        rows: list[Mapping[str, Any]],
+        left_out: Counter[str],
+    ) -> Outcome:
+        plan = self._plan()
+        try:
+            planned = plan.table(*self._name(plan, schema, table))
+            if not any(planned.encoders):
+                return Outcome()
+            batch = self._batch(given, rows, planned)
+            if not batch.num_rows:
+                return Outcome()
+            batch = ordered(batch, planned, plan, left_out)
+            encoded = prepare(batch, planned, plan).messages().whole()
+        except TicdcEmitError as fault:
+            return Outcome(error=fault.message)
+        messages = zip(encoded.filled_keys().to_pylist(), encoded.values.to_pylist(), strict=True)
+        return Outcome(tuple(Record(key, value) for key, value in messages))
+
+    def _batch(self, given: Mapping[str, Any], rows: list[Mapping[str, Any]], planned: TablePlan) -> Any:
+        kept = [row for row in rows if not self._is_keyless(planned, given["commit_ts"])]
+        changes = transaction({**given, "rows": kept}, self._config.profile)
+        return positioned(rows_to_batch(changes, planned, self._config.time_zone), f"{planned.schema}.{planned.name}")
+
+    @staticmethod
+    def _is_keyless(planned: TablePlan, commit_ts: int) -> bool:
+        return any(
+            span.since < commit_ts and (span.until is None or commit_ts <= span.until) for span in planned.left_out
+        )
+
+    @staticmethod
+    def _name(plan: Plan, schema: str, table: str) -> tuple[str, str]:
+        """Return the name by which the plan has a table: a database may be in lower case there."""
+        folded = (schema.lower(), table.lower())
+        return next((key for key in plan.tables if (key[0].lower(), key[1].lower()) == folded), (schema, table))
+
+    def _plan(self) -> Plan:
+        if self._known is None:
+            histories, left_out = self._replication.histories(self._catalog.histories())
+            topics = topics_of(self._config, living(histories), self._ddl)
+            partitions = dict.fromkeys(topics, self._config.kafka.partition_num or DEFAULT_PARTITION_NUM)
+            self._known = make_plan(self._config, histories, partitions, build_ts=self._now_ms, unreplicated=left_out)
+        return self._known
+
+
+def _whole(verdicts: Iterable[Verdict]) -> str:
+    """Return what became of a job with parts: the best of them."""
+    found = {verdict.result for verdict in verdicts}
+    return next((result for result in _RESULTS if result in found), "discarded")
+
+
+def _is_of_rows(reason: str) -> bool:
+    return reason.startswith("event-filters") or reason == "ignore-txn-start-ts"
