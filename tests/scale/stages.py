@@ -105,7 +105,7 @@ def of_rows(table: str, protocol: str, rows: int) -> dict[str, float]:
         found[f"{name}: us/row"] = seconds / rows * 1e6
         found[f"{name}: ns/byte"] = seconds / size * 1e9
     bodies = sum(each.nbytes for each in chunks)
-    count = sum(each.num_rows for each in chunks if each.column(1)[0].as_py() == ChunkKind.MESSAGES)
+    count = sum(each.column("kind").to_pylist().count(ChunkKind.MESSAGES) for each in chunks)
     return {
         "bytes of a message": size / rows,
         "bytes of a message in a chunk": bodies / rows,

@@ -10,10 +10,11 @@ that no change is told twice before anything is sent. Beside messages, chunks sa
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -47,6 +48,7 @@ CHUNK_SCHEMA = pa.schema(
 the chunk have one commit_ts."""
 
 _BODY_BYTES = 2 * 1024 * 1024  # of messages, before compression: larger ones are slow to move in a JVM
+_BATCH_BYTES = 256 * 1024  # of bodies, compressed: what small chunks are handed on together
 _WRITE = pa.ipc.IpcWriteOptions(compression="lz4", use_threads=False)
 _READ = pa.ipc.IpcReadOptions(use_threads=False)
 """A body is too small to share: on busy cores, waiting for Arrow's pool takes longer than the work."""
@@ -89,6 +91,20 @@ class Buckets:
         return {target: number for number, target in enumerate(self.targets)}
 
 
+class _Chunk(NamedTuple):
+    """A row of ``CHUNK_SCHEMA``."""
+
+    bucket: int
+    kind: int
+    topic: str
+    partition: int
+    rows: int
+    first: bytes | None = None
+    last: bytes | None = None
+    keys: bytes | None = None
+    body: bytes | None = None
+
+
 @dataclass(frozen=True)
 class Made:
     """The messages of a piece: its table, where each goes, its order keys and what it says."""
@@ -105,8 +121,10 @@ class Made:
 
 def chunks_of(made: list[Made], buckets: Buckets) -> Iterator[pa.RecordBatch]:
     """Yield the chunks of these pieces: of each topic-partition the messages of all tables, in total order."""
-    if not made:
-        return
+    return _batches(_chunks_of(made, buckets)) if made else iter(())
+
+
+def _chunks_of(made: list[Made], buckets: Buckets) -> Iterator[_Chunk]:
     topics = list(dict.fromkeys(each.table.topic for each in made))
     columns = {
         ORDER_KEY: _together([each.keys for each in made]),
@@ -134,7 +152,7 @@ def chunks_of(made: list[Made], buckets: Buckets) -> Iterator[pa.RecordBatch]:
 
 def note(kind: ChunkKind, bucket: int, target: Target, body: object = None, rows: int = 0) -> pa.RecordBatch:
     """Return a chunk that says something else; ``body`` is pickled."""
-    return _chunk(kind, bucket, target, rows, body=pickle.dumps(body))
+    return _batch([_Chunk(bucket, kind, *target, rows, body=pickle.dumps(body))])
 
 
 def failures(error: TicdcEmitError, buckets: Buckets) -> Iterator[pa.RecordBatch]:
@@ -151,7 +169,7 @@ def skipped(rows: Sequence[BadRow], *, lines: bool) -> Iterator[pa.RecordBatch]:
     for table, own in by_table.items():
         columns = {ORDER_KEY: [row.order for row in own], "line": [row.line() for row in own]} if lines else {}
         body = packed(pa.record_batch({name: pa.array(each, pa.binary()) for name, each in columns.items()}))
-        yield _chunk(ChunkKind.SKIPPED, 0, (table, 0), len(own), body=body if lines else None)
+        yield _batch([_Chunk(0, ChunkKind.SKIPPED, table, 0, len(own), body=body if lines else None)])
 
 
 def packed(batch: pa.RecordBatch) -> bytes:
@@ -167,7 +185,7 @@ def unpacked(body: bytes | pa.Buffer) -> pa.RecordBatch:
     return pa.ipc.open_stream(body, options=_READ).read_next_batch()
 
 
-def _bodies(messages: pa.RecordBatch, target: Target, buckets: Buckets) -> Iterator[pa.RecordBatch]:
+def _bodies(messages: pa.RecordBatch, target: Target, buckets: Buckets) -> Iterator[_Chunk]:
     """Yield one topic-partition's messages in chunks of bounded size."""
     keys = messages.column(ORDER_KEY)
     rows = max(1, messages.num_rows * _BODY_BYTES // max(messages.nbytes, 1))
@@ -175,10 +193,10 @@ def _bodies(messages: pa.RecordBatch, target: Target, buckets: Buckets) -> Itera
         part, part_keys = messages.slice(start, rows), keys.slice(start, rows)
         stamps = commit_stamps(part_keys)
         ties = bool((stamps[1:] == stamps[:-1]).any())
-        yield _chunk(
-            ChunkKind.MESSAGES,
+        yield _Chunk(
             buckets.of(target),
-            target,
+            ChunkKind.MESSAGES,
+            *target,
             part.num_rows,
             first=part_keys[0].as_py(),
             last=part_keys[part.num_rows - 1].as_py(),
@@ -187,12 +205,12 @@ def _bodies(messages: pa.RecordBatch, target: Target, buckets: Buckets) -> Itera
         )
 
 
-def _claims(made: Made, buckets: Buckets) -> Iterator[pa.RecordBatch]:
+def _claims(made: Made, buckets: Buckets) -> Iterator[_Chunk]:
     partitions = made.partitions
     for place, claim in made.encoded.claims:
         target = made.table.topic, partitions if isinstance(partitions, int) else partitions[place].as_py()
         content = pa.record_batch({"location": [claim.location], "content": pa.array([claim.content], pa.binary())})
-        yield _chunk(ChunkKind.CLAIMS, buckets.of(target), target, 1, body=packed(content))
+        yield _Chunk(buckets.of(target), ChunkKind.CLAIMS, *target, 1, body=packed(content))
 
 
 def claims_in(body: pa.Buffer) -> list[Claim]:
@@ -200,19 +218,24 @@ def claims_in(body: pa.Buffer) -> list[Claim]:
     return [Claim(row["location"], row["content"]) for row in unpacked(body).to_pylist()]
 
 
-def _chunk(
-    kind: ChunkKind,
-    bucket: int,
-    target: Target,
-    rows: int,
-    *,
-    first: bytes | None = None,
-    last: bytes | None = None,
-    keys: bytes | None = None,
-    body: bytes | None = None,
-) -> pa.RecordBatch:
-    values = (bucket, int(kind), *target, rows, first, last, keys, body)
-    columns = [pa.array([value], field.type) for value, field in zip(values, CHUNK_SCHEMA, strict=True)]
+def _batches(chunks: Iterable[_Chunk]) -> Iterator[pa.RecordBatch]:
+    """Yield the chunks, small ones together: a batch of one row costs as much as its chunk."""
+    held: list[_Chunk] = []
+    size = 0
+    for chunk in chunks:
+        held.append(chunk)
+        size += len(chunk.body or b"")
+        if size >= _BATCH_BYTES:
+            yield _batch(held)
+            held, size = [], 0
+    if held:
+        yield _batch(held)
+
+
+def _batch(chunks: list[_Chunk]) -> pa.RecordBatch:
+    columns = [
+        pa.array(values, field.type) for values, field in zip(zip(*chunks, strict=True), CHUNK_SCHEMA, strict=True)
+    ]
     return pa.RecordBatch.from_arrays(columns, schema=CHUNK_SCHEMA)
 
 

@@ -7,7 +7,7 @@ rows came in.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -18,6 +18,9 @@ from ticdc_emit.arrange.sorted_runs import ORDER_KEY, SortedRuns
 from ticdc_emit.encode.chunk_store import Chunk
 
 __all__ = ["Merge"]
+
+_JOINED_ROWS = 1_000
+_JOINED_BYTES = 1024 * 1024
 
 
 class Merge:
@@ -32,11 +35,13 @@ class Merge:
 
     def windows(self, read: Callable[[Chunk], pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield what ``read`` gives for the chunks, in total order."""
-        for cluster in self._clusters:
-            yield from self._merged(cluster, read)
+        return _joined(window for cluster in self._clusters for window in self._merged(cluster, read))
 
     def tied_windows(self, read: Callable[[Chunk], pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield the windows that may hold two changes of one commit_ts, and those that share theirs with another."""
+        return _joined(self._tied_windows(read))
+
+    def _tied_windows(self, read: Callable[[Chunk], pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         clusters = self._clusters
         for place, cluster in enumerate(clusters):
             alone = len(cluster) == 1 and cluster[0].keys is None
@@ -67,6 +72,20 @@ class Merge:
         batch = batch.set_column(batch.schema.get_field_index(ORDER_KEY), ORDER_KEY, keys)
         order = order_of(keys)
         return batch if order is None else batch.take(order)
+
+
+def _joined(windows: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Yield the windows, small neighbours as one: with many topic-partitions a block has few rows for each."""
+    held: list[pa.RecordBatch] = []
+    rows = size = 0
+    for window in windows:
+        if held and (rows + window.num_rows > _JOINED_ROWS or size + window.nbytes > _JOINED_BYTES):
+            yield held[0] if len(held) == 1 else pa.concat_batches(held)
+            held, rows, size = [], 0, 0
+        held.append(window)
+        rows, size = rows + window.num_rows, size + window.nbytes
+    if held:
+        yield held[0] if len(held) == 1 else pa.concat_batches(held)
 
 
 def _clusters(chunks: Sequence[Chunk], compared: int | None) -> Iterator[list[Chunk]]:

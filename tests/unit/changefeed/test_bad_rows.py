@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis_profiles import examples
+from shuffled_chunks import in_bucket
 
 from ticdc_emit import Encoder
 from ticdc_emit.changefeed import ArrowBatch, Changefeed, RunReport
@@ -129,7 +130,7 @@ def refusal(parts: list[list[Row]]) -> RowError:
     chunks = [chunk for part in parts for chunk in encode(iter(batches(part, 7)))]
     errors = []
     for bucket in range(2):
-        own = [chunk for chunk in chunks if chunk.column("bucket")[0].as_py() == bucket]
+        own = in_bucket(chunks, bucket)
         with pytest.raises(RowError) as refused:
             read_results(DeliverTask(plan, Controls(), None, check_only=True)(iter(own)))
         errors.append(refused.value)
