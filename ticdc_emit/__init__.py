@@ -3,6 +3,7 @@
 * :class:`Encoder`: row changes in, messages out, without Spark.
 * :class:`ticdc_emit.spark.TicdcSink`: a ``foreachBatch`` sink for PySpark (extra ``spark``).
 * :class:`Catalog`: table schemas from TiDB's DDL, version by version.
+* :func:`restore_ddl`: a DDL statement as TiCDC writes it.
 * :func:`load_changefeed`: TiCDC's own configuration, sink URI and changefeed TOML.
 
 Importing this package imports neither pyspark nor confluent_kafka; the names above are imported when first used.
@@ -18,8 +19,17 @@ if TYPE_CHECKING:
     from ticdc_emit.encoder import Encoder
     from ticdc_emit.errors import TicdcEmitError
     from ticdc_emit.schema.catalog import Catalog, catalog_from_sql
+    from ticdc_emit.schema.restore import restore_ddl
 
-__all__ = ["Catalog", "ChangefeedConfig", "Encoder", "TicdcEmitError", "catalog_from_sql", "load_changefeed"]
+__all__ = [
+    "Catalog",
+    "ChangefeedConfig",
+    "Encoder",
+    "TicdcEmitError",
+    "catalog_from_sql",
+    "load_changefeed",
+    "restore_ddl",
+]
 __version__ = "0.1.0"
 
 _HOMES = {
@@ -29,6 +39,7 @@ _HOMES = {
     "TicdcEmitError": "errors",
     "catalog_from_sql": "schema.catalog",
     "load_changefeed": "config",
+    "restore_ddl": "schema.restore",
 }
 
 

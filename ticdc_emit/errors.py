@@ -91,6 +91,13 @@ class DdlError(SchemaError):
     """A DDL statement is not understood or not applicable. ``statement`` is its text, ``position`` the offset."""
 
 
+class UnprintableDdlError(DdlError):
+    """TiDB has no canonical text for a statement that it understands, so a changefeed cannot send it.
+
+    ``statement`` is its text, ``position`` the offset of the clause that does not print.
+    """
+
+
 class UnknownTableError(SchemaError, LookupError):
     """A row or DDL names a table that the catalog does not have at that point of the history."""
 

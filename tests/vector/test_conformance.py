@@ -21,6 +21,7 @@ from ticdc_emit.conformance import run_conformance
 from ticdc_emit.conformance.files import VectorError, find_vectors, vector_name
 from ticdc_emit.errors import ConfigError
 
+TEXTS = VECTORS.parent / "wire" / "ddl_restore.jsonl.gz"
 PROTOCOLS = ("canal-json", "avro", "simple", "debezium")
 Edit = Callable[[dict[str, Any]], None]
 FullRuns = Callable[[str], Any]
@@ -67,6 +68,38 @@ def test_every_route_matches(full_run: FullRuns) -> None:
     refused = sum("config_error" in route for route in recorded)
     events = sum(len({target["event"] for target in route.get("targets") or []}) for route in recorded)
     assert sum(tally.matched for tally in routes) == sum(tally.total for tally in routes) == refused + events >= 1_800
+
+
+def test_every_ddl_text_matches_in_both_profiles() -> None:
+    stream = io.StringIO()
+    report = run_conformance([TEXTS], dump=stream)
+    assert [mismatch.title for mismatch in report.mismatches] == []
+    assert report.texts.matched == report.texts.total >= 4_900
+    assert run_conformance([TEXTS], profile="next").texts.total * 2 == report.texts.total
+    lines = [json.loads(line) for line in stream.getvalue().split("\n") if line]
+    assert len(lines) == report.texts.total
+    assert lines[0] == {
+        "case": "ddl_restore",
+        "profile": "classic",
+        "event": 0,
+        "restored": "CREATE TABLE `types_0` (`id` BIGINT PRIMARY KEY,`c` BIT(1))",
+        "error": None,
+    }
+
+
+def test_a_ddl_text_that_differs_is_shown(tmp_path: Path) -> None:
+    file = tmp_path / "texts.jsonl"
+    wrong = {"query": "drop table t", "restored": "DROP TABLE t"}
+    accepted = {"query": "drop table t", "error": "near t"}
+    refused = {"query": "drop tabel t", "restored": "DROP TABLE `t`"}
+    file.write_text("\n".join(json.dumps(entry) for entry in (wrong, accepted, refused)))
+    report = run_conformance([file], profile="classic")
+    assert (report.texts.matched, report.texts.total) == (0, 3)
+    first, second, third = report.mismatches
+    assert first.title == "texts / event 0 (classic: drop table t)"
+    assert first.detail == ": got 'DROP TABLE `t`', expected 'DROP TABLE t'"
+    assert second.detail == "TiCDC refuses it, got: DROP TABLE `t`"
+    assert "expected TABLE, VIEW, INDEX or DATABASE" in third.detail
 
 
 def test_only_what_corrupts_data_is_left_out(full_run: FullRuns) -> None:

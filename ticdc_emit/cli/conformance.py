@@ -66,6 +66,8 @@ def _print_lines(console: Console, report: Report) -> None:
         _line(console, f"routes {report.routes.matched}/{report.routes.total}")
     if report.verdicts.total:
         _line(console, f"verdicts {report.verdicts.matched}/{report.verdicts.total}")
+    if report.texts.total:
+        _line(console, f"texts {report.texts.matched}/{report.texts.total}")
 
 
 def _print_table(console: Console, report: Report) -> None:
@@ -85,6 +87,8 @@ def _print_table(console: Console, report: Report) -> None:
         _row(table, "routes (events of each dispatcher configuration)", report.routes, "bold")
     if report.verdicts.total:
         _row(table, "verdicts (jobs and rows of a changefeed)", report.verdicts, "bold")
+    if report.texts.total:
+        _row(table, "texts (DDL as each profile prints it)", report.texts, "bold")
     console.print(table)
 
 

@@ -10,6 +10,8 @@ object in base64.
 Routes: ``{case, route, event, topic, partition, error}``, one line per DDL (its partition is null) and per row that
 goes out, in order. A refused row has the error's text and no partition; a refused configuration is one line whose event
 is null.
+
+DDL texts: ``{case, profile, event, restored, error}``, one line per text and profile; ``event`` counts the texts.
 """
 
 from __future__ import annotations
@@ -47,6 +49,10 @@ class Dump:
         for record in outcome.records:
             no_key = kind in DML_KINDS and record.key == b""
             self._message(case, variant, index, record._replace(key=None) if no_key else record)
+
+    def text(self, case: str, profile: str, index: int, text: str | None, error: str | None) -> None:
+        """Write the line of one DDL text."""
+        self._write({"case": case, "profile": profile, "event": index, "restored": text, "error": error})
 
     def route_refused(self, case: str, route: str, error: str) -> None:
         """Write the line of a dispatcher configuration that was refused."""

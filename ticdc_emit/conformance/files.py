@@ -1,7 +1,7 @@
 """Golden vector files on disk: which there are, what they are called, what they hold.
 
 In: files and folders. Out: paths in the order of their names, and the JSON document of one, decompressed by what the
-name ends in: ``.json`` as it is, ``.json.gz``, ``.json.zst``.
+name ends in: ``.json`` as it is, ``.json.gz``, ``.json.zst``; of DDL texts, ``.jsonl`` and its kind, one for each line.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ import pyarrow as pa
 
 from ticdc_emit.errors import TicdcEmitError
 
-__all__ = ["VectorError", "find_vectors", "read_document", "vector_name"]
+__all__ = ["VectorError", "find_vectors", "holds_texts", "read_document", "read_lines", "vector_name"]
 
-SUFFIXES = (".json", ".json.gz", ".json.zst")
+SUFFIXES = (".json", ".json.gz", ".json.zst", ".jsonl", ".jsonl.gz", ".jsonl.zst")
+TEXT_SUFFIXES = SUFFIXES[3:]
 
 
 class VectorError(TicdcEmitError, ValueError):
@@ -38,7 +39,7 @@ def find_vectors(paths: Iterable[Path]) -> list[Path]:
         else:
             raise VectorError("no such file or folder", path=str(path))
         if not files:
-            raise VectorError(f"the folder holds no {', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]} file", path=str(path))
+            raise VectorError("the folder holds no .json, .json.gz or .json.zst file, nor .jsonl", path=str(path))
         vectors += files
     return vectors
 
@@ -49,10 +50,32 @@ def vector_name(path: Path) -> str:
     return path.name.removesuffix(next(endings, path.suffix))
 
 
+def holds_texts(path: Path) -> bool:
+    """Whether a file holds DDL texts, one document for each line, and not one case."""
+    return path.name.endswith(TEXT_SUFFIXES)
+
+
+def read_lines(path: Path) -> list[Any]:
+    """Return the documents of one file of DDL texts; :class:`VectorError` if it cannot be read or parsed."""
+    return [_parsed(line, path) for line in _read(path).splitlines() if line.strip()]
+
+
 def read_document(path: Path) -> Any:
     """Return the JSON document of one file; :class:`VectorError` if it cannot be read, decompressed or parsed."""
+    return _parsed(_read(path), path)
+
+
+def _read(path: Path) -> bytes:
     try:
         with pa.input_stream(str(path), compression="detect") as stream:
-            return json.loads(stream.read())
-    except (OSError, ValueError, RecursionError, pa.ArrowException) as fault:
+            data: bytes = stream.read()
+    except (OSError, ValueError, pa.ArrowException) as fault:
+        raise VectorError(f"not a vector file: {type(fault).__name__}: {fault}", path=str(path)) from fault
+    return data
+
+
+def _parsed(data: bytes, path: Path) -> Any:
+    try:
+        return json.loads(data)
+    except (ValueError, RecursionError) as fault:
         raise VectorError(f"not a vector file: {type(fault).__name__}: {fault}", path=str(path)) from fault

@@ -42,7 +42,8 @@ class LeftOut:
 class Mismatch:
     """One difference. ``event`` is the index into the case's events, ``None`` where the whole variant or case is meant.
 
-    ``variant``: of a dispatcher configuration its id; ``protocol`` is ``routes`` there, ``catalog`` of a table schema.
+    ``variant``: of a dispatcher configuration its id; ``protocol`` is ``routes`` there, ``catalog`` of a table
+    schema, ``texts`` of a DDL text.
     ``what`` names the event for people, ``detail`` is text of one or more lines that names the place.
     """
 
@@ -66,7 +67,7 @@ class Report:
 
     ``catalog`` counts the schemas that DDL gave, ``registrations`` the requests to the schema registry, ``routes`` the
     events of every dispatcher configuration, and those refused; ``verdicts`` what becomes of the jobs and rows of
-    recorded sequences.
+    recorded sequences; ``texts`` the DDL texts of every profile.
     """
 
     files: int = 0
@@ -75,6 +76,7 @@ class Report:
     registrations: Tally = field(default_factory=Tally)
     routes: Tally = field(default_factory=Tally)
     verdicts: Tally = field(default_factory=Tally)
+    texts: Tally = field(default_factory=Tally)
     mismatches: list[Mismatch] = field(default_factory=list)
     left_out: dict[str, LeftOut] = field(default_factory=dict)
 
@@ -84,7 +86,7 @@ class Report:
 
     @property
     def total(self) -> Tally:
-        """The sum over all variants, without catalog, registrations and routes."""
+        """The sum over all variants, without catalog, registrations, routes and texts."""
         tallies = self.variants.values()
         return Tally(sum(tally.matched for tally in tallies), sum(tally.total for tally in tallies))
 
@@ -119,6 +121,7 @@ class Report:
             "registrations": self.registrations.as_dict(),
             "routes": self.routes.as_dict(),
             "verdicts": self.verdicts.as_dict(),
+            "texts": self.texts.as_dict(),
             "protocols": protocols,
             "left_out": [
                 {"what": what, "variants": left.variants, "events": left.events} for what, left in self.left_out.items()

@@ -17,7 +17,7 @@ from ticdc_emit.config.protocol import parse_protocol_name
 from ticdc_emit.conformance.changes import CaseChanges
 from ticdc_emit.conformance.compare import compare_outcomes, compare_registration, compare_targets, free_runs
 from ticdc_emit.conformance.dump import Dump
-from ticdc_emit.conformance.files import find_vectors, read_document, vector_name
+from ticdc_emit.conformance.files import find_vectors, holds_texts, read_document, vector_name
 from ticdc_emit.conformance.history import CaseHistory
 from ticdc_emit.conformance.plain import plain_outcome
 from ticdc_emit.conformance.produce import VariantEncoder, load_variant, refusal
@@ -27,6 +27,7 @@ from ticdc_emit.conformance.routes import RouteDispatcher
 from ticdc_emit.conformance.run_sequence import run_sequence
 from ticdc_emit.conformance.scope import variant_left_out
 from ticdc_emit.conformance.sequences import Sequence, is_sequence, read_sequence
+from ticdc_emit.conformance.texts import check_texts
 from ticdc_emit.conformance.vectors import (
     DML_KINDS,
     Case,
@@ -68,6 +69,9 @@ def run_conformance(
         if progress is not None:
             progress(done, len(files), vector_name(file))
         try:
+            if holds_texts(file):
+                run.texts(file, profile)
+                continue
             document = read_document(file)
             if is_sequence(document):
                 run.sequence(read_sequence(file, profile))
@@ -87,6 +91,11 @@ class _Run:
         self._report = report
         self._only = only
         self._dump = dump
+
+    def texts(self, file: Path, profile: str | Profile | None) -> None:
+        """Run a file of DDL texts, which belong to no protocol."""
+        if self._only is None:
+            check_texts(file, profile, self._report, self._dump)
 
     def case(self, case: Case) -> None:
         history = CaseHistory(case)

@@ -70,7 +70,7 @@ class TableAlterer:
     def alter(self, state: TableState, specs: tuple[nodes.AlterSpec, ...]) -> tuple[Alteration, ...]:
         """Return the jobs that TiDB runs, in order: one for several specs, else one for each option or none."""
         steps: list[Alteration] = []
-        worked = [spec for spec in specs if spec != nodes.NoSchemaChange()]
+        worked = [spec for spec in specs if not (isinstance(spec, nodes.NoSchemaChange) and not spec.action)]
         if len(worked) > 1:
             _check_disjoint(worked)
         current = state
@@ -252,7 +252,7 @@ class TableAlterer:
         """Each option is a job of its own; charset and collation are one, and so are the TTL options."""
         steps: list[Alteration] = []
         done: set[str] = set()
-        for option in spec.options or (nodes.TableOption("charset"),):
+        for option in spec.options:
             action = _OPTION_ACTIONS.get(option.name, "")
             if action and action in done:
                 continue

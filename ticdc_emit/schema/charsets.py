@@ -9,6 +9,7 @@ from __future__ import annotations
 from ticdc_emit.errors import SchemaError
 
 __all__ = [
+    "charset_name",
     "charset_of_collation",
     "collation_key",
     "default_collation",
@@ -52,7 +53,8 @@ _COLLATION_ALIASES = {
 _NO_PAD = frozenset({"binary", "utf8mb4_0900_ai_ci", "utf8mb4_0900_bin"})
 
 
-def _charset_name(name: str) -> str:
+def charset_name(name: str) -> str:
+    """Return a charset's own name in lower case; ``SchemaError`` if TiDB does not support it."""
     lowered = name.lower()
     lowered = "utf8" if lowered == "utf8mb3" else lowered
     if lowered not in _CHARSETS:
@@ -70,7 +72,7 @@ def _collation_name(name: str) -> str:
 
 def default_collation(charset: str) -> str:
     """Return TiDB's default collation of a charset (not MySQL's: ``latin1_bin``, ``utf8mb4_bin`` ...)."""
-    return _CHARSETS[_charset_name(charset)][0]
+    return _CHARSETS[charset_name(charset)][0]
 
 
 def charset_of_collation(collation: str) -> str:
@@ -80,12 +82,12 @@ def charset_of_collation(collation: str) -> str:
 
 def max_bytes_per_char(charset: str) -> int:
     """Return the length in bytes of the charset's longest character."""
-    return _CHARSETS[_charset_name(charset)][1]
+    return _CHARSETS[charset_name(charset)][1]
 
 
 def python_codec(charset: str) -> str:
     """Return the Python codec that decodes a hex literal given to a column of this charset; "" for ``binary``."""
-    return _CHARSETS[_charset_name(charset)][2]
+    return _CHARSETS[charset_name(charset)][2]
 
 
 def resolve(charset: str, collation: str, *inherited: tuple[str, str]) -> tuple[str, str]:
@@ -98,11 +100,11 @@ def resolve(charset: str, collation: str, *inherited: tuple[str, str]) -> tuple[
         if level_collation:
             collate = _collation_name(level_collation)
             owner = _COLLATIONS[collate]
-            if level_charset and _charset_name(level_charset) != owner:
+            if level_charset and charset_name(level_charset) != owner:
                 raise SchemaError(f"collation {collate!r} is not valid for character set {level_charset!r}")
             return owner, collate
         if level_charset:
-            name = _charset_name(level_charset)
+            name = charset_name(level_charset)
             return name, _CHARSETS[name][0]
     return "utf8mb4", "utf8mb4_bin"
 

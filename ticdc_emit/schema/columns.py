@@ -13,10 +13,19 @@ from typing import NoReturn
 from ticdc_emit.errors import DdlError, SchemaError
 from ticdc_emit.schema.charsets import collation_key, default_collation, max_bytes_per_char, python_codec, resolve
 from ticdc_emit.schema.defaults import stored_default
-from ticdc_emit.schema.expressions import column_names, restore
+from ticdc_emit.schema.expressions import named_columns, stored_text
 from ticdc_emit.schema.literals import go_utf8
 from ticdc_emit.schema.model import Column
-from ticdc_emit.schema.nodes import ColumnDef, Constraint, DefaultExpression, Expression, KeyPart, Literal, TypeSpec
+from ticdc_emit.schema.nodes import (
+    ColumnDef,
+    Constraint,
+    DefaultExpression,
+    Expression,
+    IndexOptions,
+    KeyPart,
+    Literal,
+    TypeSpec,
+)
 from ticdc_emit.schema.typenames import UNSPECIFIED_LENGTH, default_length
 from ticdc_emit.schema.types import BINARY_CHARSET, INTEGER_TYPES, STRING_TYPES, ColumnFlag, MySQLType
 
@@ -219,16 +228,16 @@ class _Builder:
             elif option.kind == "comment":
                 comment = str(option.value)[:_MAX_COMMENT]
             elif option.kind.startswith("generated") and isinstance(option.value, Expression):
-                generated, generated_expr = option.kind.removeprefix("generated "), restore(option.value.text)
+                generated, generated_expr = option.kind.removeprefix("generated "), stored_text(option.value.node)
         column = replace(column, flags=flags, comment=comment, generated=generated, generated_expr=generated_expr)
         self._check_options(column, default)
         return BuiltColumn(self._with_stored_default(column, default), tuple(constraints))
 
     def _key(self, kind: str, clustered: bool | None) -> Constraint:
         part = KeyPart(column=self._definition.name)
-        return Constraint(
-            "primary" if kind == "primary" else "unique", "", (part,), clustered, offset=self._definition.offset
-        )
+        options = IndexOptions(clustered=clustered)
+        offset = self._definition.offset
+        return Constraint("primary" if kind == "primary" else "unique", "", (part,), options, offset=offset)
 
     def _on_update(self, column: Column, value: DefaultExpression) -> ColumnFlag:
         if column.type not in (MySQLType.TIMESTAMP, MySQLType.DATETIME) or value.fsp != column.decimal:
@@ -248,8 +257,12 @@ class _Builder:
         if column.generated:
             if default is not None or {"auto_increment", "on update"} & options.keys():
                 self._fail("a generated column takes no DEFAULT, AUTO_INCREMENT or ON UPDATE")
-            if column.name.lower() in (name.lower() for name in column_names(column.generated_expr)):
+            if column.name.lower() in (name.lower() for name in self._generated_from()):
                 self._fail("a generated column cannot refer to itself")
+
+    def _generated_from(self) -> tuple[str, ...]:
+        values = (option.value for option in self._definition.options if option.kind.startswith("generated"))
+        return tuple(name for value in values if isinstance(value, Expression) for name in named_columns(value.node))
 
     def _with_stored_default(self, column: Column, default: Literal | DefaultExpression | None) -> Column:
         if default is None:

@@ -13,7 +13,7 @@ from typing import NoReturn
 
 from ticdc_emit.errors import DdlError
 from ticdc_emit.schema.charsets import collation_key, python_codec
-from ticdc_emit.schema.expressions import function_name, restore
+from ticdc_emit.schema.expressions import function_name, stored_text
 from ticdc_emit.schema.literals import go_utf8, integer_text, number_of, plain_text, rounded_float
 from ticdc_emit.schema.model import Column
 from ticdc_emit.schema.nodes import DefaultExpression, Literal
@@ -94,7 +94,7 @@ def _expression_default(default: DefaultExpression, column: Column) -> str:
     name = function_name(default.text)
     if name not in _ALLOWED_CALLS and not name.startswith("next value"):
         _refuse(column, f"TiDB does not allow the function {name!r} there")
-    return restore(default.text)
+    return stored_text(default.text)
 
 
 def _literal_default(literal: Literal, column: Column, zone: dt.tzinfo) -> str | bytes:

@@ -145,6 +145,8 @@ class DdlExecutor:
     @_run.register
     def _create_table(self, statement: statements.CreateTable) -> None:
         database, name = self._resolve(statement.table)
+        if statement.select is not None:
+            raise DdlError("CREATE TABLE ... AS SELECT is not understood", position=statement.offset)
         if not self._is_free(database, name, if_not_exists=statement.if_not_exists):
             return
         state = build_table(statement, database.name, database.default, self._zone)
@@ -164,7 +166,9 @@ class DdlExecutor:
         existing = self._store.find(database.name, name)
         if existing is not None and not (statement.or_replace and existing.info.is_view):
             raise DdlError(f"table {database.name}.{name} exists", table=f"{database.name}.{name}")
-        info = build_view(statement, database.name, self._store.server_default, lambda table: self._table(table).info)
+        info = build_view(
+            statement, self._query, database.name, self._store.server_default, lambda table: self._table(table).info
+        )
         self._finish("create view", None, TableState(info, max_column_id=len(info.columns)))
 
     @_run.register

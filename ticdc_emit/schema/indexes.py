@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ticdc_emit.errors import DdlError
-from ticdc_emit.schema.expressions import restore
+from ticdc_emit.schema.expressions import stored_text
 from ticdc_emit.schema.inference import infer_column
 from ticdc_emit.schema.model import Column, Index
 from ticdc_emit.schema.nodes import Constraint, KeyPart
@@ -158,7 +158,9 @@ def _hidden_column(state: TableState, part: KeyPart, name: str, index: str) -> C
     if len(name) > _MAX_NAME:
         raise DdlError(f"hidden column name {name!r} is too long", column=name)
     column = infer_column(text, state, index)
-    return replace(column, name=name, generated="virtual", generated_expr=restore(text), hidden=True)
+    return replace(
+        column, name=name, generated="virtual", generated_expr=stored_text(part.expression.node), hidden=True
+    )
 
 
 def _check_parts(constraint: Constraint) -> None:

@@ -70,10 +70,10 @@ def _is_code(opener: re.Match[str]) -> bool:
     return features is None or all(name.strip() in _FEATURES for name in features.split(","))
 
 
-def decode_quoted(raw: str) -> str:
+def decode_quoted(raw: str, *, escapes: bool = True) -> str:
     """Return the value of a quoted string or identifier, ``raw`` with its quotes (``'``, ``"`` or a backtick)."""
     quote, body = raw[0], raw[1:-1]
-    if quote != "`" and "\\" in body:
+    if quote != "`" and escapes and "\\" in body:
         # Split at escapes first: a quote that a backslash escapes must not pair with the next one.
         parts = _ESCAPE.split(body)
         for index, part in enumerate(parts):

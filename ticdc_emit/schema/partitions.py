@@ -75,6 +75,10 @@ def _needs_ranges(state: TableState) -> None:
 
 def _added(state: TableState, spec: AddPartitions) -> tuple[TableState, str]:
     present = state.info.partitions
+    if not spec.count and not spec.names:
+        raise DdlError("ADD PARTITION needs definitions, or a number of partitions above 0")
+    if spec.count > MAX_PARTITIONS:  # before they are named
+        raise DdlError(f"more than {MAX_PARTITIONS} partitions")
     if state.partition_method in ("hash", "key"):
         added = spec.names or tuple(f"p{number}" for number in range(len(present), len(present) + spec.count))
         names = (*(partition.name for partition in present), *added)  # all rows move, so all partitions are new

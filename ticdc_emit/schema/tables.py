@@ -13,7 +13,7 @@ from dataclasses import replace
 from ticdc_emit.errors import DdlError
 from ticdc_emit.schema.charsets import charset_of_collation, resolve
 from ticdc_emit.schema.columns import build_column
-from ticdc_emit.schema.expressions import column_names
+from ticdc_emit.schema.expressions import named_columns
 from ticdc_emit.schema.indexes import (
     add_foreign_key,
     add_primary_key,
@@ -22,7 +22,7 @@ from ticdc_emit.schema.indexes import (
     names_for_create,
 )
 from ticdc_emit.schema.model import Partition, TableInfo
-from ticdc_emit.schema.nodes import ColumnDef, Constraint, Expression, Partitioning, TableOption
+from ticdc_emit.schema.nodes import MAX_PARTITIONS, ColumnDef, Constraint, Expression, Partitioning, TableOption
 from ticdc_emit.schema.state import TableState
 from ticdc_emit.schema.statements import CreateTable
 from ticdc_emit.schema.types import ColumnFlag, MySQLType
@@ -62,6 +62,8 @@ def charset_of_options(options: Iterable[TableOption]) -> tuple[str, str]:
     charset = collate = ""
     for option in options:
         if option.name == "charset":
+            if option.value is None:  # DEFAULT: what the database has
+                continue
             given = resolve(str(option.value), "")[0]
             if charset and charset != given:
                 raise DdlError(f"conflicting declarations: character set {charset!r} and {given!r}")
@@ -124,7 +126,7 @@ def check_generated(definition: ColumnDef, state: TableState) -> None:
         return
     positions = {column.name.lower(): number for number, column in enumerate(state.info.columns)}
     own = positions.get(definition.name.lower(), len(positions))
-    for name in column_names(option.value.text):
+    for name in named_columns(option.value.node):
         column = state.column(name)
         if column.generated and positions[name.lower()] >= own:
             raise DdlError("a generated column can refer only to generated columns before it", column=definition.name)
@@ -157,12 +159,25 @@ def _check_auto_random(definitions: tuple[ColumnDef, ...], state: TableState) ->
 
 def with_partitioning(state: TableState, by: Partitioning) -> TableState:
     """Partition a table anew; the columns of the partitioning must exist."""
+    _check_partitioning(by)
     unique_names(by.names, "partition")
-    named = column_names(by.expression.text) if by.expression is not None else by.columns
+    named = named_columns(by.expression.node) if by.expression is not None else by.columns
     columns = tuple(state.column(name).name for name in named)
     partitions = tuple(Partition(0, name) for name in by.names)
     info = replace(state.info, partitions=partitions)
     return replace(state, info=info, partition_method=by.method, partition_columns=columns)
+
+
+def _check_partitioning(by: Partitioning) -> None:
+    if by.method == "system_time":
+        raise DdlError("TiDB has no SYSTEM_TIME partitions", position=by.offset)
+    if by.sub is not None:
+        raise DdlError("TiDB has no subpartitions", position=by.offset)
+    if by.key.interval is not None:
+        message = "INTERVAL partitioning is not understood; write the partitions out"
+        raise DdlError(message, position=by.offset)
+    if max(by.key.count, len(by.definitions)) > MAX_PARTITIONS:
+        raise DdlError(f"more than {MAX_PARTITIONS} partitions", position=by.offset)
 
 
 def with_ttl(state: TableState, options: tuple[TableOption, ...]) -> TableState:

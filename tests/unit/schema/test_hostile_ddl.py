@@ -14,7 +14,7 @@ from ticdc_emit.schema.lexer import unmask_comments
 
 pytestmark = pytest.mark.timeout(20)
 
-HUGE = (8193, 10**8, 2**63 - 1, 10**20 - 1)
+HUGE = (8193, 10**8, 2**63 - 1, 2**64 - 1)
 HASHED = "create table h (id int primary key) partition by hash(id) partitions 3"
 
 
@@ -185,6 +185,8 @@ def test_long_literals(literal: str) -> None:
     size = 400_000
     default = literal.format(f="f" * size, one="1" * size)
     for kind in (*NUMBERS, *OTHERS, "varchar(9)", "binary(9)", "varchar(9) charset gbk"):
+        if (kind, literal) == ("double", "{one}"):
+            continue  # TiDB reads the digits as its largest decimal, which a DOUBLE holds
         with pytest.raises(DdlError):
             applied(f"create table t (v {kind} default {default})")
 

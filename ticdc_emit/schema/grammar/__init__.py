@@ -1,1 +1,1 @@
-"""The TiDB DDL grammar as sqlglot parser overrides, layered: base, literal, column, table, alter, statement."""
+"""The TiDB grammar in layers, each a class over the one below it: from single tokens up to whole statements."""

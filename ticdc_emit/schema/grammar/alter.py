@@ -1,24 +1,24 @@
-"""ALTER TABLE: a list of specs. Tokens in, the nodes of :class:`AlterTable` out.
+"""ALTER TABLE: a list of changes. Tokens in, the nodes of :class:`AlterTable` out.
 
-Rule source: pingcap/tidb ``pkg/parser/parser.y`` (``AlterTableStmt``, ``AlterTableSpec``).
+Rule source: pingcap/tidb ``pkg/parser/parser.y`` (``AlterTableStmt``, ``AlterTableSpec``, ``AlterTableSpecSingleOpt``).
 """
 
 from __future__ import annotations
 
-from ticdc_emit.schema.grammar.table import TableGrammar
-from ticdc_emit.schema.nodes import (
+from collections.abc import Callable
+
+from ticdc_emit.schema.grammar.alter_minor import MinorChangeGrammar
+from ticdc_emit.schema.grammar.literal import datum_of
+from ticdc_emit.schema.nodes.alter import (
     AddColumn,
+    AddColumns,
     AddConstraint,
-    AddPartitions,
     AlterOptions,
     AlterSpec,
     ChangeColumn,
-    ChangePartitions,
     DropColumn,
     DropForeignKey,
     DropIndex,
-    ExchangePartition,
-    NoSchemaChange,
     Position,
     RemoveTtl,
     RenameColumn,
@@ -26,119 +26,145 @@ from ticdc_emit.schema.nodes import (
     RenameTo,
     SetColumnDefault,
     SetIndexVisibility,
-    TableOption,
 )
+from ticdc_emit.schema.nodes.expressions import Unary
+from ticdc_emit.schema.nodes.literals import Constant
+from ticdc_emit.schema.nodes.minor_changes import AlterCheck, DropCheck, ExtendedStatistics
+from ticdc_emit.schema.nodes.style import Node
+from ticdc_emit.schema.nodes.table_options import TableOption
+from ticdc_emit.schema.nodes.values import DefaultExpression, Literal
 from ticdc_emit.schema.statements import AlterTable
 
 __all__ = ["AlterGrammar"]
 
-_IGNORED_WORDS = ("SECONDARY_LOAD", "SECONDARY_UNLOAD")
-_PARTITION_MAINTENANCE = ("OPTIMIZE", "REPAIR", "REBUILD", "CHECK", "IMPORT", "DISCARD")
+_LAST_WORDS = ("PARTITION", "REMOVE", "REORGANIZE", "SPLIT", "MERGE")
 
 
-class AlterGrammar(TableGrammar):
+class AlterGrammar(MinorChangeGrammar):
     def _alter_table(self) -> AlterTable:
         table = self._table_name()
-        specs: list[AlterSpec] = []
-        while not self._at_end:
-            specs.extend(self._alter_spec())
-            if not self._accept_symbol(","):
-                # PARTITION BY and REMOVE PARTITIONING may follow without a comma.
-                if self._word_at() not in ("PARTITION", "REMOVE"):
-                    break
-            elif self._at_end:
-                self._fail("expected another change")
-        if not specs:
-            self._fail("expected what to change")
-        return AlterTable(table, tuple(specs))
+        clauses: list[AlterSpec] = []
+        if not self._at_end and self._word_at() not in _LAST_WORDS:
+            clauses += self._list(self._alter_spec)
+        if not self._at_end:
+            clauses.append(self._last_change())
+        return AlterTable(table, tuple(clauses))
 
-    def _alter_spec(self) -> tuple[AlterSpec, ...]:
+    def _alter_spec(self) -> AlterSpec:
         word = self._word_at()
-        if word == "ADD":
-            return self._alter_add()
-        if word == "DROP":
-            return (self._alter_drop(),)
-        if word in ("MODIFY", "CHANGE"):
-            return (self._alter_change(),)
-        if word == "ALTER":
-            return (self._alter_alter(),)
-        if word == "RENAME":
-            return (self._alter_rename(),)
-        partition = self._alter_partition()
-        return (partition,) if partition is not None else (self._alter_rest(),)
+        rules: dict[str, Callable[[], AlterSpec]] = {
+            "ADD": self._alter_add,
+            "DROP": self._alter_drop,
+            "MODIFY": self._alter_change,
+            "CHANGE": self._alter_change,
+            "ALTER": self._alter_alter,
+            "RENAME": self._alter_rename,
+        }
+        if rule := rules.get(word):
+            return rule()
+        minor = self._minor_change()
+        if minor is not None:
+            return minor
+        if self._accept("CONVERT", "TO"):
+            return self._convert_to()
+        options = self._table_options(commas=False)
+        if options:
+            return AlterOptions(options)
+        if not self._accept("FORCE"):
+            self._fail("not understood in ALTER TABLE")
+        return self._forced()
 
     # -- columns and indexes -------------------------------------------------------------------------------------
 
-    def _alter_add(self) -> tuple[AlterSpec, ...]:
+    def _alter_add(self) -> AlterSpec:
         self._expect("ADD")
         if self._accept("PARTITION"):
-            return (self._add_partitions(),)
-        if self._word_at() == "STATS_EXTENDED":
-            self._fail("extended statistics are not understood")
+            return self._add_partitions()
+        if self._accept("STATS_EXTENDED"):
+            return self._add_statistics()
         constraint = self._constraint()
         if constraint is not None:
-            return (AddConstraint(constraint),)
+            return AddConstraint(constraint)
         self._accept("COLUMN")
         if_not_exists = self._if_not_exists()
         if self._symbol_at("("):
-            columns, constraints = self._table_elements()
-            added = tuple(AddColumn(column, None, if_not_exists) for column in columns)
-            return added + tuple(AddConstraint(constraint) for constraint in constraints)
-        return (AddColumn(self._column_def(), self._position(), if_not_exists),)
+            return AddColumns(*self._table_elements(), if_not_exists)
+        return AddColumn(self._column_def(), self._position(), if_not_exists)
+
+    def _add_statistics(self) -> AlterSpec:
+        absent = "IF NOT EXISTS " if self._if_not_exists() else ""
+        name = self._name("the statistics' name")
+        kind = self._expect_any("CARDINALITY", "DEPENDENCY", "CORRELATION")
+        return ExtendedStatistics(f"ADD STATS_EXTENDED {absent}", "", name, kind, self._columns())
 
     def _position(self) -> Position | None:
         if self._accept("FIRST"):
             return Position()
-        return Position(self._column_name()) if self._accept("AFTER") else None
+        if not self._accept("AFTER"):
+            return None
+        *qualifier, name = self._column().parts
+        return Position(name, tuple(qualifier))
 
     def _alter_drop(self) -> AlterSpec:
         self._expect("DROP")
         if self._accept("PRIMARY", "KEY"):
-            return DropIndex("PRIMARY")
+            return DropIndex("PRIMARY", is_primary=True)
         if self._accept("FOREIGN", "KEY"):
-            self._if_exists()
             return DropForeignKey(self._name("a foreign key"))
         if self._accept("PARTITION"):
-            if_exists = self._if_exists()
-            return ChangePartitions("drop", self._names("a partition"), if_exists=if_exists)
+            return self._drop_partitions()
         if self._accept_any("KEY", "INDEX"):
             if_exists = self._if_exists()
             return DropIndex(self._name("an index"), if_exists)
         if self._accept_any("CHECK", "CONSTRAINT"):
-            self._name("a constraint")
-            return NoSchemaChange()  # check constraints are off by default, so there is none to drop
+            return DropCheck(name=self._name("a constraint"))
+        if self._accept("STATS_EXTENDED"):
+            present = "IF EXISTS " if self._if_exists() else ""
+            return ExtendedStatistics(f"DROP STATS_EXTENDED {present}", "", self._name("the statistics' name"))
         self._accept("COLUMN")
         if_exists = self._if_exists()
-        name = self._column_name()
+        *qualifier, name = self._column().parts
         self._accept_any("RESTRICT", "CASCADE")
-        return DropColumn(name, if_exists)
+        return DropColumn(name, if_exists, tuple(qualifier))
 
     def _alter_change(self) -> AlterSpec:
         word = self._accept_any("MODIFY", "CHANGE")
         self._accept("COLUMN")
         if_exists = self._if_exists()
-        old_name = self._column_name() if word == "CHANGE" else ""
+        old = self._column() if word == "CHANGE" else None
         column = self._column_def()
-        return ChangeColumn(old_name or column.name, column, self._position(), if_exists)
+        return ChangeColumn(old.name if old else column.name, column, self._position(), if_exists, old)
 
     def _alter_alter(self) -> AlterSpec:
         self._expect("ALTER")
         if self._accept("INDEX"):
             name = self._name("an index")
-            word = self._accept_any("VISIBLE", "INVISIBLE")
-            if not word:
-                self._fail("expected VISIBLE or INVISIBLE")
-            return SetIndexVisibility(name, word == "VISIBLE")
+            return SetIndexVisibility(name, self._expect_any("VISIBLE", "INVISIBLE") == "VISIBLE")
         if self._accept_any("CHECK", "CONSTRAINT"):
-            self._name("a constraint")
-            self._enforced()
-            return NoSchemaChange()
+            name = self._name("a constraint")
+            enforced = not self._accept("NOT")
+            self._expect("ENFORCED")
+            return AlterCheck(name=name, enforced=enforced)
         self._accept("COLUMN")
-        column = self._column_name()
+        *qualifier, name = self._column().parts
         if self._accept("DROP", "DEFAULT"):
-            return SetColumnDefault(column, None)
+            return SetColumnDefault(name, None, None, tuple(qualifier))
         self._expect("SET", "DEFAULT")
-        return SetColumnDefault(column, self._default())
+        default, node = self._new_default()
+        return SetColumnDefault(name, default, node, tuple(qualifier))
+
+    def _new_default(self) -> tuple[Literal | DefaultExpression, Node]:
+        if not self._symbol_at("("):
+            literal = self._signed_literal()
+            if literal is None:
+                self._fail("expected a constant, or an expression in parentheses")
+            return datum_of(literal), literal
+        expression = self._parenthesised()
+        node = expression.node
+        signed = isinstance(node, Unary) and node.operator in "+-" and isinstance(node.operand, Constant)
+        if isinstance(node, Constant) or signed:
+            return datum_of(node), node
+        return self._as_default(expression), node
 
     def _alter_rename(self) -> AlterSpec:
         self._expect("RENAME")
@@ -146,130 +172,26 @@ class AlterGrammar(TableGrammar):
             old = self._name("a column name")
             self._expect("TO")
             return RenameColumn(old, self._name("a column name"))
-        if self._word_at() in ("KEY", "INDEX"):
-            self._advance()
+        if self._accept_any("KEY", "INDEX"):
             old = self._name("an index")
             self._expect("TO")
             return RenameIndex(old, self._name("an index"))
         _ = self._accept_any("TO", "AS") or self._accept_symbol("=")
         return RenameTo(self._table_name())
 
-    # -- partitions ----------------------------------------------------------------------------------------------
-
-    def _no_binlog(self) -> None:
-        _ = self._accept("NO_WRITE_TO_BINLOG") or self._accept("LOCAL")
-
-    def _add_partitions(self) -> AddPartitions:
-        if_not_exists = self._if_not_exists()
-        self._no_binlog()
-        if self._accept("PARTITIONS"):
-            return AddPartitions(count=self._partition_count(), if_not_exists=if_not_exists)
-        return AddPartitions(self._partition_definitions(), if_not_exists=if_not_exists)
-
-    def _partition_names_or_all(self) -> tuple[str, ...]:
-        return () if self._accept("ALL") else self._names("a partition")
-
-    def _alter_partition(self) -> AlterSpec | None:
-        if self._accept("PARTITION", "BY"):
-            partitioning = self._partition_by()
-            return ChangePartitions("partition by", by=partitioning)
-        if self._accept("REMOVE", "PARTITIONING"):
-            return ChangePartitions("remove")
-        if self._accept("TRUNCATE", "PARTITION"):
-            return ChangePartitions("truncate", self._partition_names_or_all())
-        if self._accept("COALESCE", "PARTITION"):
-            self._no_binlog()
-            return ChangePartitions("coalesce", count=self._integer("a number of partitions"))
-        if self._accept("REORGANIZE", "PARTITION"):
-            self._no_binlog()
-            if self._at_end:
-                self._fail("expected partition names")
-            names = self._names("a partition")
-            self._expect("INTO")
-            return ChangePartitions("reorganize", names, self._partition_definitions())
-        if self._accept("EXCHANGE", "PARTITION"):
-            name = self._name("a partition")
-            self._expect("WITH", "TABLE")
-            table = self._table_name()
-            _ = self._accept("WITH", "VALIDATION") or self._accept("WITHOUT", "VALIDATION")
-            return ExchangePartition(name, table)
-        if self._word_at(1) == "PARTITION" and self._accept_any(*_PARTITION_MAINTENANCE):
-            self._advance()
-            self._no_binlog()
-            self._partition_names_or_all()
-            self._accept("TABLESPACE")
-            return NoSchemaChange()
-        if self._accept("PARTITION"):
-            self._name("a partition")
-            return self._partition_property()
-        return None
-
-    def _partition_property(self) -> NoSchemaChange:
-        if self._accept("ATTRIBUTES"):
-            self._attributes()
-            return NoSchemaChange("alter table partition attributes")
-        if not self._partition_option():
-            self._fail("expected ATTRIBUTES or PLACEMENT POLICY")
-        return NoSchemaChange("alter table partition placement")
-
-    # -- the rest ------------------------------------------------------------------------------------------------
-
-    def _attributes(self) -> None:
-        self._accept_symbol("=")
-        if not self._accept("DEFAULT"):
-            self._string()
-
-    def _alter_rest(self) -> AlterSpec:
-        if self._accept("CONVERT", "TO"):
-            return self._convert_to()
-        if self._accept("REMOVE", "TTL"):
-            return RemoveTtl()
-        if self._accept_any("ALGORITHM", "LOCK"):
-            self._accept_symbol("=")
-            self._text_value()
-            return NoSchemaChange()
-        if self._accept("CACHE"):
-            return NoSchemaChange("alter table cache")
-        if self._accept("NOCACHE"):
-            return NoSchemaChange("alter table nocache")
-        if self._accept("ATTRIBUTES"):
-            self._attributes()
-            return NoSchemaChange("alter table attributes")
-        if self._accept("SET", "TIFLASH", "REPLICA"):
-            self._integer("a number of replicas")
-            if self._accept("LOCATION", "LABELS"):
-                self._string()
-                while self._accept_symbol(","):
-                    self._string()
-            return NoSchemaChange("set tiflash replica")
-        if (
-            self._accept_any(*_IGNORED_WORDS)
-            or self._accept("WITH", "VALIDATION")
-            or self._accept("WITHOUT", "VALIDATION")
-            or (self._word_at() in ("ENABLE", "DISABLE") and self._word_at(1) == "KEYS" and self._skip(2))
-            or (self._word_at() in ("IMPORT", "DISCARD") and self._word_at(1) == "TABLESPACE" and self._skip(2))
-        ):
-            return NoSchemaChange()
-        if self._accept("ORDER", "BY"):
-            self._column_name()
-            while self._accept_any("ASC", "DESC") or (self._accept_symbol(",") and self._column_name()):
-                pass
-            return NoSchemaChange()
-        options = self._table_options(commas=False)
-        if not options:
-            self._fail("not understood in ALTER TABLE")
-        return AlterOptions(options)
-
-    def _skip(self, tokens: int) -> bool:
-        self._advance(tokens)
-        return True
-
     def _convert_to(self) -> AlterOptions:
         if not self._charset_keyword():
             self._fail("expected CHARACTER SET")
-        options: list[TableOption] = []
-        if not self._accept("DEFAULT"):
-            options.append(TableOption("charset", self._charset_or_collation_name()))
+        charset = None if self._accept("DEFAULT") else self._charset_name()
+        options = [TableOption("charset", charset, convert=True)]
         if self._accept("COLLATE"):
-            options.append(TableOption("collate", self._charset_or_collation_name()))
+            options.append(TableOption("collate", self._collation_name()))
         return AlterOptions(tuple(options), convert=True)
+
+    def _last_change(self) -> AlterSpec:
+        """What TiDB takes once, behind all other changes and without a comma."""
+        if self._accept("PARTITION", "BY"):
+            return self._partition_by_change()
+        if self._accept("REMOVE", "TTL"):
+            return RemoveTtl()
+        return self._last_partition_change()

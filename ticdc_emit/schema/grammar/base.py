@@ -1,78 +1,124 @@
-"""Ground layer of the TiDB grammar: words, names, numbers and strings on sqlglot's token stream.
+"""Ground layer of the TiDB grammar: words, names, numbers and strings on a list of tokens.
 
-Each layer of this package adds rules to :class:`sqlglot.parsers.mysql.MySQLParser`. The rules match words by their
-text, not by sqlglot's token types, since TiDB takes most keywords as identifiers too.
+Each layer of this package adds rules to the one below it; the whole is :class:`~.statement.StatementGrammar`. The rules
+match words by their text, not by token types, since TiDB takes most keywords as identifiers too.
 """
 
 from __future__ import annotations
 
-from decimal import Decimal, InvalidOperation
-from typing import NoReturn
+from collections.abc import Callable
+from typing import NoReturn, TypeVar
 
-from sqlglot.errors import ParseError
-from sqlglot.parsers.mysql import MySQLParser
-from sqlglot.tokenizer_core import Token, TokenType
-
-from ticdc_emit.schema.identifiers import keyword
-from ticdc_emit.schema.lexer import decode_bits, decode_hex, decode_quoted
-from ticdc_emit.schema.nodes import Expression, TableName
-from ticdc_emit.schema.reserved import RESERVED_WORDS
+from ticdc_emit.errors import DdlError, SchemaError
+from ticdc_emit.schema.charsets import charset_name
+from ticdc_emit.schema.collations import collation_name
+from ticdc_emit.schema.lexer import decode_bits, decode_hex
+from ticdc_emit.schema.nodes.expressions import ColumnName, Subquery
+from ticdc_emit.schema.nodes.names import TableName
+from ticdc_emit.schema.reserved import RESERVED_WORDS, UNRESERVED_WORDS
+from ticdc_emit.schema.sql_mode import SqlMode
+from ticdc_emit.schema.tokens import Token
 
 __all__ = ["BaseGrammar"]
 
-_LITERALS = frozenset(
-    {
-        TokenType.STRING,
-        TokenType.NATIONAL_STRING,
-        TokenType.NUMBER,
-        TokenType.BIT_STRING,
-        TokenType.HEX_STRING,
-        TokenType.IDENTIFIER,
-        TokenType.SENTINEL,
-    }
-)
-_MAX_DIGITS, _MAX_NUMBER_TEXT = 20, 400
+_T = TypeVar("_T")
+_MAX_DIGITS, _MAX_NUMBER = 20, (1 << 64) - 1
 _MAX_QUALIFIERS = 2  # schema and table
+_MAX_DEPTH = 120
 
 
-class BaseGrammar(MySQLParser):
-    """Rules over single tokens; one that fails raises ``sqlglot.errors.ParseError`` with line and column."""
+class BaseGrammar:
+    """Rules over single tokens; one that fails raises ``DdlError`` with the statement and the position.
+
+    ``charset`` is the session's: the introducer of strings that have none.
+    """
+
+    def __init__(self, sql: str, tokens: list[Token], mode: SqlMode, charset: str = "utf8mb4") -> None:
+        """``tokens`` are those of one statement, the last one of kind ``end``."""
+        self.sql = sql
+        self._tokens = tokens
+        self._last = len(tokens) - 1
+        self._index = 0
+        self._curr = tokens[0]
+        self._mode = mode
+        self._session_charset = charset
+        self._depth = 0
+        self._subselects: dict[int, tuple[Subquery, int] | None] = {}
+        self._doubled: set[int] = set()
+
+    # -- the cursor ----------------------------------------------------------------------------------------------
 
     def _fail(self, message: str, token: Token | None = None) -> NoReturn:
         place = token or (self._prev if self._at_end else self._curr)
         found = "the end of the statement" if self._at_end and token is None else repr(self._raw(place))
-        raise ParseError.new(f"{message}, found {found}", description=message, line=place.line, col=place.start)
+        raise DdlError(
+            f"DDL is not understood: {message}, found {found}",
+            statement=self.sql,
+            position=place.start,
+            remedy="Check the syntax against TiDB's",
+        )
+
+    @property
+    def _prev(self) -> Token:
+        return self._tokens[max(self._index - 1, 0)]
 
     @property
     def _at_end(self) -> bool:
-        return self._index >= self._tokens_size
+        return self._index >= self._last
+
+    def _expect_end(self, what: str = "") -> None:
+        if not self._at_end:
+            self._fail(f"expected {what}" if what else "not understood")
 
     def _raw(self, token: Token) -> str:
-        return self.sql[token.start : token.end + 1]
+        return self.sql[token.start : token.end]
+
+    def _text_from(self, start: int) -> str:
+        """Return the statement's text from a position to the end of the last token consumed."""
+        return self.sql[start : self._prev.end].strip()
+
+    def _peek(self, ahead: int = 1) -> Token:
+        return self._tokens[min(self._index + ahead, self._last)]
+
+    def _advance(self, count: int = 1) -> None:
+        self._index = min(self._index + count, self._last)
+        self._curr = self._tokens[self._index]
+
+    def _retreat(self, index: int) -> None:
+        self._index = index
+        self._curr = self._tokens[index]
+
+    def _enter(self) -> None:
+        self._depth += 1
+        if self._depth > _MAX_DEPTH:
+            raise DdlError("DDL is nested too deeply", statement=self.sql, position=self._curr.start)
+
+    def _leave(self) -> None:
+        self._depth -= 1
+
+    # -- words and symbols ---------------------------------------------------------------------------------------
 
     def _word_at(self, ahead: int = 0) -> str:
         """The unquoted word ``ahead`` tokens from here in upper case, or ""."""
-        index = self._index + ahead
-        if index >= self._tokens_size:
-            return ""
-        token = self._tokens[index]
-        if token.token_type in _LITERALS:
-            return ""
-        first = token.text[0]
-        return keyword(token.text) if first.isalnum() or first in "_$" or first > "\x7f" else ""
+        token = self._peek(ahead) if ahead else self._curr
+        return token.text if token.kind == "word" else ""
 
     def _symbol_at(self, symbol: str, ahead: int = 0) -> bool:
-        index = self._index + ahead
-        if index >= self._tokens_size:
+        token = self._peek(ahead) if ahead else self._curr
+        return token.text == symbol and token.kind == "symbol"
+
+    def _call_at(self, *names: str) -> bool:
+        return self._curr.kind == "call" and self._curr.text in names
+
+    def _at_words(self, *words: str) -> bool:
+        curr = self._curr
+        if curr.text != words[0] or curr.kind != "word":
             return False
-        token = self._tokens[index]
-        return token.text == symbol and token.token_type not in _LITERALS
+        return all(self._word_at(ahead) == word for ahead, word in enumerate(words[1:], start=1))
 
     def _accept(self, *words: str) -> bool:
         """Consume the given words if all of them follow."""
-        if self._word_at() != words[0]:
-            return False
-        if any(self._word_at(ahead) != word for ahead, word in enumerate(words[1:], start=1)):
+        if not self._at_words(*words):
             return False
         self._advance(len(words))
         return True
@@ -88,6 +134,12 @@ class BaseGrammar(MySQLParser):
     def _expect(self, *words: str) -> None:
         if not self._accept(*words):
             self._fail(f"expected {' '.join(words)}")
+
+    def _expect_any(self, *words: str) -> str:
+        word = self._accept_any(*words)
+        if not word:
+            self._fail(f"expected {', '.join(words[:-1])} or {words[-1]}")
+        return word
 
     def _any_word(self, what: str) -> str:
         """Consume a word, whichever it is; return it in upper case."""
@@ -107,113 +159,112 @@ class BaseGrammar(MySQLParser):
         if not self._accept_symbol(symbol):
             self._fail(f"expected {symbol!r}")
 
-    def _name(self, what: str = "a name", *, after_dot: bool = False) -> str:
-        """Consume an identifier; unquoted, it must not be a reserved word (but may be one after a dot)."""
-        if self._is_quoted_identifier():
-            name = decode_quoted(self._raw(self._curr))
-            if not name:
-                self._fail(f"{what} is empty")
-        else:
-            word = self._word_at()
-            if not word or (word in RESERVED_WORDS and not after_dot) or word.isdigit():
-                self._fail(f"expected {what}")
-            name = self._curr.text
+    def _not(self) -> bool:
+        return self._accept("NOT")
+
+    def _list(self, rule: Callable[[], _T]) -> tuple[_T, ...]:
+        """What a rule yields, once or more, commas between."""
+        members = [rule()]
+        while self._accept_symbol(","):
+            members.append(rule())
+        return tuple(members)
+
+    def _in_parentheses(self, rule: Callable[[], _T]) -> _T:
+        self._expect_symbol("(")
+        result = rule()
+        self._expect_symbol(")")
+        return result
+
+    # -- names ---------------------------------------------------------------------------------------------------
+
+    def _at_name(self, ahead: int = 0) -> bool:
+        token = self._peek(ahead) if ahead else self._curr
+        return token.kind == "name" or (token.kind == "word" and token.text not in RESERVED_WORDS)
+
+    def _at_plain_name(self) -> bool:
+        """Whether a name follows that is no keyword: only such names call functions that TiDB has no rule for."""
+        token = self._curr
+        if token.kind == "word":
+            return token.text not in RESERVED_WORDS and token.text not in UNRESERVED_WORDS
+        return token.kind == "name"
+
+    def _name(self, what: str = "a name") -> str:
+        """Consume an identifier; unquoted, it must not be a reserved word (but may be one beside a dot)."""
+        if not self._at_name():
+            self._fail(f"expected {what}")
+        name = self._curr.value
         self._advance()
         return name
-
-    def _is_quoted_identifier(self) -> bool:
-        return self._curr.token_type is TokenType.IDENTIFIER and self.sql[self._curr.start] == "`"
 
     def _table_name(self) -> TableName:
         first = self._name("a table name")
         if self._accept_symbol("."):
-            return TableName(first, self._name("a table name", after_dot=True))
+            if not first or first.endswith(" "):
+                self._fail("a database's name must not be empty or end in a blank", self._prev)
+            return TableName(first, self._name("a table name"))
         return TableName("", first)
 
-    def _column_name(self) -> str:
-        """A column name, perhaps qualified by table and schema (which TiDB checks and drops)."""
-        name = self._name("a column name")
-        for _ in range(_MAX_QUALIFIERS):
-            if self._accept_symbol("."):
-                name = self._name("a column name", after_dot=True)
-        return name
+    def _column(self) -> ColumnName:
+        """A column name, perhaps qualified by table and schema."""
+        parts = [self._name("a column name")]
+        while len(parts) <= _MAX_QUALIFIERS and self._accept_symbol("."):
+            parts.append(self._name("a column name"))
+        return ColumnName(tuple(parts))
+
+    def _columns(self) -> tuple[ColumnName, ...]:
+        return self._in_parentheses(lambda: self._list(self._column))
 
     def _names(self, what: str) -> tuple[str, ...]:
-        names = [self._name(what)]
-        while self._accept_symbol(","):
-            names.append(self._name(what))
-        return tuple(names)
+        return self._list(lambda: self._name(what))
+
+    # -- literals ------------------------------------------------------------------------------------------------
 
     def _integer(self, what: str = "a number") -> int:
-        text = self._curr.text
-        is_integer = self._curr.token_type is TokenType.NUMBER and text.isdigit() and text.isascii()
-        if not is_integer or len(text) > _MAX_DIGITS:
+        text = self._curr.value
+        if self._curr.kind != "integer" or len(text) > _MAX_DIGITS or int(text) > _MAX_NUMBER:
             self._fail(f"expected {what}")
         self._advance()
         return int(text)
 
-    def _decimal(self, what: str = "a number") -> Decimal:
-        """Consume an unsigned number of any form, of a size that some column could hold."""
-        text = self._curr.text
-        is_number = self._curr.token_type is TokenType.NUMBER and len(text) <= _MAX_NUMBER_TEXT and text.isascii()
-        try:
-            number = Decimal(text) if is_number else None
-        except InvalidOperation:
-            number = None
-        if number is None or float(number) == float("inf"):
-            self._fail(f"expected {what}")
-        self._advance()
-        return number
-
     def _string(self, what: str = "a string") -> str:
-        if not self._at_string():
+        if self._curr.kind != "string":
             self._fail(f"expected {what}")
-        parts = []
-        while self._at_string():  # adjacent literals are one
-            parts.append(decode_quoted(self._raw(self._curr)))
-            self._advance()
-        return "".join(parts)
-
-    def _at_string(self) -> bool:
-        return self._curr.token_type is TokenType.STRING
-
-    def _bits(self) -> bytes | None:
-        """Consume a hex or bit literal if one follows."""
-        kind = self._curr.token_type
-        if kind is not TokenType.HEX_STRING and kind is not TokenType.BIT_STRING:
-            return None
-        digits = self._curr.text
-        try:
-            value = decode_hex(digits) if kind is TokenType.HEX_STRING else decode_bits(digits)
-        except ValueError:
-            self._fail("malformed hex or bit literal")
+        value = self._curr.value
         self._advance()
         return value
 
+    def _binary_literal(self) -> bytes | None:
+        """Consume a hex or bit literal if one follows."""
+        kind, raw = self._curr.kind, self._curr.value
+        if kind not in ("hex", "bits"):
+            return None
+        digits = raw[2:].rstrip("'")
+        if kind == "hex" and raw.endswith("'") and len(digits) % 2:
+            self._fail("an odd number of digits in a hex literal")
+        self._advance()
+        return decode_hex(digits) if kind == "hex" else decode_bits(digits)
+
     def _name_or_string(self, what: str) -> str:
-        return self._string(what) if self._curr.token_type is TokenType.STRING else self._name(what)
+        return self._string(what) if self._curr.kind == "string" else self._name(what)
+
+    def _equals(self) -> None:
+        self._accept_symbol("=")
+
+    # -- character sets ------------------------------------------------------------------------------------------
 
     def _charset_keyword(self) -> bool:
         return self._accept("CHARACTER", "SET") or self._accept("CHARSET") or self._accept("CHAR", "SET")
 
-    def _charset_or_collation_name(self) -> str:
-        if self._curr.token_type is TokenType.STRING:
-            return self._string()
-        if self._word_at() == "BINARY":
-            self._advance()
-            return "binary"
-        return self._name("a character set or collation")
+    def _charset_name(self) -> str:
+        return self._known(charset_name)
 
-    def _parenthesised(self, what: str = "an expression") -> Expression:
-        """Consume ``( ... )`` with balanced parentheses; return the text inside."""
-        opening = self._curr
-        self._expect_symbol("(")
-        start, depth = self._index, 1
-        while depth:
-            if self._at_end:
-                self._fail("unbalanced parenthesis", opening)
-            depth += 1 if self._symbol_at("(") else -1 if self._symbol_at(")") else 0
-            self._advance()
-        if self._index - start == 1:
-            self._fail(f"expected {what}", opening)
-        return Expression(self.sql[opening.end + 1 : self._prev.start].strip())
+    def _collation_name(self) -> str:
+        return self._known(collation_name)
+
+    def _known(self, check: Callable[[str], str]) -> str:
+        token = self._curr
+        name = "binary" if self._accept("BINARY") else self._name_or_string("a character set or collation")
+        try:
+            return check(name)
+        except SchemaError as error:
+            raise DdlError(error.message, statement=self.sql, position=token.start, remedy=error.remedy) from None

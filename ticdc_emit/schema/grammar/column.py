@@ -1,310 +1,166 @@
-"""Column definitions: type and options. Tokens in, :class:`ColumnDef` out.
+"""Column definitions and their options. Tokens in, :class:`ColumnDef` out.
 
-Rule source: pingcap/tidb ``pkg/parser/parser.y`` (``ColumnDef``, ``Type``, ``ColumnOption``).
+Rule source: pingcap/tidb ``pkg/parser/parser.y`` (``ColumnDef``, ``ColumnOption``, ``ReferDef``).
 """
 
 from __future__ import annotations
 
-from ticdc_emit.schema.grammar.literal import LiteralGrammar
-from ticdc_emit.schema.nodes import ColumnDef, ColumnOption, TableName, TypeSpec
+from ticdc_emit.schema.grammar.types import TypeGrammar
+from ticdc_emit.schema.nodes.columns import (
+    AutoRandom,
+    CheckOption,
+    ClauseOption,
+    CollateOption,
+    ColumnDef,
+    ColumnOption,
+    CommentOption,
+    GeneratedOption,
+    KeyOption,
+    ReferenceOption,
+    TypeSpec,
+)
+from ticdc_emit.schema.nodes.keys import KeyPart, Reference
+from ticdc_emit.schema.nodes.style import string
 from ticdc_emit.schema.types import MySQLType
 
 __all__ = ["ColumnGrammar"]
 
-_INTEGERS = {
-    "TINYINT": MySQLType.TINY,
-    "INT1": MySQLType.TINY,
-    "SMALLINT": MySQLType.SHORT,
-    "INT2": MySQLType.SHORT,
-    "MEDIUMINT": MySQLType.INT24,
-    "MIDDLEINT": MySQLType.INT24,
-    "INT3": MySQLType.INT24,
-    "INT": MySQLType.LONG,
-    "INTEGER": MySQLType.LONG,
-    "INT4": MySQLType.LONG,
-    "BIGINT": MySQLType.LONGLONG,
-    "INT8": MySQLType.LONGLONG,
+_FORMATS, _STORAGES = ("DEFAULT", "FIXED", "DYNAMIC"), ("DEFAULT", "DISK", "MEMORY")
+_SERIAL = (ColumnOption("not null"), ColumnOption("auto_increment"), KeyOption("unique"))
+_NOT_WITH_GENERATED = {
+    "auto_increment": "AUTO_INCREMENT",
+    "on update": "ON UPDATE",
+    "default": "DEFAULT",
+    "auto_random": "AUTO_RANDOM",
 }
-_FLOATS = {
-    "FLOAT": MySQLType.FLOAT,
-    "FLOAT4": MySQLType.FLOAT,
-    "DOUBLE": MySQLType.DOUBLE,
-    "FLOAT8": MySQLType.DOUBLE,
-    "REAL": MySQLType.DOUBLE,
-}
-_TEXTS = {
-    "TINYTEXT": MySQLType.TINY_BLOB,
-    "TEXT": MySQLType.BLOB,
-    "MEDIUMTEXT": MySQLType.MEDIUM_BLOB,
-    "LONGTEXT": MySQLType.LONG_BLOB,
-}
-_BLOBS = {
-    "TINYBLOB": MySQLType.TINY_BLOB,
-    "BLOB": MySQLType.BLOB,
-    "MEDIUMBLOB": MySQLType.MEDIUM_BLOB,
-    "LONGBLOB": MySQLType.LONG_BLOB,
-}
-_TIMES = {
-    "DATETIME": (MySQLType.DATETIME, 19),
-    "TIMESTAMP": (MySQLType.TIMESTAMP, 19),
-    "TIME": (MySQLType.DURATION, 10),
-}
-_FLOAT_PRECISION, _DOUBLE_PRECISION = 24, 53
-_EMPTY_LENGTH = -1
 
 
-class ColumnGrammar(LiteralGrammar):
+class ColumnGrammar(TypeGrammar):
     def _column_def(self) -> ColumnDef:
         offset = self._curr.start
-        name = self._column_name()
+        *qualifier, name = self._column().parts
         if self._accept("SERIAL"):
-            implied = (ColumnOption("not null"), ColumnOption("auto_increment"), ColumnOption("unique"))
-            spec = TypeSpec(MySQLType.LONGLONG, unsigned=True)
-            return ColumnDef(name, spec, implied + self._column_options(), offset)
-        spec = self._type()
-        return ColumnDef(name, spec, self._column_options(), offset)
-
-    # -- types ---------------------------------------------------------------------------------------------------
-
-    def _type(self) -> TypeSpec:
-        start = self._index
-        word = self._any_word("a column type")
-        if word in _INTEGERS:
-            return self._signed(TypeSpec(_INTEGERS[word], self._length()))
-        if word in ("BOOL", "BOOLEAN"):
-            return self._signed(TypeSpec(MySQLType.TINY, 1))
-        if word in ("DECIMAL", "DEC", "NUMERIC", "FIXED"):
-            return self._signed(TypeSpec(MySQLType.NEWDECIMAL, *self._precision()))
-        if word in _FLOATS:
-            return self._float_type(_FLOATS[word], word)
-        if word == "BIT":
-            length = self._length()
-            return TypeSpec(MySQLType.BIT, 1 if length == _EMPTY_LENGTH else length)
-        if word in _TIMES:
-            return self._time_type(*_TIMES[word])
-        if word == "DATE":
-            return TypeSpec(MySQLType.DATE)
-        if word in ("YEAR", "SQL_TSI_YEAR"):
-            return self._year_type()
-        if word == "JSON":
-            return TypeSpec(MySQLType.JSON, charset="binary")
-        if word == "VECTOR":
-            return self._vector_type()
-        spec = self._string_type(word)
-        if spec is None:
-            self._retreat(start)
-            self._fail("expected a column type")
-        return spec
-
-    def _string_type(self, word: str) -> TypeSpec | None:
-        if word in ("ENUM", "SET"):
-            return self._labels_type(MySQLType.ENUM if word == "ENUM" else MySQLType.SET)
-        if word in _TEXTS:
-            return self._with_charset(_TEXTS[word], self._length() if word == "TEXT" else -1, shorthand=True)
-        if word in _BLOBS:
-            return TypeSpec(_BLOBS[word], self._length() if word == "BLOB" else -1, charset="binary", binary=True)
-        if word == "BINARY":
-            return TypeSpec(MySQLType.STRING, self._length(), charset="binary", binary=True)
-        if word == "VARBINARY":
-            return TypeSpec(MySQLType.VARCHAR, self._required_length(), charset="binary", binary=True)
-        if word == "LONG":
-            if self._accept("VARBINARY"):
-                return TypeSpec(MySQLType.MEDIUM_BLOB, charset="binary", binary=True)
-            self._varying_word()
-            return self._with_charset(MySQLType.MEDIUM_BLOB, -1, shorthand=True)
-        national = word == "NATIONAL"
-        if national:
-            word = self._any_word("CHAR or VARCHAR")
-        if word in ("CHAR", "CHARACTER", "NCHAR"):
-            if self._accept("VARYING") or (word == "NCHAR" and self._accept_any("VARCHAR", "VARCHARACTER")):
-                word = "VARCHAR"
-            else:
-                return self._with_charset(MySQLType.STRING, self._length())
-        if word in ("VARCHAR", "VARCHARACTER") or (word == "NVARCHAR" and not national):
-            return self._with_charset(MySQLType.VARCHAR, self._required_length())
-        return None
-
-    def _varying_word(self) -> None:
-        if not self._accept_any("VARCHAR", "VARCHARACTER"):
-            _ = self._accept("CHAR", "VARYING") or self._accept("CHARACTER", "VARYING")
-
-    def _length(self) -> int:
-        if not self._accept_symbol("("):
-            return _EMPTY_LENGTH
-        length = self._integer("a length")
-        self._expect_symbol(")")
-        return length
-
-    def _required_length(self) -> int:
-        if not self._symbol_at("("):
-            self._fail("expected a length in parentheses")
-        return self._length()
-
-    def _precision(self) -> tuple[int, int]:
-        if not self._accept_symbol("("):
-            return _EMPTY_LENGTH, _EMPTY_LENGTH
-        length = self._integer("a length")
-        scale = self._integer("a number of decimals") if self._accept_symbol(",") else _EMPTY_LENGTH
-        self._expect_symbol(")")
-        return length, scale
-
-    def _signed(self, spec: TypeSpec) -> TypeSpec:
-        unsigned = zerofill = False
-        while word := self._accept_any("UNSIGNED", "SIGNED", "ZEROFILL"):
-            unsigned = unsigned or word != "SIGNED"
-            zerofill = zerofill or word == "ZEROFILL"
-        return TypeSpec(spec.type, spec.flen, spec.decimal, unsigned, zerofill)
-
-    def _float_type(self, kind: MySQLType, word: str) -> TypeSpec:
-        if word == "DOUBLE":
-            self._accept("PRECISION")
-        opening = self._curr
-        length, scale = self._precision()
-        if length != _EMPTY_LENGTH and scale == _EMPTY_LENGTH:
-            if kind is MySQLType.DOUBLE:
-                self._fail("DOUBLE takes (length, decimals) or nothing", opening)
-            if length <= _DOUBLE_PRECISION:
-                kind = MySQLType.DOUBLE if length > _FLOAT_PRECISION else kind
-                length = _EMPTY_LENGTH
-        return self._signed(TypeSpec(kind, length, scale))
-
-    def _time_type(self, kind: MySQLType, width: int) -> TypeSpec:
-        fsp = self._length()
-        return TypeSpec(kind, width + 1 + fsp if fsp > 0 else width, fsp)
-
-    def _year_type(self) -> TypeSpec:
-        opening = self._curr
-        length = self._length()
-        if length not in (_EMPTY_LENGTH, 4):
-            self._fail("YEAR takes no length but 4", opening)
-        self._signed(TypeSpec(MySQLType.YEAR))
-        return TypeSpec(MySQLType.YEAR, length)
-
-    def _vector_type(self) -> TypeSpec:
-        if self._accept_symbol("<"):
-            self._expect("FLOAT")
-            self._expect_symbol(">")
-        return TypeSpec(MySQLType.VECTOR_FLOAT32, self._length(), 0)
-
-    def _labels_type(self, kind: MySQLType) -> TypeSpec:
-        self._expect_symbol("(")
-        labels = [self._label()]
-        while self._accept_symbol(","):
-            labels.append(self._label())
-        self._expect_symbol(")")
-        widths = [len(label if isinstance(label, bytes) else label.encode()) for label in labels]
-        flen = max(widths) if kind is MySQLType.ENUM else sum(widths) + len(widths) - 1
-        spec = self._with_charset(kind, flen, shorthand=True)
-        return TypeSpec(kind, flen, charset=spec.charset, binary=spec.binary, elems=tuple(labels))
-
-    def _label(self) -> str | bytes:
-        bits = self._bits()
-        return bits.rstrip(b" ") if bits is not None else self._string("a label").rstrip(" ")
-
-    def _with_charset(self, kind: MySQLType, flen: int, *, shorthand: bool = False) -> TypeSpec:
-        """BINARY [CHARSET x] | CHARSET x [BINARY]; some types also take ASCII and BYTE for a charset."""
-        charset, binary = "", False
-        if self._accept("BINARY"):
-            binary = True
-            if self._charset_keyword():
-                charset = self._charset_or_collation_name()
-        elif self._charset_keyword():
-            charset = self._charset_or_collation_name()
-            binary = self._accept("BINARY")
-        elif shorthand and (word := self._accept_any("ASCII", "BYTE")):
-            charset = "latin1" if word == "ASCII" else "binary"
-        return TypeSpec(kind, flen, charset=charset, binary=binary)
-
-    # -- options -------------------------------------------------------------------------------------------------
+            spec, options = TypeSpec(MySQLType.LONGLONG, unsigned=True), _SERIAL + self._column_options()
+        else:
+            spec, options = self._type(), self._column_options()
+        return ColumnDef(name, spec, options, offset, tuple(qualifier))
 
     def _column_options(self) -> tuple[ColumnOption, ...]:
+        start = self._curr
         options: list[ColumnOption] = []
         while (option := self._column_option()) is not None:
             options.extend(option)
+        kinds = [option.kind for option in options]
+        if any(kind.startswith("generated") for kind in kinds):
+            for kind in kinds:
+                if kind in _NOT_WITH_GENERATED:
+                    self._fail(f"a generated column takes no {_NOT_WITH_GENERATED[kind]}", start)
         return tuple(options)
 
     def _column_option(self) -> tuple[ColumnOption, ...] | None:
-        """Consume one option; () where TiDB ignores it, None where none follows."""
-        if self._accept("NOT", "NULL"):
+        """Consume one option; None where none follows."""
+        word = self._word_at()
+        if word == "NOT":
+            self._advance()
+            self._expect("NULL")
             return (ColumnOption("not null"),)
         if self._accept("NULL"):
             return (ColumnOption("null"),)
         if self._accept("AUTO_INCREMENT"):
             return (ColumnOption("auto_increment"),)
         if self._accept("AUTO_RANDOM"):
-            bits = self._precision()
-            return (ColumnOption("auto_random", bits[0]),)
+            return (AutoRandom("auto_random", *self._precision()),)
         if self._accept("PRIMARY", "KEY") or self._accept("KEY"):
-            clustered = self._clustered()
-            self._accept_any("GLOBAL", "LOCAL")
-            return (ColumnOption("primary key", clustered),)
+            return (KeyOption("primary key", self._clustered(), self._global()),)
         if self._accept("UNIQUE"):
             self._accept("KEY")
-            self._accept_any("GLOBAL", "LOCAL")
-            return (ColumnOption("unique"),)
+            return (KeyOption("unique", None, self._global()),)
         if self._accept("DEFAULT"):
-            return (ColumnOption("default", self._default()),)
+            return (self._default(),)
         if self._accept("SERIAL", "DEFAULT", "VALUE"):
-            return (ColumnOption("not null"), ColumnOption("auto_increment"), ColumnOption("unique"))
+            return _SERIAL
         if self._accept("ON", "UPDATE"):
-            return (ColumnOption("on update", self._now()),)
+            return (self._on_update(),)
         if self._accept("COMMENT"):
-            return (ColumnOption("comment", self._string("a comment")),)
+            return (CommentOption("comment", self._string("a comment")),)
         if self._accept("COLLATE"):
-            return (ColumnOption("collate", self._charset_or_collation_name()),)
-        return self._rare_column_option()
+            return (CollateOption("collate", self._collation_name()),)
+        return self._rare_column_option(word)
 
-    def _rare_column_option(self) -> tuple[ColumnOption, ...] | None:
+    def _rare_column_option(self, word: str) -> tuple[ColumnOption, ...] | None:
         if self._accept("GENERATED", "ALWAYS", "AS") or self._accept("AS"):
             expression = self._parenthesised()
             stored = self._accept_any("VIRTUAL", "STORED") == "STORED"
-            return (ColumnOption("generated stored" if stored else "generated virtual", expression),)
-        if self._accept("CONSTRAINT"):
-            if self._word_at() != "CHECK":
-                self._name("a constraint name")
-            if self._word_at() != "CHECK":
-                self._fail("expected CHECK")
-        if self._accept("CHECK"):
-            option = ColumnOption("check", self._parenthesised())
-            if self._accept("NOT", "NULL"):
-                return option, ColumnOption("not null")
-            self._enforced()
-            return (option,)
+            return (GeneratedOption("generated stored" if stored else "generated virtual", expression),)
+        if word in ("CONSTRAINT", "CHECK"):
+            return self._check_option()
         if self._accept("REFERENCES"):
-            self._references()
-            return (ColumnOption("references"),)
-        if self._accept("COLUMN_FORMAT") or self._accept("STORAGE"):
-            if not self._accept_any("DEFAULT", "FIXED", "DYNAMIC", "DISK", "MEMORY"):
-                self._fail("expected a column format or storage")
-            return ()
-        if self._accept("SECONDARY_ENGINE_ATTRIBUTE") or self._accept("ENGINE_ATTRIBUTE"):
-            self._accept_symbol("=")
-            self._string()
-            return ()
+            return (ReferenceOption("references", None, self._reference()),)
+        if self._accept("COLUMN_FORMAT"):
+            return (ClauseOption("clause", None, "COLUMN_FORMAT " + self._expect_any(*_FORMATS)),)
+        if self._accept("STORAGE"):
+            return (ClauseOption("clause", None, "STORAGE " + self._expect_any(*_STORAGES)),)
+        if self._accept("SECONDARY_ENGINE_ATTRIBUTE"):
+            self._equals()
+            return (ClauseOption("clause", None, "SECONDARY_ENGINE_ATTRIBUTE = " + string(self._string())),)
         return None
+
+    def _check_option(self) -> tuple[ColumnOption, ...]:
+        name = ""
+        if self._accept("CONSTRAINT") and self._word_at() != "CHECK":
+            name = self._name("a constraint name")
+        self._expect("CHECK")
+        expression = self._parenthesised()
+        if self._accept("NOT", "NULL"):
+            return CheckOption("check", expression, name), ColumnOption("not null")
+        return (CheckOption("check", expression, name, self._enforced()),)
 
     def _clustered(self) -> bool | None:
         word = self._accept_any("CLUSTERED", "NONCLUSTERED")
         return None if not word else word == "CLUSTERED"
 
-    def _enforced(self) -> None:
-        _ = self._accept("NOT", "ENFORCED") or self._accept("ENFORCED")
+    def _global(self) -> bool:
+        return self._accept_any("GLOBAL", "LOCAL") == "GLOBAL"
 
-    def _references(self) -> tuple[TableName, tuple[str, ...]]:
-        """REFERENCES has been consumed; return the table and its columns, if they are named."""
+    def _enforced(self) -> bool:
+        if self._accept("NOT", "ENFORCED"):
+            return False
+        self._accept("ENFORCED")
+        return True
+
+    def _reference(self) -> Reference:
+        """REFERENCES has been consumed."""
         table = self._table_name()
-        columns: list[str] = []
-        if self._accept_symbol("("):
-            while not columns or self._accept_symbol(","):
-                columns.append(self._column_name())
-                self._length()
-                self._accept_any("ASC", "DESC")
-            self._expect_symbol(")")
-        if self._accept("MATCH"):
-            self._accept_any("FULL", "PARTIAL", "SIMPLE")
-        while self._accept("ON", "DELETE") or self._accept("ON", "UPDATE"):
-            if not self._accept_any("RESTRICT", "CASCADE") and not (
-                self._accept("SET", "NULL") or self._accept("NO", "ACTION") or self._accept("SET", "DEFAULT")
-            ):
-                self._fail("expected a referential action")
-        return table, tuple(columns)
+        parts = self._key_parts() if self._symbol_at("(") else None
+        match = self._expect_any("FULL", "PARTIAL", "SIMPLE") if self._accept("MATCH") else ""
+        actions = {"DELETE": "", "UPDATE": ""}
+        while self._at_words("ON") and not actions.get(self._word_at(1), "-"):
+            event = self._word_at(1)
+            self._advance(2)
+            actions[event] = self._referential_action()
+        return Reference(table, parts, match, actions["DELETE"], actions["UPDATE"])
+
+    def _referential_action(self) -> str:
+        if word := self._accept_any("RESTRICT", "CASCADE"):
+            return word
+        words = (self._word_at(), self._word_at(1))
+        if words not in (("SET", "NULL"), ("NO", "ACTION"), ("SET", "DEFAULT")):
+            self._fail("expected a referential action")
+        self._advance(2)
+        return " ".join(words)
+
+    # -- the columns of a key ------------------------------------------------------------------------------------
+
+    def _key_parts(self) -> tuple[KeyPart, ...]:
+        return self._in_parentheses(lambda: self._list(self._key_part))
+
+    def _key_part(self) -> KeyPart:
+        if self._symbol_at("("):
+            expression = self._parenthesised()
+            return KeyPart(expression=expression, descending=self._descending())
+        *qualifier, name = self._column().parts
+        length = self._length()
+        return KeyPart(name, length, None, self._descending(), tuple(qualifier))
+
+    def _descending(self) -> bool:
+        return self._accept_any("ASC", "DESC") == "DESC"

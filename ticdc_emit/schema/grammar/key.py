@@ -1,18 +1,20 @@
 """Keys, indexes and constraints of a table. Tokens in, :class:`~ticdc_emit.schema.nodes.Constraint` nodes out.
 
-Rule source: pingcap/tidb ``pkg/parser/parser.y`` (``Constraint``, ``IndexOption``, ``IndexPartSpecification``).
+Rule source: pingcap/tidb ``pkg/parser/parser.y`` (``Constraint``, ``IndexOption``, ``SplitOption``).
 """
 
 from __future__ import annotations
 
-from typing import Literal as Choice
+from dataclasses import replace
 
 from ticdc_emit.schema.grammar.column import ColumnGrammar
-from ticdc_emit.schema.nodes import Constraint, KeyPart
+from ticdc_emit.schema.nodes.keys import Constraint, ConstraintKind, IndexOptions, Split
+from ticdc_emit.schema.nodes.style import Node
 
 __all__ = ["KeyGrammar"]
 
-ConstraintKind = Choice["primary", "unique", "index", "foreign", "check", "fulltext", "columnar"]
+_INDEX_TYPES = ("BTREE", "HASH", "RTREE", "HYPO", "HNSW", "INVERTED")
+_CONSTRAINT_WORDS = ("PRIMARY", "UNIQUE", "FOREIGN", "CHECK")
 
 
 class KeyGrammar(ColumnGrammar):
@@ -25,101 +27,139 @@ class KeyGrammar(ColumnGrammar):
     def _constraint(self) -> Constraint | None:
         """Consume a constraint or index definition if one starts here."""
         offset = self._curr.start
-        symbol = ""
-        named = self._accept("CONSTRAINT")
-        if named and self._word_at() not in ("PRIMARY", "UNIQUE", "FOREIGN", "CHECK"):
+        symbol: str | None = None
+        constrained = self._accept("CONSTRAINT")
+        if constrained and not self._constraint_word():
             symbol = self._name("a constraint name")
+        constraint = self._constraint_body(offset)
+        if constraint is None:
+            if constrained:
+                self._fail("expected PRIMARY KEY, UNIQUE, FOREIGN KEY or CHECK")
+            return None
+        if symbol is not None:
+            constraint = replace(constraint, name=symbol, has_empty_name=not symbol)
+        return constraint
+
+    def _constraint_word(self) -> bool:
+        return self._word_at() in (*_CONSTRAINT_WORDS, "KEY", "INDEX", "FULLTEXT")
+
+    def _constraint_body(self, offset: int) -> Constraint | None:
         if self._accept("PRIMARY", "KEY"):
-            return self._index_definition("primary", "", offset)
+            return self._index_definition("primary", offset)
         if self._accept("UNIQUE"):
             self._accept_any("KEY", "INDEX")
-            return self._index_definition("unique", symbol, offset)
+            return self._index_definition("unique", offset)
         if self._accept("FOREIGN", "KEY"):
-            return self._foreign_key(symbol, offset)
+            return self._foreign_key(offset)
         if self._accept("CHECK"):
-            self._parenthesised()
-            self._enforced()
-            return Constraint("check", symbol, offset=offset)
-        if named:
-            self._fail("expected PRIMARY KEY, UNIQUE, FOREIGN KEY or CHECK")
+            check = self._parenthesised()
+            return Constraint("check", check=check, enforced=self._enforced(), offset=offset)
         if self._accept_any("KEY", "INDEX"):
-            return self._index_definition("index", "", offset)
-        if self._accept_any("FULLTEXT"):
+            return self._index_definition("index", offset)
+        if self._accept("FULLTEXT"):
             self._accept_any("KEY", "INDEX")
-            return self._index_definition("fulltext", "", offset)
-        if self._word_at() in ("VECTOR", "COLUMNAR") and self._word_at(1) in ("INDEX", "KEY"):
-            self._advance(2)
-            return self._index_definition("columnar", "", offset)
+            return self._index_definition("fulltext", offset)
+        if self._word_at(1) == "INDEX" and (word := self._accept_any("VECTOR", "COLUMNAR")):
+            self._advance()
+            return replace(self._index_definition("columnar", offset), word=word)
         return None
 
-    def _index_definition(self, kind: ConstraintKind, name: str, offset: int) -> Constraint:
-        if_not_exists = self._if_not_exists()
-        if not self._symbol_at("(") and self._word_at() not in ("USING", "TYPE"):
-            given = self._name("an index name")
-            name = name if kind == "primary" else given
-        elif self._word_at() == "TYPE" and self._word_at(1) not in ("BTREE", "HASH", "RTREE", "HYPO"):
+    def _index_definition(self, kind: ConstraintKind, offset: int) -> Constraint:
+        if_not_exists = kind in ("index", "columnar") and self._if_not_exists()
+        name: str | None = None
+        using = ""
+        if not self._symbol_at("(") and self._word_at() != "USING":
             name = self._name("an index name")
-        self._index_type()
+        if kind != "fulltext" and (self._at_words("USING") or (name is not None and self._at_words("TYPE"))):
+            using = self._index_type()
         keys = self._key_parts()
-        clustered, visible = self._index_options()
-        return Constraint(kind, name, keys, clustered, visible, if_not_exists, offset=offset)
+        options = self._index_options()
+        if using:
+            options = replace(options, using=using)
+        return Constraint(
+            kind, name or "", keys, options, if_not_exists, has_empty_name=name is not None and not name, offset=offset
+        )
 
-    def _foreign_key(self, name: str, offset: int) -> Constraint:
-        self._if_not_exists()
-        if not self._symbol_at("("):
-            given = self._name("an index name")
-            name = name or given
+    def _foreign_key(self, offset: int) -> Constraint:
+        if_not_exists = self._if_not_exists()
+        name = "" if self._symbol_at("(") else self._name("an index name")
         keys = self._key_parts()
         self._expect("REFERENCES")
-        table, columns = self._references()
-        return Constraint("foreign", name, keys, references=table, reference_columns=columns, offset=offset)
+        reference = self._reference()
+        return Constraint("foreign", name, keys, if_not_exists=if_not_exists, reference=reference, offset=offset)
 
-    def _index_type(self) -> None:
-        if self._accept_any("USING", "TYPE") and not self._accept_any(
-            "BTREE", "HASH", "RTREE", "HYPO", "HNSW", "INVERTED"
-        ):
-            self._fail("expected an index type")
+    def _index_type(self) -> str:
+        """Consume USING or TYPE and the type."""
+        self._advance()
+        return self._expect_any(*_INDEX_TYPES)
 
-    def _key_parts(self) -> tuple[KeyPart, ...]:
+    def _index_options(self) -> IndexOptions:
+        options = IndexOptions()
+        while (option := self._index_option()) is not None:
+            options = replace(options, **option)  # type: ignore[arg-type]
+        return options
+
+    def _index_option(self) -> dict[str, object] | None:
+        """Consume one option; {} for one that says nothing, None where none follows."""
+        word = self._word_at()
+        if word in ("CLUSTERED", "NONCLUSTERED"):
+            return {"clustered": self._clustered()}
+        if self._accept_any("VISIBLE", "INVISIBLE"):
+            return {"visible": word == "VISIBLE"}
+        if self._accept("COMMENT"):
+            return _said("comment", self._string("a comment"))
+        if word in ("USING", "TYPE"):
+            return {"using": self._index_type()}
+        if self._accept("WITH", "PARSER"):
+            return _said("parser", self._name("a parser"))
+        if self._accept("KEY_BLOCK_SIZE"):
+            self._equals()
+            return _said("key_block_size", self._integer())
+        if self._accept("PRE_SPLIT_REGIONS"):
+            self._equals()
+            is_rule = self._symbol_at("(")
+            return {"pre_split": self._in_parentheses(self._split) if is_rule else Split(regions=self._integer())}
+        if self._accept("SECONDARY_ENGINE_ATTRIBUTE"):
+            self._equals()
+            return _said("engine_attribute", self._string())
+        if self._accept("ADD_COLUMNAR_REPLICA_ON_DEMAND"):
+            return {"columnar_on_demand": True}
+        if self._accept_any("GLOBAL", "LOCAL"):
+            return _said("is_global", word == "GLOBAL")
+        return {"where": self._with_text()} if self._accept("WHERE") else None
+
+    # -- splitting regions ---------------------------------------------------------------------------------------
+
+    def _split(self) -> Split:
+        if self._accept("BY"):
+            return Split(rows=self._list(self._row_value))
+        return self._split_between()
+
+    def _split_between(self) -> Split:
+        self._expect("BETWEEN")
+        low = self._row_value()
+        self._expect("AND")
+        high = self._row_value()
+        self._expect("REGIONS")
+        return Split(low, high, self._integer("a number of regions"))
+
+    def _row_value(self) -> tuple[Node, ...]:
         self._expect_symbol("(")
-        parts = [self._key_part()]
-        while self._accept_symbol(","):
-            parts.append(self._key_part())
+        if self._accept_symbol(")"):
+            return ()
+        members = self._list(lambda: self._default_or(self._expression))
         self._expect_symbol(")")
-        return tuple(parts)
+        return members
 
-    def _key_part(self) -> KeyPart:
-        if self._symbol_at("("):
-            part = KeyPart(expression=self._parenthesised())
-        elif self._symbol_at("(", 1) and self._word_at().startswith("VEC_"):
-            self._advance()
-            part = KeyPart(column=self._parenthesised().text.strip("`"))
-        else:
-            part = KeyPart(column=self._column_name(), length=self._length())
-        self._accept_any("ASC", "DESC")
-        return part
+    def _split_index(self) -> tuple[str | None, Split]:
+        """SPLIT has been consumed: the index ("" for the primary key, None for the table), and where."""
+        if self._accept("PRIMARY", "KEY"):
+            return "", self._split_between()
+        if self._accept("INDEX"):
+            return self._name("an index"), self._split_between()
+        return None, self._split_between()
 
-    def _index_options(self) -> tuple[bool | None, bool]:
-        clustered: bool | None = None
-        visible = True
-        while True:
-            if (given := self._clustered()) is not None:
-                clustered = given
-            elif word := self._accept_any("VISIBLE", "INVISIBLE"):
-                visible = word == "VISIBLE"
-            elif self._accept("COMMENT"):
-                self._string("a comment")
-            elif self._word_at() in ("USING", "TYPE"):
-                self._index_type()
-            elif self._accept("WITH", "PARSER"):
-                self._name("a parser")
-            elif word := self._accept_any("KEY_BLOCK_SIZE", "PRE_SPLIT_REGIONS"):
-                self._accept_symbol("=")
-                _ = self._parenthesised() if self._symbol_at("(") else self._integer()
-            elif word := self._accept_any("SECONDARY_ENGINE_ATTRIBUTE", "ENGINE_ATTRIBUTE"):
-                self._accept_symbol("=")
-                self._string()
-            elif self._accept("ADD_COLUMNAR_REPLICA_ON_DEMAND") or self._accept_any("GLOBAL", "LOCAL"):
-                continue
-            else:
-                return clustered, visible
+
+def _said(name: str, value: object) -> dict[str, object]:
+    """An option that is empty leaves what an earlier one said."""
+    return {name: value} if value else {}

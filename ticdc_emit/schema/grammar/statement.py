@@ -5,14 +5,21 @@ Rule source: pingcap/tidb ``pkg/parser/parser.y``.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ticdc_emit.schema.grammar.alter import AlterGrammar
-from ticdc_emit.schema.nodes import AddConstraint, Constraint, DropIndex, TableName
+from ticdc_emit.schema.nodes.alter import AddConstraint, DropIndex
+from ticdc_emit.schema.nodes.keys import Constraint, ConstraintKind
+from ticdc_emit.schema.nodes.names import CURRENT_USER, TableName, User
+from ticdc_emit.schema.nodes.style import Node
 from ticdc_emit.schema.statements import (
     AlterDatabase,
-    AlterTable,
     CreateDatabase,
+    CreateIndex,
     CreateView,
+    DatabaseOption,
     DropDatabase,
+    DropIndexOn,
     DropTables,
     RenameTables,
     Statement,
@@ -22,21 +29,35 @@ from ticdc_emit.schema.statements import (
 
 __all__ = ["StatementGrammar"]
 
-
 _STATEMENTS = "a DDL statement: CREATE, ALTER, DROP, RENAME, TRUNCATE or USE"
 _CREATED = "TABLE, INDEX, VIEW or DATABASE"
 _INDEX_KINDS = ("UNIQUE", "FULLTEXT", "SPATIAL", "VECTOR", "COLUMNAR")
+_CONSTRAINT_KINDS: dict[str, ConstraintKind] = {
+    "": "index",
+    "UNIQUE": "unique",
+    "FULLTEXT": "fulltext",
+    "SPATIAL": "index",
+    "VECTOR": "columnar",
+    "COLUMNAR": "columnar",
+}
 
 
 class StatementGrammar(AlterGrammar):
-    def _ddl_statement(self) -> Statement:
-        """Consume one whole statement."""
-        statement = self._statement_body()
-        if not self._at_end:
-            self._fail("not understood")
+    def ddl_statement(self) -> Statement:
+        """Consume one whole statement that the catalog can run."""
+        statement = self._ddl_body()
+        self._expect_end()
         return statement
 
-    def _statement_body(self) -> Statement:
+    def whole_expression(self) -> Node:
+        """Consume an expression, and nothing behind it."""
+        if self._at_end:
+            self._fail("expected an expression")
+        node = self._expression()
+        self._expect_end("the end of the expression")
+        return node
+
+    def _ddl_body(self) -> Statement:
         if self._accept("CREATE"):
             return self._create_statement()
         if self._accept("ALTER"):
@@ -47,8 +68,9 @@ class StatementGrammar(AlterGrammar):
             return self._alter_table()
         if self._accept("DROP"):
             return self._drop_statement()
-        if self._accept("RENAME", "TABLE") or self._accept("RENAME", "TABLES"):
-            return self._rename_tables()
+        if self._accept("RENAME"):
+            self._expect("TABLE")
+            return RenameTables(self._list(self._renaming))
         if self._accept("TRUNCATE"):
             self._accept("TABLE")
             return TruncateTable(self._table_name())
@@ -58,161 +80,159 @@ class StatementGrammar(AlterGrammar):
 
     def _create_statement(self) -> Statement:
         or_replace = self._accept("OR", "REPLACE")
-        if self._is_view():
+        if or_replace or self._word_at() in ("ALGORITHM", "DEFINER", "SQL", "VIEW"):
             return self._create_view(or_replace=or_replace)
-        if or_replace:
-            self._fail("expected VIEW")
         if self._accept_any("DATABASE", "SCHEMA"):
             if_not_exists = self._if_not_exists()
             name = self._name("a database")
-            charset, collate, _ = self._database_options()
-            return CreateDatabase(name, charset, collate, if_not_exists)
-        temporary = self._accept("TEMPORARY") or self._accept("GLOBAL", "TEMPORARY")
+            return CreateDatabase(name, self._database_options(), if_not_exists)
+        temporary = ""
+        if self._accept("TEMPORARY"):
+            temporary = "TEMPORARY"
+        elif self._accept("GLOBAL", "TEMPORARY"):
+            temporary = "GLOBAL TEMPORARY"
         if self._accept("TABLE"):
             return self._create_table(temporary=temporary)
         if self._word_at() not in ("INDEX", *_INDEX_KINDS):
             self._fail("expected TABLE" if temporary else f"expected {_CREATED}")
         return self._create_index()
 
-    def _create_index(self) -> AlterTable:
+    def _create_index(self) -> CreateIndex:
         start = self._curr.start
         kind = self._accept_any(*_INDEX_KINDS)
-        if kind == "SPATIAL":
-            self._fail("TiDB has no spatial indexes", self._prev)
         self._expect("INDEX")
         if_not_exists = self._if_not_exists()
         name = self._name("an index name")
-        self._index_type()
+        using = self._index_type() if self._word_at() in ("USING", "TYPE") else ""
         self._expect("ON")
         table = self._table_name()
         keys = self._key_parts()
-        clustered, visible = self._index_options()
-        self._algorithm_and_lock()
+        options = self._index_options()
+        if using and not options.using:
+            options = replace(options, using=using)
         constraint = Constraint(
-            "unique" if kind == "UNIQUE" else "fulltext" if kind == "FULLTEXT" else "columnar" if kind else "index",
+            _CONSTRAINT_KINDS[kind],
             name,
             keys,
-            clustered,
-            visible,
+            options,
             if_not_exists,
+            word=kind,
+            has_empty_name=not name,
             offset=start,
         )
-        return AlterTable(table, (AddConstraint(constraint),))
-
-    def _algorithm_and_lock(self) -> None:
-        while self._accept_any("ALGORITHM", "LOCK"):
-            self._accept_symbol("=")
-            self._text_value()
+        return CreateIndex(table, (AddConstraint(constraint),), kind, *self._algorithm_and_lock())
 
     # -- views ---------------------------------------------------------------------------------------------------
 
-    def _is_view(self) -> bool:
-        """Whether VIEW follows after ALGORITHM, DEFINER and SQL SECURITY, which it consumes."""
-        start = self._index
+    def _create_view(self, *, or_replace: bool) -> CreateView:
+        algorithm, definer, security = "UNDEFINED", CURRENT_USER, "DEFINER"
         if self._accept("ALGORITHM"):
-            self._accept_symbol("=")
-            self._accept_any("UNDEFINED", "MERGE", "TEMPTABLE")
+            self._expect_symbol("=")
+            algorithm = self._expect_any("UNDEFINED", "MERGE", "TEMPTABLE")
         if self._accept("DEFINER"):
             self._expect_symbol("=")
-            while not self._at_end and self._word_at() not in ("SQL", "VIEW"):
-                self._advance()
+            definer = self._user()
         if self._accept("SQL", "SECURITY"):
-            self._accept_any("DEFINER", "INVOKER")
-        if self._accept("VIEW"):
-            return True
-        self._retreat(start)
-        return False
-
-    def _create_view(self, *, or_replace: bool) -> CreateView:
+            security = self._expect_any("DEFINER", "INVOKER")
+        self._expect("VIEW")
         table = self._table_name()
         columns: tuple[str, ...] = ()
-        if self._accept_symbol("("):
-            columns = self._names("a column name")
-            self._expect_symbol(")")
+        if self._symbol_at("("):
+            columns = self._in_parentheses(lambda: self._names("a column name"))
         self._expect("AS")
         if self._at_end:
             self._fail("expected SELECT")
-        start = end = self._curr.start
-        while not self._at_end and not self._accept_check_option():
-            end = self._curr.end + 1
-            self._advance()
-        return CreateView(table, columns, self.sql[start:end], or_replace)
+        start = self._curr.start
+        query = self._query()
+        select = self._text_from(start)
+        check_option = self._view_check_option() if self._accept("WITH") else "CASCADED"
+        return CreateView(table, columns, select, query, or_replace, algorithm, definer, security, check_option, start)
 
-    def _accept_check_option(self) -> bool:
-        start = self._index
-        if self._accept("WITH"):
-            self._accept_any("CASCADED", "LOCAL")
-            if self._accept("CHECK", "OPTION") and self._at_end:
-                return True
-        self._retreat(start)
-        return False
+    def _view_check_option(self) -> str:
+        word = self._expect_any("CASCADED", "LOCAL")
+        self._expect("CHECK", "OPTION")
+        return word
+
+    def _user(self) -> User:
+        if self._accept("CURRENT_USER"):
+            if self._accept_symbol("("):
+                self._expect_symbol(")")
+            return CURRENT_USER
+        name = self._name_or_string("a user")
+        if self._curr.kind == "variable":
+            host = self._curr.value
+            self._advance()
+            if not host and (self._curr.kind == "string" or self._at_name()):
+                host = self._name_or_string("a host")
+            return User(name, host.lower())
+        return User(name, "%")
 
     # -- databases and the rest ----------------------------------------------------------------------------------
 
-    def _database_options(self) -> tuple[str, str, bool]:
-        """Return charset, collation, and whether a placement policy was given."""
-        charset = collate = ""
-        placement = False
+    def _database_options(self) -> tuple[DatabaseOption, ...]:
+        options: list[DatabaseOption] = []
         while not self._at_end:
-            self._accept("DEFAULT")
-            if self._charset_keyword():
-                self._accept_symbol("=")
-                charset = self._charset_or_collation_name()
-            elif self._accept("COLLATE"):
-                self._accept_symbol("=")
-                collate = self._charset_or_collation_name()
-            elif self._accept("ENCRYPTION"):
-                self._accept_symbol("=")
-                self._string()
-            elif self._accept("PLACEMENT", "POLICY"):
-                self._accept_symbol("=")
-                placement = True
-                if not self._accept("DEFAULT"):
-                    self._name_or_string("a policy")
-            elif self._accept("SET", "TIFLASH", "REPLICA"):
-                self._fail("not understood in a database statement", self._prev)
-            else:
-                self._fail("not a database option")
-        return charset, collate, placement
+            options.append(self._database_option())
+        return tuple(options)
+
+    def _database_option(self) -> DatabaseOption:
+        if self._accept("SET"):
+            self._expect("TIFLASH", "REPLICA")
+            count = self._integer("a number of replicas")
+            return DatabaseOption("tiflash_replica", str(count), self._location_labels())
+        self._accept("DEFAULT")
+        if self._charset_keyword():
+            self._equals()
+            return DatabaseOption("charset", self._charset_name())
+        if self._accept("COLLATE"):
+            self._equals()
+            return DatabaseOption("collate", self._collation_name())
+        if self._accept("ENCRYPTION"):
+            self._equals()
+            return DatabaseOption("encryption", self._encryption_value())
+        if not self._accept("PLACEMENT", "POLICY"):
+            self._fail("not a database option")
+        return DatabaseOption("placement_policy", self._policy())
 
     def _alter_database(self) -> AlterDatabase:
-        name = "" if self._is_database_option() else self._name("a database")
-        charset, collate, placement = self._database_options()
-        if not (charset or collate or placement):
+        name = None if self._is_database_option() else self._name("a database")
+        options = self._database_options()
+        if not options:
             self._fail("expected a database option")
-        return AlterDatabase(name, charset, collate, placement and not (charset or collate))
+        return AlterDatabase(name, options)
 
     def _is_database_option(self) -> bool:
-        word = self._word_at()
-        return word in ("DEFAULT", "CHARACTER", "COLLATE") or (word == "CHARSET" and self._word_at(1) != "CHARSET")
+        word, following = self._word_at(), self._word_at(1)
+        if word == "PLACEMENT":
+            return following == "POLICY"
+        return word in ("DEFAULT", "CHARACTER", "CHAR", "COLLATE", "SET")
 
     def _drop_statement(self) -> Statement:
         if self._accept_any("DATABASE", "SCHEMA"):
             if_exists = self._if_exists()
             return DropDatabase(self._name("a database"), if_exists)
+        hypothetical = self._accept("HYPO")
         if self._accept("INDEX"):
             if_exists = self._if_exists()
             name = self._name("an index")
             self._expect("ON")
             table = self._table_name()
-            self._algorithm_and_lock()
-            return AlterTable(table, (DropIndex(name, if_exists),))
+            work = ("", "") if hypothetical else self._algorithm_and_lock()
+            return DropIndexOn(table, (DropIndex(name, if_exists),), *work)
         view = self._accept("VIEW")
-        temporary = not view and (self._accept("TEMPORARY") or self._accept("GLOBAL", "TEMPORARY"))
+        temporary = ""
+        if self._accept("TEMPORARY"):
+            temporary = "TEMPORARY"
+        elif self._accept("GLOBAL", "TEMPORARY"):
+            temporary = "GLOBAL TEMPORARY"
         if not view and not self._accept_any("TABLE", "TABLES"):
             self._fail("expected TABLE, VIEW, INDEX or DATABASE")
         if_exists = self._if_exists()
-        tables = [self._table_name()]
-        while self._accept_symbol(","):
-            tables.append(self._table_name())
+        tables = self._list(self._table_name)
         self._accept_any("RESTRICT", "CASCADE")
-        return DropTables(tuple(tables), if_exists, view, temporary)
+        return DropTables(tables, if_exists, view, temporary)
 
-    def _rename_tables(self) -> RenameTables:
-        pairs: list[tuple[TableName, TableName]] = []
-        while True:
-            old = self._table_name()
-            self._expect("TO")
-            pairs.append((old, self._table_name()))
-            if not self._accept_symbol(","):
-                return RenameTables(tuple(pairs))
+    def _renaming(self) -> tuple[TableName, TableName]:
+        old = self._table_name()
+        self._expect("TO")
+        return old, self._table_name()

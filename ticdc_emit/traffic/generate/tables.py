@@ -86,7 +86,7 @@ def source_tables(catalog: Catalog, sql: str, wanted: set[Name] | None = None) -
     for name, table in list(tables.items()):
         constraints = found.get(_folded(name), _Found()).constraints
         foreign = tuple(
-            _reference(table, each, tables, names) for each in constraints if each.kind == "foreign" and each.references
+            _reference(table, each, tables, names) for each in constraints if each.kind == "foreign" and each.reference
         )
         tables[name] = replace(table, references=foreign, unique_keys=tuple(_unique_keys(table.info, constraints)))
     return _by_depth(tables)
@@ -127,25 +127,27 @@ def _folded(name: Name) -> Name:
 
 def _with_database(constraint: Constraint, table: TableName, database: str) -> Constraint:
     """Give the table that a foreign key names the database which it leaves out: that of its own table."""
-    target = constraint.references
-    if target is None or target.schema:
+    reference = constraint.reference
+    if reference is None or reference.table.schema:
         return constraint
-    return replace(constraint, references=TableName(table.schema or database, target.name))
+    target = TableName(table.schema or database, reference.table.name)
+    return replace(constraint, reference=replace(reference, table=target))
 
 
 def _reference(
     table: SourceTable, key: Constraint, tables: dict[Name, SourceTable], names: dict[Name, Name]
 ) -> Reference:
-    assert key.references is not None
-    parent = names.get(_folded((key.references.schema, key.references.name)))
+    assert key.reference is not None
+    target = key.reference.table
+    parent = names.get(_folded((target.schema, target.name)))
     if parent is None:
         raise SchemaError(
-            f"foreign key {key.name!r} refers to {key.references.schema}.{key.references.name}, which is not generated",
+            f"foreign key {key.name!r} refers to {target.schema}.{target.name}, which is not generated",
             remedy="Add that table to the schema and to tables, or leave the foreign key out",
             table=table.info.full_name,
         )
     columns = tuple(_exact(table.info, part.column) for part in key.keys)
-    held = tuple(_exact(tables[parent].info, name) for name in key.reference_columns)
+    held = tuple(_exact(tables[parent].info, name) for name in key.reference.columns)
     if len(columns) != len(held):
         raise SchemaError(
             f"foreign key {key.name!r} has {len(columns)} columns and refers to {len(held)}",

@@ -1,0 +1,208 @@
+"""ALTER TABLE, the changes of partitions and those that leave columns alone. Tokens in, one node for each out.
+
+Rule source: pingcap/tidb ``pkg/parser/parser.y`` (``AlterTableSpec``, ``AlterTableSpecSingleOpt``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+from ticdc_emit.schema.grammar.table import TableGrammar
+from ticdc_emit.schema.nodes.expressions import ColumnName
+from ticdc_emit.schema.nodes.minor_changes import (
+    AlterAttributes,
+    Forced,
+    IntervalChange,
+    NoSchemaChange,
+    OrderByColumns,
+    PartitionMaintenance,
+    PartitionOptions,
+    SplitRegions,
+    TiFlashReplica,
+)
+from ticdc_emit.schema.nodes.partition_changes import AddPartitions, ChangePartitions, ExchangePartition
+from ticdc_emit.schema.nodes.partitions import PartitionDefinition
+
+__all__ = ["MinorChangeGrammar"]
+
+_MAINTENANCE = ("OPTIMIZE", "REPAIR", "REBUILD", "CHECK", "IMPORT", "DISCARD")
+_WITH_BINLOG = ("OPTIMIZE", "REPAIR", "REBUILD")
+_PHRASES = (
+    ("WITH", "VALIDATION"),
+    ("WITHOUT", "VALIDATION"),
+    ("ENABLE", "KEYS"),
+    ("DISABLE", "KEYS"),
+    ("IMPORT", "TABLESPACE"),
+    ("DISCARD", "TABLESPACE"),
+    ("READ", "ONLY"),
+    ("READ", "WRITE"),
+    ("SECONDARY_LOAD",),
+    ("SECONDARY_UNLOAD",),
+)
+_ALGORITHMS = ("DEFAULT", "COPY", "INPLACE", "INSTANT")
+_LOCKS = ("DEFAULT", "NONE", "SHARED", "EXCLUSIVE")
+
+PartitionChange: TypeAlias = AddPartitions | ChangePartitions | ExchangePartition | NoSchemaChange
+
+
+class MinorChangeGrammar(TableGrammar):
+    # -- changes that may stand anywhere -------------------------------------------------------------------------
+
+    def _minor_change(self) -> PartitionChange | None:
+        word = self._word_at()
+        if self._word_at(1) == "PARTITION" and (change := self._partition_change(word)) is not None:
+            return change
+        rules: dict[str, Callable[[], NoSchemaChange]] = {
+            "ALGORITHM": self._algorithm,
+            "LOCK": self._lock_clause,
+            "CACHE": lambda: self._word_change("alter table cache"),
+            "NOCACHE": lambda: self._word_change("alter table nocache"),
+            "ATTRIBUTES": lambda: self._attributes("alter table attributes"),
+            "STATS_OPTIONS": lambda: self._attributes(""),
+            "SET": self._tiflash_replica,
+            "ORDER": self._order_by_columns,
+        }
+        if rule := rules.get(word):
+            return rule()
+        for phrase in _PHRASES:
+            if self._accept(*phrase):
+                return NoSchemaChange(" ".join(phrase))
+        return None
+
+    def _forced(self) -> NoSchemaChange:
+        return Forced()
+
+    def _word_change(self, action: str) -> NoSchemaChange:
+        return NoSchemaChange(self._any_word("a word"), action)
+
+    def _algorithm(self) -> NoSchemaChange:
+        return NoSchemaChange("ALGORITHM = " + self._work("ALGORITHM", _ALGORITHMS))
+
+    def _lock_clause(self) -> NoSchemaChange:
+        return NoSchemaChange("LOCK = " + self._work("LOCK", _LOCKS))
+
+    def _work(self, word: str, choices: tuple[str, ...]) -> str:
+        self._expect(word)
+        self._equals()
+        return self._expect_any(*choices)
+
+    def _algorithm_and_lock(self) -> tuple[str, str]:
+        given = {"ALGORITHM": "", "LOCK": ""}
+        while (word := self._word_at()) in given and not given[word]:
+            given[word] = self._work(word, _ALGORITHMS if word == "ALGORITHM" else _LOCKS)
+        return given["ALGORITHM"], given["LOCK"]
+
+    def _attributes(self, action: str) -> AlterAttributes:
+        word = self._any_word("ATTRIBUTES")
+        self._equals()
+        return AlterAttributes(word, action, None if self._accept("DEFAULT") else self._string())
+
+    def _tiflash_replica(self) -> TiFlashReplica:
+        self._expect("SET")
+        self._accept("HYPO")
+        self._expect("TIFLASH", "REPLICA")
+        count = self._integer("a number of replicas")
+        return TiFlashReplica("", "set tiflash replica", count, self._location_labels())
+
+    def _location_labels(self) -> tuple[str, ...]:
+        return self._list(self._string) if self._accept("LOCATION", "LABELS") else ()
+
+    def _order_by_columns(self) -> OrderByColumns:
+        self._expect("ORDER", "BY")
+        return OrderByColumns(columns=self._list(self._ordered_column))
+
+    def _ordered_column(self) -> tuple[ColumnName, bool]:
+        column = self._column()
+        return column, self._descending()
+
+    # -- partitions ----------------------------------------------------------------------------------------------
+
+    def _partition_change(self, word: str) -> PartitionChange | None:
+        if word in _MAINTENANCE:
+            self._advance(2)
+            no_binlog = word in _WITH_BINLOG and self._no_binlog()
+            names = self._partition_names_or_all()
+            if word in ("IMPORT", "DISCARD"):
+                self._expect("TABLESPACE")
+            return PartitionMaintenance(word, "", names, no_binlog)
+        if word == "TRUNCATE":
+            self._advance(2)
+            return ChangePartitions("truncate", self._partition_names_or_all())
+        if word == "COALESCE":
+            self._advance(2)
+            no_binlog = self._no_binlog()
+            return ChangePartitions("coalesce", count=self._integer("a number of partitions"), no_binlog=no_binlog)
+        if word == "EXCHANGE":
+            self._advance(2)
+            return self._exchange_partition()
+        if word in ("FIRST", "LAST"):
+            self._advance()
+            bound = self._less_than()
+            if word == "FIRST":
+                self._if_exists()
+            return IntervalChange(word, "", bound, word == "LAST" and self._no_binlog())
+        return None
+
+    def _exchange_partition(self) -> ExchangePartition:
+        name = self._name("a partition")
+        self._expect("WITH", "TABLE")
+        table = self._table_name()
+        if self._accept("WITHOUT", "VALIDATION"):
+            return ExchangePartition(name, table, validate=False)
+        self._accept("WITH", "VALIDATION")
+        return ExchangePartition(name, table)
+
+    def _no_binlog(self) -> bool:
+        return self._accept("NO_WRITE_TO_BINLOG") or self._accept("LOCAL")
+
+    def _partition_names_or_all(self) -> tuple[str, ...]:
+        return () if self._accept("ALL") else self._names("a partition")
+
+    def _add_partitions(self) -> AddPartitions:
+        if_not_exists = self._if_not_exists()
+        no_binlog = self._no_binlog()
+        if self._accept("PARTITIONS"):
+            count = self._integer("a number of partitions")
+            return AddPartitions(count=count, if_not_exists=if_not_exists, no_binlog=no_binlog)
+        definitions: tuple[PartitionDefinition, ...] = ()
+        if self._symbol_at("("):
+            definitions = self._partition_definitions()
+        return AddPartitions(definitions, 0, if_not_exists, no_binlog)
+
+    def _drop_partitions(self) -> ChangePartitions:
+        if_exists = self._if_exists()
+        return ChangePartitions("drop", self._names("a partition"), if_exists=if_exists)
+
+    # -- changes that stand last ---------------------------------------------------------------------------------
+
+    def _partition_by_change(self) -> ChangePartitions:
+        return ChangePartitions("partition by", by=self._partition_by())
+
+    def _last_partition_change(self) -> PartitionChange:
+        if self._accept("REMOVE", "PARTITIONING"):
+            return ChangePartitions("remove")
+        if self._accept("REORGANIZE", "PARTITION"):
+            return self._reorganize()
+        if self._accept("SPLIT"):
+            if self._accept("MAXVALUE"):
+                return IntervalChange("SPLIT MAXVALUE", "", self._less_than())
+            index, split = self._split_index()
+            return SplitRegions("SPLIT", "", index, split)
+        if self._accept("MERGE"):
+            self._expect("FIRST")
+            return IntervalChange("MERGE FIRST", "", self._less_than())
+        if not self._accept("PARTITION"):
+            self._fail("not understood in ALTER TABLE")
+        name = self._name("a partition")
+        if self._at_words("ATTRIBUTES"):
+            return self._attributes("alter table partition attributes")
+        return PartitionOptions("", "alter table partition placement", name, self._partition_options())
+
+    def _reorganize(self) -> ChangePartitions:
+        no_binlog = self._no_binlog()
+        if self._at_end:
+            return ChangePartitions("reorganize", no_binlog=no_binlog)
+        names = self._names("a partition")
+        self._expect("INTO")
+        return ChangePartitions("reorganize", names, self._partition_definitions(), no_binlog=no_binlog)

@@ -1,0 +1,304 @@
+"""Operators, columns and the other expressions that are no function call, and how they print.
+
+Rule source: pingcap/tidb ``pkg/parser/ast/expressions.go`` (the ``Restore`` methods), ``pkg/parser/opcode``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ticdc_emit.schema.identifiers import quoted
+from ticdc_emit.schema.nodes.style import WIRE, Node, Style, joined, string
+
+__all__ = [
+    "Assignment",
+    "Between",
+    "Binary",
+    "Case",
+    "Collated",
+    "ColumnName",
+    "Comparison",
+    "Default",
+    "Exists",
+    "In",
+    "IsNull",
+    "IsTruth",
+    "Like",
+    "MatchAgainst",
+    "MaxValue",
+    "Parenthesised",
+    "Placeholder",
+    "Regexp",
+    "Row",
+    "Subquery",
+    "SystemVariable",
+    "Unary",
+    "UserVariable",
+    "Values",
+]
+
+
+@dataclass(frozen=True)
+class ColumnName:
+    """A column, perhaps after its table, or after schema and table."""
+
+    parts: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        return self.parts[-1]
+
+    def restore(self, style: Style = WIRE) -> str:
+        return style.column(*self.parts)
+
+
+@dataclass(frozen=True)
+class Binary:
+    """``operator`` as TiDB writes it: AND, DIV, %, <=> ..."""
+
+    operator: str
+    left: Node
+    right: Node
+
+    def restore(self, style: Style = WIRE) -> str:
+        parts: list[str] = []
+        node: Node = self
+        while isinstance(node, Binary):  # a chain of operators is as deep as it is long
+            parts += (node.right.restore(style), _operator(node.operator, style))
+            node = node.left
+        return "".join((node.restore(style), *reversed(parts)))
+
+
+def _operator(operator: str, style: Style) -> str:
+    if operator.isalpha():
+        return f" {style.word(operator)} "
+    return f" {operator} " if style.spaced else operator
+
+
+@dataclass(frozen=True)
+class Unary:
+    operator: str
+    operand: Node
+
+    def restore(self, style: Style = WIRE) -> str:
+        operator = style.word(self.operator) + " " if self.operator.isalpha() else self.operator
+        return operator + self.operand.restore(style)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A comparison with ANY (SELECT ...) or ALL (SELECT ...)."""
+
+    operator: str
+    left: Node
+    all: bool
+    query: Node
+
+    def restore(self, style: Style = WIRE) -> str:
+        quantifier = style.word("ALL" if self.all else "ANY")
+        return f"{self.left.restore(style)}{_operator(self.operator, style)}{quantifier} {self.query.restore(style)}"
+
+
+@dataclass(frozen=True)
+class Between:
+    operand: Node
+    low: Node
+    high: Node
+    negated: bool = False
+
+    def restore(self, style: Style = WIRE) -> str:
+        between = style.word(" NOT BETWEEN " if self.negated else " BETWEEN ")
+        bounds = self.low.restore(style) + style.word(" AND ") + self.high.restore(style)
+        return self.operand.restore(style) + between + bounds
+
+
+@dataclass(frozen=True)
+class In:
+    """``members`` is a tuple of expressions or one subquery."""
+
+    operand: Node
+    members: tuple[Node, ...] | Node
+    negated: bool = False
+
+    def restore(self, style: Style = WIRE) -> str:
+        within = style.word(" NOT IN " if self.negated else " IN ")
+        members = f"({joined(self.members, style)})" if isinstance(self.members, tuple) else self.members.restore(style)
+        return self.operand.restore(style) + within + members
+
+
+@dataclass(frozen=True)
+class Like:
+    """LIKE or ILIKE; ``escape`` is None where none is written."""
+
+    word: str
+    operand: Node
+    pattern: Node
+    negated: bool = False
+    escape: str | None = None
+
+    def restore(self, style: Style = WIRE) -> str:
+        like = style.word(f" NOT {self.word} " if self.negated else f" {self.word} ")
+        escape = "" if self.escape in (None, "\\") else style.word(" ESCAPE ") + string(self.escape or "")
+        return self.operand.restore(style) + like + self.pattern.restore(style) + escape
+
+
+@dataclass(frozen=True)
+class Regexp:
+    operand: Node
+    pattern: Node
+    negated: bool = False
+
+    def restore(self, style: Style = WIRE) -> str:
+        regexp = style.word(" NOT REGEXP " if self.negated else " REGEXP ")
+        return self.operand.restore(style) + regexp + self.pattern.restore(style)
+
+
+@dataclass(frozen=True)
+class IsNull:
+    operand: Node
+    negated: bool = False
+
+    def restore(self, style: Style = WIRE) -> str:
+        return self.operand.restore(style) + style.word(" IS NOT NULL" if self.negated else " IS NULL")
+
+
+@dataclass(frozen=True)
+class IsTruth:
+    operand: Node
+    truth: bool
+    negated: bool = False
+
+    def restore(self, style: Style = WIRE) -> str:
+        verb = " IS NOT " if self.negated else " IS "
+        return self.operand.restore(style) + style.word(verb + ("TRUE" if self.truth else "FALSE"))
+
+
+@dataclass(frozen=True)
+class Collated:
+    operand: Node
+    collation: str
+
+    def restore(self, style: Style = WIRE) -> str:
+        return self.operand.restore(style) + style.word(" COLLATE ") + self.collation
+
+
+@dataclass(frozen=True)
+class Case:
+    operand: Node | None
+    whens: tuple[tuple[Node, Node], ...]
+    otherwise: Node | None
+
+    def restore(self, style: Style = WIRE) -> str:
+        parts = [style.word("CASE")]
+        if self.operand is not None:
+            parts.append(self.operand.restore(style))
+        for condition, result in self.whens:
+            parts += [style.word("WHEN"), condition.restore(style), style.word("THEN"), result.restore(style)]
+        if self.otherwise is not None:
+            parts += [style.word("ELSE"), self.otherwise.restore(style)]
+        return " ".join([*parts, style.word("END")])
+
+
+@dataclass(frozen=True)
+class Parenthesised:
+    operand: Node
+
+    def restore(self, style: Style = WIRE) -> str:
+        return f"({self.operand.restore(style)})"
+
+
+@dataclass(frozen=True)
+class Row:
+    members: tuple[Node, ...]
+
+    def restore(self, style: Style = WIRE) -> str:
+        return f"{style.word('ROW')}({joined(self.members, style)})"
+
+
+@dataclass(frozen=True)
+class Subquery:
+    query: Node
+
+    def restore(self, style: Style = WIRE) -> str:
+        return f"({self.query.restore(style)})"
+
+
+@dataclass(frozen=True)
+class Exists:
+    query: Node
+
+    def restore(self, style: Style = WIRE) -> str:
+        return style.word("EXISTS ") + self.query.restore(style)
+
+
+@dataclass(frozen=True)
+class Default:
+    """DEFAULT as a value, or DEFAULT(column)."""
+
+    column: ColumnName | None = None
+
+    def restore(self, style: Style = WIRE) -> str:
+        argument = f"({self.column.restore(style)})" if self.column is not None else ""
+        return style.word("DEFAULT") + argument
+
+
+@dataclass(frozen=True)
+class Values:
+    column: ColumnName
+
+    def restore(self, style: Style = WIRE) -> str:
+        return f"{style.word('VALUES')}({self.column.restore(style)})"
+
+
+@dataclass(frozen=True)
+class MaxValue:
+    def restore(self, style: Style = WIRE) -> str:
+        return style.word("MAXVALUE")
+
+
+@dataclass(frozen=True)
+class Placeholder:
+    def restore(self, style: Style = WIRE) -> str:
+        return "?"
+
+
+@dataclass(frozen=True)
+class UserVariable:
+    name: str
+
+    def restore(self, style: Style = WIRE) -> str:
+        return "@" + quoted(self.name)
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """``@name := value``."""
+
+    name: str
+    value: Node
+
+    def restore(self, style: Style = WIRE) -> str:
+        return f"@{quoted(self.name)}:={self.value.restore(style)}"
+
+
+@dataclass(frozen=True)
+class SystemVariable:
+    """``scope``: GLOBAL, INSTANCE, SESSION, or "" where none is written."""
+
+    name: str
+    scope: str = ""
+
+    def restore(self, style: Style = WIRE) -> str:
+        scope = style.word(self.scope) + "." if self.scope else ""
+        return f"@@{scope}{quoted(self.name)}"
+
+
+@dataclass(frozen=True)
+class MatchAgainst:
+    columns: tuple[ColumnName, ...]
+    against: Node
+    modifier: str = ""
+
+    def restore(self, style: Style = WIRE) -> str:
+        against = f"({self.against.restore(style)}{self.modifier})"
+        return f"{style.word('MATCH')} ({joined(self.columns, style)}) {style.word('AGAINST')} {against}"

@@ -1,0 +1,65 @@
+"""How nodes print: the two texts that TiDB makes of one syntax tree, and the pieces that both are made of.
+
+Rule source: pingcap/tidb ``pkg/parser/format/format.go`` (``RestoreCtx``). :data:`WIRE` has the flags of TiCDC's DDL
+(``cdc/owner/ddl_sink.go``, next's ``pkg/common/event/util.go``), :data:`STORED` those that ``pkg/ddl`` uses for the
+expressions it keeps in a schema (defaults, generated columns).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Protocol
+
+from ticdc_emit.schema.identifiers import quoted
+
+__all__ = ["STORED", "WIRE", "Node", "Style", "joined", "special_comment", "string"]
+
+
+@dataclass(frozen=True)
+class Style:
+    """``upper``: keywords in upper case; ``spaced``: blanks around operators; ``qualified``: columns with tables."""
+
+    upper: bool
+    spaced: bool
+    qualified: bool
+
+    def word(self, text: str) -> str:
+        """Return keywords in the style's case. A function's name may have letters that are not ASCII's: one for one."""
+        if text.isascii():
+            return text.upper() if self.upper else text.lower()
+        return "".join(_cased(char, upper=self.upper) for char in text)
+
+    def column(self, *parts: str) -> str:
+        return quoted(*parts) if self.qualified else quoted(parts[-1])
+
+
+def _cased(char: str, *, upper: bool) -> str:
+    cased = char.upper() if upper else char.lower()
+    return cased if len(cased) == 1 else char
+
+
+WIRE = Style(upper=True, spaced=False, qualified=True)
+STORED = Style(upper=False, spaced=True, qualified=False)
+
+
+class Node(Protocol):
+    """A node of the syntax tree of a statement."""
+
+    def restore(self, style: Style = WIRE) -> str:
+        """Return the canonical text."""
+        ...
+
+
+def joined(nodes: Iterable[Node], style: Style, separator: str = ",") -> str:
+    return separator.join(node.restore(style) for node in nodes)
+
+
+def string(value: str) -> str:
+    """Return a string between single quotes. Backslashes stay single: so TiDB prints options and labels."""
+    return "'" + value.replace("'", "''") + "'"
+
+
+def special_comment(text: str, feature: str = "") -> str:
+    """Return what only TiDB understands as ``/*T![feature] text */``."""
+    return f"/*T![{feature}] {text} */" if feature else f"/*T! {text} */"

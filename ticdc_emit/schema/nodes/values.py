@@ -1,0 +1,43 @@
+"""What the catalog makes of an expression: its source text, or the constant or moment that a default is.
+
+Nodes hold what the SQL says, nothing that TiDB derives from it (that is :mod:`ticdc_emit.schema.columns` and its
+neighbours).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Literal as Choice
+
+from ticdc_emit.schema.nodes.style import WIRE, Node, Style
+
+__all__ = ["DefaultExpression", "Expression", "Literal"]
+
+
+@dataclass(frozen=True)
+class Expression:
+    """Source text of an expression (without its outer parentheses), and its syntax tree."""
+
+    text: str
+    node: Node
+
+    def restore(self, style: Style = WIRE) -> str:
+        return self.node.restore(style)
+
+
+@dataclass(frozen=True)
+class Literal:
+    """A constant. ``value`` by kind: str (string), int (integer), Decimal, float, bytes (bits), None (null)."""
+
+    kind: Choice["null", "string", "integer", "decimal", "float", "bits"]
+    value: str | int | Decimal | float | bytes | None
+
+
+@dataclass(frozen=True)
+class DefaultExpression:
+    """A default that is computed: CURRENT_TIMESTAMP(``fsp``), CURRENT_DATE, or a function call (``text``)."""
+
+    kind: Choice["now", "today", "call"]
+    fsp: int = 0
+    text: str = ""

@@ -1,0 +1,127 @@
+"""Statements that TiDB's parser takes for DDL or near it, and that a changefeed never runs; and how they print.
+
+They have a text, so that it can be asked for; the catalog does not know them. Rule source: pingcap/tidb
+``pkg/parser/ast/ddl.go``, ``pkg/parser/ast/stats.go``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ticdc_emit.schema.identifiers import quoted
+from ticdc_emit.schema.nodes.names import TableName
+from ticdc_emit.schema.nodes.style import WIRE, Node, Style, joined, string
+from ticdc_emit.schema.statements import CreateTable
+
+__all__ = ["Analyze", "Compact", "Flashback", "LockTables", "PlacementPolicy", "Recover", "RepairTable", "TableWork"]
+
+
+@dataclass(frozen=True)
+class Recover:
+    """RECOVER TABLE by name (perhaps the ``number``-th of them) or BY JOB ``number``."""
+
+    table: TableName | None
+    number: int = 0
+
+    def restore(self, style: Style = WIRE) -> str:
+        if self.table is None:
+            return style.word("RECOVER TABLE BY JOB ") + str(self.number)
+        return style.word("RECOVER TABLE ") + self.table.restore(style) + (f" {self.number}" if self.number else "")
+
+
+@dataclass(frozen=True)
+class Flashback:
+    """FLASHBACK of ``what``: TABLE, DATABASE or CLUSTER. To a new name, to a ``timestamp``, or to a ``tso``."""
+
+    what: str
+    names: tuple[Node, ...] = ()
+    new_name: str = ""
+    timestamp: str | None = None
+    tso: int = 0
+
+    def restore(self, style: Style = WIRE) -> str:
+        text = style.word(f"FLASHBACK {self.what}") + (f" {joined(self.names, style, ', ')}" if self.names else "")
+        if self.timestamp is not None:
+            return text + style.word(" TO TIMESTAMP ") + string(self.timestamp.replace("\\", "\\\\"))
+        if self.tso:
+            return text + style.word(" TO TSO ") + str(self.tso)
+        return text + (style.word(" TO ") + quoted(self.new_name) if self.new_name else "")
+
+
+@dataclass(frozen=True)
+class LockTables:
+    locks: tuple[tuple[TableName, str], ...]
+
+    def restore(self, style: Style = WIRE) -> str:
+        locks = (f"{table.restore(style)} {style.word(kind)}" for table, kind in self.locks)
+        return style.word("LOCK TABLES ") + ", ".join(locks)
+
+
+@dataclass(frozen=True)
+class RepairTable:
+    table: TableName
+    definition: CreateTable
+
+    def restore(self, style: Style = WIRE) -> str:
+        return f"{style.word('ADMIN REPAIR TABLE ')}{self.table.restore(style)} {self.definition.restore(style)}"
+
+
+@dataclass(frozen=True)
+class TableWork:
+    """OPTIMIZE TABLE, or any other ``words`` before a list of tables."""
+
+    words: str
+    tables: tuple[TableName, ...]
+
+    def restore(self, style: Style = WIRE) -> str:
+        return style.word(self.words) + " " + joined(self.tables, style, ", ")
+
+
+@dataclass(frozen=True)
+class Analyze:
+    """ANALYZE TABLE, which ALTER TABLE ... ANALYZE PARTITION is too."""
+
+    tables: tuple[TableName, ...]
+    partitions: tuple[str, ...] = ()
+    indexes: tuple[str, ...] | None = None
+    no_binlog: bool = False
+
+    def restore(self, style: Style = WIRE) -> str:
+        binlog = "NO_WRITE_TO_BINLOG " if self.no_binlog else ""
+        text = style.word(f"ANALYZE {binlog}TABLE ") + joined(self.tables, style)
+        if self.partitions:
+            text += style.word(" PARTITION ") + ",".join(map(quoted, self.partitions))
+        if self.indexes is not None:
+            text += style.word(" INDEX") + (" " + ",".join(map(quoted, self.indexes)) if self.indexes else "")
+        return text
+
+
+@dataclass(frozen=True)
+class Compact:
+    """ALTER TABLE ... COMPACT."""
+
+    table: TableName
+    partitions: tuple[str, ...] = ()
+    tiflash: bool = False
+
+    def restore(self, style: Style = WIRE) -> str:
+        text = style.word("ALTER TABLE ") + self.table.restore(style) + style.word(" COMPACT")
+        if self.partitions:
+            text += style.word(" PARTITION ") + ",".join(map(quoted, self.partitions))
+        return text + (style.word(" TIFLASH REPLICA") if self.tiflash else "")
+
+
+@dataclass(frozen=True)
+class PlacementPolicy:
+    """CREATE, ALTER or DROP PLACEMENT POLICY; its options are placement, which a changefeed leaves out one by one."""
+
+    verb: str
+    name: str
+    options: int = 0
+    condition: str = ""
+
+    def restore(self, style: Style = WIRE) -> str:
+        if self.verb == "ALTER":
+            return ""
+        words = style.word(f"{self.verb} PLACEMENT POLICY {self.condition}")
+        return f"/*T![placement] {words}{quoted(self.name)}{' ' * self.options} */"

@@ -1,0 +1,207 @@
+"""Tokens of SQL text as TiDB's lexer has them: text and SQL mode in, :class:`Token` out, the last one ``end``.
+
+Rule source: pingcap/tidb ``pkg/parser/lexer.go``, ``pkg/parser/misc.go``, ``pkg/parser/tidb/features.go``. What
+``/*! ... */`` and ``/*T![feature] ... */`` comments hold is code, if TiDB knows the feature; every token keeps its
+position in the text.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import NamedTuple, NoReturn
+
+from ticdc_emit.errors import DdlError
+from ticdc_emit.schema.lexer import decode_quoted
+from ticdc_emit.schema.reserved import CALL_WORDS
+from ticdc_emit.schema.sql_mode import SqlMode
+
+__all__ = ["FEATURES", "INTRODUCERS", "Token", "scan"]
+
+FEATURES = frozenset(
+    {
+        "affinity",
+        "auto_id_cache",
+        "auto_rand",
+        "auto_rand_base",
+        "clustered_index",
+        "force_inc",
+        "global_index",
+        "placement",
+        "pre_split",
+        "region_split",
+        "ttl",
+    }
+)
+"""A /*T![feature] ... */ comment is code if TiDB knows all of its features, else a comment like any other."""
+INTRODUCERS = {
+    "_utf8": "utf8",
+    "_utf8mb3": "utf8",
+    "_utf8mb4": "utf8mb4",
+    "_ascii": "ascii",
+    "_latin1": "latin1",
+    "_binary": "binary",
+    "_gbk": "gbk",
+    "_gb18030": "gb18030",
+}
+_HINTED = frozenset({"SELECT", "INSERT", "REPLACE", "UPDATE", "DELETE", "CREATE", "PARTITION"})
+_OPENER = re.compile(r"/\*(?:T!(?:\[(?P<features>[\w$]+(?:,[\w$]+)*)\])?|!(?:\d{5})?)", re.ASCII)
+_LETTERS = r"[\w$\x80-\U0010ffff]"
+_WORD = re.compile(rf"{_LETTERS}+", re.ASCII)
+_TOKEN = r"""
+    (?P<space>[ \t\n\v\f\r]+ | --(?=[ \t\n\v\f\r]|\Z)[^\n]* | \#[^\n]*)
+  | (?P<open>/\*)
+  | (?P<close>\*/)
+  | (?P<national>[nN](?='))
+  | (?P<hex>0[xX][0-9a-fA-F]+ | [xX]'[0-9a-fA-F]*')
+  | (?P<bits>0b[01]+(?![0-9]) | [bB]'[01]*')
+  | (?P<float>(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)[eE][+-]?[0-9]+)
+  | (?P<decimal>[0-9]+\.[0-9]*|\.[0-9]+)
+  | (?P<integer>[0-9]+(?!LETTERS))
+  | (?P<word>LETTERS+)
+  | (?P<string>'STRING' | "QUOTED")
+  | (?P<name>`(?:[^`]|``)*`)
+  | (?P<system>@@(?:(?:global|session|local)\.)?(?:`(?:[^`]|``)*`|'STRING'|"QUOTED"|[\w$.\x80-\U0010ffff]+))
+  | (?P<variable>@(?:`(?:[^`]|``)*`|'STRING'|"QUOTED"|[\w$.\x80-\U0010ffff]*))
+  | (?P<symbol><=>|->>|->|<<|>>|<=|>=|<>|!=|:=|\|\||&&|&\^|\\N|[-+*/%^&|~!<>=(),.;:?{}\[\]])
+"""
+
+
+class Token(NamedTuple):
+    """``text``: a word in upper case or a symbol, "" for the rest; ``value``: a name or literal without its quotes.
+
+    A ``call`` is a function's name that its parenthesis follows; a word beside a dot is a ``name``, never a keyword.
+    """
+
+    kind: str
+    text: str
+    value: str
+    start: int
+    end: int
+
+
+@cache
+def _pattern(*, backslash: bool) -> re.Pattern[str]:
+    single = r"(?:[^'\\]|\\.|'')*" if backslash else r"(?:[^']|'')*"
+    double = r'(?:[^"\\]|\\.|"")*' if backslash else r'(?:[^"]|"")*'
+    text = _TOKEN.replace("LETTERS", _LETTERS).replace("STRING", single).replace("QUOTED", double)
+    return re.compile(text, re.VERBOSE | re.DOTALL | re.ASCII)
+
+
+def scan(sql: str, mode: SqlMode) -> list[Token]:
+    """Return all tokens; ``DdlError`` with ``position`` for a string or comment that never ends, or a stray sign."""
+    return _Scanner(sql, mode).tokens()
+
+
+class _Scanner:
+    def __init__(self, sql: str, mode: SqlMode) -> None:
+        self._sql = sql
+        self._mode = mode
+        self._escapes = not mode.no_backslash_escapes
+        self._tokens: list[Token] = []
+        self._in_code_comment = False
+
+    def tokens(self) -> list[Token]:
+        sql, tokens = self._sql, self._tokens
+        match = _pattern(backslash=self._escapes).match
+        position, size = 0, len(sql)
+        while position < size:
+            found = match(sql, position)
+            if found is None:
+                self._fail(position)
+            kind, start, position = found.lastgroup, position, found.end()
+            if kind == "space":
+                continue
+            if tokens and tokens[-1].text == "." and sql[start].isdigit() and self._qualifies():
+                digits = _WORD.match(sql, start)
+                position = digits.end() if digits is not None else position
+                tokens.append(Token("name", "", sql[start:position], start, position))
+                continue
+            if kind == "open":
+                position = self._comment(start)
+            elif kind == "close" and self._in_code_comment:
+                self._in_code_comment = False
+            elif kind == "close":
+                tokens.append(Token("symbol", "*", "*", start, start + 1))
+                position = start + 1
+            elif kind == "decimal" and tokens and sql[start] == "." and self._ends_name(start):
+                tokens.append(Token("symbol", ".", ".", start, start + 1))
+                position = start + 1
+            else:
+                tokens.append(self._token(kind or "", found.group(), start, position))
+        tokens.append(Token("end", "", "", size, size))
+        return tokens
+
+    def _qualifies(self) -> bool:
+        """Whether the dot that was read last follows a name at once: digits behind it are a name too."""
+        return (
+            len(self._tokens) > 1 and self._tokens[-2].kind == "name" and self._tokens[-2].end == self._tokens[-1].start
+        )
+
+    def _ends_name(self, position: int) -> bool:
+        last = self._tokens[-1]
+        return last.end == position and last.kind == "name"
+
+    def _fail(self, position: int) -> NoReturn:
+        rest = self._sql[position : position + 20]
+        what = "a string or name that never ends" if rest[0] in "'\"`" else "an unexpected character"
+        raise DdlError(f"DDL cannot be read: {what} at {rest!r}", statement=self._sql, position=position)
+
+    def _comment(self, start: int) -> int:
+        """Return where to go on: behind the comment, or behind its opener if what it holds is code."""
+        opener = _OPENER.match(self._sql, start)
+        if opener is not None and _is_code(opener):
+            self._in_code_comment = True
+            return opener.end()
+        end = self._sql.find("*/", start + 2) + 2
+        if end < 2:
+            raise DdlError("DDL cannot be read: a comment never ends", statement=self._sql, position=start)
+        if self._sql.startswith("/*+", start) and self._tokens and self._tokens[-1].text in _HINTED:
+            self._tokens.append(Token("hint", "", self._sql[start + 3 : end - 2], start, end))
+        return end
+
+    def _token(self, kind: str, raw: str, start: int, end: int) -> Token:
+        if kind == "word":
+            return self._word(raw, start, end)
+        if kind == "symbol":
+            if raw == "\\N":
+                return Token("word", "NULL", raw, start, end)
+            return Token("symbol", raw, raw, start, end)
+        if kind == "string":
+            is_name = raw[0] == '"' and self._mode.ansi_quotes
+            return Token("name" if is_name else "string", "", decode_quoted(raw, escapes=self._escapes), start, end)
+        if kind == "name":
+            return Token("name", "", decode_quoted(raw), start, end)
+        if kind == "national":
+            return Token("introducer", "", "utf8", start, end)
+        if kind in ("hex", "bits"):
+            return Token(kind, "", raw, start, end)
+        if kind in ("variable", "system"):
+            value = raw[2:] if kind == "system" else raw[1:]
+            head, dot, tail = value.partition(".") if kind == "system" else ("", "", value)
+            if tail[:1] in ("`", "'", '"') and tail:
+                value = head + dot + decode_quoted(tail, escapes=self._escapes)
+            elif value[:1] in ("`", "'", '"') and value:
+                value = decode_quoted(value, escapes=self._escapes)
+            return Token(kind, "", value, start, end)
+        return Token(kind, "", raw, start, end)
+
+    def _word(self, raw: str, start: int, end: int) -> Token:
+        sql = self._sql
+        following = sql[end : end + 1]
+        if following == "." or (self._tokens and self._tokens[-1].text == "." and sql[:start].rstrip(" ")[-1:] == "."):
+            return Token("name", "", raw, start, end)
+        if raw[0] == "_" and (charset := INTRODUCERS.get(raw.lower())):
+            return Token("introducer", "", charset, start, end)
+        text = raw.upper() if raw.isascii() else raw
+        if text in CALL_WORDS:
+            if following != "(" and self._mode.ignore_space:
+                following = sql[end:].lstrip()[:1]
+            if following == "(":
+                return Token("call", text, raw, start, end)
+        return Token("word", text, raw, start, end)
+
+
+def _is_code(opener: re.Match[str]) -> bool:
+    features = opener["features"]
+    return features is None or all(name in FEATURES for name in features.split(","))
