@@ -76,16 +76,17 @@ def measure(
     def made(count: int) -> Traffic:
         return generate(spark, schema, rows=count, seed=seed, tables=[table] if table else None)
 
-    def generated(count: int) -> Any:
-        return made(count).changes
+    def generated(count: int) -> list[Any]:
+        return list(made(count).changes.values())
 
-    def encoded(count: int) -> Any:
+    def encoded(count: int) -> list[Any]:
         traffic = made(count)
-        return traffic.sink(_URI).messages(traffic.changes)
+        return [traffic.sink(_URI).messages(traffic.changes)]
 
-    def run(what: Callable[[int], Any], count: int) -> float:
+    def run(what: Callable[[int], list[Any]], count: int) -> float:
         started = time.monotonic()
-        what(count).write.format("noop").mode("overwrite").save()
+        for df in what(count):
+            df.write.format("noop").mode("overwrite").save()
         return time.monotonic() - started
 
     rates: dict[str, int] = {}

@@ -36,7 +36,7 @@ URI = "protocol=canal-json&enable-tidb-extension=true&partition-num=2"
 def rows_of(traffic: Traffic) -> list[dict[str, Any]]:
     """Every change as a plain mapping, typed ones with the table's name."""
     found = []
-    for row in traffic.changes.collect():
+    for row in traffic.mixed().collect():
         change = row.asDict(recursive=True)
         if traffic.table is not None:
             change["schema"], change["table"] = traffic.table.split(".")
@@ -86,7 +86,7 @@ def test_every_sample_becomes_messages(spark: Any, name: str) -> None:
     store = f"generate-{name}"
     sink = MemorySink(store, config.codec.max_message_bytes, new_partitions=2)
     feed = Changefeed(config, sink, traffic.schema, table=traffic.table, ddl=traffic.ddl)
-    changes = traffic.changes.toArrow()
+    changes = traffic.mixed().toArrow()
     try:
         assert feed.run(ArrowBatch(changes), 0, final=True).rows == 400
         sent = messages(store)
@@ -174,7 +174,7 @@ def test_no_update_changes_nothing_and_images_are_of_their_version(spark: Any) -
 def test_a_typed_image_has_null_in_columns_of_other_versions(spark: Any) -> None:
     traffic = generate(spark, "sysbench", tables=["sbtest.sbtest1"], rows=400, rate=1000, ddl_rate=20)
     [added, _, renamed, *_] = [stamp for stamp, _ in traffic.ddl]
-    for row in traffic.changes.collect():
+    for row in traffic.mixed().collect():
         image = row["after"] or row["before"]
         assert (image["extra_1"] is not None) == (added < row["commit_ts"] <= renamed)
 
@@ -200,7 +200,7 @@ def test_final_tables_are_those_of_the_folded_changes(spark: Any) -> None:
 def test_the_final_table_of_typed_changes(spark: Any) -> None:
     traffic = generate(spark, "sysbench", tables=["sbtest.sbtest1"], rows=600)
     rows = {}
-    for change in sorted(traffic.changes.collect(), key=lambda row: row["commit_ts"]):
+    for change in sorted(traffic.mixed().collect(), key=lambda row: row["commit_ts"]):
         rows[(change["after"] or change["before"])["id"]] = change["after"]
     (frame,) = traffic.tables().values()
     assert sorted(frame.collect()) == sorted(row for row in rows.values() if row is not None)
@@ -242,7 +242,7 @@ def test_schema_changes_are_the_same_for_partitions_and_streams(spark: Any) -> N
     plan = plan_traffic(sample_schema("sysbench"), Settings(**settings))
     streamed = changes_of_stream(spark.range(900).withColumnRenamed("id", "value"), plan)
     assert one.ddl == three.ddl == plan.ddl
-    made = [sorted(map(repr, each.collect())) for each in (one.changes, three.changes, streamed)]
+    made = [sorted(map(repr, each.collect())) for each in (one.mixed(), three.mixed(), streamed)]
     assert made[0] == made[1] == made[2]
     assert len(made[0]) == 700
 
@@ -278,5 +278,5 @@ def test_a_stream_is_made_of_the_same_changes(spark: Any, tmp_path: Path) -> Non
             query.awaitTermination(1)
     finally:
         query.stop()
-    batch = generate(spark, "orders", rows=250, seed=5).changes.collect()
+    batch = generate(spark, "orders", rows=250, seed=5).mixed().collect()
     assert sorted(map(repr, batches)) == sorted(map(repr, batch))

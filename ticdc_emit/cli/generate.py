@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from ticdc_emit.spark import TicdcSink
-    from ticdc_emit.traffic.generate import Traffic
+    from ticdc_emit.traffic.generate import Traffic, TrafficStream
 
 __all__ = ["Wanted", "run"]
 
@@ -142,16 +142,17 @@ def _send(
 
     settings = {"start": wanted.first_commit(), **wanted.settings}
     if stop is not None:
-        traffic = generate_stream(spark, schema, rows=wanted.rows, live=wanted.live, **settings)
-    else:
-        assert wanted.rows is not None
-        traffic = generate(spark, schema, rows=wanted.rows, **settings)
+        stream = generate_stream(spark, schema, rows=wanted.rows, live=wanted.live, **settings)
+        return _stream(stream, _emitter(stream, wanted, feed, sink), wanted, stop)
+    assert wanted.rows is not None
+    traffic = generate(spark, schema, rows=wanted.rows, **settings)
+    return _emitter(traffic, wanted, feed, sink).write(traffic.changes)
+
+
+def _emitter(traffic: Traffic | TrafficStream, wanted: Wanted, feed: ChangefeedConfig, sink: Sink | None) -> TicdcSink:
     if wanted.settings["ddl_rate"] and not traffic.ddl:
         say(_without_ddl(wanted))
-    emitter = traffic.sink(feed, sink=sink)
-    if stop is None:
-        return emitter.write(traffic.changes)
-    return _stream(traffic, emitter, wanted, stop)
+    return traffic.sink(feed, sink=sink)
 
 
 def _without_ddl(wanted: Wanted) -> str:
@@ -164,7 +165,7 @@ def _without_ddl(wanted: Wanted) -> str:
     )
 
 
-def _stream(traffic: Traffic, emitter: TicdcSink, wanted: Wanted, stop: Callable[[], bool]) -> RunTotal:
+def _stream(traffic: TrafficStream, emitter: TicdcSink, wanted: Wanted, stop: Callable[[], bool]) -> RunTotal:
     """Run the query until all rows are sent or ``stop`` says so, then end the changefeed behind the last batch."""
     busy = threading.Lock()
     stopping = False

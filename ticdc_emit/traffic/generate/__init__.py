@@ -1,7 +1,7 @@
 """Traffic from table schemas alone: a seeded, endless life of inserts, updates and deletes, made by Spark's workers.
 
-In: SQL text (or a file, or a sample's name) and how much of what. Out: a :class:`Traffic`: row changes in the public
-form, and the DDL between them.
+In: SQL text (or a file, or a sample's name) and how much of what. Out: a :class:`Traffic` or a :class:`TrafficStream`:
+row changes in a public form, and the DDL between them.
 """
 
 from __future__ import annotations
@@ -9,15 +9,16 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import reduce
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.config.named import refuse_unknown
 from ticdc_emit.config.secrets import hides_arguments
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.traffic.generate.final import final_tables
-from ticdc_emit.traffic.generate.frame import changes_between, changes_of_stream
+from ticdc_emit.traffic.generate.frame import changes_of_stream, changes_of_tables
 from ticdc_emit.traffic.generate.layout import Lives
 from ticdc_emit.traffic.generate.plan import DEFAULT_RATE, Settings, TrafficPlan, plan_traffic
 from ticdc_emit.traffic.samples import schema_text
@@ -29,25 +30,28 @@ if TYPE_CHECKING:
     from ticdc_emit.spark import TicdcSink
     from ticdc_emit.spark.options import TrafficSinkOptions
 
-__all__ = ["Traffic", "generate", "generate_stream"]
+__all__ = ["Traffic", "TrafficStream", "generate", "generate_stream"]
+
+Changes = TypeVar("Changes")
 
 _STREAM_TASKS = 2
 
 
 @dataclass(frozen=True)
-class Traffic:
-    """``changes``: a DataFrame, typed if there is one table, else generic. ``ddl``: (commit_ts, statement) in order.
+class _Planned(Generic[Changes]):
+    """``changes``: the row changes. ``ddl``: (commit_ts, statement) in order.
 
-    ``schema``: SQL text of the tables before the first change. ``table``: ``schema.name`` of a typed DataFrame.
+    ``schema``: SQL text of the tables before the first change. ``table``: ``schema.name``, if there is only one.
     ``time_zone``: the changefeed's, in which TIMESTAMP texts of the generic form are.
     """
 
-    changes: DataFrame
+    changes: Changes
     ddl: tuple[tuple[int, str], ...]
     schema: str
     table: str | None
     time_zone: str = field(default="UTC", kw_only=True)
     _plan: TrafficPlan | None = field(default=None, kw_only=True, repr=False, compare=False)
+    _spark: SparkSession | None = field(default=None, kw_only=True, repr=False, compare=False)
 
     def tables(self) -> dict[tuple[str, str], DataFrame]:
         """Return the tables after the last change and statement, by (schema, table): what a consumer must end up with.
@@ -56,13 +60,13 @@ class Traffic:
         messages. Values have Spark's types (docs/types.md), columns are those of the table's last version. Raises
         :class:`~ticdc_emit.errors.ConfigError` for a stream without end.
         """
-        if self._plan is None or self._plan.rows is None:
+        if self._plan is None or self._plan.rows is None or self._spark is None:
             raise ConfigError(
                 "traffic without end has no last change",
                 remedy="Give rows to generate or generate_stream",
                 option="rows",
             )
-        return final_tables(self.changes.sparkSession, self._plan, self._plan.rows)
+        return final_tables(self._spark, self._plan, self._plan.rows)
 
     @hides_arguments
     def sink(self, sink_uri: str | ChangefeedConfig, **options: Unpack[TrafficSinkOptions]) -> TicdcSink:
@@ -86,6 +90,34 @@ class Traffic:
                 option="time_zone",
             )
         return TicdcSink(sink_uri, self.schema, table=self.table, ddl=self.ddl, **options)
+
+
+@dataclass(frozen=True)
+class Traffic(_Planned["dict[str, DataFrame]"]):
+    """``changes``: a typed DataFrame for each table, by ``schema.name``, as :meth:`TicdcSink.write` takes them.
+
+    The other attributes: ``ddl``, (commit_ts, statement) in order; ``schema``, SQL text of the tables before the first
+    change; ``table``, ``schema.name``, if there is only one; ``time_zone``, the changefeed's.
+    """
+
+    def mixed(self) -> DataFrame:
+        """Return the changes as one DataFrame: of several tables in the generic form, which is slower to make and to
+        send; of one table in the typed form.
+        """
+        plan = self._plan
+        if plan is None or self._spark is None:
+            (only,) = self.changes.values()
+            return only
+        made = changes_of_tables(self._spark, plan, plan.rows or 0, typed=plan.typed).values()
+        return reduce(lambda one, other: one.union(other), made)
+
+
+@dataclass(frozen=True)
+class TrafficStream(_Planned["DataFrame"]):
+    """``changes``: a streaming DataFrame, typed if there is one table, else generic: a query has one DataFrame.
+
+    The other attributes are those of :class:`Traffic`.
+    """
 
 
 def generate(
@@ -119,7 +151,8 @@ def generate(
     """
     lives = Lives(updates, deletes, skew, transaction_size)
     plan = _plan(schema, rows, seed, tables, start, rate, ddl_rate, lives, time_zone)
-    return _traffic(plan, changes_between(spark, plan, 0, rows, partitions), time_zone)
+    changes = changes_of_tables(spark, plan, rows, partitions)
+    return Traffic(changes, plan.ddl, plan.schema, _only(plan), time_zone=time_zone, _plan=plan, _spark=spark)
 
 
 def generate_stream(
@@ -139,7 +172,7 @@ def generate_stream(
     skew: float = 1.0,
     ddl_rate: float = 0.0,
     time_zone: str = "UTC",
-) -> Traffic:
+) -> TrafficStream:
     """Return the changes of :func:`generate` as a streaming DataFrame: a change is made of its offset alone.
 
     As fast as possible, ``rows_per_batch`` in each micro-batch; with ``live`` at ``rate`` (a whole number) in wall
@@ -153,7 +186,8 @@ def generate_stream(
         source = source.option("rowsPerSecond", max(1, round(rate or DEFAULT_RATE)))
     else:
         source = source.option("rowsPerBatch", rows_per_batch)
-    return _traffic(plan, changes_of_stream(source.load(), plan), time_zone)
+    changes = changes_of_stream(source.load(), plan)
+    return TrafficStream(changes, plan.ddl, plan.schema, _only(plan), time_zone=time_zone, _plan=plan, _spark=spark)
 
 
 def _plan(
@@ -181,6 +215,5 @@ def _plan(
     return plan_traffic(schema_text(schema), settings)
 
 
-def _traffic(plan: TrafficPlan, changes: DataFrame, time_zone: str) -> Traffic:
-    table = plan.tables[0].info.full_name if plan.typed else None
-    return Traffic(changes, plan.ddl, plan.schema, table, time_zone=time_zone, _plan=plan)
+def _only(plan: TrafficPlan) -> str | None:
+    return plan.tables[0].info.full_name if plan.typed else None

@@ -1,7 +1,8 @@
 """The changes of a plan as Spark DataFrames, for a span of change numbers or as a stream.
 
-In: a Spark session and a :class:`TrafficPlan`. Out: the public form of ``spark.frame``: typed for one table, else
-generic. A change is a function of its number alone, so that partitions, micro-batches and restarts change nothing.
+In: a Spark session and a :class:`TrafficPlan`. Out: the public forms: of a span a typed DataFrame for each table, of a
+stream one DataFrame of all, typed for one table, else generic. A change is a function of its number alone, so that
+partitions, micro-batches and restarts change nothing.
 """
 
 from __future__ import annotations
@@ -15,22 +16,22 @@ from ticdc_emit.traffic.generate.sql import numbers
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["changes_between", "changes_of_stream", "changes_of_table"]
+__all__ = ["changes_of_stream", "changes_of_table", "changes_of_tables"]
 
 _ROWS_PER_TASK = 250_000
 
 
-def changes_between(
-    spark: SparkSession, plan: TrafficPlan, first: int, last: int, partitions: int | None = None
-) -> DataFrame:
-    """Return the changes numbered ``first`` to ``last - 1``, in ``partitions`` per table."""
-    frames: list[DataFrame] = []
-    for number in range(len(plan.tables)):
-        is_empty = plan.cycle.count(number, first) == plan.cycle.count(number, last)
-        if is_empty and not (plan.typed or (not frames and number + 1 == len(plan.tables))):
-            continue
-        frames.append(changes_of_table(spark, plan, number, first, last, partitions, typed=plan.typed))
-    return reduce(lambda one, other: one.union(other), frames)
+def changes_of_tables(
+    spark: SparkSession, plan: TrafficPlan, rows: int, partitions: int | None = None, *, typed: bool = True
+) -> dict[str, DataFrame]:
+    """Return those of the first ``rows`` changes that are of each table, by ``schema.name``; ``partitions``: of each.
+
+    ``typed``: whether in the typed form, else in the generic one.
+    """
+    return {
+        table.info.full_name: changes_of_table(spark, plan, number, 0, rows, partitions, typed=typed)
+        for number, table in enumerate(plan.tables)
+    }
 
 
 def changes_of_table(
