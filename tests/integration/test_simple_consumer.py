@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 from kraft import KraftBroker
 
-from ticdc_emit.decode import SimpleBootstrap, SimpleFold, SimpleMessage, SimpleReader, SimpleRow, SimpleWatermark
+from ticdc_emit.config import ChangefeedConfig
+from ticdc_emit.decode import BootstrapEvent, DdlEvent, Event, ReferenceConsumer, RowEvent, WatermarkEvent, reader_for
+from ticdc_emit.delivery.contract import Message
 from ticdc_emit.delivery.kafka import KafkaSink
 from ticdc_emit.delivery.kafka_reader import read_topic
 from ticdc_emit.spark import TicdcSink
@@ -55,29 +57,23 @@ def _history(seed: int) -> list[Change]:
     return found
 
 
-def _tables(history: list[Change], after: int = -1) -> dict[str, dict[tuple[int], dict[str, Any]]]:
+def _tables(history: list[Change], after: int = -1) -> dict[str, dict[tuple[str], dict[str, Any]]]:
     """What the changes behind a TSO leave, as the consumer shows it."""
-    tables: dict[str, dict[tuple[int], dict[str, Any]]] = {name: {} for name in TABLES}
+    tables: dict[str, dict[tuple[str], dict[str, Any]]] = {name: {} for name in TABLES}
     for name, op, stamp, before, row in history:
         if stamp <= after:
             continue
         image = row if op != "d" else before
         assert image is not None
-        key = (int(image["id"]),)
+        key = (image["id"],)
         tables[name].pop(key, None)
         if op != "d":
-            shown = {**image, "id": int(image["id"])}
-            tables[name][key] = shown | ({"tag": image.get("tag", "none")} if name == "orders" else {})
+            tables[name][key] = image | ({"tag": image.get("tag", "none")} if name == "orders" else {})
     return tables
 
 
-def _shown(fold: SimpleFold, name: str) -> dict[tuple[int], dict[str, Any]]:
-    rows = fold.tables.get(("shop", name), {})
-    return {key: {column: _text(value) for column, value in row.items()} for key, row in rows.items()}
-
-
-def _text(value: Any) -> Any:
-    return value if value is None or isinstance(value, int) else str(value)
+def _shown(consumer: ReferenceConsumer, name: str) -> dict[Any, dict[str, Any]]:
+    return dict(consumer.tables.get(("shop", name), {}))
 
 
 @pytest.mark.parametrize("encoding", ["json", pytest.param("avro", marks=pytest.mark.slow)])
@@ -95,15 +91,15 @@ def test_a_consumer_rebuilds_the_tables(spark: Any, kraft: KraftBroker, encoding
         sink(spark.createDataFrame(part, FORM), batch)
     sink.finish()
 
-    read = SimpleReader(encoding).read
-    messages: dict[int, list[SimpleMessage]] = {number: [] for number in range(PARTITIONS)}
+    read = reader_for(sink.config).read
+    messages: dict[int, list[tuple[Message, Event]]] = {number: [] for number in range(PARTITIONS)}
     for record in read_topic(KafkaSink((kraft.bootstrap,)).connection_settings(), topic):
-        messages[record.partition].append(read(record.key, record.value))
+        messages[record.partition].append((record, read(record.key, record.value)))
     _check_watermarks(messages)
-    fold = _folded(messages, dict.fromkeys(messages, 0))
+    consumer = _folded(sink.config, messages, dict.fromkeys(messages, 0))
     final = _tables(history)
-    assert {name: _shown(fold, name) for name in TABLES} == final
-    assert fold.skipped == 0
+    assert {name: _shown(consumer, name) for name in TABLES} == final
+    assert consumer.skipped == 0
 
     chance = random.Random(encoding)
     for name in TABLES:
@@ -111,31 +107,32 @@ def test_a_consumer_rebuilds_the_tables(spark: Any, kraft: KraftBroker, encoding
         assert len(places) > 3
         for start in chance.sample(places, 3):
             before = [
-                message.commit_ts
+                event.commit_ts or 0
                 for number, first in start.items()
-                for message in messages[number][:first]
-                if isinstance(message, SimpleRow) and message.table == name
+                for _, event in messages[number][:first]
+                if isinstance(event, RowEvent) and event.table == name
             ]
-            later = _folded(messages, start)
+            later = _folded(sink.config, messages, start)
             assert _shown(later, name) == _tables(history, max(before, default=-1))[name]
 
 
-def _folded(messages: dict[int, list[SimpleMessage]], start: dict[int, int]) -> SimpleFold:
-    fold = SimpleFold(PARTITIONS)
+def _folded(
+    config: ChangefeedConfig, messages: dict[int, list[tuple[Message, Event]]], start: dict[int, int]
+) -> ReferenceConsumer:
+    """What is known of messages from these places on, without a catalog."""
+    consumer = ReferenceConsumer(config, partitions={config.kafka.topic: PARTITIONS})
     for number, found in messages.items():
-        for message in found[start[number] :]:
-            fold.apply(message, number)
-    fold.finish()
-    return fold
+        for message, _ in found[start[number] :]:
+            consumer.take(message)
+    consumer.finish()
+    return consumer
 
 
-def _bootstraps(messages: dict[int, list[SimpleMessage]], name: str) -> list[dict[int, int]]:
+def _bootstraps(messages: dict[int, list[tuple[Message, Event]]], name: str) -> list[dict[int, int]]:
     """Return where each BOOTSTRAP of a table stands in every partition."""
     places = {
         number: [
-            index
-            for index, message in enumerate(found)
-            if isinstance(message, SimpleBootstrap) and message.table_schema.table == name
+            index for index, (_, event) in enumerate(found) if isinstance(event, BootstrapEvent) and event.table == name
         ]
         for number, found in messages.items()
     }
@@ -143,13 +140,13 @@ def _bootstraps(messages: dict[int, list[SimpleMessage]], name: str) -> list[dic
     return [dict(zip(places, each, strict=True)) for each in zip(*places.values(), strict=True)]
 
 
-def _check_watermarks(messages: dict[int, list[SimpleMessage]]) -> None:
+def _check_watermarks(messages: dict[int, list[tuple[Message, Event]]]) -> None:
     for found in messages.values():
         last, marks = -1, 0
-        for message in found:
-            if isinstance(message, SimpleWatermark):
-                assert message.commit_ts > last
-                last, marks = message.commit_ts, marks + 1
-            elif not isinstance(message, SimpleBootstrap):
-                assert message.commit_ts > last
+        for _, event in found:
+            if isinstance(event, WatermarkEvent):
+                assert event.commit_ts > last
+                last, marks = event.commit_ts, marks + 1
+            elif isinstance(event, RowEvent | DdlEvent):
+                assert (event.commit_ts or 0) > last
         assert marks >= 70

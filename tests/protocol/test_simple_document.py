@@ -54,7 +54,8 @@ from vector_files import load_vector
 from ticdc_emit import Encoder
 from ticdc_emit.arrange.rows import rows_to_batch
 from ticdc_emit.config import load_changefeed
-from ticdc_emit.decode import SimpleBootstrap, SimpleDdl, SimpleFold, SimpleReader
+from ticdc_emit.decode import ReferenceConsumer, SimpleBootstrap, SimpleDdl, SimpleReader
+from ticdc_emit.delivery.contract import Message
 from ticdc_emit.encode.run import prepare
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.plan.tables import make_plan
@@ -566,27 +567,31 @@ def test_a_consumer_from_the_beginning_and_from_the_middle(encoding: Any) -> Non
         "create database simple",
         force_replicate=True,
     )
-    read = SimpleReader(encoding).read
     insert = {"op": "c", "commit_ts": 450000000524288000, "after": _JOHN}
     batches = [encoder.ddl(_SQL, 450000000262144000), encoder.encode([insert], table="simple.user")]
     batches.append(encoder.ddl("alter table simple.user add column city varchar(9)", 450000000786432000))
     later = {"op": "c", "commit_ts": 450000001048576000, "after": {**_JOHN, "id": 2, "city": "x"}}
     batches.append(encoder.encode([later], table="simple.user"))
-    sent = {message["value"]: read(message["key"], message["value"]) for b in batches for message in b.to_pylist()}
+    sent = [
+        Message("topic-name", 0, 0, message["key"], message["value"])
+        for each in batches
+        for message in each.to_pylist()
+    ]
 
-    whole = SimpleFold()
-    for message in sent.values():
-        whole.apply(message)
+    whole = ReferenceConsumer(encoder.config)
+    whole.take_all(sent)
     whole.finish()
-    rows = {(1,): {**_JOHN, "city": None}, (2,): {**_JOHN, "id": 2, "city": "x"}}
+    texts = {"id": "1", "name": "John Doe", "age": "25", "score": "90.5"}
+    rows = {("1",): {**texts, "city": None}, ("2",): {**texts, "id": "2", "city": "x"}}
     assert whole.tables == {("simple", "user"): rows}
     (info,) = encoder.catalog.tables()
-    last = list(sent.values())[-1]
+    shown = codec_for(encoder.config).bootstrap(info, 7)
+    assert shown is not None
     for bootstrapped in (False, True):
-        joined = SimpleFold()
-        joined.apply(last)
+        joined = ReferenceConsumer(encoder.config)
+        joined.take(sent[-1])
         if bootstrapped:
-            joined.apply(read(None, codec_for(encoder.config).bootstrap(info, 7).value))  # type: ignore[union-attr]
+            joined.take(Message("topic-name", 0, 0, shown.key, shown.value))
         joined.finish()
-        assert joined.tables == ({("simple", "user"): {(2,): rows[2,]}} if bootstrapped else {})
+        assert joined.tables == ({("simple", "user"): {("2",): rows["2",]}} if bootstrapped else {})
         assert joined.skipped == (not bootstrapped)

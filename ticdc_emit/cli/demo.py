@@ -13,11 +13,11 @@ from ticdc_emit.cli.console import print_json, result_console, step
 from ticdc_emit.cli.demo_data import CREATED_TS, DATABASE, ORDERS, TABLE, order_history
 from ticdc_emit.cli.messages import message_dict, pick_story, print_messages
 from ticdc_emit.cli.place import changefeed_at, messages_at, place
-from ticdc_emit.cli.reading import reader_for
 from ticdc_emit.cli.session import local_spark
 from ticdc_emit.cli.summary import print_summary
 from ticdc_emit.config import ChangefeedConfig, Protocol, mask_uri
 from ticdc_emit.config.protocol import protocol_document
+from ticdc_emit.decode import Tail
 from ticdc_emit.delivery.contract import Sink
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def run(
             report = _emit(order_history(spark, rows, seed), config, sink)
         with step("reading messages back", quiet=as_json):
             messages = messages_at(config, kafka)
-        read = reader_for(config)
+        read = Tail(config).line
         story = pick_story(messages, read)
         if as_json:
             shown = [message_dict(each, read) for each in story]

@@ -18,11 +18,11 @@ from ticdc_emit.cli.console import print_json, result_console, say, step
 from ticdc_emit.cli.interrupt import Stop, stopped_by_interrupt
 from ticdc_emit.cli.messages import message_dict, print_messages
 from ticdc_emit.cli.place import changefeed_at, messages_at, place
-from ticdc_emit.cli.reading import reader_for
 from ticdc_emit.cli.session import local_spark
 from ticdc_emit.cli.summary import print_summary
 from ticdc_emit.config import ChangefeedConfig, mask_uri
 from ticdc_emit.config.protocol import protocol_document
+from ticdc_emit.decode import Tail
 from ticdc_emit.delivery.contract import Sink
 from ticdc_emit.errors import ConfigError, DdlError
 from ticdc_emit.tso import compose
@@ -111,13 +111,13 @@ def run(
         code = 0 if stop is None else _exit_code(stop, wanted, report)
         shown = [] if kafka is None else messages_at(feed, kafka)[-_SHOWN:]
         if as_json:
-            read = reader_for(feed)
+            read = Tail(feed).line
             extra = {"shown": [message_dict(each, read) for each in shown]} if kafka else {}
             print_json({"protocol": feed.codec.protocol.value, **report.to_dict(), **extra})
             return code
         console = result_console()
         if shown:
-            print_messages(console, shown, reader_for(feed))
+            print_messages(console, shown, Tail(feed).line)
         print_summary(console, report)
     return code
 

@@ -1,30 +1,33 @@
 """Messages for people: which ones tell a story, and how one is laid out.
 
-In: :class:`~ticdc_emit.delivery.contract.Message` records as read from a topic, and the protocol's reader. Out: on a
-terminal panels with JSON in colour, one member per line; elsewhere one plain line per message, text as it is and binary
-messages as what they say.
+In: :class:`~ticdc_emit.delivery.contract.Message` records as read from a topic, and what says in a line what each is
+(``decode.Tail``). Out: on a terminal panels with JSON in colour, one member per line; elsewhere one plain line per
+message, text as it is and binary messages as what they say.
 """
 
 from __future__ import annotations
 
 import json
 from base64 import b64encode
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
 
 from rich.console import Console, Group
 from rich.panel import Panel
 from rich.syntax import Syntax
 from rich.text import Text
 
-from ticdc_emit.cli.reading import Reader, Shown
+from ticdc_emit.decode import TailLine
 from ticdc_emit.delivery.contract import Message
 
-__all__ = ["message_dict", "pick_story", "print_messages"]
+__all__ = ["Reader", "message_dict", "pick_story", "print_messages"]
+
+Reader: TypeAlias = Callable[[Message], "TailLine | None"]
+"""What tells a message in a line, as :meth:`ticdc_emit.decode.Tail.line` does."""
 
 _LONGEST_STORY = 3
 _FIRST_PRINTABLE = 0x20
-_NOTHING = Shown("", None, {})
+_PLACE = ("topic", "partition", "offset")
 
 
 def pick_story(messages: Sequence[Message], read: Reader) -> list[Message]:
@@ -32,19 +35,23 @@ def pick_story(messages: Sequence[Message], read: Reader) -> list[Message]:
 
     Of messages that are of no row, the newest few.
     """
-    shown = [(message, read(message) or _NOTHING) for message in messages]
-    by_key: dict[str, list[tuple[Message, Shown]]] = {}
-    for entry in shown:
-        key = entry[1].row
-        if key is not None:
-            by_key[key] = [*by_key.pop(key, []), entry]  # popped, so that the dict is in the order of last use
-    whole = [life for life in by_key.values() if life[0][1].kind == "INSERT" and life[-1][1].kind == "DELETE"]
+    lines = [(message, read(message)) for message in messages]
+    by_key: dict[str, list[tuple[Message, TailLine]]] = {}
+    for message, line in lines:
+        if line is not None and line.key:
+            row = repr((line.table, sorted(line.key.items())))
+            by_key[row] = [
+                *by_key.pop(row, []),
+                (message, line),
+            ]  # popped, so that the dict is in the order of last use
+    whole = [life for life in by_key.values() if life[0][1].op == "insert" and life[-1][1].op == "delete"]
     lives = whole or list(by_key.values())
     if not lives:
         return list(messages[-_LONGEST_STORY:])
     life = [message for message, _ in lives[-1]]
     chosen = life if len(life) <= _LONGEST_STORY else [life[0], *life[-(_LONGEST_STORY - 1) :]]
-    control = [message for message, said in shown if said.row is None and message.partition == life[0].partition]
+    others = (message for message, line in lines if line is None or line.op not in ("insert", "update", "delete"))
+    control = [message for message in others if message.partition == life[0].partition]
     return [*chosen, *control[-1:]]
 
 
@@ -58,8 +65,8 @@ def message_dict(message: Message, read: Reader) -> dict[str, Any]:
         "value": _as_json(message.value),
     }
     binary = isinstance(found["key"], dict) or isinstance(found["value"], dict)
-    said = read(message) if binary else None
-    return found if said is None else found | {"decoded": said.members}
+    line = read(message) if binary else None
+    return found if line is None else found | {"decoded": _said(line)}
 
 
 def _as_json(data: bytes | None) -> Any:
@@ -83,22 +90,41 @@ def print_messages(console: Console, messages: Sequence[Message], read: Reader) 
         if console.is_terminal:
             console.print(_panel(message, read(message)), soft_wrap=False)
         else:
-            said = read(message) if _is_binary(message.key or b"") or _is_binary(message.value or b"") else None
-            shown = _text(message.value) if said is None else f"{said.kind} {_compact(said.members)}"
+            line = read(message) if _is_binary(message.key or b"") or _is_binary(message.value or b"") else None
+            shown = _text(message.value) if line is None else _compact(_said(line))
             console.print(Text(f"{_place(message)} | {_shown_key(message)} | {shown}"))
+
+
+def _said(line: TailLine) -> dict[str, Any]:
+    return {name: value for name, value in line.to_dict().items() if name not in _PLACE}
+
+
+def _members(message: Message) -> dict[str, Any] | None:
+    """Return the members of a JSON object; of Debezium's envelope those of the payload, which the schema hides."""
+    try:
+        value = json.loads(message.value or b"")
+    except ValueError:
+        return None
+    if not isinstance(value, dict):
+        return None
+    payload = value.get("payload")
+    return payload if isinstance(payload, dict) and value.keys() <= {"payload", "schema"} else value
 
 
 def _compact(members: dict[str, Any]) -> str:
     return json.dumps(members, ensure_ascii=False)
 
 
-def _panel(message: Message, said: Shown | None) -> Panel:
+def _panel(message: Message, line: TailLine | None) -> Panel:
+    members = _members(message)
+    if members is None and line is not None and line.op != "unreadable":
+        members = _said(line)
     body = (
-        Syntax(_laid_out(said.members), "json", word_wrap=True, theme="ansi_dark", background_color="default")
-        if said
+        Syntax(_laid_out(members), "json", word_wrap=True, theme="ansi_dark", background_color="default")
+        if members
         else _text(message.value)
     )
-    title = f"[bold]{(said or _NOTHING).kind or 'message'}[/] [dim]{_place(message)}[/]"
+    title = f"[bold]{'message' if line is None else line.op}[/] [dim]{_place(message)}[/]"
     size = f"[dim]{len(message.value or b''):,} bytes · {_shown_key(message)}[/]"
     return Panel(Group(body), title=title, title_align="left", subtitle=size, subtitle_align="right")
 

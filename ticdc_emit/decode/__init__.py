@@ -21,9 +21,8 @@ from ticdc_emit.decode.debezium_records import (
     DebeziumTableChange,
     DebeziumWatermark,
 )
-from ticdc_emit.decode.errors import ChecksumMismatchError, DecodeError, WatermarkError
+from ticdc_emit.decode.errors import ChecksumMismatchError, DecodeError
 from ticdc_emit.decode.events import BootstrapEvent, DdlEvent, Event, RowEvent, WatermarkEvent
-from ticdc_emit.decode.fold import SimpleFold
 from ticdc_emit.decode.invariants import Finding, Verifier, verify
 from ticdc_emit.decode.readers import EventReader, reader_for
 from ticdc_emit.decode.schemas import RegistrySchemas, SchemaSource
@@ -77,7 +76,6 @@ __all__ = [
     "SimpleChecksum",
     "SimpleColumn",
     "SimpleDdl",
-    "SimpleFold",
     "SimpleIndex",
     "SimpleMessage",
     "SimpleReader",
@@ -88,7 +86,6 @@ __all__ = [
     "Tail",
     "TailLine",
     "Verifier",
-    "WatermarkError",
     "WatermarkEvent",
     "decompress",
     "read_claim",

@@ -19,10 +19,12 @@ from ticdc_emit.config.protocol import Protocol
 from ticdc_emit.decode.avro_tables import AvroTables
 from ticdc_emit.decode.errors import DecodeError, as_decode_error
 from ticdc_emit.decode.events import DdlEvent, RowEvent, WatermarkEvent
+from ticdc_emit.decode.events_simple import SimpleEvents
 from ticdc_emit.decode.readers import reader_for
 from ticdc_emit.decode.redelivery import Redelivery
 from ticdc_emit.decode.row_checksum import row_check
 from ticdc_emit.decode.schemas import SchemaSource
+from ticdc_emit.decode.simple_tables import SimpleTables
 from ticdc_emit.decode.table_rows import Row, RowKey
 from ticdc_emit.decode.tables import Lookup, Outcome, TableName, Tables
 from ticdc_emit.delivery.claim_check import ClaimStore
@@ -38,7 +40,8 @@ class ReferenceConsumer:
     """Folds messages into tables.
 
     ``config``: the changefeed that sends, or its sink URI. ``catalog``: what the consumer's database has before the
-    first message, as a :class:`Catalog` (it is copied) or DDL text; DDL messages evolve it. ``partitions``: of each
+    first message, as a :class:`Catalog` (it is copied) or DDL text; DDL messages evolve it. Simple needs none: its
+    messages show the tables, wherever the consumer begins. ``partitions``: of each
     topic by name, or of every topic that messages come from. With a mapping, rows wait for all its partitions from the
     beginning. ``schemas``: of Avro, by id; default the changefeed's registry. ``claims``: the object that a message
     names as its ``claimCheckLocation``; default the changefeed's storage. ``lookup``: the whole row, in canonical text,
@@ -66,7 +69,10 @@ class ReferenceConsumer:
             claims = store.get
         avro = config.codec.protocol is Protocol.AVRO
         self._reader = reader_for(config, schemas=schemas, claims=claims)
-        self._tables = (AvroTables if avro else Tables)(made, self._reader, zone, lookup)
+        if isinstance(self._reader, SimpleEvents):
+            self._tables: Tables = SimpleTables(made, self._reader, zone, lookup)
+        else:
+            self._tables = (AvroTables if avro else Tables)(made, self._reader, zone, lookup)
         self._check = row_check(config, self._reader) if config.integrity.enabled else None
         self._tombstones = avro
         self._waits = config.codec.protocol is Protocol.SIMPLE or (not avro and config.codec.enable_tidb_extension)

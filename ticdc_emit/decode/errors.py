@@ -6,7 +6,7 @@ from types import TracebackType
 
 from ticdc_emit.errors import SchemaError, TicdcEmitError
 
-__all__ = ["FAULTS", "ChecksumMismatchError", "DecodeError", "WatermarkError", "as_decode_error"]
+__all__ = ["FAULTS", "ChecksumMismatchError", "DecodeError", "as_decode_error"]
 
 FAULTS = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, RecursionError)
 """What Python raises where a value is not what it is taken for."""
@@ -21,10 +21,6 @@ class ChecksumMismatchError(DecodeError):
 
     ``corrupted``: TiCDC had already marked the row.
     """
-
-
-class WatermarkError(DecodeError):
-    """A partition's messages are out of order: one came behind a ``watermark`` that says that it was sent before."""
 
 
 class _AsDecodeError:

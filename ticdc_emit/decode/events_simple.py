@@ -72,7 +72,11 @@ class SimpleEvents(EventReader):
 
     def knows(self, event: RowEvent) -> bool:
         """Return whether messages have shown the table for the row's version."""
-        return (event.schema, event.table, event.schema_version or 0) in self._shown
+        return self.shown(event) is not None
+
+    def shown(self, event: RowEvent) -> TableInfo | None:
+        """Return the table that messages have shown for the row's version, ``None`` if none has."""
+        return self._shown.get((event.schema, event.table, event.schema_version or 0))
 
     def nearest(self, event: RowEvent) -> TableInfo | None:
         """Return the table in the newest version that messages have shown, ``None`` if they have shown none."""
@@ -91,7 +95,7 @@ class SimpleEvents(EventReader):
 
     def table(self, event: RowEvent) -> TableInfo:
         """Return the table that messages have shown for the row's version; ``UnknownTableError`` if none has."""
-        found = self._shown.get((event.schema, event.table, event.schema_version or 0))
+        found = self.shown(event)
         if found is None:
             raise UnknownTableError(
                 "no DDL or BOOTSTRAP has shown this version of the table",

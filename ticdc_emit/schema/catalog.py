@@ -19,6 +19,7 @@ from ticdc_emit.schema.executor import DdlExecutor
 from ticdc_emit.schema.identifiers import quoted
 from ticdc_emit.schema.ids import AssignedIds, IdSource
 from ticdc_emit.schema.model import TableInfo
+from ticdc_emit.schema.state import TableState
 from ticdc_emit.schema.statements import CreateTable
 from ticdc_emit.schema.store import SchemaStore
 from ticdc_emit.schema.temporal import time_zone_of
@@ -76,6 +77,15 @@ class Catalog:
         """Create the database called ``name`` unless it exists; "" is no database."""
         if name and not self._store.has_database(name):
             self.apply(f"CREATE DATABASE {quoted(name)}", commit_ts=commit_ts)
+
+    def adopt(self, info: TableInfo, *, commit_ts: int) -> bool:
+        """Take a table as it is known from elsewhere, valid from ``commit_ts`` (TSO) on; create its database.
+
+        ``False``, and nothing is done, where the name has a version of that time or later.
+        """
+        self.ensure_database(info.schema, commit_ts=commit_ts)
+        columns, indexes = (max((each.id for each in found), default=0) for found in (info.columns, info.indexes))
+        return self._store.adopt(TableState(info, max_column_id=columns, max_index_id=indexes), commit_ts)
 
     def table(self, schema: str, name: str) -> TableInfo:
         """Return the current version of a table or view (names in any case); ``UnknownTableError`` if there is none."""

@@ -82,6 +82,15 @@ class SchemaStore:
         """Put a table's new state, visible to :meth:`find` at once, lasting from :meth:`commit` on."""
         self._staged[state.info.schema.lower(), state.info.name.lower()] = state
 
+    def adopt(self, state: TableState, commit_ts: int) -> bool:
+        """Put a table whose statements were not seen, valid from ``commit_ts`` on; ``False`` if its name has newer."""
+        history = self._history.get((state.info.schema.lower(), state.info.name.lower()), [])
+        if history and history[-1][0] >= commit_ts:
+            return False
+        self.stage(state)
+        self.commit(commit_ts)
+        return True
+
     def stage_drop(self, info: TableInfo) -> None:
         self._staged[info.schema.lower(), info.name.lower()] = None
 

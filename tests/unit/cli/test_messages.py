@@ -8,7 +8,7 @@ import json
 from rich.console import Console
 
 from ticdc_emit.cli.messages import message_dict, pick_story, print_messages
-from ticdc_emit.cli.reading import Shown, read_json
+from ticdc_emit.decode import TailLine
 from ticdc_emit.delivery.contract import Message
 
 
@@ -19,6 +19,15 @@ def row(offset: int, kind: str, key: int) -> Message:
 
 def watermark(offset: int, partition: int = 0) -> Message:
     return Message("topic", partition, offset, None, b'{"type":"TIDB_WATERMARK","data":null,"pkNames":null}')
+
+
+def read_json(message: Message) -> TailLine | None:
+    try:
+        value = json.loads(message.value or b"")
+    except ValueError:
+        return None
+    key = value["data"][0] if value["data"] else {}
+    return TailLine(*message[:3], value["type"].lower() if key else "watermark", key=key)
 
 
 def offsets(messages: list[Message]) -> list[int]:
@@ -74,7 +83,7 @@ def test_plain_lines_hold_the_value_as_it_is() -> None:
 
 def test_panels_show_one_member_per_line() -> None:
     shown = printed([row(5, "INSERT", 1)], terminal=True)
-    assert "INSERT" in shown.splitlines()[0]
+    assert "insert" in shown.splitlines()[0]
     assert '"pkNames": ["id"],' in shown
     assert "key of zero length" in shown.splitlines()[-1]
 
@@ -82,7 +91,7 @@ def test_panels_show_one_member_per_line() -> None:
 def test_a_message_as_json_data() -> None:
     text = message_dict(Message("t", 0, 1, None, '{"v":"\x80é"}'.encode()), read_json)
     assert (text["key"], text["value"]) == (None, '{"v":"\x80é"}')
-    said = Shown("INSERT", "1", {"id": 1})
-    binary = message_dict(Message("t", 0, 1, b"\x00\x01", None), lambda _: said)
+    line = TailLine("t", 0, 1, "insert", 7, key={"id": "1"}, new={"v": None})
+    binary = message_dict(Message("t", 0, 1, b"\x00\x01", None), lambda _: line)
     assert binary["key"] == {"base64": "AAE="}
-    assert binary["decoded"] == {"id": 1}
+    assert binary["decoded"] == {"op": "insert", "commit_ts": 7, "key": {"id": "1"}, "new": {"v": None}}

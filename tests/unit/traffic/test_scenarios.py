@@ -11,7 +11,6 @@ import naive_consumer as naive
 import pytest
 
 from ticdc_emit.decode import ChecksumMismatchError, verify
-from ticdc_emit.decode.errors import WatermarkError
 from ticdc_emit.delivery.contract import Message
 from ticdc_emit.errors import ConfigError, IncompatibleSchemaError, SchemaError, TicdcEmitError
 from ticdc_emit.registry.memory import MemoryRegistry
@@ -98,7 +97,7 @@ def test_who_drops_lower_commits_loses_rows_of_the_slower_physical_partition(cas
 
 @of("repeated-watermark")
 def test_who_wants_rising_watermarks_ends(case: Scenario) -> None:
-    with pytest.raises(WatermarkError, match="a watermark goes back"):
+    with pytest.raises(naive.WatermarkError, match="a watermark goes back"):
         run(naive.WatermarksOnlyRise, case)
 
 

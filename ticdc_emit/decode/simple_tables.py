@@ -1,0 +1,115 @@
+"""Tables as Simple messages tell of them, for a consumer that begins anywhere: no catalog is needed.
+
+A table that the catalog does not have is what a DDL or BOOTSTRAP shows of it, from the version on that the row or
+statement names. Statements are followed as in every protocol; where one is about what messages do not show (partitions,
+foreign keys), the table is the one that the message shows after it, and a column is known by its name.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ticdc_emit.decode.errors import DecodeError
+from ticdc_emit.decode.events import DdlEvent, RowEvent
+from ticdc_emit.decode.events_simple import SimpleEvents
+from ticdc_emit.decode.simple_records import SimpleDdl
+from ticdc_emit.decode.table_rows import TableRows
+from ticdc_emit.decode.tables import Lookup, Outcome, Tables
+from ticdc_emit.decode.text_simple import simple_table
+from ticdc_emit.errors import SchemaError
+from ticdc_emit.schema.catalog import Catalog
+from ticdc_emit.schema.dialect import parse_ddl
+from ticdc_emit.schema.events import DdlEvent as SchemaEvent
+from ticdc_emit.schema.model import TableInfo
+from ticdc_emit.schema.nodes import ChangePartitions, ExchangePartition
+from ticdc_emit.schema.statements import AlterTable
+
+__all__ = ["SimpleTables"]
+
+
+class SimpleTables(Tables):
+    """``catalog``: tables before the first event, if any are known; it is changed."""
+
+    def __init__(self, catalog: Catalog, reader: SimpleEvents, zone: str, lookup: Lookup | None = None) -> None:
+        super().__init__(catalog, reader, zone, lookup)
+        self._events = reader
+
+    def has_handle_key(self, event: RowEvent) -> bool:
+        """Return whether the row's table has a handle key, as far as is known."""
+        shown = self._events.shown(event) if (event.schema, event.table) not in self._tables else None
+        return super().has_handle_key(event) if shown is None else bool(shown.whole_handle_key)
+
+    def row(self, event: RowEvent, commit: int | None, place: tuple[str, int]) -> Outcome:
+        """Apply a row event; :attr:`Outcome.UNKNOWN` for one of a version that no message has shown yet."""
+        if (event.schema, event.table) not in self._tables and self._version(event, commit or 0) is None:
+            shown = self._events.shown(event)
+            if shown is not None:
+                self._adopt(_without_hidden_keys(shown, event))
+        return super().row(event, commit, place)
+
+    def _made(self, event: DdlEvent, commit: int) -> tuple[SchemaEvent, ...]:
+        try:
+            return super()._made(event, commit)
+        except SchemaError:
+            said: SimpleDdl = event.message
+            for schema in (said.pre_table_schema, said.table_schema):
+                self._catalog.ensure_database("" if schema is None else schema.schema)
+            if said.pre_table_schema is not None:
+                self._adopt(simple_table(said.pre_table_schema))
+        try:
+            return super()._made(event, commit)
+        except SchemaError:
+            return self._as_told(event, said, commit)
+
+    def _adopt(self, info: TableInfo) -> None:
+        if (info.schema, info.name) not in self._tables and self._catalog.adopt(info, commit_ts=info.version):
+            self._tables[info.schema, info.name] = TableRows(info, info.version)
+
+    def _as_told(self, event: DdlEvent, said: SimpleDdl, commit: int) -> tuple[SchemaEvent, ...]:
+        """Return what a statement did that the catalog cannot follow, by the table that the message shows."""
+        if said.table_schema is None:
+            return ()  # of a database whose tables are not known
+        before = self._tables.get((event.schema, event.table))
+        info = simple_table(said.table_schema)
+        if before is not None:
+            if before.rows and _loses_rows(event.query):
+                raise DecodeError(
+                    "the messages do not say which rows are in a partition",
+                    table=f"{event.schema}.{event.table}",
+                    sql=event.query,
+                )
+            info = _with_ids_of(before.info, info)
+        self._catalog.adopt(info, commit_ts=commit)
+        old = None if before is None else before.info
+        return (SchemaEvent(event.query, "alter table", info.schema, info.name, info, old, commit),)
+
+
+def _without_hidden_keys(info: TableInfo, event: RowEvent) -> TableInfo:
+    """Return a table without the indexes over columns that rows do not show: virtual ones."""
+    image = event.after if event.after is not None else event.before or {}
+    if event.handle_key_only:
+        return info
+    shown = tuple(index for index in info.indexes if image.keys() >= set(index.columns))
+    return replace(info, indexes=shown)
+
+
+def _with_ids_of(before: TableInfo, info: TableInfo) -> TableInfo:
+    """Return a version of a table whose columns have the ids of those of the same name before it."""
+    known = {column.name.lower(): column.id for column in before.columns}
+    last = max(known.values(), default=0)
+    ids = (known.get(column.name.lower(), last + column.id) for column in info.columns)
+    columns = tuple(replace(column, id=number) for column, number in zip(info.columns, ids, strict=True))
+    return replace(info, columns=columns)
+
+
+def _loses_rows(query: str) -> bool:
+    """Return whether the statement takes rows of a partition away: DROP, TRUNCATE or EXCHANGE PARTITION."""
+    try:
+        statement = parse_ddl(query)
+    except SchemaError:
+        return False
+    return isinstance(statement, AlterTable) and any(
+        isinstance(spec, ExchangePartition)
+        or (isinstance(spec, ChangePartitions) and spec.kind in ("drop", "truncate"))
+        for spec in statement.specs
+    )
