@@ -78,7 +78,7 @@ class RunOptions:
         if self.bad_rows_path is not None and self.bad_rows != "skip":
             raise ConfigError(
                 "bad_rows_path is where skipped rows are written, and bad rows are refused",
-                remedy="Choose bad_rows=skip, or leave the path out",
+                remedy="Have them skipped, or leave the path out",
                 option="bad_rows_path",
             )
         if not (self.clock in ("commit", "wall") or isinstance(self.clock, int)):

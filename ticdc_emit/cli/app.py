@@ -11,6 +11,8 @@ from ticdc_emit.cli.options import (
     PROTOCOL_HELP,
     PROTOCOLS,
     AsJson,
+    BadRows,
+    BadRowsPath,
     Registry,
     RegistryOrVariable,
     SinkUri,
@@ -145,6 +147,8 @@ def emit(
     registry_key: Annotated[
         Path | None, typer.Option(metavar="FILE", help="PEM file of the client's key.", dir_okay=False)
     ] = None,
+    bad_rows: BadRows = "refuse",
+    bad_rows_path: BadRowsPath = None,
     spark: SparkSettings = None,
     as_json: AsJson = False,
 ) -> None:
@@ -163,6 +167,8 @@ def emit(
         time_zone=time_zone,
         schema_registry=schema_registry,
         registry_tls=(registry_ca, registry_cert, registry_key),
+        bad_rows=bad_rows,
+        bad_rows_path=bad_rows_path,
         spark=spark_settings(spark),
         as_json=as_json,
     )

@@ -36,6 +36,8 @@ def run(
     time_zone: str,
     schema_registry: str | None,
     registry_tls: tuple[Path | None, Path | None, Path | None],
+    bad_rows: str,
+    bad_rows_path: str | None,
     spark: Mapping[str, str],
     as_json: bool,
 ) -> int:
@@ -51,7 +53,14 @@ def run(
     check_readable(input_path, "input", spark)
     from ticdc_emit.spark import TicdcSink
 
-    sink = TicdcSink(changefeed, catalog, table=info.full_name, registry=registry)
+    sink = TicdcSink(
+        changefeed,
+        catalog,
+        table=info.full_name,
+        registry=registry,
+        bad_rows=bad_rows,  # type: ignore[arg-type]  # checked there
+        bad_rows_path=bad_rows_path,
+    )
     with ExitStack() as stack:
         with step("starting Spark", quiet=as_json):
             session = stack.enter_context(local_spark("emit", settings=spark))

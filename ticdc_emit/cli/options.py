@@ -14,6 +14,8 @@ __all__ = [
     "PROTOCOLS",
     "PROTOCOL_HELP",
     "AsJson",
+    "BadRows",
+    "BadRowsPath",
     "Registry",
     "RegistryOrVariable",
     "SinkUri",
@@ -66,6 +68,11 @@ def uri_option(name: str, metavar: str, text: str, *, envvar: str | None = None)
     return typer.Option(name, metavar=f"{metavar}|@FILE", help=text, envvar=envvar, callback=from_file)
 
 
+BadRows = Annotated[str, typer.Option(metavar="refuse|skip", help="What a row that cannot be sent does to its batch.")]
+BadRowsPath = Annotated[
+    str | None,
+    uri_option("--bad-rows-path", "FOLDER", "Where skipped rows are written, as lines of JSON."),
+]
 _REGISTRY_HELP = "Schema registry URL for Avro, if the sink URI has none. Percent-encode user and password."
 Registry = Annotated[str | None, uri_option("--schema-registry", "URL", _REGISTRY_HELP)]
 RegistryOrVariable = Annotated[

@@ -46,6 +46,8 @@ class Asked:
     watermark_interval: float | None = None
     time_zone: str = "UTC"
     schema_registry: str | None = None
+    bad_rows: str = "refuse"
+    bad_rows_path: str | None = None
     spark: Mapping[str, str] = field(default_factory=dict)
     as_json: bool = False
 
@@ -103,6 +105,8 @@ def run(asked: Asked) -> int:
             slice=width,
             state_uri=asked.state_uri,
             watermark_interval=asked.watermark_interval,
+            bad_rows=asked.bad_rows,  # type: ignore[arg-type]  # checked there
+            bad_rows_path=asked.bad_rows_path,
             stop=stop,
             on_slice=() if asked.as_json else lambda done: say(str(done)),
         )

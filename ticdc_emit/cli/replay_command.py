@@ -7,7 +7,16 @@ from typing import Annotated
 
 import typer
 
-from ticdc_emit.cli.options import AsJson, RegistryOrVariable, SinkUri, SparkSettings, spark_settings, uri_option
+from ticdc_emit.cli.options import (
+    AsJson,
+    BadRows,
+    BadRowsPath,
+    RegistryOrVariable,
+    SinkUri,
+    SparkSettings,
+    spark_settings,
+    uri_option,
+)
 
 __all__ = ["add_replay_command"]
 
@@ -75,6 +84,8 @@ def replay(
     ] = None,
     time_zone: Annotated[str, typer.Option(help="The changefeed's time zone, for TIMESTAMP values.")] = "UTC",
     schema_registry: RegistryOrVariable = None,
+    bad_rows: BadRows = "refuse",
+    bad_rows_path: BadRowsPath = None,
     spark: SparkSettings = None,
     as_json: AsJson = False,
 ) -> None:
@@ -116,6 +127,8 @@ def replay(
         watermark_interval=watermark_interval,
         time_zone=time_zone,
         schema_registry=schema_registry,
+        bad_rows=bad_rows,
+        bad_rows_path=bad_rows_path,
         spark=spark_settings(spark),
         as_json=as_json,
     )

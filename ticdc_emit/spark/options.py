@@ -21,6 +21,8 @@ class _RunOptions(LoadOptions, total=False):
     allowed_lateness: float
     late: Literal["error", "emit", "drop"]
     validate: Literal["task", "batch"]
+    bad_rows: Literal["refuse", "skip"]
+    bad_rows_path: str | None
     state_uri: str | None
     verbatim_json: bool
     librdkafka: Mapping[str, Any] | None

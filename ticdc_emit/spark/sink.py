@@ -48,8 +48,11 @@ class TicdcSink:
     ``watermark_interval``: seconds of commit time between watermarks inside a batch, 0 for one at its end only; by
     default 1 for a replay with the Simple protocol (more where that would be over 100,000 in a batch), else 0.
     ``allowed_lateness``: seconds that the watermark stays behind. ``late``: what becomes of a row at or below a sent
-    watermark. ``validate``: ``batch`` checks the whole batch in a pass of its own, before anything outside is touched,
-    be it a topic or a record; by default rows are checked as they are encoded, before the first message.
+    watermark. No message of a batch is sent before all its rows are encoded. ``validate``: ``batch`` encodes them in a
+    pass of its own too, so that a refused batch leaves no topic and no subject, or with ``state_uri`` a batch that was
+    begun before and has other rows now is known before its first message. ``bad_rows``: ``refuse`` a batch that has a
+    bad row, or ``skip`` such rows; ``bad_rows_path``: a folder (any fsspec URI) where a file of JSON lines per batch
+    tells of skipped ones.
     ``state_uri``: where per-batch state is kept (any fsspec URI), of one writer at a time; without one it lives as long
     as the object. ``librdkafka``: further client settings. ``sink``: where messages go instead of to the sink URI's
     place. ``registry``: where Avro schemas are registered instead of the configured schema registry, by the driver.
@@ -84,6 +87,8 @@ class TicdcSink:
         integrity: bool | None = None,
         force_replicate: bool | None = None,
         schema_registry: str | None = None,
+        bad_rows: Literal["refuse", "skip"] = "refuse",
+        bad_rows_path: str | None = None,
     ) -> None:
         if isinstance(sink_uri, ChangefeedConfig):
             self.config = sink_uri
@@ -100,7 +105,18 @@ class TicdcSink:
         self.sink: Sink = sink or sink_for(self.config, librdkafka)
         self._table = table
         state = None if state_uri is None else Secret(state_uri)
-        how = RunOptions(clock, watermark_interval, allowed_lateness, late, validate, state, verbatim_json)
+        skipped = None if bad_rows_path is None else Secret(bad_rows_path)
+        how = RunOptions(
+            clock,
+            watermark_interval,
+            allowed_lateness,
+            late,
+            validate,
+            state,
+            verbatim_json,
+            bad_rows,
+            skipped,
+        )
         self._changefeed = Changefeed(
             self.config,
             self.sink,
@@ -157,7 +173,7 @@ class TicdcSink:
     def messages(self, df: DataFrame | Mapping[str, DataFrame]) -> DataFrame:
         """Return the messages of a DataFrame's rows instead of sending them (see :func:`encode`).
 
-        Neither reads nor changes the per-batch state, so no row is late.
+        Neither reads nor changes the per-batch state, so no row is late; bad ones are refused.
         """
         batch = SparkBatch(df, self._table)
         return batch.messages(*self._changefeed.message_tasks(batch))

@@ -51,6 +51,8 @@ _KNOWN: dict[str, tuple[Callable[[str], Any], str]] = {
     "allowedLateness": _SECONDS,
     "late": _TEXT,
     "validate": _TEXT,
+    "badRows": _TEXT,
+    "badRowsPath": (Secret, "text"),
     "stateUri": (Secret, "text"),
     "stagingUri": _TEXT,
     "verbatimJson": _FLAG,
@@ -76,6 +78,8 @@ _RUNNING = {
     "allowedLateness": "allowed_lateness",
     "late": "late",
     "validate": "validate",
+    "badRows": "bad_rows",
+    "badRowsPath": "bad_rows_path",
     "stateUri": "state_uri",
     "verbatimJson": "verbatim_json",
 }

@@ -80,6 +80,8 @@ def test_emit_and_replay_ask_before_spark_starts(rows: Path) -> None:
             time_zone="UTC",
             schema_registry=None,
             registry_tls=(None, None, None),
+            bad_rows="refuse",
+            bad_rows_path=None,
             spark={},
             as_json=True,
         )
