@@ -118,6 +118,7 @@ class Arranger:
     def include(self, other: Arranger) -> None:
         """Add what another arranger found out."""
         self.late_rows.update(other.late_rows)
+        self.kept_back.update(other.kept_back)
         for topic, transactions in other.split_transactions.items():
             self.split_transactions.setdefault(topic, set()).update(transactions)
 
