@@ -257,6 +257,14 @@ def test_a_split_update_is_skipped_whole() -> None:
     assert found == sent()
 
 
+def test_late_rows_beside_bad_ones_are_counted_once() -> None:
+    changefeed = feed(bad_rows="skip", late="drop")
+    changefeed.run(ArrowBatch(batches([row("b", 9, 9)])), 0, final=True)
+    rows = [row("b", 10, 1, {"n": "300"}), row("b", 2, 2), row("b", 3, 3, {"n": "300"}), row("b", 11, 4)]
+    report = changefeed.run(ArrowBatch(batches(rows)), 1, final=True)
+    assert (report.rows, report.late_rows, report.skipped_rows) == (1, 2, 1)
+
+
 def test_skipped_rows_are_written_in_order_and_a_replay_writes_the_same(tmp_path: Path) -> None:
     path = tmp_path / "bad"
     rows = [row("b", 5, 5, {"n": "300"}), row("a", 4, 4), row("a", 3, 3, {"d": "x"}, op="u"), row("b", 2, 2)]
