@@ -138,7 +138,7 @@ def check_fields(schema: pa.Schema, table: TablePlan) -> None:
         for place, field in enumerate(fields):
             if field in fields[:place]:
                 raise SchemaError(f"the image {name!r} has two columns of one name", table=full_name, column=field)
-            if field not in known:
+            if field not in known and not table.left_out:  # whose other versions are not in the plan
                 raise _unknown_column(full_name, field, None)
 
 

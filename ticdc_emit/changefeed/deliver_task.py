@@ -87,6 +87,8 @@ class DeliverTask:
                 yield error_result(error)
                 return
             results = {target: TaskResult(late_rows=rows) for target, rows in store.late_rows.items()}
+            if store.filtered:
+                results.setdefault(self.plan.targets[0], TaskResult()).filtered = dict(store.filtered)
             if store.skipped:
                 results.setdefault(self.plan.targets[0], TaskResult()).skipped = dict(store.skipped)
                 if self.skipped is not None and not self.check_only:

@@ -136,6 +136,8 @@ class EncodeTask:
     def _notes(self, arranger: Arranger) -> Iterator[pa.RecordBatch]:
         for target, rows in arranger.late_rows.items():
             yield note(ChunkKind.LATE, self.buckets.of(target), target, rows=rows)
+        for rule, rows in arranger.kept_back.items():
+            yield note(ChunkKind.FILTERED, 0, (rule, 0), rows=rows)
         for topic, transactions in arranger.split_transactions.items():
             for bucket in self.buckets.of_topic(topic):
                 yield note(ChunkKind.TRANSACTIONS, bucket, (topic, 0), transactions)

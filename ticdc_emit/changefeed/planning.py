@@ -10,6 +10,7 @@ batch brings new DDL. Schemas are registered here, on the driver, before the fir
 from __future__ import annotations
 
 import copy
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -63,14 +64,22 @@ def ddl_statements(ddl: Iterable[tuple[Any, ...]], database: str) -> tuple[DdlSt
     return tuple(found)
 
 
+def _in_order(ddl: Iterable[DdlStatement]) -> tuple[DdlStatement, ...]:
+    return tuple(sorted(ddl, key=lambda entry: entry[0]))
+
+
 @dataclass
 class _Applied:
-    """The catalog behind some DDL, what the changefeed replicates of it, and the events that it sent."""
+    """The catalog behind some DDL, what the changefeed replicates of it, and the events that it sent.
+
+    ``filtered``: commit_ts of each event that is not sent, and the rule that kept it back.
+    """
 
     ddl: tuple[DdlStatement, ...]
     catalog: Catalog
     replication: Replication
     sent: list[DdlEvent]
+    filtered: list[tuple[int, str]]
 
 
 @dataclass
@@ -127,6 +136,12 @@ class Planner:
         interval = (self.interval_ms or 0) if plan.codec.watermark(1, 1) is not None else 0
         return Controls(events, interval, self.lateness_ms, state.sent_until, state.watermark)
 
+    def filtered_ddl(self, state: BatchState, sent_until: int) -> dict[str, int]:
+        """Return how many DDL events each rule kept back, of those that a batch reached by ``sent_until``."""
+        applied = self._applied(_in_order(state.ddl))
+        reached = (reason for commit_ts, reason in applied.filtered if state.sent_until < commit_ts <= sent_until)
+        return dict(sorted(Counter(reached).items()))
+
     def scheduled(
         self,
         controls: Controls,
@@ -157,7 +172,7 @@ class Planner:
 
     def _drawn(self, ddl: tuple[DdlStatement, ...]) -> tuple[Plan, tuple[DdlEvent, ...]]:
         if ddl not in self._outlined:
-            applied = self._applied(tuple(sorted(ddl, key=lambda entry: entry[0])))
+            applied = self._applied(_in_order(ddl))
             sent = applied.sent
             histories, left_out = applied.replication.histories(applied.catalog.histories())
             topics = topics_of(self.config, living(histories), sent)
@@ -182,11 +197,15 @@ class Planner:
         """Return what the DDL (in order) makes; what was applied before is not applied again."""
         latest, self._latest = self._latest, None  # a statement that fails leaves none
         if latest is None or latest.ddl != ddl[: len(latest.ddl)]:
-            latest = _Applied((), copy.deepcopy(self.catalog), Replication.of(self.config, self.catalog), [])
+            latest = _Applied((), copy.deepcopy(self.catalog), Replication.of(self.config, self.catalog), [], [])
         for commit_ts, schema, query in ddl[len(latest.ddl) :]:
             events = latest.catalog.apply(query, schema=schema, commit_ts=commit_ts)
-            latest.sent += [each.event for each in latest.replication.judge(events, commit_ts) if each.is_sent]
-        self._latest = _Applied(ddl, latest.catalog, latest.replication, latest.sent)
+            for verdict in latest.replication.judge(events, commit_ts):
+                if verdict.is_sent:
+                    latest.sent.append(verdict.event)
+                else:
+                    latest.filtered.append((commit_ts, verdict.reason))
+        self._latest = _Applied(ddl, latest.catalog, latest.replication, latest.sent, latest.filtered)
         return self._latest
 
     def _ask_sink(self, topics: Sequence[str]) -> tuple[dict[str, int], int]:

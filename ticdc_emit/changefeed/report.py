@@ -49,7 +49,9 @@ class _Work:
     """What reports of any span have in common.
 
     ``rows``: row changes that became messages (an update that was split counts as two), ``late_rows``: dropped ones,
-    ``skipped``: how many bad rows of each ``schema.name`` were skipped (an update counts as one).
+    ``skipped``: how many bad rows of each ``schema.name`` were skipped (an update counts as one). ``filtered``: how
+    many rows each rule of ``[filter]`` left out (``rules``, ``event-filters[0].ignore-event`` ...); ``filtered_ddl``:
+    how many DDL events, each once its commit_ts was reached.
     ``delivery``: what was acknowledged, payload bytes per topic-partition. ``ddl_events``: schema changes, each however
     many messages announce it. ``claims``: messages stored in the claim-check storage. ``seconds``: spent on batches.
     ``watermark``: the last one sent, ``max_commit_ts``: the greatest of rows and DDL, both TSO, ``None`` without any.
@@ -68,11 +70,18 @@ class _Work:
     finished_ms: int = 0
     live: bool = False
     skipped: Mapping[str, int] = field(default_factory=dict)
+    filtered: Mapping[str, int] = field(default_factory=dict)
+    filtered_ddl: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def skipped_rows(self) -> int:
         """Bad rows that were left out (``bad_rows="skip"``)."""
         return sum(self.skipped.values())
+
+    @property
+    def filtered_rows(self) -> int:
+        """Rows that ``[filter]`` left out, and those of tables that TiCDC does not replicate."""
+        return sum(self.filtered.values())
 
     @property
     def messages(self) -> int:
@@ -128,6 +137,9 @@ class _Work:
             "late_rows": self.late_rows,
             "skipped_rows": self.skipped_rows,
             "skipped": dict(self.skipped),
+            "filtered_rows": self.filtered_rows,
+            "filtered": dict(self.filtered),
+            "filtered_ddl": dict(self.filtered_ddl),
             "seconds": round(self.seconds, 3),
             "rows_per_second": round(self.rows_per_second, 1),
             "messages_per_second": round(self.messages_per_second, 1),
@@ -204,7 +216,9 @@ class RunTotal(_Work):
             claims=self.claims + report.claims,
             finished_ms=report.finished_ms,
             live=report.live,
-            skipped=dict(sorted((Counter(self.skipped) + Counter(report.skipped)).items())),
+            skipped=_added(self.skipped, report.skipped),
+            filtered=_added(self.filtered, report.filtered),
+            filtered_ddl=_added(self.filtered_ddl, report.filtered_ddl),
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -213,6 +227,10 @@ class RunTotal(_Work):
 
 ReportCallback: TypeAlias = Callable[[RunReport], object]
 """What is called with each report, as soon as its batch is recorded."""
+
+
+def _added(counts: Mapping[str, int], more: Mapping[str, int]) -> dict[str, int]:
+    return dict(sorted((Counter(counts) + Counter(more)).items()))
 
 
 def _greatest(one: int | None, other: int | None) -> int | None:

@@ -26,7 +26,7 @@ class TaskResult:
     ``ddl``, ``watermarks``, ``bootstraps``: messages merged into the rows. ``claims`` (objects stored) and ``retries``
     (of the task's connection) are told with one of the topic-partitions that they may belong to. ``digest``: of the
     rows' messages (``changefeed.digest``), empty where the task was not asked for it. ``skipped``: bad rows by table,
-    of the whole batch, told with one topic-partition.
+    and ``filtered``: rows that are not replicated, by rule, of the whole batch, told with one topic-partition.
     """
 
     rows: int = 0
@@ -42,6 +42,7 @@ class TaskResult:
     retries: int = 0
     digest: Digest = b""
     skipped: dict[str, int] = field(default_factory=dict)
+    filtered: dict[str, int] = field(default_factory=dict)
 
     @property
     def controls(self) -> ControlCounts:
@@ -56,6 +57,7 @@ class TaskResult:
             "max_commit_ts": max(self.max_commit_ts, other.max_commit_ts),
             "digest": sum_of_digests(self.digest, other.digest),
             "skipped": dict(Counter(self.skipped) + Counter(other.skipped)),
+            "filtered": dict(Counter(self.filtered) + Counter(other.filtered)),
         }
         return TaskResult(**summed)
 
@@ -66,14 +68,15 @@ class TaskResult:
         self.bootstraps += controls.bootstrap
 
 
-_COUNTS = tuple(each.name for each in fields(TaskResult) if each.name not in ("digest", "skipped"))
+_BY_NAME = ("skipped", "filtered")
+_COUNTS = tuple(each.name for each in fields(TaskResult) if each.name not in ("digest", *_BY_NAME))
 RESULT_SCHEMA = pa.schema(
     [
         ("topic", pa.string()),
         ("partition", pa.int32()),
         *((name, pa.int64()) for name in _COUNTS),
         ("digest", pa.binary()),
-        ("skipped", pa.string()),
+        *((name, pa.string()) for name in _BY_NAME),
         ("error", pa.binary()),
     ]
 )
@@ -83,10 +86,14 @@ RESULT_SCHEMA = pa.schema(
 def result_batch(results: Mapping[Target, TaskResult]) -> pa.RecordBatch:
     """Return the results of a task as a batch of :data:`RESULT_SCHEMA`."""
     rows = [
-        {"topic": topic, "partition": partition, **asdict(result), "skipped": json.dumps(result.skipped)}
+        {"topic": topic, "partition": partition, **asdict(result), **_shown(result)}
         for (topic, partition), result in sorted(results.items())
     ]
     return pa.RecordBatch.from_pylist(rows, schema=RESULT_SCHEMA)
+
+
+def _shown(result: TaskResult) -> dict[str, str]:
+    return {name: json.dumps(getattr(result, name)) for name in _BY_NAME}
 
 
 def error_result(error: TicdcEmitError) -> pa.RecordBatch:
@@ -109,7 +116,8 @@ def read_results(table: pa.Table | Iterable[pa.RecordBatch]) -> dict[Target, Tas
         raise error
     found: dict[Target, TaskResult] = {}
     for row in table.to_pylist():
-        made = TaskResult(**{name: row[name] for name in (*_COUNTS, "digest")}, skipped=json.loads(row["skipped"]))
+        counts = {name: row[name] for name in (*_COUNTS, "digest")}
+        made = TaskResult(**counts, **{name: json.loads(row[name]) for name in _BY_NAME})
         target = row["topic"], row["partition"]
         found[target] = found[target].plus(made) if target in found else made
     return found

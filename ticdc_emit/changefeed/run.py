@@ -381,6 +381,8 @@ class Changefeed:
             finished_ms=time.time_ns() // 1_000_000,
             live=self._options.clock == "wall",
             skipped=dict(sorted(sum((Counter(result.skipped) for result in results.values()), Counter()).items())),
+            filtered=dict(sorted(sum((Counter(result.filtered) for result in results.values()), Counter()).items())),
+            filtered_ddl=self._planner.filtered_ddl(state, sent_until),
         )
         return report, sent_until
 

@@ -20,10 +20,11 @@ def print_summary(console: Console, report: RunReport | RunTotal) -> None:
     rate = f" ({report.rows_per_second:,.0f} rows/s)" if report.rows_per_second >= 1 else ""
     late = f", {report.late_rows:,} late rows dropped" if report.late_rows else ""
     skipped = f", {report.skipped_rows:,} bad rows skipped" if report.skipped_rows else ""
+    filtered = f", {report.filtered_rows:,} rows filtered" if report.filtered_rows else ""
     console.print(
         Text(
             f"{report.rows:,} rows, {report.messages:,} messages, {report.bytes:,} bytes in {report.seconds:.1f} s"
-            f"{rate}{late}{skipped}",
+            f"{rate}{late}{skipped}{filtered}",
             "bold green",
         )
     )

@@ -44,7 +44,7 @@ class Chunk:
 
 class ChunkStore:
     """Takes chunks, then gives them back. What tasks said: ``failures``, ``late_rows``, ``transactions`` (by topic) and
-    ``skipped``, the number of bad rows by table.
+    ``skipped``, the number of bad rows by table, and ``filtered``, that of rows that are not replicated, by rule.
     """
 
     def __init__(self, limit: int) -> None:
@@ -59,6 +59,7 @@ class ChunkStore:
         self.late_rows: Counter[Target] = Counter()
         self.transactions: dict[str, set[bytes]] = {}
         self.skipped: Counter[str] = Counter()
+        self.filtered: Counter[str] = Counter()
 
     def add(self, batch: pa.RecordBatch) -> None:
         """Take the chunks of a batch."""
@@ -73,6 +74,8 @@ class ChunkStore:
                     self._claims.setdefault(target, []).append(self._kept(body))
                 case ChunkKind.LATE:
                     self.late_rows[target] += rows.as_py()
+                case ChunkKind.FILTERED:
+                    self.filtered[target[0]] += rows.as_py()
                 case ChunkKind.SKIPPED:
                     self.skipped[target[0]] += rows.as_py()
                     if body.is_valid:

@@ -67,6 +67,8 @@ class ChunkKind(IntEnum):
     """Objects that messages name: their locations and contents."""
     SKIPPED = 4
     """Bad rows of the table that is named in the topic's place; a line of JSON for each, if they are told."""
+    FILTERED = 6
+    """Nothing; ``rows`` were left out by the rule that is named in the topic's place."""
     MESSAGES = 5
     """The messages: order key, key and value, and the value's end where the protocol keeps it apart."""
 

@@ -26,6 +26,8 @@ def report_line(report: RunReport | RunTotal) -> str:
     for count, what in (
         (report.late_rows, "late rows dropped"),
         (report.skipped_rows, "bad rows skipped"),
+        (report.filtered_rows, "rows filtered"),
+        (sum(report.filtered_ddl.values()), "DDL filtered"),
         (report.claims, "objects stored"),
         (report.retries, "retries"),
     ):

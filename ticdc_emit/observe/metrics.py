@@ -63,6 +63,8 @@ class ChangefeedMetrics:
         metrics["retries"].labels(*feed).set(report.retries)
         metrics["late"].labels(*feed).inc(report.late_rows)
         metrics["skipped"].labels(*feed).inc(report.skipped_rows)
+        for rule, count in report.filtered.items():
+            metrics["filtered"].labels(*feed, rule).inc(count)
         metrics["seconds"].labels(*feed).inc(report.seconds)
         for kind, count in report.messages_by_kind.items():
             metrics["messages"].labels(*feed, kind).inc(count)
@@ -117,6 +119,7 @@ def _registered(registry: CollectorRegistry | None) -> dict[str, Any]:
         ),
         "late": counter("ticdc_emit_late_rows_total", "Row changes dropped because a watermark had passed them."),
         "skipped": counter("ticdc_emit_skipped_rows_total", "Bad row changes that were skipped."),
+        "filtered": counter("ticdc_emit_filtered_rows_total", "Row changes that are not replicated, by rule.", "rule"),
         "seconds": counter("ticdc_emit_batch_seconds_total", "Seconds spent on batches."),
         "messages": counter("ticdc_emit_messages_total", "Messages sent, by what they say.", "kind"),
     }
