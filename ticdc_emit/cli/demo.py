@@ -10,11 +10,12 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 from ticdc_emit.cli.console import print_json, result_console, step
-from ticdc_emit.cli.demo_data import CREATED_TS, DATABASE, ORDERS, TABLE, order_history
+from ticdc_emit.cli.demo_data import CREATED_TS, DATABASE, ORDERS, TABLE, order_history, span_s
 from ticdc_emit.cli.messages import message_dict, pick_story, print_messages
 from ticdc_emit.cli.place import changefeed_at, messages_at, place
 from ticdc_emit.cli.session import local_spark
 from ticdc_emit.cli.summary import print_summary
+from ticdc_emit.cli.watermarks import sparse_interval
 from ticdc_emit.config import ChangefeedConfig, Protocol, mask_uri
 from ticdc_emit.config.protocol import protocol_document
 from ticdc_emit.decode import Tail
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 __all__ = ["run"]
 
 _TOPIC = "ticdc-demo"
-_SIMPLE_WATERMARK_INTERVAL_S = 60.0  # by default about one a second: most messages would be watermarks
 
 
 def run(
@@ -42,7 +42,7 @@ def run(
             spark = stack.enter_context(local_spark("demo"))
         sink = kafka.sink() if kafka else None
         with step(f"emitting {rows:,} row changes of {TABLE} to {mask_uri(uri)}", quiet=as_json):
-            report = _emit(order_history(spark, rows, seed), config, sink)
+            report = _emit(order_history(spark, rows, seed), config, sink, sparse_interval(config, rows, span_s(rows)))
         with step("reading messages back", quiet=as_json):
             messages = messages_at(config, kafka)
         read = Tail(config).line
@@ -56,16 +56,17 @@ def run(
         print_summary(console, report)
         if config.codec.protocol is Protocol.SIMPLE:
             console.print(
-                f"{report.controls.watermark:,} of the messages are watermarks: one in each partition per minute of "
-                "commit time (TiCDC sends about one a second)"
+                f"{report.controls.watermark:,} of the messages are watermarks: at most one per hundred rows, and one "
+                "in each partition at the end (TiCDC sends about one a second)"
             )
     return 0
 
 
-def _emit(history: Any, config: ChangefeedConfig, sink: Sink | None) -> RunReport:
+def _emit(history: Any, config: ChangefeedConfig, sink: Sink | None, interval_s: float) -> RunReport:
     from ticdc_emit.spark import TicdcSink
 
-    interval = _SIMPLE_WATERMARK_INTERVAL_S if config.codec.protocol is Protocol.SIMPLE else None
+    # only Simple has watermarks between the rows by default
+    interval = interval_s if config.codec.protocol is Protocol.SIMPLE else None
     emitter = TicdcSink(
         config, DATABASE, table=TABLE, ddl=[(CREATED_TS, ORDERS)], sink=sink, watermark_interval=interval
     )

@@ -21,7 +21,7 @@ from ticdc_emit.tso import LOGICAL_BITS, compose
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["CREATED_TS", "DATABASE", "ORDERS", "TABLE", "history_batch", "order_history"]
+__all__ = ["CREATED_TS", "DATABASE", "ORDERS", "TABLE", "history_batch", "order_history", "span_s"]
 
 DATABASE = "CREATE DATABASE shop"
 TABLE = "shop.orders"
@@ -56,6 +56,8 @@ CREATED_TS = compose(_START_MS)
 
 _STEPS = 5
 _LAST = _STEPS - 1
+_ORDER_MS = 2_000
+_LEAST_PACE_MS, _MOST_PACE_MS = 60_000, 600_000
 _DAY_MS = 86_400_000
 _STATUS = ("new", "paid", "shipped", "delivered", "returned")
 _OPTIONS = ("", "gift", "express", "gift,express", "express,insured")
@@ -76,6 +78,11 @@ def order_history(spark: SparkSession, rows: int, seed: int) -> DataFrame:
 
     schema = f"op string, commit_ts bigint, before {_IMAGE_DDL}, after {_IMAGE_DDL}"
     return spark.range(rows).mapInArrow(made, schema)
+
+
+def span_s(rows: int) -> float:
+    """Return how many seconds of commit time that many changes take at most."""
+    return (1_000 + rows // _STEPS * _ORDER_MS + _LAST * (_MOST_PACE_MS + _LEAST_PACE_MS)) / 1_000
 
 
 def history_batch(numbers: _Numbers, seed: int) -> pa.RecordBatch:
@@ -122,7 +129,7 @@ class _Draw:
 
 def _moment(draw: _Draw, step: _Numbers) -> _Numbers:
     """Return when a step of an order happens, in ms: orders come every two seconds, their steps minutes apart."""
-    return _START_MS + 1_000 + draw.order * 2_000 + step * (draw.below(600_000, "pace") + 60_000)
+    return _START_MS + 1_000 + draw.order * _ORDER_MS + step * (draw.below(_MOST_PACE_MS, "pace") + _LEAST_PACE_MS)
 
 
 def _image(draw: _Draw, step: _Numbers, absent: npt.NDArray[np.bool_]) -> pa.StructArray:

@@ -20,8 +20,9 @@ from ticdc_emit.cli.messages import message_dict, print_messages
 from ticdc_emit.cli.place import changefeed_at, messages_at, place
 from ticdc_emit.cli.session import local_spark
 from ticdc_emit.cli.summary import print_summary
+from ticdc_emit.cli.watermarks import sparse_interval
 from ticdc_emit.config import ChangefeedConfig, mask_uri
-from ticdc_emit.config.protocol import protocol_document
+from ticdc_emit.config.protocol import Protocol, protocol_document
 from ticdc_emit.decode import Tail
 from ticdc_emit.delivery.contract import Sink
 from ticdc_emit.errors import ConfigError, DdlError
@@ -39,6 +40,7 @@ _TOPIC = "ticdc-traffic"
 _SHOWN = 5
 _POLL_S = 0.2
 _NOW = "now"
+_STREAM_ROWS = 1_000_000_000  # of a stream, whose end is not known: its rate alone counts
 
 
 @dataclass(frozen=True)
@@ -150,9 +152,15 @@ def _send(
 
 
 def _emitter(traffic: Traffic | TrafficStream, wanted: Wanted, feed: ChangefeedConfig, sink: Sink | None) -> TicdcSink:
+    from ticdc_emit.traffic.generate.plan import DEFAULT_RATE
+
     if wanted.settings["ddl_rate"] and not traffic.ddl:
         say(_without_ddl(wanted))
-    return traffic.sink(feed, sink=sink)
+    interval = None
+    if feed.codec.protocol is Protocol.SIMPLE and not wanted.live:  # the others have none between the rows
+        rows = _STREAM_ROWS if wanted.stream or wanted.rows is None else wanted.rows
+        interval = sparse_interval(feed, rows, rows / (wanted.settings["rate"] or DEFAULT_RATE))
+    return traffic.sink(feed, sink=sink, watermark_interval=interval)
 
 
 def _without_ddl(wanted: Wanted) -> str:
