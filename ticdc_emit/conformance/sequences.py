@@ -42,7 +42,7 @@ class Sequence:
 
 def is_sequence(document: object) -> bool:
     """Return whether a document is one of these, not a vector of codecs."""
-    return isinstance(document, Mapping) and ("inputs" in document or "steps" in document)
+    return isinstance(document, Mapping) and ("inputs" in document or "config_error" in document)
 
 
 def read_sequence(path: Path, profile: str | Profile | None = None) -> Sequence:
