@@ -15,6 +15,7 @@ import pytest
 from child import command, exit_code
 
 from ticdc_emit.cli import generate
+from ticdc_emit.config import load_changefeed
 from ticdc_emit.tso import compose, physical_ms
 
 
@@ -109,10 +110,10 @@ def test_a_rate_that_makes_no_schema_change_is_told(
 ) -> None:
     for ddl, lines in (((), 1), (((1, "alter"),), 0)):
         emitter = SimpleNamespace(write=lambda changes: "report")
-        traffic = SimpleNamespace(ddl=ddl, changes=None, sink=lambda feed, sink, emitter=emitter: emitter)
+        traffic = SimpleNamespace(ddl=ddl, changes=None, sink=lambda feed, emitter=emitter, **_: emitter)
         monkeypatch.setattr("ticdc_emit.traffic.generate.generate", lambda *_, traffic=traffic, **__: traffic)
         spark: Any = None
-        feed: Any = None
+        feed = load_changefeed("memory://x/?protocol=canal-json")
         assert generate._send(spark, "t", wanted(), feed, None, None) == "report"  # type: ignore[comparison-overlap]
         shown = capsys.readouterr().err
         assert shown.count("\n") == lines
