@@ -33,7 +33,7 @@ from ticdc_emit.changes.commits import commit_ts_array
 from ticdc_emit.changes.images import BeforeImage, Image
 from ticdc_emit.changes.model import Changes, Op, RowEncoder
 from ticdc_emit.changes.sizes import rows_within
-from ticdc_emit.columnar.buffers import python_value
+from ticdc_emit.columnar.buffers import extremes, python_value
 from ticdc_emit.columnar.faults import shown
 from ticdc_emit.columnar.values import Rendering
 from ticdc_emit.errors import (
@@ -125,8 +125,9 @@ def positioned(batch: pa.RecordBatch, table: str) -> pa.RecordBatch:
 
 def column_names(table: TableInfo | TablePlan) -> frozenset[str]:
     """Return the name of every column that any version of the table has, those without values included."""
-    infos = [table] if isinstance(table, TableInfo) else [each.table for each in table.encoders if each is not None]
-    return frozenset(column.name for info in infos for column in info.columns)
+    if isinstance(table, TableInfo):
+        return frozenset(column.name for column in table.columns)
+    return table.column_names
 
 
 def check_fields(schema: pa.Schema, table: TablePlan) -> None:
@@ -135,6 +136,9 @@ def check_fields(schema: pa.Schema, table: TablePlan) -> None:
     for name in ("before", "after"):
         kind = schema.field(name).type if name in schema.names else pa.null()
         fields = [field.name for field in kind] if pa.types.is_struct(kind) else []
+        distinct = set(fields)
+        if len(distinct) == len(fields) and distinct <= known:
+            continue
         for place, field in enumerate(fields):
             if field in fields[:place]:
                 raise SchemaError(f"the image {name!r} has two columns of one name", table=full_name, column=field)
@@ -186,6 +190,8 @@ def _by_op(batch: pa.RecordBatch, info: TableInfo) -> list[tuple[Op, npt.NDArray
             table=info.full_name,
             column="op",
         )
+    if pa.types.is_string(ops.type) and len(ops) and (only := _one_op(ops)) is not None:
+        return [(only, None)]
     encoded = ops if pa.types.is_dictionary(ops.type) else ops.dictionary_encode()
     kinds = [Op.parse(text) if text is not None else None for text in encoded.dictionary.to_pylist()]
     places = np.asarray(encoded.indices.fill_null(len(kinds)))
@@ -213,6 +219,14 @@ def _by_op(batch: pa.RecordBatch, info: TableInfo) -> list[tuple[Op, npt.NDArray
         if len(rows):
             found.append((op, rows))
     return found
+
+
+def _one_op(ops: pa.Array) -> Op | None:
+    """Return the kind of all rows if they say it alike, as those of a small batch mostly do."""
+    bounds = extremes(ops)
+    if bounds is None or bounds[0] != bounds[1] or ops.null_count:
+        return None
+    return Op.parse(bounds[0])
 
 
 @dataclass(frozen=True)

@@ -45,7 +45,7 @@ class Members:
     def text(self, image: Image, column: Column) -> pa.Array:
         """Return what an object shows of a column, in the form in which :meth:`laid` needs it."""
         if image.is_pooled:
-            return image.rendered(column, f"{self.form}, enclosed", self._enclosed)
+            return image.rendered(column, self._enclosed_form, self._enclosed)
         return image.rendered(column, self.form, self.content)
 
     @cached_property
@@ -53,5 +53,15 @@ class Members:
         """The object's constants."""
         return ObjectLayout(self.names, tuple(map(self.around, self.columns)))
 
+    @cached_property
+    def _enclosed_form(self) -> str:
+        return f"{self.form}, enclosed"
+
     def _enclosed(self, column: Column, values: pa.Array) -> pa.Array:
-        return enclosed(self.content(column, values), self.around(column))
+        if not pa.types.is_dictionary(values.type):
+            return enclosed(self.content(column, values), self.around(column))
+        distinct, places = values.dictionary, values.indices
+        if values.null_count:  # the last of the distinct values
+            places = places.fill_null(len(distinct))
+            distinct = pa.concat_arrays([distinct, pa.nulls(1, distinct.type)])
+        return enclosed(self.content(column, distinct), self.around(column)).take(places)

@@ -7,11 +7,14 @@ from functools import lru_cache
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ticdc_emit.columnar.buffers import from_bytes, text_buffers
 from ticdc_emit.columnar.escape import JsonWriter, escape_text
 
 __all__ = ["base64_text", "latin1_json"]
+
+_IN_BOUNDS = pc.TakeOptions(boundscheck=False)
 
 
 @lru_cache(maxsize=4)
@@ -27,7 +30,7 @@ def latin1_json(data: pa.Array, writer: JsonWriter) -> pa.Array:
     own offsets, are the new ones.
     """
     parts = text_buffers(data)
-    mapped = text_buffers(_latin1_table(writer).take(pa.array(parts.data)))
+    mapped = text_buffers(pc.call_function("array_take", [_latin1_table(writer), pa.array(parts.data)], _IN_BOUNDS))
     return from_bytes(mapped.offsets[parts.offsets], mapped.data, like=data)
 
 

@@ -19,6 +19,7 @@ __all__ = [
     "as_text",
     "compact",
     "element_lengths",
+    "extremes",
     "fixed_values",
     "from_byte_matrix",
     "from_bytes",
@@ -28,10 +29,12 @@ __all__ = [
     "null_mask",
     "python_value",
     "text_buffers",
+    "to_text",
 ]
 
 Bytes = npt.NDArray[np.uint8]
 _NULL = pa.null()
+_AS_TEXT = pc.CastOptions.safe(pa.string())
 _NO_BYTES = np.zeros(0, np.uint8)
 
 
@@ -44,7 +47,7 @@ class TextBuffers:
 
     @property
     def lengths(self) -> npt.NDArray[np.int32]:
-        return np.diff(self.offsets)
+        return self.offsets[1:] - self.offsets[:-1]
 
 
 def as_text(array: pa.Array) -> pa.Array:
@@ -61,6 +64,11 @@ def as_text(array: pa.Array) -> pa.Array:
     if is_binary_like(kind):
         return array.cast(pa.binary())
     raise TypeError(f"{kind} is neither text nor binary")
+
+
+def to_text(array: pa.Array) -> pa.Array:
+    """Return numbers, days or moments as Arrow prints them."""
+    return pc.call_function("cast", [array], _AS_TEXT)
 
 
 def is_binary_like(kind: pa.DataType) -> bool:
@@ -102,6 +110,12 @@ def longest(array: pa.Array) -> int:
     if pa.types.is_primitive(kind) or pa.types.is_decimal(kind) or pa.types.is_null(kind):
         return 0
     return int(array.nbytes)
+
+
+def extremes(array: pa.Array) -> tuple[Any, Any] | None:
+    """Return the least and the greatest value, ``None`` if all are null."""
+    least, greatest = pc.call_function("min_max", [array]).values()
+    return (least.as_py(), greatest.as_py()) if least.is_valid else None
 
 
 def null_mask(array: pa.Array) -> npt.NDArray[np.bool_] | None:

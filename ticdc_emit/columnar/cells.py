@@ -22,6 +22,7 @@ from ticdc_emit.columnar.buffers import from_bytes
 
 __all__ = ["Cell", "Lengths", "Piece", "cut", "join_pieces", "share_pieces"]
 
+_KEPT_BYTES = 256  # longer constants are not kept: a cell of them costs little beside its bytes
 Lengths: TypeAlias = "int | npt.NDArray[np.uint8]"
 
 
@@ -84,15 +85,35 @@ def share_pieces(
 
 
 def _packed(run: Sequence[bytes | Cell], count: int) -> Fragment:
-    cells = [_constant(piece) if isinstance(piece, bytes) else piece for piece in run if piece != b""]
-    if count == 0 or not any(isinstance(piece, Cell) for piece in run):
-        return b"".join(piece for piece in run if isinstance(piece, bytes))
+    cells: list[Cell] = []
+    constant = b""
+    for piece in run:
+        if isinstance(piece, bytes):
+            constant += piece
+            continue
+        if constant:
+            cells.append(_constant(constant))
+            constant = b""
+        cells.append(piece)
+    if not cells or count == 0:
+        return constant
+    if constant:
+        cells.append(_constant(constant))
     if all(isinstance(cell.length, int) for cell in cells):
         return _whole([part for cell in cells for part in _exact(cell)], count)
     return _squeezed(cells, count)
 
 
 def _constant(value: bytes) -> Cell:
+    return _kept_constant(value) if len(value) <= _KEPT_BYTES else _cell_of(value)
+
+
+@lru_cache(maxsize=8192)
+def _kept_constant(value: bytes) -> Cell:
+    return _cell_of(value)
+
+
+def _cell_of(value: bytes) -> Cell:
     return Cell(np.frombuffer(value, f"V{len(value)}"), len(value))
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_emit.columnar.buffers import as_text, longest, null_mask
+from ticdc_emit.columnar.buffers import as_text, longest, null_mask, to_text
 from ticdc_emit.columnar.faults import ValueFault, refuse_any, shown
 from ticdc_emit.schema.model import Column
 
@@ -105,7 +105,7 @@ def _refuse_overflow(values: pa.Array, kind: pa.DataType) -> None:
 
 def decimal_text(values: pa.Array) -> pa.Array:
     """Return TiDB's text of a decimal array; nulls stay null."""
-    text = values.cast(pa.string())
+    text = to_text(values)
     scale = values.type.scale
     if scale <= _PLAIN_SCALE:
         return text

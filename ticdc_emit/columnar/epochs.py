@@ -37,7 +37,7 @@ _CLOCK_WIDTH = len(":MM:SS")
 
 def date_days(texts: pa.Array) -> pa.Array:
     """Return DATE text as days since the epoch, ``int32``."""
-    return _dates(compact(texts)).cast(pa.date32()).cast(pa.int32())
+    return _dates(compact(texts)).cast(pa.date32()).view(pa.int32())
 
 
 def datetime_ticks(column: Column, texts: pa.Array) -> pa.Array:
@@ -48,7 +48,7 @@ def datetime_ticks(column: Column, texts: pa.Array) -> pa.Array:
     texts = compact(texts)
     _refuse_partly_zero(texts)
     unit = "ms" if fsp_of(column) <= _MILLIS_FSP else "us"
-    return _dates(texts).cast(pa.timestamp(unit)).cast(pa.int64())
+    return _dates(texts).cast(pa.timestamp(unit)).view(pa.int64())
 
 
 def _refuse_partly_zero(texts: pa.Array) -> None:
@@ -62,7 +62,7 @@ def _dates(texts: pa.Array) -> pa.Array:
     """Return text that begins with a day of the calendar and a full year, null where there is no such day."""
     if _has_zero_part(texts):
         texts = pc.if_else(pc.match_substring(texts, _ZERO_PART), pa.scalar(None, pa.string()), texts)
-    if not _has_zeros(compact(texts), *_CENTURY):
+    if not _has_zeros(compact(texts), _CENTURY):
         return texts
     century = pc.if_else(pc.less(texts, "0070"), "20", "19")
     full = pc.binary_join_element_wise(century, pc.utf8_slice_codeunits(texts, 2), "")
@@ -70,14 +70,17 @@ def _dates(texts: pa.Array) -> pa.Array:
 
 
 def _has_zero_part(texts: pa.Array) -> bool:
-    return _has_zeros(texts, *_MONTH) or _has_zeros(texts, *_DAY)
+    return _has_zeros(texts, _MONTH, _DAY)
 
 
-def _has_zeros(texts: pa.Array, first: int, second: int) -> bool:
-    """Whether any text has the digit 0 at both places; all texts have one width, and nulls no bytes."""
+def _has_zeros(texts: pa.Array, *pairs: tuple[int, int]) -> bool:
+    """Whether any text has the digit 0 at both places of a pair; all texts have one width, and nulls no bytes."""
     parts = text_buffers(texts)
     width = int(parts.lengths.max(initial=0))
-    return width > 0 and int((parts.data[first::width] | parts.data[second::width]).min()) == _ZERO
+    if not width:
+        return False
+    data = parts.data
+    return any(int((data[first::width] | data[second::width]).min()) == _ZERO for first, second in pairs)
 
 
 def clock_micros(texts: pa.Array) -> pa.Array:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_emit.columnar.buffers import as_text, compact, is_binary_like, null_mask, text_buffers
+from ticdc_emit.columnar.buffers import as_text, compact, extremes, is_binary_like, null_mask, text_buffers, to_text
 from ticdc_emit.columnar.faults import ValueFault, refuse_any, shown
 from ticdc_emit.schema.model import Column
 from ticdc_emit.schema.types import integer_range
@@ -25,8 +25,18 @@ _UINT64 = 0, (1 << 64) - 1
 
 def accept_integer(column: Column, array: pa.Array) -> pa.Array:
     """Return the column's values as ``int64``/``uint64``; :class:`ValueFault` for the first one out of range."""
-    low, high = integer_range(column.type, unsigned=column.unsigned)
-    return _within(parse_integers(array, unsigned=column.unsigned, bounds=(low, high)), low, high)
+    unsigned = column.unsigned
+    low, high = integer_range(column.type, unsigned=unsigned)
+    values = parse_integers(array, unsigned=unsigned, bounds=(low, high))
+    return values if _always_within(array.type, low, high) else _within(values, low, high)
+
+
+def _always_within(kind: pa.DataType, low: int, high: int) -> bool:
+    """Return whether no number of an Arrow type is outside the bounds."""
+    if pa.types.is_signed_integer(kind):
+        half = 1 << kind.bit_width - 1
+        return bool(low <= -half and half - 1 <= high)
+    return bool(pa.types.is_unsigned_integer(kind) and low <= 0 and (1 << kind.bit_width) - 1 <= high)
 
 
 def accept_year(array: pa.Array) -> pa.Array:
@@ -52,8 +62,8 @@ def accept_bit(column: Column, array: pa.Array) -> pa.Array:
 def integer_text(values: pa.Array) -> pa.Array:
     """Return the decimal text of integers; of a dictionary, each distinct one is printed once."""
     if pa.types.is_dictionary(values.type):
-        return values.dictionary.cast(pa.string()).take(values.indices)
-    return values.cast(pa.string())
+        return to_text(values.dictionary).take(values.indices)
+    return to_text(values)
 
 
 def parse_integers(array: pa.Array, *, unsigned: bool, bounds: tuple[int, int] | None = None) -> pa.Array:
@@ -83,10 +93,10 @@ def parse_integers(array: pa.Array, *, unsigned: bool, bounds: tuple[int, int] |
 def _within(
     values: pa.Array, low: int | None, high: int | None, shown_bounds: tuple[int, int] | None = None
 ) -> pa.Array:
-    extremes = pc.min_max(values).as_py()
-    if extremes["min"] is None:
+    bounds = extremes(values)
+    if bounds is None:
         return values
-    if (low is None or extremes["min"] >= low) and (high is None or extremes["max"] <= high):
+    if (low is None or bounds[0] >= low) and (high is None or bounds[1] <= high):
         return values
     numbers = np.asarray(values.fill_null(0 if low is None else low))
     bad = np.zeros(len(values), np.bool_)

@@ -34,6 +34,7 @@ _ZERO = 0x30
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|-?\d[-+.eE\d]*')
 _MAX_EXACT_DIGITS = 15  # any decimal of so many digits is its own shortest form
 _MAX_INT_DIGITS = 18
+_FEW = 4  # rows, that are sooner looked at one by one
 _MOST_DIGITS = 21  # of an integer in TiDB's JSON, with its sign
 
 
@@ -41,6 +42,8 @@ def canonical_json(array: pa.Array) -> pa.Array:
     """Return JSON texts in TiDB's form; :class:`ValueFault` for what is not JSON. Nulls stay null."""
     if len(array) == array.null_count:
         return array
+    if len(array) <= _FEW:
+        return _normalised(array, np.asarray(array.is_valid().to_numpy(zero_copy_only=False)))
     parts = text_buffers(array)
     shapes = from_bytes(parts.offsets, parts.data.tobytes().translate(_DIGITS_AS_ZERO), like=array).dictionary_encode()
     if len(shapes.dictionary) * 4 > len(array) > 64:

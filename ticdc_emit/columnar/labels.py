@@ -7,6 +7,7 @@ so the work is done per distinct value and gathered.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 
 import numpy as np
 import pyarrow as pa
@@ -32,13 +33,13 @@ def accept_labels(column: Column, array: pa.Array) -> pa.Array:
         return _checked_numbers(column, parse_integers(numbers, unsigned=True))
     if not (pa.types.is_string(kind) or pa.types.is_large_string(kind) or kind == pa.string_view()):
         raise TypeError(f"{kind} holds no label")
-    read = _enum_number(column) if column.type == MySQLType.ENUM else _set_number(column)
+    read = _number_reader(column)
     return _by_distinct(array if pa.types.is_dictionary(array.type) else as_text(array), read)
 
 
 def label_number(column: Column, text: str) -> int:
     """Return the ordinal or bit mask of one label text; ``LookupError`` for an unknown label."""
-    return (_enum_number(column) if column.type == MySQLType.ENUM else _set_number(column))(text)
+    return _number_reader(column)(text)
 
 
 def label_text(column: Column, numbers: pa.Array) -> pa.Array:
@@ -71,8 +72,13 @@ def _by_distinct(array: pa.Array, read: Callable[[str], int]) -> pa.Array:
     return pa.DictionaryArray.from_arrays(encoded.indices, pa.array(numbers, pa.uint64()))
 
 
-def _enum_number(column: Column) -> Callable[[str], int]:
-    ordinals = {label: place for place, label in reversed(list(enumerate(column.elems, 1)))}
+def _number_reader(column: Column) -> Callable[[str], int]:
+    return _enum_number(column.elems) if column.type == MySQLType.ENUM else _set_number(column.elems)
+
+
+@lru_cache(maxsize=1024)
+def _enum_number(labels: tuple[str, ...]) -> Callable[[str], int]:
+    ordinals = {label: place for place, label in reversed(list(enumerate(labels, 1)))}
     ordinals.setdefault("", 0)  # MySQL's mark of an invalid ENUM value
 
     def read(text: str) -> int:
@@ -83,8 +89,9 @@ def _enum_number(column: Column) -> Callable[[str], int]:
     return read
 
 
-def _set_number(column: Column) -> Callable[[str], int]:
-    bits = {label: 1 << place for place, label in reversed(list(enumerate(column.elems)))}
+@lru_cache(maxsize=1024)
+def _set_number(labels: tuple[str, ...]) -> Callable[[str], int]:
+    bits = {label: 1 << place for place, label in reversed(list(enumerate(labels)))}
 
     def read(text: str) -> int:
         if text == "":

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ticdc_emit.columnar.buffers import to_text
 from ticdc_emit.schema.model import Column
 from ticdc_emit.schema.types import ColumnFlag, MySQLType
 from ticdc_emit.tso import LOGICAL_BITS
@@ -25,26 +26,28 @@ _LOGICAL_BITS = pa.scalar(LOGICAL_BITS, pa.uint64())
 
 def commit_times(stamps: pa.Array) -> pa.Array:
     """Return the physical time of TSOs, in ms since the epoch."""
-    return pc.shift_right(stamps, _LOGICAL_BITS)
+    return pc.call_function("shift_right", [stamps, _LOGICAL_BITS])
 
 
 def tso_text(column: Column, stamps: pa.Array) -> pa.Array:
     """Return the decimal text of TSOs."""
     distinct, places = _runs(stamps)
-    text = distinct.cast(pa.string())
+    text = to_text(distinct)
     return text if places is None else text.take(places)
 
 
 def tso_ms_text(column: Column, stamps: pa.Array) -> pa.Array:
     """Return the physical time of TSOs as decimal text."""
     distinct, places = _runs(stamps)
-    text = commit_times(distinct).cast(pa.string())
+    text = to_text(commit_times(distinct))
     return text if places is None else text.take(places)
 
 
 def _runs(stamps: pa.Array) -> tuple[pa.Array, pa.Array | None]:
     """Return the distinct TSO of neighbours and each row's place among them; ``None`` if sharing saves nothing."""
     numbers = stamps.to_numpy()
+    if len(numbers) < 2:
+        return stamps, None
     starts = np.append(True, numbers[1:] != numbers[:-1])
     if starts.mean() > _SHARED:
         return stamps, None

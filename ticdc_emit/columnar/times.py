@@ -22,7 +22,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_emit.columnar.buffers import as_text, from_byte_matrix, null_mask, text_buffers
+from ticdc_emit.columnar.buffers import as_text, extremes, from_byte_matrix, null_mask, text_buffers, to_text
 from ticdc_emit.columnar.faults import ValueFault, refuse_any, shown
 from ticdc_emit.schema.model import Column
 from ticdc_emit.schema.types import MySQLType
@@ -61,8 +61,8 @@ def accept_date(array: pa.Array) -> pa.Array:
         array, kind = days, pa.date32()
     if pa.types.is_date32(kind):
         days = array
-        _refuse_outside(days.cast(pa.int32()), _FIRST_DAY, _LAST_DAY, "the year is outside 0..9999")
-        return days.cast(pa.string())
+        _refuse_outside(days.view(pa.int32()), _FIRST_DAY, _LAST_DAY, "the year is outside 0..9999")
+        return to_text(days)
     return _checked_text(as_text(array), _DATE_LAYOUT, _date_row)
 
 
@@ -93,8 +93,8 @@ def _timestamp_bounds(zone: str) -> tuple[str, str]:
 
 def _refuse_beyond_timestamp(text: pa.Array, zone: str) -> None:
     first, last = _timestamp_bounds(zone)
-    found = pc.min_max(text).as_py()
-    if found["min"] is None or (found["min"] >= first and found["max"] <= last):
+    found = extremes(text)
+    if found is None or (found[0] >= first and found[1] <= last):
         return
     beyond = pc.or_(pc.less(text, first), pc.greater(text, last))
     beyond = pc.and_not(beyond, pc.starts_with(text, _ZERO_MOMENT)).fill_null(False)
@@ -106,7 +106,7 @@ def _wall_clock(array: pa.Array, zone: str) -> pa.Array:
     if kind.tz is None:
         return array
     if zone == "UTC":
-        return array.cast(pa.timestamp(kind.unit))
+        return array.view(pa.timestamp(kind.unit))
     try:
         return pc.local_timestamp(array.cast(pa.timestamp(kind.unit, tz=zone)))
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # Arrow found no zone database on this machine
@@ -129,7 +129,7 @@ def _wall_clock_by_row(array: pa.Array, zone: str) -> pa.Array:
 def _datetime_text(clock: pa.Array, fsp: int) -> pa.Array:
     unit = _UNITS[fsp]
     try:
-        fitted = clock.cast(pa.timestamp(unit))
+        fitted = clock if clock.type.unit == unit else clock.cast(pa.timestamp(unit))
     except pa.ArrowInvalid:
         coarse = clock.cast(pa.timestamp(unit), safe=False)
         refuse_any(
@@ -138,11 +138,11 @@ def _datetime_text(clock: pa.Array, fsp: int) -> pa.Array:
             "Round the column, as TiDB does when it stores a value",
         )
         raise
-    ticks = fitted.cast(pa.int64())
+    ticks = fitted.view(pa.int64())
     per_second = 10 ** _UNIT_DIGITS[unit]
     seconds_low, seconds_high = _FIRST_DAY * 86400, (_LAST_DAY + 1) * 86400
     _refuse_outside(ticks, seconds_low * per_second, seconds_high * per_second - 1, "the year is outside 0..9999")
-    text = fitted.cast(pa.string())
+    text = to_text(fitted)
     surplus = _UNIT_DIGITS[unit] - fsp
     if not surplus:
         return text
@@ -198,8 +198,8 @@ def _put_digits(cells: npt.NDArray[np.uint8], number: npt.NDArray[np.int64]) -> 
 
 
 def _refuse_outside(values: pa.Array, low: int, high: int, reason: str) -> None:
-    bounds = pc.min_max(values).as_py()
-    if bounds["min"] is not None and (bounds["min"] < low or bounds["max"] > high):
+    bounds = extremes(values)
+    if bounds is not None and (bounds[0] < low or bounds[1] > high):
         outside = pc.or_(pc.less(values, low), pc.greater(values, high)).fill_null(False)
         refuse_any(np.asarray(outside), reason)
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -74,6 +74,10 @@ class TablePlan:
     filters: tuple[RowFilter | None, ...] = ()
     """Of each version, what event filters say of its rows; empty if they say nothing of the table."""
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what is made from the rest."""
+        return {each.name: getattr(self, each.name) for each in fields(self)}
+
     def refuse_keyless(self) -> None:
         """Raise :class:`SchemaError` if no version of the table is replicated because none has a handle key."""
         if self.left_out and all(span.reason == KEYLESS for span in self.left_out) and not any(self.encoders):
@@ -94,6 +98,12 @@ class TablePlan:
     def newest(self) -> TableInfo:
         """The last schema of the table that rows can have."""
         return next(encoder.table for encoder in reversed(self.encoders) if encoder is not None)
+
+    @cached_property
+    def column_names(self) -> frozenset[str]:
+        """The name of every column that any version has, those without values included."""
+        infos = [encoder.table for encoder in self.encoders if encoder is not None]
+        return frozenset(column.name for info in infos for column in info.columns)
 
     @cached_property
     def order_columns(self) -> tuple[Column, ...]:

@@ -15,6 +15,13 @@ from ticdc_emit.schema.types import BINARY_CHARSET, STRING_TYPES, ColumnFlag, My
 __all__ = ["Column", "Index", "Partition", "TableInfo"]
 
 
+_NOT_NULL, _UNSIGNED = int(ColumnFlag.NOT_NULL), int(ColumnFlag.UNSIGNED)
+
+
+def _has(flags: ColumnFlag, one: int) -> bool:
+    return int.__and__(flags, one) != 0  # an IntFlag makes a new flag of every such result
+
+
 @dataclass(frozen=True)
 class Column:
     """One column; ``flen``/``decimal`` are TiDB's (-1: unspecified), ``default`` the text or bytes that TiDB stores."""
@@ -36,11 +43,11 @@ class Column:
 
     @property
     def nullable(self) -> bool:
-        return not self.flags & ColumnFlag.NOT_NULL
+        return not _has(self.flags, _NOT_NULL)
 
     @property
     def unsigned(self) -> bool:
-        return bool(self.flags & ColumnFlag.UNSIGNED)
+        return _has(self.flags, _UNSIGNED)
 
     @property
     def zerofill(self) -> bool:

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 from ticdc_emit.columnar.binaries import base64_text
 from ticdc_emit.columnar.bits import little_endian_base64
+from ticdc_emit.columnar.buffers import to_text
 from ticdc_emit.columnar.epochs import clock_micros, date_days, datetime_ticks, zoned_text
 from ticdc_emit.columnar.escape import JSONITER, escape_text
 from ticdc_emit.columnar.faults import ValueFault, refuse_any
@@ -77,7 +78,7 @@ def _content(column: Column, values: pa.Array, zone: str) -> pa.Array:
         return zoned_text(column, values, zone)
     if kind is MySQLType.VECTOR_FLOAT32:
         return values
-    return _counted(column, values).cast(pa.string())
+    return to_text(_counted(column, values))
 
 
 def _counted(column: Column, values: pa.Array) -> pa.Array:
