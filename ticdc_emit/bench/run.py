@@ -15,7 +15,7 @@ from typing import Any
 import pyarrow as pa
 
 from ticdc_emit.bench.end_to_end import EndToEnd
-from ticdc_emit.bench.lines import Line, bench_lines, check_golden
+from ticdc_emit.bench.lines import ONE_TABLE_BAR, Line, bench_lines, check_golden
 from ticdc_emit.bench.unit import measure_unit
 
 __all__ = ["BenchReport", "LineResult", "run_bench"]
@@ -23,12 +23,16 @@ __all__ = ["BenchReport", "LineResult", "run_bench"]
 
 @dataclass(frozen=True)
 class LineResult:
-    """``x_unit``: our rate over the unit. ``ratio_to_go``: ``x_unit`` over the Go encoder's; ``None``: no bar."""
+    """``x_unit``: our rate over the unit. ``ratio_to_go``: ``x_unit`` over the Go encoder's, which is to reach ``bar``.
+
+    Both are ``None`` for a line without a bar.
+    """
 
     name: str
     rows_per_cpu_s: float
     x_unit: float
     ratio_to_go: float | None
+    bar: float | None
 
     def as_dict(self) -> dict[str, Any]:
         return {
@@ -36,6 +40,7 @@ class LineResult:
             "rows_per_cpu_s": round(self.rows_per_cpu_s),
             "x_unit": round(self.x_unit, 3),
             "ratio_to_go": None if self.ratio_to_go is None else round(self.ratio_to_go, 2),
+            "bar": self.bar,
         }
 
 
@@ -48,10 +53,10 @@ class BenchReport:
     end_to_end: EndToEnd | None = None
 
     def medians(self) -> dict[str, float]:
-        """Return the median ratio to Go of each variant."""
+        """Return the median ratio to Go of each variant, over the lines of one table."""
         ratios: dict[str, list[float]] = {}
         for line in self.lines:
-            if line.ratio_to_go is not None:
+            if line.ratio_to_go is not None and line.bar == ONE_TABLE_BAR:
                 ratios.setdefault(line.name.partition("/")[0], []).append(line.ratio_to_go)
         return {variant: statistics.median(found) for variant, found in ratios.items()}
 
@@ -106,4 +111,6 @@ def _rate(line: Line, seconds: float) -> float:
 def _result(line: Line, measured: list[tuple[float, float]]) -> LineResult:
     x_unit = statistics.median(rate / unit for unit, rate in measured)
     rate = statistics.median(rate for _, rate in measured)
-    return LineResult(line.name, rate, x_unit, None if line.go is None else x_unit / line.go)
+    if line.go is None:
+        return LineResult(line.name, rate, x_unit, None, None)
+    return LineResult(line.name, rate, x_unit, x_unit / line.go, line.bar)

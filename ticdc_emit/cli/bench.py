@@ -13,13 +13,14 @@ from rich.text import Text
 
 from ticdc_emit.bench import BenchReport, LineResult, run_bench
 from ticdc_emit.bench.end_to_end import EndToEnd, measure_end_to_end
+from ticdc_emit.bench.lines import ONE_TABLE_BAR
 from ticdc_emit.cli.console import print_json, progress, result_console, step
 from ticdc_emit.cli.session import local_spark
 from ticdc_emit.config import load_changefeed
 
 __all__ = ["run"]
 
-_LEAST, _GOOD = 2.0, 3.0
+_GOOD = 1.5  # times the bar
 _LEAST_END_TO_END = 0.5
 
 
@@ -36,7 +37,7 @@ def run(*, as_json: bool, quick: bool, end_to_end: bool, rows: int, table: str, 
     console = result_console()
     (_print_table if console.is_terminal else _print_lines)(console, report)
     for variant, median in report.medians().items():
-        console.print(Text(f"{variant}: median {median:.2f} x Go", _style(median)))
+        console.print(Text(f"{variant}: median {median:.2f} x Go", _style(median, ONE_TABLE_BAR)))
     if report.end_to_end is not None:
         _print_end_to_end(console, report.end_to_end)
     return 0
@@ -59,10 +60,12 @@ def _end_to_end(table: str, rows: int, sink_uri: str | None) -> EndToEnd:
         return measure_end_to_end(spark, changefeed, sink, folder, table=table, rows=rows)
 
 
-def _style(ratio: float | None) -> str:
-    if ratio is None:
+def _style(ratio: float | None, bar: float | None) -> str:
+    if ratio is None or bar is None:
         return ""
-    return "green" if ratio >= _GOOD else "yellow" if ratio >= _LEAST else "red"
+    if bar == ONE_TABLE_BAR and ratio < _GOOD * bar:
+        return "yellow" if ratio >= bar else "red"
+    return "green" if ratio >= bar else "red"
 
 
 def _cells(line: LineResult) -> tuple[str, str, str]:
@@ -77,7 +80,7 @@ def _print_table(console: Console, report: BenchReport) -> None:
         table.add_column(name, justify="right")
     for line in report.lines:
         rate, x_unit, ratio = _cells(line)
-        table.add_row(line.name, rate, x_unit, Text(ratio, _style(line.ratio_to_go)))
+        table.add_row(line.name, rate, x_unit, Text(ratio, _style(line.ratio_to_go, line.bar)))
     console.print(table)
 
 
@@ -86,7 +89,7 @@ def _print_lines(console: Console, report: BenchReport) -> None:
     width = max(len(line.name) for line in report.lines)
     for line in report.lines:
         rate, x_unit, ratio = _cells(line)
-        bar = f"{ratio:>6} x Go" if ratio else ""
+        bar = f"{ratio:>6} x Go (bar {line.bar})" if ratio else ""
         console.print(Text(f"{line.name:<{width}} {rate:>12} rows/cpu-s {x_unit:>8} x unit {bar}".rstrip()))
 
 

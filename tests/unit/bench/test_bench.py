@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import statistics
 from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
@@ -88,7 +89,9 @@ def test_report(short_lines: list[Line], monkeypatch: pytest.MonkeyPatch, capsys
     assert report["unit"] == 200_000
     assert report["end_to_end"] is None
     with_bar = [line for line in report["lines"] if line["ratio_to_go"] is not None]
-    assert sorted(line["name"] for line in with_bar) == sorted(BARRED)
+    mixed = [f"{variant}/orders/insert, 4 tables mixed" for variant in VARIANTS]
+    assert sorted(line["name"] for line in with_bar) == sorted(BARRED + mixed)
+    assert {line["name"]: line["bar"] for line in with_bar} == dict.fromkeys(BARRED, 2.0) | dict.fromkeys(mixed, 0.7)
     assert len(report["lines"]) > len(with_bar)
     for line in report["lines"]:
         assert line["rows_per_cpu_s"] > 0
@@ -96,6 +99,9 @@ def test_report(short_lines: list[Line], monkeypatch: pytest.MonkeyPatch, capsys
     assert pa.cpu_count() == threads
     orders = next(line for line in with_bar if line["name"] == "canal-json-ext/orders/insert")
     assert orders["ratio_to_go"] == pytest.approx(orders["x_unit"] / 0.769, abs=1e-2)
+    assert set(report["median_ratio_to_go"]) == set(VARIANTS)  # over one table's lines: the mixed ones have another bar
+    canal = [line["ratio_to_go"] for line in with_bar if line["name"] in BARRED and line["name"].startswith("canal")]
+    assert report["median_ratio_to_go"]["canal-json-ext"] == pytest.approx(statistics.median(canal), abs=2e-2)
 
 
 def test_the_unit_is_rows_per_cpu_second(monkeypatch: pytest.MonkeyPatch) -> None:
