@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_emit.arrange.reader import positioned
-from ticdc_emit.changefeed.batch import null_in_ddl, typed_table
+from ticdc_emit.changefeed.batch import Ahead, null_in_ddl, typed_table
 from ticdc_emit.changefeed.count_task import COUNT_SCHEMA, CountTask
 from ticdc_emit.changefeed.deliver_task import DEFAULT_MEMORY_LIMIT, DeliverTask
 from ticdc_emit.changefeed.encode_task import EncodeTask
@@ -72,7 +72,7 @@ class ArrowBatch:
         self._table = table
         self._limit = memory_limit
 
-    def ddl_rows(self, database: str) -> list[DdlStatement]:
+    def ddl_rows(self, database: str, ahead: Ahead | None = None) -> list[DdlStatement]:
         """Return the rows with ``op = 'ddl'``; their current database is their ``schema``, if any."""
         found: list[DdlStatement] = []
         if "query" in self._names:

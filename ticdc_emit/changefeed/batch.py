@@ -7,7 +7,7 @@ partitioned, for a batch that is replayed after a restart must give the same aga
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from ticdc_emit.changefeed.count_task import CountTask
 from ticdc_emit.changefeed.deliver_task import DeliverTask
@@ -15,22 +15,30 @@ from ticdc_emit.changefeed.encode_task import EncodeTask
 from ticdc_emit.changefeed.results import TaskResult
 from ticdc_emit.changefeed.state import DdlStatement
 from ticdc_emit.changes.forms import is_generic
-from ticdc_emit.errors import InvalidValueError, UnsupportedTypeError
+from ticdc_emit.errors import InvalidValueError
 from ticdc_emit.plan.tables import Plan
 from ticdc_emit.routing.topic import Target
 from ticdc_emit.schedule.bootstrap_replay import CountedRows
 from ticdc_emit.schema.identifiers import split_name
 
-__all__ = ["Batch", "ddl_statement", "null_in_ddl", "typed_table"]
+__all__ = ["Ahead", "Batch", "null_in_ddl", "typed_table"]
+
+
+class Ahead(NamedTuple):
+    """What will be asked of a batch that brings no DDL: whether its tables, and how its rows are counted."""
+
+    tables: bool
+    counting: CountTask | None
 
 
 class Batch(Protocol):
     """Row changes, wherever they are, and the DDL among them."""
 
-    def ddl_rows(self, database: str) -> Sequence[DdlStatement]:
+    def ddl_rows(self, database: str, ahead: Ahead | None = None) -> Sequence[DdlStatement]:
         """Return the batch's DDL in an order that no partitioning changes; ``database``: of those that name none.
 
-        Raises :class:`~ticdc_emit.errors.InvalidValueError` for a NULL where a DDL needs a value.
+        ``ahead``: what an engine to which each question is a job may find out in the same one. Raises
+        :class:`~ticdc_emit.errors.InvalidValueError` for a NULL where a DDL needs a value.
         """
         ...
 
@@ -75,20 +83,3 @@ def null_in_ddl(column: str, commit_ts: int | None, query: str | None) -> Invali
         commit_ts=commit_ts,
         statement=query,
     )
-
-
-def ddl_statement(commit_ts: int, schema: object, query: object, database: str) -> DdlStatement:
-    """Return a DDL row's statement; ``database``: its current one if ``schema`` is NULL or "".
-
-    Raises :class:`~ticdc_emit.errors.UnsupportedTypeError` for a ``query`` or ``schema`` that is not text.
-    """
-    for column, value in (("query", query), ("schema", schema)):
-        if not isinstance(value, str) and (value is not None or column == "query"):
-            raise UnsupportedTypeError(
-                f"the {column} of a DDL row is {type(value).__name__}, not text",
-                remedy=f"Cast {column} to string first",
-                column=column,
-                commit_ts=commit_ts,
-            )
-    assert isinstance(query, str)
-    return commit_ts, str(schema or database), query

@@ -17,7 +17,7 @@ from functools import cached_property
 from numbers import Integral
 from typing import Any, Literal
 
-from ticdc_emit.changefeed.batch import Batch
+from ticdc_emit.changefeed.batch import Ahead, Batch
 from ticdc_emit.changefeed.count_task import CountTask
 from ticdc_emit.changefeed.schedule import with_bootstraps, with_default_ticks
 from ticdc_emit.changefeed.state import BatchState, DdlStatement
@@ -117,7 +117,7 @@ class Planner:
         """
         outline, _ = self._drawn(state.ddl)
         needed: list[tuple[str, str]] = []
-        if any(True for each in outline.tables.values() for _ in needed_by_all(each)):
+        if _registers(outline):
             needed = [(table.schema, table.name) for table in (outline.table(*key) for key in batch.tables(outline))]
         plan = self._planned(state.ddl)
         for key in needed:
@@ -155,20 +155,34 @@ class Planner:
 
         Counts the rows, where anything depends on them: with the Simple protocol.
         """
-        rules = BootstrapRules.of(self.config)
-        default_ticks = (
-            self.config.codec.protocol is Protocol.SIMPLE and self.interval_ms is None and state.build_ts is None
-        )
-        if not (rules.enabled or default_ticks):
+        plan, rules = self.plan(state), BootstrapRules.of(self.config)
+        task = self._count_task(plan, controls, state, late, bad_rows)
+        if task is None:
             return controls, None
-        plan = self.plan(state)
-        dropped = controls.late_until if late == "drop" else None
-        counted = batch.count_rows(CountTask(plan, rules.tick_ms, dropped, bad_rows=bad_rows))
-        if default_ticks:
+        counted = batch.count_rows(task)
+        if self._has_default_ticks(state):
             controls = with_default_ticks(controls, counted)
         if not rules.enabled:
             return controls, None
         return with_bootstraps(controls, plan, rules, state, counted)
+
+    def ahead(self, state: BatchState, *, late: str, bad_rows: Literal["refuse", "skip"]) -> Ahead:
+        """Return what will be asked of a batch that begins in this state, unless it brings DDL."""
+        outline, controls = self.outline(state), self.controls(state)
+        return Ahead(_registers(outline), self._count_task(outline, controls, state, late, bad_rows))
+
+    def _count_task(
+        self, plan: Plan, controls: Controls, state: BatchState, late: str, bad_rows: Literal["refuse", "skip"]
+    ) -> CountTask | None:
+        """Return what counts the rows, where anything depends on how many there are."""
+        rules = BootstrapRules.of(self.config)
+        if not (rules.enabled or self._has_default_ticks(state)):
+            return None
+        dropped = controls.late_until if late == "drop" else None
+        return CountTask(plan, rules.tick_ms, dropped, bad_rows=bad_rows)
+
+    def _has_default_ticks(self, state: BatchState) -> bool:
+        return self.config.codec.protocol is Protocol.SIMPLE and self.interval_ms is None and state.build_ts is None
 
     def _drawn(self, ddl: tuple[DdlStatement, ...]) -> tuple[Plan, tuple[DdlEvent, ...]]:
         if ddl not in self._outlined:
@@ -219,3 +233,8 @@ class Planner:
             self._limit = limit if self._limit is None else min(limit, self._limit)
         assert self._limit is not None
         return {topic: self._partitions[topic] for topic in topics}, self._limit
+
+
+def _registers(plan: Plan) -> bool:
+    """Return whether any table of a plan needs schemas in a registry."""
+    return any(True for each in plan.tables.values() for _ in needed_by_all(each))

@@ -211,7 +211,8 @@ class Changefeed:
         :class:`~ticdc_emit.errors.TicdcEmitError`; a batch that failed may be run again.
         """
         started = time.monotonic()
-        statements = batch.ddl_rows(self._database)
+        ahead = self._planner.ahead(self._begun((), batch_id), late=self._options.late, bad_rows=self._options.bad_rows)
+        statements = batch.ddl_rows(self._database, ahead)
         state = self._begun(statements, batch_id)
         outline, is_kept = self._planner.outline(state), self._options.state_uri is not None
         batch.check(outline)

@@ -9,28 +9,31 @@ shuffle is the barrier: nothing is sent before every row is encoded.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from ticdc_emit.changefeed.batch import ddl_statement, null_in_ddl, typed_table
+from ticdc_emit.changefeed.batch import Ahead, typed_table
 from ticdc_emit.changefeed.count_task import COUNT_SCHEMA, CountTask
 from ticdc_emit.changefeed.deliver_task import DeliverTask
 from ticdc_emit.changefeed.encode_task import EncodeTask
 from ticdc_emit.changefeed.results import RESULT_SCHEMA, TaskResult, read_results
 from ticdc_emit.changefeed.state import DdlStatement
-from ticdc_emit.changes.forms import DDL_OP, check_columns
+from ticdc_emit.changes.forms import check_columns, is_generic
 from ticdc_emit.delivery.contract import MESSAGE_SCHEMA
 from ticdc_emit.delivery.memory import MemorySink
 from ticdc_emit.encode.chunks import CHUNK_SCHEMA, Buckets
 from ticdc_emit.encode.fit import check_images
-from ticdc_emit.errors import ConfigError
+from ticdc_emit.errors import ConfigError, TicdcEmitError
 from ticdc_emit.plan.tables import Plan
 from ticdc_emit.routing.topic import Target
 from ticdc_emit.schedule.bootstrap_replay import CountedRows
-from ticdc_emit.spark.frame import change_columns, commit_ts_column, without_ddl
+from ticdc_emit.spark.frame import change_columns, without_ddl
+from ticdc_emit.spark.survey import Survey, named_tables
+from ticdc_emit.spark.worker import in_worker
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -58,10 +61,27 @@ class SparkBatch:
                 remedy="Set spark.speculation=false",
                 option="spark.speculation",
             )
+        self._named: list[tuple[str, str]] | None = None
+        self._counts: pa.Table | None = None
 
-    def ddl_rows(self, database: str) -> list[DdlStatement]:
-        """Collect the rows with ``op = 'ddl'`` and a ``query``; their current database is their ``schema``, if any."""
-        return sorted(row for df in self._frames.values() for row in _ddl_rows(df, database))
+    def ddl_rows(self, database: str, ahead: Ahead | None = None) -> list[DdlStatement]:
+        """Collect the rows with ``op = 'ddl'`` and a ``query``; their current database is their ``schema``, if any.
+
+        Where a column ``query`` makes that a job, it finds out what else will be asked.
+        """
+        frames = [df for df in self._frames.values() if "query" in df.columns]
+        if not frames:
+            return []
+        counts = None
+        if ahead is not None and ahead.counting is not None:
+            with suppress(TicdcEmitError):  # a table that the batch's own DDL makes is not known yet
+                counts = self._mapped(ahead.counting, COUNT_SCHEMA)
+        named = self._generic() if ahead is not None and ahead.tables else []
+        survey = Survey(frames, named=named, counts=counts)
+        self._named = survey.tables() if named else None
+        statements = survey.ddl(database)
+        self._counts = None if statements or counts is None else survey.counts()  # DDL changes what counts count
+        return statements
 
     def check(self, plan: Plan) -> None:
         """Check columns and their types; no Spark job. Names of tables in rows would need a pass over them."""
@@ -70,11 +90,17 @@ class SparkBatch:
 
     def tables(self, plan: Plan) -> list[tuple[str, str]]:
         """Return the tables of the rows; for the generic form one small pass over two columns."""
-        return sorted({key for name, df in self._frames.items() for key in _tables(df, name, plan)})
+        typed = [typed_table(df.columns, name, plan) for name, df in self._frames.items()]
+        if self._named is None:
+            self._named = [(row[0], row[1]) for df in self._generic() for row in named_tables(df).collect()]
+        return sorted({*self._named, *(key for key in typed if key is not None)})
 
     def count_rows(self, task: CountTask) -> list[CountedRows]:
-        """Count rows where they are."""
-        return task.read(self._mapped(task, COUNT_SCHEMA).toArrow())
+        """Count rows where they are, unless that is done."""
+        return task.read(self._mapped(task, COUNT_SCHEMA).toArrow() if self._counts is None else self._counts)
+
+    def _generic(self) -> list[DataFrame]:
+        return [df for df in self._frames.values() if is_generic(df.columns)]
 
     def run(self, encode: EncodeTask, deliver: DeliverTask) -> dict[Target, TaskResult]:
         """Run both tasks in Spark; deliver to a store that lives in this process from here."""
@@ -90,9 +116,7 @@ class SparkBatch:
         count = self._bucket_count(encode.plan)
         encode = replace(encode, buckets=Buckets(encode.plan.targets, count))
         chunks = self._mapped(encode, CHUNK_SCHEMA)
-        return chunks.repartitionById(count, "bucket").mapInArrow(
-            lambda batches: deliver(batches), spark_columns(schema)
-        )
+        return chunks.repartitionById(count, "bucket").mapInArrow(in_worker(deliver), spark_columns(schema))
 
     def _mapped(self, task: EncodeTask | CountTask, schema: pa.Schema) -> DataFrame:
         """Return what a task gives for the rows of every DataFrame, each where it is."""
@@ -103,7 +127,7 @@ class SparkBatch:
         table = typed_table(df.columns, name, task.plan)
         own = replace(task, table=table, plan=task.plan if table is None else task.plan.of_table(*table))
         rows = change_columns(without_ddl(df), "the changefeed" if table is None else ".".join(table))
-        return rows.mapInArrow(lambda batches: own(batches), spark_columns(schema))
+        return rows.mapInArrow(in_worker(own), spark_columns(schema))
 
     def _bucket_count(self, plan: Plan) -> int:
         """Return how many tasks deliver: one for each topic-partition, up to what Spark shuffles to."""
@@ -136,25 +160,3 @@ def _no_rows(schema: StructType) -> pa.RecordBatch | None:
 def spark_columns(schema: pa.Schema) -> str:
     """Return the columns of an Arrow schema in the words of Spark's DDL."""
     return ", ".join(f"`{each.name}` {_KINDS[each.type]}" for each in schema)
-
-
-def _ddl_rows(df: DataFrame, database: str) -> list[DdlStatement]:
-    if "query" not in df.columns:
-        return []
-    from pyspark.sql import functions as F  # noqa: N812
-
-    schema = F.col("schema") if "schema" in df.columns else F.lit(None).cast("string")
-    rows = df.filter(F.lower("op") == F.lit(DDL_OP)).select(commit_ts_column(df), schema, "query").collect()
-    time = "commit_ts" if "commit_ts" in df.columns else "commit_time"
-    for commit_ts, _, query in rows:
-        if commit_ts is None or query is None:
-            raise null_in_ddl(time if commit_ts is None else "query", commit_ts, query)
-    return [ddl_statement(commit_ts, schema, query, database) for commit_ts, schema, query in rows]
-
-
-def _tables(df: DataFrame, name: str | None, plan: Plan) -> list[tuple[str, str]]:
-    table = typed_table(df.columns, name, plan)
-    if table is not None:
-        return [table]
-    rows = without_ddl(df).select("schema", "table").distinct().collect()
-    return [(schema, name) for schema, name in rows if schema is not None and name is not None]

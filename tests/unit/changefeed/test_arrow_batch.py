@@ -12,7 +12,6 @@ import pytest
 
 from ticdc_emit.changefeed import Changefeed
 from ticdc_emit.changefeed.arrow_batch import ArrowBatch
-from ticdc_emit.changefeed.batch import ddl_statement
 from ticdc_emit.changefeed.count_task import CountTask
 from ticdc_emit.changefeed.run import RunOptions
 from ticdc_emit.config import load_changefeed
@@ -332,13 +331,6 @@ def test_ddl_that_is_not_text(store: str, column: str, values: pa.Array) -> None
     with pytest.raises(UnsupportedTypeError, match=r"needs text.*Cast it to string") as caught:
         feed(store).run(ArrowBatch(rows), 0, final=True)
     assert caught.value.column == column
-
-
-@pytest.mark.parametrize("values", [(7, "drop table t"), (None, 5), ("s", bytearray(b"drop table t"))])
-def test_collected_ddl_that_is_not_text(values: tuple[Any, Any]) -> None:
-    with pytest.raises(UnsupportedTypeError, match=r"of a DDL row is (int|bytearray), not text"):
-        ddl_statement(tso(1), *values, "test")
-    assert ddl_statement(tso(1), None, "drop table t", "test") == (tso(1), "test", "drop table t")
 
 
 def test_a_batch_of_nothing(store: str) -> None:

@@ -7,6 +7,7 @@ row changes in a public form, and the DDL between them.
 from __future__ import annotations
 
 import datetime as dt
+import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import reduce
@@ -22,6 +23,7 @@ from ticdc_emit.traffic.generate.frame import changes_of_stream, changes_of_tabl
 from ticdc_emit.traffic.generate.layout import Lives
 from ticdc_emit.traffic.generate.plan import DEFAULT_RATE, Settings, TrafficPlan, plan_traffic
 from ticdc_emit.traffic.samples import schema_text
+from ticdc_emit.tso import compose
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -175,18 +177,23 @@ def generate_stream(
 ) -> TrafficStream:
     """Return the changes of :func:`generate` as a streaming DataFrame: a change is made of its offset alone.
 
-    As fast as possible, ``rows_per_batch`` in each micro-batch; with ``live`` at ``rate`` (a whole number) in wall
-    time, by Spark's clock; commit times begin at ``start`` there too, which a restart must repeat. ``rows``: where it
-    ends, ``None``: never (DDL needs an end). The query itself goes on, with empty batches, until it is stopped.
+    As fast as possible, with ``rows_per_batch`` in each micro-batch. ``live``: a change comes when the wall clock
+    reaches its commit time, at ``rate`` from ``start`` on, by default now; what was due before the query runs comes
+    first, ``rows_per_batch`` at once. A restart must repeat ``start``. ``rows``: where it ends, ``None``: never (DDL
+    needs an end). The query itself goes on, with empty batches, until it is stopped.
     """
+    if live and start is None:
+        start = compose(time.time_ns() // 1_000_000)
     lives = Lives(updates, deletes, skew, transaction_size)
     plan = _plan(schema, rows, seed, tables, start, rate, ddl_rate, lives, time_zone)
-    source = spark.readStream.format("rate" if live else "rate-micro-batch").option("numPartitions", _STREAM_TASKS)
     if live:
-        source = source.option("rowsPerSecond", max(1, round(rate or DEFAULT_RATE)))
+        from ticdc_emit.traffic.generate.live import live_numbers
+
+        numbers = live_numbers(spark, plan.clock, rows, rows_per_batch)
     else:
-        source = source.option("rowsPerBatch", rows_per_batch)
-    changes = changes_of_stream(source.load(), plan)
+        source = spark.readStream.format("rate-micro-batch").option("numPartitions", _STREAM_TASKS)
+        numbers = source.option("rowsPerBatch", rows_per_batch).load()
+    changes = changes_of_stream(numbers, plan)
     return TrafficStream(changes, plan.ddl, plan.schema, _only(plan), time_zone=time_zone, _plan=plan, _spark=spark)
 
 

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_emit.changefeed import ArrowBatch
-from ticdc_emit.changefeed.batch import Batch, typed_table
+from ticdc_emit.changefeed.batch import Ahead, Batch, typed_table
 from ticdc_emit.changefeed.count_task import CountTask
 from ticdc_emit.changefeed.encode_task import EncodeTask
 from ticdc_emit.changefeed.state import DdlStatement
@@ -23,6 +23,7 @@ from ticdc_emit.errors import InvalidValueError
 from ticdc_emit.plan.tables import Plan
 from ticdc_emit.spark.batch import SparkBatch, spark_columns
 from ticdc_emit.spark.frame import change_columns
+from ticdc_emit.spark.worker import in_worker
 from ticdc_emit.traffic.history import History
 from ticdc_emit.traffic.replay.images import comparable
 from ticdc_emit.traffic.replay.moments import named
@@ -138,7 +139,7 @@ class _KeptBatch(SparkBatch):
         self._packs = packs
         self._names = names
 
-    def ddl_rows(self, database: str) -> list[DdlStatement]:
+    def ddl_rows(self, database: str, ahead: Ahead | None = None) -> list[DdlStatement]:
         """Return the slice's DDL."""
         return [each for each in self._kept.ddl(database) if self._part.holds(each[0])]
 
@@ -150,7 +151,7 @@ class _KeptBatch(SparkBatch):
 
     def _mapped(self, task: EncodeTask | CountTask, schema: pa.Schema) -> DataFrame:
         unpack = UnpackTask(task, self._kept.tables(task.plan))
-        return self._packs.mapInArrow(lambda packs: unpack(packs), spark_columns(schema))
+        return self._packs.mapInArrow(in_worker(unpack), spark_columns(schema))
 
 
 def _packs(df: DataFrame, task: PackTask, *, fingerprint: bool) -> DataFrame:

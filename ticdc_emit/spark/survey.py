@@ -1,0 +1,103 @@
+"""What PLAN must know of a batch's rows before the batch runs, found out in one Spark job.
+
+In: DataFrames of row changes with DDL among them, and what will be asked behind it. Out: the DDL; names of tables and
+counts of rows, where these were asked for. Each question is a branch of one union, so that none waits for a job of its
+own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import reduce
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ticdc_emit.changefeed.batch import null_in_ddl
+from ticdc_emit.changefeed.count_task import COUNT_SCHEMA
+from ticdc_emit.changefeed.state import DdlStatement
+from ticdc_emit.changes.forms import DDL_OP
+from ticdc_emit.errors import UnsupportedTypeError
+from ticdc_emit.spark.frame import commit_ts_column, without_ddl
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+__all__ = ["Survey", "named_tables"]
+
+_DDL, _TABLE, _COUNT = "ddl", "table", "count"
+_KINDS = {pa.string(): "string", pa.int64(): "long", pa.binary(): "binary"}
+
+
+class Survey:
+    """What one job found. ``frames``: with DDL. ``named``: whose tables are asked for. ``counts``: ``COUNT_SCHEMA``."""
+
+    def __init__(
+        self, frames: Sequence[DataFrame], *, named: Iterable[DataFrame] = (), counts: DataFrame | None = None
+    ) -> None:
+        from pyspark.sql import functions as F  # noqa: N812
+
+        parts = [_ddl_of(df) for df in frames]
+        parts += [_columns(named_tables(df), kind=F.lit(_TABLE)) for df in named]
+        parts += [] if counts is None else [_columns(counts, kind=F.lit(_COUNT))]
+        self._found = reduce(lambda one, other: one.union(other), parts).toArrow()
+
+    def ddl(self, database: str) -> list[DdlStatement]:
+        """Return the DDL in order; ``database``: of statements that name none."""
+        statements: list[DdlStatement] = []
+        for row in self._of(_DDL).to_pylist():
+            commit_ts, query = row["first_ts"], row["query"]
+            if commit_ts is None or query is None:
+                raise null_in_ddl(row["table"] if commit_ts is None else "query", commit_ts, query)
+            statements.append((commit_ts, row["schema"] or database, query))
+        return sorted(statements)
+
+    def tables(self) -> list[tuple[str, str]]:
+        """Return the names of the tables that rows name."""
+        return [(row["schema"], row["table"]) for row in self._of(_TABLE).to_pylist()]
+
+    def counts(self) -> pa.Table:
+        """Return the counts, of ``COUNT_SCHEMA``."""
+        return self._of(_COUNT).select(COUNT_SCHEMA.names)
+
+    def _of(self, kind: str) -> pa.Table:
+        return self._found.filter(pc.equal(self._found.column("kind"), kind))
+
+
+def named_tables(df: DataFrame) -> DataFrame:
+    """Return the names of the tables of rows in the generic form."""
+    return without_ddl(df).select("schema", "table").distinct().dropna()
+
+
+def _ddl_of(df: DataFrame) -> DataFrame:
+    from pyspark.sql import functions as F  # noqa: N812
+
+    for column in {"schema", "query"} & set(df.columns):
+        _refuse_other_than_text(df, column)
+    schema = F.col("schema") if "schema" in df.columns else F.lit(None)
+    time = "commit_ts" if "commit_ts" in df.columns else "commit_time"
+    ddl = df.filter(F.lower("op") == F.lit(DDL_OP))
+    found = ddl.select(schema.alias("schema"), commit_ts_column(df).alias("first_ts"), "query")
+    return _columns(found, kind=F.lit(_DDL), table=F.lit(time))
+
+
+def _refuse_other_than_text(df: DataFrame, column: str) -> None:
+    from pyspark.sql.types import CharType, NullType, StringType, VarcharType
+
+    kind = df.schema[column].dataType
+    if not isinstance(kind, StringType | CharType | VarcharType | NullType):
+        raise UnsupportedTypeError(
+            f"the {column} of DDL rows is {kind.simpleString()}, not text",
+            remedy=f"Cast {column} to string first",
+            column=column,
+        )
+
+
+def _columns(df: DataFrame, **others: Any) -> DataFrame:
+    """Return the columns that every branch of the union has."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    kinds = {"kind": "string", **{field.name: _KINDS[field.type] for field in COUNT_SCHEMA}, "query": "string"}
+    held = {name: others.get(name, F.col(name) if name in df.columns else F.lit(None)) for name in kinds}
+    return df.select(*(column.cast(kinds[name]).alias(name) for name, column in held.items()))

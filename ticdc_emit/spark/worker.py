@@ -1,0 +1,37 @@
+"""A task of a changefeed in one of Spark's Python workers.
+
+A worker looks for garbage behind every task, among all objects that it has: with the libraries that encoding needs
+these are so many that it takes longer than a small task. So a worker's first task sets aside what was imported.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Iterator
+
+import pyarrow as pa
+
+__all__ = ["in_worker"]
+
+_done = False
+
+
+def in_worker(
+    task: Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]],
+) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """Return the task as ``mapInArrow`` takes it."""
+
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        yield from task(batches)
+        set_aside()  # by its name in this module: what a pickled function holds itself is new in every task
+
+    return run
+
+
+def set_aside() -> None:
+    """Leave what there is now, once in a process, out of all later searches for garbage."""
+    global _done
+    if not _done:
+        _done = True
+        gc.collect()
+        gc.freeze()
