@@ -19,7 +19,7 @@ from typing import Any, Literal
 
 from ticdc_emit.changefeed.batch import Ahead, Batch
 from ticdc_emit.changefeed.count_task import CountTask
-from ticdc_emit.changefeed.schedule import with_bootstraps, with_default_ticks
+from ticdc_emit.changefeed.schedule import with_bootstraps, with_default_ticks, with_due_bootstraps
 from ticdc_emit.changefeed.state import BatchState, DdlStatement
 from ticdc_emit.config import ChangefeedConfig, Protocol
 from ticdc_emit.delivery.contract import Sink
@@ -165,6 +165,11 @@ class Planner:
         if not rules.enabled:
             return controls, None
         return with_bootstraps(controls, plan, rules, state, counted)
+
+    def idle(self, state: BatchState, moment: int, limit: int) -> tuple[Controls, dict[str, Any] | None]:
+        """Return what may be due at ``moment`` (ms) and the TSO ``limit`` without any row, and the schedule then."""
+        controls = self.controls(state)
+        return with_due_bootstraps(controls, self.plan(state), BootstrapRules.of(self.config), state, moment, limit)
 
     def ahead(self, state: BatchState, *, late: str, bad_rows: Literal["refuse", "skip"]) -> Ahead:
         """Return what will be asked of a batch that begins in this state, unless it brings DDL."""

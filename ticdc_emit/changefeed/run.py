@@ -10,19 +10,20 @@ from __future__ import annotations
 
 import copy
 import logging
-import math
 import time
 from collections import Counter, deque
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from numbers import Real
-from typing import Any, Literal, Protocol
+from dataclasses import replace
+from typing import Any, Protocol
 
 from ticdc_emit.changefeed.batch import Batch
 from ticdc_emit.changefeed.deliver_task import DeliverTask
 from ticdc_emit.changefeed.digest import sum_of_digests
 from ticdc_emit.changefeed.encode_task import EncodeTask
+from ticdc_emit.changefeed.heartbeat import send_heartbeat
+from ticdc_emit.changefeed.options import RunOptions
 from ticdc_emit.changefeed.planning import Planner, current_database, ddl_statements
+from ticdc_emit.changefeed.pulse import Pulse
 from ticdc_emit.changefeed.report import ReportCallback, RunReport, RunTotal
 from ticdc_emit.changefeed.results import TaskResult
 from ticdc_emit.changefeed.skipped import SkippedFile
@@ -30,12 +31,11 @@ from ticdc_emit.changefeed.state import BatchState, DdlStatement
 from ticdc_emit.changefeed.state_store import open_state_store
 from ticdc_emit.changefeed.tail import Tail, send_tail
 from ticdc_emit.changes.commits import warn_early
-from ticdc_emit.config import ChangefeedConfig, Secret
+from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.delivery.claim_check import ClaimStore
 from ticdc_emit.delivery.contract import DeliveryReport, PartitionCount, Sink
-from ticdc_emit.encode.bad_rows import checked_bad_rows
 from ticdc_emit.encode.chunks import Buckets
-from ticdc_emit.errors import ConfigError, RegistryError, RowError, SchemaError, StateError
+from ticdc_emit.errors import RegistryError, RowError, SchemaError, StateError
 from ticdc_emit.plan.keyless import warn_keyless
 from ticdc_emit.plan.tables import Plan, catalog_for, verify_tables
 from ticdc_emit.registry.contract import SchemaRegistry
@@ -50,62 +50,6 @@ __all__ = ["Changefeed", "Journal", "RunOptions"]
 logger = logging.getLogger(__name__)
 
 _KEPT_REPORTS = 1_000
-
-
-@dataclass(frozen=True)
-class RunOptions:
-    """How a changefeed runs; ``spark.TicdcSink`` tells what each means.
-
-    Raises :class:`~ticdc_emit.errors.ConfigError` for an unknown value, and for seconds below 0 or without end.
-    """
-
-    clock: Literal["commit", "wall"] | int = "commit"
-    watermark_interval: float | None = None
-    allowed_lateness: float = 0
-    late: Literal["error", "emit", "drop"] = "error"
-    validate: Literal["task", "batch"] = "task"
-    state_uri: Secret[str] | None = None  # it may hold a login
-    verbatim_json: bool = False
-    bad_rows: Literal["refuse", "skip"] = "refuse"
-    bad_rows_path: Secret[str] | None = None  # it may hold a login
-
-    def __post_init__(self) -> None:
-        if self.late not in ("error", "emit", "drop"):
-            raise ConfigError(f"late={self.late!r} is unknown", remedy="Use error, emit or drop", option="late")
-        if self.validate not in ("task", "batch"):
-            raise ConfigError(f"validate={self.validate!r} is unknown", remedy="Use task or batch", option="validate")
-        checked_bad_rows(self.bad_rows)
-        if self.bad_rows_path is not None and self.bad_rows != "skip":
-            raise ConfigError(
-                "bad_rows_path is where skipped rows are written, and bad rows are refused",
-                remedy="Have them skipped, or leave the path out",
-                option="bad_rows_path",
-            )
-        if not (self.clock in ("commit", "wall") or isinstance(self.clock, int)):
-            raise ConfigError(f"clock={self.clock!r} is unknown", remedy="Use commit, wall or ms", option="clock")
-        _check_seconds("allowed_lateness", self.allowed_lateness)
-        if self.watermark_interval is not None:
-            _check_seconds("watermark_interval", self.watermark_interval)
-            if self.watermark_interval and not self.interval_ms:
-                raise ConfigError(
-                    f"watermark_interval={self.watermark_interval!r} is less than a millisecond",
-                    remedy="Give 0.001 seconds or more, or 0 for one watermark at the end of each batch",
-                    option="watermark_interval",
-                )
-
-    @property
-    def lateness_ms(self) -> int:
-        return round(self.allowed_lateness * 1000)
-
-    @property
-    def interval_ms(self) -> int | None:
-        return None if self.watermark_interval is None else round(self.watermark_interval * 1000)
-
-    def now(self) -> int | None:
-        """Return the wall clock of messages in ms, ``None`` for the time of each commit."""
-        if self.clock == "commit":
-            return None
-        return time.time_ns() // 1_000_000 if self.clock == "wall" else int(self.clock)
 
 
 class Journal(Protocol):
@@ -152,6 +96,7 @@ class Changefeed:
         self._ddl = ddl_statements(ddl, self._database)
         where = self._options.state_uri
         self._store = open_state_store(None if where is None else where.reveal())
+        self._pulse = Pulse(self.beat, self._options.heartbeat)
         self._claims = ClaimStore.of(config.codec.large_message_handle)
         self._planner = Planner(
             config,
@@ -208,8 +153,15 @@ class Changefeed:
         ``until``: a TSO up to which no later batch will have rows, where that is known: DDL and the watermark are sent
         up to it, whether the batch has rows or not. ``journal``: is told when messages are about to be sent; with it, a
         batch that was refused without any message leaves no record. Raises the family of
-        :class:`~ticdc_emit.errors.TicdcEmitError`; a batch that failed may be run again.
+        :class:`~ticdc_emit.errors.TicdcEmitError`; a batch that failed may be run again. What the heartbeat met since
+        the last batch is raised here.
         """
+        with self._pulse.batch():
+            return self._run(batch, batch_id, final=final, until=until, journal=journal)
+
+    def _run(
+        self, batch: Batch, batch_id: int, *, final: bool, until: int | None, journal: Journal | None
+    ) -> RunReport:
         started = time.monotonic()
         ahead = self._planner.ahead(self._begun((), batch_id), late=self._options.late, bad_rows=self._options.bad_rows)
         statements = batch.ddl_rows(self._database, ahead)
@@ -261,7 +213,7 @@ class Changefeed:
             sent_until=sent_until,
             rows=report.rows,
             max_commit_ts=last_row,
-            bootstraps=bootstraps,
+            bootstraps=state.end_bootstraps if state.done else bootstraps,  # a heartbeat may have gone further
             digest=self._digest(results),
         )
         self._store.save(done)
@@ -273,7 +225,9 @@ class Changefeed:
 
         It belongs to the last batch in the state store, whose id the report has; further batches may follow. Raises
         :class:`~ticdc_emit.errors.StateError` if that batch was begun and not finished: its rows are still to come.
+        The heartbeat ends.
         """
+        self._pulse.stop()
         record = self._store.newest()
         if record is None:
             return None
@@ -300,8 +254,17 @@ class Changefeed:
         self._tell(report)
         return report
 
+    def beat(self) -> RunReport | None:
+        """Send what the wall clock makes due while no rows come: a watermark, DDL and BOOTSTRAPs that wait for it.
+
+        ``None`` while a batch runs, before the first one and behind one that was not finished. ``heartbeat`` calls it.
+        """
+        with self._pulse.between_batches() as is_free:
+            return send_heartbeat(self._store, self._planner, self._options, self._closed) if is_free else None
+
     def close(self) -> None:
-        """Leave the state store to another process; a further batch takes it again."""
+        """End the heartbeat and leave the state store to another process; a further batch takes both up again."""
+        self._pulse.stop()
         self._store.release()
 
     def _digest(self, results: Mapping[Target, TaskResult]) -> str | None:
@@ -402,10 +365,3 @@ class Changefeed:
 def _greatest_ts(ddl: Iterable[DdlStatement], *seen: int) -> int:
     """Return the greatest TSO of DDL and of what else was seen: where the last watermark stands."""
     return max([*seen, *(commit_ts for commit_ts, _, _ in ddl)])
-
-
-def _check_seconds(option: str, value: object) -> None:
-    if not (isinstance(value, Real) and 0 <= float(value) * 1000 < math.inf):
-        raise ConfigError(
-            f"{option}={value!r} is no number of seconds from 0 on", remedy="Give 0 or more seconds", option=option
-        )

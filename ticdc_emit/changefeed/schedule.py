@@ -20,7 +20,7 @@ from ticdc_emit.schedule.control import Controls
 from ticdc_emit.schema.model import TableInfo
 from ticdc_emit.tso import physical_ms
 
-__all__ = ["with_bootstraps", "with_default_ticks"]
+__all__ = ["with_bootstraps", "with_default_ticks", "with_due_bootstraps"]
 
 _DEFAULT_INTERVAL_MS = 1_000
 _DEFAULT_TICKS = 100_000
@@ -57,6 +57,17 @@ def with_bootstraps(
     due = arrived(schedule, counted, moment) if live else replayed(schedule, counted)
     placed += [(ts - 1, bootstrap) for ts, bootstrap in due]
     return replace(controls, bootstraps=tuple(placed)), schedule.state()
+
+
+def with_due_bootstraps(
+    controls: Controls, plan: Plan, rules: BootstrapRules, state: BatchState, moment: int, place: int
+) -> tuple[Controls, dict[str, Any] | None]:
+    """Return the controls with what falls due without rows by ``moment`` (ms), at the TSO ``place``; and the state."""
+    if state.bootstraps is None:
+        return controls, None
+    schedule = Bootstraps.from_state(rules, state.bootstraps, lambda ref: _version_of(plan, ref))
+    due = tuple((place, bootstrap) for bootstrap in schedule.advance(moment))
+    return replace(controls, bootstraps=due), schedule.state()
 
 
 def _newest_tables(plan: Plan) -> list[tuple[TableInfo, str, int]]:

@@ -25,6 +25,7 @@ class _RunOptions(LoadOptions, total=False):
     bad_rows_path: str | None
     state_uri: str | None
     verbatim_json: bool
+    heartbeat: float | None
     librdkafka: Mapping[str, Any] | None
     registry: SchemaRegistry | None
     on_report: ReportCallback | Iterable[ReportCallback]

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal
 
 from ticdc_emit.changefeed.arrow_batch import ArrowBatch
@@ -55,7 +56,9 @@ class TicdcSink:
     bad row, or ``skip`` such rows; ``bad_rows_path``: a folder (any fsspec URI) where a file of JSON lines per batch
     tells of skipped ones.
     ``state_uri``: where per-batch state is kept (any fsspec URI), of one writer at a time; without one it lives as long
-    as the object. ``librdkafka``: further client settings. ``sink``: where messages go instead of to the sink URI's
+    as the object. ``heartbeat``: seconds between watermarks that are sent while no batch runs, ``allowed_lateness``
+    behind the clock, which is ``wall``; until :meth:`finish`, :meth:`close` or the end of a ``with`` block.
+    ``librdkafka``: further client settings. ``sink``: where messages go instead of to the sink URI's
     place. ``registry``: where Avro schemas are registered instead of the configured schema registry, by the driver.
     ``on_report``: called with the :class:`RunReport` of each batch, or several such (``observe.log_report``,
     ``observe.ChangefeedMetrics``); one that raises is logged, and the stream goes on.
@@ -78,6 +81,7 @@ class TicdcSink:
         validate: Literal["task", "batch"] = "task",
         state_uri: str | None = None,
         verbatim_json: bool = False,
+        heartbeat: float | None = None,
         librdkafka: Mapping[str, Any] | None = None,
         sink: Sink | None = None,
         registry: SchemaRegistry | None = None,
@@ -117,6 +121,7 @@ class TicdcSink:
             verbatim_json,
             bad_rows,
             skipped,
+            heartbeat,
         )
         self._changefeed = Changefeed(
             self.config,
@@ -187,8 +192,19 @@ class TicdcSink:
         return self._changefeed.finish()
 
     def close(self) -> None:
-        """Leave ``state_uri`` to another process. The end of this one does so too; a further batch takes it again."""
+        """Leave ``state_uri`` to another process, and end the heartbeat.
+
+        The end of this process does so too; a further batch takes both up again.
+        """
         self._changefeed.close()
+
+    def __enter__(self) -> TicdcSink:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
 
 
 @hides_arguments
