@@ -134,7 +134,10 @@ class Planner:
         """Return what control messages a batch may have to send, as far as the plan alone says."""
         plan, events = self._drawn(state.ddl)
         interval = (self.interval_ms or 0) if plan.codec.watermark(1, 1) is not None else 0
-        return Controls(events, interval, self.lateness_ms, state.sent_until, state.watermark)
+        marks: list[int] = []
+        if self.config.profile.ddl_watermarks and plan.codec.watermark(1, 1) is not None:
+            marks = sorted({event.commit_ts for event in events})
+        return Controls(events, interval, self.lateness_ms, state.sent_until, state.watermark, marks=tuple(marks))
 
     def filtered_ddl(self, state: BatchState, sent_until: int) -> dict[str, int]:
         """Return how many DDL events each rule kept back, of those that a batch reached by ``sent_until``."""

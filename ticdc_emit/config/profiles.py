@@ -68,6 +68,8 @@ class Profile:
     """Whether ``ignore-update-only-columns`` is known."""
     checked_expressions: Literal["at-start", "at-first-row"] = "at-start"
     """When the columns of a filter's expressions are looked up in the tables that exist at the start."""
+    ddl_watermarks: bool = True
+    """Whether a watermark follows each DDL at once."""
     judged_ddl: Literal["by-snapshot", "by-store"] = "by-snapshot"
     """What a DDL must fit: the tables that the filter let through so far, or the schema store, which has them all."""
 
@@ -112,6 +114,7 @@ NEXT = replace(
     filtered_updates="split",
     update_only_columns=True,
     checked_expressions="at-first-row",
+    ddl_watermarks=False,
     judged_ddl="by-store",
 )
 

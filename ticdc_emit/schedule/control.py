@@ -14,6 +14,8 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from heapq import merge
+from itertools import groupby
 from typing import TypeAlias
 
 from ticdc_emit.errors import ConfigError
@@ -51,7 +53,8 @@ class Controls:
     """What may have to be sent: DDL events by commit_ts, and watermarks every ``interval_ms`` of commit time (0: none).
 
     ``sent_until`` is the TSO up to which earlier batches have sent DDL; ``watermark`` the last watermark, if any.
-    ``bootstraps`` are the batch's own, with their places, in sending order.
+    ``bootstraps`` are the batch's own, with their places, in sending order. ``marks``: TSOs of further watermarks,
+    those right behind a DDL, ascending.
     """
 
     ddls: tuple[DdlEvent, ...] = ()
@@ -60,6 +63,7 @@ class Controls:
     sent_until: int = -1
     watermark: int | None = None
     bootstraps: tuple[tuple[int, Bootstrap], ...] = ()
+    marks: tuple[int, ...] = ()
 
     @property
     def lateness(self) -> int:
@@ -122,7 +126,13 @@ class Controls:
         return any(True for _ in self._ticks(first_row, ts, ts))
 
     def _ticks(self, first_row: int, start: int, until: int) -> Iterator[int]:
-        """Yield the ticks of ``start`` to ``until`` that come after what is sent, or after the first row."""
+        """Yield the watermarks of ``start`` to ``until``: marks, and the ticks after what is sent or the first row."""
+        first, last = bisect_left(self.marks, start), bisect_right(self.marks, until)
+        sent = -1 if self.watermark is None else self.watermark
+        marks = [mark for mark in self.marks[first:last] if mark > sent]
+        yield from (ts for ts, _ in groupby(merge(marks, self._interval_ticks(first_row, start, until))))
+
+    def _interval_ticks(self, first_row: int, start: int, until: int) -> Iterator[int]:
         step = self.interval_ms
         if not step:
             return
