@@ -60,7 +60,7 @@ def test_slices_begin_at_round_times_and_say_how_far_the_watermark_may_go() -> N
 
 def test_the_width_of_a_slice() -> None:
     assert slice_ms(None, None) is None
-    assert slice_ms(None, 1440) == 5 * 1440 * 1000
+    assert slice_ms(None, 1440) == 2 * 1440 * 1000
     assert slice_ms(dt.timedelta(minutes=10), 1440) == slice_ms(600, None) == 600_000
     for wrong in (0, 0.0001, float("nan"), float("inf"), dt.timedelta(0)):
         with pytest.raises(ConfigError, match="a slice of"):

@@ -65,7 +65,7 @@ def replay(
     with :func:`read_source`.
 
     ``speed``: seconds of event time per second of wall time (1440: a day in a minute); ``None``: as fast as it goes.
-    ``slice``: event time of a batch, as timedelta or seconds; default: five seconds of wall time at ``speed``, without
+    ``slice``: event time of a batch, as timedelta or seconds; default: two seconds of wall time at ``speed``, without
     one the whole history. It says where a stopped run goes on, and how far apart the watermarks of protocols without
     ``watermark_interval`` are. ``stop``: asked between slices and while waiting. ``on_slice``: called with each
     :class:`SliceReport`. ``pace``: a schedule of the caller's own, with a clock of its own for instance.

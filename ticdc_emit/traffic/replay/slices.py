@@ -17,7 +17,7 @@ from ticdc_emit.tso import compose, physical_ms
 __all__ = ["MAX_SLICES", "Slice", "Slices", "slice_ms"]
 
 MAX_SLICES = 1_000_000
-_WALL_SECONDS = 5.0  # of one slice, by default: much below that, Spark's own work for a batch is what counts
+_WALL_SECONDS = 2.0  # of one slice, by default: much below that, Spark's own work for a batch is what counts
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class Slices:
 def slice_ms(width: dt.timedelta | float | None, speed: float | None) -> int | None:
     """Return the ms of commit time of a slice; ``None`` for the whole history in one.
 
-    ``width``: the time asked for, as timedelta or seconds; by default five seconds of wall time at ``speed``. Raises
+    ``width``: the time asked for, as timedelta or seconds; by default two seconds of wall time at ``speed``. Raises
     :class:`ConfigError` for less than a millisecond.
     """
     if width is None and speed is None:
