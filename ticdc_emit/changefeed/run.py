@@ -20,6 +20,7 @@ from ticdc_emit.changefeed.batch import Batch
 from ticdc_emit.changefeed.deliver_task import DeliverTask
 from ticdc_emit.changefeed.digest import sum_of_digests
 from ticdc_emit.changefeed.encode_task import EncodeTask
+from ticdc_emit.changefeed.encoded_batch import EncodedBatch, Encoding
 from ticdc_emit.changefeed.heartbeat import send_heartbeat
 from ticdc_emit.changefeed.options import RunOptions
 from ticdc_emit.changefeed.planning import Planner, current_database, ddl_statements
@@ -165,7 +166,7 @@ class Changefeed:
         started = time.monotonic()
         ahead = self._planner.ahead(self._begun((), batch_id), late=self._options.late, bad_rows=self._options.bad_rows)
         statements = batch.ddl_rows(self._database, ahead)
-        state = self._begun(statements, batch_id)
+        state = self._begun(statements, batch_id, batch)
         outline, is_kept = self._planner.outline(state), self._options.state_uri is not None
         batch.check(outline)
         is_checked = self._options.validate == "batch" and not state.done and not is_kept
@@ -174,7 +175,7 @@ class Changefeed:
             check = DeliverTask(outline, controls, None, check_only=True)
             batch.run(self._encode_task(outline, controls.late_until), check)
         if self._store.claim():  # another writer may have been here since
-            state = self._begun(statements, batch_id)
+            state = self._begun(statements, batch_id, batch)
         # from here on the world outside is touched: topics, subjects, records, messages
         plan = self._planner.registered(state, batch)
         self._tell_keyless(plan)
@@ -302,6 +303,20 @@ class Changefeed:
         encode = replace(self._encode_task(plan, None), bad_rows="refuse")
         return encode, DeliverTask(plan, Controls(), None, self._claims)
 
+    def encoding(self, batch_id: int, table: tuple[str, str] | None) -> Encoding | None:
+        """Return what encodes a batch's rows before :meth:`run`, of one ``table`` or in the generic form.
+
+        ``None`` where the rows themselves must be seen first: PLAN must know which tables generic ones name. Rows of
+        DDL cannot be encoded so. Writes no state; topics exist and schemas are registered from now on.
+        """
+        state = self._begun((), batch_id)
+        ahead = self._planner.ahead(state, late=self._options.late, bad_rows=self._options.bad_rows)
+        if ahead.tables and table is None:
+            return None
+        plan = self._planner.registered(state, EncodedBatch(state, table, ()))
+        encode = self._encode_task(plan, self._planner.controls(state).late_until)
+        return Encoding.of_table(state, encode, ahead.counting, table)
+
     def _encode_task(self, plan: Plan, late_until: int | None) -> EncodeTask:
         how, buckets = self._options, Buckets(plan.targets, 1)
         tells = how.bad_rows_path is not None
@@ -350,16 +365,19 @@ class Changefeed:
         )
         return report, sent_until
 
-    def _begun(self, statements: Sequence[DdlStatement], batch_id: int) -> BatchState:
-        """Return the state in which a batch with this DDL begins, or began; nothing is written."""
+    def _begun(self, statements: Sequence[DdlStatement], batch_id: int, batch: Batch | None = None) -> BatchState:
+        """Return the state in which a batch with this DDL begins, or began; nothing is written.
+
+        ``batch``: where it was encoded before, the state is the one that it was encoded in.
+        """
         known = self._store.load(batch_id)
         if known is not None and known.done:
             known.refuse_other_ddl(statements)
-            return known
+            return batch.begun(known) if isinstance(batch, EncodedBatch) else known
         before = self._store.latest_before(batch_id) or BatchState(-1)
         state = (known or before.next(batch_id, self._options.now())).with_ddl([*self._ddl, *statements])
         self._planner.outline(state)  # a statement that does not apply must not be in a record
-        return state
+        return batch.begun(state) if isinstance(batch, EncodedBatch) else state
 
 
 def _greatest_ts(ddl: Iterable[DdlStatement], *seen: int) -> int:

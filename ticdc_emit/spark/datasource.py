@@ -3,13 +3,20 @@
     register(spark)
     changes.write.format("ticdc").mode("append").option("sinkUri", ...).option("schema", ...).save()
 
-In: rows in a public form (``changefeed.arrow_batch``). A data source gets Spark's partitions as they are and can ask
-for neither a shuffle nor a sort, so executors stage their rows (``spark.staging``), and ``commit``, in one process on
-the driver, runs them through a changefeed. Spark starts every commit anew: what must outlive one is at ``stateUri``.
+In: rows in a public form (``changes.forms``). A data source gets Spark's partitions as they are and can ask for neither
+a shuffle nor a sort, so executors encode their rows and stage chunks of messages (``spark.staging``), and ``commit``,
+in one process on the driver, merges and sends them. Rows are staged as they are, and encoded by ``commit``, where only
+all of them tell the plan: DDL may be among them, or a registry must know which tables they name. Spark starts every
+commit anew: what must outlive one is at ``stateUri``.
+
+How a batch is encoded depends on the state that it begins in, and so on its id, which Spark tells a stream's tasks and
+not the process that makes their writer. That makes an encoding for the batch that comes next, and one for the last one,
+which comes again if its commit was lost; under another id rows are staged as they are.
 
 What Spark pickles (4.1 to 4.3): a writer inside the function that runs on executors, for batch writes and streams;
 then the writer of a batch write once more, for its ``commit``. A stream's commits get a writer that is made of the
-options again. So a writer is pickled without its options, which may hold secrets, but for that second time.
+options again. So a writer is pickled without its options, which may hold secrets, but for that second time; and what
+executors need is made when it is pickled for them. What goes wrong then is raised there, where Spark keeps its text.
 """
 
 from __future__ import annotations
@@ -17,7 +24,7 @@ from __future__ import annotations
 import hashlib
 import tempfile
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -32,10 +39,12 @@ from pyspark.sql.datasource import (
 
 from ticdc_emit.changefeed import RunReport
 from ticdc_emit.changefeed.arrow_batch import ArrowBatch
-from ticdc_emit.changefeed.batch import typed_table
+from ticdc_emit.changefeed.batch import Batch, typed_table
+from ticdc_emit.changefeed.encoded_batch import EncodedBatch, Encoding
+from ticdc_emit.changefeed.state import BatchState
 from ticdc_emit.changes.forms import check_columns
 from ticdc_emit.config import Secret, mask_uri
-from ticdc_emit.errors import ConfigError
+from ticdc_emit.errors import ConfigError, StateError, TicdcEmitError
 from ticdc_emit.spark.batch import check_changes
 from ticdc_emit.spark.source_options import SourceOptions
 from ticdc_emit.spark.staging import StagedFile, Staging
@@ -45,6 +54,9 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 __all__ = ["TicdcDataSource", "register"]
+
+_BATCH_ID = "streaming.sql.batchId"  # a property of Spark's tasks in every release that streams
+_Encodings = dict[int | None, Encoding | None]
 
 
 def register(spark: SparkSession) -> None:
@@ -65,7 +77,7 @@ class TicdcDataSource(DataSource):
         outline = options.changefeed().outline  # a wrong table schema is refused before the rows are staged
         if "query" not in schema.names:  # rows of DDL may change the tables
             check_changes(schema, typed_table(schema.names, options.table, outline), outline)
-        return _BatchWriter(self.options, _staging(options, f"batch-{uuid.uuid4().hex}"))
+        return _BatchWriter(self.options, _staging(options, f"batch-{uuid.uuid4().hex}"), schema.names)
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> _StreamWriter:  # noqa: N802 - Spark's name
         """Return the writer of one micro-batch, or of its commit."""
@@ -79,39 +91,90 @@ class TicdcDataSource(DataSource):
             )
         # of the same name in every process of a query, so that what a lost driver left there is removed too
         name = hashlib.sha256(mask_uri(state_uri.reveal()).encode()).hexdigest()[:16]
-        return _StreamWriter(self.options, _staging(options, f"stream-{name}"))
+        return _StreamWriter(self.options, _staging(options, f"stream-{name}"), schema.names)
 
 
 @dataclass(frozen=True)
 class _Staged(WriterCommitMessage):
+    """``encoding``: how rows became chunks, ``None`` for rows as they came. ``counts``: what was counted of them."""
+
     file: StagedFile
+    encoding: tuple[BatchState, tuple[str, str] | None] | None = None
+    counts: tuple[pa.RecordBatch, ...] = ()
 
 
 class _Writer:
-    """What both writers do: stage rows on an executor, and on the driver send what was staged."""
+    """What both writers do: encode and stage rows on an executor, and on the driver send what was staged."""
 
-    def __init__(self, options: Mapping[str, str], staging: Staging) -> None:
+    _encodings: _Encodings | None = None
+    _refused: TicdcEmitError | None = None
+
+    def __init__(self, options: Mapping[str, str], staging: Staging, columns: Sequence[str]) -> None:
         self._options: Secret[Mapping[str, str]] | None = Secret(dict(options))
         self._staging = staging
+        self._columns = tuple(columns)
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
-        """Stage the rows of one Spark partition."""
-        return _Staged(self._staging.write(iterator))
+        """Encode and stage the rows of one Spark partition."""
+        if self._refused is not None:
+            raise self._refused
+        assert self._encodings is not None
+        encoding = self._encodings.get(self._batch_id())
+        if encoding is None:
+            return _Staged(self._staging.write(iterator))
+        counts: list[pa.RecordBatch] = []
+        file = self._staging.write(encoding.chunks(iterator, counts))
+        return _Staged(file, (encoding.state, encoding.encode.table), tuple(counts))
+
+    def _batch_id(self) -> int | None:
+        """Return the id of the batch that a task belongs to, ``None`` if it is not told."""
+        return None
+
+    def _ids(self, following: int) -> Mapping[int | None, int]:
+        """Return for what :meth:`_batch_id` may be the id of a batch; ``following``: of the next one."""
+        return {None: following}
+
+    def _for_executors(self) -> dict[str, Any]:
+        """Return the writer as executors get it; topics exist and schemas are registered from now on."""
+        if self._encodings is None and self._refused is None:
+            try:
+                self._encodings = self._made()
+            except TicdcEmitError as error:
+                self._refused = error
+        known = {"_staging": self._staging, "_options": None, "_columns": self._columns}
+        return {**known, "_encodings": self._encodings, "_refused": self._refused}
+
+    def _made(self) -> _Encodings:
+        assert self._options is not None
+        if "query" in self._columns:
+            return {}
+        options = SourceOptions.read(self._options.reveal())
+        with closing(options.changefeed()) as feed:
+            table = typed_table(self._columns, options.table, feed.outline)
+            ids = self._ids(feed.next_batch_id())
+            return {told: feed.encoding(number, table) for told, number in ids.items()}
 
     def _send(self, messages: list[WriterCommitMessage | None], batch_id: int | None) -> RunReport:
         """Send what the messages name, without an id as the last of all batches; remove what was staged."""
         assert self._options is not None
         try:
             options = SourceOptions.read(self._options.reveal())
-            batch = ArrowBatch(
-                self._staging.read([each.file for each in messages if isinstance(each, _Staged)]), options.table
-            )
+            batch = self._batch([each for each in messages if isinstance(each, _Staged)], options.table)
             with closing(options.changefeed()) as feed:
                 if batch_id is None:
                     return feed.run(batch, feed.next_batch_id(), final=True)
                 return feed.run(batch, batch_id, final=False)
         finally:
             self._staging.remove()
+
+    def _batch(self, staged: Sequence[_Staged], table: str | None) -> Batch:
+        batches = self._staging.read([each.file for each in staged])
+        first = next((each.encoding for each in staged), None)
+        if any(each.encoding != first for each in staged):
+            raise StateError("tasks of one write have encoded different batches", remedy="Write the rows again")
+        if first is None:
+            return ArrowBatch(batches, table)
+        return EncodedBatch(*first, batches, [part for each in staged for part in each.counts])
 
 
 class _BatchWriter(_Writer, DataSourceArrowWriter):
@@ -120,7 +183,9 @@ class _BatchWriter(_Writer, DataSourceArrowWriter):
     def __getstate__(self) -> dict[str, Any]:
         """Leave the options out the first time, which is for executors (see the module's text)."""
         for_commit, self._is_for_commit = self._is_for_commit, True
-        return {"_staging": self._staging, "_options": self._options if for_commit else None}
+        if not for_commit:
+            return self._for_executors()
+        return {"_staging": self._staging, "_options": self._options, "_columns": self._columns}
 
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
         """Send all rows and the watermark behind the last of them."""
@@ -133,7 +198,17 @@ class _BatchWriter(_Writer, DataSourceArrowWriter):
 
 class _StreamWriter(_Writer, DataSourceStreamArrowWriter):
     def __getstate__(self) -> dict[str, Any]:
-        return {"_staging": self._staging, "_options": None}
+        return self._for_executors()
+
+    def _batch_id(self) -> int | None:
+        from pyspark import TaskContext
+
+        context = TaskContext.get()
+        told = None if context is None else context.getLocalProperty(_BATCH_ID)
+        return None if told is None else int(told)
+
+    def _ids(self, following: int) -> Mapping[int | None, int]:
+        return {number: number for number in (following - 1, following) if number >= 0}
 
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803 - Spark's name
         """Send a micro-batch; one that was begun before is replayed with its own state."""

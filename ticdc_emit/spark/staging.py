@@ -1,4 +1,4 @@
-"""Rows on their way from executors to the one process that delivers them, as Arrow IPC files.
+"""Rows or chunks of messages on their way from executors to the one process that delivers, as Arrow IPC files.
 
 In: record batches of a task. Out: the name of one file of the attempt, which its commit message carries; and, on the
 driver, the rows of all named files as batches that can be read again. Every attempt writes a file of its own, and only

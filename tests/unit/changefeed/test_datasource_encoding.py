@@ -1,0 +1,204 @@
+"""``format("ticdc")``: executors encode, the driver's commit merges; which encoding holds for which batch."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import time
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+pytest.importorskip("pyspark")
+
+from pyspark import TaskContext
+from pyspark.sql.types import LongType, MapType, StringType, StructType
+
+from ticdc_emit.changefeed import ArrowBatch, Changefeed
+from ticdc_emit.changefeed.options import RunOptions
+from ticdc_emit.config import Secret, load_changefeed
+from ticdc_emit.delivery.factory import sink_for
+from ticdc_emit.delivery.files import read_files
+from ticdc_emit.errors import BrokerUnreachableError, InvalidValueError, LateRowError, StateError
+from ticdc_emit.spark.datasource import TicdcDataSource
+from ticdc_emit.tso import compose
+
+START = 1_700_000_000_000
+TABLES = "create table s.t (id int primary key, v varchar(9)); create table s.u (id int primary key)"
+BY_VALUE = "[sink]\ndispatchers = [{ matcher = ['*.*'], partition = 'index-value' }]\n"
+OFTEN = BY_VALUE + "send-bootstrap-interval-in-sec = 1\nsend-bootstrap-in-msg-count = 5\n"
+CANAL = "protocol=canal-json&enable-tidb-extension=true&partition-num=3"
+SIMPLE = "protocol=simple&partition-num=3"
+TYPED = pa.schema(
+    [("op", "string"), ("commit_ts", "int64"), ("after", pa.struct([("id", pa.int64()), ("v", pa.string())]))]
+)
+GENERIC = pa.schema(
+    [
+        ("schema", "string"),
+        ("table", "string"),
+        ("op", "string"),
+        ("commit_ts", "int64"),
+        ("after", pa.map_(pa.string(), pa.string())),
+    ]
+)
+TEXT, LONG = StringType(), LongType()
+AFTER = {TYPED: StructType().add("id", LONG).add("v", TEXT), GENERIC: MapType(TEXT, TEXT)}
+
+
+def rows(kind: pa.Schema, *ids: int) -> list[pa.RecordBatch]:
+    """Inserts of ``ids``, one each 100 ms, every second one in a batch of its own end, out of order."""
+    made: list[dict[str, Any]] = []
+    for number in ids:
+        after = {"id": number, "v": f"v{number}"} if kind is TYPED else [("id", str(number))]
+        named = {} if kind is TYPED else {"schema": "s", "table": "u"}
+        made.append({**named, "op": "c", "commit_ts": compose(START + 100 * number), "after": after})
+    return [pa.RecordBatch.from_pylist(part, schema=kind) for part in (made[1::2], made[::2])]
+
+
+def source(folder: Path, uri: str, changefeed: str = BY_VALUE, **options: str) -> TicdcDataSource:
+    given = {"sinkUri": f"file://{folder}/out?{uri}", "schema": TABLES, "changefeed": changefeed, "table": "s.t"}
+    return TicdcDataSource({**given, "stateUri": f"{folder}/state", **options})
+
+
+def columns(kind: pa.Schema, *more: str) -> StructType:
+    found = StructType()
+    for name in (*(["schema", "table"] if kind is GENERIC else []), *more, "op"):
+        found.add(name, TEXT)
+    return found.add("commit_ts", LONG).add("after", AFTER[kind])
+
+
+def on_executors(writer: Any, *parts: list[pa.RecordBatch]) -> list[Any]:
+    sent = pickle.dumps(writer)
+    return [pickle.loads(pickle.dumps(pickle.loads(sent).write(iter(part)))) for part in parts]
+
+
+@pytest.fixture
+def batch_id(monkeypatch: pytest.MonkeyPatch) -> list[str | None]:
+    """What Spark tells a task of its batch."""
+    told: list[str | None] = ["0"]
+    context = SimpleNamespace(getLocalProperty=lambda name: told[0] if name == "streaming.sql.batchId" else None)
+    monkeypatch.setattr(TaskContext, "get", lambda: context)
+    return told
+
+
+def micro_batch(given: TicdcDataSource, kind: pa.Schema, number: int, *parts: list[pa.RecordBatch]) -> list[Any]:
+    """Write and commit one batch of a stream as Spark does; return the commit messages."""
+    staged = on_executors(given.streamWriter(columns(kind), False), *parts)
+    given.streamWriter(columns(kind), False).commit(staged, number)
+    return staged
+
+
+def expected(folder: Path, uri: str, changefeed: str, final: bool, *batches: ArrowBatch, **options: Any) -> list[Any]:
+    config = load_changefeed(f"file://{folder}/plain?{uri}", changefeed)
+    feed = Changefeed(config, sink_for(config), TABLES, table="s.t", options=RunOptions(**options))
+    for number, batch in enumerate(batches):
+        feed.run(batch, number, final=final)
+    return list(read_files(folder / "plain"))
+
+
+@pytest.mark.parametrize(("uri", "changefeed"), [(CANAL, BY_VALUE), (SIMPLE, OFTEN)], ids=["canal-json", "simple"])
+@pytest.mark.parametrize("kind", [TYPED, GENERIC], ids=["typed", "generic"])
+def test_a_batch_write_encodes_on_executors(tmp_path: Path, kind: pa.Schema, uri: str, changefeed: str) -> None:
+    writer = source(tmp_path, uri, changefeed).writer(columns(kind), False)
+    parts = rows(kind, *range(20)), rows(kind, *range(20, 31)), []
+    staged = on_executors(writer, *parts)
+    assert all(message.encoding is not None for message in staged)
+    assert not list(read_files(tmp_path / "out"))
+    writer.commit(staged)
+    plain = expected(tmp_path, uri, changefeed, True, ArrowBatch([*parts[0], *parts[1]], "s.t"))
+    assert list(read_files(tmp_path / "out")) == plain
+    assert not list((tmp_path / "state" / "staging").iterdir())
+
+
+def test_batches_of_a_stream_and_one_that_comes_again(tmp_path: Path, batch_id: list[str | None]) -> None:
+    given = source(tmp_path, SIMPLE, OFTEN)
+    for number in range(3):
+        batch_id[0] = str(number)
+        (staged,) = micro_batch(given, TYPED, number, rows(TYPED, *range(10 * number, 10 * number + 10)))
+        assert staged.encoding is not None
+        assert staged.encoding[0].batch_id == number
+    batches = [ArrowBatch(rows(TYPED, *range(10 * n, 10 * n + 10)), "s.t") for n in range(3)]
+    before = list(read_files(tmp_path / "out"))
+    assert before == expected(tmp_path, SIMPLE, OFTEN, False, *batches)
+    (staged,) = micro_batch(given, TYPED, 2, rows(TYPED, *range(20, 30)))  # its commit was lost
+    assert staged.encoding is not None
+    assert staged.encoding[0].done
+    with pytest.raises(StateError, match="as many rows"):
+        micro_batch(given, TYPED, 2, rows(TYPED, *range(21, 31)))
+
+
+@pytest.mark.parametrize("told", ["7", None])
+def test_rows_of_a_batch_that_was_not_foreseen_are_staged(
+    tmp_path: Path, batch_id: list[str | None], told: str | None
+) -> None:
+    batch_id[0] = told
+    (staged,) = micro_batch(source(tmp_path, CANAL), TYPED, 7, rows(TYPED, *range(10)))
+    assert staged.encoding is None
+    plain = expected(tmp_path, CANAL, BY_VALUE, False, ArrowBatch(rows(TYPED, *range(10)), "s.t"))
+    assert list(read_files(tmp_path / "out")) == plain
+
+
+def test_the_clock_is_that_of_the_encoding(
+    tmp_path: Path, batch_id: list[str | None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = [START + 5_000]
+    monkeypatch.setattr(time, "time_ns", lambda: now[0] * 1_000_000)
+    given = source(tmp_path, CANAL, clock="wall")
+    staged = on_executors(given.streamWriter(columns(TYPED), False), rows(TYPED, 1, 2))
+    now[0] += 60_000
+    given.streamWriter(columns(TYPED), False).commit(staged, 0)
+    sent = [json.loads(message.value or b"") for message in read_files(tmp_path / "out")]
+    assert {each["ts"] for each in sent if each["type"] == "INSERT"} == {START + 5_000}
+    assert json.loads((tmp_path / "state" / "batch-0.json").read_bytes())["build_ts"] == START + 5_000
+
+
+def test_chunks_of_another_state_are_refused(tmp_path: Path, batch_id: list[str | None]) -> None:
+    given = source(tmp_path, CANAL)
+    micro_batch(given, TYPED, 0, rows(TYPED, 1))
+    batch_id[0] = "1"
+    early = on_executors(given.streamWriter(columns(TYPED), False), rows(TYPED, 50))
+    config = load_changefeed(f"file://{tmp_path}/out?{CANAL}", BY_VALUE)
+    state = Secret(f"{tmp_path}/state")
+    other = Changefeed(config, sink_for(config), TABLES, table="s.t", options=RunOptions(state_uri=state))
+    other.finish()  # raises the watermark behind which batch 1 begins
+    other.close()
+    with pytest.raises(StateError, match="went on while the rows were encoded"):
+        given.streamWriter(columns(TYPED), False).commit(early, 1)
+
+
+def test_late_and_bad_rows_are_told_by_the_commit(tmp_path: Path, batch_id: list[str | None]) -> None:
+    given = source(tmp_path, CANAL)
+    micro_batch(given, TYPED, 0, rows(TYPED, *range(10)))
+    before = list(read_files(tmp_path / "out"))
+    batch_id[0] = "1"
+    with pytest.raises(LateRowError):
+        micro_batch(given, TYPED, 1, rows(TYPED, 3, 20))
+    bad = rows(TYPED, 30)[1].set_column(2, "after", pa.array([{"id": 1 << 40, "v": "x"}], TYPED.field("after").type))
+    with pytest.raises(InvalidValueError):
+        micro_batch(given, TYPED, 1, rows(TYPED, 21), [bad])
+    assert list(read_files(tmp_path / "out")) == before
+    assert micro_batch(given, TYPED, 1, rows(TYPED, 22))[0].encoding is not None
+
+
+def test_rows_that_may_hold_ddl_are_staged_as_they_are(tmp_path: Path) -> None:
+    writer = source(tmp_path, CANAL).writer(columns(TYPED, "query"), False)
+    parts = [part.append_column("query", pa.nulls(part.num_rows, pa.string())) for part in rows(TYPED, 1, 2, 3)]
+    (staged,) = on_executors(writer, parts)
+    assert staged.encoding is None
+    writer.commit([staged])
+    plain = expected(tmp_path, CANAL, BY_VALUE, True, ArrowBatch(rows(TYPED, 1, 2, 3), "s.t"))
+    assert list(read_files(tmp_path / "out")) == plain
+
+
+def test_what_goes_wrong_before_the_rows_keeps_its_type(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def away(*_: Any) -> Any:
+        raise BrokerUnreachableError("no broker answers", remedy="Start one")
+
+    writer = source(tmp_path, CANAL).writer(columns(TYPED), False)
+    monkeypatch.setattr(Changefeed, "encoding", away)
+    for_executors = pickle.loads(pickle.dumps(writer))
+    with pytest.raises(BrokerUnreachableError, match="no broker answers"):
+        for_executors.write(iter(rows(TYPED, 1)))
