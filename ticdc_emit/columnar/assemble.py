@@ -30,10 +30,8 @@ Fragment: TypeAlias = "bytes | pa.Array"
 Mask: TypeAlias = "npt.NDArray[np.bool_]"
 
 _BINARY, _STRING = pa.binary(), pa.string()
-_NOTHING = pa.scalar(b"", _BINARY)
 _FILLED = pc.JoinOptions(null_handling="replace", null_replacement=b"")
 _WHOLE = pc.JoinOptions(null_handling="emit_null")
-_NULL_TEXT = pa.scalar(b"null", _BINARY)
 _IN_BOUNDS = pc.TakeOptions(boundscheck=False)
 _TWO = np.uint8(2)
 _KEPT_BYTES = 256  # longer constants are not kept: a scalar of them costs little beside its bytes
@@ -56,7 +54,7 @@ def join(fragments: Iterable[Fragment], count: int) -> pa.Array:
         return pa.repeat(pa.scalar(constant, _BINARY), count)
     if constant:
         pieces.append(_scalar(constant))
-    pieces.append(_NOTHING)
+    pieces.append(_scalar(b""))
     return pc.call_function("binary_join_element_wise", pieces, _FILLED)
 
 
@@ -79,8 +77,8 @@ def enclosed(text: pa.Array, around: tuple[bytes, bytes]) -> pa.Array:
     whole = text.view(_BINARY) if text.type == _STRING else text
     if any(around):
         opening, closing = map(_scalar, around)
-        whole = pc.call_function("binary_join_element_wise", [opening, whole, closing, _NOTHING], _WHOLE)
-    return whole.fill_null(_NULL_TEXT) if whole.null_count else whole
+        whole = pc.call_function("binary_join_element_wise", [opening, whole, closing, _scalar(b"")], _WHOLE)
+    return whole.fill_null(_scalar(b"null")) if whole.null_count else whole
 
 
 def _gathered(forms: pa.Array, index: npt.NDArray[np.uint8]) -> pa.Array:

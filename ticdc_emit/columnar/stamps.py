@@ -6,6 +6,8 @@ ms. What neighbours have in common is printed once.
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -21,12 +23,16 @@ COMMIT_TS = Column(0, "commit_ts", MySQLType.LONGLONG, 20, 0, flags=ColumnFlag.U
 """What TSOs are, as a column: beside a table's own, they are made as those are (``columnar.pool``)."""
 
 _SHARED = 0.6  # share of rows that begin a new transaction, from which every TSO is printed by itself
-_LOGICAL_BITS = pa.scalar(LOGICAL_BITS, pa.uint64())
+
+
+@cache
+def _logical_bits() -> pa.Scalar:
+    return pa.scalar(LOGICAL_BITS, pa.uint64())  # not at import: the first scalar of Arrow imports pandas
 
 
 def commit_times(stamps: pa.Array) -> pa.Array:
     """Return the physical time of TSOs, in ms since the epoch."""
-    return pc.call_function("shift_right", [stamps, _LOGICAL_BITS])
+    return pc.call_function("shift_right", [stamps, _logical_bits()])
 
 
 def tso_text(column: Column, stamps: pa.Array) -> pa.Array:
