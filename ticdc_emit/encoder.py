@@ -44,6 +44,7 @@ from ticdc_emit.errors import (
 from ticdc_emit.filtering.replication import Replication
 from ticdc_emit.plan.announce import Announcer
 from ticdc_emit.plan.registration import Registrar, needed_by
+from ticdc_emit.plan.sent_ddl import SentDdl
 from ticdc_emit.plan.tables import Plan, TablePlan, catalog_for, living, make_plan, topics_of, verify_tables
 from ticdc_emit.registry.contract import SchemaRegistry
 from ticdc_emit.schedule.bootstrap import Bootstrap
@@ -103,6 +104,7 @@ class Encoder:
             self.config = load_changefeed(sink_uri, changefeed, own_registry=registry is not None, **options)
         self.catalog = catalog_for(self.config, schema)
         self._replication = Replication.of(self.config, self.catalog)
+        self._sent_ddl = SentDdl(self.config)
         self._partitions = partitions or self.config.kafka.partition_num or DEFAULT_PARTITION_NUM
         self.filtered: Counter[str] = Counter()
         self._ddl: list[DdlEvent] = []
@@ -253,7 +255,7 @@ class Encoder:
             raise DdlError(f"a DDL statement is text, not {type(query).__name__}", statement=repr(query))
         commit_ts = check_tso(commit_ts, statement=query)
         applied = self.catalog.apply(query, schema=schema, commit_ts=commit_ts)
-        events = [verdict.event for verdict in self._replication.judge(applied, commit_ts) if verdict.is_sent]
+        events = self._sent_ddl.sent(self._sent_ddl.judged(self._replication, applied, commit_ts))
         self._ddl += events
         self.plan = self._make_plan()
         return pa.concat_batches([control_batch([]), *(self.ddl_messages(event) for event in events)])

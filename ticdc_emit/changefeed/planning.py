@@ -26,6 +26,7 @@ from ticdc_emit.delivery.contract import Sink
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.filtering.replication import Replication
 from ticdc_emit.plan.registration import Registrar, needed_by_all
+from ticdc_emit.plan.sent_ddl import SentDdl
 from ticdc_emit.plan.tables import Plan, living, make_plan, topics_of
 from ticdc_emit.registry.contract import SchemaRegistry
 from ticdc_emit.schedule.bootstrap import BootstrapRules
@@ -220,13 +221,12 @@ class Planner:
         latest, self._latest = self._latest, None  # a statement that fails leaves none
         if latest is None or latest.ddl != ddl[: len(latest.ddl)]:
             latest = _Applied((), copy.deepcopy(self.catalog), Replication.of(self.config, self.catalog), [], [])
+        sending = SentDdl(self.config)
         for commit_ts, schema, query in ddl[len(latest.ddl) :]:
             events = latest.catalog.apply(query, schema=schema, commit_ts=commit_ts)
-            for verdict in latest.replication.judge(events, commit_ts):
-                if verdict.is_sent:
-                    latest.sent.append(verdict.event)
-                else:
-                    latest.filtered.append((commit_ts, verdict.reason))
+            verdicts = sending.judged(latest.replication, events, commit_ts)
+            latest.sent.extend(sending.sent(verdicts))
+            latest.filtered.extend((commit_ts, verdict.reason) for verdict in verdicts if not verdict.is_sent)
         self._latest = _Applied(ddl, latest.catalog, latest.replication, latest.sent, latest.filtered)
         return self._latest
 

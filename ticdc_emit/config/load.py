@@ -12,7 +12,7 @@ import logging
 import os
 import warnings
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 from zoneinfo import ZoneInfo
 
 from ticdc_emit.config.codec import build_codec
@@ -28,9 +28,10 @@ from ticdc_emit.config.refusal import refused
 from ticdc_emit.config.registry import read_glue
 from ticdc_emit.config.secrets import hides_arguments
 from ticdc_emit.config.sink_uri import SinkUri
-from ticdc_emit.errors import ConfigError
+from ticdc_emit.errors import ConfigError, SchemaError
 from ticdc_emit.hints import did_you_mean
 from ticdc_emit.schema.identifiers import to_lower
+from ticdc_emit.schema.sql_mode import sql_mode_of
 
 __all__ = ["ConfigWarning", "load_changefeed"]
 
@@ -73,6 +74,7 @@ def load_changefeed(
     parameters = UriParameters(uri)
     root = read_document(changefeed)
     sink = root.table("sink") or Section({}, "sink")
+    own = root.table("ticdc-emit") or Section({}, "ticdc-emit")
     kafka_table = sink.table("kafka-config")
 
     in_file = sink.text("protocol") or ""
@@ -121,6 +123,8 @@ def load_changefeed(
         case_sensitive=bool(root.boolean("case-sensitive")),
         force_replicate=forced,
         filter=read_filter(root, lineage),
+        ddl_text=_read_ddl_text(own),
+        sql_mode=_read_sql_mode(own),
         bdr_mode=bool(root.boolean("bdr-mode")),
         integrity=checks,
         output_raw_change_event=raw_events,
@@ -137,6 +141,26 @@ def load_changefeed(
     _warn_unread(parameters, root)
     _warn_unknown_dispatchers(dispatchers)
     return config
+
+
+def _read_ddl_text(own: Section) -> Literal["restored", "as-given"]:
+    given = own.text("ddl_text")
+    if given is None or given == "restored":
+        return "restored"
+    if given != "as-given":
+        raise ConfigError(
+            f"unknown ddl_text {given!r}", remedy="Give restored or as-given", option="ticdc-emit.ddl_text"
+        )
+    return "as-given"
+
+
+def _read_sql_mode(own: Section) -> str:
+    given = own.text("sql_mode") or ""
+    try:
+        sql_mode_of(given)
+    except SchemaError as error:
+        raise ConfigError(error.message, remedy=error.remedy, option="ticdc-emit.sql_mode") from None
+    return given
 
 
 def _check_time_zone(time_zone: str) -> None:

@@ -8,6 +8,7 @@ names are TiCDC's option names in snake_case, units are in the name or the comme
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Literal as Choice
 
 from ticdc_emit.config.profiles import CLASSIC, Profile
 from ticdc_emit.config.protocol import Protocol
@@ -241,6 +242,10 @@ class ChangefeedConfig:
     case_sensitive: bool = False
     force_replicate: bool = False
     filter: FilterConfig = field(default_factory=FilterConfig)
+    ddl_text: Choice["restored", "as-given"] = "restored"
+    """DDL as TiCDC prints it, or the caller's text."""
+    sql_mode: str = ""
+    """The session's SQL mode, under which DDL is read."""
     bdr_mode: bool = False
     """Whether the cluster replicates in both directions, so that only the primary's DDL is sent."""
     integrity: Integrity = field(default_factory=Integrity)

@@ -24,6 +24,7 @@ from ticdc_emit.errors import TicdcEmitError
 from ticdc_emit.filtering.replication import Replication
 from ticdc_emit.filtering.verdicts import Verdict
 from ticdc_emit.plan.announce import Announcer
+from ticdc_emit.plan.sent_ddl import SentDdl
 from ticdc_emit.plan.tables import Plan, TablePlan, living, make_plan, topics_of, verify_tables
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.events import DdlEvent
@@ -56,6 +57,7 @@ class Feed:
                 self._catalog.apply(statement, schema="test")
         verify_tables(config, self._catalog.tables())
         self._replication = Replication.of(config, self._catalog)
+        self._sending = SentDdl(config)
         self._ddl: list[DdlEvent] = []
         self._known: Plan | None = None
 
@@ -68,18 +70,25 @@ class Feed:
         if not jobs:
             return [], []
         self._known = None
-        events = self._catalog.apply(given["sql"], schema=given["current_db"], commit_ts=jobs[0]["commit_ts"])
+        events = self._catalog.apply(
+            given["sql"],
+            schema=given["current_db"],
+            commit_ts=jobs[0]["commit_ts"],
+            sql_mode=given.get("sql_mode"),
+            charset=jobs[0].get("charset") or "utf8mb4",
+        )
         of_jobs = [list(events)] if len(jobs) == 1 else [[event] for event in events]
         results: list[str] = []
         sent: list[Sent] = []
         for job, own in zip(jobs, of_jobs, strict=False):
             own = [replace(event, commit_ts=job["commit_ts"]) for event in own]
             try:
-                verdicts = self._replication.judge(own, job["commit_ts"], job.get("bdr_role") or "")
+                verdicts = self._sending.judged(self._replication, own, job["commit_ts"], job.get("bdr_role") or "")
+                going_out = self._sending.sent(verdicts)
             except TicdcEmitError as fault:
                 return [*results, f"error: {fault.message}"], sent
             results.append(_whole(verdicts))
-            sent += [self._announced(verdict.event) for verdict in verdicts if verdict.is_sent]
+            sent += map(self._announced, going_out)
         return results, sent
 
     def _announced(self, event: DdlEvent) -> Sent:

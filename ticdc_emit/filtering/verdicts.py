@@ -91,9 +91,10 @@ class Guards:
 
     def ignored_by(self, event: DdlEvent, info: TableInfo | None) -> str | None:
         """Return which event filter ignores the event, by the name of ``info`` (``None``: of its database)."""
+        text = event.filter_text or event.query
         if info is None:
-            return self.filters.ignored_by(event.schema, "", event.action, event.query)
-        return self.filters.ignored_by(info.schema, info.name, event.action, event.query)
+            return self.filters.ignored_by(event.schema, "", event.action, text)
+        return self.filters.ignored_by(info.schema, info.name, event.action, text)
 
 
 def is_rename_of_many(events: Sequence[DdlEvent]) -> bool:

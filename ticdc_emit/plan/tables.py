@@ -263,7 +263,8 @@ def catalog_for(changefeed: ChangefeedConfig, schema: str | Catalog) -> Catalog:
         return schema
     refuse_path(schema)
     zone, profile = changefeed.time_zone, changefeed.profile
-    return catalog_from_sql(schema, time_zone=zone, renamed_schema=profile.renamed_schema)
+    mode = changefeed.sql_mode
+    return catalog_from_sql(schema, time_zone=zone, renamed_schema=profile.renamed_schema, sql_mode=mode)
 
 
 def make_plan(

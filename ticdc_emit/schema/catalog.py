@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, NoReturn, TypeAlias
 
-from ticdc_emit.errors import DdlError, SchemaError, UnknownTableError
+from ticdc_emit.errors import DdlError, SchemaError, UnknownTableError, UnprintableDdlError
 from ticdc_emit.schema.charsets import resolve
 from ticdc_emit.schema.dialect import parse_ddl, split_statements
 from ticdc_emit.schema.events import DdlEvent
@@ -19,6 +19,7 @@ from ticdc_emit.schema.executor import DdlExecutor
 from ticdc_emit.schema.identifiers import quoted
 from ticdc_emit.schema.ids import AssignedIds, IdSource
 from ticdc_emit.schema.model import TableInfo
+from ticdc_emit.schema.sql_mode import sql_mode_of
 from ticdc_emit.schema.state import TableState
 from ticdc_emit.schema.statements import CreateTable
 from ticdc_emit.schema.store import SchemaStore
@@ -40,8 +41,11 @@ class Catalog:
         time_zone: str = "UTC",
         ids: IdSource | None = None,
         renamed_schema: RenamedSchema = "lower-case",
+        sql_mode: str = "",
     ) -> None:
         """``time_zone`` (a name or ``+08:00``) is the session's: TIMESTAMP defaults are written in it, kept in UTC.
+
+        ``sql_mode`` is the session's too, as SET SQL_MODE takes it: how statements are read (``ANSI_QUOTES`` ...).
 
         ``renamed_schema``: how a table names its database after a RENAME of one table, until its next DDL. TiCDC
         classic writes it in lower case, the new architecture as it was created.
@@ -51,6 +55,8 @@ class Catalog:
         except ValueError as error:
             raise SchemaError(str(error), time_zone=time_zone) from None
         self._store = SchemaStore(resolve(default_charset, default_collate))
+        sql_mode_of(sql_mode)
+        self._sql_mode = sql_mode
         self._executor = DdlExecutor(self._store, zone, ids or IdSource(), renamed_schema=renamed_schema)
 
     def apply(
@@ -60,15 +66,20 @@ class Catalog:
         schema: str | None = None,
         commit_ts: int = 0,
         ids: AssignedIds | Sequence[AssignedIds] | None = None,
+        sql_mode: str | None = None,
+        charset: str = "utf8mb4",
     ) -> tuple[DdlEvent, ...]:
         """Apply one DDL statement and return its events (none where TiDB does nothing, as for USE or IF NOT EXISTS).
 
         ``schema`` is the current database of this statement, ``commit_ts`` a TSO, ``ids`` what is known of the events'
-        ids. Raises ``DdlError`` (not understood or not applicable), ``UnknownTableError``.
+        ids. ``sql_mode``: the session's, where it is not the catalog's; ``charset``: the session's, which TiDB keeps
+        for CREATE INDEX and ADD INDEX alone. Raises ``DdlError`` (not understood or not applicable) and
+        ``UnknownTableError``.
         """
         assigned = (ids,) if isinstance(ids, AssignedIds) else tuple(ids or ())
         try:
-            statement = parse_ddl(query)
+            mode = self._sql_mode if sql_mode is None else sql_mode
+            statement = parse_ddl(query, mode, charset)
             return self._executor.execute(statement, query, schema, commit_ts, assigned)
         except SchemaError as error:
             _with_statement(error, query)
@@ -109,7 +120,7 @@ class Catalog:
 
 
 def _with_statement(error: SchemaError, query: str) -> NoReturn:
-    kind = UnknownTableError if isinstance(error, UnknownTableError) else DdlError
+    kind = type(error) if isinstance(error, UnknownTableError | UnprintableDdlError) else DdlError
     context = dict(error.context)
     if isinstance(query, str):
         context = {"statement": query, "position": _position_of(error, query), **context}
@@ -132,26 +143,28 @@ def catalog_from_sql(
     time_zone: str = "UTC",
     commit_ts: int = 0,
     renamed_schema: RenamedSchema = "lower-case",
+    sql_mode: str = "",
 ) -> Catalog:
     """Build a catalog from a script of DDL statements (comments, ``USE``, ``CREATE DATABASE`` ...).
 
     ``schema`` is the current database at the start. It, and the database of any ``CREATE TABLE db.table``, is created
-    if it does not exist: a file of table definitions need not say so. ``renamed_schema``: see :class:`Catalog`.
+    if it does not exist: a file of table definitions need not say so. ``renamed_schema``, ``sql_mode``: see
+    :class:`Catalog`.
     """
-    statements = split_statements(text)
-    catalog = Catalog(time_zone=time_zone, renamed_schema=renamed_schema)
+    statements = split_statements(text, sql_mode)
+    catalog = Catalog(time_zone=time_zone, renamed_schema=renamed_schema, sql_mode=sql_mode)
     catalog.ensure_database(schema, commit_ts=commit_ts)
     catalog.apply(f"USE {quoted(schema)}")
     for query in statements:
-        catalog.ensure_database(_database_of(query), commit_ts=commit_ts)
+        catalog.ensure_database(_database_of(query, sql_mode), commit_ts=commit_ts)
         catalog.apply(query, commit_ts=commit_ts)
     return catalog
 
 
-def _database_of(query: str) -> str:
+def _database_of(query: str, sql_mode: str) -> str:
     """Return the database that a CREATE TABLE names, "" for any other statement."""
     try:
-        statement = parse_ddl(query)
+        statement = parse_ddl(query, sql_mode)
     except SchemaError:
         return ""
     return statement.table.schema if isinstance(statement, CreateTable) else ""

@@ -17,7 +17,7 @@ from ticdc_emit.schema.tokens import Token, scan
 __all__ = ["parse_ddl", "parse_expression", "restored_statements", "split_statements"]
 
 
-def parse_ddl(sql: str, sql_mode: str = "") -> Statement:
+def parse_ddl(sql: str, sql_mode: str = "", charset: str = "utf8mb4") -> Statement:
     """Parse one DDL statement (a trailing semicolon is fine) that the catalog can run.
 
     Raises ``DdlError`` with ``statement`` and ``position`` (offset in characters) if it is not understood.
@@ -27,7 +27,7 @@ def parse_ddl(sql: str, sql_mode: str = "") -> Statement:
         what = "no statement" if not statements else f"{len(statements)} statements"
         raise DdlError(f"expected one DDL statement, found {what}", statement=sql, position=0)
     try:
-        return OtherGrammar(sql, statements[0], sql_mode_of(sql_mode)).ddl_statement()
+        return OtherGrammar(sql, statements[0], sql_mode_of(sql_mode), charset).ddl_statement()
     except RecursionError:
         raise DdlError("DDL is nested too deeply", statement=sql, position=0) from None
 

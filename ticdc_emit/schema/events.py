@@ -2,12 +2,36 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from ticdc_emit.errors import UnprintableDdlError
 from ticdc_emit.schema.actions import action_code
 from ticdc_emit.schema.model import TableInfo
 
-__all__ = ["DdlEvent"]
+__all__ = ["DdlEvent", "GivenText"]
+
+
+@dataclass(frozen=True)
+class GivenText:
+    """What the text that goes out is made of.
+
+    ``canonical``: the whole statement as TiDB prints it, or the error with which it does not. ``several``: the
+    statement renames or drops more than one object. ``database``: the current database. ``renamed_from``: schema and
+    name before a RENAME.
+    """
+
+    canonical: str | UnprintableDdlError
+    several: bool = False
+    database: str = ""
+    renamed_from: tuple[str, str] = ("", "")
+
+    def restored(self, event: DdlEvent) -> str:
+        """Return the canonical text; raises what TiDB fails with."""
+        if isinstance(self.canonical, UnprintableDdlError):
+            error = self.canonical
+            context = {"statement": event.query, **error.context}
+            raise UnprintableDdlError(error.message, remedy=error.remedy, **context)
+        return self.canonical
 
 
 @dataclass(frozen=True)
@@ -17,6 +41,8 @@ class DdlEvent:
     ``query`` is the statement exactly as given (one per table where it renames or drops several); ``action`` is TiDB's
     ActionType by name; ``schema`` and ``table`` are those after the DDL, ``table`` "" for a database. ``table_info`` is
     the version after, ``pre_table_info`` the one before: None where TiCDC has none. ``commit_ts`` is a TSO.
+    ``filter_text``: what event filters see in place of ``query``, "" for the same. ``given``: what
+    :class:`~ticdc_emit.schema.ddl_texts.DdlTexts` makes a text of.
     """
 
     query: str
@@ -26,6 +52,8 @@ class DdlEvent:
     table_info: TableInfo | None = None
     pre_table_info: TableInfo | None = None
     commit_ts: int = 0
+    filter_text: str = field(default="", compare=False)
+    given: GivenText | None = field(default=None, compare=False, repr=False)
 
     @property
     def action_code(self) -> int:

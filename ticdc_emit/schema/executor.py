@@ -10,11 +10,11 @@ import datetime as dt
 from dataclasses import replace
 from functools import singledispatchmethod
 
-from ticdc_emit.errors import DdlError, SchemaError
+from ticdc_emit.errors import DdlError, SchemaError, UnprintableDdlError
 from ticdc_emit.schema import nodes, statements
 from ticdc_emit.schema.alter import TableAlterer
 from ticdc_emit.schema.charsets import resolve
-from ticdc_emit.schema.events import DdlEvent
+from ticdc_emit.schema.events import DdlEvent, GivenText
 from ticdc_emit.schema.identifiers import quoted, to_lower
 from ticdc_emit.schema.ids import AssignedIds, IdSource
 from ticdc_emit.schema.model import Column, Partition, TableInfo
@@ -39,6 +39,7 @@ class DdlExecutor:
         self._ids = ids
         self._renamed_schema = renamed_schema
         self._query = ""
+        self._canonical: str | UnprintableDdlError = ""
         self._schema = ""
         self._commit_ts = 0
         self._assigned: tuple[AssignedIds, ...] = ()
@@ -54,6 +55,7 @@ class DdlExecutor:
     ) -> tuple[DdlEvent, ...]:
         """Apply ``statement`` as a whole or not at all; ``schema`` is the current database if not None."""
         self._query, self._commit_ts, self._assigned = query, commit_ts, assigned
+        self._canonical = _canonical(statement)
         self._schema = self._store.current if schema is None else schema
         self._events = []
         ids_before = self._ids.save()
@@ -112,7 +114,8 @@ class DdlExecutor:
 
     def _database_event(self, action: str, name: str) -> None:
         self._ids.next_id()  # the job's
-        self._events.append(DdlEvent(self._query, action, name, "", commit_ts=self._commit_ts))
+        given = GivenText(self._canonical, database=self._schema)
+        self._events.append(DdlEvent(self._query, action, name, "", commit_ts=self._commit_ts, given=given))
 
     # -- tables and views ----------------------------------------------------------------------------------------
 
@@ -275,10 +278,10 @@ class DdlExecutor:
         if keep:
             self._store.stage(state)
         info = state.info
-        event = DdlEvent(
-            self._query if query is None else query, action, info.schema, info.name, info, before, self._commit_ts
-        )
-        self._events.append(event)
+        renamed_from = self._true_name(before) if before is not None and action == "rename table" else ("", "")
+        given = GivenText(self._canonical, query is not None, self._schema, renamed_from)
+        text = self._query if query is None else query
+        self._events.append(DdlEvent(text, action, info.schema, info.name, info, before, self._commit_ts, given=given))
         return state
 
     def _numbered(self, state: TableState, assigned: AssignedIds, *, partitions_first: bool) -> TableState:
@@ -302,6 +305,15 @@ class DdlExecutor:
             table_id = given
             self._ids.reserve(given)
         return replace(state, info=replace(info, id=table_id, partitions=partitions, columns=columns))
+
+
+def _canonical(statement: statements.Statement) -> str | UnprintableDdlError:
+    try:
+        return statement.restore()
+    except UnprintableDdlError as error:
+        return error
+    except RecursionError:
+        raise DdlError("DDL is nested too deeply") from None
 
 
 def _with_id(column: Column, assigned: AssignedIds) -> Column:

@@ -145,7 +145,11 @@ def _lives() -> pa.Table:
 
 @pytest.mark.filterwarnings("ignore::ticdc_emit.plan.keyless.KeylessTableWarning")
 def test_rows_follow_from_the_statement_on_that_brings_a_key() -> None:
-    assert sent(KEYED, _lives()) == [("log", "alter table s.log modify a int not null"), ("log", "5"), ("t", "7")]
+    assert sent(KEYED, _lives()) == [
+        ("log", "ALTER TABLE `s`.`log` MODIFY COLUMN `a` INT NOT NULL"),
+        ("log", "5"),
+        ("t", "7"),
+    ]
 
 
 @pytest.mark.filterwarnings("ignore::ticdc_emit.plan.keyless.KeylessTableWarning")

@@ -55,7 +55,7 @@ def test_lines_of_protocols_with_old_values(feed: str) -> None:
     assert [said for _, said in found[1:]] == [
         f"{TIMES[1]} update {key} {' '.join(changes)}",
         f"{TIMES[2]} delete {key}",
-        f"{TIMES[3]} ddl shop.orders alter table shop.orders add column note text",
+        f"{TIMES[3]} ddl shop.orders ALTER TABLE `shop`.`orders` ADD COLUMN `note` TEXT",
     ]
     assert found[0][1].startswith(f"{TIMES[0]} insert {key} ")
     assert {"state='new'", "paid=NULL"} <= set(found[0][1].split(" "))
@@ -110,11 +110,13 @@ def test_a_line_for_programs_has_what_is_known() -> None:
 
 def test_long_values_are_cut_and_statements_are_one_line() -> None:
     row = {**NEW, "state": "x" * 150}
-    history = History(TABLE, [{**ROWS[0], "after": row}], ((AT + 1, "create table shop.t (\n  id int primary key\n)"),))
+    history = History(
+        TABLE, [{**ROWS[0], "after": row}], ((AT + 1, "create table shop.t (id int primary key) comment 'a\n  b'"),)
+    )
     config = load_changefeed(f"kafka://127.0.0.1:9092/orders?partition-num=1&{FEEDS['canal-json']}")
     tail = Tail(config)
     shown = [str(tail.line(message)) for message in history.messages(config)]
-    assert any(line.endswith("create table shop.t ( id int primary key )") for line in shown)
+    assert any(line.endswith("CREATE TABLE `shop`.`t` (`id` INT PRIMARY KEY) COMMENT = 'a b'") for line in shown)
     inserted = next(line for line in shown if " insert " in line)
     assert f"state='{'x' * 58}\u2026" in inserted
 

@@ -1,0 +1,122 @@
+"""The text of each DDL event on the wire, by lineage: what is built anew, and what stops a changefeed."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from ticdc_emit import Encoder, load_changefeed
+from ticdc_emit.errors import ConfigError, DdlError, UnprintableDdlError
+from ticdc_emit.schema.catalog import Catalog
+from ticdc_emit.schema.ddl_texts import DdlTexts
+
+BEFORE = (
+    "create database two",
+    "create table a (id int primary key, v int)",
+    "create table `B b` (id int primary key, v int)",
+    "create table p (id int primary key, v int) partition by range (id) (partition p0 values less than (9))",
+)
+
+
+def texts(query: str, lineage: str, *before: str, restored: bool = True) -> list[str]:
+    catalog = Catalog()
+    for statement in (*BEFORE, *before):
+        catalog.apply(statement, schema="test")
+    rules = DdlTexts(lineage, restored=restored)
+    return [rules.sent(rules.seen(event)).query for event in catalog.apply(query, schema="test")]
+
+
+EXCHANGED = "ALTER TABLE `test`.`p` EXCHANGE PARTITION `p0` WITH TABLE `test`.`a`"
+
+
+@pytest.mark.parametrize(
+    ("query", "classic", "new"),
+    [
+        ("drop table if exists a cascade", ["DROP TABLE `test`.`a`"], ["DROP TABLE `test`.`a`"]),
+        ("drop table a, `B b`", ["DROP TABLE `test`.`a`", "DROP TABLE `test`.`B b`"], None),
+        ("rename table a to c", ["RENAME TABLE `a` TO `c`"], ["RENAME TABLE `test`.`a` TO `test`.`c`"]),
+        ("alter table a rename c", ["ALTER TABLE `a` RENAME AS `c`"], ["RENAME TABLE `test`.`a` TO `test`.`c`"]),
+        (
+            "rename table a to c, `B b` to two.b",
+            ["RENAME TABLE `test`.`a` TO `test`.`c`", "RENAME TABLE `test`.`B b` TO `two`.`b`"],
+            ["RENAME TABLE `test`.`a` TO `test`.`c`;", "RENAME TABLE `test`.`B b` TO `two`.`b`;"],
+        ),
+        ("alter table p exchange partition p0 with table a", [EXCHANGED], None),
+        (
+            "alter table p exchange partition p0 with table a without validation",
+            [EXCHANGED + " WITHOUT VALIDATION"],
+            None,
+        ),
+        (
+            "create table two.c like a",
+            ["CREATE TABLE `two`.`c` LIKE `a`"],
+            ["CREATE TABLE `two`.`c` LIKE `test`.`a`"],
+        ),
+        ("create table c like a", ["CREATE TABLE `c` LIKE `a`"], None),
+        ("truncate a", ["TRUNCATE TABLE `a`"], None),
+        ("alter table a add w int comment 'x'", ["ALTER TABLE `a` ADD COLUMN `w` INT COMMENT 'x'"], None),
+    ],
+)
+def test_the_text_that_goes_out(query: str, classic: list[str], new: list[str] | None) -> None:
+    assert texts(query, "classic") == classic
+    assert texts(query, "next") == (classic if new is None else new)
+
+
+def test_the_text_as_given_stays() -> None:
+    query = "drop  table if exists a"
+    assert texts(query, "classic", restored=False) == texts(query, "next", restored=False) == [query]
+
+
+@pytest.mark.parametrize(
+    ("query", "before"),
+    [
+        ("drop table `a``b`", "create table `a``b` (id int)"),
+        ("alter table p exchange partition `p0` with table a", "create table z (id int)"),
+    ],
+)
+def test_names_at_which_classic_stops(query: str, before: str) -> None:
+    with pytest.raises(DdlError, match="its changefeed stops"):
+        texts(query, "classic", before)
+    assert len(texts(query, "next", before)) == 1
+
+
+def test_next_sends_the_select_that_tidb_stores_where_it_is_known() -> None:
+    head = "CREATE ALGORITHM = UNDEFINED DEFINER = CURRENT_USER SQL SECURITY DEFINER VIEW `v` AS SELECT "
+    assert texts("create view v as select id from a", "next") == [head + "`id` FROM `a`"]
+    query = "create view v as select a.id, a.v w from a"
+    assert texts(query, "classic") == [head + "`a`.`id`,`a`.`v` AS `w` FROM `a`"]
+    assert texts(query, "next") == [head + "`test`.`a`.`id` AS `id`,`test`.`a`.`v` AS `w` FROM `test`.`a`"]
+    with pytest.raises(UnprintableDdlError, match="is not known"):
+        texts("create view v as select a.id from a where a.v > 1", "next")
+
+
+def test_the_filter_of_classic_sees_the_text_as_given_that_of_next_the_restored_one() -> None:
+    catalog = Catalog()
+    (event,) = catalog.apply("create table t (a integer primary key)", schema="test")
+    assert DdlTexts("classic", restored=True).seen(event).filter_text == "create table t (a integer primary key)"
+    assert DdlTexts("next", restored=True).seen(event).filter_text == "CREATE TABLE `t` (`a` INT PRIMARY KEY)"
+
+
+@pytest.mark.parametrize(("option", "expected"), [("", "TRUNCATE TABLE `t`"), ('ddl_text = "as-given"', "truncate t")])
+def test_the_option_of_the_changefeed(option: str, expected: str) -> None:
+    changefeed = f"[ticdc-emit]\n{option}"
+    schema = "create table t (id int primary key)"
+    encoder = Encoder("memory://x/?protocol=canal-json", schema, changefeed=changefeed)
+    (message,) = encoder.ddl("truncate t", 450000000000000000, schema="test").to_pylist()
+    assert json.loads(message["value"])["sql"] == expected
+
+
+def test_the_sql_mode_of_the_changefeed() -> None:
+    changefeed = '[ticdc-emit]\nsql_mode = "ANSI_QUOTES"'
+    schema = 'create table "t" ("id" int primary key)'
+    encoder = Encoder("memory://x/?protocol=canal-json", schema, changefeed=changefeed)
+    (message,) = encoder.ddl('truncate "t"', 450000000000000000, schema="test").to_pylist()
+    assert json.loads(message["value"])["sql"] == "TRUNCATE TABLE `t`"
+
+
+@pytest.mark.parametrize(("line", "option"), [('ddl_text = "raw"', "ddl_text"), ('sql_mode = "FAST"', "sql_mode")])
+def test_wrong_options_are_refused(line: str, option: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        load_changefeed("memory://x/?protocol=canal-json", f"[ticdc-emit]\n{line}")
+    assert caught.value.option == f"ticdc-emit.{option}"

@@ -1,0 +1,33 @@
+"""Which DDL events of a statement go out, and with which text. Events of the catalog in, events for the encoder out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ticdc_emit.config import ChangefeedConfig
+from ticdc_emit.filtering.replication import Replication
+from ticdc_emit.filtering.verdicts import Verdict
+from ticdc_emit.schema.ddl_texts import DdlTexts
+from ticdc_emit.schema.events import DdlEvent
+
+__all__ = ["SentDdl"]
+
+
+class SentDdl:
+    """The rules of one changefeed."""
+
+    def __init__(self, config: ChangefeedConfig) -> None:
+        self._texts = DdlTexts(config.profile.name, restored=config.ddl_text == "restored")
+
+    def judged(
+        self, replication: Replication, events: Iterable[DdlEvent], commit_ts: int, bdr_role: str = ""
+    ) -> tuple[Verdict, ...]:
+        """Return what becomes of each event; filters see the text that TiCDC's see."""
+        return tuple(replication.judge([self._texts.seen(event) for event in events], commit_ts, bdr_role))
+
+    def sent(self, verdicts: Iterable[Verdict]) -> list[DdlEvent]:
+        """Return the events that go out, with the text on the wire.
+
+        Raises :class:`~ticdc_emit.errors.DdlError` where TiCDC's changefeed stops at the text.
+        """
+        return [self._texts.sent(verdict.event) for verdict in verdicts if verdict.is_sent]

@@ -1,0 +1,135 @@
+"""The text of a DDL event as each lineage of TiCDC sends it, and as its event filters see it. Events in, events out.
+
+Most statements go out in TiDB's canonical form. What names several objects, or none with its database, is built anew:
+DROP, RENAME, EXCHANGE PARTITION, and in the new architecture CREATE TABLE ... LIKE and views. Rule source: TiCDC
+classic ``cdc/model/sink.go`` (``DDLEvent.FromJob``), ``cdc/owner/ddl_manager.go``; the new architecture
+``logservice/schemastore/persist_storage_ddl_handlers.go``.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from ticdc_emit.errors import DdlError
+from ticdc_emit.schema.dialect import parse_ddl
+from ticdc_emit.schema.events import DdlEvent, GivenText
+from ticdc_emit.schema.identifiers import quoted
+from ticdc_emit.schema.nodes import ExchangePartition
+from ticdc_emit.schema.qualified_views import qualified_view
+from ticdc_emit.schema.statements import AlterTable, CreateTableLike, CreateView
+
+__all__ = ["DdlTexts"]
+
+_DROPS = {"drop table": "TABLE", "drop view": "VIEW"}
+_LIKE = re.compile(r"CREATE (?:TEMPORARY )?TABLE (?:IF NOT EXISTS )?`(?:[^`]|``)+`(?:\.`(?:[^`]|``)+`)? LIKE ")
+_EXCHANGED = re.compile(r"EXCHANGE PARTITION(.*?)WITH TABLE", re.IGNORECASE | re.DOTALL)
+
+
+class DdlTexts:
+    """``lineage`` is classic or next; without ``restored`` every text stays as it was given."""
+
+    def __init__(self, lineage: str, *, restored: bool) -> None:
+        self._is_next = lineage == "next"
+        self._restored = restored
+
+    def seen(self, event: DdlEvent) -> DdlEvent:
+        """Return the event with the text that event filters match: canonical in next, in classic not yet so."""
+        if not self._restored or event.given is None:
+            return event
+        try:
+            text = self._text(event, event.given) if self._is_next else self._built(event, event.given)
+        except DdlError:
+            return event  # it fails when it is sent, which it may not be
+        return replace(event, filter_text=text)
+
+    def sent(self, event: DdlEvent) -> DdlEvent:
+        """Return the event with the text that goes out; :class:`~ticdc_emit.errors.DdlError` where TiCDC stops."""
+        given = event.given
+        if not self._restored or given is None:
+            return event
+        text = self._text(event, given)
+        exchanged = event.pre_table_info if self._is_next and event.action == "exchange partition" else None
+        if exchanged is not None:  # the new architecture names the table that is exchanged
+            return replace(event, query=text, given=None, schema=exchanged.schema, table=exchanged.name)
+        return replace(event, query=text, given=None)
+
+    def _text(self, event: DdlEvent, given: GivenText) -> str:
+        if self._is_next:
+            return self._next(event, given)
+        built = self._built(event, given)
+        return given.restored(event) if built is event.query and not given.several else built
+
+    # -- classic -------------------------------------------------------------------------------------------------
+
+    def _built(self, event: DdlEvent, given: GivenText) -> str:
+        """Return classic's text before it is restored, which builds no text that restoring would change."""
+        if kind := _DROPS.get(event.action):
+            return f"DROP {kind} " + self._unescaped(event, event.schema, event.table)
+        if event.action == "rename table" and given.several:
+            old = self._unescaped(event, *given.renamed_from)
+            return f"RENAME TABLE {old} TO {self._unescaped(event, event.schema, event.table)}"
+        if event.action == "exchange partition" and event.pre_table_info is not None:
+            found = _EXCHANGED.search(event.query)
+            partition = found[1].strip() if found is not None else ""
+            if not partition or "`" in partition:
+                message = "classic finds no partition in EXCHANGE PARTITION that it can quote: its changefeed stops"
+                raise DdlError(message, statement=event.query, remedy="Write one blank, and the name without quotes")
+            other = event.pre_table_info
+            table = self._unescaped(event, event.schema, event.table)
+            exchanged = self._unescaped(event, other.schema, other.name)
+            return self._exchange(given, event, table, quoted(partition), exchanged)
+        return event.query
+
+    @staticmethod
+    def _unescaped(event: DdlEvent, schema: str, table: str) -> str:
+        """Return a name as classic quotes it: a backquote inside breaks its own text."""
+        if "`" in schema + table:
+            message = f"classic does not escape the backquote in {schema}.{table}: its changefeed stops"
+            raise DdlError(message, statement=event.query, table=f"{schema}.{table}", remedy="Rename the table")
+        return quoted(schema, table)
+
+    # -- the new architecture ------------------------------------------------------------------------------------
+
+    def _next(self, event: DdlEvent, given: GivenText) -> str:
+        if kind := _DROPS.get(event.action):
+            return f"DROP {kind} {quoted(event.schema, event.table)}"
+        if event.action == "rename table":
+            names = f"{quoted(*given.renamed_from)} TO {quoted(event.schema, event.table)}"
+            return f"RENAME TABLE {names}{';' if given.several else ''}"
+        text = given.restored(event)
+        if event.action == "exchange partition" and event.pre_table_info is not None:
+            other = quoted(event.pre_table_info.schema, event.pre_table_info.name)
+            partition = quoted(_exchange_of(text).partition)
+            return self._exchange(given, event, quoted(event.schema, event.table), partition, other)
+        if event.action == "create table" and _LIKE.match(text):
+            return self._like(text, event, given)
+        return self._view(text, event, given) if event.action == "create view" else text
+
+    @staticmethod
+    def _like(text: str, event: DdlEvent, given: GivenText) -> str:
+        statement = parse_ddl(text)
+        assert isinstance(statement, CreateTableLike)
+        source = statement.like
+        if source.schema or given.database.lower() == event.schema.lower():
+            return text
+        return replace(statement, like=replace(source, schema=given.database)).restore()
+
+    @staticmethod
+    def _view(text: str, event: DdlEvent, given: GivenText) -> str:
+        statement = parse_ddl(text)
+        assert isinstance(statement, CreateView)
+        return qualified_view(statement, event, given.database).restore()
+
+    @staticmethod
+    def _exchange(given: GivenText, event: DdlEvent, table: str, partition: str, other: str) -> str:
+        without = "" if _exchange_of(given.restored(event)).validate else " WITHOUT VALIDATION"
+        return f"ALTER TABLE {table} EXCHANGE PARTITION {partition} WITH TABLE {other}{without}"
+
+
+def _exchange_of(text: str) -> ExchangePartition:
+    statement = parse_ddl(text)
+    assert isinstance(statement, AlterTable)
+    (spec,) = statement.specs
+    assert isinstance(spec, ExchangePartition)
+    return spec
