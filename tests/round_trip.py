@@ -99,6 +99,8 @@ def round_trips(draw: st.DrawFn, kind: str, **limits: int) -> RoundTrip:
     feed = draw(changefeeds(protocols=[protocol], force_replicate=keyless))
     others = [part for part in feed.sink_uri.split("&") if part.partition("=")[0] not in options]
     feed = replace(feed, sink_uri="&".join([*others, *(f"{name}={value}" for name, value in options.items())]))
+    # printed as TiCDC prints it, DDL loses backslashes of labels, and backquotes in names stop the changefeed
+    feed = replace(feed, changefeed={**feed.changefeed, "ticdc-emit": {"ddl_text": "as-given"}})
     told: dict[str, Any] = {"names": names(allow_odd=protocol != "avro"), "allow_keyless": keyless, **limits}
     if protocol == "debezium":
         told |= {"allow_defaults": False, "allow_zero_dates": False}

@@ -66,8 +66,8 @@ def test_tables_come_and_go_across_restarts(spark: Any, tmp_path: Path) -> None:
             [what for kind, what in found[topic, partition] if kind in ("CREATE", "RENAME", "ERASE")]
             for topic in ("shop_b", "shop_c")
         )
-        assert [sql.split()[0] for sql in made] == ["create", "rename"]
-        assert [sql.split()[0] for sql in dropped] == ["drop"]
+        assert [sql.split()[0] for sql in made] == ["CREATE", "RENAME"]
+        assert [sql.split()[0] for sql in dropped] == ["DROP"]
         # DDL of the old name's topic, the new topic from its first row on, none of the dropped one behind its drop
         marks = {topic: _watermarks(found[topic, partition]) for topic in ("rest", "shop_a", "shop_b", "shop_c")}
         assert max(marks["rest"]) == max(marks["shop_a"]) > TS + 7 * SECOND

@@ -62,8 +62,8 @@ def test_a_write_is_quiet_and_leaves_the_levels(spark: Any, log4j: Any, monkeypa
         sink.changefeed, "run", lambda *args, **more: during.append(levels(log4j)) or send(*args, **more)
     )
     before = levels(log4j)
-    assert sink.write(traffic.changes).rows == 10
-    sink(traffic.changes.limit(0), 1)
+    assert sink.write(traffic.mixed()).rows == 10
+    sink(traffic.mixed().limit(0), 1)
     assert [each[:2] for each in during] == [["ERROR", "ERROR"]] * 2
     assert levels(log4j) == before
 
@@ -74,7 +74,7 @@ def test_code_of_many_columns_is_compiled(spark: Any, more: str) -> None:
     spark.conf.set("spark.sql.codegen.fallback", "false")
     try:
         traffic = generate(spark, sample_schema("all_types") + more, rows=300, rate=100, ddl_rate=5)
-        assert len(traffic.changes.collect()) == 300
+        assert len(traffic.mixed().collect()) == 300
         assert all(frame.count() for frame in traffic.tables().values())
     finally:
         spark.conf.unset("spark.sql.codegen.fallback")

@@ -271,7 +271,7 @@ def test_three_kinds_of_history_in_one_stream_end_as_their_sources_do(spark: Any
     marks = [
         json.loads(m.value or b"{}")["_tidb"]["watermarkTs"] for m in found if b"TIDB_WATERMARK" in (m.value or b"")
     ]
-    assert len(marks) == 21, "one behind each slice, be it empty"
+    assert len(marks) == 22, "one behind each slice, be it empty, and one behind the DDL"
     assert marks == sorted(marks)
     assert marks[0] == tso_from_datetime(DAY + 6 * HOUR) - 1
 

@@ -163,7 +163,7 @@ def test_behind_a_batch_that_was_not_finished_nothing_is_sent(store: str, clock:
 
 
 def test_ddl_waits_for_the_clock_and_is_not_lost(store: str, tmp_path: Path, clock: list[int]) -> None:
-    add = "alter table s.t add column v int"
+    add = "ALTER TABLE `s`.`t` ADD COLUMN `v` INT"
     sink = Failing(store)
     changefeed = feed(sink, tmp_path, ddl=[(tso(20_000), add)])
     changefeed.run(batch(10_000), 0, final=False)
