@@ -24,9 +24,11 @@ from ticdc_emit.schema.state import TableState
 from ticdc_emit.schema.statements import CreateTable
 from ticdc_emit.schema.store import SchemaStore
 from ticdc_emit.schema.temporal import time_zone_of
+from ticdc_emit.schema.tokens import scan
 
 __all__ = ["Catalog", "catalog_from_sql"]
 
+_NOT_OF_SCHEMAS = frozenset({"SET", "LOCK", "UNLOCK", "INSERT", "REPLACE", "BEGIN", "START", "COMMIT"})
 RenamedSchema: TypeAlias = Literal["lower-case", "as-created"]
 
 
@@ -147,6 +149,8 @@ def catalog_from_sql(
 ) -> Catalog:
     """Build a catalog from a script of DDL statements (comments, ``USE``, ``CREATE DATABASE`` ...).
 
+    What dumps have besides is passed over: SET, LOCK TABLES, INSERT, transactions.
+
     ``schema`` is the current database at the start. It, and the database of any ``CREATE TABLE db.table``, is created
     if it does not exist: a file of table definitions need not say so. ``renamed_schema``, ``sql_mode``: see
     :class:`Catalog`.
@@ -156,6 +160,8 @@ def catalog_from_sql(
     catalog.ensure_database(schema, commit_ts=commit_ts)
     catalog.apply(f"USE {quoted(schema)}")
     for query in statements:
+        if scan(query, sql_mode_of(sql_mode))[0].text in _NOT_OF_SCHEMAS:
+            continue
         catalog.ensure_database(_database_of(query, sql_mode), commit_ts=commit_ts)
         catalog.apply(query, commit_ts=commit_ts)
     return catalog
