@@ -45,7 +45,8 @@ from ticdc_emit.filtering.replication import Replication
 from ticdc_emit.plan.announce import Announcer
 from ticdc_emit.plan.registration import Registrar, needed_by
 from ticdc_emit.plan.sent_ddl import SentDdl
-from ticdc_emit.plan.tables import Plan, TablePlan, catalog_for, living, make_plan, topics_of, verify_tables
+from ticdc_emit.plan.table_plan import TablePlan
+from ticdc_emit.plan.tables import Plan, catalog_for, living, make_plan, topics_of, verify_tables
 from ticdc_emit.registry.contract import SchemaRegistry
 from ticdc_emit.schedule.bootstrap import Bootstrap
 from ticdc_emit.schedule.control import Watermark

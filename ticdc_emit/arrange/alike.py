@@ -22,7 +22,8 @@ from ticdc_emit.arrange.order_key import order_keys_of
 from ticdc_emit.arrange.transactions import numbered, ranks, splitting_columns, updates_of_keys
 from ticdc_emit.columnar.pool import nameless
 from ticdc_emit.errors import RowError
-from ticdc_emit.plan.tables import Plan, TablePlan
+from ticdc_emit.plan.table_plan import TablePlan
+from ticdc_emit.plan.tables import Plan
 from ticdc_emit.schema.model import Column, TableInfo
 
 __all__ = ["Arranged", "TableRows", "arranged_alike", "by_likeness"]

@@ -29,7 +29,7 @@ from ticdc_emit.arrange.order_key import (
 from ticdc_emit.arrange.transactions import DELETED, INSERTED
 from ticdc_emit.columnar.buffers import from_bytes, text_buffers
 from ticdc_emit.errors import DuplicateChangeError
-from ticdc_emit.plan.tables import TablePlan
+from ticdc_emit.plan.table_plan import TablePlan
 
 __all__ = ["OrderCheck"]
 

@@ -18,7 +18,7 @@ from ticdc_emit.changes.images import Image, image_column
 from ticdc_emit.changes.model import RowEncoder
 from ticdc_emit.columnar.values import Rendering
 from ticdc_emit.errors import DispatcherError, TicdcEmitError
-from ticdc_emit.plan.tables import TablePlan
+from ticdc_emit.plan.table_plan import TablePlan
 from ticdc_emit.routing.partition import partitions_of
 
 __all__ = ["UNKNOWN", "dispatched", "partitions_of_part"]

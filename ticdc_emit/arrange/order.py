@@ -17,7 +17,8 @@ from ticdc_emit.arrange.ambiguous import OrderCheck
 from ticdc_emit.arrange.order_key import order_keys, order_of
 from ticdc_emit.arrange.selection import replicated, selected
 from ticdc_emit.arrange.transactions import numbered, ranks
-from ticdc_emit.plan.tables import Plan, TablePlan
+from ticdc_emit.plan.table_plan import TablePlan
+from ticdc_emit.plan.tables import Plan
 
 __all__ = ["arranged", "ordered", "sorted_by_commit"]
 

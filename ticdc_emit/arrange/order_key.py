@@ -41,7 +41,7 @@ from ticdc_emit.arrange.transactions import kind_ranks
 from ticdc_emit.changes.attributes import PHYSICAL_TABLE_ID, SPLIT, START_TS
 from ticdc_emit.columnar.buffers import as_text, element_lengths, from_bytes, is_binary_like, null_mask, text_buffers
 from ticdc_emit.columnar.decimals import decimal_type
-from ticdc_emit.plan.tables import TablePlan
+from ticdc_emit.plan.table_plan import TablePlan
 from ticdc_emit.schema.model import Column, TableInfo
 
 __all__ = [

@@ -44,7 +44,7 @@ from ticdc_emit.errors import (
     SchemaError,
     UnsupportedTypeError,
 )
-from ticdc_emit.plan.tables import TablePlan
+from ticdc_emit.plan.table_plan import TablePlan
 from ticdc_emit.schema.model import TableInfo
 
 __all__ = ["CHUNK_ROWS", "POSITION", "ImageName", "Part", "column_names", "positioned", "read_image", "read_parts"]

@@ -21,7 +21,7 @@ from ticdc_emit.changes.commits import commit_ts_of
 from ticdc_emit.changes.images import refused_value
 from ticdc_emit.columnar.faults import ValueFault, shown
 from ticdc_emit.errors import InvalidValueError, MissingColumnError, UnsupportedTypeError
-from ticdc_emit.plan.tables import TablePlan
+from ticdc_emit.plan.table_plan import TablePlan
 from ticdc_emit.schema.model import Column, TableInfo
 
 __all__ = ["rows_to_batch"]

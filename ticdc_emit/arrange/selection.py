@@ -26,7 +26,8 @@ from ticdc_emit.changes.model import Op, RowEncoder
 from ticdc_emit.columnar.assemble import Mask
 from ticdc_emit.filtering.rows import RowFilter
 from ticdc_emit.filtering.verdicts import START_TS as BY_START_TS
-from ticdc_emit.plan.tables import Plan, TablePlan
+from ticdc_emit.plan.table_plan import TablePlan
+from ticdc_emit.plan.tables import Plan
 
 __all__ = ["replicated", "selected"]
 

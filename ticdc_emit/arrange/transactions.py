@@ -28,7 +28,8 @@ from ticdc_emit.columnar.faults import ValueFault, bad_places, fault_at
 from ticdc_emit.columnar.integers import parse_integers
 from ticdc_emit.columnar.values import Rendering, accept, plain_text
 from ticdc_emit.errors import InvalidValueError, RowError, UnsupportedTypeError
-from ticdc_emit.plan.tables import Plan, TablePlan
+from ticdc_emit.plan.table_plan import TablePlan
+from ticdc_emit.plan.tables import Plan
 from ticdc_emit.schema.model import Column, TableInfo
 
 __all__ = [

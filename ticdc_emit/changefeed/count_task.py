@@ -19,7 +19,8 @@ from ticdc_emit.changes.attributes import PHYSICAL_TABLE_ID
 from ticdc_emit.encode.chunks import Buckets
 from ticdc_emit.encode.pieces import Arranger
 from ticdc_emit.errors import RowError, SchemaError
-from ticdc_emit.plan.tables import Plan, TablePlan
+from ticdc_emit.plan.table_plan import TablePlan
+from ticdc_emit.plan.tables import Plan
 from ticdc_emit.schedule.bootstrap_replay import CountedRows
 from ticdc_emit.tso import LOGICAL_BITS
 

@@ -23,7 +23,8 @@ from ticdc_emit.conformance.history import CaseHistory
 from ticdc_emit.conformance.vectors import DML_KINDS, Case
 from ticdc_emit.filtering.replication import TableHistory
 from ticdc_emit.plan.large import FixedName
-from ticdc_emit.plan.tables import Plan, TablePlan, make_plan, topics_of
+from ticdc_emit.plan.table_plan import TablePlan
+from ticdc_emit.plan.tables import Plan, make_plan, topics_of
 from ticdc_emit.schema.events import DdlEvent
 
 __all__ = ["CaseChanges", "PlannedChanges", "transaction"]

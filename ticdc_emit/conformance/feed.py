@@ -25,7 +25,8 @@ from ticdc_emit.filtering.replication import Replication
 from ticdc_emit.filtering.verdicts import Verdict
 from ticdc_emit.plan.announce import Announcer
 from ticdc_emit.plan.sent_ddl import SentDdl
-from ticdc_emit.plan.tables import Plan, TablePlan, living, make_plan, topics_of, verify_tables
+from ticdc_emit.plan.table_plan import TablePlan
+from ticdc_emit.plan.tables import Plan, living, make_plan, topics_of, verify_tables
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.events import DdlEvent
 

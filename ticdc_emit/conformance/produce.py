@@ -22,7 +22,8 @@ from ticdc_emit.errors import SharedSubjectError, TicdcEmitError
 from ticdc_emit.plan.announce import Announcer
 from ticdc_emit.plan.large import LargeMessages
 from ticdc_emit.plan.registration import Registrar, needed_by
-from ticdc_emit.plan.tables import Plan, TablePlan
+from ticdc_emit.plan.table_plan import TablePlan
+from ticdc_emit.plan.tables import Plan
 from ticdc_emit.registry import MemoryRegistry
 from ticdc_emit.schedule.bootstrap import Bootstrap
 from ticdc_emit.schedule.control import Event, Watermark

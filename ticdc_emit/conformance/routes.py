@@ -14,7 +14,8 @@ from ticdc_emit.conformance.changes import CaseChanges, PlannedChanges
 from ticdc_emit.conformance.produce import load_variant
 from ticdc_emit.conformance.vectors import DML_KINDS, Route, Target
 from ticdc_emit.errors import TicdcEmitError
-from ticdc_emit.plan.tables import Plan, TablePlan
+from ticdc_emit.plan.table_plan import TablePlan
+from ticdc_emit.plan.tables import Plan
 
 __all__ = ["RouteDispatcher"]
 

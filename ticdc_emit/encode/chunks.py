@@ -26,7 +26,7 @@ from ticdc_emit.delivery.claim_check import Claim
 from ticdc_emit.delivery.topics import MOST_PARTITIONS
 from ticdc_emit.encode.bad_rows import BadRow
 from ticdc_emit.errors import TicdcEmitError
-from ticdc_emit.plan.tables import TablePlan
+from ticdc_emit.plan.table_plan import TablePlan
 from ticdc_emit.routing.topic import Target
 
 __all__ = ["CHUNK_SCHEMA", "Buckets", "ChunkKind", "Made", "chunks_of", "note", "packed", "skipped", "unpacked"]

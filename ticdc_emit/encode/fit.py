@@ -12,7 +12,7 @@ from ticdc_emit.arrange.reader import check_fields
 from ticdc_emit.changes.images import Image
 from ticdc_emit.columnar.values import Rendering
 from ticdc_emit.errors import MissingColumnError, TicdcEmitError, UnsupportedTypeError
-from ticdc_emit.plan.tables import TablePlan
+from ticdc_emit.plan.table_plan import TablePlan
 from ticdc_emit.schema.model import TableInfo
 
 __all__ = ["check_images"]

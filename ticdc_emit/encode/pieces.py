@@ -31,7 +31,8 @@ from ticdc_emit.changes.normal_form import normal_form
 from ticdc_emit.changes.sizes import rows_within
 from ticdc_emit.changes.tables import TABLE_NAMES, rows_by_table
 from ticdc_emit.errors import LateRowError
-from ticdc_emit.plan.tables import Plan, TablePlan
+from ticdc_emit.plan.table_plan import TablePlan
+from ticdc_emit.plan.tables import Plan
 from ticdc_emit.routing.topic import Target
 
 __all__ = ["Arranger", "Piece", "gathered_pieces"]

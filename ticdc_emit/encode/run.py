@@ -22,7 +22,8 @@ from ticdc_emit.changes.model import Encoded
 from ticdc_emit.columnar.pool import ColumnPool
 from ticdc_emit.errors import BatchTooLargeError, TicdcEmitError
 from ticdc_emit.plan.large import LargeMessages
-from ticdc_emit.plan.tables import Plan, TablePlan
+from ticdc_emit.plan.table_plan import TablePlan
+from ticdc_emit.plan.tables import Plan
 
 __all__ = ["POOLED_ROWS", "Prepared", "prepare", "prepare_all"]
 

@@ -18,7 +18,8 @@ from ticdc_emit.changes.codec import RegisteredRows
 from ticdc_emit.changes.model import Op, RowEncoder
 from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.errors import RegistryError
-from ticdc_emit.plan.tables import Plan, TablePlan
+from ticdc_emit.plan.table_plan import TablePlan
+from ticdc_emit.plan.tables import Plan
 from ticdc_emit.registry.cache import SubjectCache
 from ticdc_emit.registry.contract import SchemaRegistry
 from ticdc_emit.registry.factory import registry_for

@@ -7,148 +7,40 @@ worker. It knows schemas, options, routes and the clock, and never sees a row.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import pairwise
-from typing import Any, Literal
-
-import numpy as np
-import numpy.typing as npt
-import pyarrow as pa
+from typing import Literal
 
 from ticdc_emit.changes.codec import Codec
 from ticdc_emit.changes.model import RowEncoder
 from ticdc_emit.columnar.values import Rendering
-from ticdc_emit.config import CLASSIC, ChangefeedConfig, Integrity, Profile
+from ticdc_emit.config import ChangefeedConfig, Integrity
 from ticdc_emit.errors import SchemaError, UnknownTableError
 from ticdc_emit.filtering.event_filters import EventFilters
-from ticdc_emit.filtering.replication import LeftOut, TableHistory, Unreplicated
+from ticdc_emit.filtering.replication import TableHistory, Unreplicated
 from ticdc_emit.filtering.rows import RowFilter, check_expressions
 from ticdc_emit.filtering.verdicts import KEYLESS
 from ticdc_emit.plan.large import ClaimNames, LargeMessages
+from ticdc_emit.plan.table_plan import TablePlan
 from ticdc_emit.protocols import codec_for
 from ticdc_emit.routing.partition import partition_of, table_hash
-from ticdc_emit.routing.rules import PartitionRule
 from ticdc_emit.routing.selectors import ColumnSelectors
 from ticdc_emit.routing.topic import Router, Target
 from ticdc_emit.schema.catalog import Catalog, catalog_from_sql
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.given import refuse_path
-from ticdc_emit.schema.model import Column, TableInfo
-from ticdc_emit.tso import MAX_TSO, physical_ms
+from ticdc_emit.schema.model import TableInfo
+from ticdc_emit.tso import physical_ms
 
 __all__ = [
     "Plan",
-    "TablePlan",
     "catalog_for",
     "living",
     "make_plan",
     "topics_of",
     "verify_tables",
 ]
-
-_KEYLESS_TABLE = "the table has no primary key and no unique key over NOT NULL columns, so TiCDC does not replicate it"
-_KEYLESS_REMEDY = "Add a key, or set force-replicate = true in the changefeed's TOML (force_replicate=True in Python)"
-
-
-@dataclass(frozen=True)
-class TablePlan:
-    """The row encoders of one table name over time, and where its messages go.
-
-    ``rule`` and ``partitions`` tell the partition of each row; ``partition`` is the one of all rows, ``None`` where it
-    depends on the row.
-    """
-
-    schema: str
-    name: str
-    since: tuple[int, ...]
-    encoders: tuple[RowEncoder | None, ...]
-    topic: str
-    partition: int | None = 0
-    rule: PartitionRule = PartitionRule()  # noqa: RUF009 - frozen
-    partitions: int = 1
-    profile: Profile = CLASSIC
-    left_out: tuple[LeftOut, ...] = ()
-    """The spans of time in which the table has rows that TiCDC does not replicate, and why."""
-    filters: tuple[RowFilter | None, ...] = ()
-    """Of each version, what event filters say of its rows; empty if they say nothing of the table."""
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Leave out what is made from the rest."""
-        return {each.name: getattr(self, each.name) for each in fields(self)}
-
-    def refuse_keyless(self) -> None:
-        """Raise :class:`SchemaError` if no version of the table is replicated because none has a handle key."""
-        if self.left_out and all(span.reason == KEYLESS for span in self.left_out) and not any(self.encoders):
-            raise SchemaError(_KEYLESS_TABLE, remedy=_KEYLESS_REMEDY, table=f"{self.schema}.{self.name}")
-
-    def rows_left_out(self, commit_ts: pa.Array, *, keyless: bool) -> Iterator[tuple[str, npt.NDArray[np.bool_]]]:
-        """Yield for each span why it is left out, and which rows fall into it.
-
-        ``keyless``: whether spans of versions without a handle key count too.
-        """
-        for span in self.left_out:
-            if keyless or span.reason != KEYLESS:
-                numbers = commit_ts.to_numpy(zero_copy_only=False).astype(np.uint64)
-                last = MAX_TSO if span.until is None else span.until
-                yield span.reason, (numbers > np.uint64(span.since)) & (numbers <= np.uint64(last))
-
-    @property
-    def newest(self) -> TableInfo:
-        """The last schema of the table that rows can have."""
-        return next(encoder.table for encoder in reversed(self.encoders) if encoder is not None)
-
-    @cached_property
-    def column_names(self) -> frozenset[str]:
-        """The name of every column that any version has, those without values included."""
-        infos = [encoder.table for encoder in self.encoders if encoder is not None]
-        return frozenset(column.name for info in infos for column in info.columns)
-
-    @cached_property
-    def order_columns(self) -> tuple[Column, ...]:
-        """What orders changes of equal commit_ts: the columns that do so in any version, by name."""
-        infos = [encoder.table for encoder in self.encoders if encoder is not None]
-        return tuple({column.name: column for info in infos for column in info.order_columns}.values())
-
-    @cached_property
-    def overhead(self) -> int:
-        """The greatest ``overhead`` of any version's encoder, in bytes."""
-        return max((each.overhead for each in self.encoders if each is not None), default=0)
-
-    def filter_of(self, encoder: RowEncoder) -> RowFilter | None:
-        """Return what event filters say of the rows of the version that this encoder is for."""
-        places = (place for place, each in enumerate(self.encoders) if each is encoder)
-        return self.filters[next(places)] if self.filters else None
-
-    def encoder_at(self, commit_ts: int) -> RowEncoder:
-        """Return the encoder for rows committed at ``commit_ts``: a DDL shapes the rows after its own TSO."""
-        place = bisect_right(self.since, commit_ts - 1) - 1
-        encoder = self.encoders[place] if place >= 0 else None
-        if encoder is None:
-            if any(since < commit_ts and (until is None or commit_ts <= until) for since, until, _ in self.left_out):
-                raise SchemaError(
-                    _KEYLESS_TABLE, remedy=_KEYLESS_REMEDY, table=f"{self.schema}.{self.name}", commit_ts=commit_ts
-                )
-            raise UnknownTableError(
-                "the table does not exist at this commit_ts",
-                remedy="Check the order of the DDL statements and the rows",
-                table=f"{self.schema}.{self.name}",
-                commit_ts=commit_ts,
-            )
-        return encoder
-
-    def spans(self, commit_ts: pa.Array) -> list[tuple[int, int, RowEncoder]]:
-        """Cut rows into (start, length, encoder) runs of one table version, in whatever order they come."""
-        numbers = commit_ts.to_numpy()
-        if len(numbers) == 0:
-            return []
-        if len(self.since) == 1:
-            return [(0, len(numbers), self.encoder_at(int(numbers.min())))]
-        # as uint64: numpy would compare a Python int with uint64 by way of float64
-        versions = np.searchsorted(np.array(self.since[1:], np.uint64), numbers.astype(np.uint64), side="left")
-        cuts = [0, *(np.flatnonzero(np.diff(versions)) + 1).tolist(), len(numbers)]
-        return [(start, end - start, self.encoder_at(int(numbers[start]))) for start, end in pairwise(cuts)]
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from ticdc_emit.arrange.ambiguous import OrderCheck
 from ticdc_emit.arrange.order_key import order_keys, order_of
 from ticdc_emit.arrange.transactions import numbered, ranks
 from ticdc_emit.errors import DuplicateChangeError
-from ticdc_emit.plan.tables import TablePlan
+from ticdc_emit.plan.table_plan import TablePlan
 
 ID = pa.struct([("id", pa.int32())])
 

@@ -16,7 +16,7 @@ from hypothesis_profiles import examples
 from ticdc_emit import Encoder
 from ticdc_emit.arrange.order_key import commit_stamps, key_values, order_keys, order_of, with_ranks
 from ticdc_emit.arrange.transactions import numbered, ranks
-from ticdc_emit.plan.tables import TablePlan
+from ticdc_emit.plan.table_plan import TablePlan
 
 
 def planned(columns: str) -> TablePlan:

@@ -15,7 +15,8 @@ from ticdc_emit.columnar.values import Rendering
 from ticdc_emit.config.options import Integrity
 from ticdc_emit.encode.run import Prepared, prepare
 from ticdc_emit.plan.large import LargeMessages
-from ticdc_emit.plan.tables import Plan, TablePlan
+from ticdc_emit.plan.table_plan import TablePlan
+from ticdc_emit.plan.tables import Plan
 from ticdc_emit.protocols.simple import Simple
 from ticdc_emit.protocols.simple.options import SimpleOptions
 from ticdc_emit.routing import Router
