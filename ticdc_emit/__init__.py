@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from ticdc_emit.config import ChangefeedConfig, load_changefeed
     from ticdc_emit.encoder import Encoder
     from ticdc_emit.errors import TicdcEmitError
+    from ticdc_emit.plan.restore import restore_ddl
     from ticdc_emit.schema.catalog import Catalog, catalog_from_sql
-    from ticdc_emit.schema.restore import restore_ddl
 
 __all__ = [
     "Catalog",
@@ -39,7 +39,7 @@ _HOMES = {
     "TicdcEmitError": "errors",
     "catalog_from_sql": "schema.catalog",
     "load_changefeed": "config",
-    "restore_ddl": "schema.restore",
+    "restore_ddl": "plan.restore",
 }
 
 

@@ -60,16 +60,16 @@ class _Routing:
 
     def _row(self, index: int, table: TableInfo, commit_ts: int, row: Mapping[str, Any]) -> Target:
         topic = self._router.topic(table.schema, table.name)
-        rule, profile = self._router.rule(table.schema, table.name), self._config.profile
+        rule, switches = self._router.rule(table.schema, table.name), self._config.profile.routing
         left = self._selectors.select(table)
         try:
-            hashed = rule.hashed(left, profile)
+            hashed = rule.hashed(left, switches)
         except DispatcherError as fault:
             return Target(index, topic, refused=fault.message)
         values = {name: _array(value) for name, value in (row["after"] or row["before"]).items()}
         image = Image(left, values, Rendering(self._case.time_zone))
         numbers = pa.array([commit_ts], pa.uint64())
-        found = partitions_of(rule, hashed, left, image, numbers, self._count, profile.hashed_null)
+        found = partitions_of(rule, hashed, left, image, numbers, self._count, switches.hashed_null)
         return Target(index, topic, found if isinstance(found, int) else found[0].as_py())
 
 

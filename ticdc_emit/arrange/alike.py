@@ -93,8 +93,8 @@ def arranged_alike(
         alone[codes[changed]] = True
         if alone.all():
             return [], list(tables)
-    later = "seq" in batch.schema.names and plan.split_order == "by-kind"
-    rank = np.zeros(batch.num_rows, np.int8) if later else ranks(batch, plan.split_order)
+    later = "seq" in batch.schema.names and plan.transactions.split_order == "by-kind"
+    rank = np.zeros(batch.num_rows, np.int8) if later else ranks(batch, plan.transactions.split_order)
     numbers = np.array([plan.places[each.table.schema, each.table.name] for each in tables], np.uint32)
     keys = order_keys_of(batch, info, numbers[codes], rank)
     order = _order(codes, stamps, keys)

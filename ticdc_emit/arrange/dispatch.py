@@ -69,7 +69,7 @@ def _hashed_names(table: TablePlan) -> list[str]:
     for encoder in table.encoders:
         if encoder is not None and table.partition is None:
             try:
-                names |= {column.name: None for _, column in table.rule.hashed(encoder.table, table.profile)}
+                names |= {column.name: None for _, column in table.rule.hashed(encoder.table, table.routing)}
             except TicdcEmitError:
                 continue
     return list(names)
@@ -78,8 +78,8 @@ def _hashed_names(table: TablePlan) -> list[str]:
 def _partitions(table: TablePlan, encoder: RowEncoder, image: Image, commit_ts: pa.Array) -> int | pa.Array:
     """Tell by the image that counts: after, or before of a delete."""
     info = encoder.table
-    hashed = table.rule.hashed(info, table.profile)
-    null = table.profile.hashed_null
+    hashed = table.rule.hashed(info, table.routing)
+    null = table.routing.hashed_null
     return partitions_of(table.rule, hashed, info, image, commit_ts, table.partitions, null)
 
 

@@ -57,7 +57,7 @@ def _sent(batch: pa.RecordBatch, table: TablePlan, plan: Plan, kept_back: Counte
 
 def _keyed(batch: pa.RecordBatch, table: TablePlan, plan: Plan) -> tuple[pa.RecordBatch, pa.Array]:
     batch = sorted_by_commit(batch)
-    keys = order_keys(batch, table, 0, ranks(batch, plan.split_order))
+    keys = order_keys(batch, table, 0, ranks(batch, plan.transactions.split_order))
     order = order_of(keys)
     return (batch, keys) if order is None else (batch.take(order), keys.take(order))
 

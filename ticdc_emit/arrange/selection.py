@@ -59,7 +59,7 @@ def selected(batch: pa.RecordBatch, table: TablePlan, plan: Plan, kept_back: Cou
     """
     if not any(table.filters):
         return split_updates(batch, table, plan)
-    if plan.filtered_updates == "whole":
+    if plan.transactions.filtered_updates == "whole":
         return split_updates(_filtered(batch, table, plan, kept_back), table, plan)
     batch = _by(batch, table, kept_back, lambda rows, encoder, filters: _kinds(rows, filters, [Op.UPDATE]))
     return _filtered(split_updates(batch, table, plan), table, plan, kept_back)

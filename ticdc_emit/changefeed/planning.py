@@ -136,7 +136,7 @@ class Planner:
         plan, events = self._drawn(state.ddl)
         interval = (self.interval_ms or 0) if plan.codec.watermark(1, 1) is not None else 0
         marks: list[int] = []
-        if self.config.profile.ddl_watermarks and plan.codec.watermark(1, 1) is not None:
+        if self.config.profile.ddl.watermarks and plan.codec.watermark(1, 1) is not None:
             marks = sorted({event.commit_ts for event in events})
         return Controls(events, interval, self.lateness_ms, state.sent_until, state.watermark, marks=tuple(marks))
 

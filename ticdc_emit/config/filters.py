@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from ticdc_emit.config.document import Section
 from ticdc_emit.config.options import EventFilter, FilterConfig
-from ticdc_emit.config.profiles import Profile
 from ticdc_emit.config.refusal import refused
+from ticdc_emit.config.switches import FilterSwitches
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.hints import did_you_mean
 
@@ -66,7 +66,7 @@ _IGNORED = frozenset(EVENT_TYPES.values()) | {
 _INDEX_KINDS = frozenset({"add fulltext index", "create hybrid index"})
 
 
-def read_filter(root: Section, profile: Profile) -> FilterConfig:
+def read_filter(root: Section, switches: FilterSwitches) -> FilterConfig:
     """Read the table ``filter``; :class:`ConfigError` for a wrong type or an event that TiCDC does not accept."""
     table = root.table("filter")
     if table is None:
@@ -74,14 +74,14 @@ def read_filter(root: Section, profile: Profile) -> FilterConfig:
     return FilterConfig(
         rules=table.texts("rules") or (),
         ignore_txn_start_ts=table.integers("ignore-txn-start-ts") or (),
-        event_filters=tuple(_read_event_filter(entry, profile) for entry in table.tables("event-filters")),
+        event_filters=tuple(_read_event_filter(entry, switches) for entry in table.tables("event-filters")),
     )
 
 
-def _read_event_filter(entry: Section, profile: Profile) -> EventFilter:
+def _read_event_filter(entry: Section, switches: FilterSwitches) -> EventFilter:
     events = entry.texts("ignore-event") or ()
     for event in events:
-        _check_event(event, profile)
+        _check_event(event, switches)
     return EventFilter(
         matcher=entry.texts("matcher") or (),
         ignore_event=events,
@@ -90,15 +90,15 @@ def _read_event_filter(entry: Section, profile: Profile) -> EventFilter:
         ignore_update_old_value_expr=entry.text("ignore-update-old-value-expr") or "",
         ignore_update_new_value_expr=entry.text("ignore-update-new-value-expr") or "",
         ignore_delete_value_expr=entry.text("ignore-delete-value-expr") or "",
-        # asked for in this profile only, so that the other warns that it is ignored
+        # asked for in one lineage only, so that the other warns that it is ignored
         ignore_update_only_columns=(entry.texts("ignore-update-only-columns") or ())
-        if profile.update_only_columns
+        if switches.update_only_columns
         else (),
     )
 
 
-def _check_event(event: str, profile: Profile) -> None:
-    failing = profile.foreign_key_events == "failing"
+def _check_event(event: str, switches: FilterSwitches) -> None:
+    failing = switches.foreign_key_events == "failing"
     if (event in _FOREIGN_KEYS or event in _INDEX_KINDS) and failing:
         raise _not_filterable(event)
     if event not in _IGNORED:

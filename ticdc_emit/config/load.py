@@ -122,7 +122,7 @@ def load_changefeed(
         column_selectors=selectors,
         case_sensitive=bool(root.boolean("case-sensitive")),
         force_replicate=forced,
-        filter=read_filter(root, lineage),
+        filter=read_filter(root, lineage.filtering),
         ddl_text=_read_ddl_text(own),
         sql_mode=_read_sql_mode(own),
         bdr_mode=bool(root.boolean("bdr-mode")),

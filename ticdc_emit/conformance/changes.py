@@ -91,7 +91,7 @@ class PlannedChanges:
 def transaction(event: Mapping[str, Any], profile: Profile) -> list[dict[str, Any]]:
     """Return the rows of a recorded transaction as changes, in the order in which TiCDC reads them."""
     rows = event["rows"]
-    if profile.split_order == "inserts-last":
+    if profile.transactions.split_order == "inserts-last":
         # recorded in key order, which the store of pingcap/ticdc (logservice/eventstore/format.go) sorts by kind
         rows = sorted(rows, key=lambda row: _KINDS.index(row["op"]))
     whole = {"commit_ts": event["commit_ts"], START_TS: event.get(START_TS)}

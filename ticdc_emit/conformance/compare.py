@@ -34,7 +34,8 @@ def free_runs(event: Mapping[str, Any], profile: Profile) -> tuple[int, ...]:
     Those are the deletes, updates and inserts of a transaction that TiCDC sorted because it split an update of it.
     """
     emitted = event.get("emitted") or ()
-    if profile.split_order != "by-kind" or len(emitted) <= _STABLE_ROWS or len(emitted) == len(event["rows"]):
+    by_kind = profile.transactions.split_order == "by-kind"
+    if not by_kind or len(emitted) <= _STABLE_ROWS or len(emitted) == len(event["rows"]):
         return ()
     return tuple(len(list(run)) for _, run in groupby(row["op"] for row in emitted))
 

@@ -52,7 +52,7 @@ class Feed:
         self._config = config
         self._now_ms = now_ms
         profile = config.profile
-        self._catalog = Catalog(time_zone=config.time_zone, renamed_schema=profile.renamed_schema)
+        self._catalog = Catalog(time_zone=config.time_zone, renamed_schema=profile.ddl.renamed_schema)
         for statement in before:
             if not _DATA.match(statement):
                 self._catalog.apply(statement, schema="test")

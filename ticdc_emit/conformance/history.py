@@ -30,7 +30,7 @@ class CaseHistory:
         self.ddl: dict[int, DdlEvent | Exception] = {}
         self.differences: dict[int, str] = {}
         try:
-            catalog = Catalog(time_zone=case.time_zone, renamed_schema=case.profile.renamed_schema)
+            catalog = Catalog(time_zone=case.time_zone, renamed_schema=case.profile.ddl.renamed_schema)
         except SchemaError as fault:
             self._histories: dict[tuple[str, str], TableHistory] = {}
             places = (index for index, event in enumerate(case.events) if event["kind"] == "ddl")

@@ -16,7 +16,7 @@ from ticdc_emit.conformance.dump import Dump
 from ticdc_emit.conformance.files import read_lines, vector_name
 from ticdc_emit.conformance.report import Mismatch, Report
 from ticdc_emit.errors import TicdcEmitError
-from ticdc_emit.schema.restore import restore_ddl
+from ticdc_emit.plan.restore import restore_ddl
 
 __all__ = ["check_texts"]
 
@@ -48,7 +48,7 @@ def _expected(entry: Mapping[str, Any], profile: Profile) -> str | None:
 def _restored(entry: Mapping[str, Any], profile: Profile) -> tuple[str | None, str | None]:
     session = {"sql_mode": entry.get("sql_mode", ""), "charset": entry.get("charset", "utf8mb4")}
     try:
-        return restore_ddl(entry["query"], profile=profile.name, **session), None
+        return restore_ddl(entry["query"], profile=profile, **session), None
     except TicdcEmitError as error:
         return None, str(error)
 

@@ -217,8 +217,8 @@ class Arranger:
 
     def _piece(self, table: TablePlan, part: pa.RecordBatch) -> Piece:
         place = self._plan.places[table.schema, table.name]
-        later = "seq" in part.schema.names and self._plan.split_order == "by-kind"
-        rank = np.zeros(part.num_rows, np.int8) if later else ranks(part, self._plan.split_order)
+        later = "seq" in part.schema.names and self._plan.transactions.split_order == "by-kind"
+        rank = np.zeros(part.num_rows, np.int8) if later else ranks(part, self._plan.transactions.split_order)
         keys = order_keys(part, table, place, rank)
         if later and SPLIT in part.schema.names:
             transactions = pc.binary_slice(keys.filter(part.column(SPLIT)), 0, TRANSACTION_BYTES)

@@ -108,7 +108,7 @@ def prepare_all(batches: Iterable[tuple[pa.RecordBatch, TablePlan]], plan: Plan)
 
 
 def _read(batch: pa.RecordBatch, table: TablePlan, plan: Plan) -> tuple[Part, ...]:
-    if SPLIT in batch.schema.names and not plan.zero_split_checksums:
+    if SPLIT in batch.schema.names and plan.transactions.split_checksums == "kept":
         batch = batch.drop_columns([SPLIT])
     return tuple(read_parts(batch, table, plan.rendering, plan.build_ts))
 

@@ -5,7 +5,7 @@ filter ignores it, and which. Expressions over values are read elsewhere (``filt
 
 Rule source: ``pkg/filter/sql_event_filter.go`` and ``pkg/binlog-filter`` of pingcap/tiflow and pingcap/ticdc. The two
 lineages differ in what a bad pattern does, in the case of matchers and in foreign keys
-(:class:`~ticdc_emit.config.profiles.Profile`).
+(:class:`~ticdc_emit.config.switches.FilterSwitches`).
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ import logging
 from dataclasses import dataclass
 
 from ticdc_emit.changes.model import Op
-from ticdc_emit.config import ChangefeedConfig, EventFilter, Profile
+from ticdc_emit.config import ChangefeedConfig, EventFilter
 from ticdc_emit.config.filters import EVENT_TYPES
 from ticdc_emit.config.refusal import refused
+from ticdc_emit.config.switches import FilterSwitches
 from ticdc_emit.errors import ConfigError, DdlError
 from ticdc_emit.routing.go_regexp import GoRegexpError
 from ticdc_emit.routing.linear_regexp import CostlyRegexpError, GoRegexp, compile_regexp
@@ -61,12 +62,12 @@ class EventFilters:
     """All event filters of a changefeed, in their order."""
 
     rules: tuple[EventRule, ...]
-    profile: Profile
+    switches: FilterSwitches
 
     @classmethod
     def of(cls, config: ChangefeedConfig) -> EventFilters:
         """Read the event filters; :class:`~ticdc_emit.errors.ConfigError` for what TiCDC refuses at start."""
-        sensitive = config.profile.event_matchers == "sensitive" or config.case_sensitive
+        sensitive = config.profile.filtering.event_matchers == "sensitive" or config.case_sensitive
         rules = []
         for index, entry in enumerate(config.filter.event_filters):
             name = f"event-filters[{index}]"
@@ -75,7 +76,7 @@ class EventFilters:
             try:
                 text = _pattern(entry.ignore_sql)
             except GoRegexpError as fault:
-                if config.profile.bad_ignore_sql == "refused":
+                if config.profile.filtering.bad_ignore_sql == "refused":
                     raise _bad_pattern(entry, index, fault) from None
                 # TiCDC logs it and goes on without the rule's types and texts.
                 logger.warning(
@@ -89,7 +90,7 @@ class EventFilters:
                     option=f"{_OPTION}[{index}].ignore-sql",
                 ) from None
             rules.append(EventRule(name, tables, types, text, entry))
-        return cls(tuple(rules), config.profile)
+        return cls(tuple(rules), config.profile.filtering)
 
     def ignored_by(self, schema: str, table: str, action: str, query: str) -> str | None:
         """Return what ignores a DDL of a table ("" for a database), ``None`` if it is sent.
@@ -100,7 +101,7 @@ class EventFilters:
             matches = rule.tables.matches(schema, table) if table else rule.tables.matches_schema(schema)
             if not matches:
                 continue
-            if self.profile.foreign_key_events == "failing" and EVENT_TYPES[action].endswith("foreign key"):
+            if self.switches.foreign_key_events == "failing" and EVENT_TYPES[action].endswith("foreign key"):
                 raise DdlError(
                     "an event filter matches the table, and TiCDC's new architecture fails at its foreign keys",
                     remedy=f"Leave {schema}.{table} out of the matcher of {_OPTION}",

@@ -25,7 +25,7 @@ class KeyRule:
 
     @classmethod
     def of(cls, config: ChangefeedConfig) -> KeyRule:
-        return cls(config.force_replicate, config.profile.virtual_keys == "accepted")
+        return cls(config.force_replicate, config.profile.filtering.virtual_keys == "accepted")
 
     def allows(self, info: TableInfo) -> bool:
         """Return whether this version of a table (or view) can be replicated."""

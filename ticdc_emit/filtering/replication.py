@@ -43,9 +43,9 @@ class Replication:
 
     def __init__(self, config: ChangefeedConfig, schemas: Iterable[str], tables: Iterable[TableInfo]) -> None:
         self._guards = Guards.of(config)
-        self._keyless_is_final = config.profile.keyless_tables == "unseen"
+        self._keyless_is_final = config.profile.filtering.keyless_tables == "unseen"
         self._judge: SnapshotJudge | StoreJudge
-        if config.profile.judged_ddl == "by-snapshot":
+        if config.profile.filtering.judged_ddl == "by-snapshot":
             self._judge = SnapshotJudge(self._guards, schemas, tables)
         else:
             self._judge = StoreJudge(self._guards, tables)

@@ -88,7 +88,7 @@ def check_expressions(filters: EventFilters, info: TableInfo, config: Changefeed
     Raises :class:`~ticdc_emit.errors.ConfigError`.
     """
     found = RowFilter.of(filters, info, case_sensitive=config.case_sensitive, zone=config.time_zone)
-    if found is None or config.profile.checked_expressions != "at-start":
+    if found is None or config.profile.filtering.checked_expressions != "at-start":
         return
     for each in found.values:
         fault = each.expression.fault

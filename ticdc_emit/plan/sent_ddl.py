@@ -17,7 +17,8 @@ class SentDdl:
     """The rules of one changefeed."""
 
     def __init__(self, config: ChangefeedConfig) -> None:
-        self._texts = DdlTexts(config.profile.name, restored=config.ddl_text == "restored")
+        built, filtered = config.profile.ddl.built_texts, config.profile.filtering.ignored_text
+        self._texts = DdlTexts(built, filtered, restored=config.ddl_text == "restored")
 
     def judged(
         self, replication: Replication, events: Iterable[DdlEvent], commit_ts: int, bdr_role: str = ""

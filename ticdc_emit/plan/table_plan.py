@@ -17,7 +17,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from ticdc_emit.changes.model import RowEncoder
-from ticdc_emit.config import CLASSIC, Profile
+from ticdc_emit.config.switches import RoutingSwitches
 from ticdc_emit.errors import SchemaError, UnknownTableError
 from ticdc_emit.filtering.replication import LeftOut
 from ticdc_emit.filtering.rows import RowFilter
@@ -48,7 +48,7 @@ class TablePlan:
     partition: int | None = 0
     rule: PartitionRule = PartitionRule()  # noqa: RUF009 - frozen
     partitions: int = 1
-    profile: Profile = CLASSIC
+    routing: RoutingSwitches = RoutingSwitches()
     left_out: tuple[LeftOut, ...] = ()
     """The spans of time in which the table has rows that TiCDC does not replicate, and why."""
     filters: tuple[RowFilter | None, ...] = ()

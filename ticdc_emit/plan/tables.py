@@ -10,12 +10,12 @@ from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Literal
 
 from ticdc_emit.changes.codec import Codec
 from ticdc_emit.changes.model import RowEncoder
 from ticdc_emit.columnar.values import Rendering
 from ticdc_emit.config import ChangefeedConfig, Integrity
+from ticdc_emit.config.switches import TransactionSwitches
 from ticdc_emit.errors import SchemaError, UnknownTableError
 from ticdc_emit.filtering.event_filters import EventFilters
 from ticdc_emit.filtering.replication import TableHistory, Unreplicated
@@ -56,14 +56,9 @@ class Plan:
     integrity: Integrity = field(default_factory=Integrity)
     splits: bool = True
     """Whether an update that changes a unique key becomes a delete and an insert."""
-    split_order: Literal["by-kind", "inserts-last"] = "by-kind"
-    """How the rows of a transaction with a split update are ordered (``config.profiles``)."""
-    filtered_updates: Literal["whole", "split"] = "whole"
-    """Whether event filters see updates of keys before or after they are split (``config.profiles``)."""
+    transactions: TransactionSwitches = TransactionSwitches()
     ignored_start_ts: frozenset[int] = frozenset()
     """The transactions whose rows are left out."""
-    zero_split_checksums: bool = True
-    """Whether both halves of such an update show 0 for their checksums."""
     first_place: int = 0
     """The place of the first table: that of the only one, in the plan of a table among many."""
 
@@ -154,9 +149,9 @@ def catalog_for(changefeed: ChangefeedConfig, schema: str | Catalog) -> Catalog:
     if isinstance(schema, Catalog):
         return schema
     refuse_path(schema)
-    zone, profile = changefeed.time_zone, changefeed.profile
+    zone, renamed = changefeed.time_zone, changefeed.profile.ddl.renamed_schema
     mode = changefeed.sql_mode
-    return catalog_from_sql(schema, time_zone=zone, renamed_schema=profile.renamed_schema, sql_mode=mode)
+    return catalog_from_sql(schema, time_zone=zone, renamed_schema=renamed, sql_mode=mode)
 
 
 def make_plan(
@@ -188,7 +183,7 @@ def make_plan(
         filters = _row_filters(changefeed, event_filters, versions)
         left_out = (unreplicated or {}).get((schema, name), ())
         table = TablePlan(
-            schema, name, since, encoders, "", profile=changefeed.profile, left_out=left_out, filters=filters
+            schema, name, since, encoders, "", routing=changefeed.profile.routing, left_out=left_out, filters=filters
         )
         planned[schema, name] = _routed(router, table)
     rendering = Rendering(changefeed.time_zone, verbatim_json=verbatim_json)
@@ -202,10 +197,8 @@ def make_plan(
         build_ts,
         changefeed.integrity,
         splits=not changefeed.output_raw_change_event,
-        split_order=changefeed.profile.split_order,
-        filtered_updates=changefeed.profile.filtered_updates,
+        transactions=changefeed.profile.transactions,
         ignored_start_ts=frozenset(changefeed.filter.ignore_txn_start_ts),
-        zero_split_checksums=changefeed.profile.split_checksums == "zero",
     )
 
 

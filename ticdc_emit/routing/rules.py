@@ -6,7 +6,7 @@ takes up, or TiCDC's refusal.
 TiCDC of the ``classic`` profile finds the columns of a named index, or of ``columns``, by their place in the table, and
 looks there in a row that has no virtual columns.  Behind a virtual column it thus hashes another column's value, or
 crashes at the end of the row; the first is reproduced, the second an error.  The switches are those of
-:class:`~ticdc_emit.config.profiles.Profile`.
+:class:`~ticdc_emit.config.switches.RoutingSwitches`.
 
 Source: ``cdc/sink/dmlsink/mq/dispatcher/{event_router.go,partition/}`` and ``cdc/model/schema_storage.go`` of
 pingcap/tiflow; semantics 1.6 and 4.6.
@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from ticdc_emit.config.options import DispatchRule
-from ticdc_emit.config.profiles import Profile
+from ticdc_emit.config.switches import RoutingSwitches
 from ticdc_emit.errors import DispatcherError
 from ticdc_emit.schema.identifiers import to_lower
 from ticdc_emit.schema.model import Column, Index, TableInfo
@@ -59,7 +59,7 @@ class PartitionRule:
         """Whether rows of one table and one TSO may go to different partitions."""
         return self.kind in ("index-value", "columns")
 
-    def hashed(self, table: TableInfo, profile: Profile) -> Hashed:
+    def hashed(self, table: TableInfo, switches: RoutingSwitches) -> Hashed:
         """Return what is hashed of a table's rows; nothing for ``table``, ``ts`` and a table without handle key.
 
         Raises :class:`~ticdc_emit.errors.DispatcherError` (CDC:ErrDispatcherFailed) for a column or index that the
@@ -68,16 +68,16 @@ class PartitionRule:
         if not self.by_value:
             return ()
         if self.kind == "index-value" and not self.index:
-            key = table.handle_key if profile.hashed_columns == "selected" else table.whole_handle_key
+            key = table.handle_key if switches.hashed_columns == "selected" else table.whole_handle_key
             return tuple((column.name.encode(), column) for column in key)
         wanted = self._listed(table) if self.kind == "columns" else self._indexed(table)
-        find = _at_table_offset if profile.hashed_offsets == "table" else _in_row
+        find = _at_table_offset if switches.hashed_offsets == "table" else _in_row
         pairs = []
         for column in wanted:
             found = find(table, column)
             # an index gives its own names, "columns" those of the values that were found
             name = found.name if self.kind == "columns" else column.name
-            if profile.hashed_columns == "all" or table.selected is None or found.name in table.selected:
+            if switches.hashed_columns == "all" or table.selected is None or found.name in table.selected:
                 pairs.append((name.encode(), found))
         return tuple(pairs)
 

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
 
 from ticdc_emit.config import ChangefeedConfig
+from ticdc_emit.config.switches import RoutingSwitches
 from ticdc_emit.errors import UnknownTopicError
 from ticdc_emit.routing.expression import TopicExpression
 from ticdc_emit.routing.rules import PartitionRule
@@ -48,7 +48,7 @@ class Router:
     default_topic: str
     partitions: Mapping[str, int]
     routes: tuple[_Route, ...] = ()
-    exchange_partition_topic: Literal["exchanged", "partitioned"] = "exchanged"
+    switches: RoutingSwitches = RoutingSwitches()
 
     @classmethod
     def of(cls, changefeed: ChangefeedConfig, partitions: Mapping[str, int]) -> Router:
@@ -61,7 +61,7 @@ class Router:
             )
             for rule in changefeed.dispatchers
         )
-        return cls(changefeed.kafka.topic, dict(partitions), routes, changefeed.profile.exchange_partition_topic)
+        return cls(changefeed.kafka.topic, dict(partitions), routes, changefeed.profile.routing)
 
     def topic(self, schema: str, table: str) -> str:
         """The topic of a table's rows, and of the DDL that keeps its name."""
@@ -76,7 +76,7 @@ class Router:
     def ddl_topic(self, event: DdlEvent) -> str:
         """The topic of a DDL: the one of the table before it, else of the table after it, else the default topic."""
         before = event.pre_table_info
-        if self.exchange_partition_topic == "partitioned" and event.action == "exchange partition":
+        if self.switches.exchange_partition_topic == "partitioned" and event.action == "exchange partition":
             before = None
         schema, table = (event.schema, event.table) if before is None else (before.schema, before.name)
         return self.topic(schema, table) if table else self.default_topic

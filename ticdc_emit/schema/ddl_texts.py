@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from typing import Literal
 
 from ticdc_emit.errors import DdlError
 from ticdc_emit.schema.dialect import parse_ddl
@@ -27,10 +28,13 @@ _EXCHANGED = re.compile(r"EXCHANGE PARTITION(.*?)WITH TABLE", re.IGNORECASE | re
 
 
 class DdlTexts:
-    """``lineage`` is classic or next; without ``restored`` every text stays as it was given."""
+    """``built`` and ``filtered``: switches of the lineage; without ``restored`` every text stays as it was given."""
 
-    def __init__(self, lineage: str, *, restored: bool) -> None:
-        self._is_next = lineage == "next"
+    def __init__(
+        self, built: Literal["by-owner", "by-store"], filtered: Literal["given", "restored"], *, restored: bool
+    ) -> None:
+        self._by_store = built == "by-store"
+        self._filters_restored = filtered == "restored"
         self._restored = restored
 
     def seen(self, event: DdlEvent) -> DdlEvent:
@@ -38,7 +42,7 @@ class DdlTexts:
         if not self._restored or event.given is None:
             return event
         try:
-            text = self._text(event, event.given) if self._is_next else self._built(event, event.given)
+            text = self._text(event, event.given) if self._filters_restored else self._built(event, event.given)
         except DdlError:
             return event  # it fails when it is sent, which it may not be
         return replace(event, filter_text=text)
@@ -49,18 +53,18 @@ class DdlTexts:
         if not self._restored or given is None:
             return event
         text = self._text(event, given)
-        exchanged = event.pre_table_info if self._is_next and event.action == "exchange partition" else None
+        exchanged = event.pre_table_info if self._by_store and event.action == "exchange partition" else None
         if exchanged is not None:  # the new architecture names the table that is exchanged
             return replace(event, query=text, given=None, schema=exchanged.schema, table=exchanged.name)
         return replace(event, query=text, given=None)
 
     def _text(self, event: DdlEvent, given: GivenText) -> str:
-        if self._is_next:
-            return self._next(event, given)
+        if self._by_store:
+            return self._stored(event, given)
         built = self._built(event, given)
         return given.restored(event) if built is event.query and not given.several else built
 
-    # -- classic -------------------------------------------------------------------------------------------------
+    # -- by owner ------------------------------------------------------------------------------------------------
 
     def _built(self, event: DdlEvent, given: GivenText) -> str:
         """Return classic's text before it is restored, which builds no text that restoring would change."""
@@ -89,9 +93,9 @@ class DdlTexts:
             raise DdlError(message, statement=event.query, table=f"{schema}.{table}", remedy="Rename the table")
         return quoted(schema, table)
 
-    # -- the new architecture ------------------------------------------------------------------------------------
+    # -- by schema store ---------------------------------------------------------------------------------------
 
-    def _next(self, event: DdlEvent, given: GivenText) -> str:
+    def _stored(self, event: DdlEvent, given: GivenText) -> str:
         if kind := _DROPS.get(event.action):
             return f"DROP {kind} {quoted(event.schema, event.table)}"
         if event.action == "rename table":

@@ -27,6 +27,7 @@ from ticdc_emit.config import (
     Secret,
     load_changefeed,
 )
+from ticdc_emit.config.switches import CanalJsonSwitches
 from ticdc_emit.errors import ConfigError
 
 URI = "kafka://127.0.0.1:9092/topic?protocol=canal-json"
@@ -479,10 +480,10 @@ def test_time_zone() -> None:
 
 
 def test_profiles() -> None:
-    assert load_changefeed(URI).profile.canal_empty_mysql_type == "object"
+    assert load_changefeed(URI).profile.canal_json.empty_mysql_type == "object"
     assert load_changefeed(URI, profile="next").profile is NEXT
-    assert load_changefeed(URI, profile=NEXT).profile.canal_empty_mysql_type == "null"
-    own = Profile("mine", canal_empty_mysql_type="null")
+    assert load_changefeed(URI, profile=NEXT).profile.canal_json.empty_mysql_type == "null"
+    own = Profile("mine", canal_json=CanalJsonSwitches(empty_mysql_type="null"))
     assert load_changefeed(URI, profile=own).profile is own
     assert refusal(URI, profile="newest").option == "profile"
 

@@ -21,7 +21,7 @@ class Feed:
 
     def __init__(self, profile: str, filter_table: dict[str, Any], before: str = "", **options: Any) -> None:
         self.config = load_changefeed(URI, {"filter": filter_table, **options}, profile=profile)
-        self.catalog = Catalog(renamed_schema=self.config.profile.renamed_schema)
+        self.catalog = Catalog(renamed_schema=self.config.profile.ddl.renamed_schema)
         for statement in filter(None, before.split(";")):
             self.catalog.apply(statement)
         self.replication = Replication.of(self.config, self.catalog)

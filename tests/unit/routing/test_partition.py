@@ -45,7 +45,7 @@ def spread(
     size = len(next(iter(rows.values())))
     numbers = pa.array(commit_ts or [1] * size, pa.uint64())
     image = Image(event.table_info, rows, Rendering())
-    hashed = rule.hashed(event.table_info, CLASSIC)
+    hashed = rule.hashed(event.table_info, CLASSIC.routing)
     found = partitions_of(rule, hashed, event.table_info, image, numbers, count, null_text)
     if isinstance(found, int):
         return found

@@ -28,7 +28,7 @@ def table(sql: str = COLUMNS) -> TableInfo:
 
 
 def named(rule: PartitionRule, profile: Profile, info: TableInfo | None = None) -> list[tuple[str, str]]:
-    return [(name.decode(), column.name) for name, column in rule.hashed(info or table(), profile)]
+    return [(name.decode(), column.name) for name, column in rule.hashed(info or table(), profile.routing)]
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from ticdc_emit import Encoder, load_changefeed
+from ticdc_emit.config import Profile
 from ticdc_emit.errors import ConfigError, DdlError, UnprintableDdlError
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.ddl_texts import DdlTexts
@@ -19,11 +20,16 @@ BEFORE = (
 )
 
 
+def rules_of(lineage: str, *, restored: bool = True) -> DdlTexts:
+    profile = Profile.parse(lineage)
+    return DdlTexts(profile.ddl.built_texts, profile.filtering.ignored_text, restored=restored)
+
+
 def texts(query: str, lineage: str, *before: str, restored: bool = True) -> list[str]:
     catalog = Catalog()
     for statement in (*BEFORE, *before):
         catalog.apply(statement, schema="test")
-    rules = DdlTexts(lineage, restored=restored)
+    rules = rules_of(lineage, restored=restored)
     return [rules.sent(rules.seen(event)).query for event in catalog.apply(query, schema="test")]
 
 
@@ -94,8 +100,8 @@ def test_next_sends_the_select_that_tidb_stores_where_it_is_known() -> None:
 def test_the_filter_of_classic_sees_the_text_as_given_that_of_next_the_restored_one() -> None:
     catalog = Catalog()
     (event,) = catalog.apply("create table t (a integer primary key)", schema="test")
-    assert DdlTexts("classic", restored=True).seen(event).filter_text == "create table t (a integer primary key)"
-    assert DdlTexts("next", restored=True).seen(event).filter_text == "CREATE TABLE `t` (`a` INT PRIMARY KEY)"
+    assert rules_of("classic").seen(event).filter_text == "create table t (a integer primary key)"
+    assert rules_of("next").seen(event).filter_text == "CREATE TABLE `t` (`a` INT PRIMARY KEY)"
 
 
 @pytest.mark.parametrize(("option", "expected"), [("", "TRUNCATE TABLE `t`"), ('ddl_text = "as-given"', "truncate t")])

@@ -55,7 +55,6 @@ def make_codec(changefeed: ChangefeedConfig) -> Avro:
             enable_watermark=codec.avro_enable_watermark,
             decimal_handling_mode=cast('Literal["precise", "string"]', codec.avro_decimal_handling_mode),
             bigint_unsigned_handling_mode=cast('Literal["long", "string"]', codec.avro_bigint_unsigned_handling_mode),
-            key_columns=changefeed.profile.avro_key_columns,
-            bit_bytes=changefeed.profile.avro_bit_bytes,
+            switches=changefeed.profile.avro,
         )
     )

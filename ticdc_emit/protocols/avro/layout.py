@@ -180,7 +180,7 @@ class AvroRows:
         if kind == "decimal":
             return decimal_pieces(values, union)
         if column.type is MySQLType.BIT:
-            width = -(-max(column.flen, 1) // 8) if self.options.bit_bytes == "fixed" else None
+            width = -(-max(column.flen, 1) // 8) if self.options.switches.bit_bytes == "fixed" else None
             return bit_pieces(values, union, width=width)
         return text_pieces(plain_text(column, values), union)
 

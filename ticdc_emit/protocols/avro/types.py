@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from ticdc_emit.columnar.avro_binary import Union
+from ticdc_emit.config.switches import AvroSwitches
 from ticdc_emit.errors import SchemaError
 from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.schema.types import INTEGER_TYPES, STRING_TYPES, TEMPORAL_TYPES, MySQLType
@@ -31,19 +32,18 @@ _TEXTS = TEMPORAL_TYPES | {MySQLType.ENUM, MySQLType.SET, MySQLType.JSON, MySQLT
 
 @dataclass(frozen=True)
 class AvroOptions:
-    """What the sink URI and the changefeed say about Avro, resolved."""
+    """What the sink URI, the changefeed and its profile say about Avro, resolved."""
 
     enable_tidb_extension: bool = False
     enable_row_checksum: bool = False
     enable_watermark: bool = False
     decimal_handling_mode: Literal["precise", "string"] = "precise"
     bigint_unsigned_handling_mode: Literal["long", "string"] = "long"
-    key_columns: Literal["handle-key", "primary-key"] = "handle-key"
-    bit_bytes: Literal["minimal", "fixed"] = "minimal"
+    switches: AvroSwitches = AvroSwitches()
 
     def key_of(self, table: TableInfo) -> tuple[Column, ...]:
         """Return the columns of a table's keys, in table order."""
-        return table.handle_key if self.key_columns == "handle-key" else table.primary_key
+        return table.handle_key if self.switches.key_columns == "handle-key" else table.primary_key
 
 
 def avro_type(column: Column, options: AvroOptions) -> AvroType:

@@ -52,6 +52,6 @@ def make_codec(changefeed: ChangefeedConfig) -> CanalJson:
             only_output_updated_columns=codec.only_output_updated_columns,
             content_compatible=codec.content_compatible,
             delete_only_output_handle_key_columns=codec.delete_only_output_handle_key_columns,
-            empty_mysql_type=b"{}" if changefeed.profile.canal_empty_mysql_type == "object" else b"null",
+            switches=changefeed.profile.canal_json,
         )
     )

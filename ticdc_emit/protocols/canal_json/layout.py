@@ -28,6 +28,7 @@ from ticdc_emit.changes.sizes import json_overhead
 from ticdc_emit.columnar.assemble import Fragment, Mask, gather, join, share
 from ticdc_emit.columnar.escape import EASYJSON, quoted
 from ticdc_emit.columnar.values import json_content
+from ticdc_emit.config.switches import CanalJsonSwitches
 from ticdc_emit.errors import ColumnSelectorError
 from ticdc_emit.protocols.canal_json.java_types import Promotion, java_type, promotion
 from ticdc_emit.schema.model import Column, TableInfo
@@ -46,8 +47,7 @@ class CanalJsonOptions:
     only_output_updated_columns: bool = False
     content_compatible: bool = False
     delete_only_output_handle_key_columns: bool = False
-    empty_mysql_type: bytes = b"{}"
-    empty_sql_type: bytes = b"null"
+    switches: CanalJsonSwitches = CanalJsonSwitches()
 
 
 def json_string(text: str) -> bytes:
@@ -79,7 +79,9 @@ class _Members:
     def mysql_type(self) -> bytes:
         name = type_desc if self.options.content_compatible else mysql_type_name
         types = (json_string(column.name) + b":" + json_string(name(column)) for column in self.columns)
-        return b"{" + b",".join(types) + b"}" if self.columns else self.options.empty_mysql_type
+        if not self.columns and self.options.switches.empty_mysql_type == "null":
+            return b"null"
+        return b"{" + b",".join(types) + b"}"
 
     def sql_type(self, image: Image) -> list[Fragment]:
         """Lay out the Java types; those of unsigned integers depend on the row's value."""
@@ -89,7 +91,7 @@ class _Members:
     def _sql_type(self) -> tuple[bytes | tuple[Column, Promotion], ...]:
         """Java types with their names, and in their places the columns of which each row tells its own."""
         if not self.columns:
-            return (self.options.empty_sql_type,)
+            return (b"null",)
         parts: list[bytes | tuple[Column, Promotion]] = []
         constant = b"{"
         for place, column in enumerate(self.columns):

@@ -58,5 +58,6 @@ def make_codec(changefeed: ChangefeedConfig) -> Debezium:
             enable_tidb_extension=codec.enable_tidb_extension,
             disable_schema=codec.debezium_disable_schema,
             output_old_value=codec.output_old_value,
+            switches=changefeed.profile.debezium,
         )
     )

@@ -1,8 +1,10 @@
-"""What the sink URI, the changefeed and the server say about Debezium, resolved."""
+"""What the sink URI, the changefeed, its profile and the server say about Debezium, resolved."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+
+from ticdc_emit.config.switches import DebeziumSwitches
 
 __all__ = ["DebeziumOptions"]
 
@@ -16,3 +18,4 @@ class DebeziumOptions:
     enable_tidb_extension: bool = False
     disable_schema: bool = False
     output_old_value: bool = True
+    switches: DebeziumSwitches = DebeziumSwitches()

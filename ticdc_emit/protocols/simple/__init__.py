@@ -58,16 +58,12 @@ class Simple:
 
 def make_codec(changefeed: ChangefeedConfig) -> Simple:
     """Return the codec that a changefeed configures; its ``encoding-format`` is validated there."""
-    codec, profile = changefeed.codec, changefeed.profile
+    codec = changefeed.codec
     return Simple(
         SimpleOptions(
             encoding=cast('Literal["json", "avro"]', codec.encoding_format),
             location=changefeed.time_zone,
             enable_row_checksum=codec.enable_row_checksum,
-            column_order=profile.simple_column_order,
-            pre_table_schema=profile.simple_pre_table_schema,
-            exchange_partition=profile.simple_exchange_partition,
-            avro_bit=profile.simple_avro_bit,
-            avro_timestamp_decimal=profile.simple_avro_timestamp_decimal,
+            switches=changefeed.profile.simple,
         )
     )

@@ -93,7 +93,8 @@ def _column(column: Column, options: SimpleOptions) -> bytes:
 
 def _data_type(column: Column, options: SimpleOptions) -> bytes:
     kind = column.type
-    has_decimal = kind is MySQLType.NEWDECIMAL or (kind is MySQLType.TIMESTAMP and options.avro_timestamp_decimal)
+    has_fsp = kind is MySQLType.TIMESTAMP and options.switches.avro_timestamp_decimal
+    has_decimal = kind is MySQLType.NEWDECIMAL or has_fsp
     labelled = kind in (MySQLType.ENUM, MySQLType.SET)
     signed = kind in _SIGNED_TYPES
     parts = [

@@ -160,7 +160,7 @@ class SimpleAvroRows:
         return text_pieces(plain_text(column, values), _union(branch))
 
     def _is_long_bit(self, column: Column) -> bool:
-        return column.type is MySQLType.BIT and self.options.avro_bit == "long"
+        return column.type is MySQLType.BIT and self.options.switches.avro_bit == "long"
 
 
 def _map(entries: list[Piece], count: int) -> list[Piece]:

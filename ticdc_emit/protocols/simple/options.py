@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from ticdc_emit.config.switches import SimpleSwitches
+
 __all__ = ["VERSION", "SimpleOptions"]
 
 VERSION = 1
@@ -13,18 +15,9 @@ VERSION = 1
 
 @dataclass(frozen=True)
 class SimpleOptions:
-    """Options of both encodings. The defaults are those of the ``classic`` profile (semantics 1.2, B1 to B5).
-
-    ``location``: the changefeed's time zone, as every TIMESTAMP names it. ``column_order``: that of a table schema's
-    columns. ``pre_table_schema``: which DDL show the schema before them. ``exchange_partition``: that DDL's type.
-    ``avro_bit``: the branch of BIT values. ``avro_timestamp_decimal``: whether a TIMESTAMP's data type shows its fsp.
-    """
+    """Options of both encodings. ``location``: the changefeed's time zone, as every TIMESTAMP names it."""
 
     encoding: Literal["json", "avro"] = "json"
     location: str = "UTC"
     enable_row_checksum: bool = False
-    column_order: Literal["id", "table"] = "id"
-    pre_table_schema: Literal["all", "exchange-partition"] = "all"
-    exchange_partition: Literal["QUERY", "ALTER"] = "QUERY"
-    avro_bit: Literal["long", "string"] = "long"
-    avro_timestamp_decimal: bool = False
+    switches: SimpleSwitches = SimpleSwitches()

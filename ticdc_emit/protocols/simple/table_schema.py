@@ -32,7 +32,7 @@ class ShownIndex:
 
 def shown_columns(table: TableInfo, options: SimpleOptions) -> tuple[Column, ...]:
     """Return every column, virtual and hidden ones too, by column id or in table order."""
-    if options.column_order == "table":
+    if options.switches.column_order == "table":
         return table.columns
     return tuple(sorted(table.columns, key=lambda column: column.id))
 
@@ -70,10 +70,10 @@ def _is_implicit_key(index: Index, table: TableInfo) -> bool:
 
 def ddl_type(event: DdlEvent, options: SimpleOptions) -> str:
     """Return the type of a DDL message: ``CREATE``, ``ALTER`` ... or ``QUERY``."""
-    return options.exchange_partition if event.action == _EXCHANGE_PARTITION else ddl_kind(event.action)
+    return options.switches.exchange_partition if event.action == _EXCHANGE_PARTITION else ddl_kind(event.action)
 
 
 def shown_pre_table(event: DdlEvent, options: SimpleOptions) -> TableInfo | None:
     """Return the table whose schema ``preTableSchema`` is."""
-    everything = options.pre_table_schema == "all" or event.action == _EXCHANGE_PARTITION
+    everything = options.switches.pre_table_schema == "all" or event.action == _EXCHANGE_PARTITION
     return event.pre_table_info if everything else None

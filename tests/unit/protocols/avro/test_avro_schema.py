@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from ticdc_emit.changes.model import Op
+from ticdc_emit.config.switches import AvroSwitches
 from ticdc_emit.errors import SchemaError
 from ticdc_emit.protocols.avro import Avro
 from ticdc_emit.protocols.avro.gojson import float_text
@@ -155,7 +156,7 @@ def test_keys_show_the_handle_key_without_extension() -> None:
     tail = [each["name"] for each in json.loads(made["value"])["fields"][3:]]
     assert tail == ["_tidb_op", "_tidb_commit_ts", "_tidb_commit_physical_time"]
     assert list(texts(sql, op=Op.DELETE)) == ["key"]
-    assert list(texts(sql, AvroOptions(key_columns="primary-key"))) == ["value"]
+    assert list(texts(sql, AvroOptions(switches=AvroSwitches(key_columns="primary-key")))) == ["value"]
     assert list(texts("create table test.t (a int)")) == ["value"]
     assert texts("create table test.t (a int)", op=Op.DELETE) == {}
 

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from simple_messages import BUILD_TS, COMMIT_TS, avro_message, codec_of, table_of
 
-from ticdc_emit.config import load_changefeed
+from ticdc_emit.config import NEXT, load_changefeed
+from ticdc_emit.config.switches import SimpleSwitches
 from ticdc_emit.protocols.simple import make_codec
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.events import DdlEvent
@@ -106,7 +107,8 @@ def test_data_types_in_avro_are_null_where_a_type_has_none() -> None:
 def test_columns_stand_by_id_or_in_table_order(read: Any) -> None:
     sql = "create table test.t (b int primary key); alter table test.t add column a int first"
     assert [column["name"] for column in read(sql)["columns"]] == ["b", "a"]
-    assert [column["name"] for column in read(sql, column_order="table")["columns"]] == ["a", "b"]
+    in_table_order = read(sql, switches=SimpleSwitches(column_order="table"))
+    assert [column["name"] for column in in_table_order["columns"]] == ["a", "b"]
 
 
 @pytest.mark.parametrize("read", [schema_json, schema_avro])
@@ -157,7 +159,7 @@ def test_a_ddl_shows_the_schema_after_and_before(encoding: str) -> None:
     assert [[column["name"] for column in table["columns"]] for table in shown] == [["a", "b"], ["a"]]
     assert first.get("preTableSchema") is None
     assert third.get("tableSchema") is None
-    assert ddl(added, encoding, pre_table_schema="exchange-partition").get("preTableSchema") is None
+    assert ddl(added, encoding, switches=NEXT.simple).get("preTableSchema") is None
     if encoding == "json":
         assert list(second) == ["version", "type", "sql", "commitTs", "buildTs", "tableSchema", "preTableSchema"]
         assert list(third) == ["version", "type", "sql", "commitTs", "buildTs"]
@@ -167,14 +169,14 @@ def test_a_ddl_shows_the_schema_after_and_before(encoding: str) -> None:
 def test_exchange_partition(encoding: str) -> None:
     event = exchange()
     assert ddl(event, encoding)["type"] == "QUERY"
-    switched = ddl(event, encoding, exchange_partition="ALTER", pre_table_schema="exchange-partition")
+    switched = ddl(event, encoding, switches=NEXT.simple)
     assert switched["type"] == "ALTER"
     assert switched["preTableSchema"] is not None
 
 
 def test_a_timestamp_may_show_its_digits_in_avro() -> None:
     sql = "create table test.t (id int primary key, a timestamp(3), b timestamp, c datetime(3))"
-    columns = schema_avro(sql, avro_timestamp_decimal=True)["columns"]
+    columns = schema_avro(sql, switches=SimpleSwitches(avro_timestamp_decimal=True))["columns"]
     assert [column["dataType"]["decimal"] for column in columns] == [None, 3, 0, None]
 
 

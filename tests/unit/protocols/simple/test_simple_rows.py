@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from simple_messages import COMMIT_TS, avro_message, codec_of, prepared_rows, row_messages, table_of
 
+from ticdc_emit.config.switches import SimpleSwitches
 from ticdc_emit.errors import InvalidValueError
 from ticdc_emit.schema.model import Partition
 
@@ -115,7 +116,7 @@ def test_every_type_in_avro() -> None:
 
 
 def test_avro_bit_may_be_text() -> None:
-    values = row_messages(EVERYTHING, inserts(FULL, EMPTY), encoding="avro", avro_bit="string")
+    values = row_messages(EVERYTHING, inserts(FULL, EMPTY), encoding="avro", switches=SimpleSwitches(avro_bit="string"))
     assert [avro_message(value)["data"]["bi"] for value in values] == ["1048575", None]
 
 

@@ -6,19 +6,18 @@ Rule source: TiCDC classic ``cdc/owner/ddl_sink.go`` (``addSpecialComment``), th
 
 from __future__ import annotations
 
-from ticdc_emit.errors import ConfigError, DdlError, UnprintableDdlError
+from ticdc_emit.config import Profile
+from ticdc_emit.errors import DdlError, UnprintableDdlError
 from ticdc_emit.schema.dialect import restored_statements
 
 __all__ = ["restore_ddl"]
-
-_PROFILES = ("classic", "next")
 
 
 def restore_ddl(
     query: str,
     *,
     sql_mode: str = "",
-    profile: str = "classic",
+    profile: str | Profile = "classic",
     charset: str = "utf8mb4",
 ) -> str:
     """Return ``query`` as TiCDC writes it on the wire: TiDB's canonical form.
@@ -29,14 +28,13 @@ def restore_ddl(
     Raises ``DdlError`` with ``statement`` and ``position`` where TiDB's parser fails, and ``UnprintableDdlError``
     where TiDB has no text for what it has read.
     """
-    if profile not in _PROFILES:
-        raise ConfigError(f"unknown profile {profile!r}", remedy="Give classic or next", option="profile")
+    several = Profile.parse(profile).ddl.several_statements
     try:
         statements = restored_statements(query, sql_mode, charset)
     except UnprintableDdlError as error:
         context = {"statement": query, **error.context}
         raise UnprintableDdlError(error.message, remedy=error.remedy, **context) from None
-    if not statements or (len(statements) > 1 and profile == "classic"):
+    if not statements or (len(statements) > 1 and not several):
         what = "no statement" if not statements else f"{len(statements)} statements"
         raise DdlError(f"expected one DDL statement, found {what}", statement=query, position=0)
     return ";".join(statements)

@@ -1,0 +1,125 @@
+"""The places where TiCDC's two lineages differ, as independent switches: one record for each part that reads them.
+
+The defaults are those of ``classic``; ``config/profiles.py`` states what ``next`` has otherwise. A switch enters
+together with the code that reads it. Rule source: both lineages side by side, pingcap/tiflow c7b2588 and pingcap/ticdc
+b813e76.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+__all__ = [
+    "AvroSwitches",
+    "CanalJsonSwitches",
+    "DdlSwitches",
+    "DebeziumSwitches",
+    "FilterSwitches",
+    "RoutingSwitches",
+    "SimpleSwitches",
+    "TransactionSwitches",
+]
+
+
+@dataclass(frozen=True)
+class CanalJsonSwitches:
+    """What ``protocols/canal_json`` reads."""
+
+    empty_mysql_type: Literal["object", "null"] = "object"
+    """``mysqlType`` of a message that shows no column: ``{}`` or ``null``."""
+
+
+@dataclass(frozen=True)
+class AvroSwitches:
+    """What ``protocols/avro`` and the registration of its schemas read."""
+
+    key_columns: Literal["handle-key", "primary-key"] = "handle-key"
+    """What keys hold. A table whose handle key is a unique index has no keys with ``primary-key``."""
+    bit_bytes: Literal["minimal", "fixed"] = "minimal"
+    """BIT values in as few bytes as hold them, or in as many as the column has."""
+
+
+@dataclass(frozen=True)
+class SimpleSwitches:
+    """What ``protocols/simple`` reads."""
+
+    column_order: Literal["id", "table"] = "id"
+    """The order of a table schema's columns."""
+    pre_table_schema: Literal["all", "exchange-partition"] = "all"
+    """Which DDL messages show the schema before them."""
+    exchange_partition: Literal["QUERY", "ALTER"] = "QUERY"
+    """The type of EXCHANGE PARTITION."""
+    avro_bit: Literal["long", "string"] = "long"
+    """In Avro: the branch of BIT values."""
+    avro_timestamp_decimal: bool = False
+    """In Avro: whether the data type of a TIMESTAMP shows its fsp."""
+
+
+@dataclass(frozen=True)
+class DebeziumSwitches:
+    """What ``protocols/debezium`` reads."""
+
+
+@dataclass(frozen=True)
+class RoutingSwitches:
+    """What dispatchers read."""
+
+    hashed_null: bytes | None = b"null"
+    """Dispatchers by value: what is hashed of NULL; ``None``: neither it nor the column's name."""
+    hashed_offsets: Literal["table", "row"] = "table"
+    """Dispatchers by named columns: ``table`` offsets miss the right value of a row without virtual columns."""
+    hashed_columns: Literal["selected", "all"] = "selected"
+    """Dispatchers by value: whether they see the columns that a column selector drops."""
+    exchange_partition_topic: Literal["exchanged", "partitioned"] = "exchanged"
+    """EXCHANGE PARTITION: whose topic it goes to, the exchanged table's or the partitioned table's."""
+
+
+@dataclass(frozen=True)
+class TransactionSwitches:
+    """What is read where updates are split and ordered."""
+
+    split_order: Literal["by-kind", "inserts-last"] = "by-kind"
+    """A transaction with a split update: deletes, updates, inserts; or as it was, and the inserted halves last."""
+    split_checksums: Literal["zero", "kept"] = "zero"
+    """The checksums that the two halves of a split update show."""
+    filtered_updates: Literal["whole", "split"] = "whole"
+    """Filters see an update of a unique key before it is split, or its two halves."""
+
+
+@dataclass(frozen=True)
+class FilterSwitches:
+    """What ``filtering`` and the reading of ``[filter]`` read."""
+
+    keyless_tables: Literal["until-keyed", "unseen"] = "until-keyed"
+    """Tables without a handle key are left out until they get one, or (``unseen``) for good; DROP is sent, or not."""
+    virtual_keys: Literal["refused", "accepted"] = "refused"
+    """Whether a unique key over virtual columns is one for which a table is replicated."""
+    event_matchers: Literal["sensitive", "as-rules"] = "sensitive"
+    """Event filters match names with case, or as ``case-sensitive`` says of the rules."""
+    ignored_text: Literal["given", "restored"] = "given"
+    """Which text of a DDL ``ignore-sql`` searches: the one before it is printed again, or the one after."""
+    bad_ignore_sql: Literal["rule-dropped", "refused"] = "rule-dropped"
+    """What a wrong pattern in ``ignore-sql`` does: all but the expressions of its event filter is gone, or refused."""
+    foreign_key_events: Literal["known", "failing"] = "known"
+    """ADD and DROP FOREIGN KEY in an event filter: like any other, or refused, and failing where a filter matches."""
+    update_only_columns: bool = False
+    """Whether ``ignore-update-only-columns`` is known."""
+    checked_expressions: Literal["at-start", "at-first-row"] = "at-start"
+    """When the columns of a filter's expressions are looked up in the tables that exist at the start."""
+    judged_ddl: Literal["by-snapshot", "by-store"] = "by-snapshot"
+    """What a DDL must fit: the tables that the filter let through so far, or the schema store, which has them all."""
+
+
+@dataclass(frozen=True)
+class DdlSwitches:
+    """What is read where DDL events and their texts are made."""
+
+    renamed_schema: Literal["lower-case", "as-created"] = "lower-case"
+    """How a table names its database after a RENAME of one table, until its next DDL."""
+    built_texts: Literal["by-owner", "by-store"] = "by-owner"
+    """Which texts are built anew, and how: those of the changefeed's owner, or those of the schema store."""
+    several_statements: bool = False
+    """Whether a text of several statements is printed, with ``;`` between."""
+    watermarks: bool = True
+    """Whether a watermark follows each DDL at once."""
