@@ -152,12 +152,11 @@ def add_secondary_index(state: TableState, constraint: Constraint) -> TableState
 
 def _hidden_column(state: TableState, part: KeyPart, name: str, index: str) -> Column:
     assert part.expression is not None
-    text = part.expression.text
     if state.find_column(name):
         raise DdlError(f"duplicate column name {name!r}", column=name)
     if len(name) > _MAX_NAME:
         raise DdlError(f"hidden column name {name!r} is too long", column=name)
-    column = infer_column(text, state, index)
+    column = infer_column(part.expression, state, index)
     return replace(
         column, name=name, generated="virtual", generated_expr=stored_text(part.expression.node), hidden=True
     )

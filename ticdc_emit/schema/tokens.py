@@ -12,7 +12,7 @@ from functools import cache
 from typing import NamedTuple, NoReturn
 
 from ticdc_emit.errors import DdlError
-from ticdc_emit.schema.lexer import decode_quoted
+from ticdc_emit.schema.quoting import decode_quoted
 from ticdc_emit.schema.reserved import CALL_WORDS
 from ticdc_emit.schema.sql_mode import SqlMode
 

@@ -26,7 +26,7 @@ from ticdc_emit.filtering.expressions.evaluate import evaluate
 from ticdc_emit.filtering.expressions.json_values import is_object
 from ticdc_emit.filtering.expressions.values import EvaluationError, Kind, NotExactError, Value, of_column, to_integer
 from ticdc_emit.schema.identifiers import to_lower
-from ticdc_emit.schema.inference.parser import parse_expression
+from ticdc_emit.schema.inference.rewriting import expression_of
 from ticdc_emit.schema.inference.syntax import Node, Reference
 from ticdc_emit.schema.model import Column, TableInfo
 
@@ -55,7 +55,7 @@ class TableExpression:
     def of(cls, text: str, info: TableInfo, zone: str, option: str) -> TableExpression:
         """Read an expression; :class:`~ticdc_emit.errors.ConfigError` for one that cannot be evaluated exactly."""
         try:
-            node = parse_expression(text)
+            node = expression_of(text)
         except (DdlError, RecursionError) as fault:
             raise ConfigError(
                 f"the expression {text!r} is not understood: {getattr(fault, 'message', 'it is nested too deeply')}",
@@ -65,6 +65,10 @@ class TableExpression:
         made = cls(text, info, zone, option, node)
         try:
             made._value(_NoRows(info, zone))
+        except RecursionError:
+            raise ConfigError(
+                f"the expression {text[:100]!r}... is nested too deeply", remedy=_REMEDY, option=option
+            ) from None
         except UnknownColumnError as fault:
             return cls(text, info, zone, option, node, fault)
         except NotExactError as fault:
@@ -109,7 +113,7 @@ class TableExpression:
             return of_column(column, image.values(column))
         if depth == _MAX_DEPTH:
             raise NotExactError(f"the virtual column {column.name}")
-        made = evaluate(parse_expression(column.generated_expr), lambda named: self._column(named, image, depth + 1))
+        made = evaluate(expression_of(column.generated_expr), lambda named: self._column(named, image, depth + 1))
         shape = of_column(column, accept(column, _none_of(column), Rendering(self.zone)))
         if made.kind is not shape.kind or made.kind not in (Kind.INT, Kind.TEXT, Kind.NULL):
             raise NotExactError(f"the virtual column {column.name}, which is {made.kind.value}")

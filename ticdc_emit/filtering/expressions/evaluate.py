@@ -1,6 +1,6 @@
 """Evaluates an expression over a batch: the nodes of its text in, one :class:`Value` out.
 
-The text is read by the grammar of TiDB's expressions (``schema.inference.parser``). Kernels of Arrow compute what they
+The text is read by the grammar of TiDB's expressions (``schema.grammar``). Kernels of Arrow compute what they
 compute as TiDB does; the rest goes through each distinct value once. No engine at hand has MySQL's rules: to DuckDB
 ``'a '`` and ``'a'`` differ and a text beside a number is an error, and sqlglot's executor runs Python's operators.
 

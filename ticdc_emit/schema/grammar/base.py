@@ -12,9 +12,9 @@ from typing import NoReturn, TypeVar
 from ticdc_emit.errors import DdlError, SchemaError
 from ticdc_emit.schema.charsets import charset_name
 from ticdc_emit.schema.collations import collation_name
-from ticdc_emit.schema.lexer import decode_bits, decode_hex
 from ticdc_emit.schema.nodes.expressions import ColumnName, Subquery
 from ticdc_emit.schema.nodes.names import TableName
+from ticdc_emit.schema.quoting import decode_bits, decode_hex
 from ticdc_emit.schema.reserved import RESERVED_WORDS, UNRESERVED_WORDS
 from ticdc_emit.schema.sql_mode import SqlMode
 from ticdc_emit.schema.tokens import Token

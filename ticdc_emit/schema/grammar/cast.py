@@ -59,9 +59,7 @@ class CastGrammar(AggregateGrammar):
         if word in ("CHAR", "CHARACTER"):
             precision = self._numbers(1)
             binary, charset = self._binary_and_charset()
-            if binary or charset == "binary":
-                return calls.CastType("BINARY", precision)
-            return calls.CastType("CHAR", precision, "" if charset == "utf8mb4" else charset)
+            return calls.CastType("CHAR", precision, "binary" if binary else charset)
         if word in ("DATE", "YEAR", "JSON", "DOUBLE"):
             return calls.CastType(word)
         if word in ("DATETIME", "TIME"):

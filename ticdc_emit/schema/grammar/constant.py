@@ -36,14 +36,14 @@ class ConstantGrammar(BaseGrammar):
             self._advance()
             if self._curr.kind == "string":
                 return Constant("string", self._string(), token.value)
-            return self._binary_constant()
+            return self._binary_constant(token.value)
         if token.kind in ("hex", "bits"):
             return self._binary_constant()
         return self._number()
 
-    def _binary_constant(self) -> Constant:
+    def _binary_constant(self, introducer: str = "") -> Constant:
         kind = self._curr.kind
-        return Constant("hex" if kind == "hex" else "bits", self._binary_literal())
+        return Constant("hex" if kind == "hex" else "bits", self._binary_literal(), introducer)
 
     def _word_literal(self) -> Constant | None:
         word = self._curr.text

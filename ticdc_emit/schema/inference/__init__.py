@@ -1,19 +1,20 @@
-"""The type of an expression index's hidden column: expression text and the table in, a nameless :class:`Column` out.
+"""The type of an expression index's hidden column: an expression and the table in, a nameless :class:`Column` out.
 
-``scanner`` and ``parser`` read the text, ``typing`` walks it, ``functions`` has a row for each function, and the other
-modules have the rules that the rows name. Debezium and Simple messages show hidden columns, so a type that is not known
-is a ``DdlError``, never a guess. Rule source: pingcap/tidb ``pkg/ddl/create_table.go`` (``BuildHiddenColumnInfo``),
-``pkg/ddl/index.go`` (``checkIndexColumn``) and ``pkg/expression``.
+``rewriting`` makes functions of the statement's syntax tree, ``typing`` walks them, ``functions`` has a row for each,
+and the other modules have the rules that the rows name. Debezium and Simple messages show hidden columns, so a type
+that is not known is a ``DdlError``, never a guess. Rule source: pingcap/tidb ``pkg/ddl/create_table.go``
+(``BuildHiddenColumnInfo``), ``pkg/ddl/index.go`` (``checkIndexColumn``) and ``pkg/expression``.
 """
 
 from __future__ import annotations
 
 from ticdc_emit.errors import DdlError, SchemaError
 from ticdc_emit.schema.inference.operands import MAX_FSP, UNSPECIFIED, Operand
-from ticdc_emit.schema.inference.parser import parse_expression
+from ticdc_emit.schema.inference.rewriting import rewritten
 from ticdc_emit.schema.inference.syntax import Reference
 from ticdc_emit.schema.inference.typing import type_of
 from ticdc_emit.schema.model import Column
+from ticdc_emit.schema.nodes import Expression
 from ticdc_emit.schema.state import TableState
 from ticdc_emit.schema.types import BINARY_CHARSET, TEMPORAL_TYPES, ColumnFlag, MySQLType
 
@@ -24,12 +25,13 @@ _MAX_TEXT = 100_000
 _REMEDY = "Index a generated column of a declared type instead"
 
 
-def infer_column(text: str, state: TableState, index: str = "") -> Column:
-    """Return the type of ``text`` as a column; ``DdlError`` if TiDB would refuse it or if its type is not known."""
+def infer_column(expression: Expression, state: TableState, index: str = "") -> Column:
+    """Return an expression's type as a column; ``DdlError`` if TiDB would refuse it or if its type is not known."""
+    text = expression.text
     try:
         if len(text) > _MAX_TEXT:
             raise DdlError("it is too long")
-        node = parse_expression(text)
+        node = rewritten(expression.node)
         if isinstance(node, Reference):
             raise DdlError("a bare column is not allowed; name the column without parentheses")
         operand = type_of(node, state)

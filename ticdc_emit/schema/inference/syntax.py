@@ -1,4 +1,4 @@
-"""What an expression's text is read into: one immutable node per operand, whatever operator or function made it."""
+"""What an expression is computed by: one immutable node per operand, whatever operator or function made it."""
 
 from __future__ import annotations
 

@@ -129,7 +129,10 @@ class Aggregate:
 
 @dataclass(frozen=True)
 class CastType:
-    """The type of a CAST: ``precision`` are the numbers in parentheses."""
+    """The type of a CAST: ``precision`` are the numbers in parentheses, TiDB's own charset does not print.
+
+    CHAR(n) CHARSET binary prints as BINARY(n), which is another type.
+    """
 
     word: str
     precision: tuple[int, ...] = ()
@@ -137,10 +140,11 @@ class CastType:
     array: bool = False
 
     def restore(self, style: Style = WIRE) -> str:
-        text = style.word(self.word)
+        is_binary = self.charset == "binary"
+        text = style.word("BINARY" if is_binary else self.word)
         if self.precision:
             text += f"({', '.join(map(str, self.precision))})"
-        if self.charset:
+        if self.charset not in ("", "utf8mb4", "binary"):
             text += style.word(f" CHARSET {self.charset}")
         return text + (" " + style.word("ARRAY") if self.array else "")
 

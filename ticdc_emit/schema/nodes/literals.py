@@ -22,7 +22,7 @@ _LARGEST_DECIMAL = "9" * 65
 class Constant:
     """``value``: digits of an integer or decimal, float, text, bytes of a hex or bit literal; None for the words.
 
-    ``charset`` is what a string's introducer says; "" for a string that prints none.
+    ``charset`` is what a string's introducer says; "" for a string that prints none. That of bytes never prints.
     """
 
     kind: Choice["null", "true", "false", "integer", "decimal", "float", "string", "hex", "bits"]
