@@ -148,7 +148,9 @@ class Image:
 
         Raises :class:`InvalidValueError` for a TIMESTAMP that has no moment in UTC.
         """
-        columns = self.table.data_columns
+        columns: Sequence[Column] = self.table.data_columns
+        if self.how.checksum_order == "id":
+            columns = sorted(columns, key=lambda column: column.id)
         values = [self.values(column) for column in columns]
 
         def crc(part: Sequence[pa.Array]) -> npt.NDArray[np.uint32]:

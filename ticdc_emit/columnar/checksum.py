@@ -1,4 +1,4 @@
-"""TiDB's column-level row checksum: a CRC32 over the values of a row, in the order of column ids.
+"""TiDB's column-level row checksum: a CRC32 over the values of a row.
 
 In: the data columns of a table with their accepted arrays (``columnar.values``), and the changefeed's time zone. Out:
 one ``uint32`` per row. NULL adds nothing; every other value adds these bytes:
@@ -39,15 +39,14 @@ _FLOATS = {MySQLType.FLOAT, MySQLType.DOUBLE}
 
 
 def row_crc(columns: Sequence[tuple[Column, pa.Array]], zone: str) -> npt.NDArray[np.uint32]:
-    """Return the checksum of every row. ``columns``: every data column of the table, in any order.
+    """Return the checksum of every row. ``columns``: every data column of the table, in the order that counts.
 
     Raises :class:`ValueFault` for a TIMESTAMP that the clocks of ``zone`` never show.
     """
     if not columns:
         return np.zeros(0, np.uint32)
     count = len(columns[0][1])
-    in_order = sorted(columns, key=lambda pair: pair[0].id)
-    rows = join((part for column, values in in_order for part in _parts(column, values, zone)), count)
+    rows = join((part for column, values in columns for part in _parts(column, values, zone)), count)
     return np.fromiter(map(crc32, rows.to_numpy(zero_copy_only=False)), np.uint32, count)
 
 

@@ -1,14 +1,16 @@
 """Dates and times as Debezium counts them: canonical text (``columnar.times``) in, numbers or text in UTC out.
 
 DATE is days, DATETIME ms or us of a clock in UTC, TIME signed us; TIMESTAMP stays text, moved to UTC. A date with a
-zero month or day has no number: null. A DATETIME or TIMESTAMP that is zero in part is refused. Years below 100 are read
-as two digits, so 0018 is 2018 and 0070 is 1970.
+zero month or day has no number: null. A TIMESTAMP that is zero in part is refused, a DATETIME if so asked. Years
+below 100 are read as two digits, so 0018 is 2018 and 0070 is 1970.
 
 Rule sources: semantics 2.4 (type table); reference ``pingcap/tiflow: pkg/sink/codec/debezium/codec.go``
 (writeDebeziumFieldValue), ``pingcap/tidb: pkg/types/core_time.go`` (GoTime).
 """
 
 from __future__ import annotations
+
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -40,13 +42,14 @@ def date_days(texts: pa.Array) -> pa.Array:
     return _dates(compact(texts)).cast(pa.date32()).view(pa.int32())
 
 
-def datetime_ticks(column: Column, texts: pa.Array) -> pa.Array:
+def datetime_ticks(column: Column, texts: pa.Array, partly_zero: Literal["refused", "null"] = "refused") -> pa.Array:
     """Return DATETIME text as ms since the epoch, from fsp 4 on as us, ``int64``.
 
-    Raises :class:`ValueFault` for a date that is zero in part.
+    Raises :class:`ValueFault` for a date that is zero in part, where that is ``refused``.
     """
     texts = compact(texts)
-    _refuse_partly_zero(texts)
+    if partly_zero == "refused":
+        _refuse_partly_zero(texts)
     unit = "ms" if fsp_of(column) <= _MILLIS_FSP else "us"
     return _dates(texts).cast(pa.timestamp(unit)).view(pa.int64())
 

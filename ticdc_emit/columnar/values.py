@@ -20,6 +20,8 @@ BINARY, VARBINARY, BLOBs     binary
 
 from __future__ import annotations
 
+from typing import Literal
+
 import pyarrow as pa
 
 from ticdc_emit.columnar.binaries import latin1_json
@@ -44,12 +46,18 @@ _LABELS = {MySQLType.ENUM, MySQLType.SET}
 
 
 class Rendering:
-    """How values are read: the changefeed's time zone, and whether JSON text is normalised or taken verbatim."""
+    """How values are read: the changefeed's time zone, and whether JSON text is normalised or taken verbatim.
 
-    __slots__ = ("verbatim_json", "zone")
+    ``checksum_order``: the order in which a row's checksum takes its columns, by column id or as in the table.
+    """
 
-    def __init__(self, zone: str = "UTC", *, verbatim_json: bool = False) -> None:
+    __slots__ = ("checksum_order", "verbatim_json", "zone")
+
+    def __init__(
+        self, zone: str = "UTC", *, verbatim_json: bool = False, checksum_order: Literal["id", "table"] = "id"
+    ) -> None:
         self.zone = zone
+        self.checksum_order = checksum_order
         self.verbatim_json = verbatim_json
 
 

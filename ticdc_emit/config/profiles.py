@@ -63,13 +63,23 @@ NEXT = Profile(
         avro_bit="string",
         avro_timestamp_decimal=True,
     ),
+    debezium=DebeziumSwitches(
+        source_schema="extended",
+        virtual_columns="twice",
+        key_columns="whole",
+        partly_zero="null",
+        null_default="value",
+    ),
     routing=RoutingSwitches(
         hashed_null=None,
         hashed_offsets="row",
         hashed_columns="all",
+        selected_keys="unchecked",
         exchange_partition_topic="partitioned",
     ),
-    transactions=TransactionSwitches(split_order="inserts-last", split_checksums="kept", filtered_updates="split"),
+    transactions=TransactionSwitches(
+        checksum_order="table", split_order="inserts-last", split_checksums="kept", filtered_updates="split"
+    ),
     filtering=FilterSwitches(
         keyless_tables="unseen",
         virtual_keys="accepted",

@@ -60,6 +60,17 @@ class SimpleSwitches:
 class DebeziumSwitches:
     """What ``protocols/debezium`` reads."""
 
+    source_schema: Literal["plain", "extended"] = "plain"
+    """With ``enable-tidb-extension``: whether the schema of ``source`` has fields ``commit_ts`` and ``cluster_id``."""
+    virtual_columns: Literal["last", "twice"] = "last"
+    """The schema of rows has virtual columns after the others, or (``twice``) in their place and after the others."""
+    key_columns: Literal["selected", "whole"] = "selected"
+    """What keys hold where a column selector drops a column of the handle key."""
+    partly_zero: Literal["refused", "null"] = "refused"
+    """A DATETIME with a zero month or day is refused, or ``null`` (0 where the column is NOT NULL)."""
+    null_default: Literal["text", "value"] = "text"
+    """How the DEFAULT is read that stands for NULL: its text, or the value that TiDB's types make of it."""
+
 
 @dataclass(frozen=True)
 class RoutingSwitches:
@@ -71,13 +82,18 @@ class RoutingSwitches:
     """Dispatchers by named columns: ``table`` offsets miss the right value of a row without virtual columns."""
     hashed_columns: Literal["selected", "all"] = "selected"
     """Dispatchers by value: whether they see the columns that a column selector drops."""
+    selected_keys: Literal["checked", "unchecked"] = "checked"
+    """Whether rows are refused where a column selector leaves no key whole. Tables at the start always are."""
     exchange_partition_topic: Literal["exchanged", "partitioned"] = "exchanged"
     """EXCHANGE PARTITION: whose topic it goes to, the exchanged table's or the partitioned table's."""
 
 
 @dataclass(frozen=True)
 class TransactionSwitches:
-    """What is read where updates are split and ordered."""
+    """What is read where rows are checked, and where updates are split and ordered."""
+
+    checksum_order: Literal["id", "table"] = "id"
+    """The order in which a row's checksum takes its columns: by column id, or as in the table."""
 
     split_order: Literal["by-kind", "inserts-last"] = "by-kind"
     """A transaction with a split update: deletes, updates, inserts; or as it was, and the inserted halves last."""

@@ -186,7 +186,11 @@ def make_plan(
             schema, name, since, encoders, "", routing=changefeed.profile.routing, left_out=left_out, filters=filters
         )
         planned[schema, name] = _routed(router, table)
-    rendering = Rendering(changefeed.time_zone, verbatim_json=verbatim_json)
+    rendering = Rendering(
+        changefeed.time_zone,
+        verbatim_json=verbatim_json,
+        checksum_order=changefeed.profile.transactions.checksum_order,
+    )
     large = LargeMessages.of(changefeed, codec, message_limit=message_limit, names=claim_names)
     return Plan(
         codec,

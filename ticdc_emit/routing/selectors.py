@@ -2,7 +2,7 @@
 
 In: the changefeed's ``[[sink.column-selectors]]``, then one version of a table.  Out: the same version with the names
 that are left (:attr:`TableInfo.selected <ticdc_emit.schema.model.TableInfo>`).  The first selector whose matcher
-accepts the table serves it.  Virtual columns, which no row has, are left alone.
+accepts the table serves it.
 
 Source: ``cdc/sink/dmlsink/mq/transformer/columnselector/column_selector.go`` of pingcap/tiflow, semantics 4.7.
 """
@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from ticdc_emit.config import ChangefeedConfig
+from ticdc_emit.config.switches import RoutingSwitches
 from ticdc_emit.errors import ColumnSelectorError
 from ticdc_emit.routing.rules import PartitionRule
 from ticdc_emit.routing.table_filter import ColumnFilter, TableFilter
@@ -31,6 +32,7 @@ class ColumnSelectors:
     """The selectors of a changefeed, in order."""
 
     selectors: tuple[_Selector, ...] = ()
+    switches: RoutingSwitches = RoutingSwitches()
 
     @classmethod
     def of(cls, changefeed: ChangefeedConfig) -> ColumnSelectors:
@@ -42,20 +44,22 @@ class ColumnSelectors:
                     ColumnFilter.parse(selector.columns),
                 )
                 for selector in changefeed.column_selectors
-            )
+            ),
+            changefeed.profile.routing,
         )
 
     def select(self, table: TableInfo) -> TableInfo:
         """Return the table with the columns that are left, the same object where all are.
 
-        Raises :class:`~ticdc_emit.errors.ColumnSelectorError` if no key is left whole.
+        Raises :class:`~ticdc_emit.errors.ColumnSelectorError` if no key is left whole, unless a lineage does not ask.
         """
         selector = next(iter(self._serving(table)), None)
         if selector is None:
             return table
-        left = frozenset(column.name for column in table.row_columns if selector.columns.matches(column.name))
-        _check_keys(table, left)
-        return table if len(left) == len(table.row_columns) else replace(table, selected=left)
+        left = frozenset(column.name for column in table.columns if selector.columns.matches(column.name))
+        if self.switches.selected_keys == "checked":
+            _check_keys(table, left.intersection(column.name for column in table.row_columns))
+        return table if len(left) == len(table.columns) else replace(table, selected=left)
 
     def verify(self, table: TableInfo, rule: PartitionRule) -> None:
         """Refuse what TiCDC refuses of the tables that exist when a changefeed is made: it asks every selector.

@@ -91,7 +91,7 @@ class Partition:
 class TableInfo:
     """One version of one table (or view). ``version`` and ``update_ts`` are TSOs, ``columns`` are in table order.
 
-    ``selected``: the names of the row's columns that the changefeed's column selectors left; ``None``: all of them.
+    ``selected``: the names of the columns that the changefeed's column selectors left; ``None``: all of them.
     """
 
     schema: str
@@ -134,6 +134,11 @@ class TableInfo:
     def data_columns(self) -> tuple[Column, ...]:
         """The columns whose values row changes carry, in table order: those of the row that selectors left."""
         return self._left(self.row_columns)
+
+    @cached_property
+    def shown_columns(self) -> tuple[Column, ...]:
+        """All columns that selectors left, virtual and hidden ones too, in table order."""
+        return self._left(self.columns)
 
     @cached_property
     def primary_key(self) -> tuple[Column, ...]:

@@ -14,6 +14,7 @@ import pytest
 from column_samples import COLUMNS, over_garbage
 from vector_files import load_vector, vector_names
 
+from ticdc_emit.changes.images import Image
 from ticdc_emit.columnar.checksum import row_crc
 from ticdc_emit.columnar.faults import ValueFault
 from ticdc_emit.columnar.values import Rendering, accept
@@ -64,8 +65,8 @@ def test_every_recorded_checksum() -> None:
     rows = [row for name in vector_names() for row in _recorded_rows(name)]
     assert len(rows) >= 33
     for info, zone, values, expected in rows:
-        columns = [(column, _cell(values[column.name])) for column in info.data_columns]
-        assert _crcs(columns, zone) == _crcs(columns[::-1], zone) == [expected], values
+        image = Image(info, {column.name: _cell(values[column.name]) for column in info.data_columns}, Rendering(zone))
+        assert image.row_crc.tolist() == [expected], values
 
 
 # --- the bytes of each type -------------------------------------------------------------------------------------------
@@ -145,12 +146,14 @@ def test_vectors_of_any_size() -> None:
     assert _crcs([(column, pa.array(texts))]) == [crc32(data) for data in packed]
 
 
-def test_columns_go_by_their_ids() -> None:
-    info = [Column(9, "b", COLUMNS["INT"].type, 11, 0), Column(2, "a", COLUMNS["VARCHAR"].type, 10, 0, "utf8mb4")]
-    numbers, texts = pa.array([1, None, 3]), pa.array(["x", "y", None])
-    expected = [crc32(_long("x") + _word(1)), crc32(_long("y")), crc32(_word(3))]
-    pairs = list(zip(info, [numbers, texts], strict=True))
-    assert _crcs(pairs) == _crcs(pairs[::-1]) == expected
+def test_columns_go_by_their_ids_or_as_in_the_table() -> None:
+    columns = Column(9, "b", COLUMNS["INT"].type, 11, 0), Column(2, "a", COLUMNS["VARCHAR"].type, 10, 0, "utf8mb4")
+    values = {"b": pa.array([1, None, 3]), "a": pa.array(["x", "y", None])}
+    info = TableInfo("s", "t", 1, columns)
+    by_id = [crc32(_long("x") + _word(1)), crc32(_long("y")), crc32(_word(3))]
+    assert Image(info, values, Rendering()).row_crc.tolist() == by_id
+    as_in_table = [crc32(_word(1) + _long("x")), *by_id[1:]]
+    assert Image(info, values, Rendering(checksum_order="table")).row_crc.tolist() == as_in_table
 
 
 def test_no_columns() -> None:

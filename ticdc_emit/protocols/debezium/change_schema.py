@@ -1,4 +1,4 @@
-"""The Kafka Connect schemas of DDL messages: constants.
+"""The Kafka Connect schemas of DDL messages: the same for all tables.
 
 In their own blocks ``field`` and ``optional`` stand before ``type``. Rule sources: semantics 2.4; reference
 ``pingcap/tiflow: pkg/sink/codec/debezium/codec.go`` (EncodeDDLEvent).
@@ -6,10 +6,11 @@ In their own blocks ``field`` and ``optional`` stand before ``type``. Rule sourc
 
 from __future__ import annotations
 
-from ticdc_emit.protocols.debezium.connect import SOURCE_SCHEMA
+from ticdc_emit.protocols.debezium.connect import source_schema
 from ticdc_emit.protocols.debezium.jsontext import Json, json_object
+from ticdc_emit.protocols.debezium.options import DebeziumOptions
 
-__all__ = ["KEY_SCHEMA", "VALUE_SCHEMA"]
+__all__ = ["KEY_SCHEMA", "change_value_schema"]
 
 
 def _leaf(name: str, optional: bool, kind: str) -> bytes:
@@ -75,20 +76,24 @@ KEY_SCHEMA = json_object(
     ("version", 1),
     ("fields", [_leaf("databaseName", False, "string")]),
 )
-VALUE_SCHEMA = json_object(
-    ("optional", False),
-    ("type", "struct"),
-    ("version", 1),
-    ("name", "io.debezium.connector.mysql.SchemaChangeValue"),
-    (
-        "fields",
-        [
-            SOURCE_SCHEMA,
-            _leaf("ts_ms", False, "int64"),
-            _leaf("databaseName", True, "string"),
-            _leaf("schemaName", True, "string"),
-            _leaf("ddl", True, "string"),
-            _array("tableChanges", False, _CHANGE),
-        ],
-    ),
-)
+
+
+def change_value_schema(options: DebeziumOptions) -> bytes:
+    """Return the schema of values."""
+    return json_object(
+        ("optional", False),
+        ("type", "struct"),
+        ("version", 1),
+        ("name", "io.debezium.connector.mysql.SchemaChangeValue"),
+        (
+            "fields",
+            [
+                source_schema(options),
+                _leaf("ts_ms", False, "int64"),
+                _leaf("databaseName", True, "string"),
+                _leaf("schemaName", True, "string"),
+                _leaf("ddl", True, "string"),
+                _array("tableChanges", False, _CHANGE),
+            ],
+        ),
+    )

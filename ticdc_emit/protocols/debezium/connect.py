@@ -12,12 +12,13 @@ from typing import TypeAlias
 
 from ticdc_emit.protocols.debezium.defaults import schema_default
 from ticdc_emit.protocols.debezium.jsontext import Json, json_object
+from ticdc_emit.protocols.debezium.options import DebeziumOptions
 from ticdc_emit.protocols.naming import escaped_label
 from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.schema.typenames import type_name
 from ticdc_emit.schema.types import STRING_TYPES, MySQLType
 
-__all__ = ["SOURCE_SCHEMA", "TS_MS_SCHEMA", "envelope_schema", "field_schema", "key_schema", "watermark_schema"]
+__all__ = ["envelope_schema", "field_schema", "key_schema", "source_schema", "watermark_schema"]
 
 _Member: TypeAlias = "tuple[str, Json]"
 
@@ -49,42 +50,34 @@ def _leaf(kind: str, optional: bool, name: str) -> bytes:
     return json_object(("type", kind), ("optional", optional), ("field", name))
 
 
-SOURCE_SCHEMA = json_object(
-    ("type", "struct"),
-    (
-        "fields",
-        [
-            _leaf("string", False, "version"),
-            _leaf("string", False, "connector"),
-            _leaf("string", False, "name"),
-            _leaf("int64", False, "ts_ms"),
-            json_object(
-                ("type", "string"),
-                ("optional", True),
-                ("name", "io.debezium.data.Enum"),
-                ("version", 1),
-                ("parameters", {"allowed": "true,last,false,incremental"}),
-                ("default", "false"),
-                ("field", "snapshot"),
-            ),
-            _leaf("string", False, "db"),
-            _leaf("string", True, "sequence"),
-            _leaf("string", True, "table"),
-            _leaf("int64", False, "server_id"),
-            _leaf("string", True, "gtid"),
-            _leaf("string", False, "file"),
-            _leaf("int64", False, "pos"),
-            _leaf("int32", False, "row"),
-            _leaf("int64", True, "thread"),
-            _leaf("string", True, "query"),
-        ],
+_SOURCE = (
+    _leaf("string", False, "version"),
+    _leaf("string", False, "connector"),
+    _leaf("string", False, "name"),
+    _leaf("int64", False, "ts_ms"),
+    json_object(
+        ("type", "string"),
+        ("optional", True),
+        ("name", "io.debezium.data.Enum"),
+        ("version", 1),
+        ("parameters", {"allowed": "true,last,false,incremental"}),
+        ("default", "false"),
+        ("field", "snapshot"),
     ),
-    ("optional", False),
-    ("name", "io.debezium.connector.mysql.Source"),
-    ("field", "source"),
+    _leaf("string", False, "db"),
+    _leaf("string", True, "sequence"),
+    _leaf("string", True, "table"),
+    _leaf("int64", False, "server_id"),
+    _leaf("string", True, "gtid"),
+    _leaf("string", False, "file"),
+    _leaf("int64", False, "pos"),
+    _leaf("int32", False, "row"),
+    _leaf("int64", True, "thread"),
+    _leaf("string", True, "query"),
 )
+_SOURCE_EXTENSION = (_leaf("int64", False, "commit_ts"), _leaf("string", False, "cluster_id"))
 _OP_SCHEMA = _leaf("string", False, "op")
-TS_MS_SCHEMA = _leaf("int64", True, "ts_ms")
+_TS_MS_SCHEMA = _leaf("int64", True, "ts_ms")
 _TRANSACTION_SCHEMA = json_object(
     ("type", "struct"),
     (
@@ -102,27 +95,39 @@ _TRANSACTION_SCHEMA = json_object(
 )
 
 
+def source_schema(options: DebeziumOptions) -> bytes:
+    """Return the schema of ``source``."""
+    return json_object(
+        ("type", "struct"),
+        ("fields", [*_SOURCE, *(_SOURCE_EXTENSION if options.extends_source_schema else ())]),
+        ("optional", False),
+        ("name", "io.debezium.connector.mysql.Source"),
+        ("field", "source"),
+    )
+
+
 def key_schema(prefix: str, fields: Iterable[bytes]) -> bytes:
     """Return the schema of a key; ``prefix`` begins its name (``protocols.debezium.naming``)."""
     return json_object(("type", "struct"), ("name", f"{prefix}.Key"), ("optional", False), ("fields", list(fields)))
 
 
-def envelope_schema(prefix: str, table: TableInfo, *, tidb_type: bool) -> bytes:
-    """Return the schema of row messages: the virtual columns follow those that rows carry, hidden ones too."""
+def envelope_schema(prefix: str, table: TableInfo, options: DebeziumOptions) -> bytes:
+    """Return the schema of row messages; hidden virtual columns are shown too."""
     virtual = [column for column in table.columns if column.is_virtual]
-    fields = [field_schema(column, tidb_type=tidb_type) for column in (*table.data_columns, *virtual)]
+    first = table.data_columns if options.switches.virtual_columns == "last" else table.shown_columns
+    fields = [field_schema(column, tidb_type=options.enable_tidb_extension) for column in (*first, *virtual)]
     before, after = (
         json_object(
             ("type", "struct"), ("optional", True), ("name", f"{prefix}.Value"), ("field", image), ("fields", fields)
         )
         for image in ("before", "after")
     )
-    return _envelope(prefix, before, after, SOURCE_SCHEMA, _OP_SCHEMA, TS_MS_SCHEMA, _TRANSACTION_SCHEMA)
+    return _envelope(prefix, before, after, source_schema(options), _OP_SCHEMA, _TS_MS_SCHEMA, _TRANSACTION_SCHEMA)
 
 
-def watermark_schema(prefix: str) -> bytes:
+def watermark_schema(prefix: str, options: DebeziumOptions) -> bytes:
     """Return the schema of watermark messages."""
-    return _envelope(prefix, SOURCE_SCHEMA, _OP_SCHEMA, TS_MS_SCHEMA, _TRANSACTION_SCHEMA)
+    return _envelope(prefix, source_schema(options), _OP_SCHEMA, _TS_MS_SCHEMA, _TRANSACTION_SCHEMA)
 
 
 def _envelope(prefix: str, *fields: bytes) -> bytes:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ticdc_emit.changes.codec import ControlMessage
 from ticdc_emit.errors import SchemaError
-from ticdc_emit.protocols.debezium.change_schema import KEY_SCHEMA, VALUE_SCHEMA
+from ticdc_emit.protocols.debezium.change_schema import KEY_SCHEMA, change_value_schema
 from ticdc_emit.protocols.debezium.envelope import message, opening
 from ticdc_emit.protocols.debezium.jsontext import json_object, json_string
 from ticdc_emit.protocols.debezium.options import DebeziumOptions
@@ -61,7 +61,7 @@ def ddl_message(event: DdlEvent, build_ts: int, options: DebeziumOptions) -> Con
     payload = opening(options.cluster_id, event.schema, event.table, event.commit_ts, build_ts)
     payload += b",%s," % database[1:-1]
     payload += b'"schemaName":null,"ddl":%s,"tableChanges":[%s]}' % (json_string(event.query), _change(event, kind))
-    schemas = (None, None) if options.disable_schema else (KEY_SCHEMA, VALUE_SCHEMA)
+    schemas = (None, None) if options.disable_schema else (KEY_SCHEMA, change_value_schema(options))
     return ControlMessage(message(database, schemas[0]), message(payload, schemas[1]), event.commit_ts)
 
 

@@ -18,6 +18,7 @@ from ticdc_emit.columnar.epochs import EARLIEST_ZONED, clock_micros, date_days, 
 from ticdc_emit.columnar.faults import ValueFault
 from ticdc_emit.columnar.jsoniter import number_text
 from ticdc_emit.protocols.debezium.jsontext import json_content, json_string
+from ticdc_emit.protocols.debezium.options import DebeziumOptions
 from ticdc_emit.schema.model import Column
 from ticdc_emit.schema.temporal import normalise_duration, parse_moment
 from ticdc_emit.schema.types import INTEGER_TYPES, STRING_TYPES, MySQLType
@@ -78,7 +79,7 @@ def _schema_timestamp(column: Column, text: str) -> bytes | None:
     return b'"%sZ"' % zoned.encode()
 
 
-def null_content(column: Column, zone: str) -> bytes | None:
+def null_content(column: Column, options: DebeziumOptions) -> bytes | None:
     """Return what a message shows where the column is NULL, without the quotes of a value; ``None`` is ``null``.
 
     Raises :class:`ValueFault` (of row 0) for a default that is no value of the column, such as an expression.
@@ -86,26 +87,48 @@ def null_content(column: Column, zone: str) -> bytes | None:
     default, kind = column.default, column.type
     if default is None:
         return None
+    as_value = options.switches.null_default == "value"
     if kind is MySQLType.BIT:
-        if not default:
+        if not default and not as_value:
             raise _no_value(column)
         return _bit(column)
     if column.is_binary:
-        raw = default.encode() if isinstance(default, str) else default
-        if len(raw) > _READABLE_BYTES:
-            raise _no_value(column)
-        # TiCDC writes the member twice, first as a value, then as the schema has it
-        return base64.b64encode(raw) + b'",%s:"%s' % (json_string(column.name), json_content(raw))
+        return _null_binary(column, default.encode() if isinstance(default, str) else default, as_value=as_value)
     if kind is MySQLType.VECTOR_FLOAT32:
         raise _no_value(column)
     if kind in _TEXTS:
         return json_content(default)
     text = _as_text(default)
+    if as_value and kind not in _MOMENTS:
+        return _null_value(column, text)
     if kind is MySQLType.YEAR:
         return json_string(text)
     if kind in _DATES:
         return _days(text)
-    return _null_moment(column, text, zone) if kind in _MOMENTS else _null_number(column, text)
+    return _null_moment(column, text, options.zone) if kind in _MOMENTS else _null_number(column, text)
+
+
+def _null_binary(column: Column, raw: bytes, *, as_value: bool) -> bytes:
+    if as_value:
+        return base64.b64encode(raw)
+    if len(raw) > _READABLE_BYTES:
+        raise _no_value(column)
+    # TiCDC writes the member twice, first as a value, then as the schema has it
+    return base64.b64encode(raw) + b'",%s:"%s' % (json_string(column.name), json_content(raw))
+
+
+def _null_value(column: Column, text: str) -> bytes:
+    """Return what TiCDC shows of a default that it reads as a value: 0 of a TIME and of what is no number."""
+    kind = column.type
+    if kind in _DATES:
+        raise _no_value(column)  # TiCDC panics
+    if kind in INTEGER_TYPES or kind is MySQLType.YEAR:
+        number = int(text) if _INTEGER.fullmatch(text) else 0
+        return b"%d" % (number if -_INT64 <= number < _INT64 else 0)
+    if kind is MySQLType.DURATION or not _NUMBER.fullmatch(text):
+        return b"0"
+    width = pa.float32() if kind is MySQLType.FLOAT else pa.float64()
+    return _printed(number_text(pa.array([float(text)], width))) or b"0"
 
 
 def _null_moment(column: Column, text: str, zone: str) -> bytes | None:

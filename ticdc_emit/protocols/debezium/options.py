@@ -19,3 +19,8 @@ class DebeziumOptions:
     disable_schema: bool = False
     output_old_value: bool = True
     switches: DebeziumSwitches = DebeziumSwitches()
+
+    @property
+    def extends_source_schema(self) -> bool:
+        """Whether the schema of ``source`` has the fields of the TiDB extension."""
+        return self.enable_tidb_extension and self.switches.source_schema == "extended"

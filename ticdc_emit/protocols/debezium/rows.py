@@ -67,7 +67,11 @@ class DebeziumRows:
 
     @cached_property
     def _key_object(self) -> Members:
-        return self._members(self.table.handle_key)
+        return self._members(self._key_columns)
+
+    @cached_property
+    def _key_columns(self) -> tuple[Column, ...]:
+        return self.table.handle_key if self.options.switches.key_columns == "selected" else self.table.whole_handle_key
 
     def _members(self, columns: tuple[Column, ...]) -> Members:
         names = tuple(json_string(column.name) + b":" for column in columns)
@@ -86,15 +90,14 @@ class DebeziumRows:
         if self.options.disable_schema:
             return b'{"payload":', b"}"
         tidb_type = self.options.enable_tidb_extension
-        fields = [field_schema(column, tidb_type=tidb_type) for column in self.table.handle_key]
+        fields = [field_schema(column, tidb_type=tidb_type) for column in self._key_columns]
         return b'{"payload":', b',"schema":%s}' % key_schema(self._prefix, fields)
 
     @cached_property
     def _value_end(self) -> bytes:
         if self.options.disable_schema:
             return b"}}"
-        schema = envelope_schema(self._prefix, self.table, tidb_type=self.options.enable_tidb_extension)
-        return b'},"schema":%s}' % schema
+        return b'},"schema":%s}' % envelope_schema(self._prefix, self.table, self.options)
 
     @cached_property
     def _refusable(self) -> tuple[Column, ...]:
@@ -147,7 +150,7 @@ class DebeziumRows:
         return [b'"before":', *before, b',"after":', *after]
 
     def _content(self, column: Column, values: pa.Array) -> pa.Array:
-        return content(column, values, self.options.zone)
+        return content(column, values, self.options)
 
     def _refusal(self, column: Column, image: Image) -> RowError:
         """Return the error of a column that was refused, by the row's place in the whole batch."""

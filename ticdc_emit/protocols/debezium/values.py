@@ -21,6 +21,7 @@ from ticdc_emit.columnar.jsoniter import decimal_as_double, number_text
 from ticdc_emit.columnar.labels import label_text
 from ticdc_emit.columnar.values import text_content
 from ticdc_emit.protocols.debezium.defaults import null_content
+from ticdc_emit.protocols.debezium.options import DebeziumOptions
 from ticdc_emit.schema.model import Column
 from ticdc_emit.schema.types import STRING_TYPES, MySQLType
 
@@ -41,18 +42,18 @@ def around(column: Column) -> tuple[bytes, bytes]:
     return b"", b""
 
 
-def content(column: Column, values: pa.Array, zone: str) -> pa.Array:
+def content(column: Column, values: pa.Array, options: DebeziumOptions) -> pa.Array:
     """Return the content of each value, null for ``null``; where there is a default, it stands for NULL.
 
-    Raises :class:`ValueFault` for a TIMESTAMP that the clocks of ``zone`` never show, and for a NULL whose default is
+    Raises :class:`ValueFault` for a TIMESTAMP that the changefeed's clocks never show, and for a NULL whose default is
     no value.
     """
-    text = _content(column, values, zone)
+    text = _content(column, values, options)
     if values.null_count == 0 or column.default is None:
         return text
     nulls = pc.is_null(values)
     try:
-        shown = null_content(column, zone)
+        shown = null_content(column, options)
     except ValueFault as fault:
         refuse_any(np.asarray(nulls.to_numpy(zero_copy_only=False)), fault.reason, fault.remedy)
         raise
@@ -60,7 +61,7 @@ def content(column: Column, values: pa.Array, zone: str) -> pa.Array:
     return text if shown is None else pc.if_else(nulls, pa.scalar(shown, pa.binary()), text.cast(pa.binary()))
 
 
-def _content(column: Column, values: pa.Array, zone: str) -> pa.Array:
+def _content(column: Column, values: pa.Array, options: DebeziumOptions) -> pa.Array:
     kind = column.type
     if kind in STRING_TYPES:
         return base64_text(values) if column.is_binary else text_content(column, values, JSONITER)
@@ -75,18 +76,19 @@ def _content(column: Column, values: pa.Array, zone: str) -> pa.Array:
     if kind in _FLOATS:
         return number_text(values)
     if kind is MySQLType.TIMESTAMP:
-        return zoned_text(column, values, zone)
+        return zoned_text(column, values, options.zone)
     if kind is MySQLType.VECTOR_FLOAT32:
         return values
-    return to_text(_counted(column, values))
+    return to_text(_counted(column, values, options))
 
 
-def _counted(column: Column, values: pa.Array) -> pa.Array:
+def _counted(column: Column, values: pa.Array, options: DebeziumOptions) -> pa.Array:
     kind = column.type
     if kind is MySQLType.DURATION:
         return clock_micros(values)
     if kind in (MySQLType.DATE, MySQLType.NEWDATE, MySQLType.DATETIME):
-        numbers = datetime_ticks(column, values) if kind is MySQLType.DATETIME else date_days(values)
+        partly_zero = options.switches.partly_zero
+        numbers = datetime_ticks(column, values, partly_zero) if kind is MySQLType.DATETIME else date_days(values)
         return numbers if column.nullable else numbers.fill_null(0)  # no day: zero where it cannot be null
     return values.view(pa.int64()) if kind is MySQLType.LONGLONG else values  # beyond int64 the number wraps
 

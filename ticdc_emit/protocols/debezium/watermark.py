@@ -19,5 +19,5 @@ def watermark_message(ts: int, build_ts: int, options: DebeziumOptions) -> Contr
     """Return the watermark of the TSO ``ts``; ``build_ts`` is the wall clock in ms."""
     prefix = watermark_prefix(options.cluster_id)
     payload = opening(options.cluster_id, "", "", ts, build_ts) + b',"transaction":null,"op":"m"}'
-    schemas = (None, None) if options.disable_schema else (key_schema(prefix, []), watermark_schema(prefix))
+    schemas = (None, None) if options.disable_schema else (key_schema(prefix, []), watermark_schema(prefix, options))
     return ControlMessage(message(b"{}", schemas[0]), message(payload, schemas[1]), ts)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from debezium_messages import codec_of, inserted, prepared_rows, row_messages, table_of
 
+from ticdc_emit.config.switches import DebeziumSwitches
 from ticdc_emit.errors import InvalidValueError
 from ticdc_emit.protocols.debezium.rows import DebeziumRows
 
@@ -189,6 +190,36 @@ def test_the_default_stands_for_null(column: str, shown: bytes) -> None:
     assert inserted(f"create table test.t (v {column}, w int)", [{"v": None, "w": 1}]) == [b'{"v":%s,"w":1}' % shown]
 
 
+@pytest.mark.parametrize(
+    ("column", "shown"),
+    [
+        ("bigint unsigned default 18446744073709551615", b"0"),
+        ("int default (rand())", b"0"),
+        ("double default (rand())", b"0"),
+        ("float default 1e-7", b"1e-07"),
+        ("decimal(10,2) default 1.5", b"1.5"),
+        ("varchar(9) default 'a\"'", b'"a\\""'),
+        ("year default 2023", b"2023"),
+        ("datetime default current_timestamp", b"0"),
+        ("time(3) default '-01:00:00.5'", b"0"),
+        ("bit(12) default ''", b'"AAA="'),
+        ("binary(3) default 'ab'", b'"YWIA"'),
+        ("varbinary(9) default 'abc'", b'"YWJj"'),
+    ],
+)
+def test_the_value_of_the_default_may_stand_for_null(column: str, shown: bytes) -> None:
+    sql = f"create table test.t (v {column}, w int)"
+    rows = inserted(sql, [{"v": None, "w": 1}], switches=DebeziumSwitches(null_default="value"))
+    assert rows == [b'{"v":%s,"w":1}' % shown]
+
+
+@pytest.mark.parametrize(("null", "shown"), [("null", b"null"), ("not null", b"0")])
+def test_a_datetime_without_day_may_be_null(null: str, shown: bytes) -> None:
+    sql = f"create table test.t (v datetime {null}, w int)"
+    rows = [{"v": "2024-00-00 00:00:00", "w": 1}]
+    assert inserted(sql, rows, switches=DebeziumSwitches(partly_zero="null")) == [b'{"v":%s,"w":1}' % shown]
+
+
 def test_a_timestamps_default_is_stored_in_utc_and_read_by_the_zones_clocks() -> None:
     sql = "create table test.t (v timestamp(1) null default '2024-02-29 08:00:00.5')"
     assert inserted(sql, [{"v": None}], zone="Asia/Shanghai") == [b'{"v":"2024-02-29T00:00:00.5Z"}']
@@ -210,6 +241,12 @@ def test_null_is_refused_where_its_default_is_no_value(column: str, zone: str) -
     with pytest.raises(InvalidValueError) as raised:
         prepared_rows(sql, changes, zone=zone)
     assert (raised.value.column, raised.value.row, raised.value.table) == ("v", {"id": 0}, "test.t")
+
+
+def test_a_date_default_has_no_value() -> None:
+    sql = "create table test.t (v date default '2024-02-29')"
+    with pytest.raises(InvalidValueError):
+        inserted(sql, [{"v": None}], switches=DebeziumSwitches(null_default="value"))
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from debezium_messages import codec_of, row_messages, table_of
 
+from ticdc_emit.config import NEXT
 from ticdc_emit.protocols.debezium.connect import field_schema
 
 TIME = "io.debezium.time."
@@ -153,6 +154,11 @@ def test_virtual_and_hidden_columns_follow_those_of_rows() -> None:
     before, after = shown["schema"]["fields"][:2]
     assert [each["field"] for each in after["fields"]] == ["b", "c", "a", "_V$_x_0"]
     assert before == after | {"field": "before"}
+    changes = [{"op": "c", "after": {"b": 1, "c": 3}}]
+    ((_, value),) = row_messages(sql, changes, enable_tidb_extension=True, switches=NEXT.debezium)
+    after, source = json.loads(value)["schema"]["fields"][1:3]
+    assert [each["field"] for each in after["fields"]] == ["a", "b", "c", "_V$_x_0", "a", "_V$_x_0"]
+    assert [each["field"] for each in source["fields"]][-3:] == ["query", "commit_ts", "cluster_id"]
     assert json.loads(key)["schema"]["fields"][0]["tidb_type"] == "int"
 
 
