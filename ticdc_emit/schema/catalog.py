@@ -82,7 +82,8 @@ class Catalog:
         try:
             mode = self._sql_mode if sql_mode is None else sql_mode
             statement = parse_ddl(query, mode, charset)
-            return self._executor.execute(statement, query, schema, commit_ts, assigned)
+            ansi_quotes = sql_mode_of(mode).ansi_quotes
+            return self._executor.execute(statement, query, schema, commit_ts, assigned, ansi_quotes=ansi_quotes)
         except SchemaError as error:
             _with_statement(error, query)
 

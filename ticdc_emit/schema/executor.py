@@ -9,6 +9,7 @@ from __future__ import annotations
 import datetime as dt
 from dataclasses import replace
 from functools import singledispatchmethod
+from typing import TypeVar
 
 from ticdc_emit.errors import DdlError, SchemaError, UnprintableDdlError
 from ticdc_emit.schema import nodes, statements
@@ -17,6 +18,7 @@ from ticdc_emit.schema.charsets import resolve
 from ticdc_emit.schema.events import DdlEvent, GivenText
 from ticdc_emit.schema.identifiers import quoted, to_lower
 from ticdc_emit.schema.ids import AssignedIds, IdSource
+from ticdc_emit.schema.intervals import alter_spelled_out, create_spelled_out, has_interval
 from ticdc_emit.schema.model import Column, Partition, TableInfo
 from ticdc_emit.schema.partitions import find_partition
 from ticdc_emit.schema.state import TableState
@@ -26,6 +28,7 @@ from ticdc_emit.schema.views import build_view
 
 __all__ = ["DdlExecutor"]
 
+_S = TypeVar("_S", statements.CreateTable, statements.AlterTable)
 # Jobs that leave TiDB's update_ts of the table as it was.
 _KEEPS_UPDATE_TS = frozenset(
     {"rename table", "truncate table", "drop table", "drop view", "truncate partition", "exchange partition"}
@@ -39,6 +42,7 @@ class DdlExecutor:
         self._ids = ids
         self._renamed_schema = renamed_schema
         self._query = ""
+        self._ansi_quotes = False
         self._canonical: str | UnprintableDdlError = ""
         self._schema = ""
         self._commit_ts = 0
@@ -52,8 +56,14 @@ class DdlExecutor:
         schema: str | None,
         commit_ts: int,
         assigned: tuple[AssignedIds, ...],
+        *,
+        ansi_quotes: bool = False,
     ) -> tuple[DdlEvent, ...]:
-        """Apply ``statement`` as a whole or not at all; ``schema`` is the current database if not None."""
+        """Apply ``statement`` as a whole or not at all; ``schema`` is the current database if not None.
+
+        ``ansi_quotes``: whether names that the job's text gets are between double quotes.
+        """
+        self._ansi_quotes = ansi_quotes
         self._query, self._commit_ts, self._assigned = query, commit_ts, assigned
         self._canonical = _canonical(statement)
         self._schema = self._store.current if schema is None else schema
@@ -152,6 +162,10 @@ class DdlExecutor:
             raise DdlError("CREATE TABLE ... AS SELECT is not understood", position=statement.offset)
         if not self._is_free(database, name, if_not_exists=statement.if_not_exists):
             return
+        if has_interval(statement):
+            whole = replace(statement, partitioning=None)
+            bare = build_table(whole, database.name, database.default, self._zone)
+            statement = self._runs(*create_spelled_out(statement, self._query, bare, self._quote))
         state = build_table(statement, database.name, database.default, self._zone)
         if not statement.temporary:  # TiCDC does not replicate temporary tables
             self._finish("create table", None, state)
@@ -225,6 +239,8 @@ class DdlExecutor:
     @_run.register
     def _alter_table(self, statement: statements.AlterTable) -> None:
         state = self._base_table(statement.table)
+        if has_interval(statement):
+            statement = self._runs(*alter_spelled_out(statement, self._query, state, self._quote))
         specs = statement.specs
         if len(specs) == 1 and isinstance(specs[0], nodes.RenameTo):
             self._rename(state, specs[0].table)
@@ -235,6 +251,14 @@ class DdlExecutor:
             before = state.info
             for step in alterer.alter(state, specs):
                 before = self._finish(step.action, before, step.state).info
+
+    def _runs(self, statement: _S, query: str) -> _S:
+        """Take the statement that TiDB runs in place of the one given."""
+        self._query, self._canonical = query, _canonical(statement)
+        return statement
+
+    def _quote(self, name: str) -> str:
+        return '"' + name.replace('"', '""') + '"' if self._ansi_quotes else quoted(name)
 
     def _exchange(self, state: TableState, spec: nodes.ExchangePartition) -> None:
         partition = find_partition(state, spec.partition)

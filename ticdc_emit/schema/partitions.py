@@ -11,6 +11,7 @@ from dataclasses import replace
 from ticdc_emit.errors import DdlError
 from ticdc_emit.schema.model import Partition
 from ticdc_emit.schema.nodes import MAX_PARTITIONS, AddPartitions, ChangePartitions
+from ticdc_emit.schema.ranges import with_ranges
 from ticdc_emit.schema.state import TableState
 from ticdc_emit.schema.tables import unique_names, with_partitioning
 
@@ -40,7 +41,7 @@ def alter_partitions(state: TableState, spec: AddPartitions | ChangePartitions) 
         return _added(state, spec)
     if spec.kind == "remove":
         bare = replace(state.info, partitions=(), id=0)
-        state = replace(state, info=bare, partition_method="", partition_columns=())
+        state = replace(state, info=bare, partition_method="", partition_columns=(), ranges=None)
         return state, "alter table remove partitioning"
     if spec.kind == "coalesce":
         return _coalesced(state, spec.count)
@@ -58,7 +59,7 @@ def alter_partitions(state: TableState, spec: AddPartitions | ChangePartitions) 
         if len(chosen) == len(state.info.partitions):
             raise DdlError("cannot drop all partitions, use DROP TABLE instead")
         return _with(state, tuple(p for p in state.info.partitions if p.name not in names)), "drop partition"
-    return _reorganized(state, chosen, spec.into), _REORGANIZE
+    return with_ranges(_reorganized(state, chosen, spec.into), spec.definitions), _REORGANIZE
 
 
 def _with(state: TableState, partitions: tuple[Partition, ...]) -> TableState:
@@ -88,6 +89,7 @@ def _added(state: TableState, spec: AddPartitions) -> tuple[TableState, str]:
     taken = {partition.name.lower() for partition in present}
     if spec.if_not_exists and any(name.lower() in taken for name in spec.names):
         return state, ""
+    state = with_ranges(state, spec.definitions)
     return _with(state, present + tuple(Partition(0, name) for name in spec.names)), "add partition"
 
 

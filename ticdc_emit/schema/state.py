@@ -5,19 +5,33 @@ TiDB never reuses the id of a dropped column or index (``MaxColumnID``, ``MaxInd
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 from ticdc_emit.errors import DdlError
 from ticdc_emit.schema.model import Column, Index, TableInfo
 from ticdc_emit.schema.nodes import PartitionMethod
 
-__all__ = ["ForeignKey", "TableState"]
+__all__ = ["ForeignKey", "Ranges", "TableState"]
 
 
 @dataclass(frozen=True)
 class ForeignKey:
     name: str
     columns: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Ranges:
+    """The bounds of RANGE partitions by name, as TiDB shows them; "" for one that is no constant.
+
+    ``floor`` is the least value, ``fsp`` the digits of a DATETIME, -1 for a DATE.
+    """
+
+    is_integer: bool
+    floor: str
+    fsp: int = -1
+    bounds: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -30,6 +44,8 @@ class TableState:
     partition_method: PartitionMethod = ""
     partition_columns: tuple[str, ...] = ()
     ttl_column: str = ""
+    ranges: Ranges | None = None
+    """``None`` where the table is not by RANGE of one integer, DATE or DATETIME."""
 
     def find_column(self, name: str) -> Column | None:
         """Return the column called ``name`` in any case, hidden ones included."""

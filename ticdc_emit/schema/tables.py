@@ -23,6 +23,7 @@ from ticdc_emit.schema.indexes import (
 )
 from ticdc_emit.schema.model import Partition, TableInfo
 from ticdc_emit.schema.nodes import MAX_PARTITIONS, ColumnDef, Constraint, Expression, Partitioning, TableOption
+from ticdc_emit.schema.ranges import ranges_of
 from ticdc_emit.schema.state import TableState
 from ticdc_emit.schema.statements import CreateTable
 from ticdc_emit.schema.types import ColumnFlag, MySQLType
@@ -165,7 +166,8 @@ def with_partitioning(state: TableState, by: Partitioning) -> TableState:
     columns = tuple(state.column(name).name for name in named)
     partitions = tuple(Partition(0, name) for name in by.names)
     info = replace(state.info, partitions=partitions)
-    return replace(state, info=info, partition_method=by.method, partition_columns=columns)
+    ranges = ranges_of(by.key, by.definitions, state)
+    return replace(state, info=info, partition_method=by.method, partition_columns=columns, ranges=ranges)
 
 
 def _check_partitioning(by: Partitioning) -> None:
@@ -173,9 +175,6 @@ def _check_partitioning(by: Partitioning) -> None:
         raise DdlError("TiDB has no SYSTEM_TIME partitions", position=by.offset)
     if by.sub is not None:
         raise DdlError("TiDB has no subpartitions", position=by.offset)
-    if by.key.interval is not None:
-        message = "INTERVAL partitioning is not understood; write the partitions out"
-        raise DdlError(message, position=by.offset)
     if max(by.key.count, len(by.definitions)) > MAX_PARTITIONS:
         raise DdlError(f"more than {MAX_PARTITIONS} partitions", position=by.offset)
 

@@ -137,11 +137,13 @@ class MinorChangeGrammar(TableGrammar):
             self._advance(2)
             return self._exchange_partition()
         if word in ("FIRST", "LAST"):
+            start = self._curr.start
             self._advance()
             bound = self._less_than()
             if word == "FIRST":
                 self._if_exists()
-            return IntervalChange(word, "", bound, word == "LAST" and self._no_binlog())
+            no_binlog = word == "LAST" and self._no_binlog()
+            return IntervalChange(word, "", bound, no_binlog, start, self._prev.end)
         return None
 
     def _exchange_partition(self) -> ExchangePartition:
@@ -185,13 +187,15 @@ class MinorChangeGrammar(TableGrammar):
         if self._accept("REORGANIZE", "PARTITION"):
             return self._reorganize()
         if self._accept("SPLIT"):
+            start = self._prev.start
             if self._accept("MAXVALUE"):
-                return IntervalChange("SPLIT MAXVALUE", "", self._less_than())
+                return IntervalChange("SPLIT MAXVALUE", "", self._less_than(), start=start, end=self._prev.end)
             index, split = self._split_index()
             return SplitRegions("SPLIT", "", index, split)
         if self._accept("MERGE"):
+            start = self._prev.start
             self._expect("FIRST")
-            return IntervalChange("MERGE FIRST", "", self._less_than())
+            return IntervalChange("MERGE FIRST", "", self._less_than(), start=start, end=self._prev.end)
         if not self._accept("PARTITION"):
             self._fail("not understood in ALTER TABLE")
         name = self._name("a partition")

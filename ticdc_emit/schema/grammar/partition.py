@@ -83,6 +83,8 @@ class PartitionGrammar(TableOptionGrammar):
         return PartitionKey("system_time")
 
     def _partition_interval(self) -> Interval:
+        """INTERVAL has been consumed."""
+        start = self._prev.start
         self._expect_symbol("(")
         amount = self._bit_expression()
         unit = "" if self._symbol_at(")") else self._time_unit()
@@ -93,7 +95,8 @@ class PartitionGrammar(TableOptionGrammar):
             self._expect("LAST")
             last = self._less_than()
         null_partition = self._accept("NULL", "PARTITION")
-        return Interval(amount, unit, first, last, null_partition, self._accept("MAXVALUE", "PARTITION"))
+        max_partition = self._accept("MAXVALUE", "PARTITION")
+        return Interval(amount, unit, first, last, null_partition, max_partition, start, self._prev.end)
 
     def _less_than(self) -> Node:
         self._expect("PARTITION", "LESS", "THAN")

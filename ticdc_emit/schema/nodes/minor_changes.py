@@ -5,7 +5,7 @@ Rule source: pingcap/tidb ``pkg/parser/ast/ddl.go`` (``AlterTableSpec.Restore``)
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ticdc_emit.schema.identifiers import quoted
 from ticdc_emit.schema.nodes.expressions import ColumnName
@@ -144,10 +144,15 @@ class ExtendedStatistics(NoSchemaChange):
 
 @dataclass(frozen=True)
 class IntervalChange(NoSchemaChange):
-    """FIRST, LAST, SPLIT MAXVALUE or MERGE FIRST (``words``) PARTITION LESS THAN a bound."""
+    """FIRST, LAST, SPLIT MAXVALUE or MERGE FIRST (``words``) PARTITION LESS THAN a bound.
+
+    ``start`` and ``end``: where the clause is in the statement.
+    """
 
     bound: Node | None = None
     no_binlog: bool = False
+    start: int = field(default=0, compare=False)
+    end: int = field(default=0, compare=False)
 
     def restore(self, style: Style = WIRE) -> str:
         assert self.bound is not None

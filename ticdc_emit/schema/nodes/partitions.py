@@ -5,7 +5,7 @@ Rule source: pingcap/tidb ``pkg/parser/ast/ddl.go`` (``PartitionOptions``, ``Par
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal as Choice
 from typing import TypeAlias
 
@@ -65,7 +65,10 @@ class PartitionDefinition:
 
 @dataclass(frozen=True)
 class Interval:
-    """INTERVAL partitioning: TiDB makes the partitions itself, from ``first`` to ``last``."""
+    """INTERVAL partitioning: TiDB makes the partitions itself, from ``first`` to ``last``.
+
+    ``start`` and ``end``: where the clause is in the statement.
+    """
 
     amount: Node
     unit: str = ""
@@ -73,6 +76,8 @@ class Interval:
     last: Node | None = None
     null_partition: bool = False
     max_partition: bool = False
+    start: int = field(default=0, compare=False)
+    end: int = field(default=0, compare=False)
 
     def restore(self, style: Style = WIRE) -> str:
         unit = " " + style.word(self.unit) if self.unit else ""
