@@ -229,6 +229,7 @@ def main() -> int:
         "slices": report.slices,
         "prepare_seconds": round(report.prepare_seconds, 1),
         "replay_seconds": round(report.seconds, 1),
+        "rows_per_second": round(report.total.rows / report.seconds),
         "max_lag_seconds": None if report.max_lag_seconds is None else round(report.max_lag_seconds, 1),
         "fold_seconds": round(fold_seconds, 1),
         "final_rows": sum(map(len, wanted.values())),

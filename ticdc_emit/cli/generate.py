@@ -24,7 +24,9 @@ from ticdc_emit.cli.watermarks import sparse_interval
 from ticdc_emit.config import ChangefeedConfig, mask_uri
 from ticdc_emit.config.protocol import Protocol, protocol_document
 from ticdc_emit.decode import Tail
+from ticdc_emit.delivery.claim_check import ClaimStore
 from ticdc_emit.delivery.contract import Sink
+from ticdc_emit.delivery.files import FileSink
 from ticdc_emit.errors import ConfigError, DdlError
 from ticdc_emit.tso import compose
 
@@ -143,6 +145,8 @@ def _send(
     """``stop``: of a stream, asked between batches."""
     from ticdc_emit.traffic.generate import generate, generate_stream
 
+    if wanted.live and wanted.start in (None, _NOW):
+        _warm_up(spark, schema, wanted, feed)
     settings = {"start": wanted.first_commit(), **wanted.settings}
     if stop is not None:
         stream = generate_stream(spark, schema, rows=wanted.rows, live=wanted.live, **settings)
@@ -150,6 +154,24 @@ def _send(
     assert wanted.rows is not None
     traffic = generate(spark, schema, rows=wanted.rows, **settings)
     return _emitter(traffic, wanted, feed, sink).write(traffic.changes)
+
+
+def _warm_up(spark: SparkSession, schema: str, wanted: Wanted, feed: ChangefeedConfig) -> None:
+    """Send other changes of these tables to files of no use: what is due while Spark compiles would come late.
+
+    Not where large ones are stored outside: objects would be left behind that no message names.
+    """
+    from ticdc_emit.spark.warm_up import warm_up_stream
+    from ticdc_emit.traffic.generate import generate_stream
+
+    if ClaimStore.of(feed.codec.large_message_handle) is not None:
+        return
+    stream = generate_stream(spark, schema, live=True, **{**wanted.settings, "ddl_rate": 0.0})
+    with (
+        tempfile.TemporaryDirectory(prefix="ticdc-emit-", ignore_cleanup_errors=True) as folder,
+        stream.sink(feed, sink=FileSink(folder)) as unsent,
+    ):
+        warm_up_stream(stream.changes, unsent, _LIVE_TRIGGER)
 
 
 def _emitter(traffic: Traffic | TrafficStream, wanted: Wanted, feed: ChangefeedConfig, sink: Sink | None) -> TicdcSink:

@@ -9,14 +9,11 @@ finished slice, and what it sends again has the same bytes.
 from __future__ import annotations
 
 import datetime as dt
-import math
 import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ticdc_emit.changefeed.batch import Batch
 from ticdc_emit.changefeed.report import RunReport, RunTotal
-from ticdc_emit.changefeed.run import Changefeed
 from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.config.named import refuse_unknown
 from ticdc_emit.config.secrets import hides_arguments
@@ -25,6 +22,7 @@ from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.spark.batch import SparkBatch
 from ticdc_emit.spark.options import ReplayOptions
 from ticdc_emit.spark.sink import TicdcSink
+from ticdc_emit.spark.warm_up import warm_up
 from ticdc_emit.traffic.replay.moments import refusing_no_moments
 from ticdc_emit.traffic.replay.pacing import Pace
 from ticdc_emit.traffic.replay.record import ReplayRecord, tables_text
@@ -38,9 +36,6 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 __all__ = ["replay"]
-
-_WARM_UP_S, _NO_FASTER = 20.0, 0.9
-"""Spark is warm when a pass takes more than this share of the fastest so far; behind so many seconds none begins."""
 
 
 @hides_arguments
@@ -97,7 +92,9 @@ def replay(
         count = 1 if slices is None else len(slices)
         begin = number = next_batch - first_batch
         if speed is not None and slices is not None and number < count:
-            _warm_up(feed, staged.batch(slices[number]))
+            first = staged.batch(slices[number])
+            if isinstance(first, SparkBatch):
+                warm_up(lambda: first.messages(*feed.message_tasks(first)))
         reports: list[RunReport] = []
         lags: list[float] = []
         ready = time.monotonic()
@@ -127,22 +124,6 @@ def replay(
         )
     finally:
         staged.release()
-
-
-def _warm_up(feed: Changefeed, batch: Batch) -> None:
-    """Make the first messages for nothing until it gets no faster: what Spark compiles, and the Java beneath it, would
-    make the schedule late.
-    """
-    if not isinstance(batch, SparkBatch):
-        return
-    best = math.inf
-    until = time.monotonic() + _WARM_UP_S
-    while (began := time.monotonic()) < until:
-        batch.messages(*feed.message_tasks(batch)).groupBy("topic").count().collect()
-        took = time.monotonic() - began
-        if took > best * _NO_FASTER:
-            break
-        best = took
 
 
 def _read(
