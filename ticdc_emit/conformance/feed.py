@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import Any
 
 from ticdc_emit.arrange.order import ordered
@@ -28,6 +29,7 @@ from ticdc_emit.plan.sent_ddl import SentDdl
 from ticdc_emit.plan.table_plan import TablePlan
 from ticdc_emit.plan.tables import Plan, living, make_plan, topics_of, verify_tables
 from ticdc_emit.schema.catalog import Catalog
+from ticdc_emit.schema.dialect import split_statements
 from ticdc_emit.schema.events import DdlEvent
 
 __all__ = ["Feed", "Sent"]
@@ -67,30 +69,40 @@ class Feed:
 
         Raises the family of :class:`~ticdc_emit.errors.TicdcEmitError` for a statement that is not understood.
         """
-        jobs = given["jobs"] or []
-        if not jobs:
-            return [], []
-        self._known = None
-        events = self._catalog.apply(
-            given["sql"],
-            schema=given["current_db"],
-            commit_ts=jobs[0]["commit_ts"],
-            sql_mode=given.get("sql_mode"),
-            charset=jobs[0].get("charset") or "utf8mb4",
-        )
-        of_jobs = [list(events)] if len(jobs) == 1 else [[event] for event in events]
         results: list[str] = []
         sent: list[Sent] = []
-        for job, own in zip(jobs, of_jobs, strict=False):
-            own = [replace(event, commit_ts=job["commit_ts"]) for event in own]
-            try:
-                verdicts = self._sending.judged(self._replication, own, job["commit_ts"], job.get("bdr_role") or "")
-                going_out = self._sending.sent(verdicts)
-            except TicdcEmitError as fault:
-                return [*results, f"error: {fault.message}"], sent
-            results.append(_whole(verdicts))
-            sent += map(self._announced, going_out)
+        for sql, jobs in _statements(given):
+            self._known = None
+            for job, events in self._applied(sql, jobs, given):
+                try:
+                    verdicts = self._sending.judged(
+                        self._replication, events, job["commit_ts"], job.get("bdr_role") or ""
+                    )
+                    going_out = self._sending.sent(verdicts)
+                except TicdcEmitError as fault:
+                    return [*results, f"error: {fault.message}"], sent
+                results.append(_whole(verdicts))
+                sent += map(self._announced, going_out)
         return results, sent
+
+    def _applied(
+        self, sql: str, jobs: list[Mapping[str, Any]], given: Mapping[str, Any]
+    ) -> list[tuple[Mapping[str, Any], list[DdlEvent]]]:
+        """Apply one statement; return each of its jobs with the events of it."""
+        first, is_batch = jobs[0], _is_batch(jobs)
+        events = self._catalog.apply(
+            sql,
+            schema=first["job_schema"] if is_batch else given["current_db"],
+            commit_ts=first["commit_ts"],
+            sql_mode=given.get("sql_mode"),
+            charset=first.get("charset") or "utf8mb4",
+            batch=is_batch,
+        )
+        of_jobs = [list(events)] if len(jobs) == 1 else [[event] for event in events]
+        return [
+            (job, [replace(event, commit_ts=job["commit_ts"]) for event in own])
+            for job, own in zip(jobs, of_jobs, strict=False)
+        ]
 
     def _announced(self, event: DdlEvent) -> Sent:
         self._ddl.append(event)
@@ -170,6 +182,21 @@ class Feed:
             partitions = dict.fromkeys(topics, self._config.kafka.partition_num or DEFAULT_PARTITION_NUM)
             self._known = make_plan(self._config, histories, partitions, build_ts=self._now_ms, unreplicated=left_out)
         return self._known
+
+
+def _statements(given: Mapping[str, Any]) -> Iterator[tuple[str, list[Mapping[str, Any]]]]:
+    """Yield each statement of an input that makes jobs, and its jobs: TiDB makes no job of two statements."""
+    jobs: list[Mapping[str, Any]] = given["jobs"] or []
+    is_one = len(jobs) < 2 or _is_batch(jobs) or len(split_statements(given["sql"], given.get("sql_mode") or "")) < 2
+    if is_one and jobs:
+        yield given["sql"], jobs
+    elif jobs:
+        for query, own in groupby(jobs, key=lambda job: str(job["query"])):
+            yield query, list(own)
+
+
+def _is_batch(jobs: Iterable[Mapping[str, Any]]) -> bool:
+    return any(job["action"] == "create tables" for job in jobs)
 
 
 def _whole(verdicts: Iterable[Verdict]) -> str:

@@ -103,7 +103,8 @@ class SnapshotJudge:
         schema, name = job.schema, info.name
         is_known = self._snapshot.has_schema(schema)
         if not is_known:
-            schema, name = to_lower(schema), to_lower(job.name)
+            # The job of several tables names none of them, and says its database in lower case.
+            schema, name = to_lower(schema), "" if event.action == "create tables" else to_lower(job.name)
         if ignored or not self._guards.rules.has_table(schema, name):
             return Verdict.discarded(event, START_TS if ignored else RULES)
         if not is_known:

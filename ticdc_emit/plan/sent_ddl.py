@@ -31,4 +31,10 @@ class SentDdl:
 
         Raises :class:`~ticdc_emit.errors.DdlError` where TiCDC's changefeed stops at the text.
         """
-        return [self._texts.sent(verdict.event) for verdict in verdicts if verdict.is_sent]
+        going_out = []
+        for verdict in verdicts:
+            if verdict.result != "discarded":
+                self._texts.check(verdict.event)
+            if verdict.is_sent:
+                going_out.append(self._texts.sent(verdict.event))
+        return going_out

@@ -21,7 +21,7 @@ from ticdc_emit.schema.ids import AssignedIds, IdSource
 from ticdc_emit.schema.model import TableInfo
 from ticdc_emit.schema.sql_mode import sql_mode_of
 from ticdc_emit.schema.state import TableState
-from ticdc_emit.schema.statements import CreateTable
+from ticdc_emit.schema.statements import CreateTable, CreateTables
 from ticdc_emit.schema.store import SchemaStore
 from ticdc_emit.schema.temporal import time_zone_of
 from ticdc_emit.schema.tokens import scan
@@ -70,9 +70,12 @@ class Catalog:
         ids: AssignedIds | Sequence[AssignedIds] | None = None,
         sql_mode: str | None = None,
         charset: str = "utf8mb4",
+        batch: bool = False,
     ) -> tuple[DdlEvent, ...]:
         """Apply one DDL statement and return its events (none where TiDB does nothing, as for USE or IF NOT EXISTS).
 
+        Several CREATE TABLE in one text are one job, as BR, Lightning and TiDB's fast table creation make it;
+        ``batch``: one alone is such a job too.
         ``schema`` is the current database of this statement, ``commit_ts`` a TSO, ``ids`` what is known of the events'
         ids. ``sql_mode``: the session's, where it is not the catalog's; ``charset``: the session's, which TiDB keeps
         for CREATE INDEX and ADD INDEX alone. Raises ``DdlError`` (not understood or not applicable) and
@@ -82,8 +85,9 @@ class Catalog:
         try:
             mode = self._sql_mode if sql_mode is None else sql_mode
             statement = parse_ddl(query, mode, charset)
-            ansi_quotes = sql_mode_of(mode).ansi_quotes
-            return self._executor.execute(statement, query, schema, commit_ts, assigned, ansi_quotes=ansi_quotes)
+            if batch and isinstance(statement, CreateTable):
+                statement = CreateTables((statement,), (query,))
+            return self._executor.execute(statement, query, schema, commit_ts, assigned, mode)
         except SchemaError as error:
             _with_statement(error, query)
 

@@ -9,27 +9,34 @@ from collections.abc import Iterator
 
 from ticdc_emit.errors import DdlError
 from ticdc_emit.schema.grammar.other import OtherGrammar
-from ticdc_emit.schema.nodes.style import WIRE, Node
+from ticdc_emit.schema.nodes.style import PLAIN, WIRE, Node, Style
 from ticdc_emit.schema.sql_mode import sql_mode_of
-from ticdc_emit.schema.statements import Statement
+from ticdc_emit.schema.statements import CreateTable, CreateTables, Statement
 from ticdc_emit.schema.tokens import Token, scan
 
-__all__ = ["parse_ddl", "parse_expression", "restored_statements", "split_statements"]
+__all__ = ["parse_ddl", "parse_expression", "plain_statements", "restored_statements", "split_statements"]
 
 
 def parse_ddl(sql: str, sql_mode: str = "", charset: str = "utf8mb4") -> Statement:
-    """Parse one DDL statement (a trailing semicolon is fine) that the catalog can run.
+    """Parse one DDL statement (a trailing semicolon is fine) that the catalog can run, or several CREATE TABLE.
 
     Raises ``DdlError`` with ``statement`` and ``position`` (offset in characters) if it is not understood.
     """
-    statements = [tokens for _, tokens in _split(sql, sql_mode)]
-    if len(statements) != 1:
-        what = "no statement" if not statements else f"{len(statements)} statements"
-        raise DdlError(f"expected one DDL statement, found {what}", statement=sql, position=0)
+    mode = sql_mode_of(sql_mode)
     try:
-        return OtherGrammar(sql, statements[0], sql_mode_of(sql_mode), charset).ddl_statement()
+        found = [
+            (text, OtherGrammar(sql, tokens, mode, charset).ddl_statement()) for text, tokens in _split(sql, sql_mode)
+        ]
     except RecursionError:
         raise DdlError("DDL is nested too deeply", statement=sql, position=0) from None
+    if len(found) == 1:
+        return found[0][1]
+    tables = tuple(statement for _, statement in found if isinstance(statement, CreateTable))
+    if found and len(tables) == len(found):
+        return CreateTables(tables, tuple(text for text, _ in found))
+    what = "no statement" if not found else f"{len(found)} statements"
+    message = f"expected one DDL statement, found {what}"
+    raise DdlError(message, remedy="Give them one by one; only CREATE TABLE may be several", statement=sql, position=0)
 
 
 def parse_expression(text: str) -> Node:
@@ -43,12 +50,17 @@ def parse_expression(text: str) -> Node:
         raise DdlError("the expression is nested too deeply", statement=text, position=0) from None
 
 
-def restored_statements(sql: str, sql_mode: str, charset: str) -> list[str]:
+def plain_statements(sql: str) -> list[str]:
+    """Return the text of every statement as TiDB prints it for itself, read in its default SQL mode."""
+    return restored_statements(sql, "", "utf8mb4", PLAIN)
+
+
+def restored_statements(sql: str, sql_mode: str, charset: str, style: Style = WIRE) -> list[str]:
     """Return TiDB's canonical text of every statement in ``sql``, of those that are no DDL too where it is known."""
     mode = sql_mode_of(sql_mode)
     try:
         return [
-            OtherGrammar(sql, tokens, mode, charset).any_statement().restore(WIRE)
+            OtherGrammar(sql, tokens, mode, charset).any_statement().restore(style)
             for _, tokens in _split(sql, sql_mode)
         ]
     except RecursionError:

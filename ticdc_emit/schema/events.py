@@ -17,13 +17,17 @@ class GivenText:
 
     ``canonical``: the whole statement as TiDB prints it, or the error with which it does not. ``several``: the
     statement renames or drops more than one object. ``database``: the current database. ``renamed_from``: schema and
-    name before a RENAME.
+    name before a RENAME. ``batch``: the texts of all CREATE TABLE of one job, of which this is number ``part``.
+    ``sql_mode``: the session's.
     """
 
     canonical: str | UnprintableDdlError
     several: bool = False
     database: str = ""
     renamed_from: tuple[str, str] = ("", "")
+    batch: tuple[str, ...] = ()
+    part: int = 0
+    sql_mode: str = ""
 
     def restored(self, event: DdlEvent) -> str:
         """Return the canonical text; raises what TiDB fails with."""

@@ -21,6 +21,7 @@ from ticdc_emit.schema.ids import AssignedIds, IdSource
 from ticdc_emit.schema.intervals import alter_spelled_out, create_spelled_out, has_interval
 from ticdc_emit.schema.model import Column, Partition, TableInfo
 from ticdc_emit.schema.partitions import find_partition
+from ticdc_emit.schema.sql_mode import sql_mode_of
 from ticdc_emit.schema.state import TableState
 from ticdc_emit.schema.store import Database, SchemaStore
 from ticdc_emit.schema.tables import build_table, check_identifier, clone_table
@@ -42,7 +43,7 @@ class DdlExecutor:
         self._ids = ids
         self._renamed_schema = renamed_schema
         self._query = ""
-        self._ansi_quotes = False
+        self._sql_mode = ""
         self._canonical: str | UnprintableDdlError = ""
         self._schema = ""
         self._commit_ts = 0
@@ -56,15 +57,10 @@ class DdlExecutor:
         schema: str | None,
         commit_ts: int,
         assigned: tuple[AssignedIds, ...],
-        *,
-        ansi_quotes: bool = False,
+        sql_mode: str = "",
     ) -> tuple[DdlEvent, ...]:
-        """Apply ``statement`` as a whole or not at all; ``schema`` is the current database if not None.
-
-        ``ansi_quotes``: whether names that the job's text gets are between double quotes.
-        """
-        self._ansi_quotes = ansi_quotes
-        self._query, self._commit_ts, self._assigned = query, commit_ts, assigned
+        """Apply ``statement`` as a whole or not at all; ``schema`` is the current database if not None."""
+        self._query, self._commit_ts, self._assigned, self._sql_mode = query, commit_ts, assigned, sql_mode
         self._canonical = _canonical(statement)
         self._schema = self._store.current if schema is None else schema
         self._events = []
@@ -171,6 +167,21 @@ class DdlExecutor:
             self._finish("create table", None, state)
 
     @_run.register
+    def _create_tables(self, statement: statements.CreateTables) -> None:
+        version = self._ids.version(self._commit_ts)
+        schemas = set()
+        for part, (table, text) in enumerate(zip(statement.tables, statement.texts, strict=True)):
+            database, name = self._resolve(table.table)
+            schemas.add(database.name)
+            if table.select is not None or table.temporary or len(schemas) > 1:
+                raise DdlError("several CREATE TABLE are one job only for plain tables of one database", table=name)
+            self._is_free(database, name, if_not_exists=False)
+            given = GivenText(_canonical(table), True, self._schema, ("", ""), statement.texts, part, self._sql_mode)
+            state = build_table(table, database.name, database.default, self._zone)
+            self._finish("create tables", None, state, query=text, given=given, version=version)
+        self._ids.next_id()  # the job's
+
+    @_run.register
     def _create_like(self, statement: statements.CreateTableLike) -> None:
         database, name = self._resolve(statement.table)
         source = self._base_table(statement.like)
@@ -258,7 +269,7 @@ class DdlExecutor:
         return statement
 
     def _quote(self, name: str) -> str:
-        return '"' + name.replace('"', '""') + '"' if self._ansi_quotes else quoted(name)
+        return '"' + name.replace('"', '""') + '"' if sql_mode_of(self._sql_mode).ansi_quotes else quoted(name)
 
     def _exchange(self, state: TableState, spec: nodes.ExchangePartition) -> None:
         partition = find_partition(state, spec.partition)
@@ -283,17 +294,23 @@ class DdlExecutor:
         schema: str | None = None,
         job: bool = True,
         keep: bool = True,
+        given: GivenText | None = None,
+        version: int | None = None,
     ) -> TableState:
         """Give ids and versions, stage the table unless it is gone, and record the event.
 
-        ``schema``: how the table names its database from now on; by default as that was created.
+        ``schema``: how the table names its database from now on; by default as that was created. ``version``: that of a
+        job with several tables, which draws its id itself.
         """
         number = len(self._events)
         assigned = self._assigned[number] if number < len(self._assigned) else AssignedIds()
         state = self._numbered(state, assigned, partitions_first=action == "alter table partition by")
-        if job:
+        if job and version is None:
             self._ids.next_id()
-        version = assigned.version if assigned.version is not None else self._ids.version(self._commit_ts)
+        if assigned.version is not None:
+            version = assigned.version
+        elif version is None:
+            version = self._ids.version(self._commit_ts)
         update_ts = assigned.update_ts
         if update_ts is None:
             update_ts = before.update_ts if before is not None and action in _KEEPS_UPDATE_TS else version
@@ -303,7 +320,8 @@ class DdlExecutor:
             self._store.stage(state)
         info = state.info
         renamed_from = self._true_name(before) if before is not None and action == "rename table" else ("", "")
-        given = GivenText(self._canonical, query is not None, self._schema, renamed_from)
+        if given is None:
+            given = GivenText(self._canonical, query is not None, self._schema, renamed_from, sql_mode=self._sql_mode)
         text = self._query if query is None else query
         self._events.append(DdlEvent(text, action, info.schema, info.name, info, before, self._commit_ts, given=given))
         return state

@@ -27,6 +27,7 @@ __all__ = [
     "CreateIndex",
     "CreateTable",
     "CreateTableLike",
+    "CreateTables",
     "CreateView",
     "DatabaseOption",
     "DropDatabase",
@@ -74,7 +75,8 @@ class CreateTable:
         text = style.word(head + _if_not_exists(self.if_not_exists)) + self.table.restore(style)
         if self.columns or self.constraints:
             text += f" ({joined((*self.columns, *self.constraints), style)})"
-        text += "".join(" " + option.restore(style) for option in with_ttl_off(self.options))
+        options = with_ttl_off(self.options) if style.sent else self.options
+        text += "".join(" " + option.restore(style) for option in options)
         if self.partitioning is not None:
             text += " " + self.partitioning.restore(style)
         for index, split in self.splits:
@@ -83,6 +85,17 @@ class CreateTable:
         if self.select is not None:
             text += style.word(f" {self.duplicates} AS " if self.duplicates else " AS ") + self.select.restore(style)
         return text + (style.word(f" ON COMMIT {self.on_commit} ROWS") if self.on_commit else "")
+
+
+@dataclass(frozen=True)
+class CreateTables:
+    """Several CREATE TABLE that are one job, as BR and fast table creation make them; ``texts`` as they were given."""
+
+    tables: tuple[CreateTable, ...]
+    texts: tuple[str, ...]
+
+    def restore(self, style: Style = WIRE) -> str:
+        return joined(self.tables, style, ";")
 
 
 @dataclass(frozen=True)
@@ -333,6 +346,6 @@ def _work(algorithm: str, lock: str, style: Style) -> str:
 
 
 Statement: TypeAlias = (
-    "CreateTable | CreateTableLike | CreateView | DropTables | TruncateTable | RenameTables | CreateDatabase"
-    " | AlterDatabase | DropDatabase | UseDatabase | AlterTable"
+    "CreateTable | CreateTables | CreateTableLike | CreateView | DropTables | TruncateTable | RenameTables"
+    " | CreateDatabase | AlterDatabase | DropDatabase | UseDatabase | AlterTable"
 )

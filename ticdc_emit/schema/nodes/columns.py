@@ -148,7 +148,7 @@ class KeyOption(ColumnOption):
     def restore(self, style: Style = WIRE) -> str:
         text = style.word("PRIMARY KEY" if self.kind == "primary key" else "UNIQUE KEY")
         if isinstance(self.value, bool):
-            text += " " + special_comment("CLUSTERED" if self.value else "NONCLUSTERED", "clustered_index")
+            text += " " + special_comment("CLUSTERED" if self.value else "NONCLUSTERED", "clustered_index", style)
         return text + (style.word(" GLOBAL") if self.is_global else "")
 
 
@@ -160,7 +160,7 @@ class AutoRandom(ColumnOption):
 
     def restore(self, style: Style = WIRE) -> str:
         bits = f"{self.value}, {self.range_bits}" if self.range_bits >= 0 else str(self.value)
-        return special_comment(f"AUTO_RANDOM({bits})" if self.value != -1 else "AUTO_RANDOM", "auto_rand")
+        return special_comment(f"AUTO_RANDOM({bits})" if self.value != -1 else "AUTO_RANDOM", "auto_rand", style)
 
 
 @dataclass(frozen=True)

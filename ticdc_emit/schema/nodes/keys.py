@@ -94,7 +94,7 @@ class IndexOptions:
         if self.columnar_on_demand:
             parts.append(style.word("ADD_COLUMNAR_REPLICA_ON_DEMAND"))
         if self.clustered is not None:
-            parts.append(special_comment("CLUSTERED" if self.clustered else "NONCLUSTERED", "clustered_index"))
+            parts.append(special_comment("CLUSTERED" if self.clustered else "NONCLUSTERED", "clustered_index", style))
         if self.key_block_size:
             parts.append(style.word(f"KEY_BLOCK_SIZE={self.key_block_size}"))
         if self.using:
@@ -104,13 +104,13 @@ class IndexOptions:
         if self.comment:
             parts.append(style.word("COMMENT ") + string(self.comment))
         if self.is_global:
-            parts.append(special_comment("GLOBAL", "global_index"))
+            parts.append(special_comment("GLOBAL", "global_index", style))
         if self.visible is not None:
             parts.append(style.word("VISIBLE" if self.visible else "INVISIBLE"))
         if self.pre_split is not None:
             only_count = self.pre_split.regions and not self.pre_split.low
             split = str(self.pre_split.regions) if only_count else f"({self.pre_split.restore(style)})"
-            parts.append(special_comment(f"PRE_SPLIT_REGIONS = {split}", "pre_split"))
+            parts.append(special_comment(f"PRE_SPLIT_REGIONS = {split}", "pre_split", style))
         if self.engine_attribute:
             parts.append(style.word("SECONDARY_ENGINE_ATTRIBUTE = ") + string(self.engine_attribute))
         if self.where is not None:
@@ -156,10 +156,10 @@ class Constraint:
             return f"{constraint}{style.word('CHECK')}({self.check.restore(style)}) {enforced}"
         if self.reference is not None:
             constraint = style.word("CONSTRAINT ") + (f"{name} " if self.name else "")
-            absent = special_comment("IF NOT EXISTS ") if self.if_not_exists else ""
+            absent = special_comment("IF NOT EXISTS ", style=style) if self.if_not_exists else ""
             return f"{constraint}{style.word('FOREIGN KEY ')}{absent}{keys} {self.reference.restore(style)}"
         text = style.word(f"{self.word} INDEX" if self.kind == "columnar" else _WORDS[self.kind])
         if self.if_not_exists and self.kind in _IF_NOT_EXISTS:
-            text += special_comment(" IF NOT EXISTS")
+            text += special_comment(" IF NOT EXISTS", style=style)
         options = self.options.restore(style)
         return text + (f" {name}" if name else "") + keys + (f" {options}" if options else "")

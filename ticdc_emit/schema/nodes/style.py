@@ -1,8 +1,9 @@
-"""How nodes print: the two texts that TiDB makes of one syntax tree, and the pieces that both are made of.
+"""How nodes print: the texts that TiDB makes of one syntax tree, and the pieces that they are made of.
 
 Rule source: pingcap/tidb ``pkg/parser/format/format.go`` (``RestoreCtx``). :data:`WIRE` has the flags of TiCDC's DDL
 (``cdc/owner/ddl_sink.go``, next's ``pkg/common/event/util.go``), :data:`STORED` those that ``pkg/ddl`` uses for the
-expressions it keeps in a schema (defaults, generated columns).
+expressions it keeps in a schema (defaults, generated columns), :data:`PLAIN` TiDB's default flags, with which classic
+takes several CREATE TABLE apart (``pkg/ddl/util.go``).
 """
 
 from __future__ import annotations
@@ -13,16 +14,20 @@ from typing import Protocol
 
 from ticdc_emit.schema.identifiers import quoted
 
-__all__ = ["STORED", "WIRE", "Node", "Style", "joined", "special_comment", "string"]
+__all__ = ["PLAIN", "STORED", "WIRE", "Node", "Style", "joined", "special_comment", "string"]
 
 
 @dataclass(frozen=True)
 class Style:
-    """``upper``: keywords in upper case; ``spaced``: blanks around operators; ``qualified``: columns with tables."""
+    """``upper``: keywords in upper case; ``spaced``: blanks around operators; ``qualified``: columns with tables.
+
+    ``sent``: for another database: what only TiDB knows in comments, without placement policies, TTL off.
+    """
 
     upper: bool
     spaced: bool
     qualified: bool
+    sent: bool = True
 
     def word(self, text: str) -> str:
         """Return keywords in the style's case. A function's name may have letters that are not ASCII's: one for one."""
@@ -41,6 +46,7 @@ def _cased(char: str, *, upper: bool) -> str:
 
 WIRE = Style(upper=True, spaced=False, qualified=True)
 STORED = Style(upper=False, spaced=True, qualified=False)
+PLAIN = Style(upper=True, spaced=True, qualified=True, sent=False)
 
 
 class Node(Protocol):
@@ -60,6 +66,8 @@ def string(value: str) -> str:
     return "'" + value.replace("'", "''") + "'"
 
 
-def special_comment(text: str, feature: str = "") -> str:
+def special_comment(text: str, feature: str = "", style: Style = WIRE) -> str:
     """Return what only TiDB understands as ``/*T![feature] text */``."""
+    if not style.sent:
+        return text
     return f"/*T![{feature}] {text} */" if feature else f"/*T! {text} */"

@@ -51,13 +51,13 @@ class TableOption:
         if name == "engine_attribute":
             raise UnprintableDdlError("TiDB does not print ENGINE_ATTRIBUTE", position=self.offset)
         if name == _PLACEMENT:
-            return ""
+            return "" if style.sent else style.word("PLACEMENT POLICY") + f" = {quoted(str(self.value or 'DEFAULT'))}"
         if name in _NOT_SUPPORTED:
             return style.word(f"{name} = DEFAULT") + f" /* {_NOT_SUPPORTED[name]} is not supported */ "
         text = self._assignment(style)
         if name in _SPECIAL:
-            text = special_comment(text, _SPECIAL[name])
-        return special_comment("FORCE ", "force_inc") + text if self.forced else text
+            text = special_comment(text, _SPECIAL[name], style)
+        return special_comment("FORCE ", "force_inc", style) + text if self.forced else text
 
     def _assignment(self, style: Style) -> str:
         name, value = self.name, self.value
@@ -92,7 +92,7 @@ class TtlOption(TableOption):
     def restore(self, style: Style = WIRE) -> str:
         assert self.amount is not None
         text = f"TTL = {quoted(str(self.value))} + INTERVAL {self.amount.restore(style)} {self.unit}"
-        return special_comment(text, "ttl")
+        return special_comment(text, "ttl", style)
 
 
 @dataclass(frozen=True)
