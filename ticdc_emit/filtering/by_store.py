@@ -18,10 +18,12 @@ from ticdc_emit.filtering.verdicts import (
     START_TS,
     Guards,
     Verdict,
+    failure,
     is_rename_of_many,
     renamed_into,
 )
 from ticdc_emit.schema.events import DdlEvent
+from ticdc_emit.schema.identifiers import to_lower
 from ticdc_emit.schema.model import TableInfo
 
 __all__ = ["StoreJudge"]
@@ -33,6 +35,7 @@ class StoreJudge:
     def __init__(self, guards: Guards, tables: Iterable[TableInfo]) -> None:
         self._guards = guards
         self._unseen = {info.id for info in tables if not guards.keys.allows(info)}
+        self._unknown: set[str] = set()
 
     def knows(self, info: TableInfo) -> bool:
         """Return whether a table had a key when it was made."""
@@ -45,6 +48,7 @@ class StoreJudge:
         """
         ignored = START_TS if start_ts in self._guards.start_ts else None
         for event in events:
+            self._check_known(event)
             self._follow(event)
         if is_rename_of_many(events):
             return [self._rename(event, ignored) for event in events]
@@ -59,6 +63,19 @@ class StoreJudge:
         was_seen = before is None or event.action == "exchange partition" or before.id not in self._unseen
         if is_new and not (was_seen and self._guards.keys.allows(info)):
             self._unseen.add(info.id)
+        elif event.action == "recover table" and was_seen:
+            self._unseen.discard(info.id)
+
+    def _check_known(self, event: DdlEvent) -> None:
+        """Raise where a job is about a database that came back: the store, which knows no such job, panics."""
+        if event.action == "flashback schema":
+            self._unknown.add(to_lower(event.schema))
+        elif self._unknown and self._guards.is_replicated_kind(event):
+            before = event.pre_table_info
+            for schema in (event.schema, before.schema if before is not None else event.schema):
+                if to_lower(schema) in self._unknown:
+                    message = f"TiCDC does not know database {schema} since FLASHBACK DATABASE, and fails here"
+                    raise failure(event, message, "ErrSnapshotSchemaNotFound", "Leave out what is done in it")
 
     def _one(self, event: DdlEvent, ignored: str | None) -> Verdict:
         if not self._guards.is_replicated_kind(event):

@@ -74,6 +74,8 @@ class Replication:
         return verdicts
 
     def _remember(self, verdict: Verdict) -> None:
+        for revived in verdict.event.revived:
+            self._fates[_version(revived)] = KIND
         info, before = verdict.event.table_info, verdict.event.pre_table_info
         if info is None or verdict.event.action in ("drop table", "drop view"):
             return

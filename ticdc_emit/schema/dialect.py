@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from ticdc_emit.errors import DdlError
 from ticdc_emit.schema.grammar.other import OtherGrammar
 from ticdc_emit.schema.nodes.style import PLAIN, WIRE, Node, Style
+from ticdc_emit.schema.other_statements import OtherStatement
 from ticdc_emit.schema.sql_mode import sql_mode_of
 from ticdc_emit.schema.statements import CreateTable, CreateTables, Statement
 from ticdc_emit.schema.tokens import Token, scan
@@ -17,7 +18,7 @@ from ticdc_emit.schema.tokens import Token, scan
 __all__ = ["parse_ddl", "parse_expression", "plain_statements", "restored_statements", "split_statements"]
 
 
-def parse_ddl(sql: str, sql_mode: str = "", charset: str = "utf8mb4") -> Statement:
+def parse_ddl(sql: str, sql_mode: str = "", charset: str = "utf8mb4") -> Statement | OtherStatement:
     """Parse one DDL statement (a trailing semicolon is fine) that the catalog can run, or several CREATE TABLE.
 
     Raises ``DdlError`` with ``statement`` and ``position`` (offset in characters) if it is not understood.
@@ -25,7 +26,7 @@ def parse_ddl(sql: str, sql_mode: str = "", charset: str = "utf8mb4") -> Stateme
     mode = sql_mode_of(sql_mode)
     try:
         found = [
-            (text, OtherGrammar(sql, tokens, mode, charset).ddl_statement()) for text, tokens in _split(sql, sql_mode)
+            (text, OtherGrammar(sql, tokens, mode, charset).job_statement()) for text, tokens in _split(sql, sql_mode)
         ]
     except RecursionError:
         raise DdlError("DDL is nested too deeply", statement=sql, position=0) from None

@@ -46,7 +46,8 @@ class DdlEvent:
     ActionType by name; ``schema`` and ``table`` are those after the DDL, ``table`` "" for a database. ``table_info`` is
     the version after, ``pre_table_info`` the one before: None where TiCDC has none. ``commit_ts`` is a TSO.
     ``filter_text``: what event filters see in place of ``query``, "" for the same. ``given``: what
-    :class:`~ticdc_emit.schema.ddl_texts.DdlTexts` makes a text of.
+    :class:`~ticdc_emit.schema.ddl_texts.DdlTexts` makes a text of. ``revived``: the tables that came back with their
+    database, of which TiCDC does not hear.
     """
 
     query: str
@@ -58,6 +59,7 @@ class DdlEvent:
     commit_ts: int = 0
     filter_text: str = field(default="", compare=False)
     given: GivenText | None = field(default=None, compare=False, repr=False)
+    revived: tuple[TableInfo, ...] = field(default=(), compare=False, repr=False)
 
     @property
     def action_code(self) -> int:

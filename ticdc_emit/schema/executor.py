@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import singledispatchmethod
 from typing import TypeVar
 
-from ticdc_emit.errors import DdlError, SchemaError, UnprintableDdlError
+from ticdc_emit.errors import DdlError, SchemaError
 from ticdc_emit.schema import nodes, statements
 from ticdc_emit.schema.alter import TableAlterer
 from ticdc_emit.schema.charsets import resolve
@@ -19,7 +19,20 @@ from ticdc_emit.schema.events import DdlEvent, GivenText
 from ticdc_emit.schema.identifiers import quoted, to_lower
 from ticdc_emit.schema.ids import AssignedIds, IdSource
 from ticdc_emit.schema.intervals import alter_spelled_out, create_spelled_out, has_interval
-from ticdc_emit.schema.model import Column, Partition, TableInfo
+from ticdc_emit.schema.job_recorder import JobRecorder, canonical_text
+from ticdc_emit.schema.model import Partition, TableInfo
+from ticdc_emit.schema.other_jobs import OtherObjects
+from ticdc_emit.schema.other_statements import (
+    DropSequences,
+    Flashback,
+    LockTables,
+    OtherStatement,
+    PlacementPolicy,
+    Recover,
+    RepairTable,
+    ResourceGroup,
+    Sequence,
+)
 from ticdc_emit.schema.partitions import find_partition
 from ticdc_emit.schema.sql_mode import sql_mode_of
 from ticdc_emit.schema.state import TableState
@@ -30,29 +43,20 @@ from ticdc_emit.schema.views import build_view
 __all__ = ["DdlExecutor"]
 
 _S = TypeVar("_S", statements.CreateTable, statements.AlterTable)
-# Jobs that leave TiDB's update_ts of the table as it was.
-_KEEPS_UPDATE_TS = frozenset(
-    {"rename table", "truncate table", "drop table", "drop view", "truncate partition", "exchange partition"}
-)
+_LOCAL = "TEMPORARY"
 
 
-class DdlExecutor:
+class DdlExecutor(JobRecorder):
     def __init__(self, store: SchemaStore, zone: dt.tzinfo, ids: IdSource, *, renamed_schema: str) -> None:
-        self._store = store
+        super().__init__(store, ids)
         self._zone = zone
-        self._ids = ids
         self._renamed_schema = renamed_schema
-        self._query = ""
-        self._sql_mode = ""
-        self._canonical: str | UnprintableDdlError = ""
-        self._schema = ""
-        self._commit_ts = 0
-        self._assigned: tuple[AssignedIds, ...] = ()
-        self._events: list[DdlEvent] = []
+        self._others = OtherObjects()
+        self._temporary: set[tuple[str, str]] = set()  # local ones: TiDB makes no job of them
 
     def execute(
         self,
-        statement: statements.Statement,
+        statement: statements.Statement | OtherStatement,
         query: str,
         schema: str | None,
         commit_ts: int,
@@ -61,7 +65,7 @@ class DdlExecutor:
     ) -> tuple[DdlEvent, ...]:
         """Apply ``statement`` as a whole or not at all; ``schema`` is the current database if not None."""
         self._query, self._commit_ts, self._assigned, self._sql_mode = query, commit_ts, assigned, sql_mode
-        self._canonical = _canonical(statement)
+        self._canonical = canonical_text(statement)
         self._schema = self._store.current if schema is None else schema
         self._events = []
         ids_before = self._ids.save()
@@ -112,16 +116,61 @@ class DdlExecutor:
         if not self._store.has_database(statement.name) and statement.if_exists:
             return
         database = self._store.database(statement.name)
-        for state in list(self._store.tables()):
-            if state.info.schema.lower() == database.name.lower():
-                self._store.stage_drop(state.info)
         self._store.drop_database(database.name)
         self._database_event("drop schema", database.name)
 
-    def _database_event(self, action: str, name: str) -> None:
-        self._ids.next_id()  # the job's
-        given = GivenText(self._canonical, database=self._schema)
-        self._events.append(DdlEvent(self._query, action, name, "", commit_ts=self._commit_ts, given=given))
+    # -- what comes back, and what is no table -------------------------------------------------------------------
+
+    @_run.register
+    def _recover(self, statement: Recover) -> None:
+        name = statement.table
+        if name is None:
+            self._bring_back(self._store.dropped_table("", "", statement.number))
+        else:
+            self._bring_back(self._store.dropped_table(name.schema or self._schema, name.name))
+
+    @_run.register
+    def _flashback(self, statement: Flashback) -> None:
+        if statement.timestamp is not None or statement.tso:
+            self._database_event("flashback cluster", "")
+            return
+        (named,) = statement.names
+        if statement.what == "TABLE":
+            dropped = self._store.dropped_table(named.schema or self._schema, named.name)
+            self._bring_back(dropped, statement.new_name)
+            return
+        database, tables = self._store.dropped_database(named.name)
+        name = statement.new_name or database.name
+        check_identifier(name, "database")
+        if self._store.has_database(name):
+            raise DdlError(f"database {name!r} exists", schema=name)
+        self._store.put_database(replace(database, name=name))
+        version = self._ids.version(self._commit_ts)
+        back = [replace(state, info=replace(state.info, schema=name, version=version)) for state in tables]
+        for state in back:
+            self._store.stage(state)
+        self._database_event("flashback schema", name, revived=tuple(state.info for state in back))
+
+    def _bring_back(self, dropped: TableState, new_name: str = "") -> None:
+        info = dropped.info
+        name = new_name or info.name
+        check_identifier(name, "table")
+        if any(state.info.id == info.id for state in self._store.tables()):
+            raise DdlError(f"table {info.full_name} is back already", table=info.full_name)
+        self._is_free(self._store.database(info.schema), name, if_not_exists=False)
+        self._finish("recover table", None, replace(dropped, info=replace(info, name=name)))
+
+    @_run.register(DropSequences)
+    @_run.register(LockTables)
+    @_run.register(PlacementPolicy)
+    @_run.register(RepairTable)
+    @_run.register(ResourceGroup)
+    @_run.register(Sequence)
+    def _other(self, statement: OtherStatement) -> None:
+        for job in self._others.run(statement, self._schema):
+            for _ in range(job.ids):
+                self._ids.next_id()
+            self._database_event(job.action, job.schema, job.table)
 
     # -- tables and views ----------------------------------------------------------------------------------------
 
@@ -130,10 +179,6 @@ class DdlExecutor:
         if not schema:
             raise DdlError(f"no database selected for {name.name!r}", table=name.name)
         return self._store.database(schema), name.name
-
-    def _true_name(self, info: TableInfo) -> tuple[str, str]:
-        """Return (schema, name), the database as it was created: a table after RENAME may show it in lower case."""
-        return self._store.database(info.schema).name, info.name
 
     def _table(self, name: nodes.TableName) -> TableState:
         return self._store.table(name.schema or self._schema, name.name)
@@ -156,15 +201,15 @@ class DdlExecutor:
         database, name = self._resolve(statement.table)
         if statement.select is not None:
             raise DdlError("CREATE TABLE ... AS SELECT is not understood", position=statement.offset)
-        if not self._is_free(database, name, if_not_exists=statement.if_not_exists):
-            return
-        if has_interval(statement):
-            whole = replace(statement, partitioning=None)
-            bare = build_table(whole, database.name, database.default, self._zone)
-            statement = self._runs(*create_spelled_out(statement, self._query, bare, self._quote))
-        state = build_table(statement, database.name, database.default, self._zone)
-        if not statement.temporary:  # TiCDC does not replicate temporary tables
-            self._finish("create table", None, state)
+        if statement.temporary == _LOCAL:
+            build_table(statement, database.name, database.default, self._zone)
+            self._temporary.add((database.name.lower(), name.lower()))
+        elif self._is_free(database, name, if_not_exists=statement.if_not_exists):
+            if has_interval(statement):
+                whole = replace(statement, partitioning=None)
+                bare = build_table(whole, database.name, database.default, self._zone)
+                statement = self._runs(*create_spelled_out(statement, self._query, bare, self._quote))
+            self._finish("create table", None, build_table(statement, database.name, database.default, self._zone))
 
     @_run.register
     def _create_tables(self, statement: statements.CreateTables) -> None:
@@ -176,7 +221,9 @@ class DdlExecutor:
             if table.select is not None or table.temporary or len(schemas) > 1:
                 raise DdlError("several CREATE TABLE are one job only for plain tables of one database", table=name)
             self._is_free(database, name, if_not_exists=False)
-            given = GivenText(_canonical(table), True, self._schema, ("", ""), statement.texts, part, self._sql_mode)
+            given = GivenText(
+                canonical_text(table), True, self._schema, ("", ""), statement.texts, part, self._sql_mode
+            )
             state = build_table(table, database.name, database.default, self._zone)
             self._finish("create tables", None, state, query=text, given=given, version=version)
         self._ids.next_id()  # the job's
@@ -185,7 +232,9 @@ class DdlExecutor:
     def _create_like(self, statement: statements.CreateTableLike) -> None:
         database, name = self._resolve(statement.table)
         source = self._base_table(statement.like)
-        if self._is_free(database, name, if_not_exists=statement.if_not_exists) and not statement.temporary:
+        if statement.temporary == _LOCAL:
+            self._temporary.add((database.name.lower(), name.lower()))
+        elif self._is_free(database, name, if_not_exists=statement.if_not_exists):
             self._finish("create table", None, clone_table(source, database.name, name))
 
     @_run.register
@@ -203,26 +252,41 @@ class DdlExecutor:
     def _drop_tables(self, statement: statements.DropTables) -> None:
         found: list[TableState] = []
         for name in statement.tables:
+            if not statement.view and self._is_temporary(name, drop=True):
+                continue
             state = self._store.find(name.schema or self._schema, name.name)
             if state is not None and state.info.is_view == statement.view and state not in found:
                 found.append(state)
-            elif not statement.if_exists:
+            elif not statement.if_exists and statement.temporary != _LOCAL:
                 self._table(name)  # raises UnknownTableError if there is none
                 raise DdlError(f"{name.name!r} is no {'view' if statement.view else 'table'}", table=name.name)
         kind = "view" if statement.view else "table"
-        if statement.temporary:
+        if statement.temporary == _LOCAL:
             return
         for state in found:
             info = state.info
             query = f"DROP {kind.upper()} {quoted(*self._true_name(info))}" if len(statement.tables) > 1 else None
             self._store.stage_drop(info)
             self._finish(f"drop {kind}", info, state, query=query, keep=False)
+            if not statement.view:
+                self._store.keep_dropped(self._ids.last_id, state)
+
+    def _is_temporary(self, name: nodes.TableName, *, drop: bool = False) -> bool:
+        """Whether a name is that of the session's own table; ``drop``: until now."""
+        key = ((name.schema or self._schema).lower(), name.name.lower())
+        is_temporary = key in self._temporary
+        if drop:
+            self._temporary.discard(key)
+        return is_temporary
 
     @_run.register
     def _truncate(self, statement: statements.TruncateTable) -> None:
+        if self._is_temporary(statement.table):
+            return
         state = self._base_table(statement.table)
         info = replace(state.info, id=0, partitions=tuple(Partition(0, p.name) for p in state.info.partitions))
         self._finish("truncate table", state.info, replace(state, info=info))
+        self._store.keep_dropped(self._ids.last_id, state)
 
     @_run.register
     def _rename_tables(self, statement: statements.RenameTables) -> None:
@@ -265,7 +329,7 @@ class DdlExecutor:
 
     def _runs(self, statement: _S, query: str) -> _S:
         """Take the statement that TiDB runs in place of the one given."""
-        self._query, self._canonical = query, _canonical(statement)
+        self._query, self._canonical = query, canonical_text(statement)
         return statement
 
     def _quote(self, name: str) -> str:
@@ -281,85 +345,6 @@ class DdlExecutor:
         done = self._finish("exchange partition", other.info, exchanged)
         # One job, one version: TiDB writes both tables with it.
         self._store.stage(replace(other, info=replace(other.info, id=partition.id, version=done.info.version)))
-
-    # -- events --------------------------------------------------------------------------------------------------
-
-    def _finish(
-        self,
-        action: str,
-        before: TableInfo | None,
-        state: TableState,
-        *,
-        query: str | None = None,
-        schema: str | None = None,
-        job: bool = True,
-        keep: bool = True,
-        given: GivenText | None = None,
-        version: int | None = None,
-    ) -> TableState:
-        """Give ids and versions, stage the table unless it is gone, and record the event.
-
-        ``schema``: how the table names its database from now on; by default as that was created. ``version``: that of a
-        job with several tables, which draws its id itself.
-        """
-        number = len(self._events)
-        assigned = self._assigned[number] if number < len(self._assigned) else AssignedIds()
-        state = self._numbered(state, assigned, partitions_first=action == "alter table partition by")
-        if job and version is None:
-            self._ids.next_id()
-        if assigned.version is not None:
-            version = assigned.version
-        elif version is None:
-            version = self._ids.version(self._commit_ts)
-        update_ts = assigned.update_ts
-        if update_ts is None:
-            update_ts = before.update_ts if before is not None and action in _KEEPS_UPDATE_TS else version
-        schema = self._true_name(state.info)[0] if schema is None else schema
-        state = replace(state, info=replace(state.info, schema=schema, version=version, update_ts=update_ts))
-        if keep:
-            self._store.stage(state)
-        info = state.info
-        renamed_from = self._true_name(before) if before is not None and action == "rename table" else ("", "")
-        if given is None:
-            given = GivenText(self._canonical, query is not None, self._schema, renamed_from, sql_mode=self._sql_mode)
-        text = self._query if query is None else query
-        self._events.append(DdlEvent(text, action, info.schema, info.name, info, before, self._commit_ts, given=given))
-        return state
-
-    def _numbered(self, state: TableState, assigned: AssignedIds, *, partitions_first: bool) -> TableState:
-        info = state.info
-        given = assigned.table_id
-        if given is not None:
-            self._ids.reserve(given - 1 if partitions_first or info.id else given)
-        table_id = info.id
-        if not table_id and not partitions_first:
-            table_id = self._ids.next_id() if given is None else given
-        partitions = tuple(
-            replace(p, id=assigned.partition_ids.get(p.name, p.id) or self._ids.next_id()) for p in info.partitions
-        )
-        if not table_id:
-            table_id = self._ids.next_id()
-        columns = info.columns
-        if assigned.column_ids:
-            columns = tuple(_with_id(column, assigned) for column in columns)
-            state = replace(state, max_column_id=max(state.max_column_id, *(column.id for column in columns)))
-        if given is not None:
-            table_id = given
-            self._ids.reserve(given)
-        return replace(state, info=replace(info, id=table_id, partitions=partitions, columns=columns))
-
-
-def _canonical(statement: statements.Statement) -> str | UnprintableDdlError:
-    try:
-        return statement.restore()
-    except UnprintableDdlError as error:
-        return error
-    except RecursionError:
-        raise DdlError("DDL is nested too deeply") from None
-
-
-def _with_id(column: Column, assigned: AssignedIds) -> Column:
-    return replace(column, id=assigned.column_ids.get(column.name, column.id))
 
 
 def _shape(info: TableInfo) -> list[tuple[str, int, int, int, str]]:

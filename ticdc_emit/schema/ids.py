@@ -42,6 +42,11 @@ class IdSource:
         self._next_id += 1
         return self._next_id - 1
 
+    @property
+    def last_id(self) -> int:
+        """The id drawn last: a job's, where the job's is drawn last."""
+        return self._next_id - 1
+
     def reserve(self, used: int) -> None:
         """Keep later ids above one that the caller gave."""
         self._next_id = max(self._next_id, used + 1)

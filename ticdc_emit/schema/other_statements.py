@@ -1,19 +1,35 @@
-"""Statements that TiDB's parser takes for DDL or near it, and that a changefeed never runs; and how they print.
+"""Statements that TiDB's parser takes for DDL or near it, and that change no definition of a table; and how they print.
 
-They have a text, so that it can be asked for; the catalog does not know them. Rule source: pingcap/tidb
+They have a text, so that it can be asked for. Those that are jobs the catalog runs too. Rule source: pingcap/tidb
 ``pkg/parser/ast/ddl.go``, ``pkg/parser/ast/stats.go``.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeAlias
 
+from ticdc_emit.errors import UnprintableDdlError
 from ticdc_emit.schema.identifiers import quoted
 from ticdc_emit.schema.nodes.names import TableName
-from ticdc_emit.schema.nodes.style import WIRE, Node, Style, joined, string
+from ticdc_emit.schema.nodes.style import WIRE, Style, joined, special_comment, string
+from ticdc_emit.schema.nodes.table_options import TableOption
 from ticdc_emit.schema.statements import CreateTable
 
-__all__ = ["Analyze", "Compact", "Flashback", "LockTables", "PlacementPolicy", "Recover", "RepairTable", "TableWork"]
+__all__ = [
+    "Analyze",
+    "Compact",
+    "DropSequences",
+    "Flashback",
+    "LockTables",
+    "OtherStatement",
+    "PlacementPolicy",
+    "Recover",
+    "RepairTable",
+    "ResourceGroup",
+    "Sequence",
+    "TableWork",
+]
 
 
 @dataclass(frozen=True)
@@ -34,7 +50,7 @@ class Flashback:
     """FLASHBACK of ``what``: TABLE, DATABASE or CLUSTER. To a new name, to a ``timestamp``, or to a ``tso``."""
 
     what: str
-    names: tuple[Node, ...] = ()
+    names: tuple[TableName, ...] = ()
     new_name: str = ""
     timestamp: str | None = None
     tso: int = 0
@@ -125,3 +141,50 @@ class PlacementPolicy:
             return ""
         words = style.word(f"{self.verb} PLACEMENT POLICY {self.condition}")
         return f"/*T![placement] {words}{quoted(self.name)}{' ' * self.options} */"
+
+
+@dataclass(frozen=True)
+class Sequence:
+    """CREATE or ALTER SEQUENCE. ``options`` as they print: ``START WITH 5``."""
+
+    verb: str
+    name: TableName
+    condition: str = ""
+    options: tuple[str, ...] = ()
+    table_options: tuple[TableOption, ...] = ()
+
+    def restore(self, style: Style = WIRE) -> str:
+        text = style.word(f"{self.verb} SEQUENCE {self.condition}") + self.name.restore(style)
+        options = [*map(style.word, self.options), *(option.restore(style) for option in self.table_options)]
+        return " ".join([text, *options])
+
+
+@dataclass(frozen=True)
+class DropSequences:
+    names: tuple[TableName, ...]
+    if_exists: bool = False
+
+    def restore(self, style: Style = WIRE) -> str:
+        return style.word("DROP SEQUENCE " + ("IF EXISTS " if self.if_exists else "")) + joined(self.names, style, ", ")
+
+
+@dataclass(frozen=True)
+class ResourceGroup:
+    """CREATE, ALTER or DROP RESOURCE GROUP; of its options it is known only where they start (``None`` without)."""
+
+    verb: str
+    name: str
+    condition: str = ""
+    options_offset: int | None = None
+
+    def restore(self, style: Style = WIRE) -> str:
+        if self.options_offset is not None:
+            raise UnprintableDdlError("the options of a resource group are not printed", position=self.options_offset)
+        text = style.word(f"{self.verb} RESOURCE GROUP {self.condition}") + quoted(self.name)
+        return special_comment(text, "resource_group", style)
+
+
+OtherStatement: TypeAlias = (
+    "DropSequences | Flashback | LockTables | PlacementPolicy | Recover | RepairTable | ResourceGroup | Sequence"
+)
+"""Those that the catalog runs."""

@@ -14,7 +14,7 @@ from ticdc_emit.errors import DdlError, UnknownTableError
 from ticdc_emit.schema.model import TableInfo
 from ticdc_emit.schema.state import TableState
 
-__all__ = ["Database", "SchemaStore"]
+__all__ = ["Database", "DroppedTable", "SchemaStore"]
 
 TableKey = tuple[str, str]
 
@@ -30,6 +30,14 @@ class Database:
         return self.charset, self.collate
 
 
+@dataclass(frozen=True)
+class DroppedTable:
+    """A table as it was before the DDL job that dropped or truncated it."""
+
+    job: int
+    state: TableState
+
+
 class SchemaStore:
     def __init__(self, server_default: tuple[str, str]) -> None:
         self.server_default = server_default
@@ -38,6 +46,8 @@ class SchemaStore:
         self._tables: dict[TableKey, TableState] = {}
         self._history: dict[TableKey, list[tuple[int, TableInfo | None]]] = {}
         self._staged: dict[TableKey, TableState | None] = {}
+        self._dropped: list[DroppedTable] = []
+        self._dropped_databases: dict[str, tuple[Database, tuple[TableState, ...]]] = {}
 
     # -- databases -----------------------------------------------------------------------------------------------
 
@@ -58,7 +68,20 @@ class SchemaStore:
         self._databases[database.name.lower()] = database
 
     def drop_database(self, name: str) -> None:
-        self._databases.pop(name.lower())
+        """Drop a database and stage the drop of its tables; both can come back."""
+        database = self._databases.pop(name.lower())
+        tables = tuple(state for state in self._tables.values() if state.info.schema.lower() == name.lower())
+        for state in tables:
+            self.stage_drop(state.info)
+        self._dropped = [each for each in self._dropped if each.state.info.schema.lower() != name.lower()]
+        self._dropped_databases[name.lower()] = database, tables
+
+    def dropped_database(self, name: str) -> tuple[Database, tuple[TableState, ...]]:
+        """Return a dropped database and its tables; ``DdlError`` if none of that name was dropped."""
+        found = self._dropped_databases.get(name.lower())
+        if found is None:
+            raise DdlError(f"no database {name!r} was dropped", schema=name)
+        return found
 
     # -- tables --------------------------------------------------------------------------------------------------
 
@@ -77,6 +100,20 @@ class SchemaStore:
 
     def tables(self) -> Iterator[TableState]:
         return iter(self._tables.values())
+
+    def keep_dropped(self, job: int, state: TableState) -> None:
+        """Remember a table that a job drops or truncates."""
+        self._dropped.append(DroppedTable(job, state))
+
+    def dropped_table(self, schema: str, name: str, job: int = 0) -> TableState:
+        """Return what the last such job took, or that of an id; ``DdlError`` if there is none."""
+        for each in reversed(self._dropped):
+            info = each.state.info
+            named = (info.schema.lower(), info.name.lower()) == (schema.lower(), name.lower())
+            if (each.job == job) if job else named:
+                return each.state
+        what = f"DDL job {job}" if job else f"{schema}.{name}"
+        raise DdlError(f"there is no dropped or truncated table of {what}", table=f"{schema}.{name}" if name else None)
 
     def stage(self, state: TableState) -> None:
         """Put a table's new state, visible to :meth:`find` at once, lasting from :meth:`commit` on."""

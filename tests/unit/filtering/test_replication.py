@@ -217,3 +217,21 @@ def test_names_of_events(profile: str, event: str, is_refused: bool) -> None:
             Feed(profile, rules)
     else:
         Feed(profile, rules)
+
+
+@pytest.mark.parametrize("profile", LINEAGES)
+def test_a_table_that_comes_back_is_sent_again(profile: str) -> None:
+    feed = Feed(profile, {})
+    assert feed.run(CREATE.format("a"), "drop table a", "recover table a") == ["sent"] * 3
+    assert feed.left_out("a") == []
+
+
+@pytest.mark.parametrize("profile", LINEAGES)
+def test_what_comes_back_with_its_database_is_unknown(profile: str) -> None:
+    feed = Feed(profile, {}, "create database d")
+    assert feed.run(CREATE.format("d.a"), "drop database d", "flashback database d") == ["sent", "sent", "discarded"]
+    _, left_out = feed.replication.histories(feed.catalog.histories())
+    assert left_out["d", "a"] == ((30, None, "not a replicated kind of DDL"),)
+    for statement in ("alter table d.a add w int", "create table d.b (id int primary key)", "drop database d"):
+        with pytest.raises(DdlError, match="does not know"):
+            feed.run(statement)

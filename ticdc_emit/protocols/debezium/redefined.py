@@ -24,6 +24,7 @@ from ticdc_emit.schema.nodes import (
     Literal,
     SetColumnDefault,
 )
+from ticdc_emit.schema.other_statements import OtherStatement
 from ticdc_emit.schema.statements import AlterTable, CreateTable, Statement
 from ticdc_emit.schema.types import MySQLType
 
@@ -55,7 +56,7 @@ def redefined_columns(table: TableInfo, query: str) -> tuple[Column, ...]:
     return tuple(shown.values())
 
 
-def _named(statement: Statement) -> Iterator[tuple[str, ColumnDef | None]]:
+def _named(statement: Statement | OtherStatement) -> Iterator[tuple[str, ColumnDef | None]]:
     """Yield the columns that a statement defines; SET and DROP DEFAULT name one without its definition."""
     if isinstance(statement, CreateTable):
         yield from ((column.name, column) for column in statement.columns)

@@ -43,12 +43,6 @@ _CONSTRAINT_KINDS: dict[str, ConstraintKind] = {
 
 
 class StatementGrammar(AlterGrammar):
-    def ddl_statement(self) -> Statement:
-        """Consume one whole statement that the catalog can run."""
-        statement = self._ddl_body()
-        self._expect_end()
-        return statement
-
     def whole_expression(self) -> Node:
         """Consume an expression, and nothing behind it."""
         if self._at_end:
