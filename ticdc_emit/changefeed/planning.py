@@ -21,7 +21,7 @@ from ticdc_emit.changefeed.batch import Ahead, Batch
 from ticdc_emit.changefeed.count_task import CountTask
 from ticdc_emit.changefeed.schedule import with_bootstraps, with_default_ticks, with_due_bootstraps
 from ticdc_emit.changefeed.state import BatchState, DdlStatement
-from ticdc_emit.config import ChangefeedConfig, Protocol
+from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.delivery.contract import Sink
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.filtering.replication import Replication
@@ -191,7 +191,8 @@ class Planner:
         return CountTask(plan, rules.tick_ms, dropped, bad_rows=bad_rows)
 
     def _has_default_ticks(self, state: BatchState) -> bool:
-        return self.config.codec.protocol is Protocol.SIMPLE and self.interval_ms is None and state.build_ts is None
+        ticks = self.config.codec.protocol.traits.default_ticks
+        return ticks and self.interval_ms is None and state.build_ts is None
 
     def _drawn(self, ddl: tuple[DdlStatement, ...]) -> tuple[Plan, tuple[DdlEvent, ...]]:
         if ddl not in self._outlined:

@@ -16,7 +16,7 @@ from ticdc_emit.cli.place import changefeed_at, messages_at, place
 from ticdc_emit.cli.session import local_spark
 from ticdc_emit.cli.summary import print_summary
 from ticdc_emit.cli.watermarks import sparse_interval
-from ticdc_emit.config import ChangefeedConfig, Protocol, mask_uri
+from ticdc_emit.config import ChangefeedConfig, mask_uri
 from ticdc_emit.config.protocol import protocol_document
 from ticdc_emit.decode import Tail
 from ticdc_emit.delivery.contract import Sink
@@ -54,7 +54,7 @@ def run(
         console = result_console()
         print_messages(console, story, read)
         print_summary(console, report)
-        if config.codec.protocol is Protocol.SIMPLE:
+        if config.codec.protocol.traits.default_ticks:
             console.print(
                 f"{report.controls.watermark:,} of the messages are watermarks: at most one per hundred rows, and one "
                 "in each partition at the end (TiCDC sends about one a second)"
@@ -66,7 +66,7 @@ def _emit(history: Any, config: ChangefeedConfig, sink: Sink | None, interval_s:
     from ticdc_emit.spark import TicdcSink
 
     # only Simple has watermarks between the rows by default
-    interval = interval_s if config.codec.protocol is Protocol.SIMPLE else None
+    interval = interval_s if config.codec.protocol.traits.default_ticks else None
     emitter = TicdcSink(
         config, DATABASE, table=TABLE, ddl=[(CREATED_TS, ORDERS)], sink=sink, watermark_interval=interval
     )

@@ -22,7 +22,7 @@ from ticdc_emit.cli.session import local_spark
 from ticdc_emit.cli.summary import print_summary
 from ticdc_emit.cli.watermarks import sparse_interval
 from ticdc_emit.config import ChangefeedConfig, mask_uri
-from ticdc_emit.config.protocol import Protocol, protocol_document
+from ticdc_emit.config.protocol import protocol_document
 from ticdc_emit.decode import Tail
 from ticdc_emit.delivery.claim_check import ClaimStore
 from ticdc_emit.delivery.contract import Sink
@@ -180,7 +180,7 @@ def _emitter(traffic: Traffic | TrafficStream, wanted: Wanted, feed: ChangefeedC
     if wanted.settings["ddl_rate"] and not traffic.ddl:
         say(_without_ddl(wanted))
     interval = None
-    if feed.codec.protocol is Protocol.SIMPLE and not wanted.live:  # the others have none between the rows
+    if feed.codec.protocol.traits.default_ticks and not wanted.live:  # the others have none between the rows
         rows = _STREAM_ROWS if wanted.stream or wanted.rows is None else wanted.rows
         interval = sparse_interval(feed, rows, rows / (wanted.settings["rate"] or DEFAULT_RATE))
     return traffic.sink(feed, sink=sink, watermark_interval=interval)

@@ -11,7 +11,6 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 from ticdc_emit.config import ChangefeedConfig, Protocol, load_changefeed
-from ticdc_emit.config.codec import EXTENSION_PROTOCOLS
 from ticdc_emit.config.document import read_document
 from ticdc_emit.delivery.contract import Message
 from ticdc_emit.errors import ConfigError
@@ -38,7 +37,7 @@ def place(
     kafka = stack.enter_context(EmbeddedKafka())
     sink = read_document(changefeed).table("sink")
     protocol = Protocol.parse((sink.text("protocol") if sink else None) or "")
-    extension = "?enable-tidb-extension=true" if protocol in EXTENSION_PROTOCOLS else ""
+    extension = "?enable-tidb-extension=true" if protocol.traits.extension else ""
     return kafka, f"kafka://{kafka.bootstrap}/{topic}{extension}"
 
 

@@ -87,7 +87,7 @@ def _made(
         sink_uri, protocol_document(protocol) if protocol else None, schema_registry=schema_registry
     )
     feed = feed_of(config)
-    if feed != "avro":
+    if not config.codec.protocol.traits.registers_schemas:
         return scenario(name, protocol=feed, seed=seed, topic=config.kafka.topic), sink_for(config)
     from ticdc_emit.registry import registry_for
 

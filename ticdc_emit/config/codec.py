@@ -16,12 +16,10 @@ from ticdc_emit.config.refusal import refused
 from ticdc_emit.config.secrets import Secret
 from ticdc_emit.errors import ConfigError
 
-__all__ = ["EXTENSION_PROTOCOLS", "build_codec"]
+__all__ = ["build_codec"]
 
 logger = logging.getLogger(__name__)
 
-EXTENSION_PROTOCOLS = frozenset({Protocol.CANAL_JSON, Protocol.AVRO, Protocol.DEBEZIUM})
-"""The protocols in which ``enable-tidb-extension`` has an effect."""
 _DEFAULTS = CodecConfig()
 
 
@@ -39,6 +37,7 @@ def build_codec(
 ) -> CodecConfig:
     """Bind, merge and validate.  ``default_registry`` serves where neither input names a registry; with
     ``own_registry`` none needs to be named."""
+    traits = protocol.traits
     kafka = sink.table("kafka-config") or Section({}, "")
     from_sink = MergedOptions(uri, sink)
     from_kafka = MergedOptions(uri, kafka)
@@ -53,7 +52,7 @@ def build_codec(
     watermark = bool(from_codec.boolean("avro-enable-watermark"))
     registry = from_sink.text("schema-registry")
     only_updated = bool(from_sink.boolean("only-output-updated-columns"))
-    compatible = bool(from_sink.boolean("content-compatible")) and protocol is Protocol.CANAL_JSON
+    compatible = bool(from_sink.boolean("content-compatible")) and traits.content_compatible
     disable_schema = bool(from_sink.boolean("debezium-disable-schema"))
     encoding = from_codec.text("encoding-format") or _DEFAULTS.encoding_format
     delete_handle_key = bool(sink.boolean("delete-only-output-handle-key-columns"))
@@ -63,11 +62,11 @@ def build_codec(
     if registry is None and glue is None:
         registry = default_registry
     _refuse_force_replicate(force_replicate, protocol, large_message_handle, delete_handle_key)
-    if protocol is Protocol.SIMPLE and encoding not in ("json", "avro"):
+    if traits.encodings and encoding not in traits.encodings:
         raise _codec_refused(
-            f"unsupported encoding format type: {encoding} for the simple protocol",
+            f"unsupported encoding format type: {encoding} for the {protocol} protocol",
             "encoding-format",
-            "Use json or avro",
+            f"Use {' or '.join(traits.encodings)}",
         )
     config = CodecConfig(
         protocol=protocol,
@@ -78,10 +77,10 @@ def build_codec(
         only_output_updated_columns=only_updated,
         content_compatible=compatible,
         large_message_handle=large_message_handle,
-        encoding_format=encoding if protocol is Protocol.SIMPLE else _DEFAULTS.encoding_format,
+        encoding_format=encoding if traits.encodings else _DEFAULTS.encoding_format,
         avro_decimal_handling_mode=decimal,
         avro_bigint_unsigned_handling_mode=bigint,
-        avro_enable_watermark=watermark and extension and protocol is Protocol.AVRO,
+        avro_enable_watermark=watermark and extension and traits.registers_schemas,
         schema_registry=Secret(registry) if registry else None,
         glue_schema_registry=glue,
         debezium_disable_schema=disable_schema,
@@ -93,11 +92,12 @@ def build_codec(
 
 
 def _read_output_old_value(sink: Section, protocol: Protocol) -> bool:
+    """Return the option of the protocol's own table; that of the others is read, for TiCDC knows it."""
     given = {}
-    for name in (Protocol.OPEN, Protocol.DEBEZIUM):
-        table = sink.table("open" if name is Protocol.OPEN else "debezium")
+    for name in {each.traits.old_value_table for each in Protocol} - {None}:
+        table = sink.table(str(name))
         given[name] = table.boolean("output-old-value") if table else None
-    return given.get(protocol) is not False
+    return given.get(protocol.traits.old_value_table) is not False
 
 
 def _refuse_force_replicate(
@@ -105,8 +105,8 @@ def _refuse_force_replicate(
 ) -> None:
     if not force_replicate:
         return
-    if protocol is Protocol.AVRO:
-        cause = "force-replicate must be disabled, when using avro protocol"
+    if not protocol.traits.force_replicate:
+        cause = f"force-replicate must be disabled, when using {protocol} protocol"
     elif not handle.disabled:
         cause = (
             "force-replicate must be disabled, when the large message handle is enabled, "
@@ -120,9 +120,9 @@ def _refuse_force_replicate(
 
 
 def _validate(config: CodecConfig, *, own_registry: bool) -> None:
-    if config.enable_tidb_extension and config.protocol not in EXTENSION_PROTOCOLS:
+    if config.enable_tidb_extension and not config.protocol.traits.extension:
         logger.warning("enable-tidb-extension has no effect with the %s protocol", config.protocol)
-    if config.protocol is Protocol.AVRO:
+    if config.protocol.traits.registers_schemas:
         _validate_avro(config, own_registry=own_registry)
     if config.max_message_bytes <= 0:
         raise _codec_refused(

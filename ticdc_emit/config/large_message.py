@@ -12,6 +12,7 @@ from ticdc_emit.config.options import LargeMessageHandle
 from ticdc_emit.config.protocol import Protocol
 from ticdc_emit.config.refusal import refused
 from ticdc_emit.config.secrets import Secret
+from ticdc_emit.config.traits import Given
 from ticdc_emit.errors import ConfigError
 
 __all__ = ["read_large_message_handle"]
@@ -45,9 +46,10 @@ def read_large_message_handle(uri: UriParameters, kafka: Section | None, protoco
         return handle
     option = "large-message-handle-option"
     setting = f"large message handle is set to {handle.option}, protocol is {protocol}"
-    if protocol not in (Protocol.OPEN, Protocol.SIMPLE, Protocol.CANAL_JSON):
+    traits = protocol.traits
+    if traits.large_messages is Given.NEVER:
         raise _replica_refused(f"{setting}, it's not supported", option, "Remove it, or use simple or canal-json")
-    if protocol is Protocol.CANAL_JSON and not extension:
+    if not traits.large_messages.holds(extension=extension):
         raise _replica_refused(
             f"{setting}, but enable-tidb-extension is false", option, "Add enable-tidb-extension=true to the sink URI"
         )
@@ -57,9 +59,10 @@ def read_large_message_handle(uri: UriParameters, kafka: Section | None, protoco
             "claim-check-storage-uri",
             "Set claim-check-storage-uri",
         )
-    if handle.claim_check and handle.claim_check_raw_value and protocol is Protocol.OPEN:
+    if handle.claim_check and handle.claim_check_raw_value and not traits.raw_claims:
         raise _replica_refused(
-            "large message handle is set to claim-check, raw value is not supported for the open protocol",
+            f"large message handle is set to claim-check, raw value is not supported for the "
+            f"{protocol.value.removesuffix('-protocol')} protocol",
             "claim-check-raw-value",
         )
     return handle

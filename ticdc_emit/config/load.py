@@ -37,8 +37,6 @@ __all__ = ["ConfigWarning", "load_changefeed"]
 
 logger = logging.getLogger(__name__)
 
-_OLD_VALUE_PROTOCOLS = frozenset({Protocol.OPEN, Protocol.DEBEZIUM, Protocol.AVRO})
-
 
 class ConfigWarning(UserWarning):
     """Options that have no effect here: unknown ones, and TiCDC's that this library does not act on."""
@@ -111,8 +109,7 @@ def load_changefeed(
     interval = _default(sink.integer("send-bootstrap-interval-in-sec"), 120)
     count = _default(sink.integer("send-bootstrap-in-msg-count", 32), 10_000)
     raw_events = bool(kafka_table and kafka_table.boolean("output-raw-change-event"))
-    old_value = codec.output_old_value and protocol is not Protocol.AVRO
-    if raw_events and protocol in _OLD_VALUE_PROTOCOLS and not old_value:
+    if raw_events and not (codec.output_old_value and protocol.traits.old_values):
         logger.warning("output-raw-change-event without old values: consumers cannot see which row an update replaced")
     config = ChangefeedConfig(
         sink_uri=uri,
@@ -132,7 +129,7 @@ def load_changefeed(
         send_bootstrap_in_msg_count=count,
         send_bootstrap_to_all_partition=sink.boolean("send-bootstrap-to-all-partition") is not False,
         send_all_bootstrap_at_start=bool(sink.boolean("send-all-bootstrap-at-start")),
-        bootstrap_enabled=protocol_text == Protocol.SIMPLE.value and interval > 0 and count > 0,
+        bootstrap_enabled=protocol.traits.bootstraps and protocol_text == protocol.value and interval > 0 and count > 0,
         time_zone=time_zone,
         cluster_id=cluster_id,
         profile=lineage,

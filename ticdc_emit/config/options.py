@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Literal as Choice
 
 from ticdc_emit.config.profiles import CLASSIC, Profile
-from ticdc_emit.config.protocol import Protocol
+from ticdc_emit.config.protocol import Protocol, form_of
 from ticdc_emit.config.secrets import Secret
 from ticdc_emit.config.sink_uri import SinkUri
 
@@ -101,6 +101,16 @@ class CodecConfig:
     output_old_value: bool = True
     """``[sink.debezium]`` or ``[sink.open] output-old-value``; true for a protocol that has no such option."""
     enable_row_checksum: bool = False
+
+    @property
+    def form(self) -> str:
+        """One of :data:`~ticdc_emit.config.protocol.FORMS`: the protocol, with its encoding if it has several."""
+        return form_of(self.protocol, self.encoding_format)
+
+    @property
+    def sends_watermarks(self) -> bool:
+        """Whether rows and DDL are followed by watermarks that a consumer can wait for."""
+        return self.protocol.traits.watermarks.holds(extension=self.enable_tidb_extension)
 
 
 @dataclass(frozen=True)

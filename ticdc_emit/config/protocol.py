@@ -11,12 +11,15 @@ from enum import Enum
 from typing import Any
 
 from ticdc_emit.config.refusal import refused
+from ticdc_emit.config.traits import SWITCH, Given, Traits
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.hints import did_you_mean
 
 __all__ = [
+    "FORMS",
     "PROTOCOL_NAMES",
     "Protocol",
+    "form_of",
     "parse_protocol_name",
     "protocol_document",
     "protocol_not_written",
@@ -24,21 +27,95 @@ __all__ = [
 ]
 
 
+_UNWRITTEN = Traits()
+_EXTENSION = "enable-tidb-extension"
+
+
 class Protocol(str, Enum):
-    """A TiCDC message protocol; the value is the name that TiCDC prints."""
+    """A TiCDC message protocol; the value is the name that TiCDC prints, ``traits`` what else is to be known of it."""
+
+    _value_: str
+    traits: Traits
+
+    def __new__(cls, name: str, traits: Traits = _UNWRITTEN) -> Protocol:
+        made = str.__new__(cls, name)
+        made._value_ = name
+        made.traits = traits
+        return made
 
     CANAL = "canal"
-    AVRO = "avro"
     MAXWELL = "maxwell"
-    CANAL_JSON = "canal-json"
     CRAFT = "craft"
-    OPEN = "open-protocol"
     CSV = "csv"
-    DEBEZIUM = "debezium"
-    SIMPLE = "simple"
+    OPEN = (
+        "open-protocol",
+        Traits(old_value_table="open", large_messages=Given.ALWAYS, raw_claims=False),
+    )
+    CANAL_JSON = (
+        "canal-json",
+        Traits(
+            package="canal_json",
+            extension=True,
+            ddl_everywhere=False,
+            watermarks=Given.WITH_EXTENSION,
+            large_messages=Given.WITH_EXTENSION,
+            handle_key_deletes=True,
+            content_compatible=True,
+            parameters=(
+                (_EXTENSION, SWITCH),
+                ("content-compatible", SWITCH),
+                ("only-output-updated-columns", SWITCH),
+            ),
+        ),
+    )
+    SIMPLE = (
+        "simple",
+        Traits(
+            package="simple",
+            encodings=("json", "avro"),
+            watermarks=Given.ALWAYS,
+            default_ticks=True,
+            bootstraps=True,
+            row_checksums=True,
+            large_messages=Given.ALWAYS,
+            handle_key_deletes=True,
+        ),
+    )
+    DEBEZIUM = (
+        "debezium",
+        Traits(
+            package="debezium",
+            extension=True,
+            watermarks=Given.WITH_EXTENSION,
+            old_value_table="debezium",
+            parameters=((_EXTENSION, SWITCH), ("debezium-disable-schema", SWITCH)),
+        ),
+    )
+    AVRO = (
+        "avro",
+        Traits(
+            package="avro",
+            extension=True,
+            registers_schemas=True,
+            ddl=False,
+            row_checksums=True,
+            old_values=False,
+            force_replicate=False,
+            parameters=(
+                (_EXTENSION, SWITCH),
+                ("avro-decimal-handling-mode", ("precise", "string")),
+                ("avro-bigint-unsigned-handling-mode", ("long", "string")),
+                ("avro-enable-watermark", SWITCH),
+            ),
+            lossless=(
+                ("avro-decimal-handling-mode", "string"),
+                ("avro-bigint-unsigned-handling-mode", "string"),
+            ),
+        ),
+    )
 
     def __str__(self) -> str:
-        return self.value
+        return str(self.value)
 
     @classmethod
     def parse(cls, text: str) -> Protocol:
@@ -55,12 +132,29 @@ class Protocol(str, Enum):
             ) from None
 
 
-_ALIASES = {"default": "open-protocol", "flat-avro": "avro"}
-_WRITTEN = (Protocol.CANAL_JSON, Protocol.SIMPLE, Protocol.DEBEZIUM, Protocol.AVRO)
-_ENCODINGS = {"simple-json": "json", "simple-avro": "avro"}
+def _forms(protocol: Protocol) -> tuple[str, ...]:
+    return tuple(f"{protocol.value}-{each}" for each in protocol.traits.encodings) or (protocol.value,)
 
-PROTOCOL_NAMES = ("canal-json", "simple", "simple-json", "simple-avro", "debezium", "avro")
+
+_ALIASES = {"default": "open-protocol", "flat-avro": "avro"}
+_WRITTEN = tuple(protocol for protocol in Protocol if protocol.traits.package is not None)
+_ENCODINGS = {
+    f"{protocol.value}-{encoding}": (protocol, encoding)
+    for protocol in _WRITTEN
+    for encoding in protocol.traits.encodings
+}
+
+FORMS = tuple(name for protocol in _WRITTEN for name in _forms(protocol))
+"""The protocols that are written, Simple with each of its encodings."""
+
+PROTOCOL_NAMES = tuple(dict.fromkeys(name for protocol in _WRITTEN for name in (protocol.value, *_forms(protocol))))
 """What an option of this library takes as a protocol; ``simple`` is ``simple-json`` unless something else sets it."""
+
+
+def form_of(protocol: Protocol, encoding: str | None) -> str:
+    """Return which of :data:`FORMS` a protocol is, with an encoding if it has several (``None``: the default one)."""
+    encodings = protocol.traits.encodings
+    return f"{protocol.value}-{encoding or encodings[0]}" if encodings else protocol.value
 
 
 def parse_protocol_name(text: str) -> tuple[Protocol, str | None]:
@@ -70,9 +164,8 @@ def parse_protocol_name(text: str) -> tuple[Protocol, str | None]:
     :class:`~ticdc_emit.errors.ConfigError` for names that are not known, and for protocols that are not written.
     """
     name = text.lower()
-    encoding = _ENCODINGS.get(name)
-    if encoding is not None:
-        return Protocol.SIMPLE, encoding
+    if name in _ENCODINGS:
+        return _ENCODINGS[name]
     try:
         protocol = Protocol(_ALIASES.get(name, name))
     except ValueError:
@@ -89,7 +182,8 @@ def parse_protocol_name(text: str) -> tuple[Protocol, str | None]:
 def protocol_parameters(text: str) -> dict[str, str]:
     """Return the parameters of a sink URI for the protocol that an option names; raises as above."""
     protocol, encoding = parse_protocol_name(text)
-    return {"protocol": protocol.value} | ({} if encoding in (None, "json") else {"encoding-format": str(encoding)})
+    default = protocol.traits.encodings[:1]
+    return {"protocol": protocol.value} | ({} if encoding in (None, *default) else {"encoding-format": str(encoding)})
 
 
 def protocol_document(text: str) -> dict[str, Any]:
@@ -110,9 +204,9 @@ def protocol_not_written(protocol: Protocol) -> ConfigError:
 
 def _remedy(name: str) -> str:
     """Return how to name a protocol to TiCDC."""
-    encoding = _ENCODINGS.get(name)
-    if encoding is not None:
-        return f"Set protocol=simple and encoding-format={encoding}"
+    if name in _ENCODINGS:
+        protocol, encoding = _ENCODINGS[name]
+        return f"Set protocol={protocol} and encoding-format={encoding}"
     written = [protocol.value for protocol in _WRITTEN]
     return (
         f"{did_you_mean(name, written)}Set protocol= in the sink URI or [sink] protocol to one of: {', '.join(written)}"

@@ -12,7 +12,7 @@ from ticdc_emit.config.merge import UriParameters
 from ticdc_emit.conformance.vectors import SinkConfig
 from ticdc_emit.errors import ConfigError
 
-__all__ = ["sink_protocol"]
+__all__ = ["is_written", "sink_protocol"]
 
 
 def sink_protocol(sink: SinkConfig) -> tuple[Protocol | None, str]:
@@ -25,3 +25,9 @@ def sink_protocol(sink: SinkConfig) -> tuple[Protocol | None, str]:
         return Protocol.parse(in_uri.text("protocol") or in_file.text("protocol") or ""), encoding
     except ConfigError:
         return None, ""
+
+
+def is_written(sink: SinkConfig) -> bool:
+    """Return whether this library writes the protocol that a sink means."""
+    protocol, _ = sink_protocol(sink)
+    return protocol is not None and protocol.traits.package is not None

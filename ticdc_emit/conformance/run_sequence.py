@@ -15,12 +15,11 @@ from ticdc_emit.config import ChangefeedConfig, ConfigWarning, load_changefeed
 from ticdc_emit.conformance.compare import compare_outcomes
 from ticdc_emit.conformance.dump import Dump
 from ticdc_emit.conformance.feed import Feed, Sent
-from ticdc_emit.conformance.protocols import sink_protocol
+from ticdc_emit.conformance.protocols import is_written, sink_protocol
 from ticdc_emit.conformance.report import Mismatch, Report
 from ticdc_emit.conformance.sequences import Sequence
 from ticdc_emit.conformance.vectors import Outcome, SinkConfig, Variant
 from ticdc_emit.errors import ConfigError
-from ticdc_emit.protocols import SUPPORTED
 
 __all__ = ["run_sequence"]
 
@@ -32,7 +31,7 @@ def run_sequence(sequence: Sequence, report: Report, dump: Dump | None, asked: C
     """Run every variant that is ``asked`` for; a sequence without variants is run for its verdicts alone."""
     run = _Run(sequence, report, dump)
     variants = [variant for variant in sequence.variants if asked(variant)]
-    written = [variant for variant in variants if sink_protocol(variant)[0] in SUPPORTED]
+    written = [variant for variant in variants if is_written(variant)]
     for variant in variants:
         if variant not in written:
             protocol, _ = sink_protocol(variant)

@@ -15,7 +15,6 @@ from heapq import heappop, heappush
 from operator import itemgetter
 
 from ticdc_emit.config import ChangefeedConfig, load_changefeed
-from ticdc_emit.config.protocol import Protocol
 from ticdc_emit.decode.avro_tables import AvroTables
 from ticdc_emit.decode.errors import DecodeError, as_decode_error
 from ticdc_emit.decode.events import DdlEvent, RowEvent, WatermarkEvent
@@ -67,7 +66,7 @@ class ReferenceConsumer:
         store = ClaimStore.of(config.codec.large_message_handle)
         if claims is None and store is not None:
             claims = store.get
-        avro = config.codec.protocol is Protocol.AVRO
+        avro = config.codec.protocol.traits.registers_schemas
         self._reader = reader_for(config, schemas=schemas, claims=claims)
         if isinstance(self._reader, SimpleEvents):
             self._tables: Tables = SimpleTables(made, self._reader, zone, lookup)
@@ -75,7 +74,7 @@ class ReferenceConsumer:
             self._tables = (AvroTables if avro else Tables)(made, self._reader, zone, lookup)
         self._check = row_check(config, self._reader) if config.integrity.enabled else None
         self._tombstones = avro
-        self._waits = config.codec.protocol is Protocol.SIMPLE or (not avro and config.codec.enable_tidb_extension)
+        self._waits = config.codec.sends_watermarks
         self._partitions = partitions
         self._places = set() if isinstance(partitions, int) else _places(partitions)
         self._floor = -1

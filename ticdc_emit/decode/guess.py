@@ -11,7 +11,6 @@ from contextlib import suppress
 from typing import Any
 
 from ticdc_emit.config import ChangefeedConfig
-from ticdc_emit.config.protocol import Protocol
 from ticdc_emit.decode.canal_json import CanalJsonReader
 from ticdc_emit.decode.debezium import DebeziumReader
 from ticdc_emit.decode.errors import DecodeError
@@ -51,8 +50,7 @@ class ProtocolGuess:
 
 def name_of(config: ChangefeedConfig) -> str:
     """Return the protocol of a configuration as options name it, Simple with its encoding."""
-    protocol = config.codec.protocol
-    return f"simple-{config.codec.encoding_format}" if protocol is Protocol.SIMPLE else protocol.value
+    return config.codec.form
 
 
 def _has_schema_id(data: bytes | None) -> bool:

@@ -15,7 +15,6 @@ from typing import Any
 from zlib import crc32
 
 from ticdc_emit.config import ChangefeedConfig
-from ticdc_emit.config.protocol import Protocol
 from ticdc_emit.decode.avro import AvroRow
 from ticdc_emit.decode.checksum import has_doubtful_labels
 from ticdc_emit.decode.checksum_bytes import blob, double, in_utc, text, vector, word
@@ -44,7 +43,7 @@ def row_check(config: ChangefeedConfig, reader: EventReader) -> RowCheck | None:
     A row without checksum passes, and so does one of Simple whose message shows the handle key only, or whose table's
     schema no message has shown, and one of Avro whose schema leaves open which its labels are.
     """
-    if config.codec.protocol is Protocol.AVRO:
+    if config.codec.protocol.traits.registers_schemas:
         return lambda event: _check_avro(event, config.time_zone)
     if isinstance(reader, SimpleEvents):
         parts = config.codec.delete_only_output_handle_key_columns

@@ -6,23 +6,16 @@ from importlib import import_module
 from typing import cast
 
 from ticdc_emit.changes.codec import Codec
-from ticdc_emit.config import ChangefeedConfig, Protocol
+from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.config.protocol import protocol_not_written
 
-__all__ = ["SUPPORTED", "codec_for"]
-
-SUPPORTED = {
-    Protocol.CANAL_JSON: "canal_json",
-    Protocol.AVRO: "avro",
-    Protocol.SIMPLE: "simple",
-    Protocol.DEBEZIUM: "debezium",
-}
+__all__ = ["codec_for"]
 
 
 def codec_for(changefeed: ChangefeedConfig) -> Codec:
     """Return the codec of the changefeed's protocol; :class:`ConfigError` for one that this library does not write."""
     protocol = changefeed.codec.protocol
-    package = SUPPORTED.get(protocol)
+    package = protocol.traits.package
     if package is None:
         raise protocol_not_written(protocol)
     return cast("Codec", import_module(f"ticdc_emit.protocols.{package}").make_codec(changefeed))

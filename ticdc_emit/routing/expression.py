@@ -39,7 +39,7 @@ class TopicExpression:
 
         Raises :class:`~ticdc_emit.errors.ConfigError` (CDC:ErrKafkaTopicExprInvalid).
         """
-        avro = protocol is Protocol.AVRO
+        avro = protocol.traits.registers_schemas
         if not _HARD_CODED.fullmatch(text) and not (_AVRO if avro else _GENERAL).fullmatch(text):
             # Go's formatter found no place for the second text in TiCDC's template
             extra = "%!(EXTRA string=topic rule for Avro must contain {schema} and {table})" if avro else ""

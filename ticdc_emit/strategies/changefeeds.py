@@ -6,7 +6,7 @@ a message says or where it goes; options of brokers and security are left out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from ticdc_emit.config import ChangefeedConfig, load_changefeed
 from ticdc_emit.config.named import LoadOptions, given_options, refuse_unknown
-from ticdc_emit.config.protocol import PROTOCOL_NAMES, parse_protocol_name
+from ticdc_emit.config.protocol import PROTOCOL_NAMES, Protocol, parse_protocol_name
+from ticdc_emit.config.traits import Given, Traits
 from ticdc_emit.errors import StrategyError
 from ticdc_emit.hints import did_you_mean
 
@@ -63,13 +64,12 @@ def changefeeds(
     """Return configurations of in-memory sinks.
 
     ``protocols``: some of :data:`~ticdc_emit.strategies.PROTOCOLS`, ``simple-json`` or ``simple-avro``; ``None`` for
-    all. ``partitions``: the partition
-    dispatchers that may be used; ``ts`` sends the changes of a row to different partitions. ``max_partitions``: of a
-    topic. ``force_replicate``: tables without a handle key are replicated, which Avro and some options exclude.
-    ``schema_registry``: the URL that Avro names. Raises :class:`~ticdc_emit.errors.StrategyError` for what is none of
-    these, and for Avro with ``force_replicate``.
+    all. ``partitions``: the partition dispatchers that may be used; ``ts`` sends the changes of a row to different
+    partitions. ``max_partitions``: of a topic. ``force_replicate``: tables without a handle key are replicated, which
+    Avro and some options exclude. ``schema_registry``: the URL that Avro names. Raises
+    :class:`~ticdc_emit.errors.StrategyError` for what is none of these, and for Avro with ``force_replicate``.
     """
-    chosen = tuple(name for name in PROTOCOLS if not (force_replicate and name == "avro"))
+    chosen = tuple(name for name in PROTOCOLS if _traits(name).force_replicate or not force_replicate)
     chosen = chosen if protocols is None else tuple(protocols)
     if isinstance(protocols, str) or not chosen or not set(chosen) <= set(PROTOCOL_NAMES):
         raise StrategyError(
@@ -77,8 +77,9 @@ def changefeeds(
             remedy=f"{_hint(protocols)}Give some of {', '.join(PROTOCOL_NAMES)}",
             argument="protocols",
         )
-    if force_replicate and "avro" in chosen:
-        raise StrategyError("Avro does not go with force-replicate", argument="force_replicate")
+    for name in chosen:
+        if force_replicate and not _traits(name).force_replicate:
+            raise StrategyError(f"{name} does not go with force-replicate", argument="force_replicate")
     if isinstance(partitions, str) or not partitions or not set(partitions) <= _DISPATCHERS:
         raise StrategyError(
             f"partitions={partitions!r} are no partition dispatchers",
@@ -88,6 +89,10 @@ def changefeeds(
     if max_partitions < 1:
         raise StrategyError(f"max_partitions={max_partitions!r} is not at least 1", argument="max_partitions")
     return _changefeeds(chosen, tuple(partitions), max_partitions, force_replicate, schema_registry)
+
+
+def _traits(name: str) -> Traits:
+    return parse_protocol_name(name)[0].traits
 
 
 def _hint(protocols: Collection[str] | None) -> str:
@@ -106,70 +111,50 @@ def _changefeeds(
     schema_registry: str,
 ) -> FeedOptions:
     chosen, encoding = parse_protocol_name(draw(st.sampled_from(protocols)))
-    protocol = chosen.value
-    made = _Made({"protocol": protocol, "partition-num": draw(st.integers(1, max_partitions))}, {}, {})
+    made = _Made({"protocol": chosen.value, "partition-num": draw(st.integers(1, max_partitions))}, {}, {})
     if encoding is not None:
         made.uri["encoding-format"] = encoding
     if force_replicate:
         made.top["force-replicate"] = True
     dispatcher = {"matcher": ["*.*"], "partition": draw(st.sampled_from(partitions))}
-    if protocol == "avro":  # subjects are topics', and no two tables can share one
+    if chosen.traits.registers_schemas:  # subjects are topics', and no two tables can share one
         made.sink["schema-registry"] = schema_registry
         dispatcher["topic"] = draw(st.sampled_from(_OWN_TOPICS))
     elif topic := draw(st.sampled_from(_TOPICS)):
         dispatcher["topic"] = topic
     made.sink["dispatchers"] = [dispatcher]
-    _BY_PROTOCOL[protocol](draw, made)
+    _own_options(draw, made, chosen.traits)
     top = made.top | {"sink": made.sink}
     parameters = {name: "true" if value is True else value for name, value in made.uri.items()}
     return FeedOptions(f"memory://changefeed/?{urlencode(parameters)}", top)
 
 
-# -- protocols: each option is left at its default, or set ----------------------------------------------------------
-
-
-def _canal_json(draw: st.DrawFn, made: _Made) -> None:
-    _switch(draw, made.uri, "enable-tidb-extension", "content-compatible", "only-output-updated-columns")
-    _handle_keys(draw, made)
-    _compression(draw, made)
-
-
-def _avro(draw: st.DrawFn, made: _Made) -> None:
-    _switch(draw, made.uri, "enable-tidb-extension")
-    extension = "enable-tidb-extension" in made.uri
-    for option, mode in (("avro-decimal-handling-mode", "precise"), ("avro-bigint-unsigned-handling-mode", "long")):
-        made.uri[option] = draw(st.sampled_from([mode, "string"]))
-    if extension:
-        _switch(draw, made.uri, "avro-enable-watermark")
-        if list(made.uri.values()).count("string") == 2:
-            _checksums(draw, made)
-
-
-def _simple(draw: st.DrawFn, made: _Made) -> None:
-    if "encoding-format" not in made.uri:
-        made.uri["encoding-format"] = draw(st.sampled_from(["json", "avro"]))
-    _switch(draw, made.sink, "send-all-bootstrap-at-start")
-    made.sink["send-bootstrap-to-all-partition"] = draw(st.booleans())
-    made.sink["send-bootstrap-in-msg-count"] = draw(st.integers(1, 10_000))
-    made.sink["send-bootstrap-interval-in-sec"] = draw(st.integers(1, 120))
-    _handle_keys(draw, made)
-    _checksums(draw, made)
-    _compression(draw, made)
-
-
-def _debezium(draw: st.DrawFn, made: _Made) -> None:
-    _switch(draw, made.uri, "enable-tidb-extension", "debezium-disable-schema")
-    if draw(st.booleans()):
-        made.sink["debezium"] = {"output-old-value": draw(st.booleans())}
-
-
-def _switch(draw: st.DrawFn, options: dict[str, Any], *names: str) -> None:
-    options |= {name: True for name in names if draw(st.booleans())}
-
-
-def _handle_keys(draw: st.DrawFn, made: _Made) -> None:
-    if "force-replicate" not in made.top:
+def _own_options(draw: st.DrawFn, made: _Made, traits: Traits) -> None:
+    """Leave each of the protocol's own options at its default, or set it."""
+    for name, values in traits.parameters:
+        if (value := draw(st.sampled_from(values))) != values[0]:
+            made.uri[name] = value
+    if traits.encodings and "encoding-format" not in made.uri:
+        made.uri["encoding-format"] = draw(st.sampled_from(traits.encodings))
+    if traits.bootstraps:
+        _switch(draw, made.sink, "send-all-bootstrap-at-start")
+        made.sink["send-bootstrap-to-all-partition"] = draw(st.booleans())
+        made.sink["send-bootstrap-in-msg-count"] = draw(st.integers(1, 10_000))
+        made.sink["send-bootstrap-interval-in-sec"] = draw(st.integers(1, 120))
+    if traits.old_value_table is not None and draw(st.booleans()):
+        made.sink[traits.old_value_table] = {"output-old-value": draw(st.booleans())}
+    if traits.handle_key_deletes and "force-replicate" not in made.top:
         _switch(draw, made.sink, "delete-only-output-handle-key-columns")
+    lossless = made.uri.items() >= set(traits.lossless)
+    if traits.row_checksums and lossless and not (traits.extension and "enable-tidb-extension" not in made.uri):
+        _checksums(draw, made)
+    if traits.large_messages is not Given.NEVER:
+        _compression(draw, made)
+
+
+def _switch(draw: st.DrawFn, options: dict[str, Any], name: str) -> None:
+    if draw(st.booleans()):
+        options[name] = True
 
 
 def _checksums(draw: st.DrawFn, made: _Made) -> None:
@@ -185,12 +170,6 @@ def _compression(draw: st.DrawFn, made: _Made) -> None:
 
 
 _DISPATCHERS = frozenset({"table", "index-value", "ts", "default"})
-_BY_PROTOCOL: dict[str, Callable[[st.DrawFn, _Made], None]] = {
-    "canal-json": _canal_json,
-    "simple": _simple,
-    "debezium": _debezium,
-    "avro": _avro,
-}
 
-PROTOCOLS = tuple(_BY_PROTOCOL)
+PROTOCOLS = tuple(protocol.value for protocol in Protocol if protocol.traits.package is not None)
 """The protocols of :func:`changefeeds`."""

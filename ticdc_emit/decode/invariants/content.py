@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from ticdc_emit.config import ChangefeedConfig
-from ticdc_emit.config.protocol import Protocol
 from ticdc_emit.decode.claim_check import read_claim
 from ticdc_emit.decode.errors import DecodeError, as_decode_error
 from ticdc_emit.decode.events import RowEvent
@@ -52,7 +51,7 @@ class KeyColumns:
 
     def __init__(self, config: ChangefeedConfig, reader: EventReader) -> None:
         self._reader = reader
-        self._compares = config.codec.protocol is Protocol.AVRO
+        self._compares = config.codec.protocol.traits.registers_schemas
 
     def see(self, seen: Seen) -> Iterable[Finding]:
         """Compare the row's columns with the key's."""

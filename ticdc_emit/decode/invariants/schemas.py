@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ticdc_emit.config import ChangefeedConfig
-from ticdc_emit.config.protocol import Protocol
 from ticdc_emit.decode.avro import AvroRow
 from ticdc_emit.decode.events import BootstrapEvent, DdlEvent
 from ticdc_emit.decode.invariants.finding import Finding, Seen, Stream
@@ -86,12 +85,12 @@ class SchemaIds:
 
 
 class DdlPartitions:
-    """Canal-JSON: a statement is in partition 0 alone; other protocols: in every partition of its topic."""
+    """A statement is in every partition of its topic, in Canal-JSON in partition 0 alone."""
 
     name = "ddl-partitions"
 
     def __init__(self, config: ChangefeedConfig) -> None:
-        self._only_first = config.codec.protocol is Protocol.CANAL_JSON
+        self._only_first = not config.codec.protocol.traits.ddl_everywhere
         self._seen: dict[tuple[str, int | None, str], dict[int, Seen]] = {}
 
     def see(self, seen: Seen) -> Iterable[Finding]:

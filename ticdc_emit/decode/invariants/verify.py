@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ticdc_emit.config import ChangefeedConfig, load_changefeed
-from ticdc_emit.config.protocol import Protocol
 from ticdc_emit.decode.errors import DecodeError, as_decode_error
 from ticdc_emit.decode.events import RowEvent, kind_of
 from ticdc_emit.decode.invariants.content import Checksums, ClaimChecks, KeyColumns
@@ -63,7 +62,7 @@ class Verifier:
     ) -> None:
         config = load_changefeed(config, own_registry=schemas is not None) if isinstance(config, str) else config
         self._reader = reader_for(config, schemas=schemas)
-        self._avro = config.codec.protocol is Protocol.AVRO
+        self._avro = config.codec.protocol.traits.registers_schemas
         self._invariants = _invariants_of(config, self._reader, claims)
         self._stream = Stream()
         self._least = config.kafka.partition_num or 1
@@ -140,10 +139,9 @@ def _invariants_of(
 ) -> tuple[Invariant, ...]:
     """Return the invariants that the protocol's messages can break."""
     found: list[Invariant] = [KeyOrder(), Duplicates(), Watermarks(), DdlPartitions(config), KeyColumns(config, reader)]
-    protocol = config.codec.protocol
-    if protocol is Protocol.SIMPLE and config.bootstrap_enabled:
+    if config.bootstrap_enabled:
         found.append(SchemaFirst(everywhere=config.send_bootstrap_to_all_partition))
-    if protocol is Protocol.AVRO:
+    if config.codec.protocol.traits.registers_schemas:
         found.append(SchemaIds())
     check = row_check(config, reader)
     if check is not None:

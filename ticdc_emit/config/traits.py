@@ -1,0 +1,72 @@
+"""What the rest of the library must know of a protocol. The record stands beside the protocol's name, in
+:class:`~ticdc_emit.config.protocol.Protocol`; nobody asks which protocol it is.
+
+A protocol of this library is a package in ``protocols/`` that writes it, a package of the same name in ``decode/`` that
+reads it, and this record.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+__all__ = ["SWITCH", "Given", "Traits"]
+
+SWITCH = ("false", "true")
+"""The values of a parameter that is off by default."""
+
+
+class Given(Enum):
+    """Whether a protocol has something: always, where ``enable-tidb-extension`` is on, or never."""
+
+    ALWAYS = "always"
+    WITH_EXTENSION = "with enable-tidb-extension"
+    NEVER = "never"
+
+    def holds(self, *, extension: bool) -> bool:
+        """Return whether it is there, with or without the extension."""
+        return self is Given.ALWAYS or (self is Given.WITH_EXTENSION and extension)
+
+
+@dataclass(frozen=True)
+class Traits:
+    """The defaults are those of a protocol that TiCDC has and this library does not write.
+
+    ``package``: its name in ``protocols/`` and ``decode/``. ``encodings``: the values of ``encoding-format``, the first
+    one is the default. ``extension``: whether ``enable-tidb-extension`` has an effect. ``registers_schemas``: in a
+    schema registry, which it needs; it then has a subject for each topic, so a topic expression must name schema and
+    table, and a consumer needs the schemas.
+
+    ``ddl``: DDL is sent, ``ddl_everywhere``: to every partition of its topic, else to the first one. ``watermarks``:
+    when they are sent, ``default_ticks``: whether between the rows too where no interval is set. ``bootstraps``:
+    messages with a table's schema go ahead of its rows. ``row_checksums``: rows can carry them.
+
+    ``old_values``: whether updates show what was before; ``old_value_table``: the table under ``[sink]`` that can
+    turn it off. ``large_messages``: whether they can be handled, ``raw_claims``: stored as the bare value.
+    ``handle_key_deletes``: ``delete-only-output-handle-key-columns`` has an effect.
+    ``content_compatible``: whether the sink URI's option concerns it. ``force_replicate``: whether tables without a
+    handle key can be sent.
+
+    ``parameters``: those of the sink URI that change its messages and have few values, the default first. ``lossless``:
+    parameters of the sink URI, as name and value, with which no value loses precision.
+    """
+
+    package: str | None = None
+    encodings: tuple[str, ...] = ()
+    extension: bool = False
+    registers_schemas: bool = False
+    ddl: bool = True
+    ddl_everywhere: bool = True
+    watermarks: Given = Given.NEVER
+    default_ticks: bool = False
+    bootstraps: bool = False
+    row_checksums: bool = False
+    old_values: bool = True
+    old_value_table: str | None = None
+    large_messages: Given = Given.NEVER
+    raw_claims: bool = True
+    handle_key_deletes: bool = False
+    content_compatible: bool = False
+    force_replicate: bool = True
+    parameters: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    lossless: tuple[tuple[str, str], ...] = ()
