@@ -8,27 +8,27 @@ dropped table).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Literal, NoReturn, TypeAlias
 
 from ticdc_emit.errors import DdlError, SchemaError, UnknownTableError, UnprintableDdlError
 from ticdc_emit.schema.charsets import resolve
-from ticdc_emit.schema.dialect import parse_ddl, split_statements
+from ticdc_emit.schema.dialect import parse_ddl
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.executor import DdlExecutor
 from ticdc_emit.schema.identifiers import quoted
 from ticdc_emit.schema.ids import AssignedIds, IdSource
 from ticdc_emit.schema.model import TableInfo
+from ticdc_emit.schema.script import place_in, schema_statements
 from ticdc_emit.schema.sql_mode import sql_mode_of
 from ticdc_emit.schema.state import TableState
 from ticdc_emit.schema.statements import CreateTable, CreateTables
 from ticdc_emit.schema.store import SchemaStore
 from ticdc_emit.schema.temporal import time_zone_of
-from ticdc_emit.schema.tokens import scan
 
 __all__ = ["Catalog", "catalog_from_sql"]
 
-_NOT_OF_SCHEMAS = frozenset({"SET", "LOCK", "UNLOCK", "INSERT", "REPLACE", "BEGIN", "START", "COMMIT"})
 RenamedSchema: TypeAlias = Literal["lower-case", "as-created"]
 
 
@@ -138,8 +138,8 @@ def _position_of(error: SchemaError, query: str) -> int:
     """Where the statement names what the error is about; its start if it does not."""
     for key in ("column", "index", "partition", "table", "schema"):
         name = str(error.context.get(key, "")).rpartition(".")[2]
-        if name and (found := query.lower().find(name.lower())) >= 0:
-            return found
+        if name and (found := re.search(rf"(?<!\w){re.escape(name)}(?!\w)", query, re.IGNORECASE)):
+            return found.start()
     return 0
 
 
@@ -154,22 +154,36 @@ def catalog_from_sql(
 ) -> Catalog:
     """Build a catalog from a script of DDL statements (comments, ``USE``, ``CREATE DATABASE`` ...).
 
-    What dumps have besides is passed over: SET, LOCK TABLES, INSERT, transactions.
+    The script may be a file of mysqldump or Dumpling: SET, LOCK TABLES, rows, transactions, triggers and routines are
+    passed over. Raises ``DdlError`` and ``UnknownTableError``; their ``place`` is a line and column of the script.
 
     ``schema`` is the current database at the start. It, and the database of any ``CREATE TABLE db.table``, is created
     if it does not exist: a file of table definitions need not say so. ``renamed_schema``, ``sql_mode``: see
     :class:`Catalog`.
     """
-    statements = split_statements(text, sql_mode)
     catalog = Catalog(time_zone=time_zone, renamed_schema=renamed_schema, sql_mode=sql_mode)
     catalog.ensure_database(schema, commit_ts=commit_ts)
     catalog.apply(f"USE {quoted(schema)}")
-    for query in statements:
-        if scan(query, sql_mode_of(sql_mode))[0].text in _NOT_OF_SCHEMAS:
-            continue
-        catalog.ensure_database(_database_of(query, sql_mode), commit_ts=commit_ts)
-        catalog.apply(query, commit_ts=commit_ts)
+    for statement in schema_statements(text, sql_mode):
+        try:
+            _apply_anywhere(catalog, statement.text, commit_ts, sql_mode)
+        except SchemaError as error:
+            offset = statement.start + error.context.get("position", 0)
+            context = {**error.context, "place": place_in(text, offset)}
+            raise type(error)(error.message, remedy=error.remedy, **context) from None
     return catalog
+
+
+def _apply_anywhere(catalog: Catalog, query: str, commit_ts: int, sql_mode: str) -> None:
+    """Apply a statement, and create the database of a CREATE TABLE if there is none."""
+    try:
+        catalog.apply(query, commit_ts=commit_ts)
+    except DdlError:
+        database = _database_of(query, sql_mode)
+        if not database or database.lower() in map(str.lower, catalog.databases()):
+            raise
+        catalog.ensure_database(database, commit_ts=commit_ts)
+        catalog.apply(query, commit_ts=commit_ts)
 
 
 def _database_of(query: str, sql_mode: str) -> str:

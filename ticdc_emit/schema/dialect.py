@@ -11,6 +11,7 @@ from ticdc_emit.errors import DdlError
 from ticdc_emit.schema.grammar.other import OtherGrammar
 from ticdc_emit.schema.nodes.style import PLAIN, WIRE, Node, Style
 from ticdc_emit.schema.other_statements import OtherStatement
+from ticdc_emit.schema.script import check_text, script_statements
 from ticdc_emit.schema.sql_mode import sql_mode_of
 from ticdc_emit.schema.statements import CreateTable, CreateTables, Statement
 from ticdc_emit.schema.tokens import Token, scan
@@ -42,7 +43,7 @@ def parse_ddl(sql: str, sql_mode: str = "", charset: str = "utf8mb4") -> Stateme
 
 def parse_expression(text: str) -> Node:
     """Parse an expression alone; ``DdlError`` if it is none that TiDB reads."""
-    _check_text(text)
+    check_text(text)
     mode = sql_mode_of("")
     try:
         grammar = OtherGrammar(text, scan(text, mode), mode)
@@ -69,12 +70,12 @@ def restored_statements(sql: str, sql_mode: str, charset: str, style: Style = WI
 
 
 def split_statements(sql: str, sql_mode: str = "") -> list[str]:
-    """Split a script at its semicolons (not those in strings or comments); empty statements are dropped."""
-    return [text for text, _ in _split(sql, sql_mode)]
+    """Split a script at its semicolons (not those in strings or comments) or DELIMITERs; no empty statements."""
+    return [statement.text for statement in script_statements(sql, sql_mode)]
 
 
 def _split(sql: str, sql_mode: str) -> Iterator[tuple[str, list[Token]]]:
-    _check_text(sql)
+    check_text(sql)
     start, chunk = 0, list[Token]()
     for token in scan(sql, sql_mode_of(sql_mode)):
         ends = token.kind == "end"
@@ -84,13 +85,3 @@ def _split(sql: str, sql_mode: str) -> Iterator[tuple[str, list[Token]]]:
         if chunk:
             yield sql[start : token.start].strip(), [*chunk, Token("end", "", "", token.start, token.start)]
         start, chunk = token.end, []
-
-
-def _check_text(sql: object) -> None:
-    if not isinstance(sql, str):
-        what = f"a DDL statement must be str, not {type(sql).__name__}"
-        raise DdlError(what, remedy="Decode it as UTF-8 first" if isinstance(sql, bytes) else "", position=0)
-    try:
-        sql.encode()
-    except UnicodeEncodeError as error:
-        raise DdlError("DDL has a lone surrogate", statement=sql, position=error.start) from None

@@ -13,7 +13,9 @@ from ticdc_emit.errors import DdlError
 from ticdc_emit.schema.expressions import stored_text
 from ticdc_emit.schema.inference import infer_column
 from ticdc_emit.schema.model import Column, Index
-from ticdc_emit.schema.nodes import Constraint, KeyPart
+from ticdc_emit.schema.nodes import Constraint, Expression, KeyPart
+from ticdc_emit.schema.nodes.calls import Call
+from ticdc_emit.schema.nodes.expressions import ColumnName
 from ticdc_emit.schema.serde import HIDDEN_PREFIX
 from ticdc_emit.schema.state import ForeignKey, TableState
 from ticdc_emit.schema.types import INTEGER_TYPES, STRING_TYPES, ColumnFlag, MySQLType
@@ -38,7 +40,8 @@ _MAX_FOREIGN_KEYS = 4096
 """TiDB has no limit; no table comes near this one, which bounds the work."""
 _INDEX_KINDS = ("unique", "index", "columnar")
 _BLOBS = frozenset({MySQLType.TINY_BLOB, MySQLType.BLOB, MySQLType.MEDIUM_BLOB, MySQLType.LONG_BLOB})
-_ANONYMOUS_EXPRESSION = "expression_index"
+_ANONYMOUS_EXPRESSION, _ANONYMOUS_VECTOR = "expression_index", "vector_index"
+_DISTANCES = ("vec_l2_distance", "vec_cosine_distance")
 
 
 def names_for_create(constraints: tuple[Constraint, ...]) -> tuple[Constraint, ...]:
@@ -71,7 +74,7 @@ def names_for_create(constraints: tuple[Constraint, ...]) -> tuple[Constraint, .
 def name_for_alter(state: TableState, constraint: Constraint) -> str:
     """Name an anonymous key that is added to an existing table."""
     _check_count(len(state.info.indexes) + 1)
-    base = constraint.keys[0].column or _ANONYMOUS_EXPRESSION
+    base = constraint.keys[0].column or _anonymous(constraint)
     name, number = (f"{base}_2", 3) if base.upper() == PRIMARY else (base, 2)
     while state.find_index(name):
         name, number = f"{base}_{number}", number + 1
@@ -90,8 +93,12 @@ def _check_foreign_keys(keys: int) -> None:
 
 def _base_name(constraint: Constraint) -> str:
     if any(part.expression is not None for part in constraint.keys):
-        return _ANONYMOUS_EXPRESSION
+        return _anonymous(constraint)
     return constraint.keys[0].column
+
+
+def _anonymous(constraint: Constraint) -> str:
+    return _ANONYMOUS_VECTOR if constraint.kind == "columnar" else _ANONYMOUS_EXPRESSION
 
 
 def add_primary_key(state: TableState, constraint: Constraint, *, clustered: bool) -> TableState:
@@ -140,7 +147,9 @@ def add_secondary_index(state: TableState, constraint: Constraint) -> TableState
     _check_parts(constraint)
     keys: list[KeyPart] = []
     for number, part in enumerate(constraint.keys):
-        if part.expression is not None:
+        if part.expression is not None and constraint.kind == "columnar":
+            part = _vector_part(part.expression, constraint)
+        elif part.expression is not None:
             hidden = _hidden_column(state, part, f"{HIDDEN_PREFIX}{name}_{number}", name)
             state = state.append_columns(hidden)
             part = KeyPart(column=hidden.name)
@@ -148,6 +157,18 @@ def add_secondary_index(state: TableState, constraint: Constraint) -> TableState
     columns = _key_columns(state, replace(constraint, keys=tuple(keys)))
     names = tuple(column.name for column in columns)
     return state.append_index(Index(0, name, names, unique=constraint.kind == "unique", visible=constraint.visible))
+
+
+def _vector_part(expression: Expression, constraint: Constraint) -> KeyPart:
+    """Return the column whose distance a vector index is by: it needs no hidden one."""
+    node = expression.node
+    if isinstance(node, Call) and node.name.lower() in _DISTANCES and len(node.arguments) == 1:
+        (column,) = node.arguments
+        if isinstance(column, ColumnName):
+            return KeyPart(column=column.name)
+    message = f"a {constraint.word} index on {expression.text[:100]!r}"
+    remedy = "Index VEC_L2_DISTANCE or VEC_COSINE_DISTANCE of a column"
+    raise DdlError(message, index=constraint.name, position=constraint.offset, remedy=remedy)
 
 
 def _hidden_column(state: TableState, part: KeyPart, name: str, index: str) -> Column:

@@ -56,7 +56,7 @@ class TableState:
         """Return the visible column called ``name`` in any case; ``DdlError`` if there is none."""
         column = self.find_column(name)
         if column is None or column.hidden:
-            raise DdlError(f"table {self.info.full_name} has no column {name!r}", column=name)
+            raise DdlError(f"table {self.info.full_name} has no column {name!r}", remedy="Check its name", column=name)
         return column
 
     def find_index(self, name: str) -> Index | None:
@@ -67,7 +67,7 @@ class TableState:
         """Return the index called ``name`` in any case; ``DdlError`` if there is none."""
         index = self.find_index(name)
         if index is None:
-            raise DdlError(f"table {self.info.full_name} has no index {name!r}", index=name)
+            raise DdlError(f"table {self.info.full_name} has no index {name!r}", remedy="Check its name", index=name)
         return index
 
     def with_columns(self, columns: tuple[Column, ...]) -> TableState:

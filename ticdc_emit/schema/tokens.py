@@ -16,7 +16,7 @@ from ticdc_emit.schema.quoting import decode_quoted
 from ticdc_emit.schema.reserved import CALL_WORDS
 from ticdc_emit.schema.sql_mode import SqlMode
 
-__all__ = ["FEATURES", "INTRODUCERS", "Token", "scan"]
+__all__ = ["FEATURES", "INTRODUCERS", "Token", "code_after", "scan"]
 
 FEATURES = frozenset(
     {
@@ -60,9 +60,9 @@ _TOKEN = r"""
   | (?P<integer>[0-9]+(?!LETTERS))
   | (?P<word>LETTERS+)
   | (?P<string>'STRING' | "QUOTED")
-  | (?P<name>`(?:[^`]|``)*`)
-  | (?P<system>@@(?:(?:global|session|local)\.)?(?:`(?:[^`]|``)*`|'STRING'|"QUOTED"|[\w$.\x80-\U0010ffff]+))
-  | (?P<variable>@(?:`(?:[^`]|``)*`|'STRING'|"QUOTED"|[\w$.\x80-\U0010ffff]*))
+  | (?P<name>`[^`]*(?:``[^`]*)*`)
+  | (?P<system>@@(?:(?:global|session|local)\.)?(?:`[^`]*(?:``[^`]*)*`|'STRING'|"QUOTED"|[\w$.\x80-\U0010ffff]+))
+  | (?P<variable>@(?:`[^`]*(?:``[^`]*)*`|'STRING'|"QUOTED"|[\w$.\x80-\U0010ffff]*))
   | (?P<symbol><=>|->>|->|<<|>>|<=|>=|<>|!=|:=|\|\||&&|&\^|\\N|[-+*/%^&|~!<>=(),.;:?{}\[\]])
 """
 
@@ -82,8 +82,9 @@ class Token(NamedTuple):
 
 @cache
 def _pattern(*, backslash: bool) -> re.Pattern[str]:
-    single = r"(?:[^'\\]|\\.|'')*" if backslash else r"(?:[^']|'')*"
-    double = r'(?:[^"\\]|\\.|"")*' if backslash else r'(?:[^"]|"")*'
+    # unrolled: a step for each escape, not for each character
+    single = r"[^'\\]*(?:(?:\\.|'')[^'\\]*)*" if backslash else r"[^']*(?:''[^']*)*"
+    double = r'[^"\\]*(?:(?:\\.|"")[^"\\]*)*' if backslash else r'[^"]*(?:""[^"]*)*'
     text = _TOKEN.replace("LETTERS", _LETTERS).replace("STRING", single).replace("QUOTED", double)
     return re.compile(text, re.VERBOSE | re.DOTALL | re.ASCII)
 
@@ -149,10 +150,10 @@ class _Scanner:
 
     def _comment(self, start: int) -> int:
         """Return where to go on: behind the comment, or behind its opener if what it holds is code."""
-        opener = _OPENER.match(self._sql, start)
-        if opener is not None and _is_code(opener):
+        code = code_after(self._sql, start)
+        if code is not None:
             self._in_code_comment = True
-            return opener.end()
+            return code
         end = self._sql.find("*/", start + 2) + 2
         if end < 2:
             raise DdlError("DDL cannot be read: a comment never ends", statement=self._sql, position=start)
@@ -202,6 +203,10 @@ class _Scanner:
         return Token("word", text, raw, start, end)
 
 
-def _is_code(opener: re.Match[str]) -> bool:
+def code_after(sql: str, start: int) -> int | None:
+    """Return where the code of a ``/*! */`` or ``/*T! */`` comment at ``start`` begins; ``None`` for other comments."""
+    opener = _OPENER.match(sql, start)
+    if opener is None:
+        return None
     features = opener["features"]
-    return features is None or all(name in FEATURES for name in features.split(","))
+    return opener.end() if features is None or all(name in FEATURES for name in features.split(",")) else None

@@ -1,59 +1,112 @@
-"""Schema files as tools write them: mysqldump, Dumpling, SHOW CREATE TABLE."""
+"""Schema files as tools write them: mysqldump, Dumpling, SHOW CREATE TABLE. ``dumps/`` holds whole files."""
 
 from __future__ import annotations
+
+import pickle
+from pathlib import Path
 
 import pytest
 
 from ticdc_emit import catalog_from_sql
-from ticdc_emit.errors import DdlError
+from ticdc_emit.errors import DdlError, UnknownTableError
+from ticdc_emit.schema.model import TableInfo
+from ticdc_emit.schema.script import script_statements
 
-MYSQLDUMP = """-- MySQL dump 10.13  Distrib 8.0.36, for Linux (x86_64)
-/*!40101 SET @OLD_CHARACTER_SET_CLIENT=@@CHARACTER_SET_CLIENT */;
-/*!50503 SET NAMES utf8mb4 */;
-/*!40103 SET TIME_ZONE='+00:00' */;
-DROP TABLE IF EXISTS `t`;
-/*!50503 SET character_set_client = utf8mb4 */;
-CREATE TABLE `t` (
-  `id` int NOT NULL AUTO_INCREMENT,
-  `v` varchar(9) COLLATE utf8mb4_bin DEFAULT NULL /*!80023 */,
-  PRIMARY KEY (`id`),
-  KEY `v` (`v`) /*!80000 INVISIBLE */
-) ENGINE=InnoDB AUTO_INCREMENT=4 DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin
-/*!50100 PARTITION BY RANGE (`id`)
-(PARTITION p0 VALUES LESS THAN (9) ENGINE = InnoDB,
- PARTITION p1 VALUES LESS THAN MAXVALUE ENGINE = InnoDB) */;
-LOCK TABLES `t` WRITE;
-/*!40000 ALTER TABLE `t` DISABLE KEYS */;
-INSERT INTO `t` VALUES (1,'a;b'),(2,'it\\'s');
-/*!40000 ALTER TABLE `t` ENABLE KEYS */;
-UNLOCK TABLES;
-"""
-DUMPLING = """/*!40014 SET FOREIGN_KEY_CHECKS=0*/;
-/*!40101 SET NAMES binary*/;
-CREATE TABLE `t` (
-  `id` bigint(20) NOT NULL /*T![auto_rand] AUTO_RANDOM(5) */,
-  `d` datetime DEFAULT NULL,
-  PRIMARY KEY (`id`) /*T![clustered_index] CLUSTERED */,
-  KEY `d` (`d`) /*T![global_index] GLOBAL */
-) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin /*T![ttl] TTL=`d` + INTERVAL 1 DAY_SECOND */
-  /*T![ttl] TTL_ENABLE='ON' */ /*T![placement] PLACEMENT POLICY=`p` */;
-"""
+DUMPS = Path(__file__).parent / "dumps"
+TRIGGER = "CREATE TRIGGER a BEFORE INSERT ON t FOR EACH ROW BEGIN SET NEW.a = 1; SET NEW.b = 2; END"
+TABLE = "CREATE TABLE t (a int, b int)"
 
 
-def test_mysqldump() -> None:
-    info = catalog_from_sql(MYSQLDUMP).table("test", "t")
-    assert [column.name for column in info.columns] == ["id", "v"]
-    assert [partition.name for partition in info.partitions] == ["p0", "p1"]
-    assert [(index.name, index.visible) for index in info.indexes] == [("v", False)]
+def dumped(*names: str) -> str:
+    return "\n".join((DUMPS / name).read_text(encoding="utf-8") for name in names)
 
 
-def test_dumpling() -> None:
-    info = catalog_from_sql(DUMPLING).table("test", "t")
-    assert [column.name for column in info.columns] == ["id", "d"]
-    assert info.pk_is_handle
+def shown(info: TableInfo) -> tuple[list[str], list[str]]:
+    return [column.name for column in info.columns], [index.name for index in info.indexes]
 
 
-def test_what_is_neither_is_still_refused_with_its_place() -> None:
-    with pytest.raises(DdlError, match="expected a DDL statement") as caught:
-        catalog_from_sql("SET a = 1; DELETE FROM t")
-    assert (caught.value.statement, caught.value.position) == ("DELETE FROM t", 0)
+def test_a_file_of_mysqldump_with_rows_triggers_events_routines_and_a_view() -> None:
+    catalog = catalog_from_sql(dumped("mysqldump.sql"))
+    orders = catalog.table("shop", "orders")
+    columns = ["id", "customer", "note", "total", "state", "doc", "uid", "double_total", "made", "_V$_lower_note_0"]
+    assert shown(orders) == (columns, ["uid", "customer", "lower_note"])
+    assert [index.visible for index in orders.indexes] == [True, False, True]
+    assert orders.column("note").comment == 'it\'s; a "note" -- no comment'
+    assert (orders.comment, orders.collate) == ("a /* b */ c", "utf8mb4_0900_ai_ci")
+    assert catalog.table("shop", "big").is_view
+    assert [table.name for table in catalog.tables()] == ["orders", "big"]
+
+
+def test_the_files_of_dumpling_one_by_one_and_together() -> None:
+    files = [
+        *("shop-schema-create.sql", "shop.events-schema.sql", "shop.numbers-schema-sequence.sql"),
+        *("shop.big-schema.sql", "shop.big-schema-view.sql"),
+    ]
+    together = dumped(files[0]) + "USE shop;" + dumped(*files[1:])
+    catalog = catalog_from_sql(together)
+    events = catalog.table("shop", "events")
+    assert shown(events) == (
+        ["id", "made", "kind", "number", "place", "_V$_e_0"],
+        ["g", "part", "e", "near"],
+    )
+    assert events.indexes[-1].columns == ("place",)
+    assert [partition.name for partition in events.partitions] == ["p0", "p1"]
+    assert catalog.table("shop", "big").is_view
+    alone = catalog_from_sql(dumped(files[1]), schema="shop").table("shop", "events")
+    assert (alone.columns, alone.indexes) == (events.columns, events.indexes)
+
+
+def test_show_create_table_is_a_schema_too() -> None:
+    text = dumped("shop.events-schema.sql").partition("CREATE TABLE")[2].strip().rstrip(";")
+    assert catalog_from_sql("CREATE TABLE" + text).table("test", "events").pk_is_handle
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\ufeff" + TABLE,
+        "/*M!999999\\- enable the sandbox mode */ \n" + TABLE,
+        "/*!999999\\- enable the sandbox mode */\n-- MariaDB dump\n" + TABLE,
+        f"DELIMITER //\n{TRIGGER}//\n{TABLE} //\ndelimiter ;\nSELECT SETVAL(`s`, 1);",
+        f"DELIMITER $$\n{TABLE}$$\nCREATE DEFINER = 'a b'@'%' PROCEDURE p() BEGIN DROP TABLE t; END$$",
+        f"{TABLE}; /*!50106 DROP EVENT IF EXISTS `e`*/; DROP FUNCTION f; create user 'a'@'%'",
+        f"{TABLE}; CREATE FUNCTION twice(x int) RETURNS int RETURN x * 2; ; /* ; */ ; -- ;",
+        f"BEGIN; {TABLE}; INSERT INTO t VALUES ('a;', \"it's\"), (`b`, 'x\\';'), ('y''z;'); COMMIT",
+        f"{TABLE}; /*!40000 ALTER TABLE `t` DISABLE KEYS */; REPLACE INTO t VALUES (';'); UNLOCK TABLES;",
+        f"{TABLE} /*!40101 comment 'a;b' */; /*T![nothing] it's; */ SET a = 1",
+    ],
+)
+def test_what_is_no_schema_is_passed_over(text: str) -> None:
+    catalog = catalog_from_sql(text)
+    assert [(table.name, len(table.columns)) for table in catalog.tables()] == [("t", 2)]
+
+
+def test_backslashes_are_no_escapes_where_the_mode_says_so() -> None:
+    text = "CREATE TABLE t (a int) COMMENT 'x\\'; CREATE TABLE u (a int) COMMENT 'y\\';"
+    assert [info.comment for info in catalog_from_sql(text, sql_mode="NO_BACKSLASH_ESCAPES").tables()] == ["x\\", "y\\"]
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "reason", "place"),
+    [
+        ("SET a = 1;\n  DELETE FROM t", DdlError, "expected a DDL statement", "line 2, column 3"),
+        (f"{TABLE};\nCREATE TABLE u (\n  a int,\n  b foo\n);", DdlError, "not understood", "line 4, column 5"),
+        (f"{TABLE};\n\nALTER TABLE t DROP COLUMN c", DdlError, "no column 'c'", "line 3, column 27"),
+        ("-- x\nDROP TABLE nothing", UnknownTableError, "does not exist", "line 2, column 12"),
+        (f"{TABLE};\n{TRIGGER};", DdlError, "no DELIMITER around it", "line 2, column 1"),
+        (f"{TABLE};\nINSERT INTO t VALUES ('a);\n", DdlError, "a string or name never ends", "line 2, column 23"),
+        (f"{TABLE};\n/* it", DdlError, "a comment never ends", "line 2, column 1"),
+    ],
+)
+def test_what_is_not_understood_is_refused_with_its_line(text: str, kind: type, reason: str, place: str) -> None:
+    with pytest.raises(kind, match=reason) as refused:
+        catalog_from_sql(text)
+    assert refused.value.place == place
+    assert refused.value.remedy
+    assert str(pickle.loads(pickle.dumps(refused.value))) == str(refused.value)
+
+
+def test_rows_of_a_dump_are_passed_over_without_being_read() -> None:
+    rows = ",".join(f"({number},'a\\'b;''c')" for number in range(20_000))
+    script = f"{TABLE}; INSERT INTO t VALUES {rows}; CREATE TABLE u (a int)"
+    assert [statement.word for statement in script_statements(script)] == ["CREATE", "INSERT", "CREATE"]

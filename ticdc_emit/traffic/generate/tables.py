@@ -11,9 +11,10 @@ from dataclasses import dataclass, field, replace
 
 from ticdc_emit.errors import SchemaError
 from ticdc_emit.schema.catalog import Catalog
-from ticdc_emit.schema.dialect import parse_ddl, split_statements
+from ticdc_emit.schema.dialect import parse_ddl
 from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.schema.nodes import AddConstraint, Constraint, DropForeignKey, Partitioning, TableName
+from ticdc_emit.schema.script import schema_statements
 from ticdc_emit.schema.statements import AlterTable, CreateTable, CreateTableLike, UseDatabase
 
 __all__ = ["Name", "Reference", "SourceTable", "UniqueKey", "source_tables"]
@@ -95,8 +96,8 @@ def source_tables(catalog: Catalog, sql: str, wanted: set[Name] | None = None) -
 def _statements(sql: str) -> dict[Name, _Found]:
     database = "test"
     found: dict[Name, _Found] = {}
-    for query in split_statements(sql):
-        statement = parse_ddl(query)
+    for script_statement in schema_statements(sql):
+        statement = parse_ddl(script_statement.text)
         if isinstance(statement, UseDatabase):
             database = statement.name
         elif isinstance(statement, CreateTableLike):

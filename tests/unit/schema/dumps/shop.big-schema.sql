@@ -1,0 +1,5 @@
+/*!40014 SET FOREIGN_KEY_CHECKS=0*/;
+/*!40101 SET NAMES binary*/;
+CREATE TABLE `big`(
+`id` int
+)ENGINE=MyISAM;

@@ -1,0 +1,156 @@
+"""Scripts of statements as the ``mysql`` client reads them: a file's text in, its statements with their places out.
+
+``DELIMITER`` lines count, as mysqldump writes them around triggers and routines. What dumps have besides schemas is
+known here too: :func:`schema_statements` passes over it. Rule source: MySQL's ``client/mysql.cc`` (``add_line``), and
+the files of mysqldump and Dumpling.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from typing import NamedTuple, NoReturn
+
+from ticdc_emit.errors import DdlError
+from ticdc_emit.schema.sql_mode import sql_mode_of
+from ticdc_emit.schema.tokens import code_after
+
+__all__ = ["ScriptStatement", "check_text", "place_in", "schema_statements", "script_statements"]
+
+_NO_SCHEMA = frozenset(
+    {
+        *("SET", "LOCK", "UNLOCK", "INSERT", "REPLACE", "BEGIN", "START", "COMMIT", "ROLLBACK", "ANALYZE", "SPLIT"),
+        *("FLUSH", "GRANT", "CHANGE", "SELECT"),
+    }
+)
+_SANDBOX = re.compile(r"\ufeff?(?:/\*M?!999999\\-[^\n]*\n)?")  # a byte-order mark, and MariaDB's first line
+_BLANK = re.compile(r"(?:\s|--(?=\s|\Z)[^\n]*|\#[^\n]*|\*/)+")
+_DELIMITER = re.compile(r"DELIMITER[ \t]+(\S+)[^\n]*", re.IGNORECASE)
+_WORD = re.compile(r"[A-Za-z]+")
+_USER = r"""(?:`(?:[^`]|``)*`|'[^']*'|"[^"]*"|\w+(?:\(\))?)"""
+_STORED = re.compile(
+    rf"""
+    (?:CREATE|ALTER|DROP)\b
+    (?:\s | /\*!\d* | \*/ | OR\s+REPLACE\b | AGGREGATE\b | DEFINER\s*=\s*{_USER}(?:\s*@\s*{_USER})?)*
+    (?:TRIGGER|PROCEDURE|FUNCTION|EVENT|USER|ROLE)\b
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
+_BODY = re.compile(r"\bBEGIN\b", re.IGNORECASE)
+_ENDED = re.compile(r"\bEND\W*\Z", re.IGNORECASE)
+_SHOWN = 60
+
+
+class ScriptStatement(NamedTuple):
+    """``start``: where the text begins in the script; ``word``: its first one in upper case, which is at ``first``."""
+
+    text: str
+    start: int
+    word: str
+    first: int
+
+
+@cache
+def _pieces(delimiter: str, *, escapes: bool) -> re.Pattern[str]:
+    body = r"[^{0}\\]*(?:(?:\\.|{0}{0})[^{0}\\]*)*" if escapes else r"[^{0}]*(?:{0}{0}[^{0}]*)*"
+    strings = "|".join(quote + body.format(quote) + quote for quote in "'\"")
+    comments = r"--(?=\s|\Z)[^\n]*|\#[^\n]*|(?P<open>/\*)"
+    return re.compile(
+        rf"{strings}|`[^`]*(?:``[^`]*)*`|{comments}|(?P<end>{re.escape(delimiter)})|(?P<lone>['\"`])", re.DOTALL
+    )
+
+
+def script_statements(script: str, sql_mode: str = "") -> Iterator[ScriptStatement]:
+    """Yield the statements of a script, comments before them included; empty ones are dropped.
+
+    Raises ``DdlError`` with ``position`` and ``place`` for a string or comment that never ends.
+    """
+    check_text(script)
+    escapes = not sql_mode_of(sql_mode).no_backslash_escapes
+    opening = _SANDBOX.match(script)
+    start, delimiter = opening.end() if opening is not None else 0, ";"
+    while start < len(script):
+        first = _first(script, start)
+        if given := _DELIMITER.match(script, first):
+            start, delimiter = given.end(), given[1]
+            continue
+        end, after = _end(script, first, _pieces(delimiter, escapes=escapes))
+        if first < end:
+            text = script[start:end]
+            word = _WORD.match(script, first)
+            place = start + len(text) - len(text.lstrip())
+            yield ScriptStatement(text.strip(), place, word[0].upper() if word is not None else "", first)
+        start = after
+
+
+def _first(script: str, position: int) -> int:
+    """Return where a statement's code begins, behind blanks and comments."""
+    while True:
+        if blank := _BLANK.match(script, position):
+            position = blank.end()
+        if not script.startswith("/*", position):
+            return position
+        position = _behind(script, position)
+
+
+def _behind(script: str, position: int) -> int:
+    """Return where to go on after ``/*``: behind the comment, or behind its opener if what it holds is code."""
+    code = code_after(script, position)
+    end = script.find("*/", position + 2) + 2
+    if code is None and end < 2:
+        _fail("a comment never ends", script, position)
+    return end if code is None else code
+
+
+def _end(script: str, position: int, pieces: re.Pattern[str]) -> tuple[int, int]:
+    """Return where a statement ends, and where the next one begins."""
+    while found := pieces.search(script, position):
+        if found["end"] is not None:
+            return found.span()
+        if found["lone"] is not None:
+            _fail("a string or name never ends", script, found.start())
+        position = found.end() if found["open"] is None else _behind(script, found.start())
+    return len(script), len(script)
+
+
+def schema_statements(script: str, sql_mode: str = "") -> Iterator[ScriptStatement]:
+    """Yield the statements that may concern schemas: no SET, no rows, no triggers, routines, events and users.
+
+    A trigger or routine with a body needs DELIMITER lines around it; else it is a ``DdlError``.
+    """
+    for statement in script_statements(script, sql_mode):
+        if statement.word in _NO_SCHEMA:
+            continue
+        if statement.word not in ("CREATE", "ALTER", "DROP") or not _STORED.match(script, statement.first):
+            yield statement
+        elif _BODY.search(statement.text) and ";" not in statement.text and not _ENDED.search(statement.text):
+            raise DdlError(
+                "a trigger or routine with BEGIN ... END has no DELIMITER around it",
+                remedy="Write DELIMITER ;; before it and DELIMITER ; after it, as mysqldump does, or leave it out",
+                statement=statement.text,
+                position=0,
+                place=place_in(script, statement.start),
+            )
+
+
+def check_text(sql: object) -> None:
+    """Raise ``DdlError`` for what is no text, or none that UTF-8 has."""
+    if not isinstance(sql, str):
+        what = f"a DDL statement must be str, not {type(sql).__name__}"
+        raise DdlError(what, remedy="Decode it as UTF-8 first" if isinstance(sql, bytes) else "", position=0)
+    try:
+        sql.encode()
+    except UnicodeEncodeError as error:
+        raise DdlError("DDL has a lone surrogate", statement=sql, position=error.start) from None
+
+
+def place_in(script: str, offset: int) -> str:
+    """Return the line and column of an offset, both counted from 1."""
+    return f"line {script.count(chr(10), 0, offset) + 1}, column {offset - script.rfind(chr(10), 0, offset)}"
+
+
+def _fail(message: str, script: str, offset: int) -> NoReturn:
+    start = script.rfind("\n", 0, offset) + 1
+    shown = script[start : offset + _SHOWN].partition("\n")[0]
+    raise DdlError(message, remedy="Close it", statement=shown, position=offset - start, place=place_in(script, offset))
