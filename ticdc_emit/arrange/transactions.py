@@ -205,14 +205,15 @@ def _changed(batch: pa.RecordBatch, table: TableInfo, columns: tuple[Column, ...
 
 
 def values_differ(column: Column, old: pa.Array, new: pa.Array, how: Rendering) -> Mask:
-    """Compare as TiCDC does: by text, in which NULL is ``null``. What is no value differs, and is refused later."""
+    """Compare as TiCDC does, by text or by value. What is no value differs, and is refused later."""
     try:
         left, right = accept(column, old, how), accept(column, new, how)
     except (ValueFault, TypeError):
         return np.ones(len(old), np.bool_)
     if pa.types.is_dictionary(left.type) or pa.types.is_dictionary(right.type):
         left, right = plain_text(column, left), plain_text(column, right)
-    if pa.types.is_string(left.type) or pa.types.is_binary(left.type):
+    by_text = how.switches.compared_keys == "text"
+    if by_text and (pa.types.is_string(left.type) or pa.types.is_binary(left.type)):
         null = pa.scalar("null").cast(left.type)
         left, right = left.fill_null(null), right.fill_null(null)
     mask = differing(left, right)

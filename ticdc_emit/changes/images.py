@@ -149,7 +149,7 @@ class Image:
         Raises :class:`InvalidValueError` for a TIMESTAMP that has no moment in UTC.
         """
         columns: Sequence[Column] = self.table.data_columns
-        if self.how.checksum_order == "id":
+        if self.how.switches.checksum_order == "id":
             columns = sorted(columns, key=lambda column: column.id)
         values = [self.values(column) for column in columns]
 

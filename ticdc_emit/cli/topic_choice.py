@@ -33,7 +33,9 @@ class TopicChoice:
         if named:
             return cls(tuple(named))
         texts = dict.fromkeys(rule.topic for rule in config.dispatchers if rule.topic)
-        expressions = tuple(TopicExpression.parse(text, config.codec.protocol) for text in texts)
+        expressions = tuple(
+            TopicExpression.parse(text, config.codec.protocol, config.profile.routing) for text in texts
+        )
         return cls((), config.kafka.topic, expressions)
 
     def among(self, existing: Collection[str]) -> list[str]:

@@ -20,8 +20,6 @@ BINARY, VARBINARY, BLOBs     binary
 
 from __future__ import annotations
 
-from typing import Literal
-
 import pyarrow as pa
 
 from ticdc_emit.columnar.binaries import latin1_json
@@ -35,6 +33,7 @@ from ticdc_emit.columnar.json_text import canonical_json
 from ticdc_emit.columnar.labels import accept_labels
 from ticdc_emit.columnar.strings import accept_binary, accept_text, accept_vector
 from ticdc_emit.columnar.times import accept_date, accept_datetime, accept_time
+from ticdc_emit.config.switches import ValueSwitches
 from ticdc_emit.schema.model import Column
 from ticdc_emit.schema.types import INTEGER_TYPES, LATIN1_CHARSET, STRING_TYPES, MySQLType
 
@@ -48,16 +47,16 @@ _LABELS = {MySQLType.ENUM, MySQLType.SET}
 class Rendering:
     """How values are read: the changefeed's time zone, and whether JSON text is normalised or taken verbatim.
 
-    ``checksum_order``: the order in which a row's checksum takes its columns, by column id or as in the table.
+    ``switches``: how values are compared and what their checksums run over.
     """
 
-    __slots__ = ("checksum_order", "verbatim_json", "zone")
+    __slots__ = ("switches", "verbatim_json", "zone")
 
     def __init__(
-        self, zone: str = "UTC", *, verbatim_json: bool = False, checksum_order: Literal["id", "table"] = "id"
+        self, zone: str = "UTC", *, verbatim_json: bool = False, switches: ValueSwitches = ValueSwitches()
     ) -> None:
         self.zone = zone
-        self.checksum_order = checksum_order
+        self.switches = switches
         self.verbatim_json = verbatim_json
 
 

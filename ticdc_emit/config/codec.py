@@ -14,6 +14,7 @@ from ticdc_emit.config.options import CodecConfig, GlueSchemaRegistry, LargeMess
 from ticdc_emit.config.protocol import Protocol
 from ticdc_emit.config.refusal import refused
 from ticdc_emit.config.secrets import Secret
+from ticdc_emit.config.switches import OptionSwitches
 from ticdc_emit.errors import ConfigError
 
 __all__ = ["build_codec"]
@@ -34,6 +35,7 @@ def build_codec(
     row_checksum: bool,
     default_registry: str | None,
     own_registry: bool = False,
+    switches: OptionSwitches = OptionSwitches(),
 ) -> CodecConfig:
     """Bind, merge and validate.  ``default_registry`` serves where neither input names a registry; with
     ``own_registry`` none needs to be named."""
@@ -59,9 +61,10 @@ def build_codec(
     # The file's content-compatible implies updated columns for every protocol, the URI's for Canal-JSON alone.
     only_updated = only_updated or compatible or bool(sink.boolean("content-compatible"))
 
-    if registry is None and glue is None:
+    names_registry = registry is not None or glue is not None
+    if not names_registry:
         registry = default_registry
-    _refuse_force_replicate(force_replicate, protocol, large_message_handle, delete_handle_key)
+    _refuse_force_replicate(force_replicate, protocol, large_message_handle, delete_handle_key, switches)
     if traits.encodings and encoding not in traits.encodings:
         raise _codec_refused(
             f"unsupported encoding format type: {encoding} for the {protocol} protocol",
@@ -87,6 +90,7 @@ def build_codec(
         output_old_value=_read_output_old_value(sink, protocol),
         enable_row_checksum=row_checksum,
     )
+    _validate_debezium(config, switches, names_registry=names_registry)
     _validate(config, own_registry=own_registry)
     return config
 
@@ -100,13 +104,25 @@ def _read_output_old_value(sink: Section, protocol: Protocol) -> bool:
     return given.get(protocol.traits.old_value_table) is not False
 
 
+def _validate_debezium(config: CodecConfig, switches: OptionSwitches, *, names_registry: bool) -> None:
+    debezium = config.protocol is Protocol.DEBEZIUM
+    if debezium and names_registry and switches.debezium_registry == "refused":
+        raise _codec_refused(
+            'Debezium protocol does not support schema registry; use protocol "debezium-avro"', "schema-registry"
+        )
+
+
 def _refuse_force_replicate(
-    force_replicate: bool, protocol: Protocol, handle: LargeMessageHandle, delete_handle_key: bool
+    force_replicate: bool,
+    protocol: Protocol,
+    handle: LargeMessageHandle,
+    delete_handle_key: bool,
+    switches: OptionSwitches,
 ) -> None:
     if not force_replicate:
         return
     if not protocol.traits.force_replicate:
-        cause = f"force-replicate must be disabled, when using {protocol} protocol"
+        cause = f"force-replicate must be disabled, when using {switches.forced_protocols} protocol"
     elif not handle.disabled:
         cause = (
             "force-replicate must be disabled, when the large message handle is enabled, "

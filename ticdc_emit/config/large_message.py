@@ -12,6 +12,7 @@ from ticdc_emit.config.options import LargeMessageHandle
 from ticdc_emit.config.protocol import Protocol
 from ticdc_emit.config.refusal import refused
 from ticdc_emit.config.secrets import Secret
+from ticdc_emit.config.switches import OptionSwitches
 from ticdc_emit.config.traits import Given
 from ticdc_emit.errors import ConfigError
 
@@ -20,7 +21,9 @@ __all__ = ["read_large_message_handle"]
 _COMPRESSIONS = frozenset({"none", "snappy", "lz4"})
 
 
-def read_large_message_handle(uri: UriParameters, kafka: Section | None, protocol: Protocol) -> LargeMessageHandle:
+def read_large_message_handle(
+    uri: UriParameters, kafka: Section | None, protocol: Protocol, switches: OptionSwitches
+) -> LargeMessageHandle:
     """``[sink.kafka-config.large-message-handle]``, refused where TiCDC refuses it.
 
     As in the reference, the TiDB extension counts here only if the URI switches it on.
@@ -45,6 +48,10 @@ def read_large_message_handle(uri: UriParameters, kafka: Section | None, protoco
     if handle.disabled:
         return handle
     option = "large-message-handle-option"
+    if switches.large_message_options == "known" and not (handle.claim_check or handle.handle_key_only):
+        raise _replica_refused(
+            f"unknown large-message-handle-option {handle.option}", option, "Use none, claim-check or handle-key-only"
+        )
     setting = f"large message handle is set to {handle.option}, protocol is {protocol}"
     traits = protocol.traits
     if traits.large_messages is Given.NEVER:

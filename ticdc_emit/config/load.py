@@ -28,6 +28,7 @@ from ticdc_emit.config.refusal import refused
 from ticdc_emit.config.registry import read_glue
 from ticdc_emit.config.secrets import hides_arguments
 from ticdc_emit.config.sink_uri import SinkUri
+from ticdc_emit.config.switches import OptionSwitches
 from ticdc_emit.errors import ConfigError, SchemaError
 from ticdc_emit.hints import did_you_mean
 from ticdc_emit.schema.identifiers import to_lower
@@ -78,10 +79,10 @@ def load_changefeed(
     in_file = sink.text("protocol") or ""
     protocol_text = parameters.text("protocol") or in_file
     _check_atomicity(parameters, sink, uri.scheme)
-    protocol = Protocol.parse(protocol_text)
-    large_message_handle = read_large_message_handle(parameters, kafka_table, protocol)
+    protocol = Protocol.parse(protocol_text, lineage.options.refused_protocols)
+    large_message_handle = read_large_message_handle(parameters, kafka_table, protocol, lineage.options)
     glue = read_glue(sink, kafka_table)
-    dispatchers = _read_dispatchers(sink)
+    dispatchers = _read_dispatchers(sink, lineage.options)
     selectors = _read_column_selectors(sink)
     checks = _read_integrity(root, integrity)
     if checks.enabled and selectors:
@@ -105,6 +106,7 @@ def load_changefeed(
         row_checksum=checks.enabled,
         default_registry=schema_registry,
         own_registry=own_registry,
+        switches=lineage.options,
     )
     interval = _default(sink.integer("send-bootstrap-interval-in-sec"), 120)
     count = _default(sink.integer("send-bootstrap-in-msg-count", 32), 10_000)
@@ -184,7 +186,7 @@ def _check_atomicity(parameters: UriParameters, sink: Section, scheme: str) -> N
         )
 
 
-def _read_dispatchers(sink: Section) -> tuple[DispatchRule, ...]:
+def _read_dispatchers(sink: Section, switches: OptionSwitches) -> tuple[DispatchRule, ...]:
     rules = []
     for table in sink.tables("dispatchers"):
         matcher = table.texts("matcher") or ()
@@ -192,16 +194,28 @@ def _read_dispatchers(sink: Section) -> tuple[DispatchRule, ...]:
         deprecated, partition, index, topic = (
             table.text(name) or "" for name in ("dispatcher", "partition", "index", "topic")
         )
+        targets = _read_targets(table) if switches.dispatcher_targets else ("", "")
         if deprecated and partition:
             shown = f"[{' '.join(matcher)}] {deprecated} {partition} {index} [{' '.join(columns)}] {topic}"
+            shown += f" {targets[0]} {targets[1]}" if switches.dispatcher_targets else ""
             raise refused(
                 "ErrSinkInvalidConfig",
                 f"sink config invalid: dispatcher and partition cannot be configured both for rule:&{{{shown}}}",
                 option="dispatchers",
                 remedy="Keep partition; dispatcher is its deprecated name",
             )
+        if any(targets):
+            raise ConfigError(
+                "target-schema and target-table are not written by this version",
+                remedy="Remove them, and rename the tables in the schema",
+                option="dispatchers",
+            )
         rules.append(DispatchRule(matcher, topic, partition or deprecated, columns, index))
     return tuple(rules)
+
+
+def _read_targets(table: Section) -> tuple[str, str]:
+    return table.text("target-schema") or "", table.text("target-table") or ""
 
 
 def _read_column_selectors(sink: Section) -> tuple[ColumnSelector, ...]:

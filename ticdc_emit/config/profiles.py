@@ -15,9 +15,11 @@ from ticdc_emit.config.switches import (
     DdlSwitches,
     DebeziumSwitches,
     FilterSwitches,
+    OptionSwitches,
     RoutingSwitches,
     SimpleSwitches,
     TransactionSwitches,
+    ValueSwitches,
 )
 from ticdc_emit.errors import ConfigError
 
@@ -29,11 +31,13 @@ class Profile:
     """One lineage's bytes.  The defaults of the switches are those of ``classic``."""
 
     name: str
+    options: OptionSwitches = OptionSwitches()
     canal_json: CanalJsonSwitches = CanalJsonSwitches()
     avro: AvroSwitches = AvroSwitches()
     simple: SimpleSwitches = SimpleSwitches()
     debezium: DebeziumSwitches = DebeziumSwitches()
     routing: RoutingSwitches = RoutingSwitches()
+    values: ValueSwitches = ValueSwitches()
     transactions: TransactionSwitches = TransactionSwitches()
     filtering: FilterSwitches = FilterSwitches()
     ddl: DdlSwitches = DdlSwitches()
@@ -54,8 +58,21 @@ class Profile:
 CLASSIC = Profile("classic")
 NEXT = Profile(
     "next",
-    canal_json=CanalJsonSwitches(empty_mysql_type="null"),
-    avro=AvroSwitches(key_columns="primary-key", bit_bytes="fixed"),
+    options=OptionSwitches(
+        refused_protocols=frozenset({"canal", "craft", "csv", "maxwell"}),
+        large_message_options="known",
+        forced_protocols="avro or debezium-avro",
+        debezium_registry="refused",
+        dispatcher_targets=True,
+    ),
+    canal_json=CanalJsonSwitches(empty_mysql_type="null", pk_names="whole", selected_updates="compared"),
+    avro=AvroSwitches(
+        key_columns="primary-key",
+        bit_bytes="fixed",
+        virtual_columns="null",
+        empty_keys="failing",
+        registered_with="update-ts",
+    ),
     simple=SimpleSwitches(
         column_order="table",
         pre_table_schema="exchange-partition",
@@ -71,15 +88,15 @@ NEXT = Profile(
         null_default="value",
     ),
     routing=RoutingSwitches(
+        bad_topic="kafka-config",
         hashed_null=None,
         hashed_offsets="row",
         hashed_columns="all",
         selected_keys="unchecked",
         exchange_partition_topic="partitioned",
     ),
-    transactions=TransactionSwitches(
-        checksum_order="table", split_order="inserts-last", split_checksums="kept", filtered_updates="split"
-    ),
+    values=ValueSwitches(checksum_order="table", compared_keys="value"),
+    transactions=TransactionSwitches(split_order="inserts-last", split_checksums="kept", filtered_updates="split"),
     filtering=FilterSwitches(
         keyless_tables="unseen",
         virtual_keys="accepted",

@@ -7,6 +7,7 @@ In: the text of ``protocol`` in a sink URI or changefeed.  Out: a :class:`Protoc
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from enum import Enum
 from typing import Any
 
@@ -47,6 +48,7 @@ class Protocol(str, Enum):
     MAXWELL = "maxwell"
     CRAFT = "craft"
     CSV = "csv"
+    DEBEZIUM_AVRO = "debezium-avro"
     OPEN = (
         "open-protocol",
         Traits(old_value_table="open", large_messages=Given.ALWAYS, raw_claims=False),
@@ -118,11 +120,17 @@ class Protocol(str, Enum):
         return str(self.value)
 
     @classmethod
-    def parse(cls, text: str) -> Protocol:
-        """``text`` in any case, aliases included; :class:`ConfigError` (CDC:ErrSinkUnknownProtocol) otherwise."""
+    def parse(cls, text: str, refused_names: Collection[str] = ()) -> Protocol:
+        """``text`` in any case, aliases included; :class:`ConfigError` (CDC:ErrSinkUnknownProtocol) otherwise.
+
+        ``refused_names``: protocols that the lineage does not have.
+        """
         name = text.lower()
+        name = _ALIASES.get(name, name)
         try:
-            return cls(_ALIASES.get(name, name))
+            if name in refused_names:
+                raise ValueError(name)
+            return cls(name)
         except ValueError:
             raise refused(
                 "ErrSinkUnknownProtocol",

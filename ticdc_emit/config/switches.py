@@ -16,9 +16,11 @@ __all__ = [
     "DdlSwitches",
     "DebeziumSwitches",
     "FilterSwitches",
+    "OptionSwitches",
     "RoutingSwitches",
     "SimpleSwitches",
     "TransactionSwitches",
+    "ValueSwitches",
 ]
 
 
@@ -28,6 +30,10 @@ class CanalJsonSwitches:
 
     empty_mysql_type: Literal["object", "null"] = "object"
     """``mysqlType`` of a message that shows no column: ``{}`` or ``null``."""
+    pk_names: Literal["selected", "whole"] = "selected"
+    """``pkNames`` where a column selector drops a column of the primary key."""
+    selected_updates: Literal["failing", "compared"] = "failing"
+    """``only-output-updated-columns`` where a column selector drops columns: TiCDC crashes, or compares the others."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +44,12 @@ class AvroSwitches:
     """What keys hold. A table whose handle key is a unique index has no keys with ``primary-key``."""
     bit_bytes: Literal["minimal", "fixed"] = "minimal"
     """BIT values in as few bytes as hold them, or in as many as the column has."""
+    virtual_columns: Literal["left-out", "null"] = "left-out"
+    """Virtual columns, hidden ones too, are in no value, or always ``null``: rows fail where one is NOT NULL."""
+    empty_keys: Literal["none", "failing"] = "none"
+    """The keys of a table whose primary key a column selector drops: there are none, or rows fail."""
+    registered_with: Literal["version", "update-ts"] = "version"
+    """What makes TiCDC register a table's schemas anew: each DDL, or each that changes the table's definition."""
 
 
 @dataclass(frozen=True)
@@ -73,8 +85,27 @@ class DebeziumSwitches:
 
 
 @dataclass(frozen=True)
+class OptionSwitches:
+    """What the reading of sink URIs and changefeed files reads."""
+
+    refused_protocols: frozenset[str] = frozenset({"debezium-avro"})
+    """Protocols that one lineage knows and the other refuses."""
+    large_message_options: Literal["any", "known"] = "any"
+    """Whether a ``large-message-handle-option`` of another name is accepted, and has no effect."""
+    forced_protocols: str = "avro"
+    """How the refusal of ``force-replicate`` names the protocols."""
+    debezium_registry: Literal["ignored", "refused"] = "ignored"
+    """A schema registry for Debezium in JSON."""
+    dispatcher_targets: bool = False
+    """Whether dispatchers have ``target-schema`` and ``target-table``, which this library refuses."""
+
+
+@dataclass(frozen=True)
 class RoutingSwitches:
     """What dispatchers read."""
+
+    bad_topic: Literal["topic-expression", "kafka-config"] = "topic-expression"
+    """The code and text of the refusal of a topic expression."""
 
     hashed_null: bytes | None = b"null"
     """Dispatchers by value: what is hashed of NULL; ``None``: neither it nor the column's name."""
@@ -89,11 +120,18 @@ class RoutingSwitches:
 
 
 @dataclass(frozen=True)
-class TransactionSwitches:
-    """What is read where rows are checked, and where updates are split and ordered."""
+class ValueSwitches:
+    """What is read where values are compared and summed up."""
 
     checksum_order: Literal["id", "table"] = "id"
     """The order in which a row's checksum takes its columns: by column id, or as in the table."""
+    compared_keys: Literal["text", "value"] = "text"
+    """How an update of a unique key is found: by text, in which NULL equals ``null``, or by value."""
+
+
+@dataclass(frozen=True)
+class TransactionSwitches:
+    """What is read where updates are split and ordered."""
 
     split_order: Literal["by-kind", "inserts-last"] = "by-kind"
     """A transaction with a split update: deletes, updates, inserts; or as it was, and the inserted halves last."""

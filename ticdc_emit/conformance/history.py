@@ -15,6 +15,7 @@ from ticdc_emit.conformance.vectors import Case
 from ticdc_emit.errors import SchemaError, UnknownTableError
 from ticdc_emit.filtering.replication import TableHistory
 from ticdc_emit.schema.catalog import Catalog
+from ticdc_emit.schema.ddl_texts import DdlTexts
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.ids import AssignedIds
 from ticdc_emit.schema.model import TableInfo
@@ -60,16 +61,20 @@ class CaseHistory:
         return since[-1]
 
     def _apply(self, catalog: Catalog, case: Case) -> None:
+        profile = case.profile
+        texts = DdlTexts(profile.ddl.built_texts, profile.filtering.ignored_text, restored=False)
         for index, event in enumerate(case.events):
             if event["kind"] != "ddl":
                 continue
             try:
-                made = catalog.apply(event["query"], schema="test", commit_ts=event["commit_ts"], ids=_ids(event))
-                self.ddl[index] = _only(made)
+                made = _only(
+                    catalog.apply(event["query"], schema="test", commit_ts=event["commit_ts"], ids=_ids(event))
+                )
+                self.ddl[index] = made = texts.named(made)
             except Exception as fault:  # a crash is this event's result, the case goes on
                 self.ddl[index] = fault
                 continue
-            difference = first_difference(_shown(made[0]), _recorded(event))
+            difference = first_difference(_shown(made), _recorded(event))
             if difference:
                 self.differences[index] = difference
 

@@ -23,6 +23,7 @@ from ticdc_emit.plan.tables import Plan
 from ticdc_emit.registry.cache import SubjectCache
 from ticdc_emit.registry.contract import SchemaRegistry
 from ticdc_emit.registry.factory import registry_for
+from ticdc_emit.schema.model import TableInfo
 
 __all__ = ["Registrar", "needed_by", "needed_by_all"]
 
@@ -64,12 +65,17 @@ class Registrar:
         headers = {}
         for part, schema in encoder.schemas(op).items():
             try:
-                headers[part] = self._cache.header(encoder.subject(topic, part), info.version, schema)
+                headers[part] = self._cache.header(encoder.subject(topic, part), self._stamp(info), schema)
             except RegistryError as fault:
                 fault.context["table"] = info.full_name
                 raise
         known = encoder.headers
         return encoder if headers.items() <= known.items() else encoder.with_headers(headers)
+
+    def _stamp(self, info: TableInfo) -> int:
+        """Return what TiCDC compares to tell whether a table has changed since its schemas were registered."""
+        by_version = self._changefeed.profile.avro.registered_with == "version"
+        return info.version if by_version else info.update_ts
 
 
 def needed_by(batch: pa.RecordBatch, table: TablePlan) -> Iterator[tuple[RowEncoder, Op]]:

@@ -189,7 +189,7 @@ def make_plan(
     rendering = Rendering(
         changefeed.time_zone,
         verbatim_json=verbatim_json,
-        checksum_order=changefeed.profile.transactions.checksum_order,
+        switches=changefeed.profile.values,
     )
     large = LargeMessages.of(changefeed, codec, message_limit=message_limit, names=claim_names)
     return Plan(

@@ -12,6 +12,7 @@ from functools import cached_property
 
 from ticdc_emit.config.protocol import Protocol
 from ticdc_emit.config.refusal import refused
+from ticdc_emit.config.switches import RoutingSwitches
 
 __all__ = ["TopicExpression"]
 
@@ -34,21 +35,22 @@ class TopicExpression:
     text: str
 
     @classmethod
-    def parse(cls, text: str, protocol: Protocol) -> TopicExpression:
+    def parse(cls, text: str, protocol: Protocol, switches: RoutingSwitches = RoutingSwitches()) -> TopicExpression:
         """Check an expression; Avro wants both placeholders, unless there is none at all.
 
-        Raises :class:`~ticdc_emit.errors.ConfigError` (CDC:ErrKafkaTopicExprInvalid).
+        Raises :class:`~ticdc_emit.errors.ConfigError` (CDC:ErrKafkaTopicExprInvalid, or CDC:ErrKafkaInvalidConfig).
         """
         avro = protocol.traits.registers_schemas
         if not _HARD_CODED.fullmatch(text) and not (_AVRO if avro else _GENERAL).fullmatch(text):
+            remedy = "Use letters, digits, '.', '_' and '-' around {schema} and {table}, in this order"
+            rule = "topic rule for Avro must contain {schema} and {table}"
+            if switches.bad_topic == "kafka-config":
+                cause = f"invalid topic expression {text}: {rule}" if avro else f"invalid topic expression: {text}"
+                raise refused("ErrKafkaInvalidConfig", cause, option="topic", remedy=remedy)
             # Go's formatter found no place for the second text in TiCDC's template
-            extra = "%!(EXTRA string=topic rule for Avro must contain {schema} and {table})" if avro else ""
-            raise refused(
-                "ErrKafkaTopicExprInvalid",
-                f"invalid topic expression: {text} {extra}",
-                option="topic",
-                remedy="Use letters, digits, '.', '_' and '-' around {schema} and {table}, in this order",
-            )
+            extra = f"%!(EXTRA string={rule})" if avro else ""
+            cause = f"invalid topic expression: {text} {extra}"
+            raise refused("ErrKafkaTopicExprInvalid", cause, option="topic", remedy=remedy)
         return cls(text)
 
     def matches(self, topic: str) -> bool:

@@ -53,15 +53,16 @@ class Router:
     @classmethod
     def of(cls, changefeed: ChangefeedConfig, partitions: Mapping[str, int]) -> Router:
         """Read the dispatchers; :class:`~ticdc_emit.errors.ConfigError` for a wrong matcher or topic expression."""
+        protocol, switches = changefeed.codec.protocol, changefeed.profile.routing
         routes = tuple(
             _Route(
                 TableFilter.parse(rule.matcher, case_sensitive=changefeed.case_sensitive),
-                TopicExpression.parse(rule.topic, changefeed.codec.protocol) if rule.topic else None,
+                TopicExpression.parse(rule.topic, protocol, switches) if rule.topic else None,
                 PartitionRule.of(rule),
             )
             for rule in changefeed.dispatchers
         )
-        return cls(changefeed.kafka.topic, dict(partitions), routes, changefeed.profile.routing)
+        return cls(changefeed.kafka.topic, dict(partitions), routes, switches)
 
     def topic(self, schema: str, table: str) -> str:
         """The topic of a table's rows, and of the DDL that keeps its name."""
@@ -77,7 +78,7 @@ class Router:
         """The topic of a DDL: the one of the table before it, else of the table after it, else the default topic."""
         before = event.pre_table_info
         if self.switches.exchange_partition_topic == "partitioned" and event.action == "exchange partition":
-            before = None
+            before = event.table_info
         schema, table = (event.schema, event.table) if before is None else (before.schema, before.name)
         return self.topic(schema, table) if table else self.default_topic
 

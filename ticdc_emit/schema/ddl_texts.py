@@ -55,12 +55,13 @@ class DdlTexts:
         if self._by_store and event.action == "create tables":
             event = replace(event, action="create table")
         if not self._restored or given is None:
-            return event
-        text = self._text(event, given)
+            return self.named(event)
+        return self.named(replace(event, query=self._text(event, given), given=None))
+
+    def named(self, event: DdlEvent) -> DdlEvent:
+        """Return the event with the table that it names: the schema store names the one that is exchanged."""
         exchanged = event.pre_table_info if self._by_store and event.action == "exchange partition" else None
-        if exchanged is not None:  # the new architecture names the table that is exchanged
-            return replace(event, query=text, given=None, schema=exchanged.schema, table=exchanged.name)
-        return replace(event, query=text, given=None)
+        return event if exchanged is None else replace(event, schema=exchanged.schema, table=exchanged.name)
 
     def check(self, event: DdlEvent) -> None:
         """Raise :class:`~ticdc_emit.errors.DdlError` where TiCDC stops at a DDL that it does not even send.

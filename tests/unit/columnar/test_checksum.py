@@ -18,6 +18,7 @@ from ticdc_emit.changes.images import Image
 from ticdc_emit.columnar.checksum import row_crc
 from ticdc_emit.columnar.faults import ValueFault
 from ticdc_emit.columnar.values import Rendering, accept
+from ticdc_emit.config.switches import ValueSwitches
 from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.schema.serde import table_info_from_dict
 
@@ -153,7 +154,9 @@ def test_columns_go_by_their_ids_or_as_in_the_table() -> None:
     by_id = [crc32(_long("x") + _word(1)), crc32(_long("y")), crc32(_word(3))]
     assert Image(info, values, Rendering()).row_crc.tolist() == by_id
     as_in_table = [crc32(_word(1) + _long("x")), *by_id[1:]]
-    assert Image(info, values, Rendering(checksum_order="table")).row_crc.tolist() == as_in_table
+    assert (
+        Image(info, values, Rendering(switches=ValueSwitches(checksum_order="table"))).row_crc.tolist() == as_in_table
+    )
 
 
 def test_no_columns() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from ticdc_emit.config import NEXT
 from ticdc_emit.config.protocol import Protocol
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.routing.expression import TopicExpression
@@ -50,6 +51,19 @@ def test_avro_needs_both_placeholders(text: str) -> None:
     assert refused.value.message.endswith("%!(EXTRA string=topic rule for Avro must contain {schema} and {table})")
     for valid in ("a{schema}b{table}c", "hard-coded"):
         assert TopicExpression.parse(valid, Protocol.AVRO).text == valid
+
+
+@pytest.mark.parametrize(
+    ("protocol", "cause"),
+    [
+        (Protocol.AVRO, "invalid topic expression {x}: topic rule for Avro must contain {schema} and {table}"),
+        (Protocol.SIMPLE, "invalid topic expression: {x}"),
+    ],
+)
+def test_the_refusal_of_the_new_architecture(protocol: Protocol, cause: str) -> None:
+    with pytest.raises(ConfigError) as refused:
+        TopicExpression.parse("{x}", protocol, NEXT.routing)
+    assert refused.value.message == f"[CDC:ErrKafkaInvalidConfig]{cause}"
 
 
 @pytest.mark.timeout(20)

@@ -105,7 +105,7 @@ class AvroRows:
         :class:`~ticdc_emit.errors.SchemaError` is raised where the text of an invalid one is read.
         """
         made: dict[str, Callable[[], str]] = {}
-        if self.options.key_of(self.table):
+        if self.options.has_key(self.table):
             made["key"] = lambda: key_schema(self.table, self.options)
         if op is not Op.DELETE:
             made["value"] = lambda: value_schema(self.table, self.options)
@@ -126,9 +126,23 @@ class AvroRows:
         """
         if self.options.enable_row_checksum and changes.op is not Op.DELETE:
             _ = changes.checksums  # kept for the messages
+        if changes.op is not Op.DELETE:
+            self._refuse_virtual(changes)
         for shown in self._key if changes.op is Op.DELETE else self._value:
-            if shown.column.type is MySQLType.ENUM:
+            if shown.column.type is MySQLType.ENUM and not shown.column.is_virtual:
                 _refuse_zero(changes.current, shown.column)
+
+    def _refuse_virtual(self, changes: Changes) -> None:
+        for shown in self._value:
+            if shown.column.is_virtual and shown.union is None:
+                fault = ValueFault(
+                    0,
+                    "a virtual column that is NOT NULL has no value in Avro: TiCDC fails here",
+                    "Make the column nullable or STORED, or drop it with a column selector",
+                )
+                image = changes.current
+                error = partial(_refused_at, image, shown.column, fault)
+                raise image.refused(np.arange(len(changes)), error)
 
     def encode(self, changes: Changes) -> Encoded:
         """Return one message per change.
@@ -164,6 +178,8 @@ class AvroRows:
             ) from None
 
     def _pieces(self, shown: _Field, image: Image) -> Sequence[Piece]:
+        if shown.column.is_virtual and shown.union is not None:
+            return [bytes([shown.union.null])]
         make = partial(self._value_pieces, shown.kind, shown.union)
         if shown.column.type is not MySQLType.ENUM:
             return image.pieces(shown.column, _FORM, make)
@@ -223,6 +239,10 @@ def _refuse_zero(image: Image, column: Column) -> None:
         check(values)
     except ValueFault as fault:
         raise image.refusal(fault, values, check, lambda own, row: _refused(image, column, own, row)) from None
+
+
+def _refused_at(image: Image, column: Column, fault: ValueFault, index: int) -> InvalidValueError:
+    return _refused(image, column, fault, image.row_key(index))
 
 
 def _refused(image: Image, column: Column, fault: ValueFault, row: dict[str, object]) -> InvalidValueError:

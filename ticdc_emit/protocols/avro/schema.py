@@ -57,13 +57,18 @@ _CHECKSUM = (
 
 def value_columns(table: TableInfo, options: AvroOptions) -> tuple[Column, ...]:
     """Return the columns of a value in its order: by column id with row checksums, so that readers can verify them."""
-    if options.enable_row_checksum:
-        return tuple(sorted(table.data_columns, key=lambda column: column.id))
-    return table.data_columns
+    columns = table.data_columns if options.switches.virtual_columns == "left-out" else table.shown_columns
+    return tuple(sorted(columns, key=lambda column: column.id)) if options.enable_row_checksum else columns
 
 
 def key_schema(table: TableInfo, options: AvroOptions) -> str:
     """Return the schema of a table's keys; :class:`SchemaError` for one that is not valid."""
+    if not options.key_of(table):
+        raise SchemaError(
+            "a column selector drops the whole primary key, and Avro has no record without fields: TiCDC fails here",
+            remedy="Keep a column of the primary key",
+            table=table.full_name,
+        )
     return _record(table, options.key_of(table), (), options)
 
 

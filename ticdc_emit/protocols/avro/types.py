@@ -45,6 +45,10 @@ class AvroOptions:
         """Return the columns of a table's keys, in table order."""
         return table.handle_key if self.switches.key_columns == "handle-key" else table.primary_key
 
+    def has_key(self, table: TableInfo) -> bool:
+        """Return whether messages of the table have keys; one that selectors left no column of has no valid schema."""
+        return bool(self.key_of(table) or (self.switches.empty_keys == "failing" and table.whole_primary_key))
+
 
 def avro_type(column: Column, options: AvroOptions) -> AvroType:
     """Return the Avro type of a column's values; :class:`SchemaError` for a type that no row change carries."""

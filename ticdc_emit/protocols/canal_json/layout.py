@@ -139,7 +139,9 @@ class CanalJsonRows:
 
     @cached_property
     def _prefix(self) -> bytes:
-        names = b",".join(json_string(column.name) for column in self.table.primary_key)
+        whole = self.options.switches.pk_names == "whole"
+        key = self.table.whole_primary_key if whole else self.table.primary_key
+        names = b",".join(json_string(column.name) for column in key)
         return b'{"id":0,"database":%s,"table":%s,"pkNames":[%s],"isDdl":false,"type":"' % (
             json_string(self.table.schema),
             json_string(self.table.name),
@@ -151,7 +153,7 @@ class CanalJsonRows:
 
         Raises :class:`~ticdc_emit.errors.ColumnSelectorError`.
         """
-        dropped = self.table.selected is not None
+        dropped = self.table.selected is not None and self.options.switches.selected_updates == "failing"
         if dropped and changes.op is Op.UPDATE and self.options.only_output_updated_columns:
             raise ColumnSelectorError(
                 "only-output-updated-columns compares every column of an update, and a column selector drops some: "

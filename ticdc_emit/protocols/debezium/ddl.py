@@ -80,7 +80,9 @@ def _change(event: DdlEvent, kind: str) -> bytes:
 def _identity(event: DdlEvent) -> str:
     """Return the table's quoted name; that of a renamed table follows its old one."""
     now = f'"{event.schema}"."{event.table}"'
-    before = event.pre_table_info
+    before, after = event.pre_table_info, event.table_info
+    if event.action == "exchange partition" and after is not None:  # whichever of the two the event names
+        return f'"{after.schema}"."{after.name}"'
     if event.action != "rename table":
         return now
     if before is None:

@@ -160,6 +160,18 @@ def test_a_table_without_primary_key_has_empty_keys_in_the_new_architecture() ->
     assert [post.subject for post in registry.posts] == ["ticdc-value"]
 
 
+def test_virtual_columns_may_be_null_in_values() -> None:
+    sql = "create table test.t (v int as (id + 1) virtual, id int primary key, w int as (id) virtual)"
+    changes = [{"op": "c", "commit_ts": COMMIT_TS, "after": {"id": 5}}]
+    encoder = Encoder(URI, sql, registry=MemoryRegistry(), profile="next")
+    messages = [(row["key"], row["value"]) for row in encoder.encode(changes).to_pylist()]
+    assert messages == [(b"\x00\x00\x00\x00\x01\x0a", b"\x00\x00\x00\x00\x02\x00\x0a\x00")]
+    failing = Encoder(URI, sql.replace("virtual", "virtual not null"), registry=MemoryRegistry(), profile="next")
+    with pytest.raises(InvalidValueError) as refused:
+        failing.encode(changes)
+    assert (refused.value.column, refused.value.row) == ("v", {"id": 5, "position": 0})
+
+
 def test_an_enum_of_zero_is_refused() -> None:
     sql = "create table test.t (id int primary key, e enum('a'))"
     changes = [{"op": "c", "commit_ts": COMMIT_TS + n, "after": {"id": n, "e": 1 - n}} for n in range(2)]

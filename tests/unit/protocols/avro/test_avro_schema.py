@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -159,6 +160,16 @@ def test_keys_show_the_handle_key_without_extension() -> None:
     assert list(texts(sql, AvroOptions(switches=AvroSwitches(key_columns="primary-key")))) == ["value"]
     assert list(texts("create table test.t (a int)")) == ["value"]
     assert texts("create table test.t (a int)", op=Op.DELETE) == {}
+
+
+def test_a_key_without_columns_may_be_refused() -> None:
+    sql = "create table test.t (a int primary key, b int)"
+    (info,) = catalog_from_sql(sql).tables()
+    table = replace(info, selected=frozenset("b"))
+    assert list(Avro(PLAIN).rows(table).schemas(Op.INSERT)) == ["value"]
+    made = Avro(AvroOptions(switches=AvroSwitches(empty_keys="failing"))).rows(table).schemas(Op.INSERT)
+    with pytest.raises(SchemaError, match="drops the whole primary key"):
+        made["key"]
 
 
 def test_row_checksums_order_values_by_column_id() -> None:

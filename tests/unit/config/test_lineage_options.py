@@ -1,0 +1,57 @@
+"""Options and protocols that one lineage has and the other refuses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ticdc_emit.config import ChangefeedConfig, load_changefeed
+from ticdc_emit.errors import ConfigError
+
+URI = "kafka://h:9092/t?protocol="
+
+
+def load(uri: str, changefeed: Any = None, profile: str = "next", **options: Any) -> ChangefeedConfig:
+    return load_changefeed(URI + uri, changefeed, profile=profile, **options)
+
+
+def refusal(uri: str, changefeed: Any = None, profile: str = "next", **options: Any) -> str:
+    with pytest.raises(ConfigError) as refused:
+        load(uri, changefeed, profile, **options)
+    return refused.value.message
+
+
+def test_protocols() -> None:
+    for name in ("canal", "maxwell", "craft", "csv"):
+        load(name, profile="classic")
+        assert refusal(name) == f"[CDC:ErrSinkUnknownProtocol]unknown '{name}' message protocol for sink"
+    load("debezium-avro", schema_registry="http://r")
+    assert "unknown 'debezium-avro' message protocol" in refusal("debezium-avro", profile="classic")
+
+
+def test_large_message_options() -> None:
+    other = {"sink": {"kafka-config": {"large-message-handle": {"large-message-handle-option": "split"}}}}
+    uri = "canal-json&enable-tidb-extension=true"
+    assert load(uri, other, "classic").codec.large_message_handle.option == "split"
+    assert refusal(uri, other) == "[CDC:ErrInvalidReplicaConfig]unknown large-message-handle-option split"
+
+
+def test_force_replicate_names_its_protocols() -> None:
+    uri = "avro&schema-registry=http://r"
+    assert refusal(uri, profile="classic", force_replicate=True).endswith("when using avro protocol")
+    assert refusal(uri, force_replicate=True).endswith("when using avro or debezium-avro protocol")
+
+
+def test_debezium_in_json_has_no_registry() -> None:
+    uri = "debezium&schema-registry=http://r"
+    load(uri, profile="classic")
+    assert "does not support schema registry" in refusal(uri)
+    load("debezium", schema_registry="http://r")  # serves protocols that need one
+
+
+def test_dispatchers_cannot_rename_tables() -> None:
+    rule: dict[str, Any] = {"matcher": ["*.*"], "target-schema": "{schema}_bak"}
+    assert "target-schema and target-table are not written" in refusal("simple", {"sink": {"dispatchers": [rule]}})
+    rule |= {"partition": "ts", "dispatcher": "table"}
+    assert refusal("simple", {"sink": {"dispatchers": [rule]}}).endswith("rule:&{[*.*] table ts  []  {schema}_bak }")
