@@ -13,13 +13,13 @@ import re
 from dataclasses import replace
 from typing import Literal
 
-from ticdc_emit.errors import DdlError
+from ticdc_emit.errors import DdlError, UnprintableDdlError
 from ticdc_emit.schema.dialect import parse_ddl, plain_statements, restored_statements
 from ticdc_emit.schema.events import DdlEvent, GivenText
 from ticdc_emit.schema.identifiers import quoted
 from ticdc_emit.schema.nodes import ExchangePartition
-from ticdc_emit.schema.qualified_views import qualified_view
 from ticdc_emit.schema.statements import AlterTable, CreateTableLike, CreateView
+from ticdc_emit.schema.stored_views import sent_view
 
 __all__ = ["DdlTexts"]
 
@@ -137,7 +137,7 @@ class DdlTexts:
         if kind := _DROPS.get(event.action):
             return f"DROP {kind} {quoted(event.schema, event.table)}"
         if event.action == "rename table":
-            names = f"{quoted(*given.renamed_from)} TO {quoted(event.schema, event.table)}"
+            names = f"{quoted(*given.renamed_as)} TO {quoted(event.schema, event.table)}"
             return f"RENAME TABLE {names}{';' if given.several else ''}"
         text = given.restored(event)
         if given.batch:  # taken apart for the rules and for the events
@@ -163,9 +163,23 @@ class DdlTexts:
 
     @staticmethod
     def _view(text: str, event: DdlEvent, given: GivenText) -> str:
-        statement = parse_ddl(text)
+        try:
+            statement = parse_ddl(text)
+        except DdlError:
+            return text  # as the new architecture does with what it cannot read again
         assert isinstance(statement, CreateView)
-        return qualified_view(statement, event, given.database).restore()
+        if given.stored is None:
+            return text
+        try:
+            return sent_view(statement, given.stored, event.schema, given.database).restore()
+        except UnprintableDdlError as error:
+            raise UnprintableDdlError(
+                error.message,
+                statement=event.query,
+                position=0,
+                table=f"{event.schema}.{event.table}",
+                remedy='Name no tables before columns and read no other database, or set ddl_text = "as-given"',
+            ) from None
 
     @staticmethod
     def _exchange(given: GivenText, event: DdlEvent, table: str, partition: str, other: str) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from ticdc_emit.errors import UnprintableDdlError
 from ticdc_emit.schema.actions import action_code
 from ticdc_emit.schema.model import TableInfo
+from ticdc_emit.schema.nodes.queries import Query
 
 __all__ = ["DdlEvent", "GivenText"]
 
@@ -17,17 +18,20 @@ class GivenText:
 
     ``canonical``: the whole statement as TiDB prints it, or the error with which it does not. ``several``: the
     statement renames or drops more than one object. ``database``: the current database. ``renamed_from``: schema and
-    name before a RENAME. ``batch``: the texts of all CREATE TABLE of one job, of which this is number ``part``.
-    ``sql_mode``: the session's.
+    name before a RENAME; ``renamed_as``: the same as the statement writes it. ``batch``: the texts of all CREATE TABLE
+    of one job, of which this is number ``part``. ``sql_mode``: the session's. ``stored``: a view's SELECT as TiDB keeps
+    it, or why it is not known.
     """
 
     canonical: str | UnprintableDdlError
     several: bool = False
     database: str = ""
     renamed_from: tuple[str, str] = ("", "")
+    renamed_as: tuple[str, str] = ("", "")
     batch: tuple[str, ...] = ()
     part: int = 0
     sql_mode: str = ""
+    stored: Query | UnprintableDdlError | None = None
 
     def restored(self, event: DdlEvent) -> str:
         """Return the canonical text; raises what TiDB fails with."""

@@ -37,6 +37,7 @@ from ticdc_emit.schema.partitions import find_partition
 from ticdc_emit.schema.sql_mode import sql_mode_of
 from ticdc_emit.schema.state import TableState
 from ticdc_emit.schema.store import Database, SchemaStore
+from ticdc_emit.schema.stored_views import stored_select
 from ticdc_emit.schema.tables import build_table, check_identifier, clone_table
 from ticdc_emit.schema.views import build_view
 
@@ -222,7 +223,7 @@ class DdlExecutor(JobRecorder):
                 raise DdlError("several CREATE TABLE are one job only for plain tables of one database", table=name)
             self._is_free(database, name, if_not_exists=False)
             given = GivenText(
-                canonical_text(table), True, self._schema, ("", ""), statement.texts, part, self._sql_mode
+                canonical_text(table), True, self._current, batch=statement.texts, part=part, sql_mode=self._sql_mode
             )
             state = build_table(table, database.name, database.default, self._zone)
             self._finish("create tables", None, state, query=text, given=given, version=version)
@@ -243,10 +244,14 @@ class DdlExecutor(JobRecorder):
         existing = self._store.find(database.name, name)
         if existing is not None and not (statement.or_replace and existing.info.is_view):
             raise DdlError(f"table {database.name}.{name} exists", table=f"{database.name}.{name}")
-        info = build_view(
-            statement, self._query, database.name, self._store.server_default, lambda table: self._table(table).info
-        )
-        self._finish("create view", None, TableState(info, max_column_id=len(info.columns)))
+
+        def read(table: nodes.TableName) -> TableInfo:
+            return self._table(table).info
+
+        info = build_view(statement, self._query, database.name, self._store.server_default, read)
+        stored = stored_select(statement, self._query, self._schema, read)
+        given = GivenText(self._canonical, database=self._schema, sql_mode=self._sql_mode, stored=stored)
+        self._finish("create view", None, TableState(info, max_column_id=len(info.columns)), given=given)
 
     @_run.register
     def _drop_tables(self, statement: statements.DropTables) -> None:
@@ -292,11 +297,18 @@ class DdlExecutor(JobRecorder):
     def _rename_tables(self, statement: statements.RenameTables) -> None:
         several = len(statement.pairs) > 1
         for number, (old, new) in enumerate(statement.pairs):
-            self._rename(self._table(old), new, own_query=several, own_job=number == 0)
+            self._rename(self._table(old), old, new, own_query=several, own_job=number == 0)
 
     def _rename(
-        self, state: TableState, new: nodes.TableName, *, own_query: bool = False, own_job: bool = True
+        self,
+        state: TableState,
+        written: nodes.TableName,
+        new: nodes.TableName,
+        *,
+        own_query: bool = False,
+        own_job: bool = True,
     ) -> None:
+        """Rename a table, which the statement calls ``written``; one of several has a text of its own."""
         database, name = self._resolve(nodes.TableName(new.schema or self._schema, new.name))
         check_identifier(name, "table")
         before = state.info
@@ -307,9 +319,21 @@ class DdlExecutor(JobRecorder):
         self._is_free(database, name, if_not_exists=False)
         query = f"RENAME TABLE {quoted(*old)} TO {quoted(database.name, name)}" if own_query else None
         after = replace(state, info=replace(before, schema=database.name, name=name))
-        # A job that renames one table names its database in lower case, and TiCDC takes the name from the job.
-        schema = to_lower(database.name) if self._renamed_schema == "lower-case" and not own_query else None
-        self._finish("rename table", before, after, query=query, schema=schema, job=own_job)
+        # A job that renames one table names its database in lower case, and classic takes the name from the job; the
+        # new architecture takes those of several from the statement.
+        if self._renamed_schema == "lower-case":
+            schema = None if own_query else to_lower(database.name)
+        else:
+            schema = new.schema if own_query and new.schema else None
+        given = GivenText(
+            self._canonical,
+            own_query,
+            self._current,
+            renamed_from=old,
+            renamed_as=(written.schema or old[0], written.name),
+            sql_mode=self._sql_mode,
+        )
+        self._finish("rename table", before, after, query=query, schema=schema, job=own_job, given=given)
 
     @_run.register
     def _alter_table(self, statement: statements.AlterTable) -> None:
@@ -318,7 +342,7 @@ class DdlExecutor(JobRecorder):
             statement = self._runs(*alter_spelled_out(statement, self._query, state, self._quote))
         specs = statement.specs
         if len(specs) == 1 and isinstance(specs[0], nodes.RenameTo):
-            self._rename(state, specs[0].table)
+            self._rename(state, statement.table, specs[0].table)
         elif len(specs) == 1 and isinstance(specs[0], nodes.ExchangePartition):
             self._exchange(state, specs[0])
         else:

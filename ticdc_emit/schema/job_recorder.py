@@ -37,6 +37,11 @@ class JobRecorder:
         self._assigned: tuple[AssignedIds, ...] = ()
         self._events: list[DdlEvent] = []
 
+    @property
+    def _current(self) -> str:
+        """The current database, as it was created."""
+        return self._store.database(self._schema).name if self._store.has_database(self._schema) else self._schema
+
     def _true_name(self, info: TableInfo) -> tuple[str, str]:
         """Return (schema, name), the database as it was created: a table after RENAME may show it in lower case."""
         return self._store.database(info.schema).name, info.name
@@ -74,7 +79,7 @@ class JobRecorder:
         if assigned.version is not None:
             version = assigned.version
         elif version is None:
-            version = self._ids.version(self._commit_ts)
+            version = self._ids.version(self._commit_ts) if job else self._last_version()
         update_ts = assigned.update_ts
         if update_ts is None:
             update_ts = before.update_ts if before is not None and action in _KEEPS_UPDATE_TS else version
@@ -83,12 +88,17 @@ class JobRecorder:
         if keep:
             self._store.stage(state)
         info = state.info
-        renamed_from = self._true_name(before) if before is not None and action == "rename table" else ("", "")
         if given is None:
-            given = GivenText(self._canonical, query is not None, self._schema, renamed_from, sql_mode=self._sql_mode)
+            given = GivenText(self._canonical, query is not None, self._current, sql_mode=self._sql_mode)
         text = self._query if query is None else query
         self._events.append(DdlEvent(text, action, info.schema, info.name, info, before, self._commit_ts, given=given))
         return state
+
+    def _last_version(self) -> int:
+        """The version that the job gave the table before: all tables of a job have one."""
+        last = self._events[-1].table_info
+        assert last is not None
+        return last.version
 
     def _numbered(self, state: TableState, assigned: AssignedIds, *, partitions_first: bool) -> TableState:
         info = state.info

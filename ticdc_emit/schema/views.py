@@ -19,7 +19,7 @@ from ticdc_emit.schema.statements import CreateView
 from ticdc_emit.schema.tables import check_identifier, unique_names
 from ticdc_emit.schema.types import MySQLType
 
-__all__ = ["build_view"]
+__all__ = ["build_view", "field_name", "sources"]
 
 
 def build_view(
@@ -48,7 +48,7 @@ def _output_names(query: Query, sql: str, table: Callable[[TableName], TableInfo
         if isinstance(field.value, WildCard):
             yield from _star_names(select, field.value.qualifier, table)
         else:
-            yield _field_name(field, sql)
+            yield field_name(field, sql)
 
 
 def _first_select(query: Query) -> Select:
@@ -62,7 +62,8 @@ def _first_select(query: Query) -> Select:
     return query
 
 
-def _field_name(field: Field, sql: str) -> str:
+def field_name(field: Field, sql: str) -> str:
+    """Return how a column of a SELECT in ``sql`` is called."""
     if field.alias:
         return field.alias
     value = field.value
@@ -75,7 +76,7 @@ def _field_name(field: Field, sql: str) -> str:
 
 def _star_names(select: Select, qualifier: tuple[str, ...], table: Callable[[TableName], TableInfo]) -> list[str]:
     names: list[str] = []
-    for source in _sources(select.tables):
+    for source in sources(select.tables):
         if isinstance(source.origin, Subquery):
             raise DdlError("a view with * over a subquery is not understood; name its columns")
         if qualifier and qualifier[-1].lower() != (source.alias or source.origin.name).lower():
@@ -86,9 +87,10 @@ def _star_names(select: Select, qualifier: tuple[str, ...], table: Callable[[Tab
     return names
 
 
-def _sources(factor: TableFactor | object | None) -> Iterator[Source]:
+def sources(factor: TableFactor | object | None) -> Iterator[Source]:
+    """Yield what a FROM reads, from left to right."""
     if isinstance(factor, Source):
         yield factor
     elif isinstance(factor, Join):
-        yield from _sources(factor.left)
-        yield from _sources(factor.right)
+        yield from sources(factor.left)
+        yield from sources(factor.right)

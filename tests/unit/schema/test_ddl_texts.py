@@ -26,7 +26,7 @@ def rules_of(lineage: str, *, restored: bool = True) -> DdlTexts:
 
 
 def texts(query: str, lineage: str, *before: str, restored: bool = True) -> list[str]:
-    catalog = Catalog()
+    catalog = Catalog(renamed_schema=Profile.parse(lineage).ddl.renamed_schema)
     for statement in (*BEFORE, *before):
         catalog.apply(statement, schema="test")
     rules = rules_of(lineage, restored=restored)
@@ -87,14 +87,61 @@ def test_names_at_which_classic_stops(query: str, before: str) -> None:
     assert len(texts(query, "next", before)) == 1
 
 
-def test_next_sends_the_select_that_tidb_stores_where_it_is_known() -> None:
-    head = "CREATE ALGORITHM = UNDEFINED DEFINER = CURRENT_USER SQL SECURITY DEFINER VIEW `v` AS SELECT "
-    assert texts("create view v as select id from a", "next") == [head + "`id` FROM `a`"]
-    query = "create view v as select a.id, a.v w from a"
-    assert texts(query, "classic") == [head + "`a`.`id`,`a`.`v` AS `w` FROM `a`"]
-    assert texts(query, "next") == [head + "`test`.`a`.`id` AS `id`,`test`.`a`.`v` AS `w` FROM `test`.`a`"]
+HEAD = "CREATE ALGORITHM = UNDEFINED DEFINER = CURRENT_USER SQL SECURITY DEFINER VIEW `v` AS SELECT "
+
+
+@pytest.mark.parametrize(
+    ("select", "expected"),
+    [
+        ("id from a", "`id` FROM `a`"),
+        ("x.id from a x", "`x`.`id` FROM `a` AS `x`"),
+        ("a.* from a", "`a`.* FROM `a`"),
+        ("a.id, a.v w from a", "`test`.`a`.`id` AS `id`,`test`.`a`.`v` AS `w` FROM `test`.`a`"),
+        (
+            "*, 1+1 from two.t where n>(select max(v) from a)",
+            "`two`.`T`.`id` AS `id`,`two`.`T`.`n` AS `n`,1+1 AS `1+1` FROM `two`.`t` "
+            "WHERE `n`>(SELECT MAX(`v`) AS `max(v)` FROM `test`.`a`)",
+        ),
+        (
+            "x.*, t.n from a x left join two.t on x.id=t.id and t.n=v order by n limit 3",
+            "`test`.`x`.`id` AS `id`,`test`.`x`.`v` AS `v`,`two`.`t`.`n` AS `n` FROM `test`.`a` AS `x` "
+            "LEFT JOIN `two`.`t` ON `x`.`id`=`two`.`t`.`id` AND `two`.`t`.`n`=`v` ORDER BY `n` LIMIT 3",
+        ),
+        (
+            "a.id from a where exists (select 1 from two.a where a.v=1)",
+            "`test`.`a`.`id` AS `id` FROM `test`.`a` "
+            "WHERE EXISTS (SELECT 1 AS `1` FROM `two`.`a` WHERE `two`.`a`.`v`=1)",
+        ),
+        ("a.id from a join two.a where a.v=1", "`a`.`id` AS `id` FROM `test`.`a` JOIN `two`.`a` WHERE `a`.`v`=1"),
+        ("id from a union select n from two.t", "`id` AS `id` FROM `test`.`a` UNION SELECT `n` AS `n` FROM `two`.`t`"),
+        ("v k from a group by k", "`v` AS `k` FROM `a` GROUP BY `k`"),
+    ],
+)
+def test_next_sends_the_select_that_tidb_stores_of_another_database(select: str, expected: str) -> None:
+    tables = ("create table two.T (id int primary key, n int)", "create table two.a (v int)")
+    assert texts(f"create view v as select {select}", "next", *tables) == [HEAD + expected]
+
+
+@pytest.mark.parametrize(
+    "select", ["a.v k from a group by k", "a.v from a group by 1", "a.id i, b.* from a natural join `B b` b"]
+)
+def test_a_stored_select_that_is_not_known_is_refused(select: str) -> None:
     with pytest.raises(UnprintableDdlError, match="is not known"):
-        texts("create view v as select a.id from a where a.v > 1", "next")
+        texts(f"create view v as select {select}", "next")
+    assert texts(f"create view v as select {select}", "classic")
+
+
+def test_next_takes_names_of_a_rename_from_the_statement() -> None:
+    before = ("create database `Up`", "create table UP.Tab (id int primary key)")
+    assert texts("rename table uP.tab to TEST.x", "next", *before) == ["RENAME TABLE `uP`.`tab` TO `test`.`x`"]
+    assert texts("rename table `Up`.TAB to TEST.x, A to c", "next", *before) == [
+        "RENAME TABLE `Up`.`TAB` TO `TEST`.`x`;",
+        "RENAME TABLE `test`.`A` TO `test`.`c`;",
+    ]
+    assert texts("rename table uP.tab to TEST.x, A to c", "classic", *before) == [
+        "RENAME TABLE `Up`.`Tab` TO `test`.`x`",
+        "RENAME TABLE `test`.`a` TO `test`.`c`",
+    ]
 
 
 def test_the_filter_of_classic_sees_the_text_as_given_that_of_next_the_restored_one() -> None:

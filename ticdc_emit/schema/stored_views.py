@@ -1,0 +1,170 @@
+"""A view's SELECT as TiDB stores it, and CREATE VIEW as the new architecture sends it for that.
+
+In: CREATE VIEW, and the tables that it reads. Out: every table with its database, every output with a name, ``*`` as
+columns; columns are as they were written. The new architecture sends that SELECT where it reads another database than
+the view's or names a column by its table, which gets its database then. Rule source: pingcap/tidb
+``pkg/planner/core/logical_plan_builder.go`` (``unfoldWildStar``, ``addAliasName``), ``pkg/ddl`` (``BuildViewInfo``);
+pingcap/ticdc ``pkg/common/event/ddl_query_normalizer.go``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import fields, is_dataclass, replace
+from typing import TypeVar
+
+from ticdc_emit.errors import SchemaError, UnprintableDdlError
+from ticdc_emit.schema.model import TableInfo
+from ticdc_emit.schema.nodes.expressions import ColumnName
+from ticdc_emit.schema.nodes.joins import Join
+from ticdc_emit.schema.nodes.names import TableName
+from ticdc_emit.schema.nodes.queries import CommonTable, Field, Query, Select, TableQuery, ValuesQuery, WildCard
+from ticdc_emit.schema.statements import CreateView
+from ticdc_emit.schema.views import field_name, sources
+
+__all__ = ["sent_view", "stored_select"]
+
+_N = TypeVar("_N")
+_IN_TABLE = 2  # parts of a column's name with its table
+
+
+def stored_select(
+    statement: CreateView, sql: str, database: str, table: Callable[[TableName], TableInfo]
+) -> Query | UnprintableDdlError:
+    """Return the SELECT that TiDB keeps; an error where its planner writes more of it than is known here.
+
+    ``sql`` is the statement's text, ``database`` the current one, ``table`` looks up what ``*`` stands for.
+    """
+    try:
+        return _Stored(sql, database, table).of(statement.query)
+    except UnprintableDdlError as error:
+        return error
+    except SchemaError as error:
+        return UnprintableDdlError(f"the SELECT that TiDB stores is not known: {error.message}")
+
+
+def sent_view(statement: CreateView, stored: Query | UnprintableDdlError, schema: str, database: str) -> CreateView:
+    """Return the statement as the new architecture sends it; ``schema`` is the view's database.
+
+    Raises :class:`~ticdc_emit.errors.UnprintableDdlError` where it sends a SELECT that is not known.
+    """
+    if isinstance(stored, UnprintableDdlError):
+        if _may_be_replaced(statement.query, schema, database):
+            raise stored
+        return statement
+    query = _with_databases(stored)
+    elsewhere = any(isinstance(node, TableName) and node.schema.lower() != schema.lower() for node in _nodes(stored))
+    return replace(statement, query=query) if elsewhere or query != stored else statement
+
+
+class _Stored:
+    def __init__(self, sql: str, database: str, table: Callable[[TableName], TableInfo]) -> None:
+        self._sql = sql
+        self._database = database
+        self._table = table
+
+    def of(self, node: _N) -> _N:
+        """Return the node with its tables and SELECTs as they are stored."""
+        if isinstance(node, TableName):
+            return node if node.schema else replace(node, schema=self._database)
+        if isinstance(node, CommonTable | TableQuery | ValuesQuery):
+            raise UnprintableDdlError("what TiDB stores of WITH, TABLE and VALUES in a view is not known")
+        if isinstance(node, Select):
+            self._check(node)
+            outputs = tuple(each for field in node.fields for each in self._outputs(field, node))
+            return _mapped(replace(node, fields=outputs), self.of)
+        return _mapped(node, self.of)
+
+    def _outputs(self, field: Field, select: Select) -> Iterator[Field]:
+        if not isinstance(field.value, WildCard):
+            yield field if field.alias else replace(field, alias=field_name(field, self._sql))
+            return
+        qualifier = field.value.qualifier
+        for source in sources(select.tables):
+            if not isinstance(source.origin, TableName):
+                raise UnprintableDdlError("what TiDB stores of * over a subquery is not known")
+            info = self._table(source.origin)
+            schema, name = source.origin.schema or self._database, source.alias or info.name
+            if (
+                qualifier
+                and tuple(map(str.lower, qualifier)) != tuple(map(str.lower, (schema, name)))[-len(qualifier) :]
+            ):
+                continue
+            for column in info.columns:
+                if not column.hidden:
+                    yield Field(ColumnName((schema, name, column.name)), column.name)
+
+    def _check(self, select: Select) -> None:
+        """Raise where the planner puts something else in the place of what was written."""
+        joins = [node for node in _nodes(select.tables) if isinstance(node, Join)]
+        has_star = any(isinstance(field.value, WildCard) for field in select.fields)
+        if has_star and any(join.natural or join.using for join in joins):
+            raise UnprintableDdlError("what TiDB stores of * over NATURAL JOIN and USING is not known")
+        if not select.group_by:
+            return
+        known = set()
+        for source in sources(select.tables):
+            if isinstance(source.origin, TableName):
+                known |= {column.name.lower() for column in self._table(source.origin).columns}
+        for item in select.group_by:
+            names = [node.name.lower() for node in _nodes(item.value) if isinstance(node, ColumnName)]
+            if not names or not known.issuperset(names):
+                raise UnprintableDdlError("what TiDB stores of GROUP BY with an alias or a position is not known")
+
+
+def _with_databases(node: _N, scope: dict[str, str] | None = None) -> _N:
+    """Return a query whose columns that are named by a table of its FROM, not by an alias, have the database too."""
+    if isinstance(node, Select):
+        scope = _scope(node)
+    if isinstance(node, ColumnName) and scope and len(node.parts) == _IN_TABLE:
+        schema = scope.get(node.parts[0].lower(), "")
+        return ColumnName((schema, *node.parts)) if schema else node  # type: ignore[return-value]
+    return _mapped(node, lambda child: _with_databases(child, scope))
+
+
+def _scope(select: Select) -> dict[str, str]:
+    """Return the database by table; "" for what is an alias too, or two tables."""
+    found: dict[str, str] = {}
+    aliases = set()
+    for source in sources(select.tables):
+        if source.alias:
+            aliases.add(source.alias.lower())
+        elif isinstance(source.origin, TableName):
+            name = source.origin.name.lower()
+            found[name] = "" if name in found else source.origin.schema
+    return found | dict.fromkeys(aliases, "")
+
+
+def _may_be_replaced(query: Query, schema: str, database: str) -> bool:
+    for node in _nodes(query):
+        if isinstance(node, ColumnName) and len(node.parts) > 1:
+            return True
+        if isinstance(node, TableName) and (node.schema or database).lower() != schema.lower():
+            return True
+    return False
+
+
+def _mapped(node: _N, change: Callable[[object], object]) -> _N:
+    """Return a node with every child changed."""
+    if isinstance(node, tuple):
+        return tuple(change(child) for child in node)  # type: ignore[return-value]
+    if not is_dataclass(node) or isinstance(node, type):
+        return node
+    changed = {}
+    for field in fields(node):
+        old = getattr(node, field.name)
+        if isinstance(old, tuple) or is_dataclass(old):
+            new = change(old)
+            if new != old:
+                changed[field.name] = new
+    return replace(node, **changed) if changed else node
+
+
+def _nodes(node: object) -> Iterator[object]:
+    yield node
+    if isinstance(node, tuple):
+        for member in node:
+            yield from _nodes(member)
+    elif is_dataclass(node):
+        for each in fields(node):
+            yield from _nodes(getattr(node, each.name))
