@@ -26,7 +26,8 @@ from ticdc_emit.schema.model import Column
 __all__ = ["ColumnPool", "Pieces", "Pooled", "Render", "nameless"]
 
 Render: TypeAlias = Callable[[Column, pa.Array], pa.Array]
-"""Text of accepted values; of the column it reads anything but its name."""
+"""Text of accepted values; of the column it reads anything but its name. One that needs the name raises ``TypeError``
+for a column without, and is asked again for each column alone."""
 
 Pieces: TypeAlias = Callable[[Column, pa.Array], Sequence[Piece]]
 """The same for binary formats: the pieces of each value."""

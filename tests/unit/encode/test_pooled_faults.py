@@ -132,6 +132,18 @@ def test_a_bad_value_is_told_as_if_its_batch_were_alone(uri: str, op: str, colum
     assert fault is not None
 
 
+def test_a_default_that_shows_its_columns_name_is_made_alone() -> None:
+    config = load_changefeed("memory://topic/?protocol=debezium")
+    sql = "(id int primary key, b varbinary(4) default 'x')"
+    catalog = catalog_from_sql(f"create table s.a {sql}; create table s.b {sql}")
+    plan = make_plan(config, catalog.histories(), {config.kafka.topic: 1})
+    struct = pa.struct([("id", pa.int32()), ("b", pa.string())])
+    after = pa.array([{"id": 1, "b": None}], struct)
+    batch = pa.record_batch({"op": ["c"], "commit_ts": [TS], "after": after})
+    batches = {"a": batch, "b": batch}
+    assert outcome(plan, batches) == alone(plan, batches)
+
+
 def test_what_a_batch_lacks_is_told_in_its_turn() -> None:
     plan = plan_for("protocol=canal-json")
     lacking = batch_of("b", "c", {}).drop_columns(["after"])

@@ -113,6 +113,8 @@ def _null_binary(column: Column, raw: bytes, *, as_value: bool) -> bytes:
         return base64.b64encode(raw)
     if len(raw) > _READABLE_BYTES:
         raise _no_value(column)
+    if not column.name:
+        raise TypeError("this default shows its column's name, which columns of one kind do not share")
     # TiCDC writes the member twice, first as a value, then as the schema has it
     return base64.b64encode(raw) + b'",%s:"%s' % (json_string(column.name), json_content(raw))
 
