@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis_profiles import examples
-from shuffled_chunks import in_bucket
+from shuffled_chunks import FORM, RULES, in_bucket
 
 from ticdc_emit import Encoder
 from ticdc_emit.changefeed import ArrowBatch, Changefeed, RunReport
@@ -53,26 +53,6 @@ BAD = {
     "a": [{"u": "many"}, {"d": "2024-13-01"}, {"v": "much too long"}, {"u": str(1 << 40)}, {"id": "none"}],
     "b": [{"n": None}, {"n": "300"}, {"n": "1.5"}],
 }
-RULES = {
-    "sink": {
-        "dispatchers": [
-            {"matcher": ["s.a"], "topic": "a", "partition": "index-value"},
-            {"matcher": ["*.*"], "topic": "rest", "partition": "table"},
-        ]
-    }
-}
-MAPS = pa.map_(pa.string(), pa.string())
-FORM = pa.schema(
-    {
-        "schema": pa.string(),
-        "table": pa.string(),
-        "op": pa.string(),
-        "commit_ts": pa.int64(),
-        "seq": pa.int64(),
-        "before": MAPS,
-        "after": MAPS,
-    }
-)
 Row = dict[str, Any]
 
 

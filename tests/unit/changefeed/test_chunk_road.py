@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis_profiles import examples
-from shuffled_chunks import in_bucket
+from shuffled_chunks import FORM, RULES, in_bucket
 
 from ticdc_emit import Encoder
 from ticdc_emit.changefeed.deliver_task import DeliverTask
@@ -28,26 +28,6 @@ from ticdc_emit.schedule.control import Controls
 from ticdc_emit.schema.catalog import catalog_from_sql
 
 SCHEMA = "create table s.a (id int primary key, u int unique, v varchar(9)); create table s.b (id int primary key)"
-RULES = {
-    "sink": {
-        "dispatchers": [
-            {"matcher": ["s.a"], "topic": "a", "partition": "index-value"},
-            {"matcher": ["*.*"], "topic": "rest", "partition": "table"},
-        ]
-    }
-}
-MAPS = pa.map_(pa.string(), pa.string())
-FORM = pa.schema(
-    {
-        "schema": pa.string(),
-        "table": pa.string(),
-        "op": pa.string(),
-        "commit_ts": pa.int64(),
-        "seq": pa.int64(),
-        "before": MAPS,
-        "after": MAPS,
-    }
-)
 
 
 CONFIG = load_changefeed("memory://m/rest?protocol=canal-json&enable-tidb-extension=true&partition-num=3", RULES)
