@@ -78,7 +78,7 @@ def of_rows(table: str, protocol: str, rows: int) -> dict[str, float]:
         for block in arranger.gathered(in_order):
             for piece in arranger.pieces(block):
                 for part in piece.bounded():
-                    size += prepare(part.rows, part.table, plan).messages().values.nbytes
+                    size += prepare(part.rows, part.tables, plan).messages().values.nbytes
         return size
 
     def deliver(chunks: list[pa.RecordBatch], sink: CountingSink | None) -> None:

@@ -1,16 +1,17 @@
 """Rows of many tables, arranged at once where their tables arrange alike.
 
-In: a block of rows in change form, and which of its rows are of which table. Out: each table's rows in total order with
-their order keys, as slices of what was made for all tables whose keys are columns of the same names and kinds. That is
-what most tables of a changefeed have in common, and few of a block's tables have rows enough to be worth calls of their
-own. What needs a table by itself is left to the caller: an update of a key, several versions, filters, rows that are
-refused.
+In: a block of rows in change form, and which of its rows are of which table. Out: rows in total order with their order
+keys, as slices of what was made for all tables whose keys are columns of the same names and kinds. That is what most
+tables of a changefeed have in common, and few of a block's tables have rows enough to be worth calls of their own. Of
+these tables, those that are alike in all columns stay together (:class:`Siblings`). What needs a table by itself is
+left to the caller: an update of a key, several versions, filters, rows that are refused.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
@@ -20,13 +21,15 @@ import pyarrow.compute as pc
 
 from ticdc_emit.arrange.order_key import order_keys_of
 from ticdc_emit.arrange.transactions import numbered, ranks, splitting_columns, updates_of_keys
+from ticdc_emit.changes.model import RowEncoder
+from ticdc_emit.changes.peers import Peers
 from ticdc_emit.columnar.pool import nameless
 from ticdc_emit.errors import RowError
 from ticdc_emit.plan.table_plan import TablePlan
 from ticdc_emit.plan.tables import Plan
-from ticdc_emit.schema.model import Column, TableInfo
+from ticdc_emit.schema.model import Column
 
-__all__ = ["Arranged", "TableRows", "arranged_alike", "by_likeness"]
+__all__ = ["Arranged", "Siblings", "TableRows", "arranged_alike", "by_likeness"]
 
 _Places: TypeAlias = npt.NDArray[np.int64]
 _Likeness: TypeAlias = "tuple[tuple[tuple[str, Column], ...], ...]"
@@ -41,10 +44,32 @@ class TableRows:
 
 
 @dataclass(frozen=True)
-class Arranged:
-    """Rows of one table in total order, and their order keys."""
+class Siblings:
+    """Tables whose rows can be encoded together (``changes.peers``); ``codes``: of each row, the place of its table."""
 
-    table: TablePlan
+    tables: tuple[TablePlan, ...]
+    codes: npt.NDArray[np.int32]
+
+    @cached_property
+    def eldest(self) -> TablePlan:
+        """The table that exists longest."""
+        return min(self.tables, key=lambda table: table.since[0])
+
+    @cached_property
+    def overhead(self) -> int:
+        """The greatest ``overhead`` of any of the tables' encoders, in bytes."""
+        return max(table.overhead for table in self.tables)
+
+    def peers(self, rows: _Places | slice) -> Peers:
+        """Return the encoders of some rows."""
+        return Peers(tuple(map(_encoder, self.tables)), self.codes[rows])
+
+
+@dataclass(frozen=True)
+class Arranged:
+    """Rows of one table, or of siblings, in total order, and their order keys."""
+
+    tables: TablePlan | Siblings
     rows: pa.RecordBatch
     keys: pa.Array
 
@@ -86,7 +111,7 @@ def arranged_alike(
     since = np.array([each.table.since[0] for each in tables], np.uint64)
     if (stamps <= since[codes]).any():  # a table that does not exist yet
         return [], list(tables)
-    info = _info(tables[0].table)
+    info = _encoder(tables[0].table).table
     alone = np.zeros(len(tables), np.bool_)
     changed = updates_of_keys(batch, info, plan.rendering) if plan.splits else None
     if changed is not None:
@@ -95,35 +120,55 @@ def arranged_alike(
             return [], list(tables)
     later = "seq" in batch.schema.names and plan.transactions.split_order == "by-kind"
     rank = np.zeros(batch.num_rows, np.int8) if later else ranks(batch, plan.transactions.split_order)
-    numbers = np.array([plan.places[each.table.schema, each.table.name] for each in tables], np.uint32)
-    keys = order_keys_of(batch, info, numbers[codes], rank)
-    order = _order(codes, stamps, keys)
+    numbers = np.array([plan.places[each.table.schema, each.table.name] for each in tables], np.uint32)[codes]
+    keys = order_keys_of(batch, info, numbers, rank)
+    families = _families([each.table for each in tables], alone)
+    family_of = np.empty(len(tables), np.int64)
+    for number, members in enumerate(families):
+        family_of[members] = number
+    order = _order(family_of[codes], stamps, numbers, keys)
     index = pa.array(order)
     batch, keys, codes = batch.take(index), keys.take(index), codes[order]
-    starts = np.searchsorted(codes, np.arange(len(tables) + 1)).tolist()
-    made = [
-        Arranged(each.table, batch.slice(start, end - start), keys.slice(start, end - start))
-        for each, start, end, by_itself in zip(tables, starts, starts[1:], alone, strict=False)
-        if not by_itself
-    ]
+    starts = np.searchsorted(family_of[codes], np.arange(len(families) + 1)).tolist()
+    made = []
+    for members, start, end in zip(families, starts, starts[1:], strict=False):
+        if not alone[members[0]]:
+            of_table = np.searchsorted(members, codes[start:end]).astype(np.int32)
+            own = tuple(tables[member].table for member in members)
+            who = own[0] if len(own) == 1 else Siblings(own, of_table)
+            made.append(Arranged(who, batch.slice(start, end - start), keys.slice(start, end - start)))
     return made, [each for each, by_itself in zip(tables, alone, strict=True) if by_itself]
 
 
-def _info(table: TablePlan) -> TableInfo:
+def _families(tables: Sequence[TablePlan], alone: npt.NDArray[np.bool_]) -> list[list[int]]:
+    """Return the places of tables that are encoded together; those ``alone``, each by itself.
+
+    A table whose rows go to partitions by their values is asked for each row's by itself.
+    """
+    found: dict[object, list[int]] = {}
+    for place, (table, by_itself) in enumerate(zip(tables, alone, strict=True)):
+        is_one = by_itself or table.partition is None
+        found.setdefault(place if is_one else table.likeness, []).append(place)
+    return list(found.values())
+
+
+def _encoder(table: TablePlan) -> RowEncoder:
     encoder = table.encoders[0]
     assert encoder is not None
-    return encoder.table
+    return encoder
 
 
-def _order(codes: _Places, stamps: npt.NDArray[np.uint64], keys: pa.Array) -> _Places:
-    """Return the rows by table, those of each by their keys, which begin with the commit_ts."""
-    order: _Places = np.lexsort((stamps, codes))
-    codes, stamps = codes[order], stamps[order]
-    equal = (stamps[1:] == stamps[:-1]) & (codes[1:] == codes[:-1])
+def _order(
+    families: _Places, stamps: npt.NDArray[np.uint64], numbers: npt.NDArray[np.uint32], keys: pa.Array
+) -> _Places:
+    """Return the rows by family, those of each by their keys, which begin with the commit_ts and the table's number."""
+    order: _Places = np.lexsort((numbers, stamps, families))
+    families, stamps, numbers = families[order], stamps[order], numbers[order]
+    equal = (stamps[1:] == stamps[:-1]) & (numbers[1:] == numbers[:-1])
     tied = np.flatnonzero(np.append(equal, False) | np.append(False, equal))
     if len(tied):
         rows = order[tied]
         by_key = np.asarray(pc.array_sort_indices(keys.take(pa.array(rows))))
-        by_table = by_key[np.argsort(codes[tied][by_key], kind="stable")]
-        order[tied] = rows[by_table]
+        by_family = by_key[np.argsort(families[tied][by_key], kind="stable")]
+        order[tied] = rows[by_family]
     return order

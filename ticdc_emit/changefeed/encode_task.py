@@ -7,12 +7,13 @@ delivering task, so that none sends anything and the driver raises it with its o
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import pyarrow as pa
 
+from ticdc_emit.arrange.alike import Siblings
 from ticdc_emit.arrange.dispatch import dispatched
 from ticdc_emit.encode.bad_rows import Refusals, Refused, refuse_corrupted
 from ticdc_emit.encode.chunks import Buckets, ChunkKind, Made, chunks_of, failures, note, skipped
@@ -20,7 +21,7 @@ from ticdc_emit.encode.pieces import Arranger, Piece, gathered_pieces
 from ticdc_emit.encode.run import prepare_all
 from ticdc_emit.encode.sift import Rows
 from ticdc_emit.encode.sound import ArrowRows, sound_rows
-from ticdc_emit.errors import RegistryError, RowError, SchemaError
+from ticdc_emit.errors import RegistryError, RowError, SchemaError, TicdcEmitError
 from ticdc_emit.plan.tables import Plan
 
 __all__ = ["EncodeTask"]
@@ -128,10 +129,23 @@ class EncodeTask:
     def _made(self, pieces: Iterable[Piece]) -> Iterator[Made]:
         """Yield the messages of each piece; small ones are made together."""
         for together in gathered_pieces(pieces):
-            prepared = prepare_all([(piece.rows, piece.table) for piece in together], self.plan)
-            for piece, each in zip(together, prepared, strict=True):
-                partitions = dispatched(each.parts, piece.table, each.rows)
-                yield Made(piece.table, partitions, piece.keys, each.messages())
+            if not any(isinstance(piece.tables, Siblings) for piece in together):
+                yield from self._made_together(together)
+                continue
+            try:
+                made = list(self._made_together(together))
+            except TicdcEmitError:  # which does not tell whose row it is
+                made = list(self._made_together([own for piece in together for own in piece.by_table()]))
+            yield from made
+
+    def _made_together(self, pieces: Sequence[Piece]) -> Iterator[Made]:
+        prepared = prepare_all([(piece.rows, piece.tables) for piece in pieces], self.plan)
+        for piece, each in zip(pieces, prepared, strict=True):
+            tables, keys = piece.tables, piece.keys
+            if isinstance(tables, Siblings):
+                yield Made.of_siblings(tables, keys, each.messages())
+            else:
+                yield Made.of_table(tables, dispatched(each.parts, tables, each.rows), keys, each.messages())
 
     def _notes(self, arranger: Arranger) -> Iterator[pa.RecordBatch]:
         for target, rows in arranger.late_rows.items():

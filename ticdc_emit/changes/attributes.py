@@ -7,11 +7,11 @@ means is the business of whoever reads it from ``Changes.attributes``.
 from __future__ import annotations
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ticdc_emit.columnar.faults import ValueFault
 from ticdc_emit.columnar.integers import parse_integers
 from ticdc_emit.errors import UnsupportedTypeError
-from ticdc_emit.schema.model import TableInfo
 
 __all__ = ["ATTRIBUTES", "CHECKSUM", "PHYSICAL_TABLE_ID", "SPLIT", "START_TS", "physical_table_ids"]
 
@@ -37,19 +37,20 @@ ATTRIBUTES: dict[str, pa.DataType] = {
 """Name and the type that Python rows are read as; Arrow columns may be of any type that holds the same values."""
 
 
-def physical_table_ids(given: pa.Array | None, table: TableInfo, count: int) -> pa.Array:
-    """Return one id per row, ``int64``: the given one, else the table's.
+def physical_table_ids(given: pa.Array | None, table: str, own: pa.Array) -> pa.Array:
+    """Return one id per row, ``int64``: the given one, else that of the row's table, of which ``own`` has one per row.
 
     The ids of partitions are TiDB's own, which DDL does not tell: any whole number is taken. Raises
     :class:`UnsupportedTypeError`.
     """
     if given is None or pa.types.is_null(given.type):
-        return pa.repeat(pa.scalar(table.id, pa.int64()), count)
+        return own
     try:
-        return parse_integers(given, unsigned=False).fill_null(table.id)
+        ids = parse_integers(given, unsigned=False)
+        return pc.coalesce(ids, own) if ids.null_count else ids
     except (TypeError, ValueFault) as fault:
         raise UnsupportedTypeError(
             f"{PHYSICAL_TABLE_ID} is {given.type}, not a whole number of 64 bits",
-            table=table.full_name,
+            table=table,
             column=PHYSICAL_TABLE_ID,
         ) from fault

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
-from typing import Protocol, runtime_checkable
+from typing import Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,8 @@ import pyarrow.compute as pc
 from ticdc_emit.changes.attributes import CHECKSUM, PHYSICAL_TABLE_ID, physical_table_ids
 from ticdc_emit.changes.images import BeforeImage, Image
 from ticdc_emit.changes.integrity import Checksums, checksums_of, read_given
+from ticdc_emit.changes.peers import Peers
+from ticdc_emit.columnar.assemble import Fragment
 from ticdc_emit.columnar.buffers import element_lengths
 from ticdc_emit.columnar.cells import Piece
 from ticdc_emit.columnar.pool import ColumnPool, Pieces, Pooled, Render
@@ -24,6 +26,9 @@ from ticdc_emit.delivery.claim_check import Claim
 from ticdc_emit.schema.model import TableInfo
 
 __all__ = ["Changes", "Encoded", "Op", "ReducibleRows", "RowEncoder", "with_ends"]
+
+
+_Encoder = TypeVar("_Encoder")
 
 
 class Op(str, Enum):
@@ -48,7 +53,8 @@ class Changes:
 
     ``build_ts`` is the wall clock of the message in ms; ``None`` takes each row's commit time instead. An insert has
     only ``after``, a delete only ``before``, an update both (only ``after`` where its message does not read the
-    other). ``attributes``: the optional columns that the input has (``changes.attributes``).
+    other). ``attributes``: the optional columns that the input has (``changes.attributes``). ``peers``: where the rows
+    are of several tables, which; ``table`` is one of them.
     """
 
     table: TableInfo
@@ -58,6 +64,7 @@ class Changes:
     before: Image | None = None
     after: Image | None = None
     attributes: Mapping[str, pa.Array] = field(default_factory=dict)
+    peers: Peers | None = None
     _pooled: dict[str, Pooled] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __len__(self) -> int:
@@ -94,7 +101,24 @@ class Changes:
         else:
             before = None if self.before is None else self.before.take(rows)
         given = {name: array.take(rows) for name, array in self.attributes.items()}
-        return replace(self, commit_ts=self.commit_ts.take(rows), before=before, after=after, attributes=given)
+        peers = None if self.peers is None else self.peers.take(np.asarray(rows))
+        stamps = self.commit_ts.take(rows)
+        return replace(self, commit_ts=stamps, before=before, after=after, attributes=given, peers=peers)
+
+    def constant(self, encoder: _Encoder, of: Callable[[_Encoder], bytes]) -> Fragment:
+        """Return what a row encoder shows of its table: of rows of several tables, each row's own."""
+        return of(encoder) if self.peers is None else self.peers.constant(of)
+
+    def long_constant(self, encoder: _Encoder, of: Callable[[_Encoder], bytes]) -> pa.DictionaryArray:
+        """Return :meth:`constant` as a dictionary with an entry for each table, for what is long."""
+        if self.peers is not None:
+            return self.peers.dictionary(of)
+        codes = pa.array(np.zeros(len(self), np.int32))
+        return pa.DictionaryArray.from_arrays(codes, pa.array([of(encoder)], pa.binary()))
+
+    def table_of(self, row: int) -> TableInfo:
+        """Return the table of a row."""
+        return self.table if self.peers is None else self.peers.encoders[self.peers.codes[row]].table
 
     @cached_property
     def given_checksum(self) -> Mapping[str, pa.Array]:
@@ -108,7 +132,10 @@ class Changes:
 
         Raises :class:`UnsupportedTypeError`.
         """
-        return physical_table_ids(self.attributes.get(PHYSICAL_TABLE_ID), self.table, len(self))
+        own = pa.repeat(pa.scalar(self.table.id, pa.int64()), len(self))
+        if self.peers is not None:
+            own = pa.array(self.peers.table_ids())
+        return physical_table_ids(self.attributes.get(PHYSICAL_TABLE_ID), self.table.full_name, own)
 
     @cached_property
     def checksums(self) -> Checksums:
@@ -162,12 +189,6 @@ class Encoded:
     claims: tuple[tuple[int, Claim], ...] = ()
     ends: pa.DictionaryArray | None = None
 
-    @classmethod
-    def ended(cls, values: pa.Array, keys: pa.Array, end: bytes) -> Encoded:
-        """Return messages that all have one end."""
-        codes = pa.array(np.zeros(len(values), np.int32))
-        return cls(values, keys, ends=pa.DictionaryArray.from_arrays(codes, pa.array([end], pa.binary())))
-
     def __len__(self) -> int:
         return len(self.values)
 
@@ -200,7 +221,11 @@ def with_ends(values: pa.Array, ends: pa.DictionaryArray) -> pa.Array:
 
 
 class RowEncoder(Protocol):
-    """A protocol's plan for one table version: picklable, free of state, made on the driver and used on workers."""
+    """A protocol's plan for one table version: picklable, free of state, made on the driver and used on workers.
+
+    Changes may be of several tables that are alike (``changes.peers``): what its table has beside columns, an encoder
+    shows by :meth:`Changes.constant`.
+    """
 
     table: TableInfo
     reads_old: bool

@@ -67,7 +67,7 @@ def _kept_scalar(constant: bytes) -> pa.Scalar:
     return pa.scalar(constant, _BINARY)
 
 
-def gather(forms: Sequence[bytes], index: npt.NDArray[np.uint8]) -> Fragment:
+def gather(forms: Sequence[bytes], index: npt.NDArray[np.uint8] | npt.NDArray[np.int32]) -> Fragment:
     """Return per row the form that ``index`` names."""
     return _gathered(pa.array(forms, _BINARY), index)
 
@@ -81,7 +81,7 @@ def enclosed(text: pa.Array, around: tuple[bytes, bytes]) -> pa.Array:
     return whole.fill_null(_scalar(b"null")) if whole.null_count else whole
 
 
-def _gathered(forms: pa.Array, index: npt.NDArray[np.uint8]) -> pa.Array:
+def _gathered(forms: pa.Array, index: npt.NDArray[np.uint8] | npt.NDArray[np.int32]) -> pa.Array:
     return pc.call_function("array_take", [forms, pa.array(index)], _IN_BOUNDS)
 
 

@@ -10,15 +10,17 @@ that no change is told twice before anything is sent. Beside messages, chunks sa
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
+from ticdc_emit.arrange.alike import Siblings
 from ticdc_emit.arrange.order_key import commit_stamps, order_of
 from ticdc_emit.arrange.sorted_runs import ORDER_KEY
 from ticdc_emit.changes.model import Encoded
@@ -47,6 +49,7 @@ CHUNK_SCHEMA = pa.schema(
 """One row per chunk. ``bucket`` is the number of the task that delivers it. ``keys`` is null where no two messages of
 the chunk have one commit_ts."""
 
+_Codes: TypeAlias = npt.NDArray[np.int64]
 _BODY_BYTES = 2 * 1024 * 1024  # of messages, before compression: larger ones are slow to move in a JVM
 _BATCH_BYTES = 256 * 1024  # of bodies, compressed: what small chunks are handed on together
 _WRITE = pa.ipc.IpcWriteOptions(compression="lz4", use_threads=False)
@@ -109,16 +112,38 @@ class _Chunk(NamedTuple):
 
 @dataclass(frozen=True)
 class Made:
-    """The messages of a piece: its table, where each goes, its order keys and what it says."""
+    """The messages of a piece: the topics that they go to, their order keys and what they say.
 
-    table: TablePlan
-    partitions: int | pa.Array
+    ``codes``: of each message, the place of its topic among these times ``MOST_PARTITIONS``, plus its partition.
+    """
+
+    topics: tuple[str, ...]
+    codes: _Codes
     keys: pa.Array
     encoded: Encoded
+
+    @classmethod
+    def of_table(cls, table: TablePlan, partitions: int | pa.Array, keys: pa.Array, encoded: Encoded) -> Made:
+        """Return the messages of one table; ``partitions``: of all of them, or of each."""
+        if isinstance(partitions, int):
+            return cls((table.topic,), np.full(len(keys), partitions, np.int64), keys, encoded)
+        return cls((table.topic,), np.asarray(partitions).astype(np.int64), keys, encoded)
+
+    @classmethod
+    def of_siblings(cls, tables: Siblings, keys: pa.Array, encoded: Encoded) -> Made:
+        """Return the messages of tables whose rows go to one partition each."""
+        topics = tuple(dict.fromkeys(table.topic for table in tables.tables))
+        targets = [topics.index(table.topic) * MOST_PARTITIONS + (table.partition or 0) for table in tables.tables]
+        return cls(topics, np.array(targets, np.int64)[tables.codes], keys, encoded)
 
     @property
     def nbytes(self) -> int:
         return int(self.encoded.values.nbytes + self.keys.nbytes)
+
+    def target(self, place: int) -> Target:
+        """Return where a message goes."""
+        topic, partition = divmod(int(self.codes[place]), MOST_PARTITIONS)
+        return self.topics[topic], partition
 
 
 def chunks_of(made: list[Made], buckets: Buckets) -> Iterator[pa.RecordBatch]:
@@ -127,7 +152,7 @@ def chunks_of(made: list[Made], buckets: Buckets) -> Iterator[pa.RecordBatch]:
 
 
 def _chunks_of(made: list[Made], buckets: Buckets) -> Iterator[_Chunk]:
-    topics = list(dict.fromkeys(each.table.topic for each in made))
+    topics = {topic: number for number, topic in enumerate({topic: 0 for each in made for topic in each.topics})}
     columns = {
         ORDER_KEY: _together([each.keys for each in made]),
         "key": _together([each.encoded.filled_keys() for each in made]),
@@ -136,7 +161,7 @@ def _chunks_of(made: list[Made], buckets: Buckets) -> Iterator[_Chunk]:
     if made[0].encoded.ends is not None:
         columns["end"] = _together([each.encoded.ends for each in made])
     messages = pa.record_batch(columns)
-    codes = np.concatenate([_codes(each, topics.index(each.table.topic)) for each in made])
+    codes = np.concatenate([_renumbered(each, topics) for each in made])
     order = None if len(made) == 1 else order_of(messages.column(ORDER_KEY))
     places = np.arange(len(codes)) if order is None else np.asarray(order)
     if len(np.unique(codes)) > 1:
@@ -144,10 +169,10 @@ def _chunks_of(made: list[Made], buckets: Buckets) -> Iterator[_Chunk]:
         order = pa.array(places)
     if order is not None:
         messages, codes = messages.take(order), codes[places]
-    starts = np.flatnonzero(np.append(True, codes[1:] != codes[:-1])).tolist()
+    starts, names = np.flatnonzero(np.append(True, codes[1:] != codes[:-1])).tolist(), list(topics)
     for start, end in zip(starts, [*starts[1:], len(codes)], strict=True):
         number, partition = divmod(int(codes[start]), MOST_PARTITIONS)
-        yield from _bodies(messages.slice(start, end - start), (topics[number], partition), buckets)
+        yield from _bodies(messages.slice(start, end - start), (names[number], partition), buckets)
     for each in made:
         yield from _claims(each, buckets)
 
@@ -208,9 +233,8 @@ def _bodies(messages: pa.RecordBatch, target: Target, buckets: Buckets) -> Itera
 
 
 def _claims(made: Made, buckets: Buckets) -> Iterator[_Chunk]:
-    partitions = made.partitions
     for place, claim in made.encoded.claims:
-        target = made.table.topic, partitions if isinstance(partitions, int) else partitions[place].as_py()
+        target = made.target(place)
         content = pa.record_batch({"location": [claim.location], "content": pa.array([claim.content], pa.binary())})
         yield _Chunk(buckets.of(target), ChunkKind.CLAIMS, *target, 1, body=packed(content))
 
@@ -241,12 +265,12 @@ def _batch(chunks: list[_Chunk]) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(columns, schema=CHUNK_SCHEMA)
 
 
-def _codes(made: Made, number: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """Return a number for the topic-partition of each message."""
-    count, base = len(made.keys), number * MOST_PARTITIONS
-    if isinstance(made.partitions, int):
-        return np.full(count, base + made.partitions, np.int64)
-    return base + np.asarray(made.partitions).astype(np.int64)
+def _renumbered(made: Made, topics: Mapping[str, int]) -> _Codes:
+    """Return the codes of messages by other numbers of their topics."""
+    numbers = np.array([topics[topic] for topic in made.topics], np.int64)
+    own, partitions = np.divmod(made.codes, MOST_PARTITIONS)
+    codes: _Codes = numbers[own] * MOST_PARTITIONS + partitions
+    return codes
 
 
 def _together(arrays: list[pa.Array]) -> pa.Array:

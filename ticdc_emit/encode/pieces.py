@@ -1,9 +1,10 @@
-"""ARRANGE, for one input task: batches of row changes in a public form in, each table's rows in total order out.
+"""ARRANGE, for one input task: batches of row changes in a public form in, rows in total order out.
 
 In: record batches as an engine has them, of one table (typed form) or of many (``schema`` and ``table`` columns,
-generic form), in any order. Out: :class:`Piece`, rows of one table in change form with updates of keys split, and their
-order keys. Late rows are refused, kept or counted here. What only the whole transaction tells is left to whoever sees
-it whole: two changes of one key, and the ranks of a transaction with a split update whose rows have a ``seq``.
+generic form), in any order. Out: :class:`Piece`, rows of one table, or of siblings, in change form with updates of keys
+split, and their order keys. Late rows are refused, kept or counted here. What only the whole transaction tells is left
+to whoever sees it whole: two changes of one key, and the ranks of a transaction with a split update whose rows have a
+``seq``.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_emit.arrange.alike import TableRows, arranged_alike, by_likeness
+from ticdc_emit.arrange.alike import Siblings, TableRows, arranged_alike, by_likeness
 from ticdc_emit.arrange.dispatch import partitions_of_part
 from ticdc_emit.arrange.order import sorted_by_commit
 from ticdc_emit.arrange.order_key import TRANSACTION_BYTES, order_keys, order_of
@@ -46,17 +47,33 @@ _Part: TypeAlias = "tuple[TablePlan, pa.RecordBatch]"
 
 @dataclass(frozen=True)
 class Piece:
-    """Rows of one table in change form and in total order, and their order keys."""
+    """Rows of one table, or of siblings, in change form and in total order, and their order keys."""
 
-    table: TablePlan
+    tables: TablePlan | Siblings
     rows: pa.RecordBatch
     keys: pa.Array
 
     def bounded(self) -> Iterator[Piece]:
         """Cut it into pieces of bounded input and output: messages are larger than rows, and Arrow ends at 2 GiB."""
-        rows = rows_within(self.table.overhead, self.rows.num_rows, self.rows.nbytes, _PIECE_BYTES)
+        rows = rows_within(self.tables.overhead, self.rows.num_rows, self.rows.nbytes, _PIECE_BYTES)
+        if rows >= self.rows.num_rows:
+            yield self
+            return
         for start in range(0, self.rows.num_rows, rows):
-            yield Piece(self.table, self.rows.slice(start, rows), self.keys.slice(start, rows))
+            tables = self.tables
+            if isinstance(tables, Siblings):
+                tables = Siblings(tables.tables, tables.codes[start : start + rows])
+            yield Piece(tables, self.rows.slice(start, rows), self.keys.slice(start, rows))
+
+    def by_table(self) -> Iterator[Piece]:
+        """Cut it into pieces of one table each."""
+        if not isinstance(self.tables, Siblings):
+            yield self
+            return
+        for code, table in enumerate(self.tables.tables):
+            rows = pa.array(np.flatnonzero(self.tables.codes == code))
+            if len(rows):
+                yield Piece(table, self.rows.take(rows), self.keys.take(rows))
 
 
 def gathered_pieces(pieces: Iterable[Piece]) -> Iterator[list[Piece]]:
@@ -112,7 +129,7 @@ class Arranger:
             alone = group
             if len(group) > 1:
                 made, alone = arranged_alike(form, group, self._plan)
-                yield from (Piece(each.table, each.rows, each.keys) for each in made)
+                yield from (Piece(each.tables, each.rows, each.keys) for each in made)
             for table, part in self._sent(self._by_table(form, alone)):
                 yield self._piece(table, part)
 

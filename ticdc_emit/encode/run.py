@@ -1,4 +1,4 @@
-"""Encode batches of one table each: check them, then make their messages, in the rows' order.
+"""Encode batches of one table, or of siblings, each: check them, then make their messages, in the rows' order.
 
 Two steps, so that a caller can refuse bad values before it sends anything: :func:`prepare` reads and checks (cheap:
 every value is accepted, nothing is rendered), :meth:`Prepared.messages` renders and joins. Both are pure functions of
@@ -9,11 +9,12 @@ accepted and rendered as one (``columnar.pool``), with the messages and the erro
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
 
+from ticdc_emit.arrange.alike import Siblings
 from ticdc_emit.arrange.reader import Part, read_parts
 from ticdc_emit.changes.attributes import SPLIT
 from ticdc_emit.changes.images import BeforeImage
@@ -35,7 +36,7 @@ _ARROW_LIMIT = (1 << 31) - 1
 
 @dataclass(frozen=True)
 class Prepared:
-    """A checked batch of one table; ``rows`` counts its changes."""
+    """A checked batch; ``rows`` counts its changes."""
 
     parts: tuple[Part, ...]
     rows: int
@@ -76,7 +77,7 @@ class Prepared:
         return Encoded(values if in_order else values.take(index), keys, claims, ends)
 
 
-def prepare(batch: pa.RecordBatch, table: TablePlan, plan: Plan) -> Prepared:
+def prepare(batch: pa.RecordBatch, table: TablePlan | Siblings, plan: Plan) -> Prepared:
     """Read one table's batch (see ``arrange.reader``) and check every value and image.
 
     Raises the :class:`~ticdc_emit.errors.RowError` family; that a message is too large is told where it is made.
@@ -84,13 +85,16 @@ def prepare(batch: pa.RecordBatch, table: TablePlan, plan: Plan) -> Prepared:
     return next(prepare_all([(batch, table)], plan))
 
 
-def prepare_all(batches: Iterable[tuple[pa.RecordBatch, TablePlan]], plan: Plan) -> Iterator[Prepared]:
-    """Yield each batch prepared. What is wrong with one is raised in its turn, when those before it are done with."""
+def prepare_all(batches: Iterable[tuple[pa.RecordBatch, TablePlan | Siblings]], plan: Plan) -> Iterator[Prepared]:
+    """Yield each batch prepared. What is wrong with one is raised in its turn, when those before it are done with.
+
+    Errors name the table of a row only where a batch is of one.
+    """
     read: list[tuple[Part, ...]] = []
     fault = None
-    for batch, table in batches:
+    for batch, tables in batches:
         try:
-            read.append(_read(batch, table, plan))
+            read.append(_read(batch, tables, plan))
         except TicdcEmitError as error:
             fault = error
             break
@@ -107,10 +111,18 @@ def prepare_all(batches: Iterable[tuple[pa.RecordBatch, TablePlan]], plan: Plan)
         raise fault
 
 
-def _read(batch: pa.RecordBatch, table: TablePlan, plan: Plan) -> tuple[Part, ...]:
+def _read(batch: pa.RecordBatch, tables: TablePlan | Siblings, plan: Plan) -> tuple[Part, ...]:
     if SPLIT in batch.schema.names and plan.transactions.split_checksums == "kept":
         batch = batch.drop_columns([SPLIT])
-    return tuple(read_parts(batch, table, plan.rendering, plan.build_ts))
+    if not isinstance(tables, Siblings):
+        return tuple(read_parts(batch, tables, plan.rendering, plan.build_ts))
+    parts = read_parts(batch, tables.eldest, plan.rendering, plan.build_ts)
+    return tuple(_of_siblings(part, tables) for part in parts)
+
+
+def _of_siblings(part: Part, tables: Siblings) -> Part:
+    peers = tables.peers(slice(None) if part.rows is None else part.rows)
+    return replace(part, changes=replace(part.changes, peers=peers))
 
 
 def _check(part: Part, plan: Plan) -> None:

@@ -50,10 +50,11 @@ class SeededNames:
 
     def name(self, changes: Changes, index: int, key: bytes | None, value: bytes) -> str:
         """Return a UUID of version 4, drawn from the seed and the message."""
+        table = changes.table_of(index)
         parts = (
             self.seed,
-            changes.table.schema.encode(),
-            changes.table.name.encode(),
+            table.schema.encode(),
+            table.name.encode(),
             b"%d" % changes.commit_ts[index].as_py(),
             key or b"",
             value,

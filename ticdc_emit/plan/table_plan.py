@@ -6,7 +6,7 @@ Made by :func:`ticdc_emit.plan.tables.make_plan`; what arranges and encodes rows
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, fields
 from functools import cached_property
 from itertools import pairwise
@@ -17,6 +17,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from ticdc_emit.changes.model import RowEncoder
+from ticdc_emit.changes.peers import likeness
 from ticdc_emit.config.switches import RoutingSwitches
 from ticdc_emit.errors import SchemaError, UnknownTableError
 from ticdc_emit.filtering.replication import LeftOut
@@ -95,6 +96,11 @@ class TablePlan:
     def overhead(self) -> int:
         """The greatest ``overhead`` of any version's encoder, in bytes."""
         return max((each.overhead for each in self.encoders if each is not None), default=0)
+
+    @cached_property
+    def likeness(self) -> Hashable:
+        """What tables have in common whose rows can be encoded together (``changes.peers``): of one version."""
+        return likeness(self.newest)
 
     def filter_of(self, encoder: RowEncoder) -> RowFilter | None:
         """Return what event filters say of the rows of the version that this encoder is for."""

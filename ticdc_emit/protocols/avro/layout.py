@@ -153,7 +153,7 @@ class AvroRows:
         made: dict[str, Sequence[Piece]] = {}  # of a key's columns, which have no union, for the value too
 
         def record(part: str, fields: tuple[_Field, ...], tail: list[Piece]) -> pa.Array:
-            laid: list[Piece] = [self._header(part)]
+            laid: list[Piece] = [changes.constant(self, lambda encoder: encoder._header(part))]
             for shown in fields:
                 name = shown.column.name
                 if name not in made:

@@ -177,7 +177,8 @@ class CanalJsonRows:
 
     def _fragments(self, changes: Changes, members: _Members, told: list[Fragment]) -> list[Fragment]:
         """Lay out messages that show ``members``, with ``told`` at the end of the extension."""
-        laid: list[Fragment] = [self._prefix, changes.op.value.upper().encode(), b'","es":']
+        laid: list[Fragment] = [changes.constant(self, lambda encoder: encoder._prefix)]
+        laid += [changes.op.value.upper().encode(), b'","es":']
         laid += [changes.commit_ms_text(), b',"ts":', changes.build_ms_text(), b',"sql":"","sqlType":']
         laid += members.sql_type(changes.current)
         old, data = self._images(members, changes)

@@ -127,14 +127,17 @@ class DebeziumRows:
         """Return key and value of each change."""
         count = len(changes)
         values, keys = join(self._value(changes), count), join(self._key(changes), count)
-        return Encoded(values, keys) if self.options.disable_schema else Encoded.ended(values, keys, self._value_end)
+        if self.options.disable_schema:
+            return Encoded(values, keys)
+        return Encoded(values, keys, ends=changes.long_constant(self, lambda encoder: encoder._value_end))
 
     def _key(self, changes: Changes) -> list[Fragment]:
-        start, end = self._key_ends
+        start, end = self._key_ends[0], changes.constant(self, lambda encoder: encoder._key_ends[1])
         return [start, *self._key_object.laid(changes.current), end]
 
     def _value(self, changes: Changes) -> list[Fragment]:
-        first, second, third = self._source
+        first, _, third = self._source
+        second = changes.constant(self, lambda encoder: encoder._source[1])
         laid: list[Fragment] = [b'{"payload":', first, changes.commit_ms_text(), second, changes.commit_ts_text()]
         laid += [third, changes.build_ms_text(), b',"transaction":null,"op":', _IMAGES[changes.op]]
         return [*laid, *self._images(changes), *([self._value_end] if self.options.disable_schema else ())]

@@ -102,9 +102,11 @@ class SimpleAvroRows:
 
     def _messages(self, changes: Changes, columns: tuple[Column, ...], told: list[Piece]) -> Encoded:
         """Return messages that show ``columns``; ``told`` are claimCheckLocation and handleKeyOnly."""
-        laid: list[Piece] = [self._prefix, *_number(changes.physical_table_ids)]
+        prefix = changes.constant(self, lambda encoder: encoder._prefix)
+        laid: list[Piece] = [prefix, *_number(changes.physical_table_ids)]
         laid += [avro_long(DML_TYPES.index(changes.op.value.upper())), *changes.commit_pieces(_STAMPS, _stamps)]
-        laid += [*_build_ts(changes), avro_long(self.table.update_ts), *told]
+        version = changes.constant(self, lambda encoder: avro_long(encoder.table.update_ts))
+        laid += [*_build_ts(changes), version, *told]
         laid += _checksum(changes) if self.options.enable_row_checksum else [NULL_BRANCH]
         data, old = self._images(changes, columns)
         return Encoded(join_pieces([*laid, *data, *old], len(changes)))

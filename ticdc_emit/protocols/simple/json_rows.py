@@ -102,9 +102,11 @@ class SimpleJsonRows:
 
     def _fragments(self, changes: Changes, members: Members, told: list[Fragment]) -> list[Fragment]:
         """Lay out messages that show ``members``, with ``told`` before the checksum."""
-        laid: list[Fragment] = [self._prefix, _number(changes.physical_table_ids)]
+        prefix = changes.constant(self, lambda encoder: encoder._prefix)
+        laid: list[Fragment] = [prefix, _number(changes.physical_table_ids)]
         laid += [b',"type":"', changes.op.value.upper().encode(), b'","commitTs":', changes.commit_ts_text()]
-        laid += [b',"buildTs":', changes.build_ms_text(), b',"schemaVersion":%d' % self.table.update_ts, *told]
+        version = changes.constant(self, lambda encoder: b"%d" % encoder.table.update_ts)
+        laid += [b',"buildTs":', changes.build_ms_text(), b',"schemaVersion":', version, *told]
         if self.options.enable_row_checksum:
             laid += _checksum(changes)
         return [*laid, *_images(changes, members), b"}"]

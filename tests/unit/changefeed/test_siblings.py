@@ -1,0 +1,153 @@
+"""Tables alike are encoded as one: messages, objects to store and errors are those that each table has alone."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from typing import Any
+from unittest import mock
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+from shuffled_chunks import FORM
+
+from ticdc_emit.arrange import alike
+from ticdc_emit.arrange.alike import Siblings
+from ticdc_emit.changefeed.deliver_task import DeliverTask
+from ticdc_emit.changefeed.encode_task import EncodeTask
+from ticdc_emit.changefeed.results import read_results
+from ticdc_emit.config import ChangefeedConfig, Secret, load_changefeed
+from ticdc_emit.delivery.claim_check import ClaimStore
+from ticdc_emit.encode.chunks import Buckets, ChunkKind, claims_in
+from ticdc_emit.encode.pieces import Arranger
+from ticdc_emit.errors import InvalidValueError
+from ticdc_emit.plan.registration import Registrar, needed_by_all
+from ticdc_emit.plan.table_plan import TablePlan
+from ticdc_emit.plan.tables import Plan, make_plan
+from ticdc_emit.registry import MemoryRegistry
+from ticdc_emit.schedule.control import Controls
+from ticdc_emit.schema.catalog import Catalog
+
+COLUMNS = "(id int primary key, u bigint unsigned, e enum('x','y'), v varchar(99) default 'none')"
+SCHEMAS = {name: f"create table s.{name} {COLUMNS}" for name in "abcd"} | {
+    "other": "create table s.other (id int primary key, v varchar(99))"
+}
+TABLES = list(SCHEMAS)
+TOPICS = {
+    "sink": {
+        "dispatchers": [
+            {"matcher": ["s.b"], "topic": "b", "partition": "table"},
+            {"matcher": ["s.d"], "topic": "rest", "partition": "index-value"},
+            {"matcher": ["*.*"], "topic": "rest", "partition": "table"},
+        ]
+    }
+}
+PARTITIONS = {"rest": 3, "b": 2}
+STORED = {"large-message-handle-option": "claim-check", "claim-check-storage-uri": "memory://claims"}
+STORE = ClaimStore(Secret(STORED["claim-check-storage-uri"]))
+URIS = [
+    "protocol=canal-json&enable-tidb-extension=true",
+    "protocol=canal-json&enable-tidb-extension=true&max-message-bytes=420&claim-check",
+    "protocol=simple",
+    "protocol=simple&encoding-format=avro",
+    "protocol=avro&enable-tidb-extension=true",
+    "protocol=debezium",
+    "protocol=debezium&debezium-disable-schema=true",
+]
+
+
+def config_of(uri: str) -> ChangefeedConfig:
+    uri, stores = uri.removesuffix("&claim-check"), uri.endswith("&claim-check")
+    kafka = {"kafka-config": {"large-message-handle": STORED}} if stores else {}
+    rules = {"sink": {**TOPICS["sink"], **kafka}}
+    return load_changefeed(f"memory://m/rest?{uri}&partition-num=3", rules, schema_registry="http://registry.invalid")
+
+
+def catalog() -> Catalog:
+    """Return the tables, each made at a TSO of its own, which is its version."""
+    made = Catalog()
+    made.ensure_database("s")
+    for number, sql in enumerate(SCHEMAS.values()):
+        made.apply(sql, commit_ts=number + 1)
+    return made
+
+
+def plan_of(config: ChangefeedConfig) -> Plan:
+    plan, registrar = make_plan(config, catalog().histories(), PARTITIONS), Registrar(config, MemoryRegistry())
+    for table in list(plan.tables.values()):
+        plan = registrar.registered(plan, table, needed_by_all(table))
+    return plan
+
+
+def a_row(table: str, op: str, ts: int, key: int, text: str = "x") -> dict[str, Any]:
+    image = [("id", str(key)), ("v", text)]
+    if table != "other":
+        image += [("u", str((1 << 63) + key)), ("e", None if key % 3 else "y")]
+    old = [(name, "before" if name == "v" else value) for name, value in image]
+    images = {"before": None if op == "c" else old, "after": None if op == "d" else image}
+    return {"schema": "s", "table": table, "op": op, "commit_ts": ts << 18, "seq": None, **images}
+
+
+def history(seed: int = 1) -> list[dict[str, Any]]:
+    """Return changes of all tables, several of them in each transaction."""
+    dice = random.Random(seed)
+    return [
+        a_row(table, dice.choice("cud"), ts, key, dice.choice(["x", "text" * 20]))
+        for ts in range(1, 20)
+        for table in dice.sample(TABLES, 3)
+        for key in dice.sample(range(9), 2)
+    ]
+
+
+def chunks(plan: Plan, rows: list[dict[str, Any]]) -> list[pa.RecordBatch]:
+    task = EncodeTask(plan, "error", None, Buckets(plan.targets, 1))
+    return list(task(iter([pa.RecordBatch.from_pylist(rows, schema=FORM)])))
+
+
+def sent(plan: Plan, rows: list[dict[str, Any]]) -> tuple[Any, list[Any]]:
+    """Return the messages by topic-partition, and the objects that they name."""
+    made = chunks(plan, rows)
+    found: dict[tuple[str, int], list[Any]] = {}
+    for batch in DeliverTask(plan, Controls(), None, STORE)(iter(made)):
+        for row in batch.to_pylist():
+            found.setdefault((row["topic"], row["partition"]), []).append((row["commit_ts"], row["key"], row["value"]))
+    of_claims = pc.equal(pa.Table.from_batches(made).column("kind"), ChunkKind.CLAIMS)
+    bodies = pa.Table.from_batches(made).filter(of_claims)
+    claims = [claim for body in bodies.column("body") for claim in claims_in(body.as_buffer())]
+    return found, sorted((claim.location, claim.content) for claim in claims)
+
+
+def alone(tables: Sequence[TablePlan], by_itself: Any) -> list[list[int]]:
+    return [[place] for place in range(len(tables))]
+
+
+@pytest.mark.parametrize("uri", URIS)
+def test_siblings_are_as_alone(uri: str) -> None:
+    plan, rows = plan_of(config_of(uri)), history()
+    together = sent(plan, rows)
+    assert bool(together[1]) is ("claim-check" in uri)
+    with mock.patch.object(alike, "_families", alone):
+        assert sent(plan, rows) == together
+
+
+def test_tables_of_the_same_columns_are_siblings() -> None:
+    plan = plan_of(config_of(URIS[0]))
+    arranger = Arranger(plan, None, "error", None)
+    (rows,) = arranger.gathered([pa.RecordBatch.from_pylist(history(), schema=FORM)])
+    found = [
+        "".join(sorted(table.name for table in piece.tables.tables))
+        if isinstance(piece.tables, Siblings)
+        else piece.tables.name
+        for piece in arranger.pieces(rows)
+    ]
+    assert sorted(found) == ["abc", "d", "other"]
+
+
+def test_a_bad_row_among_siblings_names_its_own_table() -> None:
+    plan, rows = plan_of(config_of(URIS[0])), history()
+    rows.append(a_row("c", "c", 30, 77, "too long" * 99))
+    (result,) = DeliverTask(plan, Controls(), None, check_only=True)(iter(chunks(plan, rows)))
+    with pytest.raises(InvalidValueError) as refused:
+        read_results([result])
+    assert (refused.value.table, refused.value.context["row"]["id"]) == ("s.c", "77")

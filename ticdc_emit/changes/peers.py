@@ -1,0 +1,67 @@
+"""Changes of several tables that are encoded as those of one: their messages differ in constants only.
+
+In: tables whose rows have columns of the same names and kinds, such as the shards of one table. Out: what a message
+says of its table (names, ids, headers), row by row. A block of many tables has few rows of each, and most of what these
+cost is paid per table; as peers they cost what rows of one table do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from ticdc_emit.columnar.assemble import Fragment, gather
+from ticdc_emit.columnar.pool import nameless
+
+if TYPE_CHECKING:
+    from ticdc_emit.changes.model import RowEncoder
+    from ticdc_emit.schema.model import TableInfo
+
+__all__ = ["Peers", "likeness"]
+
+
+@dataclass(frozen=True)
+class Peers:
+    """The row encoders of several tables of one :func:`likeness`; ``codes``: of each row, the place of its own."""
+
+    encoders: tuple[RowEncoder, ...]
+    codes: npt.NDArray[np.int32]
+
+    def constant(self, of: Callable[[Any], bytes]) -> Fragment:
+        """Return what ``of`` says of each row's encoder: one constant where it says the same of all."""
+        forms = [of(encoder) for encoder in self.encoders]
+        return forms[0] if forms.count(forms[0]) == len(forms) else gather(forms, self.codes)
+
+    def dictionary(self, of: Callable[[Any], bytes]) -> pa.DictionaryArray:
+        """Return the same as a dictionary with an entry for each encoder."""
+        forms = pa.array([of(encoder) for encoder in self.encoders], pa.binary())
+        return pa.DictionaryArray.from_arrays(pa.array(self.codes), forms)
+
+    def table_ids(self) -> npt.NDArray[np.int64]:
+        """Return the id of each row's table."""
+        ids: npt.NDArray[np.int64] = np.array([encoder.table.id for encoder in self.encoders], np.int64)[self.codes]
+        return ids
+
+    def take(self, rows: npt.NDArray[np.int64]) -> Peers:
+        """Return those of some rows."""
+        return Peers(self.encoders, self.codes[rows])
+
+
+def likeness(table: TableInfo) -> Hashable:
+    """Return what tables have in common whose rows are accepted and shown alike, but for what is constant of a table.
+
+    The order of column ids is that of checksums.
+    """
+    return tuple(_told(table))
+
+
+def _told(table: TableInfo) -> Iterator[Hashable]:
+    yield tuple((column.name, nameless(column)) for column in table.columns)
+    yield tuple(np.argsort([column.id for column in table.columns]).tolist())
+    for columns in (table.data_columns, table.whole_handle_key, table.handle_key, table.primary_key):
+        yield tuple(column.name for column in columns)
