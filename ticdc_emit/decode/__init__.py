@@ -3,14 +3,14 @@
 Nothing here imports ``protocols``, ``columnar`` or ``encode``, so an error in one is not repeated in the other.
 """
 
-from ticdc_emit.decode.avro import AvroReader, AvroRow
-from ticdc_emit.decode.canal_json import CanalDdl, CanalJsonReader, CanalMessage, CanalRow, CanalWatermark
-from ticdc_emit.decode.checksum import verify_checksum
+from ticdc_emit.decode.avro.checksum import verify_checksum
+from ticdc_emit.decode.avro.reader import AvroReader, AvroRow
+from ticdc_emit.decode.canal_json.reader import CanalDdl, CanalJsonReader, CanalMessage, CanalRow, CanalWatermark
 from ticdc_emit.decode.claim_check import ClaimedMessage, read_claim
 from ticdc_emit.decode.compression import decompress
 from ticdc_emit.decode.consumer import ReferenceConsumer
-from ticdc_emit.decode.debezium import DebeziumReader
-from ticdc_emit.decode.debezium_records import (
+from ticdc_emit.decode.debezium.reader import DebeziumReader
+from ticdc_emit.decode.debezium.records import (
     DebeziumColumn,
     DebeziumDdl,
     DebeziumField,
@@ -26,8 +26,8 @@ from ticdc_emit.decode.events import BootstrapEvent, DdlEvent, Event, RowEvent, 
 from ticdc_emit.decode.invariants import Finding, Verifier, verify
 from ticdc_emit.decode.readers import EventReader, reader_for
 from ticdc_emit.decode.schemas import RegistrySchemas, SchemaSource
-from ticdc_emit.decode.simple import SimpleReader
-from ticdc_emit.decode.simple_records import (
+from ticdc_emit.decode.simple.reader import SimpleReader
+from ticdc_emit.decode.simple.records import (
     SimpleBootstrap,
     SimpleChecksum,
     SimpleColumn,
@@ -39,7 +39,7 @@ from ticdc_emit.decode.simple_records import (
     SimpleTimestamp,
     SimpleWatermark,
 )
-from ticdc_emit.decode.simple_values import row_values
+from ticdc_emit.decode.simple.values import row_values
 from ticdc_emit.decode.tail import Tail, TailLine
 
 __all__ = [

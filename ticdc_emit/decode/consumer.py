@@ -15,17 +15,13 @@ from heapq import heappop, heappush
 from operator import itemgetter
 
 from ticdc_emit.config import ChangefeedConfig, load_changefeed
-from ticdc_emit.decode.avro_tables import AvroTables
 from ticdc_emit.decode.errors import DecodeError, as_decode_error
 from ticdc_emit.decode.events import DdlEvent, RowEvent, WatermarkEvent
-from ticdc_emit.decode.events_simple import SimpleEvents
 from ticdc_emit.decode.readers import reader_for
 from ticdc_emit.decode.redelivery import Redelivery
-from ticdc_emit.decode.row_checksum import row_check
 from ticdc_emit.decode.schemas import SchemaSource
-from ticdc_emit.decode.simple_tables import SimpleTables
 from ticdc_emit.decode.table_rows import Row, RowKey
-from ticdc_emit.decode.tables import Lookup, Outcome, TableName, Tables
+from ticdc_emit.decode.tables import Lookup, Outcome, TableName
 from ticdc_emit.delivery.claim_check import ClaimStore
 from ticdc_emit.delivery.contract import Message, Place
 from ticdc_emit.errors import SchemaError
@@ -66,14 +62,10 @@ class ReferenceConsumer:
         store = ClaimStore.of(config.codec.large_message_handle)
         if claims is None and store is not None:
             claims = store.get
-        avro = config.codec.protocol.traits.registers_schemas
         self._reader = reader_for(config, schemas=schemas, claims=claims)
-        if isinstance(self._reader, SimpleEvents):
-            self._tables: Tables = SimpleTables(made, self._reader, zone, lookup)
-        else:
-            self._tables = (AvroTables if avro else Tables)(made, self._reader, zone, lookup)
-        self._check = row_check(config, self._reader) if config.integrity.enabled else None
-        self._tombstones = avro
+        self._tables = self._reader.make_tables(made, zone, lookup)
+        self._check = self._reader.check if config.integrity.enabled else None
+        self._tombstones = config.codec.protocol.traits.registers_schemas
         self._waits = config.codec.sends_watermarks
         self._partitions = partitions
         self._places = set() if isinstance(partitions, int) else _places(partitions)

@@ -1,14 +1,31 @@
-"""What all readers of messages are: key and value of a Kafka record in, an event out, and its images as text."""
+"""What all readers of messages are: key and value of a Kafka record in, an event out, and its images as text.
+
+Each protocol's package here has one, and says in methods of it what differs for those that use events: the reference
+consumer, the invariants, the lines of a topic. The package offers two functions:
+
+- ``make_reader(config, schemas, claims, max_decompressed_bytes)``, as :func:`~ticdc_emit.decode.readers.reader_for`
+  says;
+- ``recognizers()``, what reads a key and a value or raises :class:`~ticdc_emit.decode.errors.DecodeError`, by the name
+  of what it reads (``config.protocol.FORMS``).
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import replace
+from typing import Any, Protocol
 
+from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.decode.events import Event, Image, RowEvent
+from ticdc_emit.decode.schemas import SchemaSource
+from ticdc_emit.decode.tables import Lookup, Tables
+from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.model import TableInfo
 
-__all__ = ["EventReader"]
+__all__ = ["EventReader", "ReaderPackage", "Recognizer"]
+
+Recognizer = Callable[[bytes | None, bytes | None], Any]
 
 
 class EventReader(ABC):
@@ -37,3 +54,54 @@ class EventReader(ABC):
         """
         before, after, key = (self.image(event, image, table) for image in (event.before, event.after, event.key))
         return replace(event, before=before, after=after, key=key)
+
+    def check(self, event: RowEvent) -> None:  # noqa: B027 - most protocols have no checksums
+        """Compare a row with its checksum, where the protocol has any. A row without one passes.
+
+        Raises :class:`~ticdc_emit.decode.errors.ChecksumMismatchError` for a row that is not the one that was sent,
+        :class:`~ticdc_emit.decode.errors.DecodeError` for values that are not of their columns.
+        """
+
+    def key_names(self, event: RowEvent) -> tuple[str, ...]:
+        """Return the columns of the handle key; ``()`` for a table without, or where no message has told."""
+        return tuple(event.key or ())
+
+    def likely_key_names(self, event: RowEvent) -> tuple[str, ...]:
+        """Return :meth:`key_names`, or what messages have told of the table's newest version, which seldom differs."""
+        return self.key_names(event)
+
+    def content(self, event: RowEvent, key: bytes | None, value: bytes | None) -> Hashable:
+        """Return what a row's record says, whenever and by whichever run it was made.
+
+        A producer that sends a message again may say another time at which it made it, show the columns in another
+        order (Simple Avro: Go's maps have none) and name another object of the claim-check storage (each encoding
+        draws a name); nothing else may differ.
+        """
+        return key, value
+
+    def learn(self, key: bytes | None, value: bytes | None) -> None:  # noqa: B027 - most messages tell all
+        """Take what a record from before the first row tells of tables; raises as :meth:`read`."""
+
+    def knows(self, event: RowEvent) -> bool:
+        """Return whether rows of the event's table can be read, or an earlier record has to tell of it."""
+        return True
+
+    def make_tables(self, catalog: Catalog, zone: str, lookup: Lookup | None) -> Tables:
+        """Return the tables that a consumer of these messages keeps."""
+        return Tables(catalog, self, zone, lookup)
+
+
+class ReaderPackage(Protocol):
+    """A protocol's package in ``decode/``."""
+
+    def make_reader(
+        self,
+        config: ChangefeedConfig,
+        schemas: SchemaSource | None,
+        claims: Callable[[str], bytes] | None,
+        max_decompressed_bytes: int,
+    ) -> EventReader:
+        """Return the reader of a changefeed's messages."""
+
+    def recognizers(self) -> Mapping[str, list[Recognizer]]:
+        """Return what takes the messages of each form, and no others."""

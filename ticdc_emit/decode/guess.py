@@ -6,44 +6,30 @@ compressed value, something else altogether).
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import suppress
-from typing import Any
-
 from ticdc_emit.config import ChangefeedConfig
-from ticdc_emit.decode.canal_json import CanalJsonReader
-from ticdc_emit.decode.debezium import DebeziumReader
+from ticdc_emit.config.protocol import Protocol
 from ticdc_emit.decode.errors import DecodeError
-from ticdc_emit.decode.simple import SimpleReader
+from ticdc_emit.decode.event_reader import Recognizer
+from ticdc_emit.decode.readers import package_of
 from ticdc_emit.delivery.contract import Message
-from ticdc_emit.errors import MissingDependencyError
 
 __all__ = ["ProtocolGuess", "name_of"]
 
-_MAGIC = 0
-_SCHEMA_ID_BYTES = 5
-
 
 class ProtocolGuess:
-    """Asks the readers of all protocols. What they share is the message; so at most one can read it."""
+    """Asks the readers of all protocols, at most one of which can read a message."""
 
     def __init__(self) -> None:
-        self._readers: dict[str, list[Callable[[bytes | None, bytes | None], Any]]] = {
-            "canal-json": [CanalJsonReader().read],
-            "simple-json": [SimpleReader("json").read],
-            "debezium": [DebeziumReader(schema, typed=False).read for schema in (True, False)],
-        }
-        with suppress(MissingDependencyError):
-            self._readers["simple-avro"] = [SimpleReader("avro").read]
+        self._recognizers: dict[str, list[Recognizer]] = {}
+        # schema ids first: what follows them may look like Simple in Avro, which has none
+        for protocol in sorted(Protocol, key=lambda each: not each.traits.registers_schemas):
+            if protocol.traits.package is not None:
+                self._recognizers |= package_of(protocol).recognizers()
 
     def of(self, message: Message) -> str | None:
         """Return the protocol's name, ``None`` if no reader takes the message."""
-        if _has_schema_id(message.key) and (message.value is None or _has_schema_id(message.value)):
-            return "avro"
-        if message.value is None:
-            return None
-        for name, reads in self._readers.items():
-            if any(_takes(read, message) for read in reads):
+        for name, recognizers in self._recognizers.items():
+            if any(_takes(read, message) for read in recognizers):
                 return name
         return None
 
@@ -53,11 +39,7 @@ def name_of(config: ChangefeedConfig) -> str:
     return config.codec.form
 
 
-def _has_schema_id(data: bytes | None) -> bool:
-    return data is not None and len(data) > _SCHEMA_ID_BYTES and data[0] == _MAGIC
-
-
-def _takes(read: Callable[[bytes | None, bytes | None], Any], message: Message) -> bool:
+def _takes(read: Recognizer, message: Message) -> bool:
     try:
         read(message.key, message.value)
     except DecodeError:

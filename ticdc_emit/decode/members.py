@@ -13,7 +13,7 @@ from ticdc_emit.decode.errors import DecodeError
 from ticdc_emit.json_depth import parsed
 from ticdc_emit.tso import MAX_TSO, physical_ms
 
-__all__ = ["check_image", "document", "member", "millis", "objects", "texts", "tso"]
+__all__ = ["check_image", "document", "in_any_order", "member", "millis", "objects", "texts", "tso"]
 
 _REQUIRED: Any = object()
 _T = TypeVar("_T")
@@ -86,3 +86,8 @@ def texts(members: Mapping[str, Any], name: str) -> tuple[str, ...]:
     if not all(isinstance(each, str) for each in found):
         raise DecodeError("a member is no list of texts", part="value", member=name)
     return tuple(found)
+
+
+def in_any_order(image: Mapping[str, Any] | None) -> list[tuple[str, Any]] | None:
+    """Return an image's columns so that the order in which a message shows them makes no difference."""
+    return None if image is None else sorted(image.items())

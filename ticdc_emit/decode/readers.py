@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
+from typing import cast
 
 from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.config.protocol import Protocol
 from ticdc_emit.decode.compression import MAX_DECOMPRESSED_BYTES
-from ticdc_emit.decode.event_reader import EventReader
-from ticdc_emit.decode.events_avro import AvroEvents
-from ticdc_emit.decode.events_canal import CanalEvents
-from ticdc_emit.decode.events_debezium import DebeziumEvents
-from ticdc_emit.decode.events_simple import SimpleEvents
+from ticdc_emit.decode.event_reader import EventReader, ReaderPackage
 from ticdc_emit.decode.schemas import RegistrySchemas, SchemaSource
 from ticdc_emit.errors import ConfigError
 
-__all__ = ["EventReader", "reader_for"]
+__all__ = ["EventReader", "package_of", "reader_for"]
 
 
 def reader_for(
@@ -35,19 +33,20 @@ def reader_for(
     :class:`~ticdc_emit.errors.MissingDependencyError` where decoding needs a package that is not there.
     """
     protocol = config.codec.protocol
-    if protocol is Protocol.CANAL_JSON:
-        return CanalEvents(config, claims, max_decompressed_bytes)
-    if protocol is Protocol.SIMPLE:
-        return SimpleEvents(config, claims, max_decompressed_bytes)
-    if protocol is Protocol.DEBEZIUM:
-        return DebeziumEvents(config, max_decompressed_bytes)
-    if protocol is Protocol.AVRO:
-        return AvroEvents(schemas if schemas is not None else _own_registry(config))
-    raise ConfigError(
-        f"messages of the protocol {protocol} are not read here",
-        remedy="Use canal-json, simple, debezium or avro",
-        option="protocol",
-    )
+    if protocol.traits.package is None:
+        raise ConfigError(
+            f"messages of the protocol {protocol} are not read here",
+            remedy=f"Use one of {', '.join(each.value for each in Protocol if each.traits.package is not None)}",
+            option="protocol",
+        )
+    if schemas is None and protocol.traits.registers_schemas:
+        schemas = _own_registry(config)
+    return package_of(protocol).make_reader(config, schemas, claims, max_decompressed_bytes)
+
+
+def package_of(protocol: Protocol) -> ReaderPackage:
+    """Return the package here that reads a protocol, which must be one that has any."""
+    return cast("ReaderPackage", import_module(f"ticdc_emit.decode.{protocol.traits.package}"))
 
 
 def _own_registry(config: ChangefeedConfig) -> SchemaSource:

@@ -8,18 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from enum import Enum
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from ticdc_emit.decode.carried import Carrier
 from ticdc_emit.decode.errors import DecodeError
 from ticdc_emit.decode.events import DdlEvent, Image, RowEvent, RowOp
-from ticdc_emit.decode.readers import EventReader
 from ticdc_emit.decode.table_rows import Change, Row, RowKey, TableRows
 from ticdc_emit.errors import SchemaError, UnknownTableError
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.events import DdlEvent as SchemaEvent
 from ticdc_emit.schema.identifiers import to_lower
 from ticdc_emit.schema.model import TableInfo
+
+if TYPE_CHECKING:
+    from ticdc_emit.decode.event_reader import EventReader
 
 __all__ = ["Lookup", "Outcome", "TableName", "Tables"]
 

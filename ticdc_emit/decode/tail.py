@@ -16,8 +16,6 @@ from typing import Any
 from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.decode.errors import DecodeError, as_decode_error
 from ticdc_emit.decode.events import BootstrapEvent, DdlEvent, Event, Image, RowEvent, kind_of, table_of
-from ticdc_emit.decode.events_simple import SimpleEvents
-from ticdc_emit.decode.invariants.row_keys import key_names
 from ticdc_emit.decode.readers import reader_for
 from ticdc_emit.decode.schemas import SchemaSource
 from ticdc_emit.delivery.contract import Message
@@ -141,7 +139,7 @@ class Tail:
 
     def _learn(self, event: RowEvent) -> None:
         """Let the reader see the schemas of earlier messages if it lacks the row's."""
-        if not isinstance(self._reader, SimpleEvents) or self._earlier is None or self._reader.knows(event):
+        if self._earlier is None or self._reader.knows(event):
             return
         earlier, self._earlier = self._earlier(), None
         for message in earlier:
@@ -150,7 +148,7 @@ class Tail:
 
     def _row(self, message: Message, event: RowEvent) -> TailLine:
         self._learn(event)
-        names = key_names(event, self._reader) or self._likely_key(event)
+        names = self._reader.likely_key_names(event)
         before, after, own = (self._text(event, image) for image in (event.before, event.after, event.key))
         shown = after if after is not None else before or {}
         key = own or {name: shown[name] for name in names if name in shown}
@@ -175,11 +173,6 @@ class Tail:
             new,
             _where_the_rest_is(event),
         )
-
-    def _likely_key(self, event: RowEvent) -> tuple[str, ...]:
-        """Return the handle key of another version of the table, which seldom differs."""
-        known = self._reader.nearest(event) if isinstance(self._reader, SimpleEvents) else None
-        return () if known is None else tuple(column.name for column in known.whole_handle_key)
 
     def _text(self, event: RowEvent, image: Image | None) -> dict[str, Any] | None:
         try:

@@ -23,7 +23,7 @@ from ticdc_emit.traffic.history import History
 AT = 450_000_000_262_144_000
 SECOND = 1000 << 18
 SCHEMA = fastavro.parse_schema(
-    json.loads((files("ticdc_emit.decode") / "simple_message.avsc").read_text(encoding="utf-8"))
+    json.loads((files("ticdc_emit.decode.simple") / "simple_message.avsc").read_text(encoding="utf-8"))
 )
 AVRO = "protocol=simple&encoding-format=avro"
 CANAL = "protocol=canal-json&enable-tidb-extension=true"

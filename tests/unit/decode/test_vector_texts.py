@@ -20,9 +20,9 @@ from ticdc_emit.config.protocol import Protocol
 from ticdc_emit.conformance.history import CaseHistory
 from ticdc_emit.conformance.produce import load_variant
 from ticdc_emit.conformance.vectors import DML_KINDS, Case, Record, Variant, read_case
+from ticdc_emit.decode.avro.text import avro_name
 from ticdc_emit.decode.events import RowEvent
 from ticdc_emit.decode.readers import reader_for
-from ticdc_emit.decode.text_avro import avro_name
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.schema.literals import float_text
 from ticdc_emit.schema.model import Column, TableInfo

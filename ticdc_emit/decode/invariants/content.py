@@ -7,11 +7,9 @@ from collections.abc import Callable, Iterable
 from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.decode.claim_check import read_claim
 from ticdc_emit.decode.errors import DecodeError, as_decode_error
+from ticdc_emit.decode.event_reader import EventReader
 from ticdc_emit.decode.events import RowEvent
 from ticdc_emit.decode.invariants.finding import Finding, Seen, Stream
-from ticdc_emit.decode.invariants.row_keys import key_names
-from ticdc_emit.decode.readers import EventReader
-from ticdc_emit.decode.row_checksum import RowCheck
 from ticdc_emit.errors import ClaimCheckError
 
 __all__ = ["Checksums", "ClaimChecks", "KeyColumns"]
@@ -22,8 +20,8 @@ class Checksums:
 
     name = "checksum"
 
-    def __init__(self, check: RowCheck) -> None:
-        self._check = check
+    def __init__(self, reader: EventReader) -> None:
+        self._reader = reader
 
     def see(self, seen: Seen) -> Iterable[Finding]:
         """Compute the row's checksum."""
@@ -31,7 +29,7 @@ class Checksums:
         if row is None:
             return
         try:
-            self._check(row)
+            self._reader.check(row)
         except DecodeError as fault:
             yield seen.finding(self.name, fault.message)
             return
@@ -59,7 +57,7 @@ class KeyColumns:
         if row is None:
             return
         image = row.after if row.after is not None else row.before or {}
-        names = key_names(row, self._reader)
+        names = self._reader.key_names(row)
         missing = [name for name in names if name not in image]
         if missing:
             yield seen.finding(self.name, f"the row lacks columns of its key: {', '.join(missing)}")

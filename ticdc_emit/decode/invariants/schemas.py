@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ticdc_emit.config import ChangefeedConfig
-from ticdc_emit.decode.avro import AvroRow
+from ticdc_emit.decode.avro.reader import AvroRow
 from ticdc_emit.decode.events import BootstrapEvent, DdlEvent
 from ticdc_emit.decode.invariants.finding import Finding, Seen, Stream
 from ticdc_emit.delivery.contract import Place

@@ -16,10 +16,9 @@ from ticdc_emit.decode.events import RowEvent, kind_of
 from ticdc_emit.decode.invariants.content import Checksums, ClaimChecks, KeyColumns
 from ticdc_emit.decode.invariants.finding import Finding, Invariant, Seen, Stream
 from ticdc_emit.decode.invariants.order import Duplicates, KeyOrder, Watermarks
-from ticdc_emit.decode.invariants.row_keys import content_of, key_names, row_key
+from ticdc_emit.decode.invariants.row_keys import row_key
 from ticdc_emit.decode.invariants.schemas import DdlPartitions, SchemaFirst, SchemaIds
 from ticdc_emit.decode.readers import EventReader, reader_for
-from ticdc_emit.decode.row_checksum import row_check
 from ticdc_emit.decode.schemas import SchemaSource
 from ticdc_emit.delivery.contract import Message
 
@@ -107,8 +106,8 @@ class Verifier:
         return sorted(self._findings, key=_position)
 
     def _row(self, message: Message, event: RowEvent) -> Seen:
-        key = row_key(event, key_names(event, self._reader))
-        content = content_of(event, message)
+        key = row_key(event, self._reader.key_names(event))
+        content = hash(self._reader.content(event, message.key, message.value))
         table = message.topic, message.partition, event.schema, event.table
         whole = hash((table, content))
         first = whole not in self._rows
@@ -143,9 +142,8 @@ def _invariants_of(
         found.append(SchemaFirst(everywhere=config.send_bootstrap_to_all_partition))
     if config.codec.protocol.traits.registers_schemas:
         found.append(SchemaIds())
-    check = row_check(config, reader)
-    if check is not None:
-        found.append(Checksums(check))
+    if config.codec.protocol.traits.row_checksums:
+        found.append(Checksums(reader))
     if claims is not None:
         found.append(ClaimChecks(config, reader, claims))
     return tuple(found)

@@ -24,7 +24,7 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from ticdc_emit.decode.errors import DecodeError
-from ticdc_emit.decode.simple_records import SimpleColumn, SimpleTableSchema, SimpleTimestamp
+from ticdc_emit.decode.simple.records import SimpleColumn, SimpleTableSchema, SimpleTimestamp
 
 __all__ = ["BINARY", "FLOATS", "INTEGERS", "TEXTS", "row_values"]
 

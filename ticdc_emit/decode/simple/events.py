@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 
 from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.decode.claim_check import Claims
 from ticdc_emit.decode.compression import MAX_DECOMPRESSED_BYTES
 from ticdc_emit.decode.event_reader import EventReader
 from ticdc_emit.decode.events import BootstrapEvent, DdlEvent, Event, Image, RowEvent, RowOp, WatermarkEvent
-from ticdc_emit.decode.simple import SimpleReader
-from ticdc_emit.decode.simple_records import SimpleBootstrap, SimpleDdl, SimpleRow, SimpleTableSchema, SimpleWatermark
-from ticdc_emit.decode.text_simple import simple_convert, simple_table
+from ticdc_emit.decode.members import in_any_order
+from ticdc_emit.decode.simple.checksum import check_images
+from ticdc_emit.decode.simple.reader import SimpleReader
+from ticdc_emit.decode.simple.records import SimpleBootstrap, SimpleDdl, SimpleRow, SimpleTableSchema, SimpleWatermark
+from ticdc_emit.decode.simple.tables import SimpleTables
+from ticdc_emit.decode.simple.text import simple_convert, simple_table
+from ticdc_emit.decode.tables import Lookup, Tables
 from ticdc_emit.decode.text_values import Convert, by_column, converted, per_object
 from ticdc_emit.errors import UnknownTableError
+from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.model import TableInfo
 
 __all__ = ["SimpleEvents"]
+
+_MADE_ANEW = frozenset({"build_ts", "claim_check"})
 
 _OPS: dict[str, RowOp] = {"INSERT": "insert", "UPDATE": "update", "DELETE": "delete"}
 
@@ -42,6 +49,7 @@ class SimpleEvents(EventReader):
         )
         self._claims = Claims(claims, self._reader.read, raw_value=handle.claim_check_raw_value)
         self._zone = config.time_zone
+        self._handle_key_deletes = config.codec.delete_only_output_handle_key_columns
         self._shown: dict[tuple[str, str, int], TableInfo] = {}
         self._converts = per_object(self._converts_of)
         self._names = per_object(_names_of)
@@ -78,10 +86,33 @@ class SimpleEvents(EventReader):
         """Return the table that messages have shown for the row's version, ``None`` if none has."""
         return self._shown.get((event.schema, event.table, event.schema_version or 0))
 
-    def nearest(self, event: RowEvent) -> TableInfo | None:
-        """Return the table in the newest version that messages have shown, ``None`` if they have shown none."""
+    def key_names(self, event: RowEvent) -> tuple[str, ...]:
+        """Return the columns of the handle key; ``()`` for a table without, or where no message has told."""
+        return _handle_key(self.shown(event)) if event.key is None else super().key_names(event)
+
+    def likely_key_names(self, event: RowEvent) -> tuple[str, ...]:
+        """Return those of the row's version, else of the newest version that messages have shown."""
         versions = [version for *name, version in self._shown if name == [event.schema, event.table]]
-        return self._shown[event.schema, event.table, max(versions)] if versions else None
+        newest = self._shown[event.schema, event.table, max(versions)] if versions else None
+        return self.key_names(event) or _handle_key(newest)
+
+    def content(self, event: RowEvent, key: bytes | None, value: bytes | None) -> Hashable:
+        """Return what the row says, whenever it was made."""
+        row: SimpleRow = event.message
+        told = {name: value for name, value in vars(row).items() if name not in _MADE_ANEW}
+        told |= {"data": in_any_order(row.data), "old": in_any_order(row.old), "claimed": row.claim_check is not None}
+        return repr(told)
+
+    def check(self, event: RowEvent) -> None:
+        """Compare a row with its checksums: one that shows all columns, of a table that a message has shown."""
+        stated, table = event.message.checksum, self.shown(event)
+        partial = event.handle_key_only or (event.op == "delete" and self._handle_key_deletes)
+        if stated is not None and table is not None and not partial:
+            check_images(event, stated, table)
+
+    def make_tables(self, catalog: Catalog, zone: str, lookup: Lookup | None) -> Tables:
+        """Return tables that follow the schemas in messages."""
+        return SimpleTables(catalog, self, zone, lookup)
 
     def image(self, event: RowEvent, image: Image | None, table: TableInfo | None) -> dict[str, str | None] | None:
         """Return one image of the event in canonical text, in table order: messages show columns by name."""
@@ -112,6 +143,10 @@ class SimpleEvents(EventReader):
             place = schema.schema, schema.table, schema.version
             if place not in self._shown:
                 self._shown[place] = simple_table(schema)
+
+
+def _handle_key(table: TableInfo | None) -> tuple[str, ...]:
+    return () if table is None else tuple(column.name for column in table.whole_handle_key)
 
 
 def _names_of(table: TableInfo) -> list[str]:

@@ -9,14 +9,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ticdc_emit.decode.avro import AvroReader, AvroRow, column_fields
+from ticdc_emit.decode.avro.checksum import has_doubtful_labels
+from ticdc_emit.decode.avro.reader import AvroReader, AvroRow, column_fields
+from ticdc_emit.decode.avro.tables import AvroTables
+from ticdc_emit.decode.avro.text import avro_convert, avro_names
 from ticdc_emit.decode.errors import DecodeError
 from ticdc_emit.decode.event_reader import EventReader
 from ticdc_emit.decode.events import DdlEvent, Event, Image, RowEvent, RowOp, WatermarkEvent
 from ticdc_emit.decode.members import document, member, tso
 from ticdc_emit.decode.schemas import SchemaSource
-from ticdc_emit.decode.text_avro import avro_convert, avro_names
+from ticdc_emit.decode.tables import Lookup, Tables
 from ticdc_emit.decode.text_values import Convert, converted, per_object
+from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.model import TableInfo
 
 __all__ = ["AvroEvents"]
@@ -32,8 +36,9 @@ class AvroEvents(EventReader):
     Without TiDB extension inserts and updates look alike: both are ``insert``.
     """
 
-    def __init__(self, schemas: SchemaSource) -> None:
+    def __init__(self, schemas: SchemaSource, zone: str = "UTC") -> None:
         self._reader = AvroReader(schemas)
+        self._zone = zone
         self._converts = per_object(_converts_of)
         self._names = per_object(avro_names)
 
@@ -65,6 +70,19 @@ class AvroEvents(EventReader):
         shown = converted(image, self._converts(schema), table=event.table)
         names = None if table is None else self._names(table)
         return {names.get(name, name): value for name, value in shown.items()} if names else shown
+
+    def check(self, event: RowEvent) -> None:
+        """Compare a row with its checksum, unless its schema leaves open which its labels are."""
+        message: AvroRow = event.message
+        try:
+            message.verify(self._zone)
+        except DecodeError:
+            if message.schema is None or not has_doubtful_labels(message.schema):
+                raise
+
+    def make_tables(self, catalog: Catalog, zone: str, lookup: Lookup | None) -> Tables:
+        """Return tables that learn from the rows' schemas."""
+        return AvroTables(catalog, self, zone, lookup)
 
 
 def _converts_of(schema: Mapping[str, Any]) -> dict[str, Convert]:

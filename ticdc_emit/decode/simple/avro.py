@@ -15,7 +15,7 @@ from importlib.resources import files
 from typing import Any
 
 from ticdc_emit.decode.errors import DecodeError
-from ticdc_emit.decode.simple_records import SimpleTimestamp
+from ticdc_emit.decode.simple.records import SimpleTimestamp
 from ticdc_emit.errors import MissingDependencyError
 
 __all__ = ["AvroMembers"]
@@ -33,7 +33,7 @@ class AvroMembers:
             import fastavro
         except ImportError:
             raise MissingDependencyError("reading Simple Avro messages needs fastavro", extra="avro") from None
-        text = (files("ticdc_emit.decode") / "simple_message.avsc").read_text(encoding="utf-8")
+        text = (files("ticdc_emit.decode.simple") / "simple_message.avsc").read_text(encoding="utf-8")
         self._read = fastavro.schemaless_reader
         self._schema = fastavro.parse_schema(json.loads(text))
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from ticdc_emit.decode.avro import column_fields
+from ticdc_emit.decode.avro.reader import column_fields
+from ticdc_emit.decode.avro.text import avro_default, avro_name, avro_names, avro_table
 from ticdc_emit.decode.errors import DecodeError
+from ticdc_emit.decode.event_reader import EventReader
 from ticdc_emit.decode.events import DdlEvent, RowEvent
-from ticdc_emit.decode.readers import EventReader
 from ticdc_emit.decode.table_rows import Row, TableRows
 from ticdc_emit.decode.tables import Lookup, Outcome, TableName, Tables
-from ticdc_emit.decode.text_avro import avro_default, avro_name, avro_names, avro_table
 from ticdc_emit.schema.catalog import Catalog
 
 __all__ = ["AvroTables"]

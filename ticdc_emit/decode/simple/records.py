@@ -99,7 +99,7 @@ class SimpleTableSchema:
 class SimpleRow:
     """A row change. ``op``: ``INSERT``, ``UPDATE`` or ``DELETE``; ``data`` is the row after it, ``old`` before it.
 
-    Their values are those of the encoding; :func:`~ticdc_emit.decode.simple_values.row_values` reads them by the
+    Their values are those of the encoding; :func:`~ticdc_emit.decode.simple.values.row_values` reads them by the
     table's schema. JSON: text, :class:`SimpleTimestamp` or ``None``. Avro: numbers, text, bytes,
     :class:`SimpleTimestamp` or ``None``.
 

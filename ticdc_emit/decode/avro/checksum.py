@@ -34,7 +34,7 @@ from itertools import takewhile
 from typing import Any
 from zlib import crc32
 
-from ticdc_emit.decode.avro_schema import read_schema
+from ticdc_emit.decode.avro.schema import read_schema
 from ticdc_emit.decode.checksum_bytes import UNSIGNED, blob, double, in_utc, text, vector, word
 from ticdc_emit.decode.errors import ChecksumMismatchError, DecodeError
 

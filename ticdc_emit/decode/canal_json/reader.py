@@ -1,7 +1,7 @@
 """Reader of TiCDC's Canal-JSON messages: the value of a Kafka record in, a record of what it says out.
 
 A Canal-JSON message has no key: that of a row is empty, that of a DDL or watermark null. Every value of a row is text
-or ``None``; :mod:`ticdc_emit.decode.text_canal` reads it by the column's type. Rule sources: "TiCDC Canal-JSON
+or ``None``; :mod:`ticdc_emit.decode.canal_json.text` reads it by the column's type. Rule sources: "TiCDC Canal-JSON
 Protocol" (message format); reference ``pingcap/tiflow: pkg/sink/codec/canal/canal_json_decoder.go``.
 """
 

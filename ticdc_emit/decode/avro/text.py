@@ -14,7 +14,7 @@ from collections.abc import Collection, Mapping
 from decimal import Decimal
 from typing import Any
 
-from ticdc_emit.decode.avro import column_fields
+from ticdc_emit.decode.avro.reader import column_fields
 from ticdc_emit.decode.errors import DecodeError
 from ticdc_emit.decode.text_values import Convert, raw_text
 from ticdc_emit.schema.literals import float_text

@@ -8,14 +8,14 @@ foreign keys), the table is the one that the message shows after it, and a colum
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from ticdc_emit.decode.errors import DecodeError
 from ticdc_emit.decode.events import DdlEvent, RowEvent
-from ticdc_emit.decode.events_simple import SimpleEvents
-from ticdc_emit.decode.simple_records import SimpleDdl
+from ticdc_emit.decode.simple.records import SimpleDdl
+from ticdc_emit.decode.simple.text import simple_table
 from ticdc_emit.decode.table_rows import TableRows
 from ticdc_emit.decode.tables import Lookup, Outcome, Tables
-from ticdc_emit.decode.text_simple import simple_table
 from ticdc_emit.errors import SchemaError
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.dialect import parse_ddl
@@ -23,6 +23,9 @@ from ticdc_emit.schema.events import DdlEvent as SchemaEvent
 from ticdc_emit.schema.model import TableInfo
 from ticdc_emit.schema.nodes import ChangePartitions, ExchangePartition
 from ticdc_emit.schema.statements import AlterTable
+
+if TYPE_CHECKING:
+    from ticdc_emit.decode.simple.events import SimpleEvents
 
 __all__ = ["SimpleTables"]
 

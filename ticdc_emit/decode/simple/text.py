@@ -1,6 +1,6 @@
 """Canonical text of the Simple protocol's values, in either encoding.
 
-In: a column as the table's schema has it, and values as :class:`~ticdc_emit.decode.simple_records.SimpleRow` shows
+In: a column as the table's schema has it, and values as :class:`~ticdc_emit.decode.simple.records.SimpleRow` shows
 them. A TIMESTAMP names the time zone that shows it; the text is moved to the changefeed's where that is another.
 Rule source: "TiCDC Simple Protocol" (mysqlType reference table).
 """
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ticdc_emit.decode.simple_records import SimpleColumn, SimpleTableSchema, SimpleTimestamp
+from ticdc_emit.decode.simple.records import SimpleColumn, SimpleTableSchema, SimpleTimestamp
 from ticdc_emit.decode.text_values import BINARY_TYPES, Convert, enum_label, in_zone, raw_text, set_labels
 from ticdc_emit.schema.literals import float_text
 from ticdc_emit.schema.model import Column, Index, TableInfo

@@ -1,6 +1,6 @@
 """Reader of TiCDC's Debezium messages: key and value of a Kafka record in, a record of what they say out.
 
-Row values are Python's where the message has its schema (:mod:`ticdc_emit.decode.debezium_values`), JSON's where it has
+Row values are Python's where the message has its schema (:mod:`ticdc_emit.decode.debezium.values`), JSON's where it has
 none. Rule sources: "TiCDC Debezium Protocol" (message format); reference
 ``pingcap/tiflow: pkg/sink/codec/debezium/codec.go``.
 """
@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any, NoReturn, TypeVar
 
 from ticdc_emit.decode.compression import MAX_DECOMPRESSED_BYTES, decompressor
-from ticdc_emit.decode.debezium_records import (
+from ticdc_emit.decode.debezium.records import (
     DebeziumColumn,
     DebeziumDdl,
     DebeziumField,
@@ -22,7 +22,7 @@ from ticdc_emit.decode.debezium_records import (
     DebeziumTableChange,
     DebeziumWatermark,
 )
-from ticdc_emit.decode.debezium_values import typed_image
+from ticdc_emit.decode.debezium.values import typed_image
 from ticdc_emit.decode.errors import DecodeError
 from ticdc_emit.decode.members import check_image, document, member, millis, objects, texts, tso
 

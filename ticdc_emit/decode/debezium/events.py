@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 
 from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.decode.compression import MAX_DECOMPRESSED_BYTES
-from ticdc_emit.decode.debezium import DebeziumReader
-from ticdc_emit.decode.debezium_records import DebeziumDdl, DebeziumRow
+from ticdc_emit.decode.debezium.reader import DebeziumReader
+from ticdc_emit.decode.debezium.records import DebeziumDdl, DebeziumRow
+from ticdc_emit.decode.debezium.text import debezium_column, debezium_convert
 from ticdc_emit.decode.event_reader import EventReader
 from ticdc_emit.decode.events import DdlEvent, Event, Image, RowEvent, RowOp, WatermarkEvent
-from ticdc_emit.decode.text_debezium import debezium_column, debezium_convert
+from ticdc_emit.decode.members import in_any_order
 from ticdc_emit.decode.text_values import Convert, by_column, converted, per_object
 from ticdc_emit.schema.model import Column, TableInfo
 
@@ -56,6 +57,12 @@ class DebeziumEvents(EventReader):
         if isinstance(message, DebeziumDdl):
             return DdlEvent(message.ddl, source.commit_ts, source.db, source.table, source.ts_ms, message)
         return WatermarkEvent(source.commit_ts, message)
+
+    def content(self, event: RowEvent, key: bytes | None, value: bytes | None) -> Hashable:
+        """Return what the row says, whenever it was made."""
+        row: DebeziumRow = event.message
+        images = in_any_order(row.key), in_any_order(row.before), in_any_order(row.after)
+        return repr((row.op, row.source, images))
 
     def image(self, event: RowEvent, image: Image | None, table: TableInfo | None) -> dict[str, str | None] | None:
         """Return one image of the event in canonical text."""

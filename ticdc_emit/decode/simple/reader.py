@@ -2,7 +2,7 @@
 
 A Simple message has no key: that of a row is empty, that of a DDL or watermark null. Rule sources: "TiCDC Simple
 Protocol" (message format); reference ``pingcap/tiflow: pkg/sink/codec/simple/decoder.go``. Row values stay as the
-encoding has them, for their types are in another message: see :mod:`ticdc_emit.decode.simple_values`.
+encoding has them, for their types are in another message: see :mod:`ticdc_emit.decode.simple.values`.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import Any, Literal, TypeVar
 from ticdc_emit.decode.compression import MAX_DECOMPRESSED_BYTES, decompressor
 from ticdc_emit.decode.errors import DecodeError
 from ticdc_emit.decode.members import document, member, objects, texts, tso
-from ticdc_emit.decode.simple_avro import AvroMembers
-from ticdc_emit.decode.simple_records import (
+from ticdc_emit.decode.simple.avro import AvroMembers
+from ticdc_emit.decode.simple.records import (
     SimpleBootstrap,
     SimpleChecksum,
     SimpleColumn,

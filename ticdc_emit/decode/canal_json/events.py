@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 
 from ticdc_emit.config import ChangefeedConfig
-from ticdc_emit.decode.canal_json import CanalDdl, CanalJsonReader, CanalRow, CanalWatermark
+from ticdc_emit.decode.canal_json.reader import CanalDdl, CanalJsonReader, CanalRow, CanalWatermark
+from ticdc_emit.decode.canal_json.text import canal_convert, canal_type_converts
 from ticdc_emit.decode.claim_check import Claims
 from ticdc_emit.decode.compression import MAX_DECOMPRESSED_BYTES
 from ticdc_emit.decode.event_reader import EventReader
 from ticdc_emit.decode.events import DdlEvent, Event, Image, RowEvent, RowOp, WatermarkEvent
-from ticdc_emit.decode.text_canal import canal_convert, canal_type_converts
 from ticdc_emit.decode.text_values import Convert, by_column, converted, per_object
 from ticdc_emit.schema.model import TableInfo
 
@@ -51,6 +51,18 @@ class CanalEvents(EventReader):
             message: CanalRow = event.message
             return converted(image, _shown(image, canal_type_converts(message.mysql_type)), table=event.table)
         return converted(image, self._converts(table), table=event.table)
+
+    def key_names(self, event: RowEvent) -> tuple[str, ...]:
+        """Return the columns of the handle key."""
+        message: CanalRow = event.message
+        return message.pk_names if event.key is None else super().key_names(event)
+
+    def content(self, event: RowEvent, key: bytes | None, value: bytes | None) -> Hashable:
+        """Return what the row says, whenever it was made."""
+        row: CanalRow = event.message
+        old = None if row.old is None else frozenset(row.old.items())
+        parts = row.handle_key_only, row.claim_check is not None
+        return row.op, row.es, row.commit_ts, frozenset(row.data.items()), old, parts
 
 
 def _converts_of(table: TableInfo) -> dict[str, Convert]:

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import UUID
 
-from ticdc_emit.decode.avro_schema import decimal_scales, decimals, plain_schema, read_schema
-from ticdc_emit.decode.checksum import verify_checksum
+from ticdc_emit.decode.avro.checksum import verify_checksum
+from ticdc_emit.decode.avro.schema import decimal_scales, decimals, plain_schema, read_schema
 from ticdc_emit.decode.errors import DecodeError
 from ticdc_emit.decode.members import millis, tso
 from ticdc_emit.decode.schemas import SchemaId, SchemaSource, schema_text

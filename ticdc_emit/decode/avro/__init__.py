@@ -1,0 +1,42 @@
+"""Avro with the schemas of a registry, read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from ticdc_emit.config import ChangefeedConfig
+from ticdc_emit.decode.avro.events import AvroEvents
+from ticdc_emit.decode.avro.reader import AvroReader, AvroRow
+from ticdc_emit.decode.errors import DecodeError
+from ticdc_emit.decode.event_reader import EventReader, Recognizer
+from ticdc_emit.decode.schemas import SchemaSource
+
+__all__ = ["AvroReader", "AvroRow", "make_reader", "recognizers"]
+
+_MAGIC = 0
+_SCHEMA_ID_BYTES = 5
+
+
+def make_reader(
+    config: ChangefeedConfig,
+    schemas: SchemaSource | None,
+    claims: Callable[[str], bytes] | None,
+    max_decompressed_bytes: int,
+) -> EventReader:
+    """Return the reader of a changefeed's messages."""
+    assert schemas is not None  # readers.reader_for has seen to that
+    return AvroEvents(schemas, config.time_zone)
+
+
+def recognizers() -> Mapping[str, list[Recognizer]]:
+    """Return what takes these messages, and no others. Schemas are not asked for: the ids before them are enough."""
+    return {"avro": [_with_schema_ids]}
+
+
+def _with_schema_ids(key: bytes | None, value: bytes | None) -> None:
+    if not (_has_schema_id(key) and (value is None or _has_schema_id(value))):
+        raise DecodeError("no schema id stands before the data")
+
+
+def _has_schema_id(data: bytes | None) -> bool:
+    return data is not None and len(data) > _SCHEMA_ID_BYTES and data[0] == _MAGIC

@@ -1,0 +1,33 @@
+"""Simple in both encodings, read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+
+from ticdc_emit.config import ChangefeedConfig
+from ticdc_emit.decode.event_reader import EventReader, Recognizer
+from ticdc_emit.decode.schemas import SchemaSource
+from ticdc_emit.decode.simple.events import SimpleEvents
+from ticdc_emit.decode.simple.reader import SimpleReader
+from ticdc_emit.errors import MissingDependencyError
+
+__all__ = ["SimpleReader", "make_reader", "recognizers"]
+
+
+def make_reader(
+    config: ChangefeedConfig,
+    schemas: SchemaSource | None,
+    claims: Callable[[str], bytes] | None,
+    max_decompressed_bytes: int,
+) -> EventReader:
+    """Return the reader of a changefeed's messages."""
+    return SimpleEvents(config, claims, max_decompressed_bytes)
+
+
+def recognizers() -> Mapping[str, list[Recognizer]]:
+    """Return what takes these messages, and no others; without fastavro only those in JSON."""
+    made: dict[str, list[Recognizer]] = {"simple-json": [SimpleReader("json").read]}
+    with suppress(MissingDependencyError):
+        made["simple-avro"] = [SimpleReader("avro").read]
+    return made
