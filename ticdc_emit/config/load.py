@@ -12,7 +12,7 @@ import logging
 import os
 import warnings
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, TypeVar
 from zoneinfo import ZoneInfo
 
 from ticdc_emit.config.codec import build_codec
@@ -37,6 +37,7 @@ from ticdc_emit.schema.sql_mode import sql_mode_of
 __all__ = ["ConfigWarning", "load_changefeed"]
 
 logger = logging.getLogger(__name__)
+_C = TypeVar("_C", bound=str)
 
 
 class ConfigWarning(UserWarning):
@@ -122,9 +123,10 @@ def load_changefeed(
         case_sensitive=bool(root.boolean("case-sensitive")),
         force_replicate=forced,
         filter=read_filter(root, lineage.filtering),
-        ddl_text=_read_ddl_text(own),
+        ddl_text=_read_choice(own, "ddl_text", ("restored", "as-given")),
         sql_mode=_read_sql_mode(own),
         bdr_mode=bool(root.boolean("bdr-mode")),
+        bdr_role=_read_choice(own, "bdr_role", ("", "primary", "secondary")),
         integrity=checks,
         output_raw_change_event=raw_events,
         send_bootstrap_interval_in_sec=interval,
@@ -142,15 +144,14 @@ def load_changefeed(
     return config
 
 
-def _read_ddl_text(own: Section) -> Literal["restored", "as-given"]:
-    given = own.text("ddl_text")
-    if given is None or given == "restored":
-        return "restored"
-    if given != "as-given":
-        raise ConfigError(
-            f"unknown ddl_text {given!r}", remedy="Give restored or as-given", option="ticdc-emit.ddl_text"
-        )
-    return "as-given"
+def _read_choice(own: Section, name: str, choices: tuple[_C, ...]) -> _C:
+    """Return one of ``choices``, the first if nothing is said."""
+    given = own.text(name)
+    for choice in choices:
+        if choice == (choices[0] if given is None else given):
+            return choice
+    shown = " or ".join(filter(None, choices))
+    raise ConfigError(f"unknown {name} {given!r}", remedy=f"Give {shown}", option=f"ticdc-emit.{name}")
 
 
 def _read_sql_mode(own: Section) -> str:

@@ -258,6 +258,8 @@ class ChangefeedConfig:
     """The session's SQL mode, under which DDL is read."""
     bdr_mode: bool = False
     """Whether the cluster replicates in both directions, so that only the primary's DDL is sent."""
+    bdr_role: Choice["", "primary", "secondary"] = ""
+    """The role that ADMIN SET BDR ROLE gave the cluster."""
     integrity: Integrity = field(default_factory=Integrity)
     output_raw_change_event: bool = False
     send_bootstrap_interval_in_sec: int = 120

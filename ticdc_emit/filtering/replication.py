@@ -74,8 +74,9 @@ class Replication:
         return verdicts
 
     def _remember(self, verdict: Verdict) -> None:
-        for revived in verdict.event.revived:
-            self._fates[_version(revived)] = KIND
+        for other in verdict.event.others:
+            if verdict.reason == KIND or (verdict.result == "discarded" and not self._judge.knows(other)):
+                self._fates[_version(other)] = verdict.reason
         info, before = verdict.event.table_info, verdict.event.pre_table_info
         if info is None or verdict.event.action in ("drop table", "drop view"):
             return

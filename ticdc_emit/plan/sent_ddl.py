@@ -18,13 +18,18 @@ class SentDdl:
 
     def __init__(self, config: ChangefeedConfig) -> None:
         built, filtered = config.profile.ddl.built_texts, config.profile.filtering.ignored_text
+        self._bdr_role = config.bdr_role
         self._texts = DdlTexts(built, filtered, restored=config.ddl_text == "restored")
 
     def judged(
-        self, replication: Replication, events: Iterable[DdlEvent], commit_ts: int, bdr_role: str = ""
+        self, replication: Replication, events: Iterable[DdlEvent], commit_ts: int, bdr_role: str | None = None
     ) -> tuple[Verdict, ...]:
-        """Return what becomes of each event; filters see the text that TiCDC's see."""
-        return tuple(replication.judge([self._texts.seen(event) for event in events], commit_ts, bdr_role))
+        """Return what becomes of each event; filters see the text that TiCDC's see.
+
+        ``bdr_role``: the cluster's when the statement ran, by default the configuration's.
+        """
+        role = self._bdr_role if bdr_role is None else bdr_role
+        return tuple(replication.judge([self._texts.seen(event) for event in events], commit_ts, role))
 
     def sent(self, verdicts: Iterable[Verdict]) -> list[DdlEvent]:
         """Return the events that go out, with the text on the wire.

@@ -50,8 +50,8 @@ class DdlEvent:
     ActionType by name; ``schema`` and ``table`` are those after the DDL, ``table`` "" for a database. ``table_info`` is
     the version after, ``pre_table_info`` the one before: None where TiCDC has none. ``commit_ts`` is a TSO.
     ``filter_text``: what event filters see in place of ``query``, "" for the same. ``given``: what
-    :class:`~ticdc_emit.schema.ddl_texts.DdlTexts` makes a text of. ``revived``: the tables that came back with their
-    database, of which TiCDC does not hear.
+    :class:`~ticdc_emit.schema.ddl_texts.DdlTexts` makes a text of. ``others``: the tables that the job changes
+    besides, as they are after it: the exchanged one of EXCHANGE PARTITION, those that FLASHBACK DATABASE brings back.
     """
 
     query: str
@@ -63,7 +63,7 @@ class DdlEvent:
     commit_ts: int = 0
     filter_text: str = field(default="", compare=False)
     given: GivenText | None = field(default=None, compare=False, repr=False)
-    revived: tuple[TableInfo, ...] = field(default=(), compare=False, repr=False)
+    others: tuple[TableInfo, ...] = field(default=(), compare=False, repr=False)
 
     @property
     def action_code(self) -> int:

@@ -150,7 +150,7 @@ class DdlExecutor(JobRecorder):
         back = [replace(state, info=replace(state.info, schema=name, version=version)) for state in tables]
         for state in back:
             self._store.stage(state)
-        self._database_event("flashback schema", name, revived=tuple(state.info for state in back))
+        self._database_event("flashback schema", name, others=tuple(state.info for state in back))
 
     def _bring_back(self, dropped: TableState, new_name: str = "") -> None:
         info = dropped.info
@@ -368,7 +368,9 @@ class DdlExecutor(JobRecorder):
         exchanged = replace(state, info=replace(state.info, partitions=partitions))
         done = self._finish("exchange partition", other.info, exchanged)
         # One job, one version: TiDB writes both tables with it.
-        self._store.stage(replace(other, info=replace(other.info, id=partition.id, version=done.info.version)))
+        after = replace(other.info, id=partition.id, version=done.info.version)
+        self._store.stage(replace(other, info=after))
+        self._events[-1] = replace(self._events[-1], others=(after,))
 
 
 def _shape(info: TableInfo) -> list[tuple[str, int, int, int, str]]:

@@ -46,11 +46,11 @@ class JobRecorder:
         """Return (schema, name), the database as it was created: a table after RENAME may show it in lower case."""
         return self._store.database(info.schema).name, info.name
 
-    def _database_event(self, action: str, name: str, table: str = "", *, revived: tuple[TableInfo, ...] = ()) -> None:
+    def _database_event(self, action: str, name: str, table: str = "", *, others: tuple[TableInfo, ...] = ()) -> None:
         self._ids.next_id()  # the job's
         given = GivenText(self._canonical, database=self._schema)
         self._events.append(
-            DdlEvent(self._query, action, name, table, commit_ts=self._commit_ts, given=given, revived=revived)
+            DdlEvent(self._query, action, name, table, commit_ts=self._commit_ts, given=given, others=others)
         )
 
     def _finish(

@@ -235,3 +235,12 @@ def test_what_comes_back_with_its_database_is_unknown(profile: str) -> None:
     for statement in ("alter table d.a add w int", "create table d.b (id int primary key)", "drop database d"):
         with pytest.raises(DdlError, match="does not know"):
             feed.run(statement)
+
+
+def test_a_table_of_a_discarded_exchange_is_unknown_in_classic() -> None:
+    feed = Feed("classic", {"rules": ["test.n"]}, CREATE.format("n"))
+    feed.run(CREATE.format("p") + " partition by hash (id) partitions 2")
+    assert feed.run("alter table p exchange partition p0 with table n") == ["discarded"]
+    assert feed.left_out("n") == [(20, None, "rules")]
+    with pytest.raises(DdlError, match="does not know the table"):
+        feed.run("alter table n add w int")

@@ -168,7 +168,17 @@ def test_the_sql_mode_of_the_changefeed() -> None:
     assert json.loads(message["value"])["sql"] == "TRUNCATE TABLE `t`"
 
 
-@pytest.mark.parametrize(("line", "option"), [('ddl_text = "raw"', "ddl_text"), ('sql_mode = "FAST"', "sql_mode")])
+@pytest.mark.parametrize(("role", "sent"), [("", 0), ('bdr_role = "secondary"', 0), ('bdr_role = "primary"', 1)])
+def test_the_role_of_the_cluster(role: str, sent: int) -> None:
+    changefeed = f"bdr-mode = true\n[ticdc-emit]\n{role}"
+    encoder = Encoder("memory://x/?protocol=canal-json", "create table t (id int primary key)", changefeed=changefeed)
+    assert encoder.ddl("truncate t", 450000000000000000, schema="test").num_rows == sent
+
+
+@pytest.mark.parametrize(
+    ("line", "option"),
+    [('ddl_text = "raw"', "ddl_text"), ('sql_mode = "FAST"', "sql_mode"), ('bdr_role = "first"', "bdr_role")],
+)
 def test_wrong_options_are_refused(line: str, option: str) -> None:
     with pytest.raises(ConfigError) as caught:
         load_changefeed("memory://x/?protocol=canal-json", f"[ticdc-emit]\n{line}")

@@ -65,7 +65,7 @@ def test_a_database_comes_back_with_its_tables() -> None:
     catalog = after("create database `Two`", "create table two.a (id int)", "drop database two")
     (event,) = catalog.apply("flashback schema two to Three", commit_ts=40)
     assert (event.action, event.schema, event.table_info) == ("flashback schema", "Three", None)
-    assert event.revived == catalog.tables() == (catalog.table("three", "a"),)
+    assert event.others == catalog.tables() == (catalog.table("three", "a"),)
 
 
 def test_to_a_time_is_a_job_of_the_cluster() -> None:
