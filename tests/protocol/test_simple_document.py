@@ -180,6 +180,7 @@ def test_ddl_example() -> None:
     )
     message = _codec().ddl(event, _DDL["buildTs"])
     assert (message.key, message.value) == (None, _compact(_DDL))
+    assert restore_ddl("alter table user add createTime timestamp") == _DDL["sql"]
 
 
 @pytest.mark.parametrize(

@@ -18,10 +18,11 @@ from ticdc_emit.arrange.order import ordered
 from ticdc_emit.arrange.reader import positioned
 from ticdc_emit.arrange.rows import rows_to_batch
 from ticdc_emit.config import DEFAULT_PARTITION_NUM, ChangefeedConfig
+from ticdc_emit.config.filters import EVENT_TYPES
 from ticdc_emit.conformance.changes import transaction
 from ticdc_emit.conformance.vectors import Outcome, Record
 from ticdc_emit.encode.run import prepare
-from ticdc_emit.errors import TicdcEmitError
+from ticdc_emit.errors import DdlError, TicdcEmitError
 from ticdc_emit.filtering.replication import Replication
 from ticdc_emit.filtering.verdicts import Verdict
 from ticdc_emit.plan.announce import Announcer
@@ -88,16 +89,24 @@ class Feed:
     def _applied(
         self, sql: str, jobs: list[Mapping[str, Any]], given: Mapping[str, Any]
     ) -> list[tuple[Mapping[str, Any], list[DdlEvent]]]:
-        """Apply one statement; return each of its jobs with the events of it."""
+        """Apply one statement; return each of its jobs with the events of it.
+
+        TiCDC looks at the kind of a job before its text: what is of no kind that it replicates need not be understood.
+        """
         first, is_batch = jobs[0], _is_batch(jobs)
-        events = self._catalog.apply(
-            sql,
-            schema=first["job_schema"] if is_batch else given["current_db"],
-            commit_ts=first["commit_ts"],
-            sql_mode=given.get("sql_mode"),
-            charset=first.get("charset") or "utf8mb4",
-            batch=is_batch,
-        )
+        try:
+            events = self._catalog.apply(
+                sql,
+                schema=first["job_schema"] if is_batch else given["current_db"],
+                commit_ts=first["commit_ts"],
+                sql_mode=given.get("sql_mode"),
+                charset=first.get("charset") or "utf8mb4",
+                batch=is_batch,
+            )
+        except DdlError:
+            if any(job["action"] in EVENT_TYPES for job in jobs):
+                raise
+            return [(job, []) for job in jobs]
         of_jobs = [list(events)] if len(jobs) == 1 else [[event] for event in events]
         return [
             (job, [replace(event, commit_ts=job["commit_ts"]) for event in own])
