@@ -47,6 +47,10 @@ class SnapshotJudge:
         """Return whether a table was made by a statement that was applied."""
         return self._snapshot.table(info.id) is not None
 
+    def taken_for(self, info: TableInfo) -> TableInfo | None:
+        """Return the table for which the rows of one are taken, by their physical id; ``None`` for no table."""
+        return self._snapshot.physical(info.id)
+
     def judge(self, events: Sequence[DdlEvent], start_ts: int, bdr_role: str) -> list[Verdict]:
         """Return the verdicts on one statement's events.
 

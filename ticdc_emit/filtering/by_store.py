@@ -41,6 +41,10 @@ class StoreJudge:
         """Return whether a table had a key when it was made."""
         return info.id not in self._unseen
 
+    def taken_for(self, info: TableInfo) -> TableInfo | None:
+        """Return the table itself: the store applies every job."""
+        return info
+
     def judge(self, events: Sequence[DdlEvent], start_ts: int, bdr_role: str) -> list[Verdict]:
         """Return the verdicts on one statement's events; ``bdr_role`` counts for no Kafka sink here.
 

@@ -27,11 +27,15 @@ TableHistory: TypeAlias = Iterable[tuple[int, "TableInfo | None"]]
 
 
 class LeftOut(NamedTuple):
-    """The rows with since < commit_ts <= until are left out (``until`` ``None``: without end), and why."""
+    """The rows with since < commit_ts <= until are left out (``until`` ``None``: without end), and why.
+
+    ``columns``: those that a DDL made which is as if it had not been run; rows may have them, and none is left out.
+    """
 
     since: int
     until: int | None
     reason: str
+    columns: frozenset[str] = frozenset()
 
 
 Unreplicated: TypeAlias = Mapping[tuple[str, str], tuple[LeftOut, ...]]
@@ -50,6 +54,7 @@ class Replication:
         else:
             self._judge = StoreJudge(self._guards, tables)
         self._fates: dict[tuple[int, int, str], str] = {}
+        self._instead: dict[tuple[int, int, str], TableInfo] = {}
         self.filtered_ddl: Counter[str] = Counter()
 
     @classmethod
@@ -74,16 +79,19 @@ class Replication:
         return verdicts
 
     def _remember(self, verdict: Verdict) -> None:
-        for other in verdict.event.others:
-            if verdict.reason == KIND or (verdict.result == "discarded" and not self._judge.knows(other)):
-                self._fates[_version(other)] = verdict.reason
+        if verdict.result == "discarded":
+            for other in verdict.event.others:
+                self._as_before(other, verdict.reason)
         info, before = verdict.event.table_info, verdict.event.pre_table_info
         if info is None or verdict.event.action in ("drop table", "drop view"):
             return
         if verdict.result == "discarded" and verdict.reason in (KIND, START_TS):
-            if verdict.event.action in ("rename table", "exchange partition"):
+            if verdict.event.action == "rename table":
+                self._as_before(info, verdict.reason)
+                return
+            if verdict.event.action == "exchange partition":
                 raise DdlError(
-                    "what a changefeed makes of the rows after an ignored RENAME or EXCHANGE is not reproduced",
+                    "what a changefeed makes of the rows after an ignored EXCHANGE PARTITION is not reproduced",
                     remedy="Take its transaction out of filter.ignore-txn-start-ts, or filter its tables by rules",
                     statement=verdict.event.query,
                     table=info.full_name,
@@ -93,6 +101,14 @@ class Replication:
         elif not self._judge.knows(info) and self._guards.has(info):
             self._fates[_version(info)] = KEYLESS if self._keyless_is_final else RULES
 
+    def _as_before(self, info: TableInfo, reason: str) -> None:
+        """Take a version that a job made for what a changefeed which did not apply the job knows by its id."""
+        known = None if reason == KIND else self._judge.taken_for(info)
+        if known is None:
+            self._fates[_version(info)] = reason
+        elif known is not info:
+            self._instead[_version(info)] = known
+
     def histories(
         self, histories: Mapping[tuple[str, str], TableHistory]
     ) -> tuple[dict[tuple[str, str], TableHistory], Unreplicated]:
@@ -100,7 +116,13 @@ class Replication:
         kept: dict[tuple[str, str], TableHistory] = {}
         left_out: dict[tuple[str, str], tuple[LeftOut, ...]] = {}
         for key, history in histories.items():
-            versions = [(since, info, self._fate(info)) for since, info in history]
+            taken = [(since, self._taken(info)) for since, info in history]
+            versions = [(since, info, self._fate(info)) for since, info in taken]
+            skipped = [
+                LeftOut(since, since, START_TS, frozenset(column.name for column in info.columns))
+                for since, info, fate in versions
+                if fate == _SKIPPED and info is not None
+            ]
             versions = [each for each in versions if each[2] != _SKIPPED]
             kept[key] = [(since, info if fate is None else None) for since, info, fate in versions]
             ends = [since for since, _, _ in versions[1:]] + [None]
@@ -109,9 +131,12 @@ class Replication:
                 for (since, _, fate), end in zip(versions, ends, strict=True)
                 if fate is not None
             )
-            if spans:
-                left_out[key] = spans
+            if spans or skipped:
+                left_out[key] = (*spans, *skipped)
         return kept, left_out
+
+    def _taken(self, info: TableInfo | None) -> TableInfo | None:
+        return None if info is None else self._instead.get(_version(info), info)
 
     def _fate(self, info: TableInfo | None) -> str | None:
         """Return why a version has no rows in the changefeed, ``None`` if it has."""

@@ -42,6 +42,13 @@ class Snapshot:
         """Return a table as it was last applied."""
         return self._tables.get(table_id)
 
+    def physical(self, table_id: int) -> TableInfo | None:
+        """Return the table whose rows have this id: its own or that of a partition."""
+        found = self._tables.get(table_id)
+        if found is not None:
+            return found
+        return next((info for info in self._tables.values() if any(p.id == table_id for p in info.partitions)), None)
+
     def apply_schema(self, event: DdlEvent) -> None:
         """Apply the DDL of a database."""
         name = to_lower(event.schema)

@@ -84,7 +84,8 @@ class TablePlan:
     def column_names(self) -> frozenset[str]:
         """The name of every column that any version has, those without values included."""
         infos = [encoder.table for encoder in self.encoders if encoder is not None]
-        return frozenset(column.name for info in infos for column in info.columns)
+        unused = frozenset(name for span in self.left_out for name in span.columns)
+        return unused | frozenset(column.name for info in infos for column in info.columns)
 
     @cached_property
     def order_columns(self) -> tuple[Column, ...]:
@@ -112,7 +113,9 @@ class TablePlan:
         place = bisect_right(self.since, commit_ts - 1) - 1
         encoder = self.encoders[place] if place >= 0 else None
         if encoder is None:
-            if any(since < commit_ts and (until is None or commit_ts <= until) for since, until, _ in self.left_out):
+            if any(
+                each.since < commit_ts and (each.until is None or commit_ts <= each.until) for each in self.left_out
+            ):
                 raise SchemaError(
                     _KEYLESS_TABLE, remedy=_KEYLESS_REMEDY, table=f"{self.schema}.{self.name}", commit_ts=commit_ts
                 )
