@@ -48,16 +48,19 @@ _AUTO_INCREMENT_TYPES = INTEGER_TYPES | {MySQLType.FLOAT, MySQLType.DOUBLE}
 
 @dataclass(frozen=True)
 class BuiltColumn:
-    """A column (id 0) and the key constraints that its own options declare."""
+    """A column and the key constraints that its own options declare."""
 
     column: Column
     constraints: tuple[Constraint, ...] = ()
 
 
-def build_column(definition: ColumnDef, charset: str, collate: str, zone: dt.tzinfo) -> BuiltColumn:
-    """Build a column under the table's ``charset`` and ``collate``; ``DdlError`` if TiDB would refuse it."""
+def build_column(definition: ColumnDef, charset: str, collate: str, zone: dt.tzinfo, number: int = 0) -> BuiltColumn:
+    """Build a column under the table's ``charset`` and ``collate``; ``DdlError`` if TiDB would refuse it.
+
+    ``number`` is its id.
+    """
     try:
-        return _Builder(definition, charset, collate, zone).build()
+        return _Builder(definition, charset, collate, zone).build(number)
     except SchemaError as error:
         context = {"column": definition.name, "position": definition.offset, **error.context}
         raise DdlError(error.message, remedy=error.remedy, **context) from None
@@ -81,6 +84,18 @@ def _check_default(column: Column, is_null: bool) -> None:
         raise DdlError(f"AUTO_INCREMENT column {column.name!r} takes no default", column=column.name)
 
 
+@dataclass
+class _Said:
+    """What the options of a column say."""
+
+    flags: ColumnFlag
+    constraints: list[Constraint]
+    comment: str = ""
+    generated: str | None = None
+    generated_expr: str = ""
+    default: Literal | DefaultExpression | None = None
+
+
 class _Builder:
     def __init__(self, definition: ColumnDef, charset: str, collate: str, zone: dt.tzinfo) -> None:
         self._definition = definition
@@ -91,7 +106,7 @@ class _Builder:
     def _fail(self, message: str) -> NoReturn:
         raise DdlError(f"column {self._definition.name!r}: {message}")
 
-    def build(self) -> BuiltColumn:
+    def build(self, number: int) -> BuiltColumn:
         definition = self._definition
         if definition.name != definition.name.rstrip(" ") or len(definition.name) > _MAX_NAME:
             self._fail(f"a name has at most {_MAX_NAME} characters and no trailing space")
@@ -101,18 +116,23 @@ class _Builder:
         self._check_type(spec)
         charset, collate = self._charset(spec)
         kind, flen, decimal = self._lengths(spec, charset)
+        said = self._options_said(kind, decimal, _flags_of_type(spec))
         column = Column(
-            id=0,
+            id=number,
             name=definition.name,
             type=kind,
             flen=flen,
             decimal=decimal,
             charset=charset,
             collate=collate,
-            flags=_flags_of_type(spec),
+            flags=said.flags,
             elems=self._labels(spec, charset, collate),
+            comment=said.comment,
+            generated=said.generated,
+            generated_expr=said.generated_expr,
         )
-        return self._with_options(column)
+        self._check_options(column, said.default)
+        return BuiltColumn(self._with_stored_default(column, said.default), tuple(said.constraints))
 
     # -- type ----------------------------------------------------------------------------------------------------
 
@@ -203,11 +223,9 @@ class _Builder:
 
     # -- options -------------------------------------------------------------------------------------------------
 
-    def _with_options(self, column: Column) -> BuiltColumn:
+    def _options_said(self, kind: MySQLType, decimal: int, flags: ColumnFlag) -> _Said:
         constraints: list[Constraint] = []
-        flags = column.flags
-        comment, generated, generated_expr = "", None, ""
-        default: Literal | DefaultExpression | None = None
+        said = _Said(flags, constraints)
         for option in self._definition.options:
             if option.kind == "not null":
                 flags |= ColumnFlag.NOT_NULL
@@ -222,16 +240,16 @@ class _Builder:
             elif option.kind == "unique" and all(constraint.kind != "unique" for constraint in constraints):
                 constraints.append(self._key("unique", None))
             elif option.kind == "default" and isinstance(option.value, (Literal, DefaultExpression)):
-                default = option.value
+                said.default = option.value
             elif option.kind == "on update" and isinstance(option.value, DefaultExpression):
-                flags |= self._on_update(column, option.value)
+                flags |= self._on_update(kind, decimal, option.value)
             elif option.kind == "comment":
-                comment = str(option.value)[:_MAX_COMMENT]
+                said.comment = str(option.value)[:_MAX_COMMENT]
             elif option.kind.startswith("generated") and isinstance(option.value, Expression):
-                generated, generated_expr = option.kind.removeprefix("generated "), stored_text(option.value.node)
-        column = replace(column, flags=flags, comment=comment, generated=generated, generated_expr=generated_expr)
-        self._check_options(column, default)
-        return BuiltColumn(self._with_stored_default(column, default), tuple(constraints))
+                said.generated = "stored" if option.kind == "generated stored" else "virtual"
+                said.generated_expr = stored_text(option.value.node)
+        said.flags = flags
+        return said
 
     def _key(self, kind: str, clustered: bool | None) -> Constraint:
         part = KeyPart(column=self._definition.name)
@@ -239,8 +257,8 @@ class _Builder:
         offset = self._definition.offset
         return Constraint("primary" if kind == "primary" else "unique", "", (part,), options, offset=offset)
 
-    def _on_update(self, column: Column, value: DefaultExpression) -> ColumnFlag:
-        if column.type not in (MySQLType.TIMESTAMP, MySQLType.DATETIME) or value.fsp != column.decimal:
+    def _on_update(self, kind: MySQLType, decimal: int, value: DefaultExpression) -> ColumnFlag:
+        if kind not in (MySQLType.TIMESTAMP, MySQLType.DATETIME) or value.fsp != decimal:
             self._fail("invalid ON UPDATE clause")
         return ColumnFlag.ON_UPDATE_NOW
 

@@ -124,8 +124,9 @@ def flag_primary_key(state: TableState, constraint: Constraint) -> TableState:
     """Make the columns of a PRIMARY KEY members of it and NOT NULL."""
     for part in constraint.keys:
         column = state.find_column(part.column)
-        if column is not None:
-            flags = column.flags | ColumnFlag.PRIMARY_KEY | ColumnFlag.NOT_NULL
+        flags = ColumnFlag.PRIMARY_KEY | ColumnFlag.NOT_NULL
+        if column is not None and column.flags & flags != flags:
+            flags |= column.flags
             state = state.replace_column(column.name, replace(column, flags=flags))
     return state
 

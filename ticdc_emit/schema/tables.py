@@ -89,8 +89,9 @@ def build_table(statement: CreateTable, schema: str, database: tuple[str, str], 
     charset, collate = resolve(*charset_of_options(statement.options), database)
     comment = next((str(o.value) for o in reversed(statement.options) if o.name == "comment"), "")
     info = TableInfo(schema, statement.table.name, 0, (), charset=charset, collate=collate, comment=comment)
-    built = [build_column(definition, charset, collate, zone) for definition in statement.columns]
-    state = TableState(info).append_columns(*(each.column for each in built))
+    built = [build_column(each, charset, collate, zone, number) for number, each in enumerate(statement.columns, 1)]
+    info = replace(info, columns=tuple(each.column for each in built))
+    state = TableState(info, max_column_id=len(built))
     constraints = [*statement.constraints, *(constraint for each in built for constraint in each.constraints)]
     for definition in statement.columns:
         check_generated(definition, state)

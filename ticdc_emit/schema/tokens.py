@@ -49,7 +49,8 @@ _OPENER = re.compile(r"/\*(?:T!(?:\[(?P<features>[\w$]+(?:,[\w$]+)*)\])?|!(?:\d{
 _LETTERS = r"[\w$\x80-\U0010ffff]"
 _WORD = re.compile(rf"{_LETTERS}+", re.ASCII)
 _TOKEN = r"""
-    (?P<space>[ \t\n\v\f\r]+ | --(?=[ \t\n\v\f\r]|\Z)[^\n]* | \#[^\n]*)
+    [ \t\n\v\f\r]*(?:
+    (?P<space>--(?=[ \t\n\v\f\r]|\Z)[^\n]* | \#[^\n]* | \Z)
   | (?P<open>/\*)
   | (?P<close>\*/)
   | (?P<national>[nN](?='))
@@ -64,6 +65,7 @@ _TOKEN = r"""
   | (?P<system>@@(?:(?:global|session|local)\.)?(?:`[^`]*(?:``[^`]*)*`|'STRING'|"QUOTED"|[\w$.\x80-\U0010ffff]+))
   | (?P<variable>@(?:`[^`]*(?:``[^`]*)*`|'STRING'|"QUOTED"|[\w$.\x80-\U0010ffff]*))
   | (?P<symbol><=>|->>|->|<<|>>|<=|>=|<>|!=|:=|\|\||&&|&\^|\\N|[-+*/%^&|~!<>=(),.;:?{}\[\]])
+    )
 """
 
 
@@ -105,31 +107,45 @@ class _Scanner:
     def tokens(self) -> list[Token]:
         sql, tokens = self._sql, self._tokens
         match = _pattern(backslash=self._escapes).match
-        position, size = 0, len(sql)
+        position, size, after_dot = 0, len(sql), False
         while position < size:
             found = match(sql, position)
             if found is None:
                 self._fail(position)
-            kind, start, position = found.lastgroup, position, found.end()
+            kind = found.lastgroup or ""
+            start, position = found.span(kind)
+            if kind == "word" and not after_dot:
+                tokens.append(self._word(sql[start:position], start, position, after_dot=False))
+                continue
             if kind == "space":
                 continue
-            if tokens and tokens[-1].text == "." and sql[start].isdigit() and self._qualifies():
+            qualified, after_dot = after_dot, False
+            if qualified and sql[start].isdigit() and self._qualifies():
                 digits = _WORD.match(sql, start)
                 position = digits.end() if digits is not None else position
                 tokens.append(Token("name", "", sql[start:position], start, position))
                 continue
             if kind == "open":
-                position = self._comment(start)
+                position, after_dot = self._comment(start), qualified
             elif kind == "close" and self._in_code_comment:
-                self._in_code_comment = False
+                self._in_code_comment, after_dot = False, qualified
             elif kind == "close":
                 tokens.append(Token("symbol", "*", "*", start, start + 1))
                 position = start + 1
             elif kind == "decimal" and tokens and sql[start] == "." and self._ends_name(start):
                 tokens.append(Token("symbol", ".", ".", start, start + 1))
-                position = start + 1
+                position, after_dot = start + 1, True
+            elif kind == "symbol":
+                symbol = sql[start:position]
+                after_dot = symbol == "."
+                if symbol == "\\N":
+                    tokens.append(Token("word", "NULL", symbol, start, position))
+                else:
+                    tokens.append(Token("symbol", symbol, symbol, start, position))
+            elif kind == "word":
+                tokens.append(self._word(sql[start:position], start, position, after_dot=True))
             else:
-                tokens.append(self._token(kind or "", found.group(), start, position))
+                tokens.append(self._token(kind, sql[start:position], start, position))
         tokens.append(Token("end", "", "", size, size))
         return tokens
 
@@ -144,6 +160,7 @@ class _Scanner:
         return last.end == position and last.kind == "name"
 
     def _fail(self, position: int) -> NoReturn:
+        position += len(self._sql[position:]) - len(self._sql[position:].lstrip(" \t\n\v\f\r"))
         rest = self._sql[position : position + 20]
         what = "a string or name that never ends" if rest[0] in "'\"`" else "an unexpected character"
         raise DdlError(f"DDL cannot be read: {what} at {rest!r}", statement=self._sql, position=position)
@@ -162,12 +179,6 @@ class _Scanner:
         return end
 
     def _token(self, kind: str, raw: str, start: int, end: int) -> Token:
-        if kind == "word":
-            return self._word(raw, start, end)
-        if kind == "symbol":
-            if raw == "\\N":
-                return Token("word", "NULL", raw, start, end)
-            return Token("symbol", raw, raw, start, end)
         if kind == "string":
             is_name = raw[0] == '"' and self._mode.ansi_quotes
             return Token("name" if is_name else "string", "", decode_quoted(raw, escapes=self._escapes), start, end)
@@ -187,10 +198,10 @@ class _Scanner:
             return Token(kind, "", value, start, end)
         return Token(kind, "", raw, start, end)
 
-    def _word(self, raw: str, start: int, end: int) -> Token:
+    def _word(self, raw: str, start: int, end: int, *, after_dot: bool) -> Token:
         sql = self._sql
         following = sql[end : end + 1]
-        if following == "." or (self._tokens and self._tokens[-1].text == "." and sql[:start].rstrip(" ")[-1:] == "."):
+        if following == "." or (after_dot and sql[:start].rstrip(" ")[-1:] == "."):
             return Token("name", "", raw, start, end)
         if raw[0] == "_" and (charset := INTRODUCERS.get(raw.lower())):
             return Token("introducer", "", charset, start, end)

@@ -25,6 +25,15 @@ from ticdc_emit.schema.types import MySQLType
 
 __all__ = ["ColumnGrammar"]
 
+_OPTION_WORDS = frozenset(
+    {
+        *("NOT", "NULL", "AUTO_INCREMENT", "AUTO_RANDOM", "PRIMARY", "KEY", "UNIQUE", "DEFAULT", "COMMENT", "SERIAL"),
+        *("ON", "COLLATE", "GENERATED", "AS", "CONSTRAINT", "CHECK", "REFERENCES", "COLUMN_FORMAT", "STORAGE"),
+        "SECONDARY_ENGINE_ATTRIBUTE",
+    }
+)
+_NOT_NULL = (ColumnOption("not null"),)
+_PLAIN_OPTIONS = {"NULL": (ColumnOption("null"),), "AUTO_INCREMENT": (ColumnOption("auto_increment"),)}
 _FORMATS, _STORAGES = ("DEFAULT", "FIXED", "DYNAMIC"), ("DEFAULT", "DISK", "MEMORY")
 _SERIAL = (ColumnOption("not null"), ColumnOption("auto_increment"), KeyOption("unique"))
 _NOT_WITH_GENERATED = {
@@ -60,14 +69,15 @@ class ColumnGrammar(TypeGrammar):
     def _column_option(self) -> tuple[ColumnOption, ...] | None:
         """Consume one option; None where none follows."""
         word = self._word_at()
+        if word not in _OPTION_WORDS:
+            return None
         if word == "NOT":
             self._advance()
             self._expect("NULL")
-            return (ColumnOption("not null"),)
-        if self._accept("NULL"):
-            return (ColumnOption("null"),)
-        if self._accept("AUTO_INCREMENT"):
-            return (ColumnOption("auto_increment"),)
+            return _NOT_NULL
+        if plain := _PLAIN_OPTIONS.get(word):
+            self._advance()
+            return plain
         if self._accept("AUTO_RANDOM"):
             return (AutoRandom("auto_random", *self._precision()),)
         if self._accept("PRIMARY", "KEY") or self._accept("KEY"):
@@ -77,12 +87,12 @@ class ColumnGrammar(TypeGrammar):
             return (KeyOption("unique", None, self._global()),)
         if self._accept("DEFAULT"):
             return (self._default(),)
+        if self._accept("COMMENT"):
+            return (CommentOption("comment", self._string("a comment")),)
         if self._accept("SERIAL", "DEFAULT", "VALUE"):
             return _SERIAL
         if self._accept("ON", "UPDATE"):
             return (self._on_update(),)
-        if self._accept("COMMENT"):
-            return (CommentOption("comment", self._string("a comment")),)
         if self._accept("COLLATE"):
             return (CollateOption("collate", self._collation_name()),)
         return self._rare_column_option(word)

@@ -15,6 +15,7 @@ __all__ = ["KeyGrammar"]
 
 _INDEX_TYPES = ("BTREE", "HASH", "RTREE", "HYPO", "HNSW", "INVERTED")
 _CONSTRAINT_WORDS = ("PRIMARY", "UNIQUE", "FOREIGN", "CHECK")
+_FIRST_WORDS = frozenset({"CONSTRAINT", *_CONSTRAINT_WORDS, "KEY", "INDEX", "FULLTEXT", "VECTOR", "COLUMNAR"})
 
 
 class KeyGrammar(ColumnGrammar):
@@ -26,6 +27,8 @@ class KeyGrammar(ColumnGrammar):
 
     def _constraint(self) -> Constraint | None:
         """Consume a constraint or index definition if one starts here."""
+        if self._word_at() not in _FIRST_WORDS:
+            return None
         offset = self._curr.start
         symbol: str | None = None
         constrained = self._accept("CONSTRAINT")
