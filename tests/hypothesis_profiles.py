@@ -31,6 +31,6 @@ def load_profile() -> None:
     settings.load_profile(_chosen())
 
 
-def examples(nightly: int) -> int:
-    """Return ``max_examples`` for a costly test that has ``nightly`` of them."""
-    return nightly // _SHARE if _chosen() == _QUICK else nightly
+def examples(nightly: int, share: int = _SHARE) -> int:
+    """Return ``max_examples`` for a costly test that has ``nightly`` of them: one in ``share`` otherwise."""
+    return nightly // share if _chosen() == _QUICK else nightly
