@@ -6,9 +6,13 @@ from enum import IntEnum, IntFlag
 
 __all__ = [
     "BINARY_CHARSET",
+    "DATE_TYPES",
+    "FLOAT_TYPES",
     "INTEGER_BITS",
     "INTEGER_TYPES",
+    "LABEL_TYPES",
     "LATIN1_CHARSET",
+    "MOMENT_TYPES",
     "STRING_TYPES",
     "TEMPORAL_TYPES",
     "ColumnFlag",
@@ -69,6 +73,10 @@ class ColumnFlag(IntFlag):
 
 INTEGER_BITS = {MySQLType.TINY: 8, MySQLType.SHORT: 16, MySQLType.INT24: 24, MySQLType.LONG: 32, MySQLType.LONGLONG: 64}
 INTEGER_TYPES = frozenset(INTEGER_BITS)
+FLOAT_TYPES = frozenset({MySQLType.FLOAT, MySQLType.DOUBLE})
+LABEL_TYPES = frozenset({MySQLType.ENUM, MySQLType.SET})
+DATE_TYPES = frozenset({MySQLType.DATE, MySQLType.NEWDATE})
+MOMENT_TYPES = frozenset({MySQLType.DATETIME, MySQLType.TIMESTAMP})
 STRING_TYPES = frozenset(
     {
         MySQLType.VARCHAR,

@@ -7,7 +7,7 @@ EncodeCheckpointEvent). A leading byte tells them from rows, whose first byte is
 from __future__ import annotations
 
 from ticdc_emit.changes.codec import ControlMessage
-from ticdc_emit.protocols.avro.gojson import json_text
+from ticdc_emit.protocols.gojson import json_text
 from ticdc_emit.schema.events import DdlEvent
 
 __all__ = ["ddl_message", "watermark_message"]

@@ -14,8 +14,8 @@ import re
 import numpy as np
 
 from ticdc_emit.errors import SchemaError
-from ticdc_emit.protocols.avro.gojson import float_text, json_text
 from ticdc_emit.protocols.avro.types import AvroType
+from ticdc_emit.protocols.gojson import float_text, json_text
 from ticdc_emit.schema.model import Column
 from ticdc_emit.schema.types import MySQLType
 

@@ -13,9 +13,9 @@ from collections.abc import Iterable
 
 from ticdc_emit.errors import SchemaError
 from ticdc_emit.protocols.avro.defaults import default_text
-from ticdc_emit.protocols.avro.gojson import json_text
 from ticdc_emit.protocols.avro.naming import namespace
 from ticdc_emit.protocols.avro.types import AvroOptions, AvroType, avro_type, branches
+from ticdc_emit.protocols.gojson import json_text
 from ticdc_emit.protocols.naming import escaped_label, sanitize
 from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.schema.typenames import UNSPECIFIED_LENGTH, default_length

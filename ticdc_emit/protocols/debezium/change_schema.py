@@ -6,8 +6,8 @@ In their own blocks ``field`` and ``optional`` stand before ``type``. Rule sourc
 
 from __future__ import annotations
 
+from ticdc_emit.protocols.connect.jsontext import Json, json_object
 from ticdc_emit.protocols.debezium.connect import source_schema
-from ticdc_emit.protocols.debezium.jsontext import Json, json_object
 from ticdc_emit.protocols.debezium.options import DebeziumOptions
 
 __all__ = ["KEY_SCHEMA", "change_value_schema"]

@@ -10,40 +10,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TypeAlias
 
-from ticdc_emit.protocols.debezium.defaults import schema_default
-from ticdc_emit.protocols.debezium.jsontext import Json, json_object
+from ticdc_emit.protocols.connect.jsontext import Json, json_object
+from ticdc_emit.protocols.connect.types import connect_type, schema_default
+from ticdc_emit.protocols.connect.types import tidb_type as type_of_tidb
 from ticdc_emit.protocols.debezium.options import DebeziumOptions
-from ticdc_emit.protocols.naming import escaped_label
 from ticdc_emit.schema.model import Column, TableInfo
-from ticdc_emit.schema.typenames import type_name
-from ticdc_emit.schema.types import STRING_TYPES, MySQLType
+from ticdc_emit.schema.types import MySQLType
 
 __all__ = ["envelope_schema", "field_schema", "key_schema", "source_schema", "watermark_schema"]
 
 _Member: TypeAlias = "tuple[str, Json]"
-
-_MILLIS_FSP = 3
-_SIGN_IS_SILENT = frozenset({MySQLType.YEAR, MySQLType.BIT, MySQLType.VARCHAR, MySQLType.STRING, MySQLType.NEWDECIMAL})
-_PLAIN = {
-    MySQLType.TINY: "int16",
-    MySQLType.SHORT: "int16",
-    MySQLType.INT24: "int32",
-    MySQLType.LONG: "int32",
-    MySQLType.LONGLONG: "int64",
-    MySQLType.DOUBLE: "double",
-    MySQLType.NEWDECIMAL: "double",
-} | dict.fromkeys(STRING_TYPES, "string")
-_UNSIGNED = {MySQLType.SHORT: "int32", MySQLType.LONG: "int64"}
-_NAMED = {
-    MySQLType.ENUM: ("string", "io.debezium.data.Enum"),
-    MySQLType.SET: ("string", "io.debezium.data.EnumSet"),
-    MySQLType.JSON: ("string", "io.debezium.data.Json"),
-    MySQLType.DATE: ("int32", "io.debezium.time.Date"),
-    MySQLType.NEWDATE: ("int32", "io.debezium.time.Date"),
-    MySQLType.TIMESTAMP: ("string", "io.debezium.time.ZonedTimestamp"),
-    MySQLType.DURATION: ("int64", "io.debezium.time.MicroTime"),
-    MySQLType.YEAR: ("int32", "io.debezium.time.Year"),
-}
 
 
 def _leaf(kind: str, optional: bool, name: str) -> bytes:
@@ -138,44 +114,19 @@ def _envelope(prefix: str, *fields: bytes) -> bytes:
 
 def field_schema(column: Column, *, tidb_type: bool) -> bytes:
     """Return the schema of one column; ``tidb_type``: with the TiDB extension's own member."""
-    members: list[_Member] = [("tidb_type", _tidb_type(column))] if tidb_type else []
+    members: list[_Member] = [("tidb_type", type_of_tidb(column))] if tidb_type else []
     if column.type is MySQLType.BIT and column.default in ("", b""):
         return json_object(*members)  # a default without bits ends what TiCDC writes of the field
-    kind, *semantics = _connect_type(column)
-    members += [kind, ("optional", column.nullable), *semantics, ("field", column.name)]
+    kind = connect_type(column)
+    members += [("type", kind.type), ("optional", column.nullable)]
+    if kind.name is not None:
+        members.append(("name", kind.name))
+    if kind.version is not None:
+        members.append(("version", kind.version))
+    if kind.parameters:
+        members.append(("parameters", kind.parameters))
+    members.append(("field", column.name))
     default = schema_default(column)
     if default is not None:
         members.append(("default", default))
     return json_object(*members)
-
-
-def _connect_type(column: Column) -> list[_Member]:
-    """Return the member ``type``, then those of the semantic type."""
-    kind = column.type
-    if kind is MySQLType.BIT:
-        if column.flen == 1:
-            return [("type", "boolean")]
-        return [*_semantic("bytes", "io.debezium.data.Bits"), ("parameters", {"length": str(column.flen)})]
-    if kind is MySQLType.FLOAT:
-        return [("type", "float" if column.decimal < 0 else "double")]
-    if kind is MySQLType.DATETIME:
-        short = column.decimal <= _MILLIS_FSP
-        return _semantic("int64", f"io.debezium.time.{'Timestamp' if short else 'MicroTimestamp'}")
-    if kind is MySQLType.VECTOR_FLOAT32:
-        return [("type", "string"), ("name", "io.debezium.data.TiDBVectorFloat32")]
-    if kind is MySQLType.ENUM:
-        return [*_semantic(*_NAMED[kind]), ("parameters", {"allowed": ",".join(map(escaped_label, column.elems))})]
-    if kind is MySQLType.SET:
-        return [*_semantic(*_NAMED[kind]), ("parameters", {"allowed": ",".join(column.elems)})]
-    if kind in _NAMED:
-        return _semantic(*_NAMED[kind])
-    return [("type", _UNSIGNED[kind] if column.unsigned and kind in _UNSIGNED else _PLAIN[kind])]
-
-
-def _semantic(kind: str, name: str) -> list[_Member]:
-    return [("type", kind), ("name", name), ("version", 1)]
-
-
-def _tidb_type(column: Column) -> str:
-    name = type_name(column.type, column.charset)
-    return f"{name} unsigned" if column.unsigned and column.type not in _SIGN_IS_SILENT else name

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from ticdc_emit.changes.codec import ControlMessage
 from ticdc_emit.errors import SchemaError
+from ticdc_emit.protocols.connect.jsontext import json_object, json_string
 from ticdc_emit.protocols.debezium.change_schema import KEY_SCHEMA, change_value_schema
 from ticdc_emit.protocols.debezium.envelope import message, opening
-from ticdc_emit.protocols.debezium.jsontext import json_object, json_string
 from ticdc_emit.protocols.debezium.options import DebeziumOptions
 from ticdc_emit.protocols.debezium.table_change import table_description
 from ticdc_emit.schema.events import DdlEvent

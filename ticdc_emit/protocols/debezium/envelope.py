@@ -6,7 +6,7 @@ pkg/sink/codec/debezium/codec.go`` (EncodeValue, EncodeDDLEvent, EncodeCheckpoin
 
 from __future__ import annotations
 
-from ticdc_emit.protocols.debezium.jsontext import json_string
+from ticdc_emit.protocols.connect.jsontext import json_string
 from ticdc_emit.tso import physical_ms
 
 __all__ = ["message", "opening", "source_parts"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ticdc_emit.config.switches import DebeziumSwitches
+from ticdc_emit.protocols.connect.reading import Reading
 
 __all__ = ["DebeziumOptions"]
 
@@ -19,6 +20,11 @@ class DebeziumOptions:
     disable_schema: bool = False
     output_old_value: bool = True
     switches: DebeziumSwitches = DebeziumSwitches()
+
+    @property
+    def reading(self) -> Reading:
+        """How values are read."""
+        return Reading(self.zone, self.switches)
 
     @property
     def extends_source_schema(self) -> bool:

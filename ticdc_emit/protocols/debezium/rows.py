@@ -23,20 +23,19 @@ from ticdc_emit.changes.sizes import json_overhead
 from ticdc_emit.columnar.assemble import Fragment, join, share
 from ticdc_emit.columnar.faults import ValueFault
 from ticdc_emit.errors import InvalidValueError, RowError
+from ticdc_emit.protocols.connect.jsontext import json_string
+from ticdc_emit.protocols.connect.types import around, content
 from ticdc_emit.protocols.debezium.connect import envelope_schema, field_schema, key_schema
 from ticdc_emit.protocols.debezium.envelope import source_parts
-from ticdc_emit.protocols.debezium.jsontext import json_string
 from ticdc_emit.protocols.debezium.naming import table_prefix
 from ticdc_emit.protocols.debezium.options import DebeziumOptions
-from ticdc_emit.protocols.debezium.values import around, content
 from ticdc_emit.schema.model import Column, TableInfo
-from ticdc_emit.schema.types import MySQLType
+from ticdc_emit.schema.types import MOMENT_TYPES
 
 __all__ = ["DebeziumRows"]
 
 _FORM = "debezium"
 _IMAGES = {Op.INSERT: b'"c","before":null,"after":', Op.UPDATE: b'"u",', Op.DELETE: b'"d","after":null,"before":'}
-_MOMENTS = {MySQLType.DATETIME, MySQLType.TIMESTAMP}
 _NUMBERS = 128  # bytes of the three times in a message, at most
 _DEFAULT_USES = 3  # key, before, after
 
@@ -105,7 +104,7 @@ class DebeziumRows:
         return tuple(
             column
             for column in self.table.data_columns
-            if column.type in _MOMENTS or (column.nullable and column.default is not None)
+            if column.type in MOMENT_TYPES or (column.nullable and column.default is not None)
         )
 
     def check(self, changes: Changes) -> None:
@@ -153,7 +152,7 @@ class DebeziumRows:
         return [b'"before":', *before, b',"after":', *after]
 
     def _content(self, column: Column, values: pa.Array) -> pa.Array:
-        return content(column, values, self.options)
+        return content(column, values, self.options.reading)
 
     def _refusal(self, column: Column, image: Image) -> RowError:
         """Return the error of a column that was refused, by the row's place in the whole batch."""

@@ -1,27 +1,33 @@
 """How a DDL message describes a table: ``tableChanges[].table``.
 
 In: the table after the statement, and the statement. Out: JSON text. Rule sources: semantics 2.4; reference
-``pingcap/tiflow: pkg/sink/codec/debezium/helper.go`` and ``pkg/sink/codec/internal/java.go`` (MySQLType2JdbcType),
-``pingcap/tidb: pkg/meta/model/table.go`` (GetPrimaryKey).
+``pingcap/tiflow: pkg/sink/codec/debezium/helper.go``, ``pingcap/tidb: pkg/meta/model/table.go`` (GetPrimaryKey).
 """
 
 from __future__ import annotations
 
-from ticdc_emit.protocols.debezium.jsontext import Json, json_object
+from ticdc_emit.protocols.connect.jsontext import Json, json_object
+from ticdc_emit.protocols.connect.types import jdbc_type
 from ticdc_emit.protocols.debezium.redefined import redefined_columns
 from ticdc_emit.schema.literals import go_utf8
 from ticdc_emit.schema.model import Column, Index, TableInfo
 from ticdc_emit.schema.typenames import default_length, type_name
-from ticdc_emit.schema.types import BINARY_CHARSET, INTEGER_TYPES, STRING_TYPES, ColumnFlag, MySQLType
+from ticdc_emit.schema.types import (
+    BINARY_CHARSET,
+    FLOAT_TYPES,
+    INTEGER_TYPES,
+    LABEL_TYPES,
+    STRING_TYPES,
+    ColumnFlag,
+    MySQLType,
+)
 
 __all__ = ["table_description"]
 
-_FLOATS = frozenset({MySQLType.FLOAT, MySQLType.DOUBLE})
-_LABELS = frozenset({MySQLType.ENUM, MySQLType.SET})
 _BARE_NAMES = frozenset({MySQLType.YEAR, MySQLType.BIT, MySQLType.VARCHAR, MySQLType.STRING, MySQLType.NEWDECIMAL})
 _WITH_CHARSET = (
     (STRING_TYPES - {MySQLType.VAR_STRING})
-    | _LABELS
+    | LABEL_TYPES
     | {
         MySQLType.TIMESTAMP,
         MySQLType.DURATION,
@@ -30,7 +36,7 @@ _WITH_CHARSET = (
 )
 _LENGTH_IS_FSP = frozenset({MySQLType.TIMESTAMP, MySQLType.DURATION, MySQLType.DATETIME})
 _LENGTH_UNLESS_DEFAULT = (
-    _FLOATS
+    FLOAT_TYPES
     | INTEGER_TYPES
     | {
         MySQLType.BIT,
@@ -41,31 +47,6 @@ _LENGTH_UNLESS_DEFAULT = (
     }
 )
 _WIDER_WITH_SIGN = INTEGER_TYPES - {MySQLType.LONGLONG}
-_BINARY, _VARBINARY, _BLOB = -2, -3, 2004
-_VARCHAR = 12
-_JDBC_TYPES = {
-    MySQLType.TINY: 5,
-    MySQLType.SHORT: 5,
-    MySQLType.LONG: 4,
-    MySQLType.INT24: 4,
-    MySQLType.YEAR: 4,
-    MySQLType.LONGLONG: -5,
-    MySQLType.FLOAT: 6,
-    MySQLType.DOUBLE: 8,
-    MySQLType.NULL: 0,
-    MySQLType.NEWDECIMAL: 3,
-    MySQLType.TIMESTAMP: 2014,
-    MySQLType.DATETIME: 93,
-    MySQLType.DATE: 91,
-    MySQLType.NEWDATE: 91,
-    MySQLType.DURATION: 92,
-    MySQLType.ENUM: 1,
-    MySQLType.SET: 1,
-    MySQLType.STRING: 1,
-    MySQLType.BIT: -7,
-    MySQLType.JSON: 1111,
-    MySQLType.GEOMETRY: 1111,
-}
 _BITS = 8
 
 
@@ -101,7 +82,7 @@ def _description(column: Column, position: int) -> bytes:
     counted |= bool(column.flags & ColumnFlag.ON_UPDATE_NOW) and column.type is MySQLType.TIMESTAMP
     return json_object(
         ("name", column.name),
-        ("jdbcType", _jdbc_type(column)),
+        ("jdbcType", jdbc_type(column)),
         ("nativeType", None),
         ("comment", column.comment or None),
         ("defaultValueExpression", _default(column)),
@@ -116,13 +97,6 @@ def _description(column: Column, position: int) -> bytes:
         ("autoIncremented", counted),
         ("generated", counted),
     )
-
-
-def _jdbc_type(column: Column) -> int:
-    kind = column.type
-    if not column.is_binary:
-        return _JDBC_TYPES.get(kind, _VARCHAR)
-    return {MySQLType.STRING: _BINARY, MySQLType.VARCHAR: _VARBINARY, MySQLType.VAR_STRING: _VARBINARY}.get(kind, _BLOB)
 
 
 def _default(column: Column) -> Json:
@@ -187,5 +161,5 @@ def _usual_length(column: Column) -> int:
 
 
 def _scale(column: Column) -> int | None:
-    has_scale = column.type is MySQLType.NEWDECIMAL or column.type in _FLOATS
+    has_scale = column.type is MySQLType.NEWDECIMAL or column.type in FLOAT_TYPES
     return column.decimal if has_scale and column.decimal >= 0 else None

@@ -12,9 +12,9 @@ from ticdc_emit.changes.model import Op
 from ticdc_emit.config.switches import AvroSwitches
 from ticdc_emit.errors import SchemaError
 from ticdc_emit.protocols.avro import Avro
-from ticdc_emit.protocols.avro.gojson import float_text
 from ticdc_emit.protocols.avro.naming import namespace, subject
 from ticdc_emit.protocols.avro.types import AvroOptions
+from ticdc_emit.protocols.gojson import float_text
 from ticdc_emit.protocols.naming import sanitize
 from ticdc_emit.schema.catalog import catalog_from_sql
 
