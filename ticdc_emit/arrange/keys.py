@@ -23,7 +23,7 @@ from ticdc_emit.columnar.faults import ValueFault, bad_places
 from ticdc_emit.columnar.floats import accept_float
 from ticdc_emit.columnar.integers import parse_integers
 from ticdc_emit.schema.model import Column
-from ticdc_emit.schema.types import INTEGER_TYPES, MySQLType
+from ticdc_emit.schema.types import FLOAT_TYPES, INTEGER_TYPES, MySQLType
 
 __all__ = ["key_columns", "sortable"]
 
@@ -75,6 +75,6 @@ def _reader(column: Column, kind: pa.DataType) -> Callable[[pa.Array], pa.Array]
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
         if column.type == MySQLType.NEWDECIMAL:
             return partial(accept_decimal, column)
-        if column.type in (MySQLType.FLOAT, MySQLType.DOUBLE):
+        if column.type in FLOAT_TYPES:
             return partial(accept_float, column)
     return None

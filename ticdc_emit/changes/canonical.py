@@ -20,15 +20,19 @@ from ticdc_emit.columnar.faults import ValueFault, shown
 from ticdc_emit.columnar.labels import label_number, label_text
 from ticdc_emit.schema.model import Column
 from ticdc_emit.schema.temporal import time_zone_of
-from ticdc_emit.schema.types import INTEGER_TYPES, STRING_TYPES, MySQLType
+from ticdc_emit.schema.types import (
+    DATE_TYPES,
+    FLOAT_TYPES,
+    INTEGER_TYPES,
+    LABEL_TYPES,
+    MOMENT_TYPES,
+    STRING_TYPES,
+    MySQLType,
+)
 
 __all__ = ["canonical_text", "one_kind_array"]
 
 _WHOLE = INTEGER_TYPES | {MySQLType.YEAR, MySQLType.BIT}
-_FLOATS = frozenset({MySQLType.FLOAT, MySQLType.DOUBLE})
-_LABELS = frozenset({MySQLType.ENUM, MySQLType.SET})
-_MOMENTS = frozenset({MySQLType.DATETIME, MySQLType.TIMESTAMP})
-_DAYS = frozenset({MySQLType.DATE, MySQLType.NEWDATE})
 _TEXTS = frozenset({str, bytes, bytearray, memoryview})
 _INT64 = range(-(1 << 63), 1 << 63)
 _UINT64 = range(1 << 64)
@@ -48,11 +52,11 @@ def one_kind_array(column: Column, values: Sequence[Any], zone: str) -> pa.Array
     kind = column.type
     if not kinds:
         return pa.nulls(len(values))
-    if kind in _LABELS and len(kinds) > 1:
+    if kind in LABEL_TYPES and len(kinds) > 1:
         return pa.array(_each(values, lambda value: _label_number(column, value)), pa.uint64())
-    if kind in _FLOATS and kinds <= {int, float, bool}:
+    if kind in FLOAT_TYPES and kinds <= {int, float, bool}:
         return pa.array(_each(values, float), pa.float64())
-    if kinds <= {int, bool} and (kind in _WHOLE or kind in _LABELS):
+    if kinds <= {int, bool} and (kind in _WHOLE or kind in LABEL_TYPES):
         return _integers(column, values, zone)
     if kinds == {dt.datetime} and all(value is None or value.tzinfo is not None for value in values):
         utc = _each(values, lambda value: value.astimezone(dt.timezone.utc))
@@ -139,15 +143,15 @@ def _printer(column: Column) -> _Print:
         return _whole
     if kind == MySQLType.NEWDECIMAL:
         return _decimal
-    if kind in _FLOATS:
+    if kind in FLOAT_TYPES:
         return _float
-    if kind in _MOMENTS:
+    if kind in MOMENT_TYPES:
         return _moment
-    if kind in _DAYS:
+    if kind in DATE_TYPES:
         return _day
     if kind == MySQLType.DURATION:
         return _duration
-    if kind in _LABELS:
+    if kind in LABEL_TYPES:
         return _label
     if kind == MySQLType.VECTOR_FLOAT32:
         return _vector

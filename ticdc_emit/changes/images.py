@@ -26,7 +26,7 @@ from ticdc_emit.columnar.type_words import cast_remedy, mismatch, user_type, val
 from ticdc_emit.columnar.values import Rendering, accept
 from ticdc_emit.errors import InvalidValueError, MissingColumnError, RowError, UnsupportedTypeError
 from ticdc_emit.schema.model import Column, TableInfo
-from ticdc_emit.schema.types import MySQLType
+from ticdc_emit.schema.types import FLOAT_TYPES, MySQLType
 
 __all__ = ["BeforeImage", "Image", "differing", "image_column", "refused_value"]
 
@@ -251,7 +251,7 @@ class BeforeImage(Image):
         if mask is None:
             return np.zeros(len(self.raw(column)), np.bool_)
         rows = pa.array(mask)
-        if column.type in (MySQLType.FLOAT, MySQLType.DOUBLE):
+        if column.type in FLOAT_TYPES:
             zero = pa.scalar(0.0)  # added to -0.0 it gives 0.0
             pair = (
                 pc.add(self.values(column).filter(rows), zero),

@@ -30,12 +30,11 @@ from ticdc_emit.columnar.buffers import element_lengths, fixed_values, from_byte
 from ticdc_emit.columnar.values import plain_text
 from ticdc_emit.columnar.zones import in_utc
 from ticdc_emit.schema.model import Column
-from ticdc_emit.schema.types import INTEGER_TYPES, MySQLType
+from ticdc_emit.schema.types import FLOAT_TYPES, INTEGER_TYPES, MySQLType
 
 __all__ = ["row_crc"]
 
 _WORDS = INTEGER_TYPES | {MySQLType.YEAR, MySQLType.BIT, MySQLType.ENUM, MySQLType.SET}
-_FLOATS = {MySQLType.FLOAT, MySQLType.DOUBLE}
 
 
 def row_crc(columns: Sequence[tuple[Column, pa.Array]], zone: str) -> npt.NDArray[np.uint32]:
@@ -54,7 +53,7 @@ def _parts(column: Column, values: pa.Array, zone: str) -> Iterator[pa.Array]:
     kind = column.type
     if kind in _WORDS:
         yield _fixed(values.dictionary_decode() if pa.types.is_dictionary(values.type) else values, 8)
-    elif kind in _FLOATS:
+    elif kind in FLOAT_TYPES:
         yield _fixed(values.cast(pa.float64()), 8)
     elif kind == MySQLType.VECTOR_FLOAT32:
         yield from _vector_parts(values)

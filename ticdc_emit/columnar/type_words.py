@@ -10,7 +10,7 @@ import pyarrow as pa
 from ticdc_emit.columnar.faults import shown
 from ticdc_emit.schema.model import Column
 from ticdc_emit.schema.typenames import sql_type, type_name
-from ticdc_emit.schema.types import INTEGER_TYPES, STRING_TYPES, MySQLType, integer_range
+from ticdc_emit.schema.types import FLOAT_TYPES, INTEGER_TYPES, LABEL_TYPES, STRING_TYPES, MySQLType, integer_range
 
 __all__ = ["cast_remedy", "mismatch", "user_type", "value_remedy"]
 
@@ -71,11 +71,11 @@ def value_remedy(column: Column) -> str:
         sign = " and no sign" if column.unsigned else ""
         whole = (size if size > 0 else 10) - scale
         return f"Give a number with at most {whole} digits before the point and {scale} after it{sign}"
-    if kind in (MySQLType.FLOAT, MySQLType.DOUBLE):
+    if kind in FLOAT_TYPES:
         return "Give a finite number from 0 on" if column.unsigned else "Give a finite number"
     if kind in STRING_TYPES:
         return _text_remedy(column)
-    if kind in (MySQLType.ENUM, MySQLType.SET):
+    if kind in LABEL_TYPES:
         known = ", ".join(map(shown, column.elems[:_MOST_LABELS])) + (", ..." if column.elems[_MOST_LABELS:] else "")
         limit = len(column.elems) if kind == MySQLType.ENUM else (1 << len(column.elems)) - 1
         return f"Give {'one' if kind == MySQLType.ENUM else 'any'} of {known}, or a number in 0..{limit}"

@@ -35,13 +35,20 @@ from ticdc_emit.columnar.strings import accept_binary, accept_text, accept_vecto
 from ticdc_emit.columnar.times import accept_date, accept_datetime, accept_time
 from ticdc_emit.config.switches import ValueSwitches
 from ticdc_emit.schema.model import Column
-from ticdc_emit.schema.types import INTEGER_TYPES, LATIN1_CHARSET, STRING_TYPES, MySQLType
+from ticdc_emit.schema.types import (
+    DATE_TYPES,
+    FLOAT_TYPES,
+    INTEGER_TYPES,
+    LABEL_TYPES,
+    LATIN1_CHARSET,
+    MOMENT_TYPES,
+    STRING_TYPES,
+    MySQLType,
+)
 
 __all__ = ["Rendering", "accept", "json_content", "plain_text", "text_content"]
 
 _NUMBERS = INTEGER_TYPES | {MySQLType.YEAR, MySQLType.BIT, MySQLType.ENUM, MySQLType.SET}
-_FLOATS = {MySQLType.FLOAT, MySQLType.DOUBLE}
-_LABELS = {MySQLType.ENUM, MySQLType.SET}
 
 
 class Rendering:
@@ -66,7 +73,7 @@ def accept(column: Column, array: pa.Array, how: Rendering) -> pa.Array:
     Raises :class:`ValueFault` for a value outside the column (NULL in NOT NULL included), ``TypeError`` for an Arrow
     type that cannot hold the column's type.
     """
-    if pa.types.is_dictionary(array.type) and (column.type not in _LABELS or array.dictionary.null_count):
+    if pa.types.is_dictionary(array.type) and (column.type not in LABEL_TYPES or array.dictionary.null_count):
         array = array.dictionary_decode()
     if not column.nullable and array.null_count:
         nulls = null_mask(array)
@@ -91,15 +98,15 @@ def _accepted(column: Column, array: pa.Array, how: Rendering) -> pa.Array:
         return accept_binary(column, array) if column.is_binary else accept_text(column, array)
     if kind == MySQLType.NEWDECIMAL:
         return accept_decimal(column, array)
-    if kind in _FLOATS:
+    if kind in FLOAT_TYPES:
         return accept_float(column, array)
-    if kind in (MySQLType.DATETIME, MySQLType.TIMESTAMP):
+    if kind in MOMENT_TYPES:
         return accept_datetime(column, array, how.zone)
-    if kind in (MySQLType.DATE, MySQLType.NEWDATE):
+    if kind in DATE_TYPES:
         return accept_date(array)
     if kind == MySQLType.DURATION:
         return accept_time(column, array)
-    if kind in _LABELS:
+    if kind in LABEL_TYPES:
         return accept_labels(column, array)
     if kind == MySQLType.BIT:
         return accept_bit(column, array)
@@ -130,7 +137,7 @@ def plain_text(column: Column, values: pa.Array) -> pa.Array:
         return integer_text(values)
     if kind == MySQLType.NEWDECIMAL:
         return decimal_text(values)
-    return fixed_text(values) if kind in _FLOATS else values
+    return fixed_text(values) if kind in FLOAT_TYPES else values
 
 
 def text_content(column: Column, values: pa.Array, writer: JsonWriter) -> pa.Array:

@@ -18,15 +18,19 @@ from ticdc_emit.decode.table_rows import Row
 from ticdc_emit.decode.text_values import clock_text, decimal_text, fsp_of, in_zone, raw_text
 from ticdc_emit.schema.literals import float_text
 from ticdc_emit.schema.model import Column, TableInfo
-from ticdc_emit.schema.types import INTEGER_TYPES, STRING_TYPES, MySQLType
+from ticdc_emit.schema.types import (
+    DATE_TYPES,
+    FLOAT_TYPES,
+    INTEGER_TYPES,
+    LABEL_TYPES,
+    MOMENT_TYPES,
+    STRING_TYPES,
+    MySQLType,
+)
 
 __all__ = ["Carrier", "value_in_old_rows"]
 
-_FLOATS = frozenset({MySQLType.FLOAT, MySQLType.DOUBLE})
-_MOMENTS = frozenset({MySQLType.DATETIME, MySQLType.TIMESTAMP})
-_CLOCKS = _MOMENTS | {MySQLType.DURATION}
-_DAYS = frozenset({MySQLType.DATE, MySQLType.NEWDATE})
-_LABELS = frozenset({MySQLType.ENUM, MySQLType.SET})
+_CLOCKS = MOMENT_TYPES | {MySQLType.DURATION}
 _REPLACEMENT = "\ufffd"  # what TiDB keeps of a default that is not UTF-8
 _ZERO_MOMENT = "0000-00-00 00:00:00"
 _UNKNOWN = object()
@@ -90,7 +94,7 @@ def value_in_old_rows(column: Column, zone: str) -> object:
         if not column.is_binary:
             return default
         return _UNKNOWN if _REPLACEMENT in default else raw_text(default.encode())
-    if kind in _LABELS or kind is MySQLType.JSON:
+    if kind in LABEL_TYPES or kind is MySQLType.JSON:
         return default
     try:
         return _number_or_time(column, default, zone)
@@ -102,7 +106,7 @@ def _number_or_time(column: Column, text: str, zone: str) -> str | object:
     kind = column.type
     if kind in INTEGER_TYPES:
         return str(int(text))
-    if kind in _FLOATS:
+    if kind in FLOAT_TYPES:
         return float_text(float(text), single=kind is MySQLType.FLOAT)
     if kind is MySQLType.NEWDECIMAL:
         return decimal_text(text.strip(), fsp_of(column))
@@ -116,15 +120,15 @@ def _number_or_time(column: Column, text: str, zone: str) -> str | object:
 
 def _zero(column: Column) -> str | object:
     kind, fraction = column.type, "." + "0" * fsp_of(column) if fsp_of(column) else ""
-    if kind in INTEGER_TYPES or kind in _FLOATS or kind in (MySQLType.BIT, MySQLType.YEAR):
+    if kind in INTEGER_TYPES or kind in FLOAT_TYPES or kind in (MySQLType.BIT, MySQLType.YEAR):
         return "0"
     if kind is MySQLType.NEWDECIMAL:
         return decimal_text("0", fsp_of(column))
     if kind in STRING_TYPES:
         return raw_text(bytes(column.flen)) if column.is_binary and kind is MySQLType.STRING else ""
-    if kind in _DAYS:
+    if kind in DATE_TYPES:
         return _ZERO_MOMENT[:10]
-    if kind in _MOMENTS:
+    if kind in MOMENT_TYPES:
         return _ZERO_MOMENT + fraction
     if kind is MySQLType.DURATION:
         return clock_text(0, fsp_of(column))
@@ -150,7 +154,7 @@ def _conversion(old: Column, new: Column) -> tuple[bool, Callable[[str], str] | 
         return True, None
     if old.type in STRING_TYPES and kind in STRING_TYPES:
         return _characters(old, new)
-    if kind in _FLOATS and old.type in _FLOATS:
+    if kind in FLOAT_TYPES and old.type in FLOAT_TYPES:
         if kind is old.type:
             return True, None
         single = MySQLType.FLOAT in (old.type, kind)
@@ -163,7 +167,7 @@ def _conversion(old: Column, new: Column) -> tuple[bool, Callable[[str], str] | 
         return fsp_of(new) >= fsp_of(old), None if fsp_of(new) == fsp_of(old) else _finer(fsp_of(new))
     if kind is MySQLType.NEWDECIMAL:
         return False, None
-    return kind not in _LABELS or new.elems[: len(old.elems)] == old.elems, None
+    return kind not in LABEL_TYPES or new.elems[: len(old.elems)] == old.elems, None
 
 
 def _single(text: str) -> float:

@@ -28,7 +28,7 @@ from ticdc_emit.schema.partitions import alter_partitions
 from ticdc_emit.schema.reorg import needs_reorg
 from ticdc_emit.schema.state import TableState
 from ticdc_emit.schema.tables import MAX_COLUMNS, charset_of_options, check_generated, unique_names, with_ttl
-from ticdc_emit.schema.types import BINARY_CHARSET, STRING_TYPES, ColumnFlag, MySQLType
+from ticdc_emit.schema.types import BINARY_CHARSET, LABEL_TYPES, STRING_TYPES, ColumnFlag
 
 __all__ = ["Alteration", "TableAlterer"]
 
@@ -309,7 +309,7 @@ class TableAlterer:
 
 def _has_charset(column: Column) -> bool:
     is_text = column.type in STRING_TYPES and not column.is_binary
-    return is_text or column.type in (MySQLType.ENUM, MySQLType.SET)
+    return is_text or column.type in LABEL_TYPES
 
 
 def _moved(state: TableState, name: str, position: nodes.Position | None) -> TableState:

@@ -27,7 +27,15 @@ from ticdc_emit.schema.nodes import (
     TypeSpec,
 )
 from ticdc_emit.schema.typenames import UNSPECIFIED_LENGTH, default_length
-from ticdc_emit.schema.types import BINARY_CHARSET, INTEGER_TYPES, STRING_TYPES, ColumnFlag, MySQLType
+from ticdc_emit.schema.types import (
+    BINARY_CHARSET,
+    FLOAT_TYPES,
+    INTEGER_TYPES,
+    LABEL_TYPES,
+    STRING_TYPES,
+    ColumnFlag,
+    MySQLType,
+)
 
 __all__ = ["BuiltColumn", "build_column", "with_default"]
 
@@ -35,7 +43,7 @@ _MAX_CHAR_LENGTH, _MAX_VARCHAR_BYTES, _MAX_LENGTH = 255, 65535, 4294967295
 _MAX_WIDTH, _MAX_SCALE, _MAX_DECIMAL, _MAX_BITS, _MAX_FSP = 255, 30, 65, 64, 6
 _MAX_NAME, _MAX_COMMENT, _MAX_SET_LABELS, _MAX_VECTOR = 64, 1024, 64, 16383
 _MAX_LABEL_BYTES, _MAX_LABEL_STORAGE = 255, 1020
-_WITH_CHARSET = STRING_TYPES | {MySQLType.ENUM, MySQLType.SET}
+_WITH_CHARSET = STRING_TYPES | LABEL_TYPES
 _BLOB_SIZES = (
     (MySQLType.TINY_BLOB, 255),
     (MySQLType.BLOB, 65535),
@@ -43,7 +51,7 @@ _BLOB_SIZES = (
     (MySQLType.LONG_BLOB, 4294967295),
 )
 _FSP_TYPES = frozenset({MySQLType.DATETIME, MySQLType.TIMESTAMP, MySQLType.DURATION})
-_AUTO_INCREMENT_TYPES = INTEGER_TYPES | {MySQLType.FLOAT, MySQLType.DOUBLE}
+_AUTO_INCREMENT_TYPES = INTEGER_TYPES | FLOAT_TYPES
 
 
 @dataclass(frozen=True)
@@ -152,7 +160,7 @@ class _Builder:
             self._fail(f"{flen} dimensions are too many (at most {_MAX_VECTOR})")
         elif kind is MySQLType.NEWDECIMAL:
             self._check_scale(flen, decimal, _MAX_DECIMAL)
-        elif kind in (MySQLType.FLOAT, MySQLType.DOUBLE):
+        elif kind in FLOAT_TYPES:
             if decimal == UNSPECIFIED_LENGTH and flen != UNSPECIFIED_LENGTH:
                 self._fail(f"precision {flen} is too big (at most 53)")
             if decimal != UNSPECIFIED_LENGTH:
@@ -198,7 +206,7 @@ class _Builder:
         return kind, flen, decimal
 
     def _labels(self, spec: TypeSpec, charset: str, collate: str) -> tuple[str, ...]:
-        if spec.type not in (MySQLType.ENUM, MySQLType.SET):
+        if spec.type not in LABEL_TYPES:
             return ()
         codec = python_codec(charset) or "utf-8"
         labels = tuple(

@@ -18,7 +18,7 @@ from ticdc_emit.schema.literals import go_utf8, integer_text, number_of, plain_t
 from ticdc_emit.schema.model import Column
 from ticdc_emit.schema.nodes import DefaultExpression, Literal
 from ticdc_emit.schema.temporal import moment_of_number, normalise_duration, parse_moment
-from ticdc_emit.schema.types import INTEGER_TYPES, STRING_TYPES, MySQLType
+from ticdc_emit.schema.types import FLOAT_TYPES, INTEGER_TYPES, LABEL_TYPES, STRING_TYPES, MySQLType
 
 __all__ = ["stored_default"]
 
@@ -107,7 +107,7 @@ def _literal_default(literal: Literal, column: Column, zone: dt.tzinfo) -> str |
         return _bit_default(literal, column)
     if isinstance(literal.value, bytes) and kind in STRING_TYPES:
         return _text_default(_decoded(literal.value, column), column)
-    if isinstance(literal.value, bytes) and kind in (MySQLType.ENUM, MySQLType.SET):
+    if isinstance(literal.value, bytes) and kind in LABEL_TYPES:
         literal = Literal("string", go_utf8(_decoded(literal.value, column)))
     if kind is MySQLType.ENUM:
         return _enum_default(literal, column)
@@ -117,7 +117,7 @@ def _literal_default(literal: Literal, column: Column, zone: dt.tzinfo) -> str |
         return normalise_duration(plain_text(literal), column.decimal)
     if kind in INTEGER_TYPES:
         return integer_text(literal, kind, unsigned=column.unsigned)
-    if kind in (MySQLType.FLOAT, MySQLType.DOUBLE):
+    if kind in FLOAT_TYPES:
         return rounded_float(literal, kind, column.flen, column.decimal, unsigned=column.unsigned)
     text = plain_text(literal)
     if kind is MySQLType.NEWDECIMAL:

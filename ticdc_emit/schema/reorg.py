@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from ticdc_emit.schema.model import Column
 from ticdc_emit.schema.typenames import UNSPECIFIED_LENGTH, default_length
-from ticdc_emit.schema.types import INTEGER_TYPES, STRING_TYPES, MySQLType
+from ticdc_emit.schema.types import INTEGER_TYPES, LABEL_TYPES, STRING_TYPES, MySQLType
 
 __all__ = ["needs_reorg"]
 
@@ -31,7 +31,7 @@ def _same_type_differs(old: Column, new: Column) -> bool:
     kind = old.type
     if kind is MySQLType.NEWDECIMAL:
         return (old.flen, old.decimal, old.unsigned) != (new.flen, new.decimal, new.unsigned)
-    if kind in (MySQLType.ENUM, MySQLType.SET):
+    if kind in LABEL_TYPES:
         return old.elems != new.elems[: len(old.elems)]
     if kind in INTEGER_TYPES:
         return old.unsigned != new.unsigned

@@ -7,7 +7,7 @@ Rule source: semantics 2.0.4 and pingcap/tidb ``pkg/parser/types`` (``TypeToStr`
 from __future__ import annotations
 
 from ticdc_emit.schema.model import Column
-from ticdc_emit.schema.types import BINARY_CHARSET, INTEGER_TYPES, MySQLType
+from ticdc_emit.schema.types import BINARY_CHARSET, INTEGER_TYPES, LABEL_TYPES, MySQLType
 
 __all__ = ["UNSPECIFIED_LENGTH", "default_length", "mysql_type_name", "sql_type", "type_desc", "type_name"]
 
@@ -123,7 +123,7 @@ def _sign_suffix(column: Column) -> str:
 
 def _length_suffix(column: Column) -> str:
     kind = column.type
-    if kind in (MySQLType.ENUM, MySQLType.SET):
+    if kind in LABEL_TYPES:
         return "(" + ",".join("'" + label.translate(_LABEL_ESCAPES) + "'" for label in column.elems) + ")"
     default_flen, default_decimal = default_length(kind)
     flen = default_flen if column.flen == UNSPECIFIED_LENGTH else column.flen

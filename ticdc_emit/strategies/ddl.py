@@ -18,7 +18,7 @@ from ticdc_emit.schema.expressions import column_names
 from ticdc_emit.schema.identifiers import quoted
 from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.schema.typenames import type_desc
-from ticdc_emit.schema.types import INTEGER_TYPES, MySQLType
+from ticdc_emit.schema.types import INTEGER_TYPES, LABEL_TYPES, MySQLType
 from ticdc_emit.strategies.columns import ColumnType, column_types, literal
 from ticdc_emit.strategies.names import same_name
 from ticdc_emit.strategies.tables import TableShape, column_clause, named_tables
@@ -207,7 +207,7 @@ def _wider(column: Column) -> list[str]:
     if kind in _BLOBS:
         larger = list(_BLOBS)[list(_BLOBS).index(kind) + 1 :]
         return [_BLOBS[other][column.is_binary] + _charset(column) for other in larger]
-    if kind in (MySQLType.ENUM, MySQLType.SET) and _LAST_LABEL not in column.elems:
+    if kind in LABEL_TYPES and _LAST_LABEL not in column.elems:
         labels = ",".join(map(literal, (*column.elems, _LAST_LABEL)))
         return [f"{kind.name.lower()}({labels}){_charset(column)}"]
     return [f"double{sign}"] if kind is MySQLType.FLOAT and column.decimal < 0 else []

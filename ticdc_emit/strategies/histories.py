@@ -16,7 +16,7 @@ from ticdc_emit.errors import StrategyError
 from ticdc_emit.schema.catalog import Catalog, catalog_from_sql
 from ticdc_emit.schema.charsets import collation_key
 from ticdc_emit.schema.model import Column, TableInfo
-from ticdc_emit.schema.types import STRING_TYPES, MySQLType
+from ticdc_emit.schema.types import FLOAT_TYPES, STRING_TYPES
 from ticdc_emit.strategies.changes import FIRST_TSO, Change, change
 from ticdc_emit.strategies.ddl import DDL_KINDS, applicable, chosen_kinds
 from ticdc_emit.strategies.names import same_name
@@ -228,4 +228,4 @@ def _compared(column: Column, text: str | None) -> str | None:
         return None
     if column.type in STRING_TYPES and not column.is_binary:
         return collation_key(text, column.collate)
-    return "0" if text == "-0" and column.type in (MySQLType.FLOAT, MySQLType.DOUBLE) else text
+    return "0" if text == "-0" and column.type in FLOAT_TYPES else text

@@ -18,7 +18,7 @@ from zoneinfo import ZoneInfo
 from ticdc_emit.errors import SchemaError
 from ticdc_emit.schema.literals import float_text
 from ticdc_emit.schema.model import Column, TableInfo
-from ticdc_emit.schema.types import INTEGER_TYPES, STRING_TYPES, MySQLType
+from ticdc_emit.schema.types import FLOAT_TYPES, INTEGER_TYPES, LABEL_TYPES, STRING_TYPES, MySQLType
 
 __all__ = ["Row", "altered", "value_of_old_rows"]
 
@@ -27,8 +27,6 @@ Row: TypeAlias = "dict[str, str | None]"
 
 _Cast: TypeAlias = Callable[[str], str]
 _FRACTIONS = frozenset({MySQLType.DATETIME, MySQLType.TIMESTAMP, MySQLType.DURATION})
-_LABELS = frozenset({MySQLType.ENUM, MySQLType.SET})
-_FLOATS = frozenset({MySQLType.FLOAT, MySQLType.DOUBLE})
 _SAME_TEXT = frozenset({MySQLType.YEAR, MySQLType.JSON, MySQLType.DATE, MySQLType.NEWDATE, MySQLType.DOUBLE})
 _DIGITS = Context(prec=65)  # of a DECIMAL
 _REPLACEMENT = "\ufffd"  # what TiDB keeps of a default that is not UTF-8
@@ -75,14 +73,14 @@ def _cast(old: Column, new: Column) -> _Cast:
         return _same
     if kinds <= STRING_TYPES and old.is_binary == new.is_binary:
         return _characters(new)
-    if old.type is MySQLType.FLOAT and new.type in _FLOATS:
+    if old.type is MySQLType.FLOAT and new.type in FLOAT_TYPES:
         return _same if new.type is old.type else lambda text: float_text(_single(float(text)))
     if old.type is new.type:
         if new.type is MySQLType.NEWDECIMAL and new.decimal >= old.decimal:
             return lambda text: _with_fraction(text, new.decimal)
         if new.type in _FRACTIONS and _fsp(new) >= _fsp(old):
             return lambda text: _with_fraction(text, _fsp(new))
-        if new.type in _LABELS and new.elems[: len(old.elems)] == old.elems:
+        if new.type in LABEL_TYPES and new.elems[: len(old.elems)] == old.elems:
             return _same
         if new.type in (MySQLType.BIT, MySQLType.VECTOR_FLOAT32):
             return _same
@@ -138,7 +136,7 @@ def value_of_old_rows(column: Column, time_zone: str) -> str | None:
     text, kind = column.default, column.type
     if kind in INTEGER_TYPES:
         return str(int(text))
-    if kind in _FLOATS:
+    if kind in FLOAT_TYPES:
         return float_text(float(text), single=kind is MySQLType.FLOAT)
     if kind is MySQLType.NEWDECIMAL:
         scale = Decimal(1).scaleb(-max(column.decimal, 0))
@@ -168,7 +166,7 @@ def _unknown(column: Column) -> SchemaError:
 
 def _zero(column: Column) -> str:
     kind = column.type
-    if kind in INTEGER_TYPES or kind in (MySQLType.BIT, MySQLType.YEAR, *_FLOATS):
+    if kind in INTEGER_TYPES or kind in (MySQLType.BIT, MySQLType.YEAR, *FLOAT_TYPES):
         return "0"
     if kind is MySQLType.NEWDECIMAL:
         return _with_fraction("0", max(column.decimal, 0))

@@ -18,7 +18,7 @@ from ticdc_emit.decode.debezium.records import DebeziumField
 from ticdc_emit.decode.text_values import BINARY_TYPES, Convert, clock_text, decimal_text, fsp_of, in_zone, moment_text
 from ticdc_emit.schema.literals import float_text
 from ticdc_emit.schema.model import Column
-from ticdc_emit.schema.types import INTEGER_TYPES, ColumnFlag, MySQLType
+from ticdc_emit.schema.types import DATE_TYPES, FLOAT_TYPES, INTEGER_TYPES, ColumnFlag, MySQLType
 
 __all__ = ["debezium_column", "debezium_convert"]
 
@@ -57,7 +57,7 @@ def debezium_convert(column: Column, zone: str) -> Convert | None:
     kind, fsp = column.type, fsp_of(column)
     if kind in INTEGER_TYPES:
         return (lambda value: str(value & _WORD)) if column.unsigned else str
-    if kind in (MySQLType.FLOAT, MySQLType.DOUBLE):
+    if kind in FLOAT_TYPES:
         single = kind is MySQLType.FLOAT
         return lambda value: float_text(value, single=single)
     if kind is MySQLType.NEWDECIMAL:
@@ -66,7 +66,7 @@ def debezium_convert(column: Column, zone: str) -> Convert | None:
         return _bits
     if kind is MySQLType.YEAR:
         return lambda value: str(int(value))
-    if kind in (MySQLType.DATE, MySQLType.NEWDATE):
+    if kind in DATE_TYPES:
         return _day
     if kind is MySQLType.DATETIME:
         unit = "milliseconds" if fsp <= _MILLIS_FSP else "microseconds"

@@ -13,7 +13,7 @@ from ticdc_emit.decode.simple.records import SimpleColumn, SimpleTableSchema, Si
 from ticdc_emit.decode.text_values import BINARY_TYPES, Convert, enum_label, in_zone, raw_text, set_labels
 from ticdc_emit.schema.literals import float_text
 from ticdc_emit.schema.model import Column, Index, TableInfo
-from ticdc_emit.schema.types import INTEGER_TYPES, ColumnFlag, MySQLType
+from ticdc_emit.schema.types import FLOAT_TYPES, INTEGER_TYPES, ColumnFlag, MySQLType
 
 __all__ = ["simple_convert", "simple_table"]
 
@@ -58,7 +58,7 @@ def simple_convert(column: Column, zone: str) -> Convert | None:
     if kind in INTEGER_TYPES or kind in (MySQLType.YEAR, MySQLType.BIT):
         unsigned = column.unsigned or kind is MySQLType.BIT
         return lambda value: value if type(value) is str else str(value & _WORD if unsigned else value)
-    if kind in (MySQLType.FLOAT, MySQLType.DOUBLE):
+    if kind in FLOAT_TYPES:
         single = kind is MySQLType.FLOAT
         return lambda value: float_text(float(value), single=single)
     if kind is MySQLType.ENUM:

@@ -22,7 +22,15 @@ from ticdc_emit.columnar.decimals import decimal_text
 from ticdc_emit.columnar.labels import label_text
 from ticdc_emit.schema.inference.operands import Coercibility
 from ticdc_emit.schema.model import Column
-from ticdc_emit.schema.types import BINARY_CHARSET, INTEGER_TYPES, MySQLType
+from ticdc_emit.schema.types import (
+    BINARY_CHARSET,
+    DATE_TYPES,
+    FLOAT_TYPES,
+    INTEGER_TYPES,
+    LABEL_TYPES,
+    MOMENT_TYPES,
+    MySQLType,
+)
 
 __all__ = [
     "MAX_DIGITS",
@@ -137,15 +145,15 @@ def of_column(column: Column, data: Data) -> Value:
         return Value(Kind.INT, data, column=column)
     if kind is MySQLType.NEWDECIMAL:
         return Value(Kind.DECIMAL, data)
-    if kind in (MySQLType.FLOAT, MySQLType.DOUBLE):
+    if kind in FLOAT_TYPES:
         return Value(Kind.REAL, data.cast(pa.float64()))
-    if kind in (MySQLType.ENUM, MySQLType.SET):
+    if kind in LABEL_TYPES:
         return Value(Kind.LABEL, data, collate, strength, column=column)
     if kind is MySQLType.BIT:
         return Value(Kind.BIT, data)
-    if kind in (MySQLType.DATE, MySQLType.NEWDATE):
+    if kind in DATE_TYPES:
         return Value(Kind.DATETIME, data, fsp=-1)
-    if kind in (MySQLType.DATETIME, MySQLType.TIMESTAMP):
+    if kind in MOMENT_TYPES:
         return Value(Kind.DATETIME, data, fsp=max(column.decimal, 0))
     if kind is MySQLType.DURATION:
         return Value(Kind.DURATION, mapped(_microseconds, pa.int64(), data))

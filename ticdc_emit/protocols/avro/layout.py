@@ -39,7 +39,7 @@ from ticdc_emit.protocols.avro.naming import subject
 from ticdc_emit.protocols.avro.schema import key_schema, value_columns, value_schema
 from ticdc_emit.protocols.avro.types import AvroOptions, AvroType, avro_type, branches
 from ticdc_emit.schema.model import Column, TableInfo
-from ticdc_emit.schema.types import MySQLType
+from ticdc_emit.schema.types import LABEL_TYPES, MySQLType
 
 __all__ = ["AvroRows"]
 
@@ -187,7 +187,7 @@ class AvroRows:
             return image.pieces(shown.column, _FORM, make)
 
     def _value_pieces(self, kind: AvroType, union: Union | None, column: Column, values: pa.Array) -> list[Piece]:
-        if column.type in (MySQLType.ENUM, MySQLType.SET):
+        if column.type in LABEL_TYPES:
             return label_pieces(column, values, union)
         if kind in ("int", "long"):
             return long_pieces(values, union)

@@ -19,7 +19,7 @@ from ticdc_emit.protocols.gojson import json_text
 from ticdc_emit.protocols.naming import escaped_label, sanitize
 from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.schema.typenames import UNSPECIFIED_LENGTH, default_length
-from ticdc_emit.schema.types import INTEGER_TYPES, MySQLType
+from ticdc_emit.schema.types import INTEGER_TYPES, LABEL_TYPES, MySQLType
 
 __all__ = ["key_schema", "value_columns", "value_schema"]
 
@@ -121,7 +121,7 @@ def _type(column: Column, kind: AvroType) -> str:
     parameters = {"tidb_type": _tidb_type(column)}
     if column.type is MySQLType.BIT:
         parameters["length"] = str(_flen(column))
-    if column.type in (MySQLType.ENUM, MySQLType.SET):
+    if column.type in LABEL_TYPES:
         parameters["allowed"] = ",".join(escaped_label(label) for label in column.elems)
     printed = ",".join(f'"{name}":{json_text(parameters[name])}' for name in sorted(parameters))
     logical = (

@@ -28,7 +28,7 @@ from ticdc_emit.protocols.simple.table_schema import (
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.schema.typenames import type_name
-from ticdc_emit.schema.types import INTEGER_TYPES, MySQLType
+from ticdc_emit.schema.types import INTEGER_TYPES, LABEL_TYPES, MySQLType
 
 __all__ = ["bootstrap_avro", "ddl_avro", "watermark_avro"]
 
@@ -95,7 +95,7 @@ def _data_type(column: Column, options: SimpleOptions) -> bytes:
     kind = column.type
     has_fsp = kind is MySQLType.TIMESTAMP and options.switches.avro_timestamp_decimal
     has_decimal = kind is MySQLType.NEWDECIMAL or has_fsp
-    labelled = kind in (MySQLType.ENUM, MySQLType.SET)
+    labelled = kind in LABEL_TYPES
     signed = kind in _SIGNED_TYPES
     parts = [
         avro_string(type_name(kind, column.charset)),

@@ -39,7 +39,7 @@ from ticdc_emit.protocols.simple.avro_values import (
 from ticdc_emit.protocols.simple.options import VERSION, SimpleOptions
 from ticdc_emit.protocols.simple.rows import ENVELOPE_BYTES, constant_of, named_columns
 from ticdc_emit.schema.model import Column, TableInfo
-from ticdc_emit.schema.types import INTEGER_TYPES, MySQLType
+from ticdc_emit.schema.types import FLOAT_TYPES, INTEGER_TYPES, LABEL_TYPES, MySQLType
 
 __all__ = ["SimpleAvroRows"]
 
@@ -51,7 +51,6 @@ _FORM, _PIECES, _STAMPS, _TIMES = (
 )
 _MOSTLY = 0.5  # share of changed rows from which a column's both images are packed rather than gathered
 _ENTRY_BYTES = 256  # of a value of fixed width, a location, lengths
-_LABELS = frozenset({MySQLType.ENUM, MySQLType.SET})
 _END_OF_MAP = avro_long(0)
 
 
@@ -150,11 +149,11 @@ class SimpleAvroRows:
         kind = column.type
         if kind is MySQLType.LONGLONG and column.unsigned:
             return long_pieces(values, _union(Branch.UNSIGNED_BIGINT))
-        if kind in _LABELS:
+        if kind in LABEL_TYPES:
             return number_pieces(values, _union(Branch.LONG))
         if kind in INTEGER_TYPES or kind is MySQLType.YEAR or self._is_long_bit(column):
             return long_pieces(values, _union(Branch.LONG))
-        if kind in (MySQLType.FLOAT, MySQLType.DOUBLE):
+        if kind in FLOAT_TYPES:
             return float_pieces(values, _union(Branch.FLOAT if kind is MySQLType.FLOAT else Branch.DOUBLE))
         if kind is MySQLType.TIMESTAMP:
             return text_pieces(values, _union(Branch.TIMESTAMP, avro_string(self.options.location)))

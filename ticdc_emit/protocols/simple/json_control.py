@@ -21,7 +21,7 @@ from ticdc_emit.protocols.simple.table_schema import (
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.schema.typenames import type_name
-from ticdc_emit.schema.types import MySQLType
+from ticdc_emit.schema.types import FLOAT_TYPES, MySQLType
 
 __all__ = ["bootstrap_json", "ddl_json", "json_string", "watermark_json"]
 
@@ -85,7 +85,7 @@ def _data_type(column: Column) -> bytes:
     ]
     if column.flen:
         members.append((b"length", b"%d" % column.flen))
-    if column.decimal and column.type not in (MySQLType.FLOAT, MySQLType.DOUBLE):
+    if column.decimal and column.type not in FLOAT_TYPES:
         members.append((b"decimal", b"%d" % column.decimal))
     if column.elems:
         members.append((b"elements", _array(map(json_string, column.elems))))

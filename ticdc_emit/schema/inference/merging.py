@@ -20,7 +20,15 @@ from ticdc_emit.schema.inference.operands import (
     Operand,
 )
 from ticdc_emit.schema.inference.signatures import Arguments
-from ticdc_emit.schema.types import BINARY_CHARSET, INTEGER_BITS, INTEGER_TYPES, TEMPORAL_TYPES, ColumnFlag, MySQLType
+from ticdc_emit.schema.types import (
+    BINARY_CHARSET,
+    INTEGER_BITS,
+    INTEGER_TYPES,
+    LABEL_TYPES,
+    TEMPORAL_TYPES,
+    ColumnFlag,
+    MySQLType,
+)
 
 __all__ = ["aggregated_type", "merged_operand"]
 
@@ -126,7 +134,7 @@ def merged_operand(operands: Arguments, *, by_case: bool = False) -> Operand:
     if result.eval is Eval.INT:
         result = replace(result, decimal=0)
     elif result.eval is Eval.STRING:
-        kind = MySQLType.VARCHAR if result.type in (MySQLType.ENUM, MySQLType.SET) else result.type
+        kind = MySQLType.VARCHAR if result.type in LABEL_TYPES else result.type
         result = replace(result, decimal=UNSPECIFIED, type=kind, elems=())
     if result.type is MySQLType.DATETIME:
         result = replace(result, flen=datetime_width(result.decimal))

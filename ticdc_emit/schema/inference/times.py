@@ -14,7 +14,7 @@ from ticdc_emit.schema.inference.casts import as_eval, datetime_width, decimal_d
 from ticdc_emit.schema.inference.collations import BYTES, TEXT
 from ticdc_emit.schema.inference.operands import MAX_FSP, UNSPECIFIED, Eval, Operand
 from ticdc_emit.schema.inference.signatures import Arguments, folded, result_of
-from ticdc_emit.schema.types import MySQLType
+from ticdc_emit.schema.types import MOMENT_TYPES, MySQLType
 
 __all__ = [
     "CLOCK_UNITS",
@@ -101,7 +101,7 @@ def add_time(arguments: Arguments) -> Operand:
     """ADDTIME and SUBTIME."""
     first, _ = arguments
     fsp = max(_fsp(argument) for argument in arguments)
-    if first.type in (MySQLType.DATETIME, MySQLType.TIMESTAMP):
+    if first.type in MOMENT_TYPES:
         result = _datetime(fsp)
     elif first.type is MySQLType.DURATION:
         result = _duration(fsp)

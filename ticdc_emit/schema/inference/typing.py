@@ -26,7 +26,7 @@ from ticdc_emit.schema.inference.operands import (
 )
 from ticdc_emit.schema.inference.syntax import Call, Cast, CastType, Collated, Constant, Node, Reference
 from ticdc_emit.schema.state import TableState
-from ticdc_emit.schema.types import BINARY_CHARSET, ColumnFlag, MySQLType
+from ticdc_emit.schema.types import BINARY_CHARSET, LABEL_TYPES, ColumnFlag, MySQLType
 
 __all__ = ["type_of"]
 
@@ -184,7 +184,7 @@ def _collated(operand: Operand, collation: str) -> Operand:
         operand = replace(operand, type=MySQLType.VAR_STRING, flen=(operand.flen + 7) // 8)
     elif owner != charset:
         raise DdlError(f"collation {collation!r} is not valid for character set {charset!r}")
-    if operand.type in (MySQLType.ENUM, MySQLType.SET) and operand.is_column:
+    if operand.type in LABEL_TYPES and operand.is_column:
         raise DdlError("COLLATE of an ENUM or a SET column")
     if operand.is_column and operand.eval is not Eval.STRING:
         raise DdlError("COLLATE of a column that is not text")

@@ -14,7 +14,7 @@ from ticdc_emit.schema.identifiers import quoted
 from ticdc_emit.schema.nodes.keys import Reference
 from ticdc_emit.schema.nodes.style import WIRE, Node, Style, special_comment, string
 from ticdc_emit.schema.nodes.values import DefaultExpression, Expression, Literal
-from ticdc_emit.schema.types import MySQLType
+from ticdc_emit.schema.types import LABEL_TYPES, MySQLType
 
 __all__ = [
     "AutoRandom",
@@ -96,7 +96,7 @@ class TypeSpec:
         return name.replace("TEXT", "BLOB") if self.type in _BLOBS else name.replace("CHAR", "BINARY")
 
     def _precision(self) -> str:
-        if self.type in (MySQLType.ENUM, MySQLType.SET):
+        if self.type in LABEL_TYPES:
             labels = (elem if isinstance(elem, str) else elem.decode(errors="surrogateescape") for elem in self.elems)
             return f"({','.join(map(string, labels))})"
         length = self.decimal if self.type in _TIMES else self.flen

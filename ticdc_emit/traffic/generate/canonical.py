@@ -6,7 +6,7 @@ In: SQL of a value and its column. Out: SQL of type string, NULL for NULL. The s
 from __future__ import annotations
 
 from ticdc_emit.schema.model import Column
-from ticdc_emit.schema.types import STRING_TYPES, MySQLType
+from ticdc_emit.schema.types import FLOAT_TYPES, STRING_TYPES, MySQLType
 from ticdc_emit.traffic.generate.sql import EPOCH, text_of
 
 __all__ = ["canonical_text"]
@@ -17,7 +17,7 @@ def canonical_text(column: Column, value: str, time_zone: str) -> str:
     kind = column.type
     if kind in STRING_TYPES:
         return f"base64({value})" if column.is_binary else value
-    if kind in (MySQLType.FLOAT, MySQLType.DOUBLE):
+    if kind in FLOAT_TYPES:
         whole = f"cast(cast({value} as bigint) as string)"
         return f"if({value} = floor({value}), {whole}, cast({value} as string))"
     if kind is MySQLType.DATETIME:

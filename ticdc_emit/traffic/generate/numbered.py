@@ -7,7 +7,7 @@ tells apart.
 from __future__ import annotations
 
 from ticdc_emit.schema.model import Column
-from ticdc_emit.schema.types import INTEGER_TYPES, STRING_TYPES, MySQLType, integer_range
+from ticdc_emit.schema.types import INTEGER_TYPES, MOMENT_TYPES, STRING_TYPES, MySQLType, integer_range
 from ticdc_emit.traffic.generate.natives import moment, native_type, padded, scaled
 from ticdc_emit.traffic.generate.sql import hashed, salt_of
 from ticdc_emit.traffic.generate.texts import unique_text
@@ -30,7 +30,7 @@ def capacity(column: Column, prefix: int | None = None) -> int:
         return int(256**width if column.is_binary else 36**width)
     if kind is MySQLType.BIT:
         return 1 << max(column.flen, 1)
-    if kind in (MySQLType.DATETIME, MySQLType.TIMESTAMP):
+    if kind in MOMENT_TYPES:
         return 400_000_000  # seconds until 2036
     if kind is MySQLType.DATE:
         return 2_000_000
@@ -61,7 +61,7 @@ def from_number(
         return number
     if kind is MySQLType.DOUBLE:
         return f"cast({number} + 1L as double)"
-    if kind in (MySQLType.DATETIME, MySQLType.TIMESTAMP):
+    if kind in MOMENT_TYPES:
         return moment(column, f"(({number} + {_FIRST_SECOND}L) * 1000000L)")
     if kind is MySQLType.DATE:
         return f"date_add(date'1970-01-01', cast({number} as int))"

@@ -12,7 +12,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ticdc_emit.schema.model import Column
-from ticdc_emit.schema.types import INTEGER_TYPES, STRING_TYPES, ColumnFlag, MySQLType
+from ticdc_emit.schema.types import (
+    FLOAT_TYPES,
+    INTEGER_TYPES,
+    LABEL_TYPES,
+    MOMENT_TYPES,
+    STRING_TYPES,
+    ColumnFlag,
+    MySQLType,
+)
 from ticdc_emit.traffic.generate.amounts import binary_float, decimal, integer
 from ticdc_emit.traffic.generate.natives import moment, native_type, padded
 from ticdc_emit.traffic.generate.sql import Alternating, between, hashed, listed, salt_of, text_of, units
@@ -111,9 +119,7 @@ def _version(column: Column, salt: int, at: Moment) -> str:
 
 def _is_clock(column: Column) -> bool:
     known = set(tokens(column.name))
-    return column.type in (MySQLType.DATETIME, MySQLType.TIMESTAMP) and bool(
-        known & _UPDATED or column.flags & ColumnFlag.ON_UPDATE_NOW
-    )
+    return column.type in MOMENT_TYPES and bool(known & _UPDATED or column.flags & ColumnFlag.ON_UPDATE_NOW)
 
 
 def _is_progress(column: Column) -> bool:
@@ -126,11 +132,11 @@ def _value(column: Column, bits: Bits, person: Bits, at: Moment, fixed: bool) ->
         return f"cast({integer(column, bits)} as {native_type(column)})"
     if kind is MySQLType.NEWDECIMAL:
         return decimal(column, bits)
-    if kind in (MySQLType.FLOAT, MySQLType.DOUBLE):
+    if kind in FLOAT_TYPES:
         return binary_float(column, bits)
     if kind in STRING_TYPES:
         return _binary(column, bits) if column.is_binary else realistic_text(column, bits, person)
-    if kind in (MySQLType.DATETIME, MySQLType.TIMESTAMP):
+    if kind in MOMENT_TYPES:
         return moment(column, _alternating_time(column, bits(0), _time(column, bits, at, fixed)))
     if kind is MySQLType.DATE:
         return f"date_add(date'1970-01-01', cast({_day(column, bits, at, fixed)} as int))"
@@ -142,7 +148,7 @@ def _value(column: Column, bits: Bits, person: Bits, at: Moment, fixed: bool) ->
         return units(bits(0), 1 << min(max(column.flen, 1), 62))
     if kind is MySQLType.JSON:
         return document(column, bits)
-    return _labels(column, bits, at) if kind in (MySQLType.ENUM, MySQLType.SET) else _vector(column, bits)
+    return _labels(column, bits, at) if kind in LABEL_TYPES else _vector(column, bits)
 
 
 def _binary(column: Column, bits: Bits) -> str:
