@@ -34,10 +34,11 @@ from ticdc_emit.columnar.cells import Piece, join_pieces
 from ticdc_emit.columnar.faults import ValueFault
 from ticdc_emit.columnar.stamps import commit_times
 from ticdc_emit.columnar.values import plain_text
-from ticdc_emit.errors import InvalidValueError, RegistryError
+from ticdc_emit.errors import InvalidValueError
 from ticdc_emit.protocols.avro.naming import subject
 from ticdc_emit.protocols.avro.schema import key_schema, value_columns, value_schema
 from ticdc_emit.protocols.avro.types import AvroOptions, AvroType, avro_type, branches
+from ticdc_emit.protocols.registered import SchemaTexts, header_of
 from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.schema.types import LABEL_TYPES, MySQLType
 
@@ -53,22 +54,6 @@ class _Field(NamedTuple):
     column: Column
     kind: AvroType
     union: Union | None
-
-
-class _Texts(Mapping[str, str]):
-    """Schema texts by part, made when they are asked for: a key is registered before the value's schema is refused."""
-
-    def __init__(self, made: Mapping[str, Callable[[], str]]) -> None:
-        self._made = made
-
-    def __getitem__(self, part: str) -> str:
-        return self._made[part]()
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._made)
-
-    def __len__(self) -> int:
-        return len(self._made)
 
 
 @dataclass(frozen=True)
@@ -109,7 +94,7 @@ class AvroRows:
             made["key"] = lambda: key_schema(self.table, self.options)
         if op is not Op.DELETE:
             made["value"] = lambda: value_schema(self.table, self.options)
-        return _Texts(made)
+        return SchemaTexts(made)
 
     def subject(self, topic: str, part: str) -> str:
         """Return the subject under which the schema of a part is registered."""
@@ -167,15 +152,7 @@ class AvroRows:
         return Encoded(record("value", self._value, self._extension(changes)), keys)
 
     def _header(self, part: str) -> bytes:
-        try:
-            return self.headers[part]
-        except KeyError:
-            raise RegistryError(
-                f"the {part} schema is not registered",
-                remedy="Register the schemas that the batch needs before it is encoded",
-                table=self.table.full_name,
-                version=self.table.version,
-            ) from None
+        return header_of(self.headers, part, self.table)
 
     def _pieces(self, shown: _Field, image: Image) -> Sequence[Piece]:
         if shown.column.is_virtual and shown.union is not None:
