@@ -24,7 +24,7 @@ from ticdc_emit.columnar.avro_varints import byte_counts, varints, zigzag, zigza
 from ticdc_emit.columnar.buffers import fixed_values, from_bytes, null_mask, text_buffers
 from ticdc_emit.columnar.cells import Cell, Piece
 from ticdc_emit.columnar.faults import refuse_any
-from ticdc_emit.columnar.labels import label_text
+from ticdc_emit.columnar.labels import distinct_labels
 from ticdc_emit.schema.model import Column
 from ticdc_emit.schema.types import MySQLType
 
@@ -173,7 +173,7 @@ def label_pieces(column: Column, numbers: pa.Array, union: Union | None = None) 
     """Return the labels of ENUM and SET values as ``string``. Raises :class:`ValueFault` for an ENUM's 0."""
     refuse_enum_zero(column, numbers)
     encoded = numbers if pa.types.is_dictionary(numbers.type) else numbers.dictionary_encode()
-    texts = [(text or "").encode() for text in label_text(column, encoded.dictionary).to_pylist()]
+    texts = [(text or "").encode() for text in distinct_labels(column, encoded.dictionary).to_pylist()]
     codes = np.asarray(encoded.indices.fill_null(0))
     return choice_pieces(codes, texts or [b""], union, _valid(numbers))
 

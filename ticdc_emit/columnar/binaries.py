@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import binascii
 from functools import lru_cache
 
@@ -9,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_emit.columnar.buffers import from_bytes, text_buffers
+from ticdc_emit.columnar.buffers import FEW, from_bytes, text_buffers
 from ticdc_emit.columnar.escape import JsonWriter, escape_text
 
 __all__ = ["base64_text", "latin1_json"]
@@ -36,6 +37,9 @@ def latin1_json(data: pa.Array, writer: JsonWriter) -> pa.Array:
 
 def base64_text(data: pa.Array) -> pa.Array:
     """Return standard base64 with padding."""
+    if len(data) <= FEW:
+        coded = [None if item is None else base64.b64encode(item) for item in data.to_pylist()]
+        return pa.array(coded, pa.binary()).view(pa.string())
     parts = text_buffers(data)
     lengths = parts.lengths
     groups = -(-lengths // 3)

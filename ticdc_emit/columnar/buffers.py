@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 __all__ = [
+    "FEW",
     "TextBuffers",
     "as_text",
     "compact",
@@ -31,6 +32,9 @@ __all__ = [
     "text_buffers",
     "to_text",
 ]
+
+FEW = 4
+"""So many values are sooner looked at one by one: a call of a kernel costs some microseconds, whatever it is given."""
 
 Bytes = npt.NDArray[np.uint8]
 _NULL = pa.null()
@@ -114,6 +118,9 @@ def longest(array: pa.Array) -> int:
 
 def extremes(array: pa.Array) -> tuple[Any, Any] | None:
     """Return the least and the greatest value, ``None`` if all are null."""
+    if len(array) <= FEW:
+        held = [value for value in array.to_pylist() if value is not None]
+        return (min(held), max(held)) if held else None
     least, greatest = pc.call_function("min_max", [array]).values()
     return (least.as_py(), greatest.as_py()) if least.is_valid else None
 

@@ -17,7 +17,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_emit.columnar.buffers import compact, from_bytes, text_buffers
+from ticdc_emit.columnar.buffers import FEW, compact, from_bytes, text_buffers
 from ticdc_emit.columnar.faults import refuse_any
 from ticdc_emit.columnar.times import fsp_of
 from ticdc_emit.columnar.zones import in_utc
@@ -78,6 +78,8 @@ def _has_zero_part(texts: pa.Array) -> bool:
 
 def _has_zeros(texts: pa.Array, *pairs: tuple[int, int]) -> bool:
     """Whether any text has the digit 0 at both places of a pair; all texts have one width, and nulls no bytes."""
+    if len(texts) <= FEW:
+        return any(text[first : second + 1] == "00" for text in texts.to_pylist() if text for first, second in pairs)
     parts = text_buffers(texts)
     width = int(parts.lengths.max(initial=0))
     if not width:
@@ -88,6 +90,8 @@ def _has_zeros(texts: pa.Array, *pairs: tuple[int, int]) -> bool:
 
 def clock_micros(texts: pa.Array) -> pa.Array:
     """Return TIME text, ``[-]HH:MM:SS[.f]`` with up to three digits of hours, as us, ``int64``."""
+    if len(texts) <= FEW:
+        return pa.array([None if text is None else _micros(text) for text in texts.to_pylist()], pa.int64())
     parts = text_buffers(compact(texts))
     filled = parts.lengths > 0
     if not filled.any():
@@ -109,6 +113,13 @@ def clock_micros(texts: pa.Array) -> pa.Array:
     found = np.zeros(len(texts), np.int64)
     found[filled] = np.where(negative, -micros, micros)
     return pa.array(found, mask=None if filled.all() else ~filled)
+
+
+def _micros(text: str) -> int:
+    hours, minutes, seconds = text.removeprefix("-").split(":")
+    whole, _, fraction = seconds.partition(".")
+    micros = (int(hours) * 3600 + int(minutes) * 60 + int(whole)) * 1_000_000 + int(fraction.ljust(6, "0"))
+    return -micros if text.startswith("-") else micros
 
 
 def _number(data: npt.NDArray[np.uint8], starts: npt.NDArray[np.int32], digits: int) -> npt.NDArray[np.int64]:

@@ -116,6 +116,8 @@ def escape_text(array: pa.Array, writer: JsonWriter) -> pa.Array:
     if not found:
         return array
     escaped = _escape_buffer(raw, found, writer)
+    if len(array) == 1:
+        return from_bytes(np.array([0, len(escaped)], np.int32), escaped, like=array)
     offsets = _shifted(parts.offsets, parts.data, found, writer)
     return from_bytes(offsets, escaped, like=array)
 

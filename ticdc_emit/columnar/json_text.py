@@ -23,7 +23,7 @@ import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_emit.columnar.buffers import from_bytes, null_mask, text_buffers
+from ticdc_emit.columnar.buffers import FEW, from_bytes, null_mask, text_buffers
 from ticdc_emit.columnar.faults import ValueFault, shown
 from ticdc_emit.json_depth import DEEPEST, check_depth, too_deep
 
@@ -34,7 +34,6 @@ _ZERO = 0x30
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|-?\d[-+.eE\d]*')
 _MAX_EXACT_DIGITS = 15  # any decimal of so many digits is its own shortest form
 _MAX_INT_DIGITS = 18
-_FEW = 4  # rows, that are sooner looked at one by one
 _MOST_DIGITS = 21  # of an integer in TiDB's JSON, with its sign
 
 
@@ -42,8 +41,10 @@ def canonical_json(array: pa.Array) -> pa.Array:
     """Return JSON texts in TiDB's form; :class:`ValueFault` for what is not JSON. Nulls stay null."""
     if len(array) == array.null_count:
         return array
-    if len(array) <= _FEW:
-        return _normalised(array, np.asarray(array.is_valid().to_numpy(zero_copy_only=False)))
+    if len(array) <= FEW:
+        texts = array.to_pylist()
+        fixed = [None if text is None else _canonical(text, index) for index, text in enumerate(texts)]
+        return array if fixed == texts else pa.array(fixed, array.type)
     parts = text_buffers(array)
     shapes = from_bytes(parts.offsets, parts.data.tobytes().translate(_DIGITS_AS_ZERO), like=array).dictionary_encode()
     if len(shapes.dictionary) * 4 > len(array) > 64:
@@ -63,12 +64,16 @@ def _normalised(array: pa.Array, doubtful: npt.NDArray[np.bool_]) -> pa.Array:
     for index, text in zip(
         np.flatnonzero(doubtful).tolist(), array.filter(pa.array(doubtful)).to_pylist(), strict=True
     ):
-        try:
-            fixed.append(text if _plainly_canonical(text) else normalise(text))
-        except ValueError as fault:
-            raise ValueFault(index, f"not a JSON document: {fault}") from None
+        fixed.append(_canonical(text, index))
         changed |= fixed[-1] != text
     return pc.replace_with_mask(array, pa.array(doubtful), pa.array(fixed, array.type)) if changed else array
+
+
+def _canonical(text: str, index: int) -> str:
+    try:
+        return text if _plainly_canonical(text) else normalise(text)
+    except ValueError as fault:
+        raise ValueFault(index, f"not a JSON document: {fault}") from None
 
 
 def _proven(offsets: npt.NDArray[np.int32], data: npt.NDArray[np.uint8], shapes: pa.Array) -> npt.NDArray[np.bool_]:

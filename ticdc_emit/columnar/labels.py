@@ -19,7 +19,7 @@ from ticdc_emit.columnar.integers import parse_integers
 from ticdc_emit.schema.model import Column
 from ticdc_emit.schema.types import MySQLType
 
-__all__ = ["accept_labels", "label_number", "label_text"]
+__all__ = ["accept_labels", "distinct_labels", "label_number", "label_text"]
 
 
 def accept_labels(column: Column, array: pa.Array) -> pa.Array:
@@ -44,17 +44,19 @@ def label_number(column: Column, text: str) -> int:
 
 def label_text(column: Column, numbers: pa.Array) -> pa.Array:
     """Return the labels of ordinals or bit masks: ENUM 0 is the empty string, a SET joins its labels with commas."""
+    encoded = numbers if pa.types.is_dictionary(numbers.type) else numbers.dictionary_encode()
+    return distinct_labels(column, encoded.dictionary).take(encoded.indices)
+
+
+def distinct_labels(column: Column, numbers: pa.Array) -> pa.Array:
+    """Return the labels of numbers that are few, as those of a dictionary."""
 
     def print_one(number: int) -> str:
         if column.type == MySQLType.ENUM:
             return column.elems[number - 1] if number else ""
         return ",".join(label for place, label in enumerate(column.elems) if number >> place & 1)
 
-    encoded = numbers if pa.types.is_dictionary(numbers.type) else numbers.dictionary_encode()
-    texts = pa.array(
-        [None if number is None else print_one(number) for number in encoded.dictionary.to_pylist()], pa.string()
-    )
-    return texts.take(encoded.indices)
+    return pa.array([None if number is None else print_one(number) for number in numbers.to_pylist()], pa.string())
 
 
 def _by_distinct(array: pa.Array, read: Callable[[str], int]) -> pa.Array:

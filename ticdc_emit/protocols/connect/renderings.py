@@ -15,7 +15,7 @@ from ticdc_emit.columnar.buffers import to_text
 from ticdc_emit.columnar.epochs import clock_micros, date_days, datetime_ticks, zoned_text
 from ticdc_emit.columnar.escape import JSONITER, escape_text
 from ticdc_emit.columnar.jsoniter import decimal_as_double, number_text
-from ticdc_emit.columnar.labels import label_text
+from ticdc_emit.columnar.labels import distinct_labels
 from ticdc_emit.columnar.values import text_content
 from ticdc_emit.protocols.connect.reading import Reading
 from ticdc_emit.schema.model import Column
@@ -74,7 +74,7 @@ def string_content(column: Column, values: pa.Array, reading: Reading) -> pa.Arr
 def label_content(column: Column, values: pa.Array, reading: Reading) -> pa.Array:
     """Labels of an ENUM or SET, made once for each distinct value."""
     encoded = values if pa.types.is_dictionary(values.type) else values.dictionary_encode()
-    return escape_text(label_text(column, encoded.dictionary), JSONITER).take(encoded.indices)
+    return escape_text(distinct_labels(column, encoded.dictionary), JSONITER).take(encoded.indices)
 
 
 def flag_content(column: Column, values: pa.Array, reading: Reading) -> pa.Array:
