@@ -53,7 +53,7 @@ def test_partitions_by_value(table: RandomTable, data: st.DataObject, count: int
     after = rows_to_batch(changes, info, table.zone).column("after")
     image = Image(info, {name: after.field(name) for name in table.names}, Rendering(table.zone))
     numbers = pa.array([COMMIT_TS] * len(rows), pa.uint64())
-    found = partitions_of(rule, rule.hashed(info, CLASSIC), info, image, numbers, count, null_text)
+    found = partitions_of(rule, rule.hashed(info, CLASSIC.routing), info, image, numbers, count, null_text)
     hashed = table.key if by_key else chosen
     expected = [partition(table, hashed, row, count, null_text) for row in rows]
     assert expected == ([found] * len(rows) if isinstance(found, int) else found.to_pylist())
