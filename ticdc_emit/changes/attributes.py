@@ -13,7 +13,16 @@ from ticdc_emit.columnar.faults import ValueFault
 from ticdc_emit.columnar.integers import parse_integers
 from ticdc_emit.errors import UnsupportedTypeError
 
-__all__ = ["ATTRIBUTES", "CHECKSUM", "PHYSICAL_TABLE_ID", "SPLIT", "START_TS", "physical_table_ids"]
+__all__ = [
+    "ATTRIBUTES",
+    "CHECKSUM",
+    "PHYSICAL_TABLE_ID",
+    "ROW_KEY",
+    "SPLIT",
+    "START_TS",
+    "physical_table_ids",
+    "start_tsos",
+]
 
 CHECKSUM = "checksum"
 """What is known of the row's checksum (``changes.integrity``)."""
@@ -24,6 +33,9 @@ PHYSICAL_TABLE_ID = "physical_table_id"
 START_TS = "start_ts"
 """The TSO at which the row's transaction began; rows of one commit_ts with different ones are two transactions."""
 
+ROW_KEY = "row_key"
+"""The row's key in TiKV (``changes.row_keys``)."""
+
 SPLIT = "_split"
 """Boolean, set by ``arrange.transactions``: the row is one half of an update."""
 
@@ -33,8 +45,25 @@ ATTRIBUTES: dict[str, pa.DataType] = {
     ),
     PHYSICAL_TABLE_ID: pa.int64(),
     START_TS: pa.int64(),
+    ROW_KEY: pa.binary(),
 }
 """Name and the type that Python rows are read as; Arrow columns may be of any type that holds the same values."""
+
+
+def start_tsos(given: pa.Array | None, commit_ts: pa.Array, table: str) -> pa.Array:
+    """Return the start of each row's transaction, ``int64``: the given one, else the TSO before its commit.
+
+    Raises :class:`UnsupportedTypeError`.
+    """
+    before = pc.subtract(commit_ts.cast(pa.int64(), safe=False), 1)
+    if given is None or pa.types.is_null(given.type):
+        return before
+    try:
+        return pc.coalesce(parse_integers(given, unsigned=False), before)
+    except (TypeError, ValueFault) as fault:
+        raise UnsupportedTypeError(
+            f"{START_TS} is {given.type}, not a whole number of 64 bits", table=table, column=START_TS
+        ) from fault
 
 
 def physical_table_ids(given: pa.Array | None, table: str, own: pa.Array) -> pa.Array:

@@ -13,10 +13,11 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_emit.changes.attributes import CHECKSUM, PHYSICAL_TABLE_ID, physical_table_ids
+from ticdc_emit.changes.attributes import CHECKSUM, PHYSICAL_TABLE_ID, START_TS, physical_table_ids, start_tsos
 from ticdc_emit.changes.images import BeforeImage, Image
 from ticdc_emit.changes.integrity import Checksums, checksums_of, read_given
 from ticdc_emit.changes.peers import Peers
+from ticdc_emit.changes.row_keys import row_keys_of
 from ticdc_emit.columnar.assemble import Fragment
 from ticdc_emit.columnar.buffers import element_lengths
 from ticdc_emit.columnar.cells import Piece
@@ -136,6 +137,16 @@ class Changes:
         if self.peers is not None:
             own = pa.array(self.peers.table_ids())
         return physical_table_ids(self.attributes.get(PHYSICAL_TABLE_ID), self.table.full_name, own)
+
+    @cached_property
+    def row_keys(self) -> pa.Array:
+        """The key of each row in TiKV, ``binary``. Raises what ``changes.row_keys.row_keys_of`` does."""
+        return row_keys_of(self)
+
+    @cached_property
+    def start_tsos(self) -> pa.Array:
+        """The TSO at which each row's transaction began, ``int64``. Raises :class:`UnsupportedTypeError`."""
+        return start_tsos(self.attributes.get(START_TS), self.commit_ts, self.table.full_name)
 
     @cached_property
     def checksums(self) -> Checksums:

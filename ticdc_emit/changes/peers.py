@@ -55,7 +55,7 @@ class Peers:
 def likeness(table: TableInfo) -> Hashable:
     """Return what tables have in common whose rows are accepted and shown alike, but for what is constant of a table.
 
-    The order of column ids is that of checksums.
+    The order of column ids is that of checksums, the clustered primary key that of row keys.
     """
     return tuple(_told(table))
 
@@ -63,5 +63,8 @@ def likeness(table: TableInfo) -> Hashable:
 def _told(table: TableInfo) -> Iterator[Hashable]:
     yield tuple((column.name, nameless(column)) for column in table.columns)
     yield tuple(np.argsort([column.id for column in table.columns]).tolist())
-    for columns in (table.data_columns, table.whole_handle_key, table.handle_key, table.primary_key):
+    for columns in (table.shown_columns, table.whole_handle_key, table.handle_key, table.primary_key):
         yield tuple(column.name for column in columns)
+    yield table.pk_is_handle, table.common_handle
+    yield next(((index.columns, index.prefixes) for index in table.indexes if index.primary), None)
+    yield tuple(column.collate for column in table.whole_primary_key)

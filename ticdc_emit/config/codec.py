@@ -51,6 +51,10 @@ def build_codec(
     max_message_bytes = from_kafka.integer_or("max-message-bytes", _DEFAULTS.max_message_bytes)
     decimal = from_codec.text("avro-decimal-handling-mode") or _DEFAULTS.avro_decimal_handling_mode
     bigint = from_codec.text("avro-bigint-unsigned-handling-mode") or _DEFAULTS.avro_bigint_unsigned_handling_mode
+    # The options of one lineage are asked for there only, so that the other warns that it ignores them.
+    before_value = switches.avro_include_before_value and bool(from_codec.boolean("avro-include-before-value"))
+    row_key = switches.output_row_key and bool(uri.boolean("output-row-key"))
+    start_ts = switches.debezium_include_start_ts and _read_start_ts(uri, sink)
     watermark = bool(from_codec.boolean("avro-enable-watermark"))
     registry = from_sink.text("schema-registry")
     only_updated = bool(from_sink.boolean("only-output-updated-columns"))
@@ -84,6 +88,9 @@ def build_codec(
         avro_decimal_handling_mode=decimal,
         avro_bigint_unsigned_handling_mode=bigint,
         avro_enable_watermark=watermark and extension and traits.registers_schemas,
+        avro_include_before_value=before_value and protocol is Protocol.AVRO,
+        output_row_key=row_key,
+        debezium_include_start_ts=start_ts,
         schema_registry=Secret(registry) if registry else None,
         glue_schema_registry=glue,
         debezium_disable_schema=disable_schema,
@@ -104,11 +111,23 @@ def _read_output_old_value(sink: Section, protocol: Protocol) -> bool:
     return given.get(protocol.traits.old_value_table) is not False
 
 
+def _read_start_ts(uri: UriParameters, sink: Section) -> bool:
+    """The one option of which the URI's false counts too."""
+    in_uri = uri.boolean("debezium-include-start-ts")
+    table = sink.table("debezium")
+    in_file = table.boolean("include-start-ts") if table else None
+    return bool(in_file if in_uri is None else in_uri)
+
+
 def _validate_debezium(config: CodecConfig, switches: OptionSwitches, *, names_registry: bool) -> None:
     debezium = config.protocol is Protocol.DEBEZIUM
     if debezium and names_registry and switches.debezium_registry == "refused":
         raise _codec_refused(
             'Debezium protocol does not support schema registry; use protocol "debezium-avro"', "schema-registry"
+        )
+    if config.debezium_include_start_ts and not debezium:
+        raise _codec_refused(
+            'debezium-include-start-ts only takes effect with protocol "debezium"', "debezium-include-start-ts"
         )
 
 

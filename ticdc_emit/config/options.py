@@ -95,6 +95,10 @@ class CodecConfig:
     avro_decimal_handling_mode: str = "precise"
     avro_bigint_unsigned_handling_mode: str = "long"
     avro_enable_watermark: bool = False
+    avro_include_before_value: bool = False
+    output_row_key: bool = False
+    """Canal-JSON with the TiDB extension only."""
+    debezium_include_start_ts: bool = False
     schema_registry: Secret[str] | None = None
     glue_schema_registry: GlueSchemaRegistry | None = None
     debezium_disable_schema: bool = False

@@ -63,6 +63,9 @@ NEXT = Profile(
         large_message_options="known",
         forced_protocols="avro or debezium-avro",
         debezium_registry="refused",
+        avro_include_before_value=True,
+        output_row_key=True,
+        debezium_include_start_ts=True,
         dispatcher_targets=True,
     ),
     canal_json=CanalJsonSwitches(empty_mysql_type="null", pk_names="whole", selected_updates="compared"),
@@ -72,6 +75,7 @@ NEXT = Profile(
         virtual_columns="null",
         empty_keys="failing",
         registered_with="update-ts",
+        delete_mark=True,
     ),
     simple=SimpleSwitches(
         column_order="table",

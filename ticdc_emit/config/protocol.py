@@ -48,7 +48,7 @@ class Protocol(str, Enum):
     MAXWELL = "maxwell"
     CRAFT = "craft"
     CSV = "csv"
-    DEBEZIUM_AVRO = "debezium-avro"
+    DEBEZIUM_AVRO = ("debezium-avro", Traits(force_replicate=False))
     OPEN = (
         "open-protocol",
         Traits(old_value_table="open", large_messages=Given.ALWAYS, raw_claims=False),

@@ -50,6 +50,8 @@ class AvroSwitches:
     """The keys of a table whose primary key a column selector drops: there are none, or rows fail."""
     registered_with: Literal["version", "update-ts"] = "version"
     """What makes TiCDC register a table's schemas anew: each DDL, or each that changes the table's definition."""
+    delete_mark: bool = False
+    """With ``avro-enable-watermark``: whether the value of a delete is a byte 3 and its commit_ts."""
 
 
 @dataclass(frozen=True)
@@ -96,6 +98,12 @@ class OptionSwitches:
     """How the refusal of ``force-replicate`` names the protocols."""
     debezium_registry: Literal["ignored", "refused"] = "ignored"
     """A schema registry for Debezium in JSON."""
+    avro_include_before_value: bool = False
+    """Whether ``avro-include-before-value`` is known."""
+    output_row_key: bool = False
+    """Whether ``output-row-key`` is known."""
+    debezium_include_start_ts: bool = False
+    """Whether ``debezium-include-start-ts`` is known."""
     dispatcher_targets: bool = False
     """Whether dispatchers have ``target-schema`` and ``target-table``, which this library refuses."""
 

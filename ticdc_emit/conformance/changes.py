@@ -17,7 +17,7 @@ import pyarrow as pa
 from ticdc_emit.arrange.order import ordered
 from ticdc_emit.arrange.reader import positioned
 from ticdc_emit.arrange.rows import rows_to_batch
-from ticdc_emit.changes.attributes import ATTRIBUTES, START_TS
+from ticdc_emit.changes.attributes import ATTRIBUTES, ROW_KEY, START_TS
 from ticdc_emit.config import ChangefeedConfig, Profile
 from ticdc_emit.conformance.history import CaseHistory
 from ticdc_emit.conformance.vectors import DML_KINDS, Case
@@ -101,6 +101,8 @@ def transaction(event: Mapping[str, Any], profile: Profile) -> list[dict[str, An
 def _change(row: Mapping[str, Any]) -> dict[str, Any]:
     change = {"op": row["op"], "commit_ts": row["commit_ts"]}
     change |= {name: row.get(name) for name in ATTRIBUTES}
+    if row.get(ROW_KEY) is not None:
+        change[ROW_KEY] = base64.b64decode(row[ROW_KEY])
     return change | {name: _image(row.get(name)) for name in ("before", "after")}
 
 

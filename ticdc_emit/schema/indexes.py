@@ -117,7 +117,9 @@ def add_primary_key(state: TableState, constraint: Constraint, *, clustered: boo
         return replace(state, info=replace(state.info, pk_is_handle=True))
     state = replace(state, info=replace(state.info, common_handle=clustered))
     names = tuple(column.name for column in columns)
-    return state.append_index(Index(0, PRIMARY, names, unique=True, primary=True, visible=constraint.visible))
+    prefixes = any(part.length > 0 for part in constraint.keys)
+    index = Index(0, PRIMARY, names, unique=True, primary=True, visible=constraint.visible, prefixes=prefixes)
+    return state.append_index(index)
 
 
 def flag_primary_key(state: TableState, constraint: Constraint) -> TableState:

@@ -77,6 +77,8 @@ class Index:
     unique: bool = False
     primary: bool = False
     visible: bool = True
+    prefixes: bool = False
+    """Whether a column counts with its first characters only."""
 
 
 @dataclass(frozen=True)

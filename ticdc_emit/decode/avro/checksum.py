@@ -34,14 +34,14 @@ from itertools import takewhile
 from typing import Any
 from zlib import crc32
 
-from ticdc_emit.decode.avro.schema import read_schema
+from ticdc_emit.decode.avro.schema import BEFORE, read_schema
 from ticdc_emit.decode.checksum_bytes import UNSIGNED, blob, double, in_utc, text, vector, word
 from ticdc_emit.decode.errors import ChecksumMismatchError, DecodeError
 
 __all__ = ["has_doubtful_labels", "verify_checksum"]
 
 _CHECKSUM = "_tidb_row_level_checksum"
-_FIRST_EXTENSION_FIELD = "_tidb_op"
+_FIRST_EXTENSION_FIELDS = (BEFORE, "_tidb_op")
 _SEPARATOR = re.compile(r"(?<!\\),")
 
 
@@ -97,7 +97,7 @@ def _record(schema: Mapping[str, Any] | str) -> Mapping[str, Any]:
 
 
 def _columns(record: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    return takewhile(lambda field: field["name"] != _FIRST_EXTENSION_FIELD, record["fields"])
+    return takewhile(lambda field: field["name"] not in _FIRST_EXTENSION_FIELDS, record["fields"])
 
 
 def _parameters(field: Mapping[str, Any]) -> Mapping[str, str]:

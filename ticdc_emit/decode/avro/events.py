@@ -1,7 +1,8 @@
 """Avro records as neutral events, and their images in canonical text.
 
 Rows come with their types, so a table gives no more than the names: schemas show ``_`` for what Avro does not allow in
-them. ``avro-enable-watermark``, which exists for tests, sends DDL and watermarks as well.
+them, and which columns are virtual: those are in no row, and always NULL where a lineage shows them.
+``avro-enable-watermark``, which exists for tests, sends DDL and watermarks as well.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Any
 from ticdc_emit.decode.avro.checksum import has_doubtful_labels
 from ticdc_emit.decode.avro.reader import AvroReader, AvroRow, column_fields
 from ticdc_emit.decode.avro.tables import AvroTables
-from ticdc_emit.decode.avro.text import avro_convert, avro_names
+from ticdc_emit.decode.avro.text import avro_convert, avro_names, avro_virtual
 from ticdc_emit.decode.errors import DecodeError
 from ticdc_emit.decode.event_reader import EventReader
 from ticdc_emit.decode.events import DdlEvent, Event, Image, RowEvent, RowOp, WatermarkEvent
@@ -41,6 +42,7 @@ class AvroEvents(EventReader):
         self._zone = zone
         self._converts = per_object(_converts_of)
         self._names = per_object(avro_names)
+        self._virtual = per_object(avro_virtual)
 
     def read(self, key: bytes | None, value: bytes | None) -> Event:
         """Return what a record says."""
@@ -53,7 +55,7 @@ class AvroEvents(EventReader):
             message.table,
             _OPS[message.op],
             message.commit_ts,
-            message.key if message.op == "d" else None,
+            message.key if message.op == "d" and message.before is None else message.before,
             message.value,
             message.key,
             message.commit_physical_ms,
@@ -68,7 +70,11 @@ class AvroEvents(EventReader):
         schema = message.key_schema if image is message.key else message.schema
         assert schema is not None
         shown = converted(image, self._converts(schema), table=event.table)
-        names = None if table is None else self._names(table)
+        if table is None:
+            return shown
+        names, virtual = self._names(table), self._virtual(table)
+        if virtual:
+            shown = {name: value for name, value in shown.items() if name not in virtual}
         return {names.get(name, name): value for name, value in shown.items()} if names else shown
 
     def check(self, event: RowEvent) -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import UUID
 
 from ticdc_emit.decode.avro.checksum import verify_checksum
-from ticdc_emit.decode.avro.schema import decimal_scales, decimals, plain_schema, read_schema
+from ticdc_emit.decode.avro.schema import BEFORE, before_schema, decimal_scales, decimals, plain_schema, read_schema
 from ticdc_emit.decode.errors import DecodeError
 from ticdc_emit.decode.members import millis, tso
 from ticdc_emit.decode.schemas import SchemaId, SchemaSource, schema_text
@@ -28,7 +28,9 @@ __all__ = ["AvroReader", "AvroRow", "column_fields", "split_header"]
 _CONFLUENT_BYTES = 5
 _GLUE_BYTES = 18
 _EXTENSION = ["_tidb_op", "_tidb_commit_ts", "_tidb_commit_physical_time"]
-_OPS = (None, "c", "u")
+_OPS = (None, "c", "u", "d")
+_DELETE_MARK, _MARK_BYTES = b"\x03", 9
+_PHYSICAL_BITS = 18
 _CONTROL = {1: "DDL", 2: "watermark"}
 
 
@@ -37,13 +39,14 @@ class AvroRow:
     """One row change.
 
     ``table`` and ``namespace``: those of the schema, where ``_`` stands for characters that Avro names cannot have.
-    ``key``: the handle key, ``None`` for a table without. ``value``: every column of the row after the change, ``None``
-    for a delete.
+    ``key``: the handle key, ``None`` for a table without. ``value``: every column of the row after the change,
+    ``None`` for a delete. ``before``: every column of the row before an update or delete, with
+    ``avro-include-before-value``.
 
-    With the TiDB extension fields: ``op`` (``c`` or ``u``), ``commit_ts`` (TSO), ``commit_physical_ms``. A delete has
-    no such fields; its ``op`` is ``d``. With row checksums: ``checksum`` (``None`` where the row has none),
-    ``corrupted``, ``checksum_version``. ``fields`` is the decoded value with all of these, ``schema`` its schema,
-    ``key_schema`` that of the key.
+    With the TiDB extension fields: ``op`` (``c``, ``u`` or ``d``), ``commit_ts`` (TSO), ``commit_physical_ms``. A
+    delete without a value has none of them; its ``op`` is ``d``. With row checksums: ``checksum`` (``None`` where the
+    row has none), ``corrupted``, ``checksum_version``. ``fields`` is the decoded value with all of these, ``schema``
+    its schema, ``key_schema`` that of the key.
     """
 
     table: str
@@ -53,6 +56,7 @@ class AvroRow:
     op: str | None
     commit_ts: int | None = None
     commit_physical_ms: int | None = None
+    before: Mapping[str, Any] | None = None
     checksum: str | None = None
     corrupted: bool | None = None
     checksum_version: int | None = None
@@ -71,6 +75,7 @@ class _Known(NamedTuple):
     schema: dict[str, Any]
     parsed: Schema
     scales: dict[str, int]
+    before_scales: dict[str, int]
 
 
 class AvroReader:
@@ -87,7 +92,8 @@ class AvroReader:
         :class:`~ticdc_emit.errors.MissingDependencyError` without fastavro.
         """
         key_schema, key_fields = self._part("key", key)
-        schema, fields = self._part("value", value)
+        marked = value is not None and value[:1] == _DELETE_MARK and len(value) == _MARK_BYTES
+        schema, fields = self._part("value", None if marked else value)
         named = schema or key_schema
         if named is None:
             raise DecodeError("the record has neither key nor value")
@@ -98,17 +104,25 @@ class AvroReader:
             "key_schema": key_schema,
         }
         if fields is None or schema is None:
-            return AvroRow(**shared, value=None, op="d")
+            if not marked or value is None:
+                return AvroRow(**shared, value=None, op="d")
+            stamp = int.from_bytes(value[1:], "big")
+            return AvroRow(**shared, value=None, op="d", commit_ts=stamp, commit_physical_ms=stamp >> _PHYSICAL_BITS)
         columns, extension = _parted(fields, schema)
+        before = extension.get(BEFORE)
         op = extension.get("_tidb_op")
         if op not in _OPS:
             raise DecodeError(f"an Avro message has no op {op!r}", part="value", field="_tidb_op")
+        if (op in ("u", "d")) is not (before is not None) and before_schema(schema) is not None:
+            raise DecodeError(f"a change with op {op!r} and the wrong row before it", part="value", field=BEFORE)
+        extended = "_tidb_commit_ts" in extension
         return AvroRow(
             **shared,
-            value=columns,
+            value=None if op == "d" else columns,
             op=op,
-            commit_ts=None if op is None else tso(extension, "_tidb_commit_ts"),
-            commit_physical_ms=None if op is None else millis(extension, "_tidb_commit_physical_time"),
+            commit_ts=tso(extension, "_tidb_commit_ts") if extended else None,
+            commit_physical_ms=millis(extension, "_tidb_commit_physical_time") if extended else None,
+            before=before,
             checksum=extension.get("_tidb_row_level_checksum") or None,
             corrupted=extension.get("_tidb_corrupted"),
             checksum_version=extension.get("_tidb_checksum_version"),
@@ -128,6 +142,8 @@ class AvroReader:
         try:
             fields = _fastavro().schemaless_reader(stream, known.parsed, None)
             decimals(fields, known.scales)
+            if known.before_scales and fields[BEFORE] is not None:
+                decimals(fields[BEFORE], known.before_scales)
         except Exception as fault:  # fastavro raises whatever it meets: EOFError, IndexError, ValueError
             raise DecodeError(
                 f"the bytes are not of their schema: {type(fault).__name__} {fault}", part=part, schema_id=number
@@ -148,7 +164,9 @@ class AvroReader:
                 raise DecodeError(fault.message, schema_id=number) from fault
             except Exception as fault:  # one of fastavro's schema errors, which have no common root
                 raise DecodeError(f"the schema is not one of a table: {fault}", schema_id=number) from fault
-            self._known[number] = _Known(schema, parsed, decimal_scales(schema))
+            before = before_schema(schema)
+            before_scales = {} if before is None else decimal_scales(before)
+            self._known[number] = _Known(schema, parsed, decimal_scales(schema), before_scales)
         return self._known[number]
 
 
@@ -177,6 +195,8 @@ def column_fields(schema: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """Return the fields of a record's schema that are columns; those of the TiDB extension are behind them."""
     fields: list[Mapping[str, Any]] = schema["fields"]
     names = [field["name"] for field in fields]
+    if before_schema(schema) is not None:
+        return fields[: names.index(BEFORE)]
     first = next((at for at in range(len(names)) if names[at : at + len(_EXTENSION)] == _EXTENSION), len(names))
     return fields[:first]
 

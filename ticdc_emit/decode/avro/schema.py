@@ -1,9 +1,11 @@
 """The schemas of TiCDC's Avro messages: flat records, and nothing else.
 
-In: a schema text, as a registry has it. Out: the schema, and what fastavro reads messages by. A message's schema comes
-from elsewhere, and Avro's own may refer to themselves, nest without end and hold lists of things without size, of which
-a few bytes make gigabytes. TiCDC's have fields of plain types, each nullable or not. Any other schema is refused before
-a decoder sees it. Rule source: reference ``pingcap/tiflow: pkg/sink/codec/avro/avro.go`` (columnToAvroSchema).
+In: a schema text, as a registry has it. Out: the schema, and what fastavro reads messages by. A message's schema
+comes from elsewhere, and Avro's own may refer to themselves, nest without end and hold lists of things without size,
+of which a few bytes make gigabytes. TiCDC's have fields of plain types, each nullable or not, and with
+``avro-include-before-value`` one more field: the row before the change, a record of the same kind or null. Any other
+schema is refused before a decoder sees it. Rule source: reference ``pingcap/tiflow: pkg/sink/codec/avro/avro.go``
+(columnToAvroSchema).
 """
 
 from __future__ import annotations
@@ -15,7 +17,10 @@ from typing import Any
 from ticdc_emit.decode.errors import DecodeError
 from ticdc_emit.json_depth import parsed
 
-__all__ = ["decimal_scales", "decimals", "plain_schema", "read_schema"]
+__all__ = ["BEFORE", "before_schema", "decimal_scales", "decimals", "plain_schema", "read_schema"]
+
+BEFORE = "_ticdc_before"
+"""The field of the row before the change."""
 
 _PLAIN = frozenset({"boolean", "int", "long", "float", "double", "bytes", "string"})
 _MOST_DIGITS, _MOST_SCALE = 65, 30
@@ -36,15 +41,22 @@ def read_schema(text: str) -> dict[str, Any]:
         if not isinstance(fields, list):
             raise ValueError("it has no fields")
         for field in fields:
-            _check_field(field)
+            before = _before(field)
+            for each in [field] if before is None else before["fields"]:
+                _check_field(each)
     except ValueError as fault:
         raise DecodeError(f"the schema is not one of a table: {fault}") from fault
     return schema
 
 
+def before_schema(schema: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Return the schema of the row before the change, ``None`` where messages do not show it."""
+    return next((before for field in schema["fields"] if (before := _before(field)) is not None), None)
+
+
 def plain_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a decoder needs of a schema: names and plain types. Decimals are read as bytes (:func:`decimals`)."""
-    fields = [{"name": field["name"], "type": _plain(field["type"])} for field in schema["fields"]]
+    fields = [{"name": field["name"], "type": _plain_type(field)} for field in schema["fields"]]
     return {"type": "record", "name": schema["name"], "namespace": schema.get("namespace", ""), "fields": fields}
 
 
@@ -66,6 +78,24 @@ def decimals(fields: dict[str, Any], scales: Mapping[str, int]) -> None:
             if len(data) > _DECIMAL_BYTES:
                 raise ValueError(f"a DECIMAL of {len(data)} bytes")
             fields[name] = Decimal(int.from_bytes(data, "big", signed=True)).scaleb(-scale, _EXACT)
+
+
+def _before(field: Any) -> Mapping[str, Any] | None:
+    """Return the record that the field of the row before holds. Raises ``ValueError`` for one that is not TiCDC's."""
+    if not isinstance(field, Mapping) or field.get("name") != BEFORE:
+        return None
+    record = _alone(field.get("type"))
+    if not isinstance(record, Mapping) or record.get("type") != "record":
+        return None  # a column may have the name
+    named = isinstance(record.get("name"), str) and isinstance(record.get("namespace", ""), str)
+    if not named or not isinstance(record.get("fields"), list):
+        raise ValueError(f"the field {BEFORE} is not a row")
+    return record
+
+
+def _plain_type(field: Mapping[str, Any]) -> Any:
+    before = _before(field)
+    return _plain(field["type"]) if before is None else ["null", plain_schema(before)]
 
 
 def _check_field(field: Any) -> None:

@@ -10,10 +10,10 @@ from __future__ import annotations
 from typing import Any
 
 from ticdc_emit.decode.avro.reader import column_fields
-from ticdc_emit.decode.avro.text import avro_default, avro_name, avro_names, avro_table
+from ticdc_emit.decode.avro.text import avro_default, avro_name, avro_names, avro_table, avro_virtual
 from ticdc_emit.decode.errors import DecodeError
 from ticdc_emit.decode.event_reader import EventReader
-from ticdc_emit.decode.events import DdlEvent, RowEvent
+from ticdc_emit.decode.events import DdlEvent, Image, RowEvent
 from ticdc_emit.decode.table_rows import Row, TableRows
 from ticdc_emit.decode.tables import Lookup, Outcome, TableName, Tables
 from ticdc_emit.schema.catalog import Catalog
@@ -40,9 +40,15 @@ class AvroTables(Tables):
         if name is None or name not in self._tables:
             name = self._learn(event)
         table = self._tables[name]
+        shown: Image | None = event.key
+        if not shown and not table.info.whole_primary_key:
+            # a unique key has no message key in the new architecture: the row shows it, if there is one
+            shown = event.after if event.after is not None else event.before
+            if shown is None:
+                return Outcome.UNKNOWN
         if event.after is None and not table.handle:
             return Outcome.UNKNOWN
-        key_row = self._reader.image(event, event.key, table.info) or {}
+        key_row = self._reader.image(event, shown, table.info) or {}
         after = self._reader.image(event, event.after, table.info)
         try:
             key = table.key(key_row)
@@ -64,7 +70,8 @@ class AvroTables(Tables):
         for name, (_, message) in self._newest.items():
             table = self._tables[name]
             own = avro_names(table.info)
-            fields = column_fields(message.schema)
+            virtual = avro_virtual(table.info)
+            fields = [field for field in column_fields(message.schema) if field["name"] not in virtual]
             names = [own.get(field["name"], field["name"]) for field in fields]
             shape = frozenset(names)
             if all(row.keys() == shape for row in table.rows.values()):

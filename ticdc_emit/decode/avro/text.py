@@ -21,7 +21,7 @@ from ticdc_emit.schema.literals import float_text
 from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.schema.types import ColumnFlag, MySQLType
 
-__all__ = ["avro_convert", "avro_default", "avro_name", "avro_names", "avro_table"]
+__all__ = ["avro_convert", "avro_default", "avro_name", "avro_names", "avro_table", "avro_virtual"]
 
 _WORD = (1 << 64) - 1
 _OTHER = re.compile(r"[^A-Za-z0-9_]")
@@ -58,6 +58,11 @@ def avro_name(name: str) -> str:
 def avro_names(table: TableInfo) -> dict[str, str]:
     """Return a table's column names by what Avro shows of them, where that differs."""
     return {shown: column.name for column in table.columns if (shown := avro_name(column.name)) != column.name}
+
+
+def avro_virtual(table: TableInfo) -> frozenset[str]:
+    """Return what Avro shows of the names of a table's virtual columns."""
+    return frozenset(avro_name(column.name) for column in table.columns if column.is_virtual)
 
 
 def avro_convert(field: Mapping[str, Any]) -> Convert | None:

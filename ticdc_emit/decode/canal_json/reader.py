@@ -7,6 +7,7 @@ Protocol" (message format); reference ``pingcap/tiflow: pkg/sink/codec/canal/can
 
 from __future__ import annotations
 
+from base64 import b64decode
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
@@ -34,6 +35,7 @@ class CanalRow(NamedTuple):
     ``es`` is the physical time of the commit in ms, ``ts`` the wall clock of the encoder in ms. ``mysql_type`` and
     ``sql_type`` are by column. ``commit_ts`` (TSO) is ``None`` without ``enable-tidb-extension``; ``handle_key_only``:
     the message was too large and has only the handle key's columns; ``claim_check``: the same, and where it is stored.
+    ``row_key``: the row's key in TiKV, with ``output-row-key``.
     """
 
     database: str
@@ -49,6 +51,7 @@ class CanalRow(NamedTuple):
     commit_ts: int | None = None
     handle_key_only: bool = False
     claim_check: str | None = None
+    row_key: bytes | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +154,15 @@ class CanalJsonReader:
             commit_ts,
             claim is not None or extension.get("onlyHandleKey") is True,
             claim,
+            _row_key(extension) if "rowkey" in extension else None,
         )
+
+
+def _row_key(extension: Mapping[str, Any]) -> bytes:
+    try:
+        return b64decode(member(extension, "rowkey", str), validate=True)
+    except ValueError as fault:
+        raise DecodeError(f"the row key is not base64: {fault}", part="value", member="rowkey") from fault
 
 
 def _told(members: Mapping[str, Any]) -> _Told:

@@ -141,6 +141,7 @@ def _source(members: Mapping[str, Any]) -> DebeziumSource:
         row=member(members, "row", int),
         thread=member(members, "thread", int),
         query=_nullable(members, "query", str),
+        start_ts=tso(members, "start_ts") if "start_ts" in members else None,
     )
 
 

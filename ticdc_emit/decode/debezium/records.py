@@ -28,7 +28,8 @@ class DebeziumSource:
     """Where a message comes from. ``name`` and ``cluster_id`` are TiCDC's cluster id.
 
     ``db`` and ``table`` are empty for a watermark, ``table`` for the DDL of a database. What MySQL alone has
-    (``server_id``, ``gtid``, ``file``, ``pos``, ``row``, ``thread``, ``query``) is 0, empty or ``None``.
+    (``server_id``, ``gtid``, ``file``, ``pos``, ``row``, ``thread``, ``query``) is 0, empty or ``None``. ``start_ts``
+    (TSO): of a row, with ``debezium-include-start-ts``.
     """
 
     version: str
@@ -47,6 +48,7 @@ class DebeziumSource:
     row: int = 0
     thread: int = 0
     query: str | None = None
+    start_ts: int | None = None
 
 
 @dataclass(frozen=True)

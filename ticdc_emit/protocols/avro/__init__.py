@@ -53,6 +53,7 @@ def make_codec(changefeed: ChangefeedConfig) -> Avro:
             enable_tidb_extension=codec.enable_tidb_extension,
             enable_row_checksum=codec.enable_row_checksum,
             enable_watermark=codec.avro_enable_watermark,
+            include_before_value=codec.avro_include_before_value,
             decimal_handling_mode=cast('Literal["precise", "string"]', codec.avro_decimal_handling_mode),
             bigint_unsigned_handling_mode=cast('Literal["long", "string"]', codec.avro_bigint_unsigned_handling_mode),
             switches=changefeed.profile.avro,

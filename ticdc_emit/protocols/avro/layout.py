@@ -1,7 +1,8 @@
 """The layout of Avro row messages: header, columns in the order of the schema, extension fields.
 
 In: changes and the headers of the registered schemas. Out: keys (the handle key's columns) and values. The message of
-an update shows the after image only; a delete has a key and a null value. Rule sources: semantics 2.1; reference
+an update shows the after image only; a delete has a key and a null value. With ``avro-include-before-value`` values end
+in the row before the change too, and a delete shows it twice. Rule sources: semantics 2.1; reference
 ``pingcap/tiflow: pkg/sink/codec/avro/avro.go`` (encodeKey, encodeValue, nativeValueWithExtension).
 """
 
@@ -30,7 +31,8 @@ from ticdc_emit.columnar.avro_binary import (
     refuse_enum_zero,
     text_pieces,
 )
-from ticdc_emit.columnar.cells import Piece, join_pieces
+from ticdc_emit.columnar.buffers import fixed_values
+from ticdc_emit.columnar.cells import Cell, Piece, join_pieces, share_pieces
 from ticdc_emit.columnar.faults import ValueFault
 from ticdc_emit.columnar.stamps import commit_times
 from ticdc_emit.columnar.values import plain_text
@@ -47,7 +49,9 @@ __all__ = ["AvroRows"]
 _FORM = "avro"
 _CELL = 128  # bytes that a value of fixed width can take, as decimal text too
 _EXTENSION_BYTES = 128
-_OPERATIONS = {Op.INSERT: b"\x02c", Op.UPDATE: b"\x02u"}
+_OPERATIONS = {Op.INSERT: b"\x02c", Op.UPDATE: b"\x02u", Op.DELETE: b"\x02d"}
+_NO_BEFORE, _BEFORE = b"\x00", b"\x02"  # the branches of the union
+_DELETE_MARK, _STAMP_BYTES = b"\x03", 8
 
 
 class _Field(NamedTuple):
@@ -63,14 +67,18 @@ class AvroRows:
     table: TableInfo
     options: AvroOptions
     headers: Mapping[str, bytes] = field(default_factory=dict)
-    reads_old: ClassVar[bool] = False
     refuses_large: ClassVar[bool] = True
+
+    @property
+    def reads_old(self) -> bool:
+        """Whether messages of updates show the row before them."""
+        return self.options.include_before_value
 
     @cached_property
     def overhead(self) -> int:
         """Bytes beside the values: labels, lengths and fixed widths, for key and value."""
         cells = sum(_CELL + sum(len(label.encode()) for label in column.elems) for column in self.table.columns)
-        return 2 * cells + _EXTENSION_BYTES
+        return (3 if self.options.include_before_value else 2) * cells + _EXTENSION_BYTES
 
     @cached_property
     def _key(self) -> tuple[_Field, ...]:
@@ -92,7 +100,7 @@ class AvroRows:
         made: dict[str, Callable[[], str]] = {}
         if self.options.has_key(self.table):
             made["key"] = lambda: key_schema(self.table, self.options)
-        if op is not Op.DELETE:
+        if self.options.has_value(op):
             made["value"] = lambda: value_schema(self.table, self.options)
         return SchemaTexts(made)
 
@@ -109,13 +117,18 @@ class AvroRows:
 
         Raises :class:`InvalidValueError` for an ENUM's 0, and for a TIMESTAMP that no checksum can be made of.
         """
-        if self.options.enable_row_checksum and changes.op is not Op.DELETE:
+        has_value = self.options.has_value(changes.op)
+        if self.options.enable_row_checksum and has_value:
             _ = changes.checksums  # kept for the messages
-        if changes.op is not Op.DELETE:
+        if has_value:
             self._refuse_virtual(changes)
-        for shown in self._key if changes.op is Op.DELETE else self._value:
+        images = [changes.current]
+        if self.reads_old and changes.op is Op.UPDATE:
+            images.append(changes.old)
+        for shown in self._value if has_value else self._key:
             if shown.column.type is MySQLType.ENUM and not shown.column.is_virtual:
-                _refuse_zero(changes.current, shown.column)
+                for image in images:
+                    _refuse_zero(image, shown.column)
 
     def _refuse_virtual(self, changes: Changes) -> None:
         for shown in self._value:
@@ -137,19 +150,37 @@ class AvroRows:
         count, image = len(changes), changes.current
         made: dict[str, Sequence[Piece]] = {}  # of a key's columns, which have no union, for the value too
 
-        def record(part: str, fields: tuple[_Field, ...], tail: list[Piece]) -> pa.Array:
-            laid: list[Piece] = [changes.constant(self, lambda encoder: encoder._header(part))]
+        def entries(fields: tuple[_Field, ...]) -> list[Sequence[Piece]]:
             for shown in fields:
-                name = shown.column.name
-                if name not in made:
-                    made[name] = self._pieces(shown, image)
-                laid += made[name]
-            return join_pieces([*laid, *tail], count)
+                if shown.column.name not in made:
+                    made[shown.column.name] = self._pieces(shown, image)
+            return [made[shown.column.name] for shown in fields]
 
-        keys = record("key", self._key, []) if self._key else None
+        def record(part: str, *entries: Sequence[Piece]) -> pa.Array:
+            header = changes.constant(self, lambda encoder: encoder._header(part))
+            return join_pieces([header, *(piece for entry in entries for piece in entry)], count)
+
+        keys = record("key", *entries(self._key)) if self.options.has_key(self.table) else None
+        extension = self._extension(changes)
+        if self.options.include_before_value:
+            return Encoded(record("value", *self._with_before(changes, entries(self._value)), extension), keys)
+        if changes.op is not Op.DELETE:
+            return Encoded(record("value", *entries(self._value), extension), keys)
+        if self.options.marks_deletes:
+            stamps = Cell(fixed_values(changes.commit_ts, np.uint64).byteswap(), _STAMP_BYTES)
+            return Encoded(join_pieces([_DELETE_MARK, stamps], count), keys)
+        return Encoded(pa.nulls(count, pa.binary()), keys)
+
+    def _with_before(self, changes: Changes, shown: list[Sequence[Piece]]) -> list[Sequence[Piece]]:
+        """Return the entries of a value and, of updates and deletes, those of the row before."""
+        if changes.op is Op.INSERT:
+            return [*shown, [_NO_BEFORE]]
         if changes.op is Op.DELETE:
-            return Encoded(pa.nulls(count, pa.binary()), keys)
-        return Encoded(record("value", self._value, self._extension(changes)), keys)
+            whole = [join_pieces([piece for entry in shown for piece in entry], len(changes))]
+            return [whole, [_BEFORE], whole]
+        before = [self._pieces(each, changes.old) for each in self._value]
+        old, new = share_pieces(before, shown, len(changes))
+        return [new, [_BEFORE], old]
 
     def _header(self, part: str) -> bytes:
         return header_of(self.headers, part, self.table)
@@ -179,15 +210,16 @@ class AvroRows:
 
     def _extension(self, changes: Changes) -> list[Piece]:
         if not self.options.enable_tidb_extension:
-            return []
+            return [_OPERATIONS[changes.op]] if self.options.include_before_value else []
         laid = [_OPERATIONS[changes.op], *changes.commit_pieces(_FORM, _stamps)]
         return [*laid, *self._checksum(changes)] if self.options.enable_row_checksum else laid
 
     def _checksum(self, changes: Changes) -> list[Piece]:
-        """Lay out the checksum of the row as it is now; all three are empty, false and 0 where there is none."""
+        """Lay out the checksum of the row as it is now, or was last; empty, false and 0 where there is none."""
         sums = changes.checksums
         present = sums.present
-        text = pc.if_else(pa.array(present), pa.array(sums.current, pa.uint32()).cast(pa.string()), "")
+        numbers = sums.previous if changes.op is Op.DELETE else sums.current
+        text = pc.if_else(pa.array(present), pa.array(numbers, pa.uint32()).cast(pa.string()), "")
         versions = pa.array(np.where(present, sums.version, 0).astype(np.int64))
         return [*text_pieces(text), *flag_pieces(present & sums.corrupted), *long_pieces(versions)]
 

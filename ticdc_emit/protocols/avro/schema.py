@@ -48,6 +48,7 @@ _EXTENSION = (
     ("_tidb_commit_ts", "long", "0"),
     ("_tidb_commit_physical_time", "long", "0"),
 )
+_BEFORE = "_ticdc_before"
 _CHECKSUM = (
     ("_tidb_row_level_checksum", "string", '""'),
     ("_tidb_corrupted", "boolean", "false"),
@@ -77,22 +78,35 @@ def value_schema(table: TableInfo, options: AvroOptions) -> str:
     extra: tuple[tuple[str, str, str], ...] = ()
     if options.enable_tidb_extension:
         extra = _EXTENSION + _CHECKSUM if options.enable_row_checksum else _EXTENSION
-    return _record(table, value_columns(table, options), extra, options)
+    elif options.include_before_value:
+        extra = _EXTENSION[:1]
+    columns = value_columns(table, options)
+    before = _record(table, columns, (), options, suffix="_before") if options.include_before_value else None
+    return _record(table, columns, extra, options, before=before)
 
 
 def _record(
-    table: TableInfo, columns: Iterable[Column], extra: Iterable[tuple[str, str, str]], options: AvroOptions
+    table: TableInfo,
+    columns: Iterable[Column],
+    extra: Iterable[tuple[str, str, str]],
+    options: AvroOptions,
+    *,
+    before: str | None = None,
+    suffix: str = "",
 ) -> str:
+    """Return a record's schema. ``before``: that of the row before the change, ``suffix``: the end of its name."""
     fields: dict[str, str] = {}
     try:
         for column in columns:
             _add(fields, sanitize(column.name), _field(column, options), column)
+        if before is not None:
+            _add(fields, _BEFORE, f'{{"default":null,"name":"{_BEFORE}","type":["null",{before}]}}', None)
         for name, kind, default in extra:
             _add(fields, name, f'{{"default":{default},"name":"{name}","type":"{kind}"}}', None)
     except SchemaError as fault:
         raise SchemaError(fault.message, remedy=fault.remedy, table=table.full_name, **fault.context) from None
     return '{{"type":"record","name":"{}","namespace":"{}","fields":[{}]}}'.format(
-        sanitize(table.name), namespace(table.schema), ",".join(fields.values())
+        sanitize(table.name) + suffix, namespace(table.schema), ",".join(fields.values())
     )
 
 

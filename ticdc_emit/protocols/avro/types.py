@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from ticdc_emit.changes.model import Op
 from ticdc_emit.columnar.avro_binary import Union
 from ticdc_emit.config.switches import AvroSwitches
 from ticdc_emit.errors import SchemaError
@@ -37,6 +38,7 @@ class AvroOptions:
     enable_tidb_extension: bool = False
     enable_row_checksum: bool = False
     enable_watermark: bool = False
+    include_before_value: bool = False
     decimal_handling_mode: Literal["precise", "string"] = "precise"
     bigint_unsigned_handling_mode: Literal["long", "string"] = "long"
     switches: AvroSwitches = AvroSwitches()
@@ -44,6 +46,15 @@ class AvroOptions:
     def key_of(self, table: TableInfo) -> tuple[Column, ...]:
         """Return the columns of a table's keys, in table order."""
         return table.handle_key if self.switches.key_columns == "handle-key" else table.primary_key
+
+    @property
+    def marks_deletes(self) -> bool:
+        """Whether a delete has a value of nine bytes that says no more than its commit_ts."""
+        return self.enable_watermark and self.switches.delete_mark and not self.include_before_value
+
+    def has_value(self, op: Op) -> bool:
+        """Return whether messages of this kind have a value of a registered schema."""
+        return op is not Op.DELETE or self.include_before_value
 
     def has_key(self, table: TableInfo) -> bool:
         """Return whether messages of the table have keys; one that selectors left no column of has no valid schema."""

@@ -52,6 +52,7 @@ def make_codec(changefeed: ChangefeedConfig) -> CanalJson:
             only_output_updated_columns=codec.only_output_updated_columns,
             content_compatible=codec.content_compatible,
             delete_only_output_handle_key_columns=codec.delete_only_output_handle_key_columns,
+            output_row_key=codec.output_row_key,
             switches=changefeed.profile.canal_json,
         )
     )

@@ -26,6 +26,7 @@ from ticdc_emit.changes.members import Members
 from ticdc_emit.changes.model import Changes, Encoded, Op
 from ticdc_emit.changes.sizes import json_overhead
 from ticdc_emit.columnar.assemble import Fragment, Mask, gather, join, share
+from ticdc_emit.columnar.binaries import base64_text
 from ticdc_emit.columnar.escape import EASYJSON, quoted
 from ticdc_emit.columnar.values import json_content
 from ticdc_emit.config.switches import CanalJsonSwitches
@@ -39,6 +40,10 @@ __all__ = ["CanalJsonOptions", "CanalJsonRows", "json_string"]
 _FORM = "canal-json"
 
 
+_ROW_KEY_BYTES = 1024  # of a row key, but for its texts
+_BYTES_OF_KEY_CHARACTER = 6  # four bytes, in groups of nine for eight, in base64
+
+
 @dataclass(frozen=True)
 class CanalJsonOptions:
     """What the sink URI and the changefeed say about Canal-JSON, resolved."""
@@ -47,7 +52,13 @@ class CanalJsonOptions:
     only_output_updated_columns: bool = False
     content_compatible: bool = False
     delete_only_output_handle_key_columns: bool = False
+    output_row_key: bool = False
     switches: CanalJsonSwitches = CanalJsonSwitches()
+
+    @property
+    def shows_row_keys(self) -> bool:
+        """Whether rows show their keys in TiKV, which stand in the extension."""
+        return self.output_row_key and self.enable_tidb_extension
 
 
 def json_string(text: str) -> bytes:
@@ -127,7 +138,9 @@ class CanalJsonRows:
     @cached_property
     def overhead(self) -> int:
         """Bytes beside the values: a column's name stands in sqlType, mysqlType, old and data."""
-        return json_overhead(self.table, name_uses=4)
+        texts = sum(max(column.flen, 0) for column in self.table.whole_primary_key)
+        row_key = _ROW_KEY_BYTES + _BYTES_OF_KEY_CHARACTER * texts if self.options.output_row_key else 0
+        return json_overhead(self.table, name_uses=4) + row_key
 
     @cached_property
     def _all(self) -> _Members:
@@ -149,10 +162,12 @@ class CanalJsonRows:
         )
 
     def check(self, changes: Changes) -> None:
-        """Refuse updates at which TiCDC crashes; every accepted value has a text.
+        """Refuse updates at which TiCDC crashes, and rows without a key in TiKV; every accepted value has a text.
 
-        Raises :class:`~ticdc_emit.errors.ColumnSelectorError`.
+        Raises :class:`~ticdc_emit.errors.ColumnSelectorError`, and what ``Changes.row_keys`` does.
         """
+        if self.options.shows_row_keys:
+            _ = changes.row_keys  # kept for the messages
         dropped = self.table.selected is not None and self.options.switches.selected_updates == "failing"
         if dropped and changes.op is Op.UPDATE and self.options.only_output_updated_columns:
             raise ColumnSelectorError(
@@ -184,6 +199,8 @@ class CanalJsonRows:
         old, data = self._images(members, changes)
         laid += [b',"mysqlType":', members.mysql_type, b',"old":', *old, b',"data":[', *data, b"]"]
         if self.options.enable_tidb_extension:
+            if self.options.shows_row_keys:
+                told = [*told, b',"rowkey":"', base64_text(changes.row_keys), b'"']
             laid += [b',"_tidb":{"commitTs":', changes.commit_ts_text(), *told, b"}"]
         return [*laid, b"}"]
 

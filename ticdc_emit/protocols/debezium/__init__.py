@@ -58,6 +58,7 @@ def make_codec(changefeed: ChangefeedConfig) -> Debezium:
             enable_tidb_extension=codec.enable_tidb_extension,
             disable_schema=codec.debezium_disable_schema,
             output_old_value=codec.output_old_value,
+            include_start_ts=codec.debezium_include_start_ts,
             switches=changefeed.profile.debezium,
         )
     )

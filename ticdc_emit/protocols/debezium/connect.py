@@ -71,11 +71,12 @@ _TRANSACTION_SCHEMA = json_object(
 )
 
 
-def source_schema(options: DebeziumOptions) -> bytes:
-    """Return the schema of ``source``."""
+def source_schema(options: DebeziumOptions, *, start_ts: bool = False) -> bytes:
+    """Return the schema of ``source``; ``start_ts``: as rows have it."""
+    extension = _SOURCE_EXTENSION if options.extends_source_schema else ()
     return json_object(
         ("type", "struct"),
-        ("fields", [*_SOURCE, *(_SOURCE_EXTENSION if options.extends_source_schema else ())]),
+        ("fields", [*_SOURCE, *extension, *([_leaf("int64", False, "start_ts")] if start_ts else ())]),
         ("optional", False),
         ("name", "io.debezium.connector.mysql.Source"),
         ("field", "source"),
@@ -98,7 +99,8 @@ def envelope_schema(prefix: str, table: TableInfo, options: DebeziumOptions) -> 
         )
         for image in ("before", "after")
     )
-    return _envelope(prefix, before, after, source_schema(options), _OP_SCHEMA, _TS_MS_SCHEMA, _TRANSACTION_SCHEMA)
+    source = source_schema(options, start_ts=options.include_start_ts)
+    return _envelope(prefix, before, after, source, _OP_SCHEMA, _TS_MS_SCHEMA, _TRANSACTION_SCHEMA)
 
 
 def watermark_schema(prefix: str, options: DebeziumOptions) -> bytes:

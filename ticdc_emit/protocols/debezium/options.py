@@ -19,6 +19,7 @@ class DebeziumOptions:
     enable_tidb_extension: bool = False
     disable_schema: bool = False
     output_old_value: bool = True
+    include_start_ts: bool = False
     switches: DebeziumSwitches = DebeziumSwitches()
 
     @property

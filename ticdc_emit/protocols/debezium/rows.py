@@ -21,6 +21,7 @@ from ticdc_emit.changes.members import Members
 from ticdc_emit.changes.model import Changes, Encoded, Op
 from ticdc_emit.changes.sizes import json_overhead
 from ticdc_emit.columnar.assemble import Fragment, join, share
+from ticdc_emit.columnar.buffers import to_text
 from ticdc_emit.columnar.faults import ValueFault
 from ticdc_emit.errors import InvalidValueError, RowError
 from ticdc_emit.protocols.connect.jsontext import json_string
@@ -112,6 +113,8 @@ class DebeziumRows:
 
         Raises :class:`~ticdc_emit.errors.InvalidValueError`.
         """
+        if self.options.include_start_ts:
+            _ = changes.start_tsos  # kept for the messages
         images = [changes.current]
         if changes.op is Op.UPDATE and self.reads_old:
             images.append(changes.old)
@@ -138,6 +141,8 @@ class DebeziumRows:
         first, _, third = self._source
         second = changes.constant(self, lambda encoder: encoder._source[1])
         laid: list[Fragment] = [b'{"payload":', first, changes.commit_ms_text(), second, changes.commit_ts_text()]
+        if self.options.include_start_ts:
+            laid += [b',"start_ts":', to_text(changes.start_tsos)]
         laid += [third, changes.build_ms_text(), b',"transaction":null,"op":', _IMAGES[changes.op]]
         return [*laid, *self._images(changes), *([self._value_end] if self.options.disable_schema else ())]
 

@@ -1,0 +1,199 @@
+"""The keys of rows in TiKV: ``t``, the physical table id, ``_r`` and the row's handle.
+
+In: changes, and the optional input column ``row_key`` (binary). Out: one key per row. A handle is the primary key where
+that is clustered, which the row's values tell, or ``_tidb_rowid``, which only TiDB knows: of such a row the key must be
+given. One that is given and differs is refused. Handles:
+
+==================================  ====================================================================
+one integer                         64 bits, big-endian, the sign bit turned over
+any other clustered key             each column in the key's order: a byte for its kind, then bytes that
+                                    sort as the values do; at least 9 bytes in all
+==================================  ====================================================================
+
+Rule sources: reference ``pingcap/tidb: pkg/tablecodec/tablecodec.go`` (EncodeRowKeyWithHandle), ``pkg/util/codec``
+(EncodeKey, EncodeBytes, EncodeDecimal), ``pkg/types/core_time.go`` (ToPackedUint), ``pkg/kv/key.go`` (NewCommonHandle).
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from ticdc_emit.changes.attributes import ROW_KEY
+from ticdc_emit.columnar.values import plain_text
+from ticdc_emit.columnar.zones import in_utc
+from ticdc_emit.errors import InvalidValueError, RowError, UnsupportedTypeError
+from ticdc_emit.schema.model import Column, TableInfo
+from ticdc_emit.schema.types import INTEGER_TYPES, STRING_TYPES, MySQLType
+
+if TYPE_CHECKING:
+    from ticdc_emit.changes.model import Changes
+
+__all__ = ["row_keys_of"]
+
+_SIGN, _MASK = 1 << 63, (1 << 64) - 1
+_BYTES, _INT, _UINT, _FLOAT, _DECIMAL, _DURATION = b"\x01", b"\x03", b"\x04", b"\x05", b"\x06", b"\x07"
+_NUMBERS = {MySQLType.BIT, MySQLType.ENUM, MySQLType.SET}
+_FLOATS = {MySQLType.FLOAT, MySQLType.DOUBLE}
+_MOMENTS = {MySQLType.DATE, MySQLType.NEWDATE, MySQLType.DATETIME, MySQLType.TIMESTAMP}
+_TRIMMED = frozenset({"utf8_bin", "utf8mb4_bin", "ascii_bin", "latin1_bin"})
+_WHOLE = frozenset({"binary", "utf8mb4_0900_bin"})
+_GROUP = 8  # bytes that stand together in the key of a text
+_SHORTEST_HANDLE = 9
+_WORD_DIGITS, _BYTES_OF_DIGITS = 9, (0, 1, 1, 2, 2, 3, 3, 4, 4, 4)
+
+
+def row_keys_of(changes: Changes) -> pa.Array:
+    """Return the key of each row, ``binary``.
+
+    Raises :class:`InvalidValueError` for a row whose key must be given, or is given otherwise than its values say, and
+    :class:`UnsupportedTypeError` for an input column of another type.
+    """
+    given = _given(changes)
+    computed = _computed(changes)
+    if computed is None:
+        missing = np.flatnonzero(np.asarray(given.is_null()))
+        if len(missing):
+            raise _refused(changes, missing, "TiDB alone knows the row's handle in TiKV", "Give row_key with the row")
+        return given
+    wrong = np.flatnonzero(np.asarray(given.is_valid()) & np.asarray(_differ(given, computed)))
+    if len(wrong):
+        raise _refused(changes, wrong, "the given row_key is not the one of the values", "Leave it out")
+    return computed
+
+
+def _given(changes: Changes) -> pa.Array:
+    column = changes.attributes.get(ROW_KEY)
+    if column is None or pa.types.is_null(column.type):
+        return pa.nulls(len(changes), pa.binary())
+    if not (pa.types.is_binary(column.type) or pa.types.is_large_binary(column.type)):
+        raise UnsupportedTypeError(
+            f"{ROW_KEY} is {column.type}, not binary", table=changes.table.full_name, column=ROW_KEY
+        )
+    return column.cast(pa.binary())
+
+
+def _differ(given: pa.Array, computed: pa.Array) -> list[bool]:
+    return [left != right for left, right in zip(given.to_pylist(), computed.to_pylist(), strict=True)]
+
+
+def _refused(changes: Changes, rows: np.ndarray[Any, np.dtype[np.int64]], reason: str, remedy: str) -> RowError:
+    def error(number: int) -> InvalidValueError:
+        row = changes.current.row_key(int(rows[number]))
+        table = changes.table_of(int(rows[number])).full_name
+        return InvalidValueError(reason, remedy=remedy, table=table, column=ROW_KEY, row=row)
+
+    return changes.current.refused(rows, error)
+
+
+def _computed(changes: Changes) -> pa.Array | None:
+    """Return the keys as the values tell them, ``None`` where they do not."""
+    table, image = changes.table, changes.current
+    columns = _handle_columns(table)
+    if columns is None:
+        return None
+    encoders = [_encoder(column) for column in columns]
+    values = [_plain(column, image.values(column), image.how.zone) for column in columns]
+    prefixes = [b"t" + _int(number) + b"_r" for number in changes.physical_table_ids.to_pylist()]
+    if table.pk_is_handle:
+        return pa.array([prefix + _int(value) for prefix, value in zip(prefixes, values[0], strict=True)], pa.binary())
+    keys = []
+    for prefix, *row in zip(prefixes, *values, strict=True):
+        handle = b"".join(encode(value) for encode, value in zip(encoders, row, strict=True) if encode is not None)
+        keys.append(prefix + handle.ljust(_SHORTEST_HANDLE, b"\0"))
+    return pa.array(keys, pa.binary())
+
+
+def _handle_columns(table: TableInfo) -> Sequence[Column] | None:
+    """Return the columns of a clustered primary key in its order, ``None`` where values do not tell the handle."""
+    if table.pk_is_handle:
+        return table.whole_primary_key
+    index = next((index for index in table.indexes if index.primary), None)
+    if not table.common_handle or index is None or index.prefixes:
+        return None
+    columns = [table.column(name) for name in index.columns]
+    return columns if all(_encoder(column) is not None for column in columns) else None
+
+
+def _plain(column: Column, values: pa.Array, zone: str) -> list[Any]:
+    kind = column.type
+    if kind in INTEGER_TYPES or kind in _FLOATS or kind in _NUMBERS or kind is MySQLType.YEAR:
+        plain = values.dictionary_decode() if pa.types.is_dictionary(values.type) else values
+    else:
+        plain = in_utc(column, values, zone) if kind is MySQLType.TIMESTAMP else plain_text(column, values)
+    return list(plain.to_pylist())
+
+
+def _encoder(column: Column) -> Callable[[Any], bytes] | None:
+    """Return what makes the key of a column's value, ``None`` for a collation whose weights are not known here."""
+    kind = column.type
+    if kind in STRING_TYPES:
+        if column.collate in _WHOLE:
+            return lambda value: _BYTES + _grouped(value if isinstance(value, bytes) else value.encode())
+        return (lambda value: _BYTES + _grouped(value.rstrip(" ").encode())) if column.collate in _TRIMMED else None
+    if kind in INTEGER_TYPES or kind is MySQLType.YEAR:
+        unsigned = column.unsigned and kind is not MySQLType.YEAR
+        return (lambda value: _UINT + _uint(value)) if unsigned else (lambda value: _INT + _int(value))
+    if kind in _NUMBERS:
+        return lambda value: _UINT + _uint(value)
+    if kind in _FLOATS:
+        return _float
+    if kind in _MOMENTS:
+        return lambda value: _UINT + _uint(_packed_moment(value))
+    if kind is MySQLType.DURATION:
+        return lambda value: _DURATION + _int(_nanoseconds(value))
+    return (lambda value: _decimal(value, column.flen, column.decimal)) if kind is MySQLType.NEWDECIMAL else None
+
+
+def _uint(number: int) -> bytes:
+    return struct.pack(">Q", number)
+
+
+def _int(number: int) -> bytes:
+    return struct.pack(">Q", (number & _MASK) ^ _SIGN)
+
+
+def _float(value: float) -> bytes:
+    (bits,) = struct.unpack(">Q", struct.pack(">d", value + 0.0))
+    return _FLOAT + _uint(~bits & _MASK if bits & _SIGN else bits | _SIGN)
+
+
+def _grouped(raw: bytes) -> bytes:
+    """Return bytes in groups of eight, each with a ninth that says how many of them count."""
+    groups = [raw[start : start + _GROUP] for start in range(0, len(raw) + 1, _GROUP)]
+    return b"".join(group.ljust(_GROUP, b"\0") + bytes([0xFF - _GROUP + len(group)]) for group in groups)
+
+
+def _packed_moment(text: str) -> int:
+    date, _, clock = text.partition(" ")
+    year, month, day = map(int, date.split("-"))
+    whole, _, fraction = (clock or "00:00:00").partition(".")
+    hour, minute, second = map(int, whole.split(":"))
+    days = (year * 13 + month) << 5 | day
+    return (days << 17 | hour << 12 | minute << 6 | second) << 24 | int(fraction.ljust(6, "0"))
+
+
+def _nanoseconds(text: str) -> int:
+    whole, _, fraction = text.removeprefix("-").partition(".")
+    hours, minutes, seconds = map(int, whole.split(":"))
+    amount = ((hours * 60 + minutes) * 60 + seconds) * 1_000_000_000 + int(fraction.ljust(9, "0"))
+    return -amount if text.startswith("-") else amount
+
+
+def _decimal(text: str, precision: int, scale: int) -> bytes:
+    """Return a DECIMAL as TiDB's binary form: nine digits in four bytes, what is left over in as few as hold it."""
+    whole, _, fraction = text.removeprefix("-").partition(".")
+    digits = whole.lstrip("0").rjust(precision - scale, "0") if precision > scale else ""
+    head = len(digits) % _WORD_DIGITS
+    parts = [digits[:head], *(digits[at : at + _WORD_DIGITS] for at in range(head, len(digits), _WORD_DIGITS))]
+    fraction = fraction.ljust(scale, "0")
+    parts += [fraction[at : at + _WORD_DIGITS] for at in range(0, len(fraction), _WORD_DIGITS)]
+    raw = bytearray(b"".join(int(part).to_bytes(_BYTES_OF_DIGITS[len(part)], "big") for part in parts if part))
+    if text.startswith("-"):
+        raw = bytearray(byte ^ 0xFF for byte in raw)
+    raw[0] ^= 0x80
+    return _DECIMAL + bytes([precision, scale]) + bytes(raw)
