@@ -39,7 +39,7 @@ def survives(query: str) -> bool:
     return "\\" not in query
 
 
-@settings(max_examples=examples(1_500, SHARE), deadline=None)
+@settings(max_examples=examples(1_500), deadline=None)
 @given(EXPRESSIONS)
 def test_the_restored_text_of_an_expression_computes_the_same(expression: str) -> None:
     assume(survives(expression))
