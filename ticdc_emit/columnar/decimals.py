@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_emit.columnar.buffers import as_text, longest, null_mask, to_text
-from ticdc_emit.columnar.faults import ValueFault, refuse_any, shown
+from ticdc_emit.columnar.faults import ValueFault, read_each, refuse_any, shown
 from ticdc_emit.schema.model import Column
 
 __all__ = ["accept_decimal", "decimal_text", "decimal_type"]
@@ -74,22 +74,20 @@ def _converted(array: pa.Array, kind: pa.DataType) -> pa.Array:
 
 def _by_row(items: list[Decimal | str | None], kind: pa.DataType) -> pa.Array:
     step, limit = Decimal(1).scaleb(-kind.scale), Decimal(10) ** (kind.precision - kind.scale)
-    found: list[Decimal | None] = []
-    for index, item in enumerate(items):
-        if item is None:
-            found.append(None)
-            continue
+
+    def read(item: Decimal | str) -> Decimal:
         if isinstance(item, str) and not _NUMBER_TEXT.fullmatch(item):
-            raise ValueFault(index, f"{shown(item)} is not a decimal number")
+            raise ValueError(f"{shown(item)} is not a decimal number")
         try:
             value = Decimal(item)
             exact = value.quantize(step, context=_EXACT)
         except InvalidOperation:  # more digits than any column has, or an exponent that no decimal has
             value = exact = limit
         if exact != value or exact.copy_abs() >= limit:
-            raise ValueFault(index, f"{shown(str(item)).strip(_QUOTE)} does not fit")
-        found.append(exact if exact else exact.copy_abs())
-    return pa.array(found, kind)
+            raise ValueError(f"{shown(str(item)).strip(_QUOTE)} does not fit")
+        return exact if exact else exact.copy_abs()
+
+    return pa.array(read_each(items, read), kind)
 
 
 def _refuse_overflow(values: pa.Array, kind: pa.DataType) -> None:

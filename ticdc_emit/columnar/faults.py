@@ -7,16 +7,17 @@ one, and all of them where one look at the column tells. :func:`bad_places` find
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-__all__ = ["ValueFault", "bad_places", "fault_at", "refuse_any", "shown"]
+__all__ = ["ValueFault", "bad_places", "fault_at", "read_each", "refuse_any", "shown"]
 
 _LONGEST = 60
+_Read = TypeVar("_Read")
 
 
 class ValueFault(Exception):  # noqa: N818 - not an error that users see
@@ -72,6 +73,36 @@ def fault_at(
         except ValueFault as own:
             return own
     return fault
+
+
+def read_each(
+    items: Iterable[Any],
+    read: Callable[[Any], _Read],
+    remedy: str = "",
+    *,
+    where: npt.NDArray[np.bool_] | None = None,
+) -> list[_Read | None]:
+    """Return what ``read`` makes of each value, ``None`` of ``None``.
+
+    It raises ``ValueError`` with the reason for one that it refuses: :class:`ValueFault` tells all of these. ``where``:
+    which rows of the column the values are.
+    """
+    found: list[_Read | None] = []
+    bad: list[int] = []
+    reason = ""
+    for number, item in enumerate(items):
+        try:
+            found.append(None if item is None else read(item))
+        except ValueError as fault:
+            reason = reason if bad else str(fault)
+            bad.append(number)
+            found.append(None)
+    if bad:
+        rows = np.arange(len(found)) if where is None else np.flatnonzero(where)
+        mask = np.zeros(len(found) if where is None else len(where), np.bool_)
+        mask[rows[bad]] = True
+        raise ValueFault(int(rows[bad[0]]), reason, remedy, mask)
+    return found
 
 
 def shown(value: object) -> str:

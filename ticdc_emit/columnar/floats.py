@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_emit.columnar.buffers import as_text, fixed_values, from_bytes, null_mask
-from ticdc_emit.columnar.faults import ValueFault, shown
+from ticdc_emit.columnar.faults import ValueFault, read_each, shown
 from ticdc_emit.schema.model import Column
 from ticdc_emit.schema.types import MySQLType
 
@@ -84,11 +84,14 @@ def _as_double(array: pa.Array) -> pa.Array:
 
 
 def _by_row(items: list[str | None]) -> pa.Array:
-    """Parse one by one, for the row's position in the error (and for blanks around a number)."""
-    for index, item in enumerate(items):
-        if item is not None and not _NUMBER_TEXT.fullmatch(item.strip()):
-            raise ValueFault(index, f"{shown(item)} is not a number")
-    return pa.array([None if item is None else float(item) for item in items], pa.float64())
+    """Parse one by one, for the rows' positions in the error (and for blanks around a number)."""
+
+    def read(item: str) -> float:
+        if not _NUMBER_TEXT.fullmatch(item.strip()):
+            raise ValueError(f"{shown(item)} is not a number")
+        return float(item)
+
+    return pa.array(read_each(items, read), pa.float64())
 
 
 def fixed_text(values: pa.Array) -> pa.Array:

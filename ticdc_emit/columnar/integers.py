@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_emit.columnar.buffers import as_text, compact, extremes, is_binary_like, null_mask, text_buffers, to_text
-from ticdc_emit.columnar.faults import ValueFault, refuse_any, shown
+from ticdc_emit.columnar.faults import ValueFault, read_each, refuse_any, shown
 from ticdc_emit.schema.model import Column
 from ticdc_emit.schema.types import integer_range
 
@@ -105,16 +105,11 @@ def _within(
     if high is not None:
         bad |= numbers > high
     index = int(bad.argmax())
-    raise _outside(index, values[index].as_py(), shown_bounds or (low, high), bad)
+    raise ValueFault(index, _outside(values[index].as_py(), shown_bounds or (low, high)), bad=bad)
 
 
-def _outside(
-    index: int,
-    value: object,
-    bounds: tuple[int | None, int | None],
-    bad: npt.NDArray[np.bool_] | None = None,
-) -> ValueFault:
-    return ValueFault(index, f"{value} is outside {bounds[0]}..{bounds[1]}", bad=bad)
+def _outside(value: object, bounds: tuple[int | None, int | None]) -> str:
+    return f"{value} is outside {bounds[0]}..{bounds[1]}"
 
 
 def _from_decimal(array: pa.Array, target: pa.DataType, bounds: tuple[int, int]) -> pa.Array:
@@ -133,7 +128,7 @@ def _from_decimal(array: pa.Array, target: pa.DataType, bounds: tuple[int, int])
         fits |= nulls
     if not fits.all():
         index = int((~fits).argmax())
-        raise _outside(index, array[index].as_py(), bounds, ~fits)
+        raise ValueFault(index, _outside(array[index].as_py(), bounds), bad=~fits)
     values = np.ascontiguousarray(low if target == pa.uint64() else low.view(np.int64))
     return pa.array(values, mask=nulls)
 
@@ -151,23 +146,21 @@ def _from_text(array: pa.Array, target: pa.DataType, bounds: tuple[int, int]) ->
 
 
 def _by_row(array: pa.Array, target: pa.DataType, bounds: tuple[int, int]) -> pa.Array:
-    """Parse one by one, for the row's position in the error (and for forms such as ``+5`` or ``5.0``)."""
-    found: list[int | None] = []
-    for index, text in enumerate(array.to_pylist()):
-        if text is None:
-            found.append(None)
-            continue
+    """Parse one by one, for the rows' positions in the error (and for forms such as ``+5`` or ``5.0``)."""
+
+    def read(text: str) -> int:
         whole, _, fraction = text.strip().partition(".")
         digits = whole.lstrip("+-")
         if not (digits.isascii() and digits.isdigit()) or fraction.strip("0"):
-            raise ValueFault(index, f"{shown(text)} is not a whole number")
+            raise ValueError(f"{shown(text)} is not a whole number")
         if len(digits.lstrip("0")) > _MOST_DIGITS:
-            raise _outside(index, shown(text), bounds)
+            raise ValueError(_outside(shown(text), bounds))
         value = int(whole[: len(whole) - len(digits)] + (digits.lstrip("0") or "0"))
         if not (0 <= value < 1 << 64 if target == pa.uint64() else -(1 << 63) <= value < 1 << 63):
-            raise _outside(index, value, bounds)
-        found.append(value)
-    return pa.array(found, target)
+            raise ValueError(_outside(value, bounds))
+        return value
+
+    return pa.array(read_each(array.to_pylist(), read), target)
 
 
 def _from_big_endian(array: pa.Array) -> pa.Array:

@@ -24,7 +24,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_emit.columnar.buffers import FEW, from_bytes, null_mask, text_buffers
-from ticdc_emit.columnar.faults import ValueFault, shown
+from ticdc_emit.columnar.faults import read_each, shown
 from ticdc_emit.json_depth import DEEPEST, check_depth, too_deep
 
 __all__ = ["canonical_json", "normalise"]
@@ -43,7 +43,7 @@ def canonical_json(array: pa.Array) -> pa.Array:
         return array
     if len(array) <= FEW:
         texts = array.to_pylist()
-        fixed = [None if text is None else _canonical(text, index) for index, text in enumerate(texts)]
+        fixed = read_each(texts, _canonical)
         return array if fixed == texts else pa.array(fixed, array.type)
     parts = text_buffers(array)
     shapes = from_bytes(parts.offsets, parts.data.tobytes().translate(_DIGITS_AS_ZERO), like=array).dictionary_encode()
@@ -60,20 +60,17 @@ def canonical_json(array: pa.Array) -> pa.Array:
 
 
 def _normalised(array: pa.Array, doubtful: npt.NDArray[np.bool_]) -> pa.Array:
-    fixed, changed = [], False
-    for index, text in zip(
-        np.flatnonzero(doubtful).tolist(), array.filter(pa.array(doubtful)).to_pylist(), strict=True
-    ):
-        fixed.append(_canonical(text, index))
-        changed |= fixed[-1] != text
-    return pc.replace_with_mask(array, pa.array(doubtful), pa.array(fixed, array.type)) if changed else array
+    rows = pa.array(doubtful)
+    texts = array.filter(rows).to_pylist()
+    fixed = read_each(texts, _canonical, where=doubtful)
+    return array if fixed == texts else pc.replace_with_mask(array, rows, pa.array(fixed, array.type))
 
 
-def _canonical(text: str, index: int) -> str:
+def _canonical(text: str) -> str:
     try:
         return text if _plainly_canonical(text) else normalise(text)
     except ValueError as fault:
-        raise ValueFault(index, f"not a JSON document: {fault}") from None
+        raise ValueError(f"not a JSON document: {fault}") from None
 
 
 def _proven(offsets: npt.NDArray[np.int32], data: npt.NDArray[np.uint8], shapes: pa.Array) -> npt.NDArray[np.bool_]:

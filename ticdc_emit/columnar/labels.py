@@ -62,15 +62,20 @@ def distinct_labels(column: Column, numbers: pa.Array) -> pa.Array:
 def _by_distinct(array: pa.Array, read: Callable[[str], int]) -> pa.Array:
     encoded = array if pa.types.is_dictionary(array.type) else array.dictionary_encode()
     numbers: list[int | None] = []
+    unknown: dict[int, str] = {}
     for place, text in enumerate(encoded.dictionary.to_pylist()):
         try:
             numbers.append(None if text is None else read(text))
         except LookupError as fault:
-            index = pc.index(encoded.indices, pa.scalar(place, encoded.indices.type)).as_py()
-            if index < 0:  # a dictionary entry that no row uses
-                numbers.append(None)
-                continue
-            raise ValueFault(index, str(fault.args[0]), "Give one of the column's labels, or its number") from None
+            numbers.append(None)
+            unknown[place] = str(fault.args[0])
+    if unknown:
+        codes = np.asarray(encoded.indices.cast(pa.int64()).fill_null(-1))
+        bad = np.isin(codes, list(unknown))
+        if bad.any():  # a dictionary may hold what no row has
+            index = int(bad.argmax())
+            remedy = "Give one of the column's labels, or its number"
+            raise ValueFault(index, unknown[int(codes[index])], remedy, bad)
     return pa.DictionaryArray.from_arrays(encoded.indices, pa.array(numbers, pa.uint64()))
 
 

@@ -8,7 +8,6 @@ Lengths are checked against the column: characters for CHAR and VARCHAR, bytes o
 from __future__ import annotations
 
 import base64
-import binascii
 import re
 
 import numpy as np
@@ -18,7 +17,7 @@ import pyarrow.compute as pc
 
 from ticdc_emit.columnar.buffers import as_text, compact, from_bytes, null_mask, text_buffers
 from ticdc_emit.columnar.escape import first_invalid_utf8
-from ticdc_emit.columnar.faults import ValueFault, shown
+from ticdc_emit.columnar.faults import ValueFault, read_each, refuse_any, shown
 from ticdc_emit.columnar.floats import fixed_text
 from ticdc_emit.schema.model import Column
 from ticdc_emit.schema.types import LATIN1_CHARSET, MySQLType
@@ -78,13 +77,13 @@ def accept_binary(column: Column, array: pa.Array) -> pa.Array:
 
 
 def _from_base64(text: pa.Array) -> pa.Array:
-    found: list[bytes | None] = []
-    for index, item in enumerate(text.to_pylist()):
+    def read(item: str) -> bytes:
         try:
-            found.append(None if item is None else base64.b64decode(item, validate=True))
-        except (binascii.Error, ValueError):
-            raise ValueFault(index, "the text is not base64", "Give the column as binary data instead") from None
-    return pa.array(found, pa.binary())
+            return base64.b64decode(item, validate=True)
+        except ValueError:
+            raise ValueError("the text is not base64") from None
+
+    return pa.array(read_each(text.to_pylist(), read, "Give the column as binary data instead"), pa.binary())
 
 
 def _padded(data: pa.Array, width: int) -> pa.Array:
@@ -114,9 +113,8 @@ def accept_vector(column: Column, array: pa.Array) -> pa.Array:
     numbers = np.asarray(items.fill_null(np.float32("nan")))
     sizes = pc.list_value_length(lists).fill_null(0)
     if not np.isfinite(numbers).all():
-        first = int((~np.isfinite(numbers)).argmax())
-        owner = int(np.searchsorted(np.cumsum(np.asarray(sizes)), first, side="right"))
-        raise ValueFault(owner, "a number of the vector is not a finite float32")
+        owners = np.searchsorted(np.cumsum(np.asarray(sizes)), np.flatnonzero(~np.isfinite(numbers)), side="right")
+        refuse_any(np.isin(np.arange(len(lists)), owners), "a number of the vector is not a finite float32")
     if column.flen > 0:
         wrong = np.asarray(sizes) != column.flen
         if not column.nullable:  # what an INSERT that leaves the column out stores, SQL mode permitting
@@ -139,12 +137,10 @@ def accept_vector(column: Column, array: pa.Array) -> pa.Array:
 def _parsed_vectors(text: pa.Array) -> pa.Array:
     if pa.types.is_binary(text.type):
         raise TypeError("binary is not a vector")
-    found: list[list[float] | None] = []
-    for index, item in enumerate(text.to_pylist()):
-        if item is None:
-            found.append(None)
-            continue
+
+    def read(item: str) -> list[float]:
         if not _VECTOR.fullmatch(item):
-            raise ValueFault(index, f"{shown(item)} is not a vector such as [1,2.5]")
-        found.append([float(number) for number in item.strip(" []").split(",") if number.strip()])
-    return pa.array(found, pa.list_(pa.float64())).cast(pa.list_(pa.float32()), safe=False)
+            raise ValueError(f"{shown(item)} is not a vector such as [1,2.5]")
+        return [float(number) for number in item.strip(" []").split(",") if number.strip()]
+
+    return pa.array(read_each(text.to_pylist(), read), pa.list_(pa.float64())).cast(pa.list_(pa.float32()), safe=False)

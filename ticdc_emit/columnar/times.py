@@ -23,7 +23,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_emit.columnar.buffers import as_text, extremes, from_byte_matrix, null_mask, text_buffers, to_text
-from ticdc_emit.columnar.faults import ValueFault, refuse_any, shown
+from ticdc_emit.columnar.faults import read_each, refuse_any, shown
 from ticdc_emit.schema.model import Column
 from ticdc_emit.schema.types import MySQLType
 
@@ -229,12 +229,14 @@ def _checked_text(text: pa.Array, layout: str, read: Callable[[str], str]) -> pa
     odd = ~regular if nulls is None else ~regular & ~nulls
     if not odd.any():
         return text
-    fixed = []
-    for index, item in zip(np.flatnonzero(odd).tolist(), text.filter(pa.array(odd)).to_pylist(), strict=True):
+
+    def read_one(item: str) -> str:
         try:
-            fixed.append(read(item))
+            return read(item)
         except ValueError as fault:
-            raise ValueFault(index, f"{shown(item)}: {fault}") from None
+            raise ValueError(f"{shown(item)}: {fault}") from None
+
+    fixed = read_each(text.filter(pa.array(odd)).to_pylist(), read_one, where=odd)
     return pc.replace_with_mask(text, pa.array(odd), pa.array(fixed, pa.string()))
 
 
