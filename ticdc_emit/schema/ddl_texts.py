@@ -72,9 +72,9 @@ class DdlTexts:
         given = event.given
         if not (self._restored and self._by_store) or given is None or event.action not in _NEW_TABLES:
             return
-        text = given.restored(event)
-        if "\\" not in text:
-            return  # nothing else means another thing in that mode
+        text = self._printed(event, given)
+        if text is not event.query and "\\" not in text:
+            return  # nothing else that is printed means another thing in that mode
         try:
             parse_ddl(text)
         except DdlError as error:
@@ -85,7 +85,9 @@ class DdlTexts:
     def _seen(self, event: DdlEvent, given: GivenText) -> str:
         if not self._filters_restored:
             return self._built(event, given)
-        if given.batch and self._by_store:  # the text of the whole job
+        if given.renames:  # the text of the whole job
+            return "".join(f"RENAME TABLE {quoted(*old)} TO {quoted(*new)};" for old, new in given.renames)
+        if given.batch:
             return ";".join(text for part in given.batch for text in restored_statements(part, given.sql_mode, _UTF8))
         return self._text(event, given)
 
@@ -133,13 +135,20 @@ class DdlTexts:
 
     # -- by schema store ---------------------------------------------------------------------------------------
 
+    @staticmethod
+    def _printed(event: DdlEvent, given: GivenText) -> str:
+        """Return TiDB's text; where it prints none, the given one goes out."""
+        if isinstance(given.canonical, UnprintableDdlError) and not given.batch:
+            return event.query
+        return given.restored(event)
+
     def _stored(self, event: DdlEvent, given: GivenText) -> str:
         if kind := _DROPS.get(event.action):
             return f"DROP {kind} {quoted(event.schema, event.table)}"
         if event.action == "rename table":
             names = f"{quoted(*given.renamed_as)} TO {quoted(event.schema, event.table)}"
             return f"RENAME TABLE {names}{';' if given.several else ''}"
-        text = given.restored(event)
+        text = self._printed(event, given)
         if given.batch:  # taken apart for the rules and for the events
             for _ in range(2):
                 text = restored_statements(text, "", _UTF8)[0]

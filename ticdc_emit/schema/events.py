@@ -18,9 +18,9 @@ class GivenText:
 
     ``canonical``: the whole statement as TiDB prints it, or the error with which it does not. ``several``: the
     statement renames or drops more than one object. ``database``: the current database. ``renamed_from``: schema and
-    name before a RENAME; ``renamed_as``: the same as the statement writes it. ``batch``: the texts of all CREATE TABLE
-    of one job, of which this is number ``part``. ``sql_mode``: the session's. ``stored``: a view's SELECT as TiDB keeps
-    it, or why it is not known.
+    name before a RENAME; ``renamed_as``: the same as the statement writes it; ``renames``: both names of each, for
+    several. ``batch``: the texts of all CREATE TABLE of one job, of which this is number ``part``. ``sql_mode``: the
+    session's. ``stored``: a view's SELECT as TiDB keeps it, or why it is not known.
     """
 
     canonical: str | UnprintableDdlError
@@ -28,6 +28,7 @@ class GivenText:
     database: str = ""
     renamed_from: tuple[str, str] = ("", "")
     renamed_as: tuple[str, str] = ("", "")
+    renames: tuple[tuple[tuple[str, str], tuple[str, str]], ...] = ()
     batch: tuple[str, ...] = ()
     part: int = 0
     sql_mode: str = ""

@@ -298,6 +298,10 @@ class DdlExecutor(JobRecorder):
         several = len(statement.pairs) > 1
         for number, (old, new) in enumerate(statement.pairs):
             self._rename(self._table(old), old, new, own_query=several, own_job=number == 0)
+        if several:
+            given = [(event, event.given) for event in self._events if event.given is not None]
+            renames = tuple((each.renamed_as, (event.schema, event.table)) for event, each in given)
+            self._events = [replace(event, given=replace(each, renames=renames)) for event, each in given]
 
     def _rename(
         self,

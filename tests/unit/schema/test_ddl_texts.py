@@ -25,12 +25,17 @@ def rules_of(lineage: str, *, restored: bool = True) -> DdlTexts:
     return DdlTexts(profile.ddl.built_texts, profile.filtering.ignored_text, restored=restored)
 
 
-def texts(query: str, lineage: str, *before: str, restored: bool = True) -> list[str]:
+def catalog_of(lineage: str, *before: str) -> Catalog:
     catalog = Catalog(renamed_schema=Profile.parse(lineage).ddl.renamed_schema)
     for statement in (*BEFORE, *before):
         catalog.apply(statement, schema="test")
+    return catalog
+
+
+def texts(query: str, lineage: str, *before: str, restored: bool = True) -> list[str]:
     rules = rules_of(lineage, restored=restored)
-    return [rules.sent(rules.seen(event)).query for event in catalog.apply(query, schema="test")]
+    events = catalog_of(lineage, *before).apply(query, schema="test")
+    return [rules.sent(rules.seen(event)).query for event in events]
 
 
 EXCHANGED = "ALTER TABLE `test`.`p` EXCHANGE PARTITION `p0` WITH TABLE `test`.`a`"
@@ -131,6 +136,13 @@ def test_a_stored_select_that_is_not_known_is_refused(select: str) -> None:
     assert texts(f"create view v as select {select}", "classic")
 
 
+def test_next_sends_the_given_text_where_tidb_prints_none() -> None:
+    query = "create table E (id int primary key) engine_attribute='{}'"
+    assert texts(query, "next") == [query]
+    with pytest.raises(UnprintableDdlError, match="ENGINE_ATTRIBUTE"):
+        texts(query, "classic")
+
+
 def test_next_takes_names_of_a_rename_from_the_statement() -> None:
     before = ("create database `Up`", "create table UP.Tab (id int primary key)")
     assert texts("rename table uP.tab to TEST.x", "next", *before) == ["RENAME TABLE `uP`.`tab` TO `test`.`x`"]
@@ -138,6 +150,9 @@ def test_next_takes_names_of_a_rename_from_the_statement() -> None:
         "RENAME TABLE `Up`.`TAB` TO `TEST`.`x`;",
         "RENAME TABLE `test`.`A` TO `test`.`c`;",
     ]
+    (event, _) = catalog_of("next", *before).apply("rename table `Up`.TAB to TEST.x, A to c", schema="test")
+    whole = "RENAME TABLE `Up`.`TAB` TO `TEST`.`x`;RENAME TABLE `test`.`A` TO `test`.`c`;"
+    assert rules_of("next").seen(event).filter_text == whole
     assert texts("rename table uP.tab to TEST.x, A to c", "classic", *before) == [
         "RENAME TABLE `Up`.`Tab` TO `test`.`x`",
         "RENAME TABLE `test`.`a` TO `test`.`c`",
