@@ -270,7 +270,7 @@ def _changes() -> Text:
 def statements() -> Text:
     """DDL of all kinds that the grammar reads; what it names need not exist."""
     views = _QUERIES.flatmap(_filled).map(lambda query: f"create or replace view v as {query}")
-    comments = TEXTS.filter(lambda text: "\\" not in text).map(lambda text: f"alter table t comment {quoted(text)}")
+    comments = TEXTS.map(lambda text: f"alter table t comment {quoted(text)}")
     return st.one_of(table_scripts(), _changes(), views, _OTHERS, comments)
 
 

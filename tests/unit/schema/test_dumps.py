@@ -33,8 +33,11 @@ def test_a_file_of_mysqldump_with_rows_triggers_events_routines_and_a_view() -> 
     assert [index.visible for index in orders.indexes] == [True, False, True]
     assert orders.column("note").comment == 'it\'s; a "note" -- no comment'
     assert (orders.comment, orders.collate) == ("a /* b */ c", "utf8mb4_0900_ai_ci")
+    log = catalog.table("shop", "log")
+    assert [partition.name for partition in log.partitions] == ["p0", "p1"]
+    assert log.column("line").collate == "utf8_general_ci"
     assert catalog.table("shop", "big").is_view
-    assert [table.name for table in catalog.tables()] == ["orders", "big"]
+    assert [table.name for table in catalog.tables()] == ["orders", "log", "big"]
 
 
 def test_the_files_of_dumpling_one_by_one_and_together() -> None:

@@ -68,6 +68,19 @@ END */;;
 DELIMITER ;
 /*!50003 SET sql_mode              = @saved_sql_mode */ ;
 
+DROP TABLE IF EXISTS `log`;
+/*!40101 SET @saved_cs_client     = @@character_set_client */;
+/*!50503 SET character_set_client = utf8mb4 */;
+CREATE TABLE `log` (
+  `day` date NOT NULL,
+  `line` varchar(9) CHARACTER SET utf8mb3 COLLATE utf8mb3_general_ci NOT NULL,
+  `level` tinyint(1) DEFAULT '0' /*!50606 STORAGE DISK */ /*!50606 COLUMN_FORMAT DYNAMIC */
+) /*!50100 TABLESPACE `innodb_file_per_table` */ ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_0900_ai_ci
+/*!50500 PARTITION BY RANGE  COLUMNS(`day`)
+(PARTITION p0 VALUES LESS THAN ('2024-01-01') ENGINE = InnoDB,
+ PARTITION p1 VALUES LESS THAN (MAXVALUE) ENGINE = InnoDB) */;
+/*!40101 SET character_set_client = @saved_cs_client */;
+
 --
 -- Temporary view structure for view `big`
 --
