@@ -13,6 +13,7 @@ from ticdc_emit.cli.options import (
     AsJson,
     BadRows,
     BadRowsPath,
+    Lineage,
     Registry,
     RegistryOrVariable,
     SinkUri,
@@ -137,6 +138,7 @@ def emit(
         typer.Option(help="TSO for all plain rows when --commit-time-column is not given. Default: now.", min=1),
     ] = None,
     time_zone: Annotated[str, typer.Option(help="The changefeed's time zone, for TIMESTAMP values.")] = "UTC",
+    profile: Lineage = None,
     schema_registry: RegistryOrVariable = None,
     registry_ca: Annotated[
         Path | None, typer.Option(metavar="FILE", help="PEM file of the registry's own authorities.", dir_okay=False)
@@ -165,6 +167,7 @@ def emit(
         commit_time_column=commit_time_column,
         commit_ts=commit_ts,
         time_zone=time_zone,
+        profile=profile,
         schema_registry=schema_registry,
         registry_tls=(registry_ca, registry_cert, registry_key),
         bad_rows=bad_rows,
@@ -213,6 +216,7 @@ def generate(
         Path | None, typer.Option(metavar="FILE.toml", help="TiCDC's changefeed file.", exists=True, dir_okay=False)
     ] = None,
     time_zone: Annotated[str, typer.Option(help="The changefeed's time zone.")] = "UTC",
+    profile: Lineage = None,
     schema_registry: Registry = None,
     stream: Annotated[bool, typer.Option("--stream", help="Run as a Structured Streaming query.")] = False,
     live: Annotated[bool, typer.Option("--live", help="Send at --rate in wall time (a stream).")] = False,
@@ -238,6 +242,7 @@ def generate(
         protocol=protocol,
         sink_uri=sink_uri,
         config=config,
+        profile=profile,
         schema_registry=schema_registry,
         spark=spark_settings(spark),
         as_json=as_json,

@@ -12,10 +12,11 @@ from ticdc_emit.cli.input_data import format_of, read_changes
 from ticdc_emit.cli.local_files import check_readable
 from ticdc_emit.cli.session import local_spark
 from ticdc_emit.cli.summary import print_summary
-from ticdc_emit.config import load_changefeed, mask_uri
+from ticdc_emit.config import ChangefeedConfig, load_changefeed, mask_uri
 from ticdc_emit.errors import SchemaError
+from ticdc_emit.plan.tables import catalog_for
 from ticdc_emit.registry import RegistryTls, registry_for
-from ticdc_emit.schema.catalog import Catalog, catalog_from_sql
+from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.identifiers import split_name
 from ticdc_emit.schema.model import TableInfo
 from ticdc_emit.tso import compose
@@ -34,6 +35,7 @@ def run(
     commit_time_column: str | None,
     commit_ts: int | None,
     time_zone: str,
+    profile: str | None,
     schema_registry: str | None,
     registry_tls: tuple[Path | None, Path | None, Path | None],
     bad_rows: str,
@@ -45,9 +47,11 @@ def run(
 
     ``registry_tls``: files of CA, client certificate and key. ``spark``: further settings of Spark.
     """
-    changefeed = load_changefeed(sink_uri, config, time_zone=time_zone, schema_registry=schema_registry)
+    changefeed = load_changefeed(
+        sink_uri, config, profile=profile, time_zone=time_zone, schema_registry=schema_registry
+    )
     registry = registry_for(changefeed, RegistryTls(*registry_tls)) if any(registry_tls) else None
-    catalog = _catalog(schema, time_zone)
+    catalog = _catalog(schema, changefeed)
     info = _table(catalog, table)
     input_format = format_of(input_path, input_format)
     check_readable(input_path, "input", spark)
@@ -81,9 +85,9 @@ def run(
     return 0
 
 
-def _catalog(schema: Path, time_zone: str) -> Catalog:
+def _catalog(schema: Path, changefeed: ChangefeedConfig) -> Catalog:
     try:
-        return catalog_from_sql(schema.read_text(encoding="utf-8"), time_zone=time_zone)
+        return catalog_for(changefeed, schema.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
         raise SchemaError(f"cannot read the schema file: {error}", path=str(schema)) from None
 

@@ -87,6 +87,7 @@ def run(
     protocol: str,
     sink_uri: str | None,
     config: Path | None,
+    profile: str | None,
     schema_registry: str | None,
     spark: Mapping[str, str],
     as_json: bool,
@@ -105,7 +106,7 @@ def run(
     with ExitStack() as stack:
         changefeed: str | os.PathLike[str] | dict[str, Any] = config or protocol_document(protocol)
         kafka, uri = place(stack, sink_uri, _TOPIC, changefeed)
-        feed = changefeed_at(stack, uri, changefeed, schema_registry, wanted.settings["time_zone"])
+        feed = changefeed_at(stack, uri, changefeed, schema_registry, wanted.settings["time_zone"], profile)
         with step("starting Spark", quiet=as_json):
             session = stack.enter_context(local_spark("generate", settings=spark))
         if wanted.rows is None and not as_json:

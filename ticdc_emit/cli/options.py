@@ -16,6 +16,7 @@ __all__ = [
     "AsJson",
     "BadRows",
     "BadRowsPath",
+    "Lineage",
     "Registry",
     "RegistryOrVariable",
     "SinkUri",
@@ -28,6 +29,12 @@ __all__ = [
 
 PROTOCOLS = "canal-json, simple (simple-json), simple-avro, debezium or avro"
 PROTOCOL_HELP = f"Protocol: {PROTOCOLS}."
+Lineage = Annotated[
+    str | None,
+    typer.Option(
+        "--profile", help="Whose messages: classic or next. Default: what the changefeed file says, or classic."
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document, for programs.")]
 
 

@@ -47,9 +47,10 @@ def changefeed_at(
     changefeed: str | os.PathLike[str] | dict[str, Any],
     schema_registry: str | None,
     time_zone: str = "UTC",
+    profile: str | None = None,
 ) -> ChangefeedConfig:
     """Load the configuration; where it lacks a schema registry, with an embedded one."""
-    options: dict[str, Any] = {"time_zone": time_zone}
+    options: dict[str, Any] = {"time_zone": time_zone, "profile": profile}
     try:
         return load_changefeed(uri, changefeed, schema_registry=schema_registry, **options)
     except ConfigError as error:

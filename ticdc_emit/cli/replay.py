@@ -17,7 +17,7 @@ from ticdc_emit.cli.session import local_spark
 from ticdc_emit.cli.summary import print_summary
 from ticdc_emit.config import load_changefeed, mask_uri
 from ticdc_emit.errors import ConfigError, SchemaError
-from ticdc_emit.schema.catalog import catalog_from_sql
+from ticdc_emit.plan.tables import catalog_for
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -45,6 +45,7 @@ class Asked:
     state_uri: str | None = None
     watermark_interval: float | None = None
     time_zone: str = "UTC"
+    profile: str | None = None
     schema_registry: str | None = None
     bad_rows: str = "refuse"
     bad_rows_path: str | None = None
@@ -58,7 +59,11 @@ def run(asked: Asked) -> int:
     from ticdc_emit.traffic.replay.sources import FILE_FORMATS, format_of
 
     changefeed = load_changefeed(
-        asked.sink_uri, asked.config, time_zone=asked.time_zone, schema_registry=asked.schema_registry
+        asked.sink_uri,
+        asked.config,
+        profile=asked.profile,
+        time_zone=asked.time_zone,
+        schema_registry=asked.schema_registry,
     )
     sources, befores = _named_paths(asked.tables, "--table"), _named_paths(asked.before, "--before")
     unknown = sorted(set(befores) - set(sources))
@@ -72,7 +77,7 @@ def run(asked: Asked) -> int:
         )
     if asked.state_uri is not None and asked.told.takes_the_clock:
         raise ConfigError("a replay that goes on needs a time that stays", remedy="Add --at", option="at")
-    catalog = catalog_from_sql(_text(asked.schema), time_zone=asked.time_zone)
+    catalog = catalog_for(changefeed, _text(asked.schema))
     # of DDL that names none, as in the changefeed that replay makes
     database = current_database(next(iter(sources)) if len(sources) == 1 else None, catalog)
     ddl = () if asked.ddl is None else read_ddl(_text(asked.ddl))

@@ -11,6 +11,7 @@ from ticdc_emit.cli.options import (
     AsJson,
     BadRows,
     BadRowsPath,
+    Lineage,
     RegistryOrVariable,
     SinkUri,
     SparkSettings,
@@ -83,6 +84,7 @@ def replay(
         Path | None, typer.Option(metavar="FILE.toml", help="TiCDC's changefeed file.", exists=True, dir_okay=False)
     ] = None,
     time_zone: Annotated[str, typer.Option(help="The changefeed's time zone, for TIMESTAMP values.")] = "UTC",
+    profile: Lineage = None,
     schema_registry: RegistryOrVariable = None,
     bad_rows: BadRows = "refuse",
     bad_rows_path: BadRowsPath = None,
@@ -126,6 +128,7 @@ def replay(
         state_uri=state_uri,
         watermark_interval=watermark_interval,
         time_zone=time_zone,
+        profile=profile,
         schema_registry=schema_registry,
         bad_rows=bad_rows,
         bad_rows_path=bad_rows_path,

@@ -7,7 +7,15 @@ from typing import Annotated
 
 import typer
 
-from ticdc_emit.cli.options import PROTOCOL_HELP, AsJson, Registry, RegistryOrVariable, from_variable, uri_option
+from ticdc_emit.cli.options import (
+    PROTOCOL_HELP,
+    AsJson,
+    Lineage,
+    Registry,
+    RegistryOrVariable,
+    from_variable,
+    uri_option,
+)
 
 __all__ = ["add_topic_commands"]
 
@@ -43,6 +51,7 @@ def tail(
     config: FeedConfig = None,
     schema_registry: RegistryOrVariable = None,
     time_zone: FeedZone = "UTC",
+    profile: Lineage = None,
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Continue with new messages as they arrive.")] = False,
     start: Annotated[
         str | None,
@@ -66,7 +75,7 @@ def tail(
     from ticdc_emit.cli.topic_source import SourceOptions
 
     sink_uri = _unless_elsewhere(context, sink_uri, path, brokers)
-    options = SourceOptions(path, sink_uri, brokers, topic or [], protocol, schema_registry, config, time_zone)
+    options = SourceOptions(path, sink_uri, brokers, topic or [], protocol, schema_registry, config, time_zone, profile)
     code = run(options, follow=follow, start=start, tables=table or [], ops=op or [], claims=claims, as_json=as_json)
     raise typer.Exit(code)
 
@@ -81,6 +90,7 @@ def verify(
     config: FeedConfig = None,
     schema_registry: RegistryOrVariable = None,
     time_zone: FeedZone = "UTC",
+    profile: Lineage = None,
     claims: Annotated[
         bool, typer.Option("--claims", help="Also check that the claim-check storage has its objects.")
     ] = False,
@@ -93,7 +103,7 @@ def verify(
     from ticdc_emit.cli.verify import run
 
     sink_uri = _unless_elsewhere(context, sink_uri, path, brokers)
-    options = SourceOptions(path, sink_uri, brokers, topic or [], protocol, schema_registry, config, time_zone)
+    options = SourceOptions(path, sink_uri, brokers, topic or [], protocol, schema_registry, config, time_zone, profile)
     raise typer.Exit(run(options, claims=claims, show=show, allow_empty=allow_empty, as_json=as_json))
 
 

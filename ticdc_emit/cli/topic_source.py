@@ -41,6 +41,7 @@ class SourceOptions:
     schema_registry: str | None
     config: Path | None
     time_zone: str
+    profile: str | None = None
 
 
 @dataclass
@@ -151,6 +152,7 @@ def open_source(options: SourceOptions) -> TopicSource:
         _uri(options),
         # As in TiCDC the URI's protocol, where it names one, wins.
         options.config if named is None else protocol_document(named),
+        profile=options.profile,
         time_zone=options.time_zone,
         schema_registry=options.schema_registry,
     )

@@ -49,7 +49,7 @@ def load_changefeed(
     sink_uri: str,
     changefeed: str | os.PathLike[str] | Mapping[str, Any] | None = None,
     *,
-    profile: str | Profile = CLASSIC,
+    profile: str | Profile | None = None,
     time_zone: str = "UTC",
     cluster_id: str = "default",
     integrity: bool | None = None,
@@ -60,6 +60,8 @@ def load_changefeed(
     """Read, merge and validate.
 
     ``changefeed``: path of a TOML file, TOML text (a string with a newline or ``=``), or a mapping of the same shape.
+    ``profile``: ``classic`` or ``next``, which TiCDC writes the messages (docs/lineages.md); it overrules the file's
+    ``[ticdc-emit] profile``, and without both it is ``classic``.
     ``time_zone``: IANA name of the changefeed's zone.  ``cluster_id``: TiCDC's server cluster id.
     ``integrity`` and ``force_replicate`` overrule the changefeed's own; ``integrity=True`` is ``correctness``.
     ``schema_registry``: URL that serves where neither input names a registry.  ``own_registry``: whether Avro may do
@@ -68,13 +70,13 @@ def load_changefeed(
     Raises :class:`~ticdc_emit.errors.ConfigError`; warns once (:class:`ConfigWarning`, also logged) with the names of
     all options without effect.
     """
-    lineage = Profile.parse(profile)
     _check_time_zone(time_zone)
     uri = SinkUri.parse(sink_uri)
     parameters = UriParameters(uri)
     root = read_document(changefeed)
     sink = root.table("sink") or Section({}, "sink")
     own = root.table("ticdc-emit") or Section({}, "ticdc-emit")
+    lineage = _read_profile(own, profile)
     kafka_table = sink.table("kafka-config")
 
     in_file = sink.text("protocol") or ""
@@ -161,6 +163,11 @@ def _read_sql_mode(own: Section) -> str:
     except SchemaError as error:
         raise ConfigError(error.message, remedy=error.remedy, option="ticdc-emit.sql_mode") from None
     return given
+
+
+def _read_profile(own: Section, given: str | Profile | None) -> Profile:
+    in_file = own.text("profile")
+    return Profile.parse((in_file or CLASSIC) if given is None else given)
 
 
 def _check_time_zone(time_zone: str) -> None:

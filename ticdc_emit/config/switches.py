@@ -114,7 +114,6 @@ class RoutingSwitches:
 
     bad_topic: Literal["topic-expression", "kafka-config"] = "topic-expression"
     """The code and text of the refusal of a topic expression."""
-
     hashed_null: bytes | None = b"null"
     """Dispatchers by value: what is hashed of NULL; ``None``: neither it nor the column's name."""
     hashed_offsets: Literal["table", "row"] = "table"

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ticdc_emit.config import ChangefeedConfig, load_changefeed
+from ticdc_emit.config import CLASSIC, NEXT, ChangefeedConfig, ConfigWarning, load_changefeed
 from ticdc_emit.errors import ConfigError
 
 URI = "kafka://h:9092/t?protocol="
@@ -55,3 +55,35 @@ def test_dispatchers_cannot_rename_tables() -> None:
     assert "target-schema and target-table are not written" in refusal("simple", {"sink": {"dispatchers": [rule]}})
     rule |= {"partition": "ts", "dispatcher": "table"}
     assert refusal("simple", {"sink": {"dispatchers": [rule]}}).endswith("rule:&{[*.*] table ts  []  {schema}_bak }")
+
+
+def test_the_file_names_the_profile_and_the_caller_wins() -> None:
+    named = {"ticdc-emit": {"profile": "next"}}
+    assert load_changefeed(f"{URI}simple", named).profile is NEXT
+    assert load_changefeed(f"{URI}simple", '[ticdc-emit]\nprofile = "next"\n').profile is NEXT
+    assert load_changefeed(f"{URI}simple", named, profile="classic").profile is CLASSIC
+    assert load_changefeed(f"{URI}simple").profile is CLASSIC
+    with pytest.raises(ConfigError, match="unknown profile 'newest'"):
+        load_changefeed(f"{URI}simple", {"ticdc-emit": {"profile": "newest"}})
+
+
+@pytest.mark.parametrize(
+    ("option", "uri"),
+    [
+        ("avro-include-before-value", "avro&schema-registry=http://r"),
+        ("output-row-key", "canal-json"),
+        ("debezium-include-start-ts", "debezium"),
+    ],
+)
+def test_options_of_the_next_lineage_are_unknown_to_classic(option: str, uri: str) -> None:
+    uri = f"{uri}&{option}=true"
+    assert getattr(load(uri).codec, option.replace("-", "_")) is True
+    with pytest.warns(ConfigWarning, match=option):
+        assert getattr(load(uri, profile="classic").codec, option.replace("-", "_")) is False
+
+
+def test_starts_of_transactions_are_of_debezium_alone() -> None:
+    start = {"sink": {"debezium": {"include-start-ts": True}}}
+    assert load("debezium", start).codec.debezium_include_start_ts
+    assert not load("debezium&debezium-include-start-ts=false", start).codec.debezium_include_start_ts
+    assert 'only takes effect with protocol "debezium"' in refusal("simple", start)
