@@ -9,12 +9,14 @@ from typing import Any
 from ticdc_emit.java import java_env
 from ticdc_emit.spark import local_session as library_session
 
-__all__ = ["local_session"]
+__all__ = ["ON_CONNECT", "local_session"]
+
+ON_CONNECT = os.environ.get("TICDC_EMIT_TEST_CONNECT") == "1"
 
 
 def local_session(**settings: str) -> Any:
     """Start (or get) the session; ``settings`` are Spark's, with ``_`` for ``.``."""
-    if os.environ.get("TICDC_EMIT_TEST_CONNECT") == "1":
+    if ON_CONNECT:
         return _connect_session(settings)
     session = library_session("tests", spark_master="local[2]", **settings)
     session.sparkContext.setLogLevel("OFF")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 
 import pytest
 from spark_history import FIRST_TSO, SCHEMA, tso
+from spark_session import ON_CONNECT
 
 from ticdc_emit.changefeed.report import RunReport
 from ticdc_emit.delivery.files import read_files
@@ -80,7 +80,7 @@ def test_bootstraps_claims_and_the_wall_clock_are_reported(spark: Any, tmp_path:
     assert report.wall_lag_ms > 0
 
 
-@pytest.mark.skipif(os.environ.get("TICDC_EMIT_TEST_CONNECT") == "1", reason="batches run in the server's process")
+@pytest.mark.skipif(ON_CONNECT, reason="batches run in the server's process")
 def test_progress_joins_spark_s_figures_with_the_report(
     spark: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -17,6 +17,7 @@ from documented import (
     pages_with,
     sinks_without_admin,
 )
+from spark_session import ON_CONNECT
 
 from ticdc_emit.testing import EmbeddedKafka
 
@@ -59,9 +60,12 @@ def test_a_use_of_the_readme_runs(
 def test_the_snippets_of_a_page_run(
     workplace: Workplace, page: str, blocks: list[Block], capsys: pytest.CaptureFixture[str]
 ) -> None:
+    if ON_CONNECT and any("foreachBatch" in block.code for block in blocks):
+        pytest.skip("batches run in the server's process")
     check_snippets(workplace, page, blocks, capsys)
 
 
+@pytest.mark.skipif(ON_CONNECT, reason="commands start a session of their own")
 @pytest.mark.parametrize(
     ("page", "blocks"), [pytest.param(*each, id=each[0]) for each in pages_with(*SHELLS, spark=True)]
 )

@@ -77,7 +77,9 @@ def read_source(
 
     given = format or format_of(source)
     try:
-        return _read(spark, source, given, dict(options or {}))
+        found = _read(spark, source, given, dict(options or {}))
+        found.schema  # noqa: B018 - Spark Connect looks at a source no earlier
+        return found
     except PySparkException as error:
         raise _refused(str(error), source, given, spark.version) from None
     except Exception as error:  # what the JVM raises comes as py4j's own type
