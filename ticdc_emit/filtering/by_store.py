@@ -10,6 +10,7 @@ of pingcap/ticdc.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from ticdc_emit.filtering.verdicts import (
     KEYLESS,
@@ -114,6 +115,8 @@ class StoreJudge:
         assert old is not None
         if not self._guards.keys.allows(info) or not self.knows(info):
             return Verdict.discarded(event, KEYLESS)
+        if event.given is not None:  # rules may look at case, and the store takes the old name from the statement
+            old = replace(old, schema=event.given.renamed_as[0], name=event.given.renamed_as[1])
         if not self._guards.has(old):
             if self._guards.has(info):
                 raise renamed_into(event)

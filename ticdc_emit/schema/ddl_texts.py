@@ -56,12 +56,22 @@ class DdlTexts:
             event = replace(event, action="create table")
         if not self._restored or given is None:
             return self.named(event)
-        return self.named(replace(event, query=self._text(event, given), given=None))
+        return replace(self.named(event), query=self._text(event, given), given=None)
 
     def named(self, event: DdlEvent) -> DdlEvent:
-        """Return the event with the table that it names: the schema store names the one that is exchanged."""
-        exchanged = event.pre_table_info if self._by_store and event.action == "exchange partition" else None
-        return event if exchanged is None else replace(event, schema=exchanged.schema, table=exchanged.name)
+        """Return the event with the tables that it names: the schema store names the one that is exchanged.
+
+        It takes the old name of a RENAME from the statement.
+        """
+        before, given = event.pre_table_info, event.given
+        if not self._by_store or before is None:
+            return event
+        if event.action == "exchange partition":
+            return replace(event, schema=before.schema, table=before.name)
+        if event.action == "rename table" and given is not None:
+            schema, name = given.renamed_as
+            return replace(event, pre_table_info=replace(before, schema=schema, name=name))
+        return event
 
     def check(self, event: DdlEvent) -> None:
         """Raise :class:`~ticdc_emit.errors.DdlError` where TiCDC stops at a DDL that it does not even send.

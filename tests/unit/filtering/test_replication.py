@@ -254,3 +254,13 @@ def test_a_table_of_a_discarded_exchange_is_unknown_in_classic() -> None:
     assert feed.left_out("n") == [(20, None, "rules")]
     with pytest.raises(DdlError, match="does not know the table"):
         feed.run("alter table n add w int")
+
+
+def test_next_takes_the_old_name_of_a_rename_as_it_is_written() -> None:
+    rules = {"rules": ["test.Keep", "test.b"]}
+    feed = Feed("next", rules, CREATE.format("Keep"), **{"case-sensitive": True})
+    with pytest.raises(DdlError, match="old name"):
+        feed.run("rename table KEEP to b")
+    assert Feed("next", rules, CREATE.format("Keep"), **{"case-sensitive": True}).run("rename table Keep to b") == [
+        "sent"
+    ]

@@ -31,14 +31,15 @@ def test_a_table_comes_back_as_it_was(gone: str) -> None:
 
 def test_the_last_dropped_one_comes_back_or_that_of_a_job() -> None:
     drops = ("drop table a", "create table a (id int primary key)", "drop table a")
-    assert [c.name for c in _recovered("recover table a", A, *drops).columns] == ["id"]
-    assert [c.name for c in _recovered("recover table by job 120", A, *drops).columns] == ["id", "v"]
+    assert _recovered("recover table a", A, *drops) == ["id"]
+    assert _recovered("recover table by job 120", A, *drops) == ["id", "v"]
 
 
-def _recovered(query: str, *before: str):  # type: ignore[no-untyped-def]
+def _recovered(query: str, *before: str) -> list[str]:
     catalog = after(*before)
     (event,) = catalog.apply(query, schema="test", commit_ts=1000)
-    return event.table_info
+    assert event.table_info is not None
+    return [column.name for column in event.table_info.columns]
 
 
 @pytest.mark.parametrize(
