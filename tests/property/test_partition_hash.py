@@ -15,7 +15,7 @@ from ticdc_emit.arrange.rows import rows_to_batch
 from ticdc_emit.changes.images import Image
 from ticdc_emit.columnar.values import Rendering
 from ticdc_emit.config import CLASSIC
-from ticdc_emit.routing import PartitionRule, partitions_of
+from ticdc_emit.routing import PartitionRule, partitions_of, table_hash
 from ticdc_emit.schema.catalog import Catalog
 
 
@@ -53,7 +53,8 @@ def test_partitions_by_value(table: RandomTable, data: st.DataObject, count: int
     after = rows_to_batch(changes, info, table.zone).column("after")
     image = Image(info, {name: after.field(name) for name in table.names}, Rendering(table.zone))
     numbers = pa.array([COMMIT_TS] * len(rows), pa.uint64())
-    found = partitions_of(rule, rule.hashed(info, CLASSIC.routing), info, image, numbers, count, null_text)
+    seed = table_hash(info.schema, info.name)
+    found = partitions_of(rule, rule.hashed(info, CLASSIC.routing), seed, image, numbers, count, null_text)
     hashed = table.key if by_key else chosen
     expected = [partition(table, hashed, row, count, null_text) for row in rows]
     assert expected == ([found] * len(rows) if isinstance(found, int) else found.to_pylist())

@@ -17,7 +17,7 @@ from ticdc_emit.config import ChangefeedConfig, ConfigWarning, load_changefeed
 from ticdc_emit.conformance.history import CaseHistory
 from ticdc_emit.conformance.vectors import Case, read_case
 from ticdc_emit.errors import ConfigError, DispatcherError
-from ticdc_emit.routing import ColumnSelectors, Router, partitions_of
+from ticdc_emit.routing import ColumnSelectors, Router, partitions_of, table_hash
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import TableInfo
 
@@ -69,7 +69,9 @@ class _Routing:
         values = {name: _array(value) for name, value in (row["after"] or row["before"]).items()}
         image = Image(left, values, Rendering(self._case.time_zone))
         numbers = pa.array([commit_ts], pa.uint64())
-        found = partitions_of(rule, hashed, left, image, numbers, self._count, switches.hashed_null)
+        found = partitions_of(
+            rule, hashed, table_hash(left.schema, left.name), image, numbers, self._count, switches.hashed_null
+        )
         return Target(index, topic, found if isinstance(found, int) else found[0].as_py())
 
 

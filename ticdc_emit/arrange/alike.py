@@ -141,14 +141,10 @@ def arranged_alike(
 
 
 def _families(tables: Sequence[TablePlan], alone: npt.NDArray[np.bool_]) -> list[list[int]]:
-    """Return the places of tables that are encoded together; those ``alone``, each by itself.
-
-    A table whose rows go to partitions by their values is asked for each row's by itself.
-    """
+    """Return the places of tables that are encoded together; those ``alone``, each by itself."""
     found: dict[object, list[int]] = {}
     for place, (table, by_itself) in enumerate(zip(tables, alone, strict=True)):
-        is_one = by_itself or table.partition is None
-        found.setdefault(place if is_one else table.likeness, []).append(place)
+        found.setdefault(place if by_itself else (table.likeness, table.spreading), []).append(place)
     return list(found.values())
 
 

@@ -12,16 +12,18 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from ticdc_emit.arrange.alike import Siblings
 from ticdc_emit.arrange.reader import Part
 from ticdc_emit.arrange.transactions import DELETED, kind_ranks
 from ticdc_emit.changes.images import Image, image_column
 from ticdc_emit.changes.model import RowEncoder
+from ticdc_emit.changes.peers import Peers
 from ticdc_emit.columnar.values import Rendering
 from ticdc_emit.errors import DispatcherError, TicdcEmitError
 from ticdc_emit.plan.table_plan import TablePlan
-from ticdc_emit.routing.partition import partitions_of
+from ticdc_emit.routing.partition import partitions_of, table_hash
 
-__all__ = ["UNKNOWN", "dispatched", "partitions_of_part"]
+__all__ = ["UNKNOWN", "dispatched", "dispatched_siblings", "partitions_of_part"]
 
 UNKNOWN = -1
 """In the place of a partition: the row has none that could be told, for a reason that its check will raise."""
@@ -33,13 +35,28 @@ def dispatched(parts: Iterable[Part], table: TablePlan, rows: int) -> int | pa.A
     Raises :class:`~ticdc_emit.errors.DispatcherError`, and the :class:`~ticdc_emit.errors.RowError` family for a value
     that cannot be hashed.
     """
-    if table.partition is not None:
-        return table.partition
+    return pa.array(_by_part(parts, table, rows)) if table.partition is None else table.partition
+
+
+def dispatched_siblings(parts: Iterable[Part], tables: Siblings) -> npt.NDArray[np.int32]:
+    """Return the partitions of siblings' checked rows. Raises what :func:`dispatched` does."""
+    fixed = [table.partition for table in tables.tables if table.partition is not None]
+    if len(fixed) == len(tables.tables):
+        return np.array(fixed, np.int32)[tables.codes]
+    return _by_part(parts, tables.eldest, len(tables.codes))
+
+
+def _by_part(parts: Iterable[Part], table: TablePlan, rows: int) -> npt.NDArray[np.int32]:
     found = np.zeros(rows, np.int32)
     for part in parts:
-        numbers = _partitions(table, part.encoder, part.changes.current, part.changes.commit_ts)
+        changes = part.changes
+        numbers = _partitions(table, part.encoder, changes.current, changes.commit_ts, changes.peers)
         found[slice(None) if part.rows is None else part.rows] = np.asarray(numbers)
-    return pa.array(found)
+    return found
+
+
+def _seed(encoder: RowEncoder) -> int:
+    return table_hash(encoder.table.schema, encoder.table.name)
 
 
 def partitions_of_part(part: pa.RecordBatch, table: TablePlan, how: Rendering) -> list[int]:
@@ -75,12 +92,13 @@ def _hashed_names(table: TablePlan) -> list[str]:
     return list(names)
 
 
-def _partitions(table: TablePlan, encoder: RowEncoder, image: Image, commit_ts: pa.Array) -> int | pa.Array:
+def _partitions(
+    table: TablePlan, encoder: RowEncoder, image: Image, commit_ts: pa.Array, peers: Peers | None = None
+) -> int | pa.Array:
     """Tell by the image that counts: after, or before of a delete."""
-    info = encoder.table
-    hashed = table.rule.hashed(info, table.routing)
-    null = table.routing.hashed_null
-    return partitions_of(table.rule, hashed, info, image, commit_ts, table.partitions, null)
+    hashed = table.rule.hashed(encoder.table, table.routing)
+    seed = _seed(encoder) if peers is None else peers.numbers(_seed).astype(np.uint32)
+    return partitions_of(table.rule, hashed, seed, image, commit_ts, table.partitions, table.routing.hashed_null)
 
 
 def _partitions_of_keys(

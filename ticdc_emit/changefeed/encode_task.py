@@ -14,7 +14,7 @@ from typing import Literal
 import pyarrow as pa
 
 from ticdc_emit.arrange.alike import Siblings
-from ticdc_emit.arrange.dispatch import dispatched
+from ticdc_emit.arrange.dispatch import dispatched, dispatched_siblings
 from ticdc_emit.encode.bad_rows import Refusals, Refused, refuse_corrupted
 from ticdc_emit.encode.chunks import Buckets, ChunkKind, Made, chunks_of, failures, note, skipped
 from ticdc_emit.encode.pieces import Arranger, Piece, gathered_pieces
@@ -143,7 +143,7 @@ class EncodeTask:
         for piece, each in zip(pieces, prepared, strict=True):
             tables, keys = piece.tables, piece.keys
             if isinstance(tables, Siblings):
-                yield Made.of_siblings(tables, keys, each.messages())
+                yield Made.of_siblings(tables, dispatched_siblings(each.parts, tables), keys, each.messages())
             else:
                 yield Made.of_table(tables, dispatched(each.parts, tables, each.rows), keys, each.messages())
 

@@ -135,7 +135,7 @@ class Changes:
         """
         own = pa.repeat(pa.scalar(self.table.id, pa.int64()), len(self))
         if self.peers is not None:
-            own = pa.array(self.peers.table_ids())
+            own = pa.array(self.peers.numbers(lambda encoder: encoder.table.id))
         return physical_table_ids(self.attributes.get(PHYSICAL_TABLE_ID), self.table.full_name, own)
 
     @cached_property

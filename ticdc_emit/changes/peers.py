@@ -42,10 +42,10 @@ class Peers:
         forms = pa.array([of(encoder) for encoder in self.encoders], pa.binary())
         return pa.DictionaryArray.from_arrays(pa.array(self.codes), forms)
 
-    def table_ids(self) -> npt.NDArray[np.int64]:
-        """Return the id of each row's table."""
-        ids: npt.NDArray[np.int64] = np.array([encoder.table.id for encoder in self.encoders], np.int64)[self.codes]
-        return ids
+    def numbers(self, of: Callable[[Any], int]) -> npt.NDArray[np.int64]:
+        """Return the number that ``of`` says of each row's encoder."""
+        found: npt.NDArray[np.int64] = np.array([of(encoder) for encoder in self.encoders], np.int64)[self.codes]
+        return found
 
     def take(self, rows: npt.NDArray[np.int64]) -> Peers:
         """Return those of some rows."""

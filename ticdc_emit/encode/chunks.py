@@ -130,11 +130,11 @@ class Made:
         return cls((table.topic,), np.asarray(partitions).astype(np.int64), keys, encoded)
 
     @classmethod
-    def of_siblings(cls, tables: Siblings, keys: pa.Array, encoded: Encoded) -> Made:
-        """Return the messages of tables whose rows go to one partition each."""
-        topics = tuple(dict.fromkeys(table.topic for table in tables.tables))
-        targets = [topics.index(table.topic) * MOST_PARTITIONS + (table.partition or 0) for table in tables.tables]
-        return cls(topics, np.array(targets, np.int64)[tables.codes], keys, encoded)
+    def of_siblings(cls, tables: Siblings, partitions: npt.NDArray[np.int32], keys: pa.Array, encoded: Encoded) -> Made:
+        """Return the messages of several tables; ``partitions``: of each."""
+        topics: dict[str, int] = {}
+        numbers = np.array([topics.setdefault(table.topic, len(topics)) for table in tables.tables], np.int64)
+        return cls(tuple(topics), numbers[tables.codes] * MOST_PARTITIONS + partitions, keys, encoded)
 
     @property
     def nbytes(self) -> int:

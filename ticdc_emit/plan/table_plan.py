@@ -19,7 +19,7 @@ import pyarrow as pa
 from ticdc_emit.changes.model import RowEncoder
 from ticdc_emit.changes.peers import likeness
 from ticdc_emit.config.switches import RoutingSwitches
-from ticdc_emit.errors import SchemaError, UnknownTableError
+from ticdc_emit.errors import DispatcherError, SchemaError, UnknownTableError
 from ticdc_emit.filtering.replication import LeftOut
 from ticdc_emit.filtering.rows import RowFilter
 from ticdc_emit.filtering.verdicts import KEYLESS
@@ -102,6 +102,17 @@ class TablePlan:
     def likeness(self) -> Hashable:
         """What tables have in common whose rows can be encoded together (``changes.peers``): of one version."""
         return likeness(self.newest)
+
+    @cached_property
+    def spreading(self) -> Hashable:
+        """What tables of one likeness have in common whose rows are spread over partitions alike."""
+        if self.partition is not None:
+            return None
+        try:
+            hashed = [(name, column.name) for name, column in self.rule.hashed(self.newest, self.routing)]
+        except DispatcherError:  # which is raised where it is asked for a row's partition
+            return self.schema, self.name
+        return self.rule, self.partitions, tuple(hashed)
 
     def filter_of(self, encoder: RowEncoder) -> RowFilter | None:
         """Return what event filters say of the rows of the version that this encoder is for."""

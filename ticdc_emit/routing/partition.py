@@ -21,7 +21,7 @@ import pyarrow as pa
 from ticdc_emit.columnar.buffers import null_mask
 from ticdc_emit.columnar.values import plain_text
 from ticdc_emit.routing.rules import Hashed, PartitionRule
-from ticdc_emit.schema.model import Column, TableInfo
+from ticdc_emit.schema.model import Column
 
 __all__ = ["RowValues", "partition_of", "partitions_of", "table_hash"]
 
@@ -48,7 +48,7 @@ def partition_of(hash_value: int, partitions: int) -> int:
 def partitions_of(
     rule: PartitionRule,
     hashed: Hashed,
-    table: TableInfo,
+    seed: int | Hashes,
     image: RowValues,
     commit_ts: pa.Array,
     count: int,
@@ -56,16 +56,16 @@ def partitions_of(
 ) -> int | pa.Array:
     """The partition of each row of a table (``int32``), or one number where the rule gives all rows the same.
 
-    ``hashed`` is the rule's for this table version, ``image`` the rows after the change (before it for deletes),
-    ``commit_ts`` their TSOs (``uint64``), ``count`` the number of partitions.  ``null_text`` is hashed of NULL;
-    ``None`` leaves out the column's name too.  Raises what reading a value raises.
+    ``hashed`` is the rule's for this table version, ``seed`` the :func:`table_hash` of all rows or of each, ``image``
+    the rows after the change (before it for deletes), ``commit_ts`` their TSOs (``uint64``), ``count`` the number of
+    partitions.  ``null_text`` is hashed of NULL; ``None`` leaves out the column's name too.  Raises what reading a
+    value raises.
     """
     if count == 1:
         return 0
     if rule.kind == "ts":
         return pa.array((commit_ts.to_numpy() % np.uint64(count)).astype(np.int32))
-    seed = table_hash(table.schema, table.name)
-    if not hashed:
+    if not hashed and isinstance(seed, int):
         return partition_of(seed, count)
     hashes: Hashes = np.full(len(commit_ts), seed, np.uint32)
     for name, column in hashed:

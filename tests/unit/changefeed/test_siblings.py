@@ -30,7 +30,7 @@ from ticdc_emit.schedule.control import Controls
 from ticdc_emit.schema.catalog import Catalog
 
 COLUMNS = "(id int primary key, u bigint unsigned, e enum('x','y'), v varchar(99) default 'none')"
-SCHEMAS = {name: f"create table s.{name} {COLUMNS}" for name in "abcd"} | {
+SCHEMAS = {name: f"create table s.{name} {COLUMNS}" for name in "abcdef"} | {
     "other": "create table s.other (id int primary key, v varchar(99))"
 }
 TABLES = list(SCHEMAS)
@@ -38,7 +38,8 @@ TOPICS = {
     "sink": {
         "dispatchers": [
             {"matcher": ["s.b"], "topic": "b", "partition": "table"},
-            {"matcher": ["s.d"], "topic": "rest", "partition": "index-value"},
+            {"matcher": ["s.d", "s.e"], "topic": "rest", "partition": "index-value"},
+            {"matcher": ["s.f"], "topic": "rest", "partition": "columns", "columns": ["v"]},
             {"matcher": ["*.*"], "topic": "rest", "partition": "table"},
         ]
     }
@@ -141,7 +142,7 @@ def test_tables_of_the_same_columns_are_siblings() -> None:
         else piece.tables.name
         for piece in arranger.pieces(rows)
     ]
-    assert sorted(found) == ["abc", "d", "other"]
+    assert sorted(found) == ["abc", "de", "f", "other"]
 
 
 def test_a_bad_row_among_siblings_names_its_own_table() -> None:

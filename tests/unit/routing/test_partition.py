@@ -46,7 +46,8 @@ def spread(
     numbers = pa.array(commit_ts or [1] * size, pa.uint64())
     image = Image(event.table_info, rows, Rendering())
     hashed = rule.hashed(event.table_info, CLASSIC.routing)
-    found = partitions_of(rule, hashed, event.table_info, image, numbers, count, null_text)
+    seed = table_hash(event.table_info.schema, event.table_info.name)
+    found = partitions_of(rule, hashed, seed, image, numbers, count, null_text)
     if isinstance(found, int):
         return found
     assert found.type == pa.int32()
