@@ -3,7 +3,7 @@
 In: a protocol. Out: random histories under random options of it, sent, delivered and read back. The tests take a few
 hundred examples of each; for a night's worth of them, with figures:
 
-    python -m tests.round_trip --examples 10000 --protocol simple-avro
+    python -m tests.round_trip --examples 10000 --protocol simple-avro --profile next
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import hypothesis
 from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 
-from ticdc_emit.config import ChangefeedConfig
+from ticdc_emit.config import PROFILES, ChangefeedConfig
 from ticdc_emit.decode import ReferenceConsumer
 from ticdc_emit.delivery.contract import Message
 from ticdc_emit.registry.memory import MemoryRegistry
@@ -45,6 +45,9 @@ PROTOCOLS = {
     "debezium-without-schema": ("debezium", {"debezium-disable-schema": "true"}),
 }
 """By the name of a kind of messages: the protocol, and the options of the sink URI that make it."""
+
+NEXT_OPTIONS = {"avro": "avro-include-before-value", "debezium": "debezium-include-start-ts"}
+"""The options of the next lineage that are drawn, by protocol."""
 
 _SIGNED_ZEROS = frozenset({"float", "double", "vector"})
 
@@ -89,8 +92,8 @@ class RoundTrip:
 
 
 @st.composite
-def round_trips(draw: st.DrawFn, kind: str, **limits: int) -> RoundTrip:
-    """Return round trips of one kind of messages, without what its protocol cannot carry (docs/consumer.md).
+def round_trips(draw: st.DrawFn, kind: str, profile: str = "classic", **limits: int) -> RoundTrip:
+    """Return round trips of one kind of messages in one lineage, without what cannot be carried (docs/consumer.md).
 
     ``limits``: of the histories.
     """
@@ -100,7 +103,7 @@ def round_trips(draw: st.DrawFn, kind: str, **limits: int) -> RoundTrip:
     others = [part for part in feed.sink_uri.split("&") if part.partition("=")[0] not in options]
     feed = replace(feed, sink_uri="&".join([*others, *(f"{name}={value}" for name, value in options.items())]))
     # printed as TiCDC prints it, DDL loses backslashes of labels, and backquotes in names stop the changefeed
-    feed = replace(feed, changefeed={**feed.changefeed, "ticdc-emit": {"ddl_text": "as-given"}})
+    feed = replace(feed, changefeed={**feed.changefeed, "ticdc-emit": {"ddl_text": "as-given", "profile": profile}})
     told: dict[str, Any] = {"names": names(allow_odd=protocol != "avro"), "allow_keyless": keyless, **limits}
     if protocol == "debezium":
         told |= {"allow_defaults": False, "allow_zero_dates": False}
@@ -111,10 +114,17 @@ def round_trips(draw: st.DrawFn, kind: str, **limits: int) -> RoundTrip:
     if not follows_ddl(feed):
         told["ddl_kinds"] = ()
     history = draw(histories(time_zone=draw(st.sampled_from(ZONES)), **told))
+    if profile == "next" and protocol in NEXT_OPTIONS and (draw(st.booleans()) or not _shows_deletes(feed, history)):
+        feed = replace(feed, sink_uri=f"{feed.sink_uri}&{NEXT_OPTIONS[protocol]}=true")
     if protocol == "canal-json" and "enable-tidb-extension=true" not in feed.sink_uri:
         moments = Counter((physical_ms(commit_ts), query) for commit_ts, query in history.ddl)
         assume(moments.total() == len(moments))  # the same statement again in one ms looks like a redelivery
     return RoundTrip(history, feed, draw(st.integers(0, 1 << 16)))
+
+
+def _shows_deletes(feed: FeedOptions, history: History) -> bool:
+    """Return whether Avro's deletes in the next lineage have a key, which a unique index is not."""
+    return "protocol=avro" not in feed.sink_uri or all(info.whole_primary_key for info in history.catalog().tables())
 
 
 def follows_ddl(feed: FeedOptions) -> bool:
@@ -193,8 +203,8 @@ def _in_debezium(column: Column, text: str | None) -> str | None:
     return text
 
 
-def run(kind: str, examples: int, seed: int, figures: Counter[str]) -> None:
-    """Take so many round trips of a kind and count them; the first that fails is raised, made small."""
+def run(kind: str, profile: str, examples: int, seed: int, figures: Counter[str]) -> None:
+    """Take so many round trips of a kind in a lineage and count them; the first that fails is raised, made small."""
 
     @hypothesis.seed(seed)
     @settings(
@@ -204,7 +214,7 @@ def run(kind: str, examples: int, seed: int, figures: Counter[str]) -> None:
         database=None,
         suppress_health_check=list(HealthCheck),
     )
-    @given(round_trips(kind))
+    @given(round_trips(kind, profile))
     def trip_returns(trip: RoundTrip) -> None:
         assert trip.received(figures) == trip.expected()
 
@@ -215,19 +225,25 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Round trips of random histories through messages and back.")
     parser.add_argument("--examples", type=int, default=10_000)
     parser.add_argument("--protocol", choices=[*PROTOCOLS, "all"], default="all")
+    parser.add_argument("--profile", choices=list(PROFILES), default="classic")
     parser.add_argument("--seed", type=int, default=0)
     given_ = parser.parse_args(arguments)
     failures = 0
     for kind in PROTOCOLS if given_.protocol == "all" else [given_.protocol]:
         started, figures, failed = time.monotonic(), Counter[str](), False
         try:
-            run(kind, given_.examples, given_.seed, figures)
+            run(kind, given_.profile, given_.examples, given_.seed, figures)
         except Exception:
             traceback.print_exc()
             failed = True
         failures += failed
         seconds = round(time.monotonic() - started, 1)
-        print(json.dumps({"protocol": kind, **figures, "failures": int(failed), "seconds": seconds}), flush=True)
+        print(
+            json.dumps(
+                {"protocol": kind, "profile": given_.profile, **figures, "failures": int(failed), "seconds": seconds}
+            ),
+            flush=True,
+        )
     return 1 if failures else 0
 
 
