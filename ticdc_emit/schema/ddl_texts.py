@@ -11,12 +11,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from string import ascii_lowercase, ascii_uppercase
 from typing import Literal
 
 from ticdc_emit.errors import DdlError, UnprintableDdlError
 from ticdc_emit.schema.dialect import parse_ddl, plain_statements, restored_statements
 from ticdc_emit.schema.events import DdlEvent, GivenText
 from ticdc_emit.schema.identifiers import quoted
+from ticdc_emit.schema.model import TableInfo
 from ticdc_emit.schema.nodes import ExchangePartition
 from ticdc_emit.schema.statements import AlterTable, CreateTableLike, CreateView
 from ticdc_emit.schema.stored_views import sent_view
@@ -26,8 +28,9 @@ __all__ = ["DdlTexts"]
 _UTF8 = "utf8mb4"
 _DROPS = {"drop table": "TABLE", "drop view": "VIEW"}
 _LIKE = re.compile(r"CREATE (?:TEMPORARY )?TABLE (?:IF NOT EXISTS )?`(?:[^`]|``)+`(?:\.`(?:[^`]|``)+`)? LIKE ")
+_UPPER = str.maketrans(ascii_lowercase, ascii_uppercase)  # one for one, so that places stay
+_EXCHANGE = "EXCHANGE PARTITION"
 _NEW_TABLES = ("create table", "create tables", "recover table")
-_EXCHANGED = re.compile(r"EXCHANGE PARTITION(.*?)WITH TABLE", re.IGNORECASE | re.DOTALL)
 
 
 class DdlTexts:
@@ -124,16 +127,24 @@ class DdlTexts:
             old = self._unescaped(event, *given.renamed_from)
             return f"RENAME TABLE {old} TO {self._unescaped(event, event.schema, event.table)}"
         if event.action == "exchange partition" and event.pre_table_info is not None:
-            found = _EXCHANGED.search(event.query)
-            partition = found[1].strip() if found is not None else ""
-            if not partition or "`" in partition:
-                message = "classic finds no partition in EXCHANGE PARTITION that it can quote: its changefeed stops"
-                raise DdlError(message, statement=event.query, remedy="Write one blank, and the name without quotes")
-            other = event.pre_table_info
-            table = self._unescaped(event, event.schema, event.table)
-            exchanged = self._unescaped(event, other.schema, other.name)
-            return self._exchange(given, event, table, quoted(partition), exchanged)
+            return self._exchanged(event, event.pre_table_info)
         return event.query
+
+    def _exchanged(self, event: DdlEvent, other: TableInfo) -> str:
+        """Return the text of EXCHANGE PARTITION, for which classic cuts the given one at fixed places.
+
+        Where there are two blanks between the words it takes what stands at that place for the partition.
+        """
+        upper = event.query.translate(_UPPER)
+        start, end = upper.find(_EXCHANGE) + len(_EXCHANGE), upper.find("WITH TABLE")
+        partition = event.query[start:end].strip() if end >= start else ""
+        if not partition or "`" in partition:
+            message = "classic finds no partition in EXCHANGE PARTITION that it can quote: its changefeed stops"
+            raise DdlError(message, statement=event.query, remedy="Write one blank, and the name without quotes")
+        table = self._unescaped(event, event.schema, event.table)
+        exchanged = self._unescaped(event, other.schema, other.name)
+        without = " WITHOUT VALIDATION" if upper.endswith("WITHOUT VALIDATION") else ""
+        return f"ALTER TABLE {table} {_EXCHANGE} {quoted(partition)} WITH TABLE {exchanged}{without}"
 
     @staticmethod
     def _unescaped(event: DdlEvent, schema: str, table: str) -> str:
@@ -165,8 +176,9 @@ class DdlTexts:
             return text + ";"
         if event.action == "exchange partition" and event.pre_table_info is not None:
             other = quoted(event.pre_table_info.schema, event.pre_table_info.name)
-            partition = quoted(_exchange_of(text).partition)
-            return self._exchange(given, event, quoted(event.schema, event.table), partition, other)
+            exchange, table = _exchange_of(text), quoted(event.schema, event.table)
+            without = "" if exchange.validate else " WITHOUT VALIDATION"
+            return f"ALTER TABLE {table} {_EXCHANGE} {quoted(exchange.partition)} WITH TABLE {other}{without}"
         if event.action == "create table" and _LIKE.match(text):
             return self._like(text, event, given)
         return self._view(text, event, given) if event.action == "create view" else text
@@ -199,11 +211,6 @@ class DdlTexts:
                 table=f"{event.schema}.{event.table}",
                 remedy='Name no tables before columns and read no other database, or set ddl_text = "as-given"',
             ) from None
-
-    @staticmethod
-    def _exchange(given: GivenText, event: DdlEvent, table: str, partition: str, other: str) -> str:
-        without = "" if _exchange_of(given.restored(event)).validate else " WITHOUT VALIDATION"
-        return f"ALTER TABLE {table} EXCHANGE PARTITION {partition} WITH TABLE {other}{without}"
 
 
 def _exchange_of(text: str) -> ExchangePartition:

@@ -60,6 +60,11 @@ EXCHANGED = "ALTER TABLE `test`.`p` EXCHANGE PARTITION `p0` WITH TABLE `test`.`a
             None,
         ),
         (
+            "alter table p exchange  partition p0 with table a /* ı */ without  validation",
+            [EXCHANGED.replace("`p0`", "`hange  partition p0`")],
+            [EXCHANGED + " WITHOUT VALIDATION"],
+        ),
+        (
             "create table two.c like a",
             ["CREATE TABLE `two`.`c` LIKE `a`"],
             ["CREATE TABLE `two`.`c` LIKE `test`.`a`"],
