@@ -118,12 +118,9 @@ class Replication:
         for key, history in histories.items():
             taken = [(since, self._taken(info)) for since, info in history]
             versions = [(since, info, self._fate(info)) for since, info in taken]
-            skipped = [
-                LeftOut(since, since, START_TS, frozenset(column.name for column in info.columns))
-                for since, info, fate in versions
-                if fate == _SKIPPED and info is not None
-            ]
+            unused = _columns(info for _, info, fate in versions if fate == _SKIPPED)
             versions = [each for each in versions if each[2] != _SKIPPED]
+            unused -= _columns(info for _, info, _ in versions)
             kept[key] = [(since, info if fate is None else None) for since, info, fate in versions]
             ends = [since for since, _, _ in versions[1:]] + [None]
             spans = tuple(
@@ -131,8 +128,10 @@ class Replication:
                 for (since, _, fate), end in zip(versions, ends, strict=True)
                 if fate is not None
             )
-            if spans or skipped:
-                left_out[key] = (*spans, *skipped)
+            if unused:
+                spans += (LeftOut(0, 0, START_TS, unused),)
+            if spans:
+                left_out[key] = spans
         return kept, left_out
 
     def _taken(self, info: TableInfo | None) -> TableInfo | None:
@@ -152,6 +151,10 @@ class Replication:
         if self._keyless_is_final:
             return None if self._judge.knows(info) else KEYLESS
         return None if self._guards.keys.allows(info) else KEYLESS
+
+
+def _columns(infos: Iterable[TableInfo | None]) -> frozenset[str]:
+    return frozenset(column.name for info in infos if info is not None for column in info.columns)
 
 
 _SKIPPED = "the version before it holds"
