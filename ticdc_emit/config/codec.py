@@ -142,7 +142,7 @@ def _refuse_force_replicate(
         return
     if not protocol.traits.force_replicate:
         cause = f"force-replicate must be disabled, when using {switches.forced_protocols} protocol"
-    elif not handle.disabled:
+    elif not handle.disabled and switches.forced_large_messages == "refused":
         cause = (
             "force-replicate must be disabled, when the large message handle is enabled, "
             f'large message handle: "{handle.option}"'

@@ -43,6 +43,12 @@ def test_force_replicate_names_its_protocols() -> None:
     assert refusal(uri, force_replicate=True).endswith("when using avro or debezium-avro protocol")
 
 
+def test_large_messages_of_tables_without_key() -> None:
+    large = {"sink": {"kafka-config": {"large-message-handle": {"large-message-handle-option": "handle-key-only"}}}}
+    assert "the large message handle is enabled" in refusal("simple", large, "classic", force_replicate=True)
+    assert load("simple", large, force_replicate=True).force_replicate
+
+
 def test_debezium_in_json_has_no_registry() -> None:
     uri = "debezium&schema-registry=http://r"
     load(uri, profile="classic")

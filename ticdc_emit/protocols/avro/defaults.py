@@ -14,7 +14,7 @@ import re
 import numpy as np
 
 from ticdc_emit.errors import SchemaError
-from ticdc_emit.protocols.avro.types import AvroType
+from ticdc_emit.protocols.avro.types import AvroOptions, AvroType
 from ticdc_emit.protocols.gojson import float_text, json_text
 from ticdc_emit.schema.model import Column
 from ticdc_emit.schema.types import MySQLType
@@ -26,12 +26,12 @@ _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?", re.ASCII)
 _LONG_LIMIT = 1 << 63
 
 
-def default_text(column: Column, kind: AvroType) -> str | None:
+def default_text(column: Column, kind: AvroType, options: AvroOptions) -> str | None:
     """Return the default as JSON text, ``None`` if there is none to show; :class:`SchemaError` for an invalid one."""
     default = column.default
     if default is None:
         return None
-    if column.type is MySQLType.VECTOR_FLOAT32:
+    if column.type is MySQLType.VECTOR_FLOAT32 and options.switches.vector_default == "refused":
         raise _refused(column, "a VECTOR default has no Avro value")
     if kind == "decimal":
         _parsed(column, _NUMBER)

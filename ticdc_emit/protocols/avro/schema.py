@@ -122,7 +122,7 @@ def _add(fields: dict[str, str], name: str, text: str, column: Column | None) ->
 
 def _field(column: Column, options: AvroOptions) -> str:
     kind = avro_type(column, options)
-    name, described, default = sanitize(column.name), _type(column, kind), default_text(column, kind)
+    name, described, default = sanitize(column.name), _type(column, kind), default_text(column, kind, options)
     if column.nullable:
         union = branches(column, kind)
         ordered = f'["null",{described}]' if union is not None and union.null == 0 else f'[{described},"null"]'

@@ -162,6 +162,14 @@ def test_keys_show_the_handle_key_without_extension() -> None:
     assert texts("create table test.t (a int)", op=Op.DELETE) == {}
 
 
+def test_a_default_of_a_vector_may_be_shown() -> None:
+    sql = "create table test.t (id int primary key, v vector(1) default (vec_from_text('[1]')))"
+    with pytest.raises(SchemaError, match="VECTOR default"):
+        texts(sql)["value"]
+    shown = texts(sql, AvroOptions(switches=AvroSwitches(vector_default="shown")))["value"]
+    assert json.loads(shown)["fields"][1]["default"].startswith("vec_from_text(")
+
+
 def test_a_key_without_columns_may_be_refused() -> None:
     sql = "create table test.t (a int primary key, b int)"
     (info,) = catalog_from_sql(sql).tables()
