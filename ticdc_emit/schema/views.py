@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 
 from ticdc_emit.errors import DdlError
 from ticdc_emit.schema.model import Column, TableInfo
-from ticdc_emit.schema.nodes.expressions import ColumnName, Subquery
+from ticdc_emit.schema.nodes.expressions import ColumnName, Parenthesised, Subquery, Unary
 from ticdc_emit.schema.nodes.joins import Join, Source, TableFactor
 from ticdc_emit.schema.nodes.literals import Constant
 from ticdc_emit.schema.nodes.names import TableName
@@ -66,12 +66,18 @@ def field_name(field: Field, sql: str) -> str:
     """Return how a column of a SELECT in ``sql`` is called."""
     if field.alias:
         return field.alias
-    value = field.value
+    value, text = field.value, sql[field.start : field.end]
+    while isinstance(value, Parenthesised) or (isinstance(value, Unary) and value.operator == "+"):
+        value = value.operand
     if isinstance(value, ColumnName):
         return value.name
-    if isinstance(value, Constant) and value.kind == "string":
+    if not isinstance(value, Constant):
+        return text
+    if value.kind == "string":
         return str(value.value)
-    return sql[field.start : field.end]
+    if value.kind in ("null", "true", "false"):
+        return value.kind.upper()
+    return text.lstrip("\t\n +(").rstrip("\t\n )") if value.kind in ("decimal", "float") else text
 
 
 def _star_names(select: Select, qualifier: tuple[str, ...], table: Callable[[TableName], TableInfo]) -> list[str]:

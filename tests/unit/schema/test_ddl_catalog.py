@@ -350,3 +350,13 @@ def test_clustered_and_not() -> None:
 
 def test_codes_are_unique() -> None:
     assert len(set(ACTION_CODES.values())) == len(ACTION_CODES)
+
+
+def test_columns_of_a_view_are_called_as_tidb_calls_them() -> None:
+    catalog = Catalog()
+    catalog.apply("create table a (id int primary key, v int)", schema="test")
+    select = "(id), +(v), null, true, ( 1.50 ), (7), ('x'), v + 1, -id"
+    (event,) = catalog.apply(f"create view w as select {select} from a", schema="test")
+    assert event.table_info is not None
+    names = [column.name for column in event.table_info.columns]
+    assert names == ["id", "v", "NULL", "TRUE", "1.50", "(7)", "x", "v + 1", "-id"]
