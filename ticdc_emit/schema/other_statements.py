@@ -66,9 +66,13 @@ class Flashback:
 
 @dataclass(frozen=True)
 class LockTables:
+    """LOCK TABLES; without any: UNLOCK TABLES."""
+
     locks: tuple[tuple[TableName, str], ...]
 
     def restore(self, style: Style = WIRE) -> str:
+        if not self.locks:
+            return style.word("UNLOCK TABLES")
         locks = (f"{table.restore(style)} {style.word(kind)}" for table, kind in self.locks)
         return style.word("LOCK TABLES ") + ", ".join(locks)
 

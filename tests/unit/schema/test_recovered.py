@@ -85,6 +85,7 @@ def test_jobs_about_what_is_no_table() -> None:
         "alter resource group if exists nobody ru_per_sec=1",
         "create placement policy p followers=2",
         "lock tables a read",
+        "unlock tables",
         "drop sequence if exists s, t",
         "drop placement policy p",
         "drop placement policy if exists p",
@@ -123,6 +124,7 @@ def test_temporary_tables() -> None:
         ("alter sequence s restart cycle", "ALTER SEQUENCE `s` RESTART CYCLE"),
         ("alter sequence if exists s restart = 7", "ALTER SEQUENCE IF EXISTS `s` RESTART WITH 7"),
         ("drop sequence if exists s, d.`t```", "DROP SEQUENCE IF EXISTS `s`, `d`.`t```"),
+        ("unlock tables", "UNLOCK TABLES"),
         ("drop resource group if exists rg", "/*T![resource_group] DROP RESOURCE GROUP IF EXISTS `rg` */"),
     ],
 )

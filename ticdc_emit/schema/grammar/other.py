@@ -92,6 +92,9 @@ class OtherGrammar(StatementGrammar):
         if self._accept("LOCK"):
             self._expect_any("TABLE", "TABLES")
             return LockTables(self._list(self._table_lock))
+        if self._accept("UNLOCK"):
+            self._expect_any("TABLE", "TABLES")
+            return LockTables(())
         return self._repair() if self._accept("ADMIN", "REPAIR", "TABLE") else None
 
     def _alter_as_other(self) -> Node | None:
