@@ -183,11 +183,3 @@ def test_rows_of_hash_partitions_carry_their_partitions_id() -> None:
     assert "% 8L" in packed
     other = next(table for table in plan.tables if table.info.name == "events")
     assert other.layers(typed=False, physical=True)[-1][-1] == "cast(null as bigint) as physical_table_id"
-
-
-def test_the_samples_are_in_the_wheel() -> None:
-    tomllib = pytest.importorskip("tomllib")
-    root = Path(__file__).parents[3]
-    project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
-    included = project["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
-    assert included == {"schemas": "ticdc_emit/traffic/schemas"}

@@ -1,0 +1,107 @@
+"""What several files state about a release is the same in all: version, Pythons, licence, environments of workflows."""
+
+from __future__ import annotations
+
+import configparser
+import re
+import tarfile
+from pathlib import Path
+
+import pytest
+from vector_archive import write_archive
+
+import ticdc_emit
+
+tomllib = pytest.importorskip("tomllib")
+
+ROOT = Path(__file__).parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+BADGES = ROOT / "docs/assets/badges"
+VECTORS = ROOT / "tests/vectors"
+
+
+def _text(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def _environments(text: str) -> set[str]:
+    """Expand tox's braces: ``py3{10,11}`` is two environments."""
+    braces = re.fullmatch(r"(\w*)\{([\w,]+)\}", text)
+    return {braces[1] + each for each in braces[2].split(",")} if braces else {text}
+
+
+def _tox() -> configparser.ConfigParser:
+    tox = configparser.ConfigParser(interpolation=None)
+    tox.read(ROOT / "tox.ini", encoding="utf-8")
+    return tox
+
+
+def _matrix(workflow: str) -> set[str]:
+    """Return the tox environments that a workflow has in its matrix."""
+    lists = re.findall(r"^ +environment: \[(.*)\]$", _text(f".github/workflows/{workflow}"), re.MULTILINE)
+    return {name.strip() for names in lists for name in names.split(",")}
+
+
+def _pythons() -> list[str]:
+    minors = re.findall(r"Python :: 3\.(\d+)'", str(PROJECT["project"]["classifiers"]))
+    return [f"3.{minor}" for minor in minors]
+
+
+def test_the_version_is_written_in_one_place() -> None:
+    assert PROJECT["project"]["dynamic"] == ["version"]
+    assert "version" not in PROJECT["project"]
+    newest = re.search(r"^## (\S+)", _text("CHANGELOG.md"), re.MULTILINE)
+    assert newest
+    assert newest[1] == ticdc_emit.__version__
+    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *ROOT.glob("docs/**/*.md")]
+    assert [page.name for page in pages if re.search(r"ticdc[-_]emit(-vectors)?-\d", page.read_text("utf-8"))] == []
+
+
+def test_the_pythons_are_those_of_tox_and_of_the_badge() -> None:
+    pythons = _pythons()
+    assert PROJECT["project"]["requires-python"] == f">={pythons[0]}"
+    assert PROJECT["tool"]["mypy"]["python_version"] == pythons[0]
+    assert PROJECT["tool"]["ruff"]["target-version"] == f"py{pythons[0].replace('.', '')}"
+    label = {name.strip() for name in _tox()["tox"]["labels"].partition("=")[2].split(",")}
+    assert {name for name in label if name.startswith("py")} == {f"py{python.replace('.', '')}" for python in pythons}
+    assert f">Python {' | '.join(pythons)}<" in (BADGES / "python.svg").read_text(encoding="utf-8")
+
+
+def test_the_licence_is_that_of_the_badge() -> None:
+    assert f">Licence {PROJECT['project']['license']}<" in (BADGES / "licence.svg").read_text(encoding="utf-8")
+
+
+def test_the_workflows_run_the_environments_of_tox() -> None:
+    tox = _tox()
+    known = set()
+    for section in tox.sections():
+        known |= _environments(section.removeprefix("testenv:"))
+    label = {name.strip() for name in tox["tox"]["labels"].partition("=")[2].split(",")}
+    assert _matrix("ci.yml") == label | {"dist"}
+    assert "nightly" in _matrix("nightly.yml")
+    assert _matrix("ci.yml") | _matrix("nightly.yml") <= known
+    assert "run: .ci/run" in _text(".github/workflows/ci.yml")
+    assert "schedule:" in _text(".github/workflows/nightly.yml")
+
+
+def test_nightly_runs_every_module_that_has_fewer_examples_elsewhere() -> None:
+    commands = _tox()["testenv:nightly"]["commands"]
+    named = [ROOT / word for word in commands.split() if word.startswith("tests/")]
+    assert [path for path in named if not path.exists()] == []
+    costly = re.compile(r"max_examples=examples\(\d")
+    modules = [path for path in (ROOT / "tests").rglob("test_*.py") if costly.search(path.read_text(encoding="utf-8"))]
+    assert len(modules) > 10
+    assert [path for path in modules if not any(path.is_relative_to(folder) for folder in named)] == []
+    assert "pytest tests -m slow" in commands
+
+
+def test_the_archive_of_the_vectors_has_the_same_bytes_each_time(tmp_path: Path) -> None:
+    archive, again = write_archive(tmp_path / "one"), write_archive(tmp_path / "two")
+    assert archive.read_bytes() == again.read_bytes()
+    with tarfile.open(archive) as tar:
+        top = f"ticdc-emit-vectors-{ticdc_emit.__version__}"
+        names = {name.removeprefix(f"{top}/") for name in tar.getnames()}
+        stored = tar.extractfile(f"{top}/classic/adv_json.json.gz")
+        assert stored
+        assert stored.read() == (VECTORS / "classic/adv_json.json.gz").read_bytes()
+    assert names == {"LICENSE"} | {str(path.relative_to(VECTORS)) for path in VECTORS.rglob("*") if path.is_file()}
