@@ -297,14 +297,15 @@ class _PartReader:
 
     def _map_columns(self, image: pa.MapArray, which: str) -> Mapping[str, pa.Array]:
         """Pivot maps of canonical text into columns. A missing key is an error; a null value is NULL."""
-        encoded = image.keys.dictionary_encode()
+        offsets = np.asarray(image.offsets)
+        first, count = int(offsets[0]), int(offsets[-1] - offsets[0])
+        # of the whole parent buffer or of this slice: releases of pyarrow differ
+        keys, items = (
+            child.slice(first, count) if len(child) != count else child for child in (image.keys, image.items)
+        )
+        encoded = keys.dictionary_encode()
         names = [python_value(name) for name in encoded.dictionary]
         codes = np.asarray(encoded.indices)
-        offsets = np.asarray(image.offsets)
-        # keys and items are those of the whole parent buffer: cut them to this slice
-        first, last = int(offsets[0]), int(offsets[-1])
-        codes = codes[first:last] if len(codes) != last - first else codes
-        items = image.items.slice(first, last - first) if len(image.items) != last - first else image.items
         owners = np.repeat(np.arange(len(image)), np.diff(offsets))
         data_columns = {column.name for column in self.info.data_columns}
         columns: dict[str, pa.Array] = {}
