@@ -78,6 +78,7 @@ def test_emit_and_replay_ask_before_spark_starts(rows: Path) -> None:
             commit_time_column=None,
             commit_ts=None,
             time_zone="UTC",
+            profile=None,
             schema_registry=None,
             registry_tls=(None, None, None),
             bad_rows="refuse",
