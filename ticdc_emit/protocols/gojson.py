@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
+
 import numpy as np
 
 from ticdc_emit.columnar.escape import GO_STD, quoted
 
-__all__ = ["float_text", "json_text"]
+__all__ = ["Json", "any_text", "float_text", "json_text"]
+
+Json: TypeAlias = "Mapping[str, Json] | Sequence[Json] | str | int | None"
 
 _EXPONENT_BELOW, _EXPONENT_FROM = 1e-6, 1e21
 
@@ -21,3 +26,16 @@ def float_text(value: float) -> str:
     if value and not _EXPONENT_BELOW <= abs(value) < _EXPONENT_FROM:
         return repr(value).replace("e-0", "e-")
     return str(np.format_float_positional(value, unique=True, trim="-"))
+
+
+def any_text(value: Json) -> str:
+    """Return a value as ``json.Marshal`` prints it: the members of an object in the order of their names."""
+    if value is None:
+        return "null"
+    if isinstance(value, str):
+        return json_text(value)
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, Mapping):
+        return "{" + ",".join(f"{json_text(name)}:{any_text(value[name])}" for name in sorted(value)) + "}"
+    return "[" + ",".join(map(any_text, value)) + "]"

@@ -19,12 +19,12 @@ from typing import ClassVar
 import numpy as np
 import pyarrow as pa
 
-from ticdc_emit.changes.images import Image
 from ticdc_emit.changes.model import Changes, Encoded, Op
 from ticdc_emit.columnar.avro_binary import Union, float_pieces, long_pieces, number_pieces, text_pieces
 from ticdc_emit.columnar.cells import Cell, Piece, join_pieces, share_pieces
 from ticdc_emit.columnar.stamps import commit_times
 from ticdc_emit.columnar.values import plain_text
+from ticdc_emit.protocols.binary_images import BinaryImages
 from ticdc_emit.protocols.simple.avro_values import (
     DML_TYPES,
     NULL_BRANCH,
@@ -43,13 +43,7 @@ from ticdc_emit.schema.types import FLOAT_TYPES, INTEGER_TYPES, LABEL_TYPES, MyS
 
 __all__ = ["SimpleAvroRows"]
 
-_FORM, _PIECES, _STAMPS, _TIMES = (
-    "simple-avro",
-    "simple-avro pieces",
-    "simple-avro commit_ts",
-    "simple-avro commit times",
-)
-_MOSTLY = 0.5  # share of changed rows from which a column's both images are packed rather than gathered
+_PIECES, _STAMPS, _TIMES = "simple-avro pieces", "simple-avro commit_ts", "simple-avro commit times"
 _ENTRY_BYTES = 256  # of a value of fixed width, a location, lengths
 _END_OF_MAP = avro_long(0)
 
@@ -77,6 +71,10 @@ class SimpleAvroRows:
     @cached_property
     def _handle_key(self) -> tuple[Column, ...]:
         return named_columns(self.table.handle_key)
+
+    @cached_property
+    def _laid(self) -> BinaryImages:
+        return BinaryImages(_PIECES, self._value, lambda column: avro_string(column.name))
 
     @cached_property
     def _prefix(self) -> bytes:
@@ -112,38 +110,12 @@ class SimpleAvroRows:
 
     def _images(self, changes: Changes, columns: tuple[Column, ...]) -> tuple[list[Piece], list[Piece]]:
         if changes.op is Op.UPDATE:
-            data, old = share_pieces(*self._both(changes, columns), len(changes))
+            data, old = share_pieces(*self._laid.both(changes, columns), len(changes))
             return _map(data, len(columns)), _map(old, len(columns))
         image = changes.current
-        entries = [piece for column in columns for piece in self._pieces(column, image)]
+        entries = [piece for column in columns for piece in self._laid.entry(column, image)]
         shown = _map(entries, len(columns))
         return (shown, [NULL_BRANCH]) if changes.op is Op.INSERT else ([NULL_BRANCH], shown)
-
-    def _both(self, changes: Changes, columns: tuple[Column, ...]) -> tuple[list[list[Piece]], list[list[Piece]]]:
-        """Lay out the entries of both images of updates; what changed nowhere is the same entry in both."""
-        data: list[list[Piece]] = []
-        old: list[list[Piece]] = []
-        after, before = changes.current, changes.old
-        for column in columns:
-            changed = before.differs(column)
-            if changed is None:
-                data.append(self._pieces(column, after))
-                old.append(data[-1])
-            elif changed.mean() > _MOSTLY:
-                data.append(self._pieces(column, after))
-                old.append(self._pieces(column, before))
-            else:
-                name = avro_string(column.name)
-                data.append([name, after.rendered(column, _FORM, self._joined)])
-                old.append([name, before.rendered(column, _FORM, self._joined)])
-        return data, old
-
-    def _joined(self, column: Column, values: pa.Array) -> pa.Array:
-        return join_pieces(self._value(column, values), len(values))
-
-    def _pieces(self, column: Column, image: Image) -> list[Piece]:
-        """Lay out a map's entry: name, branch, value."""
-        return [avro_string(column.name), *image.pieces(column, _PIECES, self._value)]
 
     def _value(self, column: Column, values: pa.Array) -> list[Piece]:
         kind = column.type
