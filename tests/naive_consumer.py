@@ -12,7 +12,7 @@ from typing import Any
 
 from ticdc_emit import load_changefeed
 from ticdc_emit.decode import DdlEvent, RowEvent, WatermarkEvent, reader_for
-from ticdc_emit.decode.avro.reader import split_header
+from ticdc_emit.decode.avro_fields import split_header
 from ticdc_emit.decode.carried import Carrier
 from ticdc_emit.decode.text_values import in_zone
 from ticdc_emit.delivery.contract import Message

@@ -8,9 +8,7 @@ from ticdc_emit.decode.avro.reader import AvroReader, AvroRow
 from ticdc_emit.decode.canal_json.reader import CanalDdl, CanalJsonReader, CanalMessage, CanalRow, CanalWatermark
 from ticdc_emit.decode.claim_check import ClaimedMessage, read_claim
 from ticdc_emit.decode.compression import decompress
-from ticdc_emit.decode.consumer import ReferenceConsumer
-from ticdc_emit.decode.debezium.reader import DebeziumReader
-from ticdc_emit.decode.debezium.records import (
+from ticdc_emit.decode.connect.records import (
     DebeziumColumn,
     DebeziumDdl,
     DebeziumField,
@@ -21,6 +19,8 @@ from ticdc_emit.decode.debezium.records import (
     DebeziumTableChange,
     DebeziumWatermark,
 )
+from ticdc_emit.decode.consumer import ReferenceConsumer
+from ticdc_emit.decode.debezium.reader import DebeziumReader
 from ticdc_emit.decode.errors import ChecksumMismatchError, DecodeError
 from ticdc_emit.decode.events import BootstrapEvent, DdlEvent, Event, RowEvent, WatermarkEvent
 from ticdc_emit.decode.invariants import Finding, Verifier, verify

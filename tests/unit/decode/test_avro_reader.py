@@ -16,7 +16,7 @@ from recorded import Recorded, recorded, row_messages
 
 import ticdc_emit
 from ticdc_emit.decode import AvroReader, AvroRow, DecodeError
-from ticdc_emit.decode.avro.reader import split_header
+from ticdc_emit.decode.avro_fields import split_header
 from ticdc_emit.errors import MissingDependencyError
 
 _SCHEMA = (

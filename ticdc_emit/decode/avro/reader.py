@@ -11,10 +11,10 @@ import io
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
-from uuid import UUID
 
 from ticdc_emit.decode.avro.checksum import verify_checksum
-from ticdc_emit.decode.avro.schema import BEFORE, before_schema, decimal_scales, decimals, plain_schema, read_schema
+from ticdc_emit.decode.avro.schema import BEFORE, before_schema, plain_schema, read_schema
+from ticdc_emit.decode.avro_fields import decimal_scales, decimals, fastavro_module, split_header
 from ticdc_emit.decode.errors import DecodeError
 from ticdc_emit.decode.members import millis, tso
 from ticdc_emit.decode.schemas import SchemaId, SchemaSource, schema_text
@@ -23,15 +23,12 @@ from ticdc_emit.errors import MissingDependencyError
 if TYPE_CHECKING:
     from fastavro.types import Schema
 
-__all__ = ["AvroReader", "AvroRow", "column_fields", "split_header"]
+__all__ = ["AvroReader", "AvroRow", "column_fields"]
 
-_CONFLUENT_BYTES = 5
-_GLUE_BYTES = 18
 _EXTENSION = ["_tidb_op", "_tidb_commit_ts", "_tidb_commit_physical_time"]
 _OPS = (None, "c", "u", "d")
 _DELETE_MARK, _MARK_BYTES = b"\x03", 9
 _PHYSICAL_BITS = 18
-_CONTROL = {1: "DDL", 2: "watermark"}
 
 
 @dataclass(frozen=True)
@@ -140,7 +137,7 @@ class AvroReader:
             raise DecodeError(fault.message, remedy=fault.remedy, **{**fault.context, "part": part}) from fault
         stream = io.BytesIO(body)
         try:
-            fields = _fastavro().schemaless_reader(stream, known.parsed, None)
+            fields = fastavro_module().schemaless_reader(stream, known.parsed, None)
             decimals(fields, known.scales)
             if known.before_scales and fields[BEFORE] is not None:
                 decimals(fields[BEFORE], known.before_scales)
@@ -157,7 +154,7 @@ class AvroReader:
             text = schema_text(self._schemas, number)
             try:
                 schema = read_schema(text)
-                parsed = _fastavro().parse_schema(plain_schema(schema))
+                parsed = fastavro_module().parse_schema(plain_schema(schema))
             except MissingDependencyError:
                 raise
             except DecodeError as fault:
@@ -168,21 +165,6 @@ class AvroReader:
             before_scales = {} if before is None else decimal_scales(before)
             self._known[number] = _Known(schema, parsed, decimal_scales(schema), before_scales)
         return self._known[number]
-
-
-def split_header(data: bytes) -> tuple[SchemaId, bytes]:
-    """Return the schema id that a key or value names (a number, or a UUID as text) and the encoded record.
-
-    Raises :class:`DecodeError` for other bytes, those of a DDL or watermark (``avro-enable-watermark``) included.
-    """
-    if data[:1] == b"\x00" and len(data) >= _CONFLUENT_BYTES:
-        return int.from_bytes(data[1:_CONFLUENT_BYTES], "big"), data[_CONFLUENT_BYTES:]
-    if data[:2] == b"\x03\x00" and len(data) >= _GLUE_BYTES:
-        return str(UUID(bytes=data[2:_GLUE_BYTES])), data[_GLUE_BYTES:]
-    control = _CONTROL.get(data[0]) if data else None
-    if control is not None:
-        raise DecodeError(f"the message is a {control}, not a row change")
-    raise DecodeError("the bytes do not begin with the id of a schema")
 
 
 def _parted(fields: dict[str, Any], schema: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -199,11 +181,3 @@ def column_fields(schema: Mapping[str, Any]) -> list[Mapping[str, Any]]:
         return fields[: names.index(BEFORE)]
     first = next((at for at in range(len(names)) if names[at : at + len(_EXTENSION)] == _EXTENSION), len(names))
     return fields[:first]
-
-
-def _fastavro() -> Any:
-    try:
-        import fastavro
-    except ImportError:
-        raise MissingDependencyError("reading Avro messages needs fastavro", extra="avro") from None
-    return fastavro

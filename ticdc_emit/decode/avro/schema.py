@@ -11,22 +11,16 @@ schema is refused before a decoder sees it. Rule source: reference ``pingcap/tif
 from __future__ import annotations
 
 from collections.abc import Mapping
-from decimal import Context, Decimal
 from typing import Any
 
+from ticdc_emit.decode.avro_fields import check_field, only_type, plain_type
 from ticdc_emit.decode.errors import DecodeError
 from ticdc_emit.json_depth import parsed
 
-__all__ = ["BEFORE", "before_schema", "decimal_scales", "decimals", "plain_schema", "read_schema"]
+__all__ = ["BEFORE", "before_schema", "plain_schema", "read_schema"]
 
 BEFORE = "_ticdc_before"
 """The field of the row before the change."""
-
-_PLAIN = frozenset({"boolean", "int", "long", "float", "double", "bytes", "string"})
-_MOST_DIGITS, _MOST_SCALE = 65, 30
-_DECIMAL_BYTES = 28
-"""65 digits and a sign."""
-_EXACT = Context(prec=_MOST_DIGITS + _MOST_SCALE)
 
 
 def read_schema(text: str) -> dict[str, Any]:
@@ -43,7 +37,7 @@ def read_schema(text: str) -> dict[str, Any]:
         for field in fields:
             before = _before(field)
             for each in [field] if before is None else before["fields"]:
-                _check_field(each)
+                check_field(each)
     except ValueError as fault:
         raise DecodeError(f"the schema is not one of a table: {fault}") from fault
     return schema
@@ -60,31 +54,11 @@ def plain_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
     return {"type": "record", "name": schema["name"], "namespace": schema.get("namespace", ""), "fields": fields}
 
 
-def decimal_scales(schema: Mapping[str, Any]) -> dict[str, int]:
-    """Return the digits after the point of every field that is a decimal."""
-    kinds = {field["name"]: _alone(field["type"]) for field in schema["fields"]}
-    return {
-        name: kind.get("scale", 0)
-        for name, kind in kinds.items()
-        if isinstance(kind, Mapping) and kind.get("logicalType") == "decimal"
-    }
-
-
-def decimals(fields: dict[str, Any], scales: Mapping[str, int]) -> None:
-    """Turn the bytes of decimals into numbers. Raises ``ValueError`` for one that no DECIMAL holds."""
-    for name, scale in scales.items():
-        data = fields[name]
-        if data is not None:
-            if len(data) > _DECIMAL_BYTES:
-                raise ValueError(f"a DECIMAL of {len(data)} bytes")
-            fields[name] = Decimal(int.from_bytes(data, "big", signed=True)).scaleb(-scale, _EXACT)
-
-
 def _before(field: Any) -> Mapping[str, Any] | None:
     """Return the record that the field of the row before holds. Raises ``ValueError`` for one that is not TiCDC's."""
     if not isinstance(field, Mapping) or field.get("name") != BEFORE:
         return None
-    record = _alone(field.get("type"))
+    record = only_type(field.get("type"))
     if not isinstance(record, Mapping) or record.get("type") != "record":
         return None  # a column may have the name
     named = isinstance(record.get("name"), str) and isinstance(record.get("namespace", ""), str)
@@ -95,38 +69,4 @@ def _before(field: Any) -> Mapping[str, Any] | None:
 
 def _plain_type(field: Mapping[str, Any]) -> Any:
     before = _before(field)
-    return _plain(field["type"]) if before is None else ["null", plain_schema(before)]
-
-
-def _check_field(field: Any) -> None:
-    if not isinstance(field, Mapping) or not isinstance(field.get("name"), str):
-        raise ValueError("a field has no name")
-    kind = _alone(field.get("type"))
-    properties: Mapping[str, Any] = kind if isinstance(kind, Mapping) else {"type": kind}
-    if not isinstance(properties.get("type"), str) or properties["type"] not in _PLAIN:
-        raise ValueError(f"the field {field['name']!r:.100} has a type that TiCDC does not write")
-    if "logicalType" in properties:
-        if (properties["type"], properties["logicalType"]) != ("bytes", "decimal"):
-            raise ValueError(f"the field {field['name']!r:.100} has a logical type that TiCDC does not write")
-        if not (
-            _within(properties.get("precision"), _MOST_DIGITS) and _within(properties.get("scale", 0), _MOST_SCALE)
-        ):
-            raise ValueError(f"the field {field['name']!r:.100} is no DECIMAL of TiDB")
-
-
-def _within(number: object, most: int) -> bool:
-    return type(number) is int and 0 <= number <= most
-
-
-def _alone(kind: Any) -> Any:
-    """Return the one type of a field beside null."""
-    if not isinstance(kind, list):
-        return kind
-    others = [each for each in kind if each != "null"]
-    return others[0] if len(others) == 1 and len(kind) == 2 else None
-
-
-def _plain(kind: Any) -> Any:
-    if isinstance(kind, list):
-        return [_plain(each) for each in kind]
-    return kind["type"] if isinstance(kind, Mapping) else kind
+    return plain_type(field["type"]) if before is None else ["null", plain_schema(before)]

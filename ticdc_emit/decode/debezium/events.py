@@ -6,9 +6,9 @@ from collections.abc import Hashable, Iterable
 
 from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.decode.compression import MAX_DECOMPRESSED_BYTES
+from ticdc_emit.decode.connect.records import DebeziumDdl, DebeziumRow
+from ticdc_emit.decode.connect.text import debezium_column, debezium_convert
 from ticdc_emit.decode.debezium.reader import DebeziumReader
-from ticdc_emit.decode.debezium.records import DebeziumDdl, DebeziumRow
-from ticdc_emit.decode.debezium.text import debezium_column, debezium_convert
 from ticdc_emit.decode.event_reader import EventReader
 from ticdc_emit.decode.events import DdlEvent, Event, Image, RowEvent, RowOp, WatermarkEvent
 from ticdc_emit.decode.members import in_any_order

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any, NoReturn, TypeVar
 
 from ticdc_emit.decode.compression import MAX_DECOMPRESSED_BYTES, decompressor
-from ticdc_emit.decode.debezium.records import (
+from ticdc_emit.decode.connect.records import (
     DebeziumColumn,
     DebeziumDdl,
     DebeziumField,

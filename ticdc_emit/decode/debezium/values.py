@@ -27,7 +27,7 @@ from base64 import b64decode
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ticdc_emit.decode.debezium.records import DebeziumField
+from ticdc_emit.decode.connect.records import DebeziumField
 from ticdc_emit.decode.errors import DecodeError
 
 __all__ = ["typed_image"]

@@ -14,7 +14,7 @@ from base64 import b64decode
 from collections.abc import Mapping
 from typing import Any
 
-from ticdc_emit.decode.debezium.records import DebeziumField
+from ticdc_emit.decode.connect.records import DebeziumField
 from ticdc_emit.decode.text_values import BINARY_TYPES, Convert, clock_text, decimal_text, fsp_of, in_zone, moment_text
 from ticdc_emit.schema.literals import float_text
 from ticdc_emit.schema.model import Column

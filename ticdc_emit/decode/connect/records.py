@@ -36,7 +36,7 @@ class DebeziumSource:
     connector: str
     name: str
     ts_ms: int
-    snapshot: str
+    snapshot: str | None
     db: str
     table: str
     commit_ts: int
@@ -46,7 +46,7 @@ class DebeziumSource:
     file: str = ""
     pos: int = 0
     row: int = 0
-    thread: int = 0
+    thread: int | None = 0
     query: str | None = None
     start_ts: int | None = None
 

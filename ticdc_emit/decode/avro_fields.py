@@ -1,0 +1,106 @@
+"""What the readers of Avro with registered schemas share: the header of a message, the fields of a record.
+
+A message's schema comes from elsewhere, so only fields of plain types are taken, and decimals that TiDB has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from decimal import Context, Decimal
+from typing import Any
+from uuid import UUID
+
+from ticdc_emit.decode.errors import DecodeError
+from ticdc_emit.decode.schemas import SchemaId
+from ticdc_emit.errors import MissingDependencyError
+
+__all__ = ["check_field", "decimal_scales", "decimals", "fastavro_module", "only_type", "plain_type", "split_header"]
+
+_CONFLUENT_BYTES = 5
+_GLUE_BYTES = 18
+_CONTROL = {1: "DDL", 2: "watermark"}
+_PLAIN = frozenset({"boolean", "int", "long", "float", "double", "bytes", "string"})
+_MOST_DIGITS, _MOST_SCALE = 65, 30
+_DECIMAL_BYTES = 28
+"""65 digits and a sign."""
+_EXACT = Context(prec=_MOST_DIGITS + _MOST_SCALE)
+
+
+def decimal_scales(schema: Mapping[str, Any]) -> dict[str, int]:
+    """Return the digits after the point of every field that is a decimal."""
+    kinds = {field["name"]: only_type(field["type"]) for field in schema["fields"]}
+    return {
+        name: kind.get("scale", 0)
+        for name, kind in kinds.items()
+        if isinstance(kind, Mapping) and kind.get("logicalType") == "decimal"
+    }
+
+
+def decimals(fields: dict[str, Any], scales: Mapping[str, int]) -> None:
+    """Turn the bytes of decimals into numbers. Raises ``ValueError`` for one that no DECIMAL holds."""
+    for name, scale in scales.items():
+        data = fields[name]
+        if data is not None:
+            if len(data) > _DECIMAL_BYTES:
+                raise ValueError(f"a DECIMAL of {len(data)} bytes")
+            fields[name] = Decimal(int.from_bytes(data, "big", signed=True)).scaleb(-scale, _EXACT)
+
+
+def check_field(field: Any) -> None:
+    """Raise ``ValueError`` for a field that is no column of TiCDC's."""
+    if not isinstance(field, Mapping) or not isinstance(field.get("name"), str):
+        raise ValueError("a field has no name")
+    kind = only_type(field.get("type"))
+    properties: Mapping[str, Any] = kind if isinstance(kind, Mapping) else {"type": kind}
+    if not isinstance(properties.get("type"), str) or properties["type"] not in _PLAIN:
+        raise ValueError(f"the field {field['name']!r:.100} has a type that TiCDC does not write")
+    if "logicalType" in properties:
+        if (properties["type"], properties["logicalType"]) != ("bytes", "decimal"):
+            raise ValueError(f"the field {field['name']!r:.100} has a logical type that TiCDC does not write")
+        if not (
+            _within(properties.get("precision"), _MOST_DIGITS) and _within(properties.get("scale", 0), _MOST_SCALE)
+        ):
+            raise ValueError(f"the field {field['name']!r:.100} is no DECIMAL of TiDB")
+
+
+def _within(number: object, most: int) -> bool:
+    return type(number) is int and 0 <= number <= most
+
+
+def only_type(kind: Any) -> Any:
+    """Return the one type of a field beside null."""
+    if not isinstance(kind, list):
+        return kind
+    others = [each for each in kind if each != "null"]
+    return others[0] if len(others) == 1 and len(kind) == 2 else None
+
+
+def plain_type(kind: Any) -> Any:
+    """Return a type without what it stands for."""
+    if isinstance(kind, list):
+        return [plain_type(each) for each in kind]
+    return kind["type"] if isinstance(kind, Mapping) else kind
+
+
+def split_header(data: bytes) -> tuple[SchemaId, bytes]:
+    """Return the schema id that a key or value names (a number, or a UUID as text) and the encoded record.
+
+    Raises :class:`DecodeError` for other bytes, those of a DDL or watermark (``avro-enable-watermark``) included.
+    """
+    if data[:1] == b"\x00" and len(data) >= _CONFLUENT_BYTES:
+        return int.from_bytes(data[1:_CONFLUENT_BYTES], "big"), data[_CONFLUENT_BYTES:]
+    if data[:2] == b"\x03\x00" and len(data) >= _GLUE_BYTES:
+        return str(UUID(bytes=data[2:_GLUE_BYTES])), data[_GLUE_BYTES:]
+    control = _CONTROL.get(data[0]) if data else None
+    if control is not None:
+        raise DecodeError(f"the message is a {control}, not a row change")
+    raise DecodeError("the bytes do not begin with the id of a schema")
+
+
+def fastavro_module() -> Any:
+    """Return fastavro; :class:`MissingDependencyError` without it."""
+    try:
+        import fastavro
+    except ImportError:
+        raise MissingDependencyError("reading Avro messages needs fastavro", extra="avro") from None
+    return fastavro

@@ -1,0 +1,1 @@
+"""What the readers of Debezium's messages in JSON and in Avro share: records, and text by Kafka Connect's types."""
