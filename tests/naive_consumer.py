@@ -197,8 +197,8 @@ class TimesAreInUtc(NaiveConsumer):
 
     def make_reader(self) -> Any:
         shown = self.scenario
-        registry = {"schema_registry": "http://127.0.0.1:1"} if shown.protocol == "avro" else {}
-        return reader_for(load_changefeed(shown.sink_uri, shown.changefeed, **registry), schemas=shown.schemas)
+        options = {"schema_registry": "http://127.0.0.1:1", "profile": shown.config.profile}
+        return reader_for(load_changefeed(shown.sink_uri, shown.changefeed, **options), schemas=shown.schemas)
 
     def text(self, event: RowEvent, image: Any, info: TableInfo) -> Row | None:
         found = super().text(event, image, info)

@@ -68,6 +68,8 @@ class RegisteredRows(RowEncoder, Protocol):
     """
 
     headers: Mapping[str, bytes]
+    registers_refused: bool
+    """Whether TiCDC registers the schemas of a row before it looks at the row's values, which it may refuse."""
 
     def schemas(self, op: Op) -> Mapping[str, str]:
         """Return the schema texts that messages of this kind refer to, by part (``key``, ``value``), in the order in

@@ -30,12 +30,14 @@ from ticdc_emit.schema.types import MySQLType
 
 __all__ = [
     "Union",
+    "bit_flag_pieces",
     "bit_pieces",
     "choice_pieces",
     "decimal_pieces",
     "flag_pieces",
     "float_pieces",
     "label_pieces",
+    "little_endian_pieces",
     "long_pieces",
     "number_pieces",
     "refuse_enum_zero",
@@ -108,6 +110,13 @@ def flag_pieces(values: Mask) -> list[Piece]:
     return [Cell(values.view(np.uint8), 1)]
 
 
+def bit_flag_pieces(values: pa.Array, union: Union | None = None) -> list[Piece]:
+    """Return BIT(1) values as ``boolean``."""
+    valid = _valid(values)
+    flags = (fixed_values(values, np.uint64) != 0).view(np.uint8)
+    return [*_branch(union, valid), Cell(flags, _shown(1, valid))]
+
+
 def text_pieces(text: pa.Array, union: Union | None = None) -> list[Piece]:
     """Return ``string``/``bytes`` values of a plain string or binary array: the length and the bytes."""
     valid = _valid(text)
@@ -170,8 +179,7 @@ def _few(codes: npt.NDArray[Any], forms: Sequence[bytes]) -> list[Piece]:
 
 
 def label_pieces(column: Column, numbers: pa.Array, union: Union | None = None) -> list[Piece]:
-    """Return the labels of ENUM and SET values as ``string``. Raises :class:`ValueFault` for an ENUM's 0."""
-    refuse_enum_zero(column, numbers)
+    """Return the labels of ENUM and SET values as ``string``; an ENUM's 0 is the empty one."""
     encoded = numbers if pa.types.is_dictionary(numbers.type) else numbers.dictionary_encode()
     texts = [(text or "").encode() for text in distinct_labels(column, encoded.dictionary).to_pylist()]
     codes = np.asarray(encoded.indices.fill_null(0))
@@ -208,6 +216,14 @@ def bit_pieces(values: pa.Array, union: Union | None = None, *, width: int | Non
         numbers = numbers * valid
     size = byte_counts(numbers, 8) if width is None else width
     return [*_branch(union, valid), *_big_endian(numbers, size, valid)]
+
+
+def little_endian_pieces(values: pa.Array, width: int, union: Union | None = None) -> list[Piece]:
+    """Return BIT values as ``bytes``: ``width`` of them, little-endian."""
+    valid = _valid(values)
+    numbers = fixed_values(values, np.uint64).astype(np.uint64, copy=False)
+    size = np.full(len(numbers), 2 * width, np.uint8)
+    return [*_branch(union, valid), Cell(size, _shown(1, valid)), Cell(numbers, _shown(width, valid))]
 
 
 def _big_endian(numbers: npt.NDArray[np.uint64], size: int | npt.NDArray[np.uint8], valid: Mask | None) -> list[Piece]:

@@ -168,15 +168,16 @@ def _validate(config: CodecConfig, *, own_registry: bool) -> None:
 
 
 def _validate_avro(config: CodecConfig, *, own_registry: bool) -> None:
+    title = config.protocol.traits.title
     if config.schema_registry and config.glue_schema_registry:
         raise _codec_refused(
-            'Avro protocol requires only one of "schema-registry" or "glue-schema-registry" '
+            f'{title} protocol requires only one of "schema-registry" or "glue-schema-registry" '
             "to specify the schema registry",
             "schema-registry",
         )
     if not (config.schema_registry or config.glue_schema_registry or own_registry):
         raise _codec_refused(
-            'Avro protocol requires parameter "schema-registry" or "glue-schema-registry" '
+            f'{title} protocol requires parameter "schema-registry" or "glue-schema-registry" '
             "to specify the schema registry",
             "schema-registry",
             "Add schema-registry=http://host:port to the sink URI, or give registry= in Python",
@@ -191,6 +192,8 @@ def _validate_avro(config: CodecConfig, *, own_registry: bool) -> None:
             "avro-bigint-unsigned-handling-mode",
         )
     strings = config.avro_decimal_handling_mode == config.avro_bigint_unsigned_handling_mode == "string"
+    if not config.protocol.traits.row_checksums:
+        return
     if config.enable_row_checksum and not (config.enable_tidb_extension and strings):
         # The line break and the tabs are in TiCDC's text.
         raise _codec_refused(

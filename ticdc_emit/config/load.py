@@ -82,7 +82,7 @@ def load_changefeed(
     in_file = sink.text("protocol") or ""
     protocol_text = parameters.text("protocol") or in_file
     _check_atomicity(parameters, sink, uri.scheme)
-    protocol = Protocol.parse(protocol_text, lineage.options.refused_protocols)
+    protocol = Protocol.parse(protocol_text, lineage.options.protocols)
     large_message_handle = read_large_message_handle(parameters, kafka_table, protocol, lineage.options)
     glue = read_glue(sink, kafka_table)
     dispatchers = _read_dispatchers(sink, lineage.options)

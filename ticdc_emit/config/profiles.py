@@ -59,7 +59,7 @@ CLASSIC = Profile("classic")
 NEXT = Profile(
     "next",
     options=OptionSwitches(
-        refused_protocols=frozenset({"canal", "craft", "csv", "maxwell"}),
+        protocols="next",
         large_message_options="known",
         forced_large_messages="accepted",
         forced_protocols="avro or debezium-avro",

@@ -7,7 +7,6 @@ In: the text of ``protocol`` in a sink URI or changefeed.  Out: a :class:`Protoc
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from enum import Enum
 from typing import Any
 
@@ -29,7 +28,13 @@ __all__ = [
 
 
 _UNWRITTEN = Traits()
+_CLASSIC_ONLY = Traits(lineages=("classic",))
 _EXTENSION = "enable-tidb-extension"
+_AVRO_MODES = (
+    ("avro-decimal-handling-mode", ("precise", "string")),
+    ("avro-bigint-unsigned-handling-mode", ("long", "string")),
+)
+_AVRO_TEXTS = tuple((name, "string") for name, _ in _AVRO_MODES)
 
 
 class Protocol(str, Enum):
@@ -44,11 +49,10 @@ class Protocol(str, Enum):
         made.traits = traits
         return made
 
-    CANAL = "canal"
-    MAXWELL = "maxwell"
-    CRAFT = "craft"
-    CSV = "csv"
-    DEBEZIUM_AVRO = ("debezium-avro", Traits(force_replicate=False))
+    CANAL = ("canal", _CLASSIC_ONLY)
+    MAXWELL = ("maxwell", _CLASSIC_ONLY)
+    CRAFT = ("craft", _CLASSIC_ONLY)
+    CSV = ("csv", _CLASSIC_ONLY)
     OPEN = (
         "open-protocol",
         Traits(old_value_table="open", large_messages=Given.ALWAYS, raw_claims=False),
@@ -93,10 +97,12 @@ class Protocol(str, Enum):
             parameters=((_EXTENSION, SWITCH), ("debezium-disable-schema", SWITCH)),
         ),
     )
+    DEBEZIUM_AVRO = ("debezium-avro", Traits(lineages=("next",), force_replicate=False))
     AVRO = (
         "avro",
         Traits(
             package="avro",
+            title="Avro",
             extension=True,
             registers_schemas=True,
             ddl=False,
@@ -105,14 +111,10 @@ class Protocol(str, Enum):
             force_replicate=False,
             parameters=(
                 (_EXTENSION, SWITCH),
-                ("avro-decimal-handling-mode", ("precise", "string")),
-                ("avro-bigint-unsigned-handling-mode", ("long", "string")),
+                *_AVRO_MODES,
                 ("avro-enable-watermark", SWITCH),
             ),
-            lossless=(
-                ("avro-decimal-handling-mode", "string"),
-                ("avro-bigint-unsigned-handling-mode", "string"),
-            ),
+            lossless=_AVRO_TEXTS,
         ),
     )
 
@@ -120,24 +122,22 @@ class Protocol(str, Enum):
         return str(self.value)
 
     @classmethod
-    def parse(cls, text: str, refused_names: Collection[str] = ()) -> Protocol:
+    def parse(cls, text: str, lineage: str | None = None) -> Protocol:
         """``text`` in any case, aliases included; :class:`ConfigError` (CDC:ErrSinkUnknownProtocol) otherwise.
 
-        ``refused_names``: protocols that the lineage does not have.
+        ``lineage``: the one that must have it; by default any may.
         """
         name = text.lower()
         name = _ALIASES.get(name, name)
-        try:
-            if name in refused_names:
-                raise ValueError(name)
-            return cls(name)
-        except ValueError:
+        protocol = next((each for each in cls if each.value == name), None)
+        if protocol is None or (lineage is not None and lineage not in protocol.traits.lineages):
             raise refused(
                 "ErrSinkUnknownProtocol",
                 f"unknown '{text}' message protocol for sink",
                 option="protocol",
-                remedy=_remedy(name),
-            ) from None
+                remedy=_remedy(name, lineage) if protocol is None else _other_lineage(protocol),
+            )
+        return protocol
 
 
 def _forms(protocol: Protocol) -> tuple[str, ...]:
@@ -210,12 +210,23 @@ def protocol_not_written(protocol: Protocol) -> ConfigError:
     )
 
 
-def _remedy(name: str) -> str:
+def _offered(lineage: str | None) -> list[str]:
+    return [each.value for each in _WRITTEN if lineage is None or lineage in each.traits.lineages]
+
+
+def _other_lineage(protocol: Protocol) -> str:
+    """Return how to get a protocol that the lineage does not have."""
+    if protocol not in _WRITTEN:
+        return f"Use one of: {', '.join(_offered(None))}"
+    return f"Only TiCDC's lineage {protocol.traits.lineages[0]} has it: set profile={protocol.traits.lineages[0]}"
+
+
+def _remedy(name: str, lineage: str | None) -> str:
     """Return how to name a protocol to TiCDC."""
     if name in _ENCODINGS:
         protocol, encoding = _ENCODINGS[name]
         return f"Set protocol={protocol} and encoding-format={encoding}"
-    written = [protocol.value for protocol in _WRITTEN]
+    written = _offered(lineage)
     return (
         f"{did_you_mean(name, written)}Set protocol= in the sink URI or [sink] protocol to one of: {', '.join(written)}"
     )

@@ -92,8 +92,8 @@ class DebeziumSwitches:
 class OptionSwitches:
     """What the reading of sink URIs and changefeed files reads."""
 
-    refused_protocols: frozenset[str] = frozenset({"debezium-avro"})
-    """Protocols that one lineage knows and the other refuses."""
+    protocols: Literal["classic", "next"] = "classic"
+    """Whose protocols there are: each says in its traits which lineages have it."""
     large_message_options: Literal["any", "known"] = "any"
     """Whether a ``large-message-handle-option`` of another name is accepted, and has no effect."""
     forced_large_messages: Literal["refused", "accepted"] = "refused"

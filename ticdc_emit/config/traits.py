@@ -32,14 +32,16 @@ class Given(Enum):
 class Traits:
     """The defaults are those of a protocol that TiCDC has and this library does not write.
 
-    ``package``: its name in ``protocols/`` and ``decode/``. ``encodings``: the values of ``encoding-format``, the first
+    ``package``: its name in ``protocols/`` and ``decode/``. ``lineages``: those of TiCDC that have it, as profiles name
+    them. ``title``: how TiCDC's refusals name it. ``encodings``: the values of ``encoding-format``, the first
     one is the default. ``extension``: whether ``enable-tidb-extension`` has an effect. ``registers_schemas``: in a
     schema registry, which it needs; it then has a subject for each topic, so a topic expression must name schema and
     table, and a consumer needs the schemas.
 
     ``ddl``: DDL is sent, ``ddl_everywhere``: to every partition of its topic, else to the first one. ``watermarks``:
     when they are sent, ``default_ticks``: whether between the rows too where no interval is set. ``bootstraps``:
-    messages with a table's schema go ahead of its rows. ``row_checksums``: rows can carry them.
+    messages with a table's schema go ahead of its rows. ``tells_defaults``: what rows that were there have in a new
+    column, a consumer can tell from DDL or schemas. ``row_checksums``: rows can carry them.
 
     ``old_values``: whether updates show what was before; ``old_value_table``: the table under ``[sink]`` that can
     turn it off. ``large_messages``: whether they can be handled, ``raw_claims``: stored as the bare value.
@@ -52,6 +54,8 @@ class Traits:
     """
 
     package: str | None = None
+    lineages: tuple[str, ...] = ("classic", "next")
+    title: str = ""
     encodings: tuple[str, ...] = ()
     extension: bool = False
     registers_schemas: bool = False
@@ -60,6 +64,7 @@ class Traits:
     watermarks: Given = Given.NEVER
     default_ticks: bool = False
     bootstraps: bool = False
+    tells_defaults: bool = True
     row_checksums: bool = False
     old_values: bool = True
     old_value_table: str | None = None

@@ -13,7 +13,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from ticdc_emit.config import DEFAULT_PARTITION_NUM, ChangefeedConfig, ConfigWarning, load_changefeed
+from ticdc_emit.changes.codec import RegisteredRows
+from ticdc_emit.config import DEFAULT_PARTITION_NUM, ChangefeedConfig, ConfigWarning, Protocol, load_changefeed
 from ticdc_emit.conformance.changes import CaseChanges, PlannedChanges
 from ticdc_emit.conformance.scope import SHARED_SUBJECT
 from ticdc_emit.conformance.vectors import DML_KINDS, Case, Outcome, Record, SinkConfig
@@ -35,8 +36,9 @@ _RECORDED_REGISTRY = "http://127.0.0.1:8081"
 
 def load_variant(case: Case, sink: SinkConfig) -> ChangefeedConfig:
     """Load a sink's configuration; :class:`~ticdc_emit.errors.ConfigError` where it is refused."""
-    # The recorder gave its registry's address to the variants that say protocol=avro, outside the recorded URI.
-    registry = _RECORDED_REGISTRY if "protocol=avro" in sink.sink_uri else None
+    # The recorder gave its registry's address to the variants whose URI says a protocol that needs one.
+    named = any(f"protocol={each.value}" in sink.sink_uri for each in Protocol if each.traits.registers_schemas)
+    registry = _RECORDED_REGISTRY if named else None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConfigWarning)
         return load_changefeed(
@@ -118,7 +120,10 @@ class VariantEncoder:
         return record
 
     def _encoded(self, plan: Plan, table: TablePlan, batch: pa.RecordBatch) -> tuple[Record, ...]:
-        plan = self._registrar.registered(plan, table, needed_by(batch, table))
+        needed = list(needed_by(batch, table))
+        if any(isinstance(encoder, RegisteredRows) and not encoder.registers_refused for encoder, _ in needed):
+            prepare(batch, table, plan)
+        plan = self._registrar.registered(plan, table, needed)
         encoded = prepare(batch, plan.table(table.schema, table.name), plan).messages().whole()
         messages = zip(encoded.filled_keys().to_pylist(), encoded.values.to_pylist(), strict=True)
         claim = encoded.claims[0][1].content if batch.num_rows == 1 and encoded.claims else None

@@ -114,6 +114,9 @@ def _changefeeds(
     made = _Made({"protocol": chosen.value, "partition-num": draw(st.integers(1, max_partitions))}, {}, {})
     if encoding is not None:
         made.uri["encoding-format"] = encoding
+    (lineage, *others) = chosen.traits.lineages
+    if not others:
+        made.top["ticdc-emit"] = {"profile": lineage}
     if force_replicate:
         made.top["force-replicate"] = True
     dispatcher = {"matcher": ["*.*"], "partition": draw(st.sampled_from(partitions))}

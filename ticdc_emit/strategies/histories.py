@@ -64,6 +64,7 @@ def histories(
     ddl_kinds: Collection[str] | None = None,
     allow_keyless: bool = False,
     allow_defaults: bool = True,
+    allow_virtual: bool = True,
     allow_key_updates: bool = True,
     allow_seq: bool = True,
     time_zone: str = "UTC",
@@ -72,11 +73,12 @@ def histories(
     """Return histories (:class:`ticdc_emit.traffic.History`) of the tables that ``schema`` makes, or of drawn ones.
 
     ``schema``: SQL text. Without it, up to ``max_tables`` tables of at most ``max_columns`` columns (``types``,
-    ``names``, ``allow_keyless``, ``allow_defaults``: as in :func:`~ticdc_emit.strategies.tables`). ``max_commits``:
-    transactions and statements. ``ddl_kinds``: some of :data:`~ticdc_emit.strategies.DDL_KINDS`, ``None`` for all,
-    ``()`` for no DDL. ``allow_key_updates``: updates that change a key. ``allow_seq``: transactions whose changes have
-    a ``seq``. ``time_zone``, ``allow_zero_dates``: as in :func:`~ticdc_emit.strategies.values`. Raises
-    :class:`~ticdc_emit.errors.StrategyError`, and :class:`~ticdc_emit.errors.DdlError` for SQL that is not understood.
+    ``names``, ``allow_keyless``, ``allow_defaults``, ``allow_virtual``: as in :func:`~ticdc_emit.strategies.tables`).
+    ``max_commits``: transactions and statements. ``ddl_kinds``: some of :data:`~ticdc_emit.strategies.DDL_KINDS`,
+    ``None`` for all, ``()`` for no DDL. ``allow_key_updates``: updates that change a key. ``allow_seq``: transactions
+    whose changes have a ``seq``. ``time_zone``, ``allow_zero_dates``: as in :func:`~ticdc_emit.strategies.values`.
+    Raises :class:`~ticdc_emit.errors.StrategyError`, and :class:`~ticdc_emit.errors.DdlError` for SQL that is not
+    understood.
     """
     for name, number in (("max_tables", max_tables), ("max_commits", max_commits)):
         if number < 1:
@@ -85,7 +87,7 @@ def histories(
         raise StrategyError("the schema has no table", remedy="Give CREATE TABLE statements", argument="schema")
     plot = _Plot(
         schema=schema,
-        shape=TableShape.of(types, names, max_columns, allow_keyless, allow_defaults),
+        shape=TableShape.of(types, names, max_columns, allow_keyless, allow_defaults, allow_virtual),
         ddl_kinds=chosen_kinds(ddl_kinds) if ddl_kinds is None or len(ddl_kinds) else (),
         max_tables=max_tables,
         max_commits=max_commits,

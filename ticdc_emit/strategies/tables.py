@@ -31,6 +31,7 @@ class TableShape:
     max_columns: int = 6
     allow_keyless: bool = False
     allow_defaults: bool = True
+    allow_virtual: bool = True
 
     @classmethod
     def of(
@@ -40,12 +41,14 @@ class TableShape:
         max_columns: int,
         allow_keyless: bool,
         allow_defaults: bool,
+        allow_virtual: bool = True,
     ) -> TableShape:
         """Raises :class:`StrategyError` for an unknown type, if no type can be in a key, and for a wrong number."""
         if not 1 <= max_columns <= _MOST_COLUMNS:
             raise StrategyError(f"max_columns={max_columns!r} is not in 1..{_MOST_COLUMNS}", argument="max_columns")
         column_types(types)
-        shape = cls(TYPES if types is None else tuple(types), names, max_columns, allow_keyless, allow_defaults)
+        chosen = TYPES if types is None else tuple(types)
+        shape = cls(chosen, names, max_columns, allow_keyless, allow_defaults, allow_virtual)
         if not shape.in_keys:
             raise StrategyError("none of the types can be in a key", remedy="Add one, such as int", argument="types")
         return shape
@@ -70,6 +73,7 @@ def tables(
     max_columns: int = 6,
     allow_keyless: bool = False,
     allow_defaults: bool = True,
+    allow_virtual: bool = True,
 ) -> st.SearchStrategy[str]:
     """Return CREATE TABLE statements of tables in the database ``schema``.
 
@@ -77,10 +81,11 @@ def tables(
     key, and a virtual column. ``types``: the names of the column types (:data:`~ticdc_emit.strategies.TYPES`), ``None``
     for all. ``names``: of tables and columns, default :func:`~ticdc_emit.strategies.names`. ``max_columns``: without
     the virtual one. ``allow_keyless``: tables without a handle key too, which TiCDC replicates with ``force-replicate``
-    only. ``allow_defaults``: columns with a DEFAULT. Raises :class:`~ticdc_emit.errors.StrategyError` for an unknown
-    type, if no type that is left can be in a key, and for ``max_columns`` outside 1..1000.
+    only. ``allow_defaults``: columns with a DEFAULT. ``allow_virtual``: virtual columns, of which debezium-avro can
+    show no row. Raises :class:`~ticdc_emit.errors.StrategyError` for an unknown type, if no type that is left can be in
+    a key, and for ``max_columns`` outside 1..1000.
     """
-    shape = TableShape.of(types, names, max_columns, allow_keyless, allow_defaults)
+    shape = TableShape.of(types, names, max_columns, allow_keyless, allow_defaults, allow_virtual)
     return named_tables(schema, shape).map(lambda made: made[1])
 
 
@@ -100,7 +105,7 @@ def named_tables(
         default = draw(st.sampled_from(["", *kind.defaults])) if shape.allow_defaults else ""
         clauses.append(column_clause(name, kind, nullable=place >= key_count and draw(st.booleans()), default=default))
     numbers = [name for name, kind in zip(columns, types, strict=True) if kind.name in _ADDABLE]
-    if numbers and bool(draw(st.booleans())):
+    if shape.allow_virtual and numbers and bool(draw(st.booleans())):
         expression = f"{quoted(draw(st.sampled_from(numbers)))} + 1"
         clauses.append(f"{quoted(virtual)} bigint generated always as ({expression}) virtual")
     if is_keyed:

@@ -16,13 +16,16 @@ from hypothesis import strategies as st
 
 from ticdc_emit.columnar.avro_binary import (
     Union,
+    bit_flag_pieces,
     bit_pieces,
     choice_pieces,
     decimal_pieces,
     flag_pieces,
     float_pieces,
     label_pieces,
+    little_endian_pieces,
     long_pieces,
+    refuse_enum_zero,
     text_pieces,
 )
 from ticdc_emit.columnar.avro_varints import zigzag_bytes
@@ -193,10 +196,19 @@ def test_an_enum_of_zero_has_no_label() -> None:
     used = pa.array([1, None, 0], pa.uint64())
     for numbers in (used, used.dictionary_encode()):
         with pytest.raises(ValueFault, match="the ENUM's number is 0") as caught:
-            label_pieces(enum(), numbers, Union.null_at(0))
+            refuse_enum_zero(enum(), numbers)
         assert caught.value.index == 2
+        assert rendered(label_pieces(enum(), numbers, Union.null_at(0)), 3) == [b"\x02\x02a", b"\x00", b"\x02\x00"]
     unused = pa.DictionaryArray.from_arrays(pa.array([1, 1], pa.int32()), pa.array([0, 2], pa.uint64()))
+    refuse_enum_zero(enum(), unused)
     assert rendered(label_pieces(enum(), unused), 2) == [counted("中".encode())] * 2
+
+
+def test_bits_of_connect() -> None:
+    numbers, flags = pa.array([0x0102, None, 0], pa.uint64()), pa.array([1, None, 0], pa.uint64())
+    union = Union.null_at(0)
+    assert rendered(little_endian_pieces(numbers, 2, union), 3) == [b"\2\4\2\1", b"\0", b"\2\4\0\0"]
+    assert rendered(bit_flag_pieces(flags, union), 3) == [b"\2\1", b"\0", b"\2\0"]
 
 
 def test_flags() -> None:

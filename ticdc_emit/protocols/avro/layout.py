@@ -68,6 +68,7 @@ class AvroRows:
     options: AvroOptions
     headers: Mapping[str, bytes] = field(default_factory=dict)
     refuses_large: ClassVar[bool] = True
+    registers_refused: ClassVar[bool] = True
 
     @property
     def reads_old(self) -> bool:
@@ -196,6 +197,7 @@ class AvroRows:
 
     def _value_pieces(self, kind: AvroType, union: Union | None, column: Column, values: pa.Array) -> list[Piece]:
         if column.type in LABEL_TYPES:
+            refuse_enum_zero(column, values)
             return label_pieces(column, values, union)
         if kind in ("int", "long"):
             return long_pieces(values, union)

@@ -15,7 +15,7 @@ from ticdc_emit.config.protocol import FORMS, form_of, parse_protocol_name, prot
 from ticdc_emit.config.traits import Traits
 from ticdc_emit.errors import ConfigError
 
-__all__ = ["FEEDS", "WITH_CHECKSUMS", "WITH_DDL", "feed_name", "feed_of", "load_feed"]
+__all__ = ["FEEDS", "WITH_CHECKSUMS", "WITH_DDL", "WITH_DEFAULTS", "feed_name", "feed_of", "load_feed"]
 
 
 def _traits(feed: str) -> Traits:
@@ -29,6 +29,9 @@ FEEDS = FORMS
 
 WITH_DDL = tuple(name for name in FEEDS if _traits(name).ddl)
 """Feeds that send DDL and watermarks."""
+
+WITH_DEFAULTS = tuple(name for name in FEEDS if _traits(name).tells_defaults)
+"""Feeds that tell what a new column has in old rows."""
 
 WITH_CHECKSUMS = tuple(name for name in FEEDS if _traits(name).row_checksums)
 """Feeds whose rows can have checksums."""
@@ -44,7 +47,8 @@ def load_feed(
         parameters["enable-tidb-extension"] = "true"
     uri = f"kafka://127.0.0.1:9092/{topic}?{urlencode(parameters)}"
     registry = (schema_registry or _REGISTRY) if traits.registers_schemas else None
-    return uri, load_changefeed(uri, changefeed, time_zone=time_zone, schema_registry=registry)
+    (lineage, *_) = traits.lineages
+    return uri, load_changefeed(uri, changefeed, profile=lineage, time_zone=time_zone, schema_registry=registry)
 
 
 def feed_name(protocol: str) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from ticdc_emit.decode.events import DdlEvent
 from ticdc_emit.traffic.scenarios.disturb import Sent, again, by_place, mixed
-from ticdc_emit.traffic.scenarios.feeds import FEEDS, WITH_DDL
+from ticdc_emit.traffic.scenarios.feeds import WITH_DDL, WITH_DEFAULTS
 from ticdc_emit.traffic.scenarios.model import ScenarioKind, Script
 from ticdc_emit.traffic.scenarios.story import ORDERS, Story, order, order_lives
 
@@ -99,7 +99,7 @@ STATEMENTS = (
         "apache/paimon#2843: rows that were there before ADD COLUMN ... DEFAULT show NULL",
         "that a new column is empty in old rows",
         "Rows from before the statement have the column's default, those behind it their own values.",
-        FEEDS,
+        WITH_DEFAULTS,
         _added_default,
     ),
     ScenarioKind(
