@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis_profiles import examples
-from round_trip import PROTOCOLS, main, round_trips
+from round_trip import kinds_of, main, round_trips
 
 
-@pytest.mark.parametrize("kind", PROTOCOLS)
+@pytest.mark.parametrize("kind", kinds_of("classic"))
 @settings(max_examples=200)
 @given(data=st.data())
 def test_tables_return(kind: str, data: st.DataObject) -> None:
@@ -19,7 +19,7 @@ def test_tables_return(kind: str, data: st.DataObject) -> None:
     assert trip.received() == trip.expected()
 
 
-@pytest.mark.parametrize("kind", PROTOCOLS)
+@pytest.mark.parametrize("kind", kinds_of("next"))
 @settings(max_examples=examples(200, share=20))
 @given(data=st.data())
 def test_tables_return_in_the_next_lineage(kind: str, data: st.DataObject) -> None:

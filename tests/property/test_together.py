@@ -37,6 +37,7 @@ URIS = [
     "protocol=simple&encoding-format=avro",
     "protocol=avro&enable-tidb-extension=true",
     "protocol=debezium",
+    "protocol=debezium-avro&avro-bigint-unsigned-handling-mode=string",
     "protocol=debezium&debezium-disable-schema=true",
 ]
 
@@ -73,7 +74,10 @@ def table_mixes(draw: st.DrawFn) -> list[RandomTable]:
 
 def plan_for(uri: str, tables: list[RandomTable]) -> Plan:
     config = load_changefeed(
-        f"memory://topic/?{uri}", schema_registry="http://registry.invalid", time_zone=tables[0].zone
+        f"memory://topic/?{uri}",
+        profile="next" if "debezium-avro" in uri else "classic",
+        schema_registry="http://registry.invalid",
+        time_zone=tables[0].zone,
     )
     catalog = catalog_from_sql(";".join(table.sql for table in tables), time_zone=tables[0].zone)
     plan = make_plan(config, catalog.histories(), {config.kafka.topic: 1})

@@ -97,7 +97,22 @@ class Protocol(str, Enum):
             parameters=((_EXTENSION, SWITCH), ("debezium-disable-schema", SWITCH)),
         ),
     )
-    DEBEZIUM_AVRO = ("debezium-avro", Traits(lineages=("next",), force_replicate=False))
+    DEBEZIUM_AVRO = (
+        "debezium-avro",
+        Traits(
+            package="debezium_avro",
+            lineages=("next",),
+            title="Debezium Avro",
+            extension=True,
+            registers_schemas=True,
+            ddl=False,
+            tells_defaults=False,
+            old_value_table="debezium",
+            force_replicate=False,
+            parameters=((_EXTENSION, SWITCH), *_AVRO_MODES),
+            lossless=_AVRO_TEXTS,
+        ),
+    )
     AVRO = (
         "avro",
         Traits(

@@ -21,6 +21,7 @@ from ticdc_emit.decode.connect.records import (
 )
 from ticdc_emit.decode.consumer import ReferenceConsumer
 from ticdc_emit.decode.debezium.reader import DebeziumReader
+from ticdc_emit.decode.debezium_avro.reader import DebeziumAvroReader
 from ticdc_emit.decode.errors import ChecksumMismatchError, DecodeError
 from ticdc_emit.decode.events import BootstrapEvent, DdlEvent, Event, RowEvent, WatermarkEvent
 from ticdc_emit.decode.invariants import Finding, Verifier, verify
@@ -54,6 +55,7 @@ __all__ = [
     "ChecksumMismatchError",
     "ClaimedMessage",
     "DdlEvent",
+    "DebeziumAvroReader",
     "DebeziumColumn",
     "DebeziumDdl",
     "DebeziumField",

@@ -24,13 +24,19 @@ URIS = [
     "protocol=canal-json&enable-tidb-extension=true",
     "protocol=canal-json&content-compatible=true",
     "protocol=avro&enable-tidb-extension=true",
+    "protocol=debezium-avro&avro-decimal-handling-mode=string",
     "protocol=avro&avro-decimal-handling-mode=string&avro-bigint-unsigned-handling-mode=string",
 ]
 
 
 def encoder_of(uri: str, table: str = TABLE) -> Encoder:
     return Encoder(
-        f"memory://x?{uri}", table, schema_registry="http://registry.invalid", registry=MemoryRegistry(), partitions=1
+        f"memory://x?{uri}",
+        table,
+        profile="next" if "debezium-avro" in uri else "classic",
+        schema_registry="http://registry.invalid",
+        registry=MemoryRegistry(),
+        partitions=1,
     )
 
 

@@ -29,6 +29,7 @@ PARAMETERS = {
     "simple-json": "protocol=simple",
     "simple-avro": "protocol=simple&encoding-format=avro",
     "debezium": "protocol=debezium&enable-tidb-extension=true",
+    "debezium-avro": "protocol=debezium-avro&enable-tidb-extension=true",
     "avro": "protocol=avro&enable-tidb-extension=true&avro-decimal-handling-mode=string"
     "&avro-bigint-unsigned-handling-mode=string",
 }
@@ -99,9 +100,9 @@ def clean(feed: str, partitions: int = 1, *, checksums: bool = False) -> Clean:
         if checksums:
             changefeed["integrity"] = {"integrity-check-level": "correctness"}
         registry = MemoryRegistry()
-        named = {"schema_registry": "http://127.0.0.1:1"} if feed == "avro" else {}
+        lineage = "next" if feed == "debezium-avro" else "classic"
         uri = f"kafka://127.0.0.1:9092/topic?partition-num={partitions}&{PARAMETERS[feed]}"
-        config = load_changefeed(uri, changefeed, **named)
+        config = load_changefeed(uri, changefeed, profile=lineage, schema_registry="http://127.0.0.1:1")
         messages = History(TABLES, ROWS, DDL).messages(config, registry=registry, watermark_interval=1.0)
         schemas = {post.id: post.schema for post in registry.posts}
         reader = reader_for(config, schemas=schemas)

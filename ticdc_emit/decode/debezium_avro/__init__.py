@@ -1,0 +1,41 @@
+"""Debezium's envelopes in Avro with the schemas of a registry, read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from ticdc_emit.config import ChangefeedConfig
+from ticdc_emit.decode.avro_fields import split_header
+from ticdc_emit.decode.debezium_avro.events import DebeziumAvroEvents
+from ticdc_emit.decode.debezium_avro.reader import DebeziumAvroReader
+from ticdc_emit.decode.errors import DecodeError
+from ticdc_emit.decode.event_reader import EventReader, Recognizer
+from ticdc_emit.decode.schemas import SchemaSource
+
+__all__ = ["DebeziumAvroReader", "make_reader", "recognizers"]
+
+_SOURCE = b"\x162.4.0.Final\nTiCDC"
+"""``version`` and ``connector`` of every message, each behind its length."""
+
+
+def make_reader(
+    config: ChangefeedConfig,
+    schemas: SchemaSource | None,
+    claims: Callable[[str], bytes] | None,
+    max_decompressed_bytes: int,
+) -> EventReader:
+    """Return the reader of a changefeed's messages."""
+    assert schemas is not None  # readers.reader_for has seen to that
+    return DebeziumAvroEvents(schemas, config.time_zone)
+
+
+def recognizers() -> Mapping[str, list[Recognizer]]:
+    """Return what takes these messages. Schemas are not asked for: the ids, and who wrote the message, are enough."""
+    return {"debezium-avro": [_with_source]}
+
+
+def _with_source(key: bytes | None, value: bytes | None) -> None:
+    for part in (key, value):
+        split_header(part or b"")
+    if _SOURCE not in (value or b""):
+        raise DecodeError("the message does not say that TiCDC wrote it")

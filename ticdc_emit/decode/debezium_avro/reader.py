@@ -1,0 +1,126 @@
+"""Reader of Debezium's messages in Avro: bytes of a Kafka record in, a row out. Decoding is fastavro's.
+
+A key or value begins with the id of its schema, as in TiCDC's Avro. Rule source: reference ``pingcap/ticdc:
+pkg/sink/codec/debezium/avro.go`` (buildDebeziumAvroValueMessage).
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping
+from typing import Any
+
+from ticdc_emit.decode.avro_fields import decimals, fastavro_module, split_header
+from ticdc_emit.decode.connect.records import DebeziumRow, DebeziumSource
+from ticdc_emit.decode.debezium_avro.schema import RowSchema, read_schema
+from ticdc_emit.decode.errors import DecodeError
+from ticdc_emit.decode.members import member, millis, tso
+from ticdc_emit.decode.schemas import SchemaId, SchemaSource, schema_text
+from ticdc_emit.errors import MissingDependencyError
+
+__all__ = ["DebeziumAvroReader"]
+
+_SHOWN = {"c": (False, True), "u": (None, True), "d": (True, False)}
+"""By kind of change: whether before and after are shown; an update shows before unless ``output-old-value`` is off."""
+
+
+class DebeziumAvroReader:
+    """Reads the records of a topic. ``schemas``: a mapping or callable from schema id to schema text.
+
+    Values are fastavro's: int, float, bool, text, ``bytes`` of binary data and of BIT (little-endian), ``Decimal``.
+    Dates and times are numbers as Debezium counts them, TIMESTAMP is text in UTC.
+    """
+
+    def __init__(self, schemas: SchemaSource) -> None:
+        self._schemas = schemas
+        self._known: dict[tuple[SchemaId, str], tuple[RowSchema, Any]] = {}
+
+    def read(self, key: bytes | None, value: bytes | None) -> DebeziumRow:
+        """Return the row change of a record.
+
+        Raises :class:`DecodeError` for bytes that are no row change, or of another schema than they say, and
+        :class:`~ticdc_emit.errors.MissingDependencyError` without fastavro.
+        """
+        key_schema, handle = self._part("key", key)
+        schema, payload = self._part("value", value)
+        if schema.table != key_schema.table:
+            raise DecodeError(f"the value's schema is of {schema.table}, the key's of {key_schema.table}")
+        op = member(payload, "op", str)
+        images = payload["before"], payload["after"]
+        if op not in _SHOWN:
+            raise DecodeError(f"a message of Debezium has no op {op!r:.20}", part="value", field="op")
+        for shown, image in zip(_SHOWN[op], images, strict=True):
+            if shown is not None and shown is not (image is not None):
+                raise DecodeError(f"a change with op {op!r} and the wrong images", part="value")
+        before, after = (None if image is None else _columns(image, schema) for image in images)
+        return DebeziumRow(
+            op,
+            _source(payload["source"]),
+            member(payload, "ts_ms", int),
+            _columns(handle, key_schema),
+            before,
+            after,
+            key_schema.columns,
+            schema.columns,
+        )
+
+    def _part(self, part: str, data: bytes | None) -> tuple[RowSchema, dict[str, Any]]:
+        if not data:
+            raise DecodeError(f"the record has no {part}", part=part)
+        try:
+            number, body = split_header(data)
+            schema, parsed = self._schema(number, part)
+        except DecodeError as fault:
+            raise DecodeError(fault.message, remedy=fault.remedy, **{**fault.context, "part": part}) from fault
+        stream = io.BytesIO(body)
+        try:
+            fields = fastavro_module().schemaless_reader(stream, parsed, None)
+            for record in [fields] if part == "key" else [fields["before"], fields["after"]]:
+                if record is not None:
+                    decimals(record, schema.scales)
+        except Exception as fault:  # fastavro raises whatever it meets: EOFError, IndexError, ValueError
+            raise DecodeError(
+                f"the bytes are not of their schema: {type(fault).__name__} {fault}", part=part, schema_id=number
+            ) from fault
+        if stream.tell() != len(body):
+            raise DecodeError("the bytes are not of their schema: some are left over", part=part, schema_id=number)
+        return schema, fields
+
+    def _schema(self, number: SchemaId, part: str) -> tuple[RowSchema, Any]:
+        place = number, part
+        if place not in self._known:
+            text = schema_text(self._schemas, number)
+            try:
+                schema = read_schema(text, part)
+                self._known[place] = schema, fastavro_module().parse_schema(dict(schema.plain))
+            except MissingDependencyError:
+                raise
+            except DecodeError as fault:
+                raise DecodeError(fault.message, schema_id=number) from fault
+            except Exception as fault:  # one of fastavro's schema errors, which have no common root
+                raise DecodeError(f"the schema is not one of Debezium's rows: {fault}", schema_id=number) from fault
+        return self._known[place]
+
+
+def _columns(record: Mapping[str, Any], schema: RowSchema) -> dict[str, Any]:
+    return {schema.names[name]: value for name, value in record.items()}
+
+
+def _source(source: Mapping[str, Any]) -> DebeziumSource:
+    return DebeziumSource(
+        version=member(source, "version", str),
+        connector=member(source, "connector", str),
+        name=member(source, "name", str),
+        ts_ms=millis(source, "ts_ms"),
+        snapshot=source.get("snapshot"),
+        db=member(source, "db", str),
+        table=member(source, "table", str),
+        commit_ts=tso(source, "commit_ts"),
+        cluster_id=member(source, "cluster_id", str),
+        gtid=source.get("gtid"),
+        file=member(source, "file", str),
+        pos=member(source, "pos", int),
+        row=member(source, "row", int),
+        thread=source.get("thread"),
+        query=source.get("query"),
+    )

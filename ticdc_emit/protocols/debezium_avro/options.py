@@ -1,0 +1,29 @@
+"""What the sink URI, the changefeed, its profile and the server say about Debezium in Avro, resolved."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from ticdc_emit.config.switches import DebeziumSwitches
+from ticdc_emit.protocols.connect.reading import Reading
+
+__all__ = ["DebeziumAvroOptions"]
+
+
+@dataclass(frozen=True)
+class DebeziumAvroOptions:
+    """``cluster_id``: TiCDC's own, the first part of every record's namespace. ``zone``: of TIMESTAMP values."""
+
+    cluster_id: str = "default"
+    zone: str = "UTC"
+    enable_tidb_extension: bool = False
+    output_old_value: bool = True
+    decimal_handling_mode: Literal["precise", "string"] = "precise"
+    bigint_unsigned_handling_mode: Literal["long", "string"] = "long"
+    switches: DebeziumSwitches = DebeziumSwitches()
+
+    @property
+    def reading(self) -> Reading:
+        """How values are read."""
+        return Reading(self.zone, self.switches)

@@ -1,0 +1,217 @@
+"""The layout of row messages: header, images, ``source``, the kind of change, the time of the message.
+
+In: changes and the headers of the registered schemas. Out: keys (the handle key's columns) and values::
+
+    before after source op ts_ms
+
+Rule source: reference ``pingcap/ticdc: pkg/sink/codec/debezium/avro.go`` (buildDebeziumAvroValueMessage,
+buildDebeziumAvroSourcePayload).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import ClassVar
+
+import pyarrow as pa
+
+from ticdc_emit.changes.images import Image
+from ticdc_emit.changes.model import Changes, Encoded, Op
+from ticdc_emit.columnar.avro_binary import long_pieces
+from ticdc_emit.columnar.avro_varints import zigzag_bytes
+from ticdc_emit.columnar.cells import Piece, join_pieces, share_pieces
+from ticdc_emit.columnar.faults import ValueFault
+from ticdc_emit.columnar.stamps import commit_times
+from ticdc_emit.errors import InvalidValueError, RowError
+from ticdc_emit.protocols.binary_images import BinaryImages
+from ticdc_emit.protocols.debezium_avro.options import DebeziumAvroOptions
+from ticdc_emit.protocols.debezium_avro.schema import key_schema, row_columns, value_schema
+from ticdc_emit.protocols.debezium_avro.values import NULL, VALUE, can_fail, refuse_beyond_long, value_pieces
+from ticdc_emit.protocols.registered import SchemaTexts, header_of
+from ticdc_emit.schema.model import Column, TableInfo
+from ticdc_emit.schema.types import MySQLType
+
+__all__ = ["DebeziumAvroRows"]
+
+_FORM = "debezium-avro"
+_STAMPS, _TIMES = f"{_FORM} commit_ts", f"{_FORM} commit times"
+_CELL = 256  # bytes that a value of fixed width can take, as decimal text too
+_USES = 3  # key, before, after
+_SOURCE_BYTES = 256
+_OPS = {Op.INSERT: b"\x02c", Op.UPDATE: b"\x02u", Op.DELETE: b"\x02d"}
+
+
+def _text(text: str) -> bytes:
+    raw = text.encode()
+    return zigzag_bytes(len(raw)) + raw
+
+
+@dataclass(frozen=True)
+class DebeziumAvroRows:
+    """The row encoder of one table version (see ``changes.codec.RegisteredRows``)."""
+
+    table: TableInfo
+    options: DebeziumAvroOptions
+    reads_old: bool = True
+    headers: Mapping[str, bytes] = field(default_factory=dict)
+    refuses_large: ClassVar[bool] = False
+    registers_refused: ClassVar[bool] = False
+
+    @cached_property
+    def overhead(self) -> int:
+        """Bytes beside the values: labels, defaults in place of NULL, lengths and fixed widths, in every image."""
+        cells = sum(
+            _CELL + sum(len(label.encode()) for label in column.elems) + 4 * len(column.default or "")
+            for column in self.table.columns
+        )
+        return _USES * cells + sum(map(len, self._source)) + _SOURCE_BYTES
+
+    @cached_property
+    def _laid(self) -> BinaryImages:
+        return BinaryImages(_FORM, self._value)
+
+    @cached_property
+    def _columns(self) -> tuple[Column, ...]:
+        return tuple(column for column in row_columns(self.table) if not column.is_virtual)
+
+    @cached_property
+    def _refusable(self) -> tuple[Column, ...]:
+        return tuple(column for column in self._columns if can_fail(column))
+
+    @cached_property
+    def _longs(self) -> tuple[Column, ...]:
+        if self.options.bigint_unsigned_handling_mode == "string":
+            return ()
+        whole = (*self._columns, *(c for c in self.table.whole_handle_key if c not in self._columns))
+        return tuple(column for column in whole if column.type is MySQLType.LONGLONG and column.unsigned)
+
+    @cached_property
+    def _source(self) -> tuple[bytes, bytes, bytes]:
+        """What of ``source`` stands before the commit time, before the TSO, and after it."""
+        cluster = _text(self.options.cluster_id)
+        table = NULL + _text(self.table.schema) + _text(self.table.name)
+        rest = zigzag_bytes(0) + NULL + _text("") + zigzag_bytes(0) + zigzag_bytes(0) + NULL + NULL
+        return _text("2.4.0.Final") + _text("TiCDC") + cluster, table + rest, cluster
+
+    def schemas(self, op: Op) -> Mapping[str, str]:
+        """Return the schema texts that messages refer to, by part, in the order of registration.
+
+        :class:`~ticdc_emit.errors.SchemaError` is raised where the text of an invalid one is read.
+        """
+        made: dict[str, Callable[[], str]] = {
+            "key": lambda: key_schema(self.table, self.options),
+            "value": lambda: value_schema(self.table, self.options),
+        }
+        return SchemaTexts(made)
+
+    def subject(self, topic: str, part: str) -> str:
+        """Return the subject under which the schema of a part is registered; unlike Avro's, a topic keeps its dots."""
+        return f"{topic}-{part}"
+
+    def with_headers(self, headers: Mapping[str, bytes]) -> DebeziumAvroRows:
+        """Return the encoder with these headers by part, beside those that it has."""
+        return replace(self, headers={**self.headers, **headers})
+
+    def check(self, changes: Changes) -> None:
+        """Refuse a BIGINT UNSIGNED beyond ``long``, what means no moment in UTC, and NULL where the default shown in
+        its place is no value.
+
+        Raises :class:`~ticdc_emit.errors.InvalidValueError`.
+        """
+        images = [changes.current]
+        if changes.op is Op.UPDATE and self.reads_old:
+            images.append(changes.old)
+        for image in images:
+            for column in self._longs:
+                self._checked(column, image, lambda column, image: refuse_beyond_long(image.values(column)))
+            for column in self._refusable:
+                self._checked(column, image, self._laid.joined)
+
+    def _checked(self, column: Column, image: Image, make: Callable[[Column, Image], object]) -> None:
+        try:
+            make(column, image)
+        except ValueFault:
+            raise self._refusal(column, image) from None
+
+    def encode(self, changes: Changes) -> Encoded:
+        """Return key and value of each change.
+
+        Raises :class:`~ticdc_emit.errors.RegistryError` if a schema of theirs is not registered.
+        """
+        count = len(changes)
+        made: dict[str, list[Piece]] = {}
+        keys: list[Piece] = [changes.constant(self, lambda encoder: header_of(encoder.headers, "key", encoder.table))]
+        for column in self.table.whole_handle_key:
+            made[column.name] = self._entry(column, changes.current)
+            keys += made[column.name]
+        value: list[Piece] = [
+            changes.constant(self, lambda encoder: header_of(encoder.headers, "value", encoder.table)),
+            *self._images(changes, made),
+            *self._told(changes),
+            _OPS[changes.op],
+            *_build_ts(changes),
+        ]
+        return Encoded(join_pieces(value, count), join_pieces(keys, count))
+
+    def _entry(self, column: Column, image: Image) -> list[Piece]:
+        return (self._laid.joined if column in self._refusable else self._laid.entry)(column, image)
+
+    def _images(self, changes: Changes, made: Mapping[str, list[Piece]]) -> list[Piece]:
+        """Lay out before and after."""
+        if changes.op is Op.UPDATE and self.reads_old:
+            after, before = share_pieces(*self._laid.both(changes, self._columns), len(changes))
+            return [VALUE, *before, *self._virtual, VALUE, *after, *self._virtual]
+        image = changes.current
+        shown = [piece for column in self._columns for piece in made.get(column.name) or self._entry(column, image)]
+        record: list[Piece] = [VALUE, *shown, *self._virtual]
+        return [*record, NULL] if changes.op is Op.DELETE else [NULL, *record]
+
+    @cached_property
+    def _virtual(self) -> Sequence[bytes]:
+        """Virtual columns, which a row of theirs shows as null; only those that a selector drops are listed once."""
+        return [NULL] * sum(column.is_virtual for column in row_columns(self.table))
+
+    def _told(self, changes: Changes) -> list[Piece]:
+        first, _, third = self._source
+        second = changes.constant(self, lambda encoder: encoder._source[1])
+        times, stamps = changes.commit_pieces(_TIMES, _times), changes.commit_pieces(_STAMPS, _stamps)
+        return [first, *times, second, *stamps, third]
+
+    def _value(self, column: Column, values: pa.Array) -> list[Piece]:
+        return value_pieces(column, values, self.options)
+
+    def _refusal(self, column: Column, image: Image) -> RowError:
+        """Return the error of a column that was refused, by the row's place in the whole batch."""
+        values = image.values(column)
+
+        def error(fault: ValueFault, row: dict[str, object]) -> InvalidValueError:
+            return InvalidValueError(
+                fault.reason, remedy=fault.remedy, table=self.table.full_name, column=column.name, row=row
+            )
+
+        def check(part: pa.Array) -> None:
+            if column in self._longs:
+                refuse_beyond_long(part)
+            self._value(column, part)
+
+        try:
+            check(values)
+        except ValueFault as fault:
+            return image.refusal(fault, values, check, error)
+        raise AssertionError("a value is refused wherever it stands")
+
+
+def _build_ts(changes: Changes) -> Sequence[Piece]:
+    if changes.build_ts is not None:
+        return [zigzag_bytes(changes.build_ts)]
+    return changes.commit_pieces(_TIMES, _times)
+
+
+def _stamps(column: Column, stamps: pa.Array) -> list[Piece]:
+    return long_pieces(stamps)
+
+
+def _times(column: Column, stamps: pa.Array) -> list[Piece]:
+    return long_pieces(commit_times(stamps))
