@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from ticdc_emit.config import Protocol
+
 ROOT = Path(__file__).parents[2] / "ticdc_emit"
 FLOORS = (
     ("errors", "hints", "tso", "json_depth"),
@@ -66,3 +68,17 @@ def test_no_import_runs_back_up(path: Path) -> None:
     if own != "__init__":  # its lazy names are of every floor
         assert {room for room in used if FLOOR[room] >= FLOOR[own]} == set()
     assert used & FORBIDDEN.get(own, set()) == set()
+
+
+@pytest.mark.parametrize("room", ["protocols", "decode"])
+def test_no_package_of_a_protocol_imports_another(room: str) -> None:
+    packages = {str(protocol.traits.package) for protocol in Protocol if protocol.traits.package is not None}
+    found = set()
+    for own in packages:
+        for path in (ROOT / room / own).glob("*.py"):
+            for node in ast.walk(ast.parse(path.read_text())):
+                name = node.module if isinstance(node, ast.ImportFrom) else None
+                other = (name or "").removeprefix(f"ticdc_emit.{room}.").partition(".")[0]
+                if (name or "").startswith(f"ticdc_emit.{room}.") and other in packages - {own}:
+                    found.add((own, other))
+    assert found == set()

@@ -1,8 +1,8 @@
 """What a protocol is to the rest of the library: a factory of row encoders, and the bytes of control messages.
 
 A protocol package describes the layout of its messages and nothing else: it reads resolved options and schemas, and
-never sees a partition, a clock or a network. Adding one means one package with one :class:`Codec`, and one line in
-``protocols/__init__.py``.
+never sees a partition, a clock or a network. Adding one means one package with one :class:`Codec`, a package with its
+reader, and one entry in ``config/protocol.py``.
 
 A protocol whose messages refer to schemas in a registry says which (:class:`RegisteredRows`); PLAN registers them and
 gives the headers back (``plan.registration``).
