@@ -55,6 +55,7 @@ URIS = [
     "protocol=avro&enable-tidb-extension=true",
     "protocol=debezium",
     "protocol=debezium&debezium-disable-schema=true",
+    "protocol=debezium-avro&avro-bigint-unsigned-handling-mode=string",
 ]
 
 
@@ -62,7 +63,9 @@ def config_of(uri: str) -> ChangefeedConfig:
     uri, stores = uri.removesuffix("&claim-check"), uri.endswith("&claim-check")
     kafka = {"kafka-config": {"large-message-handle": STORED}} if stores else {}
     rules = {"sink": {**TOPICS["sink"], **kafka}}
-    return load_changefeed(f"memory://m/rest?{uri}&partition-num=3", rules, schema_registry="http://registry.invalid")
+    lineage = "next" if "debezium-avro" in uri else "classic"
+    registry = "http://registry.invalid"
+    return load_changefeed(f"memory://m/rest?{uri}&partition-num=3", rules, schema_registry=registry, profile=lineage)
 
 
 def catalog() -> Catalog:
