@@ -27,7 +27,7 @@ __all__ = [
     "uri_option",
 ]
 
-PROTOCOLS = "canal-json, simple (simple-json), simple-avro, debezium or avro"
+PROTOCOLS = "canal-json, simple (simple-json), simple-avro, debezium, debezium-avro or avro"
 PROTOCOL_HELP = f"Protocol: {PROTOCOLS}."
 Lineage = Annotated[
     str | None,

@@ -44,7 +44,7 @@ def test_an_error_is_one_line_with_its_remedy(capsys: pytest.CaptureFixture[str]
     assert shown.out == ""
     assert shown.err == (
         "ticdc-emit: error: the protocol open-protocol is not written by this version [option='protocol']. "
-        "Use one of: canal-json, simple, simple-json, simple-avro, debezium, avro\n"
+        "Use one of: canal-json, simple, simple-json, simple-avro, debezium, debezium-avro, avro\n"
     )
 
 
