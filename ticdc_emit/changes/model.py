@@ -227,8 +227,10 @@ class Encoded:
 
 
 def with_ends(values: pa.Array, ends: pa.DictionaryArray) -> pa.Array:
-    """Return each value with its end."""
-    return pc.binary_join_element_wise(values, ends.dictionary_decode(), pa.scalar(b"", pa.binary()))
+    """Return each value with its end. The same one for all, as of one table, is not copied out first."""
+    same = len(ends.dictionary) == 1 and not ends.null_count
+    texts = ends.dictionary[0] if same else ends.dictionary_decode()
+    return pc.binary_join_element_wise(values, texts, pa.scalar(b"", pa.binary()))
 
 
 class RowEncoder(Protocol):
