@@ -19,7 +19,7 @@ from ticdc_emit.cli.console import say
 from ticdc_emit.cli.topic_choice import TopicChoice, missing_topic
 from ticdc_emit.config import ChangefeedConfig, load_changefeed
 from ticdc_emit.config.protocol import protocol_document, protocol_parameters
-from ticdc_emit.decode.guess import ProtocolGuess, name_of
+from ticdc_emit.decode.guess import ProtocolGuess
 from ticdc_emit.delivery.claim_check import ClaimStore
 from ticdc_emit.delivery.contract import Message
 from ticdc_emit.errors import ConfigError, DeliveryError
@@ -79,7 +79,7 @@ class TopicSource:
         return ", ".join(self.partitions) or str(self.choice)
 
     def _of_protocol(self, messages: Iterator[Message]) -> Iterator[Message]:
-        guess, name, checked = ProtocolGuess(), name_of(self.config), set[str]()
+        guess, name, checked = ProtocolGuess(), self.config.codec.form, set[str]()
         for message in messages:
             topic = message.topic
             if topic not in checked:

@@ -18,12 +18,14 @@ from ticdc_emit.hints import did_you_mean
 __all__ = [
     "FORMS",
     "PROTOCOL_NAMES",
+    "WRITTEN",
     "Protocol",
     "form_of",
     "parse_protocol_name",
     "protocol_document",
     "protocol_not_written",
     "protocol_parameters",
+    "traits_of",
 ]
 
 
@@ -160,17 +162,18 @@ def _forms(protocol: Protocol) -> tuple[str, ...]:
 
 
 _ALIASES = {"default": "open-protocol", "flat-avro": "avro"}
-_WRITTEN = tuple(protocol for protocol in Protocol if protocol.traits.package is not None)
+WRITTEN = tuple(protocol for protocol in Protocol if protocol.traits.is_written)
+"""The protocols that this library writes and reads."""
 _ENCODINGS = {
     f"{protocol.value}-{encoding}": (protocol, encoding)
-    for protocol in _WRITTEN
+    for protocol in WRITTEN
     for encoding in protocol.traits.encodings
 }
 
-FORMS = tuple(name for protocol in _WRITTEN for name in _forms(protocol))
+FORMS = tuple(name for protocol in WRITTEN for name in _forms(protocol))
 """The protocols that are written, Simple with each of its encodings."""
 
-PROTOCOL_NAMES = tuple(dict.fromkeys(name for protocol in _WRITTEN for name in (protocol.value, *_forms(protocol))))
+PROTOCOL_NAMES = tuple(dict.fromkeys(name for protocol in WRITTEN for name in (protocol.value, *_forms(protocol))))
 """What an option of this library takes as a protocol; ``simple`` is ``simple-json`` unless something else sets it."""
 
 
@@ -197,9 +200,14 @@ def parse_protocol_name(text: str) -> tuple[Protocol, str | None]:
             remedy=f"{did_you_mean(text, PROTOCOL_NAMES)}Use one of: {', '.join(PROTOCOL_NAMES)}",
             option="protocol",
         ) from None
-    if protocol not in _WRITTEN:
+    if protocol not in WRITTEN:
         raise protocol_not_written(protocol)
     return protocol, None
+
+
+def traits_of(text: str) -> Traits:
+    """Return the traits of the protocol that an option names; raises as above."""
+    return parse_protocol_name(text)[0].traits
 
 
 def protocol_parameters(text: str) -> dict[str, str]:
@@ -226,12 +234,12 @@ def protocol_not_written(protocol: Protocol) -> ConfigError:
 
 
 def _offered(lineage: str | None) -> list[str]:
-    return [each.value for each in _WRITTEN if lineage is None or lineage in each.traits.lineages]
+    return [each.value for each in WRITTEN if lineage is None or lineage in each.traits.lineages]
 
 
 def _other_lineage(protocol: Protocol) -> str:
     """Return how to get a protocol that the lineage does not have."""
-    if protocol not in _WRITTEN:
+    if protocol not in WRITTEN:
         return f"Use one of: {', '.join(_offered(None))}"
     return f"Only TiCDC's lineage {protocol.traits.lineages[0]} has it: set profile={protocol.traits.lineages[0]}"
 

@@ -75,3 +75,8 @@ class Traits:
     force_replicate: bool = True
     parameters: tuple[tuple[str, tuple[str, ...]], ...] = ()
     lossless: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def is_written(self) -> bool:
+        """Whether this library writes the protocol, and reads it."""
+        return self.package is not None

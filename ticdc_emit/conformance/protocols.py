@@ -30,4 +30,4 @@ def sink_protocol(sink: SinkConfig) -> tuple[Protocol | None, str]:
 def is_written(sink: SinkConfig) -> bool:
     """Return whether this library writes the protocol that a sink means."""
     protocol, _ = sink_protocol(sink)
-    return protocol is not None and protocol.traits.package is not None
+    return protocol is not None and protocol.traits.is_written

@@ -124,8 +124,7 @@ class _Run:
         case = changes.case
         try:
             config = load_variant(case, variant)
-            is_written = config.codec.protocol.traits.package is not None
-            encoder = VariantEncoder(changes, config) if is_written else None
+            encoder = VariantEncoder(changes, config) if config.codec.protocol.traits.is_written else None
         except Exception as fault:
             self._refused(case, variant, protocol, refusal(fault))
             return

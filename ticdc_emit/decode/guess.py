@@ -6,14 +6,13 @@ compressed value, something else altogether).
 
 from __future__ import annotations
 
-from ticdc_emit.config import ChangefeedConfig
-from ticdc_emit.config.protocol import Protocol
+from ticdc_emit.config.protocol import WRITTEN
 from ticdc_emit.decode.errors import DecodeError
 from ticdc_emit.decode.event_reader import Recognizer
 from ticdc_emit.decode.readers import package_of
 from ticdc_emit.delivery.contract import Message
 
-__all__ = ["ProtocolGuess", "name_of"]
+__all__ = ["ProtocolGuess"]
 
 
 class ProtocolGuess:
@@ -22,9 +21,8 @@ class ProtocolGuess:
     def __init__(self) -> None:
         self._recognizers: dict[str, list[Recognizer]] = {}
         # schema ids first: what follows them may look like Simple in Avro, which has none
-        for protocol in sorted(Protocol, key=lambda each: not each.traits.registers_schemas):
-            if protocol.traits.package is not None:
-                self._recognizers |= package_of(protocol).recognizers()
+        for protocol in sorted(WRITTEN, key=lambda each: not each.traits.registers_schemas):
+            self._recognizers |= package_of(protocol).recognizers()
 
     def of(self, message: Message) -> str | None:
         """Return the protocol's name, ``None`` if no reader takes the message."""
@@ -32,11 +30,6 @@ class ProtocolGuess:
             if any(_takes(read, message) for read in recognizers):
                 return name
         return None
-
-
-def name_of(config: ChangefeedConfig) -> str:
-    """Return the protocol of a configuration as options name it, Simple with its encoding."""
-    return config.codec.form
 
 
 def _takes(read: Recognizer, message: Message) -> bool:

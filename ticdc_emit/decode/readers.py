@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import cast
 
 from ticdc_emit.config import ChangefeedConfig
-from ticdc_emit.config.protocol import Protocol
+from ticdc_emit.config.protocol import WRITTEN, Protocol
 from ticdc_emit.decode.compression import MAX_DECOMPRESSED_BYTES
 from ticdc_emit.decode.event_reader import EventReader, ReaderPackage
 from ticdc_emit.decode.schemas import RegistrySchemas, SchemaSource
@@ -33,10 +33,10 @@ def reader_for(
     :class:`~ticdc_emit.errors.MissingDependencyError` where decoding needs a package that is not there.
     """
     protocol = config.codec.protocol
-    if protocol.traits.package is None:
+    if not protocol.traits.is_written:
         raise ConfigError(
             f"messages of the protocol {protocol} are not read here",
-            remedy=f"Use one of {', '.join(each.value for each in Protocol if each.traits.package is not None)}",
+            remedy=f"Use one of {', '.join(each.value for each in WRITTEN)}",
             option="protocol",
         )
     if schemas is None and protocol.traits.registers_schemas:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from ticdc_emit.config import ChangefeedConfig, load_changefeed
 from ticdc_emit.config.named import LoadOptions, given_options, refuse_unknown
-from ticdc_emit.config.protocol import PROTOCOL_NAMES, Protocol, parse_protocol_name
+from ticdc_emit.config.protocol import PROTOCOL_NAMES, WRITTEN, parse_protocol_name, traits_of
 from ticdc_emit.config.traits import Given, Traits
 from ticdc_emit.errors import StrategyError
 from ticdc_emit.hints import did_you_mean
@@ -69,7 +69,7 @@ def changefeeds(
     Avro and some options exclude. ``schema_registry``: the URL that Avro names. Raises
     :class:`~ticdc_emit.errors.StrategyError` for what is none of these, and for Avro with ``force_replicate``.
     """
-    chosen = tuple(name for name in PROTOCOLS if _traits(name).force_replicate or not force_replicate)
+    chosen = tuple(name for name in PROTOCOLS if traits_of(name).force_replicate or not force_replicate)
     chosen = chosen if protocols is None else tuple(protocols)
     if isinstance(protocols, str) or not chosen or not set(chosen) <= set(PROTOCOL_NAMES):
         raise StrategyError(
@@ -78,7 +78,7 @@ def changefeeds(
             argument="protocols",
         )
     for name in chosen:
-        if force_replicate and not _traits(name).force_replicate:
+        if force_replicate and not traits_of(name).force_replicate:
             raise StrategyError(f"{name} does not go with force-replicate", argument="force_replicate")
     if isinstance(partitions, str) or not partitions or not set(partitions) <= _DISPATCHERS:
         raise StrategyError(
@@ -89,10 +89,6 @@ def changefeeds(
     if max_partitions < 1:
         raise StrategyError(f"max_partitions={max_partitions!r} is not at least 1", argument="max_partitions")
     return _changefeeds(chosen, tuple(partitions), max_partitions, force_replicate, schema_registry)
-
-
-def _traits(name: str) -> Traits:
-    return parse_protocol_name(name)[0].traits
 
 
 def _hint(protocols: Collection[str] | None) -> str:
@@ -174,5 +170,5 @@ def _compression(draw: st.DrawFn, made: _Made) -> None:
 
 _DISPATCHERS = frozenset({"table", "index-value", "ts", "default"})
 
-PROTOCOLS = tuple(protocol.value for protocol in Protocol if protocol.traits.package is not None)
+PROTOCOLS = tuple(protocol.value for protocol in WRITTEN)
 """The protocols of :func:`changefeeds`."""

@@ -14,7 +14,7 @@ from ticdc_emit import Encoder
 from ticdc_emit.cli.topic_choice import TopicChoice
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.config.protocol import Protocol
-from ticdc_emit.decode.guess import ProtocolGuess, name_of
+from ticdc_emit.decode.guess import ProtocolGuess
 from ticdc_emit.delivery.contract import Message
 from ticdc_emit.errors import UnknownTopicError
 from ticdc_emit.routing.expression import TopicExpression
@@ -80,7 +80,7 @@ def test_the_protocol_of_messages(feed: str) -> None:
     made = scenario("redelivery", protocol=feed)
     guess = ProtocolGuess()
     assert {guess.of(message) for message in made.messages} == {feed}
-    assert name_of(made.config) == feed
+    assert made.config.codec.form == feed
 
 
 @pytest.mark.parametrize("value", [None, b"", b"{}", b"[1]", b'{"type":1}', b"\0\0\0\0\1", b"\xff" * 40, b"null"])

@@ -11,15 +11,10 @@ from typing import Any
 from urllib.parse import urlencode
 
 from ticdc_emit.config import ChangefeedConfig, load_changefeed
-from ticdc_emit.config.protocol import FORMS, form_of, parse_protocol_name, protocol_parameters
-from ticdc_emit.config.traits import Traits
+from ticdc_emit.config.protocol import FORMS, form_of, parse_protocol_name, protocol_parameters, traits_of
 from ticdc_emit.errors import ConfigError
 
 __all__ = ["FEEDS", "WITH_CHECKSUMS", "WITH_DDL", "WITH_DEFAULTS", "feed_name", "feed_of", "load_feed"]
-
-
-def _traits(feed: str) -> Traits:
-    return parse_protocol_name(feed)[0].traits
 
 
 _REGISTRY = "http://127.0.0.1:8081"  # never asked: scenarios come with their schemas
@@ -27,13 +22,13 @@ _REGISTRY = "http://127.0.0.1:8081"  # never asked: scenarios come with their sc
 FEEDS = FORMS
 """What scenarios are sent as: a protocol, of Simple with its encoding."""
 
-WITH_DDL = tuple(name for name in FEEDS if _traits(name).ddl)
+WITH_DDL = tuple(name for name in FEEDS if traits_of(name).ddl)
 """Feeds that send DDL and watermarks."""
 
-WITH_DEFAULTS = tuple(name for name in FEEDS if _traits(name).tells_defaults)
+WITH_DEFAULTS = tuple(name for name in FEEDS if traits_of(name).tells_defaults)
 """Feeds that tell what a new column has in old rows."""
 
-WITH_CHECKSUMS = tuple(name for name in FEEDS if _traits(name).row_checksums)
+WITH_CHECKSUMS = tuple(name for name in FEEDS if traits_of(name).row_checksums)
 """Feeds whose rows can have checksums."""
 
 
@@ -41,7 +36,7 @@ def load_feed(
     feed: str, topic: str, partitions: int, changefeed: Mapping[str, Any], time_zone: str, schema_registry: str | None
 ) -> tuple[str, ChangefeedConfig]:
     """Return the sink URI and configuration of a feed. ``changefeed``: the changefeed file, as a mapping."""
-    traits = _traits(feed)
+    traits = traits_of(feed)
     parameters = {**protocol_parameters(feed), **dict(traits.lossless), "partition-num": str(partitions)}
     if traits.extension:
         parameters["enable-tidb-extension"] = "true"
