@@ -3,8 +3,7 @@
 Each protocol's package here has one, and says in methods of it what differs for those that use events: the reference
 consumer, the invariants, the lines of a topic. The package offers two functions:
 
-- ``make_reader(config, schemas, claims, max_decompressed_bytes)``, as :func:`~ticdc_emit.decode.readers.reader_for`
-  says;
+- ``make_reader(inputs)``, of :class:`ReaderInputs`;
 - ``recognizers()``, what reads a key and a value or raises :class:`~ticdc_emit.decode.errors.DecodeError`, by the name
   of what it reads (``config.protocol.FORMS``).
 """
@@ -13,7 +12,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from ticdc_emit.config import ChangefeedConfig
@@ -23,9 +22,19 @@ from ticdc_emit.decode.tables import Lookup, Tables
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.model import TableInfo
 
-__all__ = ["EventReader", "ReaderPackage", "Recognizer"]
+__all__ = ["EventReader", "ReaderInputs", "ReaderPackage", "Recognizer"]
 
 Recognizer = Callable[[bytes | None, bytes | None], Any]
+
+
+@dataclass(frozen=True)
+class ReaderInputs:
+    """What :func:`~ticdc_emit.decode.readers.reader_for` was given; of a protocol that registers schemas, with them."""
+
+    config: ChangefeedConfig
+    schemas: SchemaSource | None
+    claims: Callable[[str], bytes] | None
+    max_decompressed_bytes: int
 
 
 class EventReader(ABC):
@@ -94,13 +103,7 @@ class EventReader(ABC):
 class ReaderPackage(Protocol):
     """A protocol's package in ``decode/``."""
 
-    def make_reader(
-        self,
-        config: ChangefeedConfig,
-        schemas: SchemaSource | None,
-        claims: Callable[[str], bytes] | None,
-        max_decompressed_bytes: int,
-    ) -> EventReader:
+    def make_reader(self, inputs: ReaderInputs) -> EventReader:
         """Return the reader of a changefeed's messages."""
 
     def recognizers(self) -> Mapping[str, list[Recognizer]]:

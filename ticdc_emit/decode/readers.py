@@ -9,7 +9,7 @@ from typing import cast
 from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.config.protocol import WRITTEN, Protocol
 from ticdc_emit.decode.compression import MAX_DECOMPRESSED_BYTES
-from ticdc_emit.decode.event_reader import EventReader, ReaderPackage
+from ticdc_emit.decode.event_reader import EventReader, ReaderInputs, ReaderPackage
 from ticdc_emit.decode.schemas import RegistrySchemas, SchemaSource
 from ticdc_emit.errors import ConfigError
 
@@ -41,7 +41,7 @@ def reader_for(
         )
     if schemas is None and protocol.traits.registers_schemas:
         schemas = _own_registry(config)
-    return package_of(protocol).make_reader(config, schemas, claims, max_decompressed_bytes)
+    return package_of(protocol).make_reader(ReaderInputs(config, schemas, claims, max_decompressed_bytes))
 
 
 def package_of(protocol: Protocol) -> ReaderPackage:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
-from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.decode.avro.events import AvroEvents
 from ticdc_emit.decode.avro.reader import AvroReader, AvroRow
 from ticdc_emit.decode.errors import DecodeError
-from ticdc_emit.decode.event_reader import EventReader, Recognizer
-from ticdc_emit.decode.schemas import SchemaSource
+from ticdc_emit.decode.event_reader import EventReader, ReaderInputs, Recognizer
 
 __all__ = ["AvroReader", "AvroRow", "make_reader", "recognizers"]
 
@@ -17,15 +15,10 @@ _MAGIC = 0
 _SCHEMA_ID_BYTES = 5
 
 
-def make_reader(
-    config: ChangefeedConfig,
-    schemas: SchemaSource | None,
-    claims: Callable[[str], bytes] | None,
-    max_decompressed_bytes: int,
-) -> EventReader:
+def make_reader(inputs: ReaderInputs) -> EventReader:
     """Return the reader of a changefeed's messages."""
-    assert schemas is not None  # readers.reader_for has seen to that
-    return AvroEvents(schemas, config.time_zone)
+    assert inputs.schemas is not None  # readers.reader_for has seen to that
+    return AvroEvents(inputs.schemas, inputs.config.time_zone)
 
 
 def recognizers() -> Mapping[str, list[Recognizer]]:

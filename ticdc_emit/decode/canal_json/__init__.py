@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
-from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.decode.canal_json.events import CanalEvents
 from ticdc_emit.decode.canal_json.reader import CanalDdl, CanalJsonReader, CanalMessage, CanalRow, CanalWatermark
-from ticdc_emit.decode.event_reader import EventReader, Recognizer
-from ticdc_emit.decode.schemas import SchemaSource
+from ticdc_emit.decode.event_reader import EventReader, ReaderInputs, Recognizer
 
 __all__ = [
     "CanalDdl",
@@ -21,14 +19,9 @@ __all__ = [
 ]
 
 
-def make_reader(
-    config: ChangefeedConfig,
-    schemas: SchemaSource | None,
-    claims: Callable[[str], bytes] | None,
-    max_decompressed_bytes: int,
-) -> EventReader:
+def make_reader(inputs: ReaderInputs) -> EventReader:
     """Return the reader of a changefeed's messages."""
-    return CanalEvents(config, claims, max_decompressed_bytes)
+    return CanalEvents(inputs.config, inputs.claims, inputs.max_decompressed_bytes)
 
 
 def recognizers() -> Mapping[str, list[Recognizer]]:

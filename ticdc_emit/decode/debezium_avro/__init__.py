@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
-from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.decode.avro_fields import split_header
 from ticdc_emit.decode.debezium_avro.events import DebeziumAvroEvents
 from ticdc_emit.decode.debezium_avro.reader import DebeziumAvroReader
 from ticdc_emit.decode.errors import DecodeError
-from ticdc_emit.decode.event_reader import EventReader, Recognizer
-from ticdc_emit.decode.schemas import SchemaSource
+from ticdc_emit.decode.event_reader import EventReader, ReaderInputs, Recognizer
 
 __all__ = ["DebeziumAvroReader", "make_reader", "recognizers"]
 
@@ -18,15 +16,10 @@ _SOURCE = b"\x162.4.0.Final\nTiCDC"
 """``version`` and ``connector`` of every message, each behind its length."""
 
 
-def make_reader(
-    config: ChangefeedConfig,
-    schemas: SchemaSource | None,
-    claims: Callable[[str], bytes] | None,
-    max_decompressed_bytes: int,
-) -> EventReader:
+def make_reader(inputs: ReaderInputs) -> EventReader:
     """Return the reader of a changefeed's messages."""
-    assert schemas is not None  # readers.reader_for has seen to that
-    return DebeziumAvroEvents(schemas, config.time_zone)
+    assert inputs.schemas is not None  # readers.reader_for has seen to that
+    return DebeziumAvroEvents(inputs.schemas, inputs.config.time_zone)
 
 
 def recognizers() -> Mapping[str, list[Recognizer]]:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 
-from ticdc_emit.config import ChangefeedConfig
-from ticdc_emit.decode.event_reader import EventReader, Recognizer
-from ticdc_emit.decode.schemas import SchemaSource
+from ticdc_emit.decode.event_reader import EventReader, ReaderInputs, Recognizer
 from ticdc_emit.decode.simple.events import SimpleEvents
 from ticdc_emit.decode.simple.reader import SimpleReader
 from ticdc_emit.errors import MissingDependencyError
@@ -15,14 +13,9 @@ from ticdc_emit.errors import MissingDependencyError
 __all__ = ["SimpleReader", "make_reader", "recognizers"]
 
 
-def make_reader(
-    config: ChangefeedConfig,
-    schemas: SchemaSource | None,
-    claims: Callable[[str], bytes] | None,
-    max_decompressed_bytes: int,
-) -> EventReader:
+def make_reader(inputs: ReaderInputs) -> EventReader:
     """Return the reader of a changefeed's messages."""
-    return SimpleEvents(config, claims, max_decompressed_bytes)
+    return SimpleEvents(inputs.config, inputs.claims, inputs.max_decompressed_bytes)
 
 
 def recognizers() -> Mapping[str, list[Recognizer]]:
