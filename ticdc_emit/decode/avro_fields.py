@@ -5,16 +5,30 @@ A message's schema comes from elsewhere, so only fields of plain types are taken
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import io
+from collections.abc import Callable, Mapping
 from decimal import Context, Decimal
-from typing import Any
+from typing import Any, TypeVar
 from uuid import UUID
 
 from ticdc_emit.decode.errors import DecodeError
 from ticdc_emit.decode.schemas import SchemaId
 from ticdc_emit.errors import MissingDependencyError
 
-__all__ = ["check_field", "decimal_scales", "decimals", "fastavro_module", "only_type", "plain_type", "split_header"]
+__all__ = [
+    "check_field",
+    "decimal_scales",
+    "decimals",
+    "fastavro_module",
+    "known_schema",
+    "only_type",
+    "plain_type",
+    "read_record",
+    "split_header",
+    "split_known",
+]
+
+_T = TypeVar("_T")
 
 _CONFLUENT_BYTES = 5
 _GLUE_BYTES = 18
@@ -95,6 +109,47 @@ def split_header(data: bytes) -> tuple[SchemaId, bytes]:
     if control is not None:
         raise DecodeError(f"the message is a {control}, not a row change")
     raise DecodeError("the bytes do not begin with the id of a schema")
+
+
+def known_schema(number: SchemaId, kind: str, make: Callable[[], _T]) -> _T:
+    """Return what ``make`` makes of a schema's text; :class:`DecodeError` where it is not one of a ``kind``."""
+    try:
+        return make()
+    except MissingDependencyError:
+        raise
+    except DecodeError as fault:
+        raise DecodeError(fault.message, schema_id=number) from fault
+    except Exception as fault:  # one of fastavro's schema errors, which have no common root
+        raise DecodeError(f"the schema is not one of {kind}: {fault}", schema_id=number) from fault
+
+
+def split_known(part: str, data: bytes, schema_of: Callable[[SchemaId], _T]) -> tuple[SchemaId, bytes, _T]:
+    """Return the schema id that a key or value names, the encoded record, and the schema; errors say the ``part``."""
+    try:
+        number, body = split_header(data)
+        return number, body, schema_of(number)
+    except DecodeError as fault:
+        raise DecodeError(fault.message, remedy=fault.remedy, **{**fault.context, "part": part}) from fault
+
+
+def read_record(
+    part: str, number: SchemaId, body: bytes, parsed: Any, finish: Callable[[dict[str, Any]], None]
+) -> dict[str, Any]:
+    """Decode a record by the schema that fastavro has parsed; ``finish`` makes of its fields what they stand for.
+
+    Raises :class:`DecodeError` for bytes, and fields, that are not of the schema.
+    """
+    stream = io.BytesIO(body)
+    try:
+        fields: dict[str, Any] = fastavro_module().schemaless_reader(stream, parsed, None)
+        finish(fields)
+    except Exception as fault:  # fastavro raises whatever it meets: EOFError, IndexError, ValueError
+        raise DecodeError(
+            f"the bytes are not of their schema: {type(fault).__name__} {fault}", part=part, schema_id=number
+        ) from fault
+    if stream.tell() != len(body):
+        raise DecodeError("the bytes are not of their schema: some are left over", part=part, schema_id=number)
+    return fields
 
 
 def fastavro_module() -> Any:

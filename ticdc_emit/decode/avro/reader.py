@@ -7,18 +7,23 @@ Checksum Verification Based on Avro"; reference ``pingcap/tiflow: pkg/sink/codec
 
 from __future__ import annotations
 
-import io
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ticdc_emit.decode.avro.checksum import verify_checksum
 from ticdc_emit.decode.avro.schema import BEFORE, before_schema, plain_schema, read_schema
-from ticdc_emit.decode.avro_fields import decimal_scales, decimals, fastavro_module, split_header
+from ticdc_emit.decode.avro_fields import (
+    decimal_scales,
+    decimals,
+    fastavro_module,
+    known_schema,
+    read_record,
+    split_known,
+)
 from ticdc_emit.decode.errors import DecodeError
 from ticdc_emit.decode.members import millis, tso
 from ticdc_emit.decode.schemas import SchemaId, SchemaSource, schema_text
-from ticdc_emit.errors import MissingDependencyError
 
 if TYPE_CHECKING:
     from fastavro.types import Schema
@@ -130,41 +135,27 @@ class AvroReader:
     def _part(self, part: str, data: bytes | None) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
         if not data:
             return None, None
-        try:
-            number, body = split_header(data)
-            known = self._schema(number)
-        except DecodeError as fault:
-            raise DecodeError(fault.message, remedy=fault.remedy, **{**fault.context, "part": part}) from fault
-        stream = io.BytesIO(body)
-        try:
-            fields = fastavro_module().schemaless_reader(stream, known.parsed, None)
+        number, body, known = split_known(part, data, self._schema)
+
+        def finish(fields: dict[str, Any]) -> None:
             decimals(fields, known.scales)
             if known.before_scales and fields[BEFORE] is not None:
                 decimals(fields[BEFORE], known.before_scales)
-        except Exception as fault:  # fastavro raises whatever it meets: EOFError, IndexError, ValueError
-            raise DecodeError(
-                f"the bytes are not of their schema: {type(fault).__name__} {fault}", part=part, schema_id=number
-            ) from fault
-        if stream.tell() != len(body):
-            raise DecodeError("the bytes are not of their schema: some are left over", part=part, schema_id=number)
-        return known.schema, fields
+
+        return known.schema, read_record(part, number, body, known.parsed, finish)
 
     def _schema(self, number: SchemaId) -> _Known:
         if number not in self._known:
             text = schema_text(self._schemas, number)
-            try:
-                schema = read_schema(text)
-                parsed = fastavro_module().parse_schema(plain_schema(schema))
-            except MissingDependencyError:
-                raise
-            except DecodeError as fault:
-                raise DecodeError(fault.message, schema_id=number) from fault
-            except Exception as fault:  # one of fastavro's schema errors, which have no common root
-                raise DecodeError(f"the schema is not one of a table: {fault}", schema_id=number) from fault
-            before = before_schema(schema)
-            before_scales = {} if before is None else decimal_scales(before)
-            self._known[number] = _Known(schema, parsed, decimal_scales(schema), before_scales)
+            self._known[number] = known_schema(number, "a table", lambda: _known(text))
         return self._known[number]
+
+
+def _known(text: str) -> _Known:
+    schema = read_schema(text)
+    parsed = fastavro_module().parse_schema(plain_schema(schema))
+    before = before_schema(schema)
+    return _Known(schema, parsed, decimal_scales(schema), {} if before is None else decimal_scales(before))
 
 
 def _parted(fields: dict[str, Any], schema: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

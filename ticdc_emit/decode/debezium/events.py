@@ -6,18 +6,17 @@ from collections.abc import Hashable, Iterable
 
 from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.decode.compression import MAX_DECOMPRESSED_BYTES
+from ticdc_emit.decode.connect.events import row_event
 from ticdc_emit.decode.connect.records import DebeziumDdl, DebeziumRow
 from ticdc_emit.decode.connect.text import debezium_column, debezium_convert
 from ticdc_emit.decode.debezium.reader import DebeziumReader
 from ticdc_emit.decode.event_reader import EventReader
-from ticdc_emit.decode.events import DdlEvent, Event, Image, RowEvent, RowOp, WatermarkEvent
+from ticdc_emit.decode.events import DdlEvent, Event, Image, RowEvent, WatermarkEvent
 from ticdc_emit.decode.members import in_any_order
 from ticdc_emit.decode.text_values import Convert, by_column, converted, per_object
 from ticdc_emit.schema.model import Column, TableInfo
 
 __all__ = ["DebeziumEvents"]
-
-_OPS: dict[str, RowOp] = {"c": "insert", "u": "update", "d": "delete"}
 
 
 class DebeziumEvents(EventReader):
@@ -41,19 +40,9 @@ class DebeziumEvents(EventReader):
     def read(self, key: bytes | None, value: bytes | None) -> Event:
         """Return what a record says."""
         message = self._reader.read(key, value)
-        source = message.source
         if isinstance(message, DebeziumRow):
-            return RowEvent(
-                source.db,
-                source.table,
-                _OPS[message.op],
-                source.commit_ts,
-                message.before,
-                message.after,
-                message.key,
-                source.ts_ms,
-                message=message,
-            )
+            return row_event(message)
+        source = message.source
         if isinstance(message, DebeziumDdl):
             return DdlEvent(message.ddl, source.commit_ts, source.db, source.table, source.ts_ms, message)
         return WatermarkEvent(source.commit_ts, message)

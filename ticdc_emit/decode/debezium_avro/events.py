@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import Any
 
+from ticdc_emit.decode.connect.events import row_event
 from ticdc_emit.decode.connect.records import DebeziumField, DebeziumRow
 from ticdc_emit.decode.connect.text import debezium_column, debezium_convert
 from ticdc_emit.decode.debezium_avro.reader import DebeziumAvroReader
 from ticdc_emit.decode.debezium_avro.tables import DebeziumAvroTables
 from ticdc_emit.decode.event_reader import EventReader
-from ticdc_emit.decode.events import Event, Image, RowEvent, RowOp
+from ticdc_emit.decode.events import Event, Image, RowEvent
 from ticdc_emit.decode.schemas import SchemaSource
 from ticdc_emit.decode.tables import Lookup, Tables
 from ticdc_emit.decode.text_values import Convert, converted, decimal_text, raw_text
@@ -24,7 +25,6 @@ from ticdc_emit.schema.types import DATE_TYPES, FLOAT_TYPES, INTEGER_TYPES, MOME
 
 __all__ = ["DebeziumAvroEvents"]
 
-_OPS: dict[str, RowOp] = {"c": "insert", "u": "update", "d": "delete"}
 _DECIMAL = "org.apache.kafka.connect.data.Decimal"
 _ALIKE = (INTEGER_TYPES, DATE_TYPES, FLOAT_TYPES)
 
@@ -39,19 +39,7 @@ class DebeziumAvroEvents(EventReader):
 
     def read(self, key: bytes | None, value: bytes | None) -> Event:
         """Return what a record says."""
-        message = self._reader.read(key, value)
-        source = message.source
-        return RowEvent(
-            source.db,
-            source.table,
-            _OPS[message.op],
-            source.commit_ts,
-            message.before,
-            message.after,
-            message.key,
-            source.ts_ms,
-            message=message,
-        )
+        return row_event(self._reader.read(key, value))
 
     def content(self, event: RowEvent, key: bytes | None, value: bytes | None) -> Hashable:
         """Return what the row says, whenever it was made."""

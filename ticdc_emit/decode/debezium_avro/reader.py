@@ -6,17 +6,15 @@ pkg/sink/codec/debezium/avro.go`` (buildDebeziumAvroValueMessage).
 
 from __future__ import annotations
 
-import io
 from collections.abc import Mapping
 from typing import Any
 
-from ticdc_emit.decode.avro_fields import decimals, fastavro_module, split_header
+from ticdc_emit.decode.avro_fields import decimals, fastavro_module, known_schema, read_record, split_known
 from ticdc_emit.decode.connect.records import DebeziumRow, DebeziumSource
 from ticdc_emit.decode.debezium_avro.schema import RowSchema, read_schema
 from ticdc_emit.decode.errors import DecodeError
 from ticdc_emit.decode.members import member, millis, tso
 from ticdc_emit.decode.schemas import SchemaId, SchemaSource, schema_text
-from ticdc_emit.errors import MissingDependencyError
 
 __all__ = ["DebeziumAvroReader"]
 
@@ -67,39 +65,26 @@ class DebeziumAvroReader:
     def _part(self, part: str, data: bytes | None) -> tuple[RowSchema, dict[str, Any]]:
         if not data:
             raise DecodeError(f"the record has no {part}", part=part)
-        try:
-            number, body = split_header(data)
-            schema, parsed = self._schema(number, part)
-        except DecodeError as fault:
-            raise DecodeError(fault.message, remedy=fault.remedy, **{**fault.context, "part": part}) from fault
-        stream = io.BytesIO(body)
-        try:
-            fields = fastavro_module().schemaless_reader(stream, parsed, None)
+        number, body, (schema, parsed) = split_known(part, data, lambda number: self._schema(number, part))
+
+        def finish(fields: dict[str, Any]) -> None:
             for record in [fields] if part == "key" else [fields["before"], fields["after"]]:
                 if record is not None:
                     decimals(record, schema.scales)
-        except Exception as fault:  # fastavro raises whatever it meets: EOFError, IndexError, ValueError
-            raise DecodeError(
-                f"the bytes are not of their schema: {type(fault).__name__} {fault}", part=part, schema_id=number
-            ) from fault
-        if stream.tell() != len(body):
-            raise DecodeError("the bytes are not of their schema: some are left over", part=part, schema_id=number)
-        return schema, fields
+
+        return schema, read_record(part, number, body, parsed, finish)
 
     def _schema(self, number: SchemaId, part: str) -> tuple[RowSchema, Any]:
         place = number, part
         if place not in self._known:
             text = schema_text(self._schemas, number)
-            try:
-                schema = read_schema(text, part)
-                self._known[place] = schema, fastavro_module().parse_schema(dict(schema.plain))
-            except MissingDependencyError:
-                raise
-            except DecodeError as fault:
-                raise DecodeError(fault.message, schema_id=number) from fault
-            except Exception as fault:  # one of fastavro's schema errors, which have no common root
-                raise DecodeError(f"the schema is not one of Debezium's rows: {fault}", schema_id=number) from fault
+            self._known[place] = known_schema(number, "Debezium's rows", lambda: _known(text, part))
         return self._known[place]
+
+
+def _known(text: str, part: str) -> tuple[RowSchema, Any]:
+    schema = read_schema(text, part)
+    return schema, fastavro_module().parse_schema(dict(schema.plain))
 
 
 def _columns(record: Mapping[str, Any], schema: RowSchema) -> dict[str, Any]:
