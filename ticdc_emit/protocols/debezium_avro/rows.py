@@ -19,13 +19,12 @@ import pyarrow as pa
 
 from ticdc_emit.changes.images import Image
 from ticdc_emit.changes.model import Changes, Encoded, Op
-from ticdc_emit.columnar.avro_binary import long_pieces
 from ticdc_emit.columnar.avro_varints import zigzag_bytes
 from ticdc_emit.columnar.cells import Piece, join_pieces, share_pieces
 from ticdc_emit.columnar.faults import ValueFault
-from ticdc_emit.columnar.stamps import commit_times
 from ticdc_emit.errors import InvalidValueError, RowError
 from ticdc_emit.protocols.binary_images import BinaryImages
+from ticdc_emit.protocols.binary_stamps import build_time_pieces, commit_time_pieces, commit_ts_pieces
 from ticdc_emit.protocols.debezium_avro.options import DebeziumAvroOptions
 from ticdc_emit.protocols.debezium_avro.schema import key_schema, row_columns, value_schema
 from ticdc_emit.protocols.debezium_avro.values import NULL, VALUE, can_fail, refuse_beyond_long, value_pieces
@@ -36,7 +35,6 @@ from ticdc_emit.schema.types import MySQLType
 __all__ = ["DebeziumAvroRows"]
 
 _FORM = "debezium-avro"
-_STAMPS, _TIMES = f"{_FORM} commit_ts", f"{_FORM} commit times"
 _CELL = 256  # bytes that a value of fixed width can take, as decimal text too
 _USES = 3  # key, before, after
 _SOURCE_BYTES = 256
@@ -151,7 +149,7 @@ class DebeziumAvroRows:
             *self._images(changes, made),
             *self._told(changes),
             _OPS[changes.op],
-            *_build_ts(changes),
+            *build_time_pieces(changes),
         ]
         return Encoded(join_pieces(value, count), join_pieces(keys, count))
 
@@ -176,8 +174,7 @@ class DebeziumAvroRows:
     def _told(self, changes: Changes) -> list[Piece]:
         first, _, third = self._source
         second = changes.constant(self, lambda encoder: encoder._source[1])
-        times, stamps = changes.commit_pieces(_TIMES, _times), changes.commit_pieces(_STAMPS, _stamps)
-        return [first, *times, second, *stamps, third]
+        return [first, *commit_time_pieces(changes), second, *commit_ts_pieces(changes), third]
 
     def _value(self, column: Column, values: pa.Array) -> list[Piece]:
         return value_pieces(column, values, self.options)
@@ -201,17 +198,3 @@ class DebeziumAvroRows:
         except ValueFault as fault:
             return image.refusal(fault, values, check, error)
         raise AssertionError("a value is refused wherever it stands")
-
-
-def _build_ts(changes: Changes) -> Sequence[Piece]:
-    if changes.build_ts is not None:
-        return [zigzag_bytes(changes.build_ts)]
-    return changes.commit_pieces(_TIMES, _times)
-
-
-def _stamps(column: Column, stamps: pa.Array) -> list[Piece]:
-    return long_pieces(stamps)
-
-
-def _times(column: Column, stamps: pa.Array) -> list[Piece]:
-    return long_pieces(commit_times(stamps))

@@ -22,9 +22,9 @@ import pyarrow as pa
 from ticdc_emit.changes.model import Changes, Encoded, Op
 from ticdc_emit.columnar.avro_binary import Union, float_pieces, long_pieces, number_pieces, text_pieces
 from ticdc_emit.columnar.cells import Cell, Piece, join_pieces, share_pieces
-from ticdc_emit.columnar.stamps import commit_times
 from ticdc_emit.columnar.values import plain_text
 from ticdc_emit.protocols.binary_images import BinaryImages
+from ticdc_emit.protocols.binary_stamps import build_time_pieces, commit_ts_pieces
 from ticdc_emit.protocols.simple.avro_values import (
     DML_TYPES,
     NULL_BRANCH,
@@ -43,7 +43,7 @@ from ticdc_emit.schema.types import FLOAT_TYPES, INTEGER_TYPES, LABEL_TYPES, MyS
 
 __all__ = ["SimpleAvroRows"]
 
-_PIECES, _STAMPS, _TIMES = "simple-avro pieces", "simple-avro commit_ts", "simple-avro commit times"
+_PIECES = "simple-avro pieces"
 _ENTRY_BYTES = 256  # of a value of fixed width, a location, lengths
 _END_OF_MAP = avro_long(0)
 
@@ -101,9 +101,9 @@ class SimpleAvroRows:
         """Return messages that show ``columns``; ``told`` are claimCheckLocation and handleKeyOnly."""
         prefix = changes.constant(self, lambda encoder: encoder._prefix)
         laid: list[Piece] = [prefix, *_number(changes.physical_table_ids)]
-        laid += [avro_long(DML_TYPES.index(changes.op.value.upper())), *changes.commit_pieces(_STAMPS, _stamps)]
+        laid += [avro_long(DML_TYPES.index(changes.op.value.upper())), *commit_ts_pieces(changes)]
         version = changes.constant(self, lambda encoder: avro_long(encoder.table.update_ts))
-        laid += [*_build_ts(changes), version, *told]
+        laid += [*build_time_pieces(changes), version, *told]
         laid += _checksum(changes) if self.options.enable_row_checksum else [NULL_BRANCH]
         data, old = self._images(changes, columns)
         return Encoded(join_pieces([*laid, *data, *old], len(changes)))
@@ -148,20 +148,6 @@ def _union(branch: Branch, first: bytes = b"") -> Union:
 def _number(numbers: pa.Array) -> list[Piece]:
     constant = constant_of(numbers)
     return long_pieces(numbers) if constant is None else [avro_long(constant)]
-
-
-def _build_ts(changes: Changes) -> Sequence[Piece]:
-    if changes.build_ts is not None:
-        return [avro_long(changes.build_ts)]
-    return changes.commit_pieces(_TIMES, _times)
-
-
-def _stamps(column: Column, stamps: pa.Array) -> list[Piece]:
-    return long_pieces(stamps)
-
-
-def _times(column: Column, stamps: pa.Array) -> list[Piece]:
-    return long_pieces(commit_times(stamps))
 
 
 def _checksum(changes: Changes) -> list[Piece]:

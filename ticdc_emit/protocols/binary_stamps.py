@@ -1,0 +1,39 @@
+"""The TSO and the times of rows in binary formats: of the rows of a block, whatever their tables, made once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+from ticdc_emit.changes.model import Changes
+from ticdc_emit.columnar.avro_binary import long_pieces
+from ticdc_emit.columnar.avro_varints import zigzag_bytes
+from ticdc_emit.columnar.cells import Piece
+from ticdc_emit.columnar.stamps import commit_times
+from ticdc_emit.schema.model import Column
+
+__all__ = ["build_time_pieces", "commit_time_pieces", "commit_ts_pieces"]
+
+
+def commit_ts_pieces(changes: Changes) -> Sequence[Piece]:
+    """Return the TSO of each change as a ``long``."""
+    return changes.commit_pieces("binary commit_ts", _stamps)
+
+
+def commit_time_pieces(changes: Changes) -> Sequence[Piece]:
+    """Return the physical time of each change, in ms, as a ``long``."""
+    return changes.commit_pieces("binary commit times", _times)
+
+
+def build_time_pieces(changes: Changes) -> Sequence[Piece]:
+    """Return the time, in ms, at which the messages are made: that of each change's commit where none is set."""
+    return commit_time_pieces(changes) if changes.build_ts is None else [zigzag_bytes(changes.build_ts)]
+
+
+def _stamps(column: Column, stamps: pa.Array) -> list[Piece]:
+    return long_pieces(stamps)
+
+
+def _times(column: Column, stamps: pa.Array) -> list[Piece]:
+    return long_pieces(commit_times(stamps))
