@@ -77,7 +77,7 @@ def test_the_workflows_run_the_environments_of_tox() -> None:
     for section in tox.sections():
         known |= _environments(section.removeprefix("testenv:"))
     label = {name.strip() for name in tox["tox"]["labels"].partition("=")[2].split(",")}
-    assert _matrix("ci.yml") == label | {"dist"}
+    assert _matrix("ci.yml") == label | {"dist", "docs"}
     assert "nightly" in _matrix("nightly.yml")
     assert _matrix("ci.yml") | _matrix("nightly.yml") <= known
     assert "run: .ci/run" in _text(".github/workflows/ci.yml")

@@ -1,0 +1,71 @@
+"""What the documentation site is built from: every page in its navigation, every name and link with its target.
+
+``tox -e docs`` builds the site itself, and checks anchors and links within it.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def site() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("site_build", ROOT / "docs/site/build.py")
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_navigation_has_every_page_once(site: ModuleType) -> None:
+    named = site.pages_of_navigation()
+    assert sorted(named) == sorted({*site.pages(), site.EXAMPLES}), "add the page to `nav` in mkdocs.yml"
+
+
+def test_every_link_to_a_file_has_its_file(site: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(site, "PAGES", tmp_path)
+    places = {*site.pages(), site.EXAMPLES}
+    for place, source in site.pages().items():
+        text = site.rewritten(source.read_text(encoding="utf-8"), source, place)
+        for target in re.findall(r"\]\(([^)\s#:]+\.md)[)#]", text):
+            in_site = (Path("/") / place).parent.joinpath(target).resolve().relative_to("/").as_posix()
+            assert in_site in places, f"{source.relative_to(ROOT)}: {target}"
+
+
+def test_every_name_of_the_reference_exists() -> None:
+    """Read, not imported: Spark and hypothesis take seconds."""
+    for page in sorted(ROOT.glob("docs/api/*.md")):
+        for name in re.findall(r"^::: (\S+)$", page.read_text(encoding="utf-8"), re.MULTILINE):
+            module, _, member = name.rpartition(".")
+            files = [ROOT / f"{module.replace('.', '/')}{end}" for end in (".py", "/__init__.py")]
+            text = next(file for file in files if file.exists()).read_text(encoding="utf-8")
+            is_module = (ROOT / f"{name.replace('.', '/')}.py").exists()
+            assert is_module or re.search(rf'"{member}"|^(?:class|def) {member}\b', text, re.MULTILINE), (
+                page.name,
+                name,
+            )
+
+
+@pytest.mark.parametrize(
+    ("html", "fetched"),
+    [
+        ('<script src="https://unpkg.com/x"></script>', True),
+        ('<link rel="stylesheet" href="https://fonts.googleapis.com/css">', True),
+        ("@import url(//fonts.example/x.css)", True),
+        ('<script src="assets/x.js"></script><a href="https://example.com">', False),
+    ],
+)
+def test_a_resource_of_another_server_is_seen(
+    site: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, html: str, fetched: bool
+) -> None:
+    (tmp_path / "page.html").write_text(html, encoding="utf-8")
+    monkeypatch.setattr(site, "SITE", tmp_path)
+    assert bool(list(site.fetched_from_elsewhere())) is fetched
