@@ -1,4 +1,4 @@
-"""Avro on real parts: Spark, a real Kafka and a real schema registry, read back by two independent readers."""
+"""Avro and debezium-avro on real parts: Spark, Kafka and a schema registry, read back by two independent readers."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ COLUMNS = """
 """
 
 
-def _uri(kraft: KraftBroker, topic: str, registry: str) -> str:
-    options = "protocol=avro&enable-tidb-extension=true&partition-num=3&replication-factor=1"
+def _uri(kraft: KraftBroker, topic: str, registry: str, protocol: str = "avro") -> str:
+    options = f"protocol={protocol}&enable-tidb-extension=true&partition-num=3&replication-factor=1"
     return f"kafka://{kraft.bootstrap}/{topic}?{options}&schema-registry={registry}"
 
 
@@ -92,6 +92,9 @@ class _Readers:
         assert isinstance(found, dict)
         return number, found
 
+    def rows(self, messages: list[Message], part: MessageField) -> list[dict[str, Any] | None]:
+        return [self.read(message, part)[1] for message in messages]
+
 
 def _read(kraft: KraftBroker, topic: str) -> list[Message]:
     return read_topic(KafkaSink((kraft.bootstrap,)).connection_settings(), topic)
@@ -104,11 +107,48 @@ def test_every_message_is_read_back_by_two_readers(spark: Any, kraft: KraftBroke
     sink(_changes(spark, ROWS, ROWS + 10, op="d"), 1)
     messages = _read(kraft, "avro.rows")
     readers = _Readers(apicurio)
-    values = [readers.read(message, MessageField.VALUE)[1] for message in messages]
-    keys = [readers.read(message, MessageField.KEY)[1] for message in messages]
+    values, keys = readers.rows(messages, MessageField.VALUE), readers.rows(messages, MessageField.KEY)
     assert values == [_row(number) for number in range(ROWS)] + [None] * 10
     assert keys == [{"id": number} for number in range(ROWS + 10)]
     assert {"avro_rows-key", "avro_rows-value"} <= set(SchemaRegistryClient({"url": apicurio.url}).get_subjects())
+
+
+def _image(number: int) -> dict[str, Any]:
+    """What a consumer of debezium-avro must see of a row."""
+    row = {name: value for name, value in _row(number).items() if not name.startswith("_tidb")}
+    made = int(MADE.replace(tzinfo=dt.timezone.utc).timestamp() * 1000)
+    return {**row, "made": made, "flags": (number % 1024).to_bytes(2, "little")}
+
+
+def test_envelopes_of_debezium_are_read_back_by_two_readers(spark: Any, kraft: KraftBroker, apicurio: Apicurio) -> None:
+    apicurio.set_compatibility("BACKWARD")
+    uri = _uri(kraft, "debezium.rows", apicurio.url, "debezium-avro")
+    columns = f"struct({COLUMNS})"
+    update = f"struct({COLUMNS.replace('id / 4', '-id / 4')})"
+    changes = spark.range(90).selectExpr(
+        "split('c,u,d', ',')[cast(id / 30 as int)] as op",
+        f"{FIRST} + id * {STEP} as commit_ts",
+        f"if(id < 30, null, {columns}) as before",
+        f"if(id < 30, {columns}, if(id < 60, {update}, null)) as after",
+    )
+    TicdcSink(uri, SCHEMA, profile="next")(changes, 0)
+    messages = _read(kraft, "debezium.rows")
+    readers = _Readers(apicurio)
+    values, keys = readers.rows(messages, MessageField.VALUE), readers.rows(messages, MessageField.KEY)
+    told = [None if value is None else [value[name] for name in ("op", "before", "after")] for value in values]
+    images = [_image(number) for number in range(90)]
+    assert told == [
+        *(["c", None, images[number]] for number in range(30)),
+        *(["u", image, image | {"price": -image["price"]}] for image in images[30:60]),
+        *(["d", image, None] for image in images[60:]),
+    ]
+    sources = [value["source"] for value in values if value]
+    assert [source["commit_ts"] for source in sources] == [FIRST + number * STEP for number in range(90)]
+    assert {(source["db"], source["table"]) for source in sources} == {("shop", "t")}
+    assert keys == [{"id": number} for number in range(90)]
+    assert {"debezium.rows-key", "debezium.rows-value"} <= set(
+        SchemaRegistryClient({"url": apicurio.url}).get_subjects()
+    )
 
 
 def test_a_new_column_gives_a_new_id(spark: Any, kraft: KraftBroker, apicurio: Apicurio) -> None:

@@ -85,13 +85,24 @@ def bench(
     sink_uri: Annotated[
         str | None, uri_option("--sink-uri", "URI", "Kafka of the end-to-end run. Default: an embedded one.")
     ] = None,
+    profile: Annotated[
+        str | None, typer.Option(help="Lineage of the end-to-end run: classic or next. Default: classic.")
+    ] = None,
 ) -> None:
     """Measure rows per CPU-second from Arrow batch to message batch, against TiCDC's Go encoders."""
     from ticdc_emit.cli.bench import run
 
     if table not in ("orders", "sbtest"):
         raise typer.BadParameter("choose orders or sbtest", param_hint="--table")
-    code = run(as_json=as_json, quick=quick, end_to_end=end_to_end, rows=rows, table=table, sink_uri=sink_uri)
+    code = run(
+        as_json=as_json,
+        quick=quick,
+        end_to_end=end_to_end,
+        rows=rows,
+        table=table,
+        sink_uri=sink_uri,
+        profile=profile,
+    )
     raise typer.Exit(code)
 
 
@@ -100,6 +111,7 @@ def demo(
     protocol: Annotated[str, typer.Option(help=PROTOCOL_HELP + " The sink URI's wins.")] = "canal-json",
     rows: Annotated[int, typer.Option(help="Row changes to make.", min=1)] = 20_000,
     sink_uri: SinkUriOrEmbedded = None,
+    profile: Lineage = None,
     schema_registry: Registry = None,
     seed: Annotated[int, typer.Option(help="The same seed makes the same history.")] = 1,
     as_json: AsJson = False,
@@ -111,7 +123,13 @@ def demo(
     from ticdc_emit.cli.demo import run
 
     code = run(
-        protocol=protocol, rows=rows, sink_uri=sink_uri, schema_registry=schema_registry, seed=seed, as_json=as_json
+        protocol=protocol,
+        rows=rows,
+        sink_uri=sink_uri,
+        profile=profile,
+        schema_registry=schema_registry,
+        seed=seed,
+        as_json=as_json,
     )
     raise typer.Exit(code)
 

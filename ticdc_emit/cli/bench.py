@@ -22,15 +22,27 @@ __all__ = ["run"]
 
 _GOOD = 1.5  # times the bar
 _LEAST_END_TO_END = 0.5
+_FEED = "kafka://{brokers}/ticdc-bench?protocol=canal-json&enable-tidb-extension=true"
 
 
-def run(*, as_json: bool, quick: bool, end_to_end: bool, rows: int, table: str, sink_uri: str | None) -> int:
-    """Run and print; return the exit code."""
+def run(
+    *,
+    as_json: bool,
+    quick: bool,
+    end_to_end: bool,
+    rows: int,
+    table: str,
+    sink_uri: str | None,
+    profile: str | None,
+) -> int:
+    """Run and print; return the exit code. ``profile``: the lineage of the end-to-end run."""
+    if end_to_end:  # what is refused is refused before anything is measured
+        load_changefeed(sink_uri or _FEED.format(brokers="127.0.0.1:9092"), profile=profile)
     with progress("bench") as line:
         report = run_bench(quick=quick, progress=line)
     if end_to_end:
         with step(f"end to end, {rows:,} rows of {table}", quiet=as_json):
-            report = replace(report, end_to_end=_end_to_end(table, rows, sink_uri))
+            report = replace(report, end_to_end=_end_to_end(table, rows, sink_uri, profile))
     if as_json:
         print_json(report.as_dict())
         return 0
@@ -43,17 +55,17 @@ def run(*, as_json: bool, quick: bool, end_to_end: bool, rows: int, table: str, 
     return 0
 
 
-def _end_to_end(table: str, rows: int, sink_uri: str | None) -> EndToEnd:
+def _end_to_end(table: str, rows: int, sink_uri: str | None, profile: str | None) -> EndToEnd:
     from ticdc_emit.delivery.kafka import KafkaSink
     from ticdc_emit.testing import EmbeddedKafka
 
     with ExitStack() as stack:
         if sink_uri is None:
             kafka = stack.enter_context(EmbeddedKafka())
-            uri = f"kafka://{kafka.bootstrap}/ticdc-bench?protocol=canal-json&enable-tidb-extension=true"
-            changefeed, sink = load_changefeed(uri), kafka.sink()
+            changefeed = load_changefeed(_FEED.format(brokers=kafka.bootstrap), profile=profile)
+            sink = kafka.sink()
         else:
-            changefeed = load_changefeed(sink_uri)
+            changefeed = load_changefeed(sink_uri, profile=profile)
             sink = KafkaSink.of(changefeed.kafka)
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="ticdc-emit-bench-")))
         spark = stack.enter_context(local_spark("bench", cores="2"))

@@ -30,14 +30,21 @@ _TOPIC = "ticdc-demo"
 
 
 def run(
-    *, protocol: str, rows: int, sink_uri: str | None, schema_registry: str | None, seed: int, as_json: bool
+    *,
+    protocol: str,
+    rows: int,
+    sink_uri: str | None,
+    profile: str | None,
+    schema_registry: str | None,
+    seed: int,
+    as_json: bool,
 ) -> int:
     """Run the demo and print; return the exit code."""
     with ExitStack() as stack:
         # As in TiCDC the URI's protocol, where it names one, wins over the file's.
         changefeed = protocol_document(protocol)
         kafka, uri = place(stack, sink_uri, _TOPIC, changefeed)
-        config = changefeed_at(stack, uri, changefeed, schema_registry)
+        config = changefeed_at(stack, uri, changefeed, schema_registry, profile=profile)
         with step("starting Spark", quiet=as_json):
             spark = stack.enter_context(local_spark("demo"))
         sink = kafka.sink() if kafka else None

@@ -50,6 +50,7 @@ def run(
     protocol: str | None,
     seed: int,
     sink_uri: str | None,
+    profile: str | None,
     schema_registry: str | None,
     check: Path | None,
     as_json: bool,
@@ -58,7 +59,7 @@ def run(
 
     ``check``: a JSON file of tables, by ``schema.table`` a list of rows in canonical text.
     """
-    made, sink = _made(name, protocol, seed, sink_uri, schema_registry)
+    made, sink = _made(name, protocol, seed, sink_uri, profile, schema_registry)
     if check is not None:
         return _check(made, check, as_json=as_json)
     report = None
@@ -79,24 +80,22 @@ def run(
 
 
 def _made(
-    name: str, protocol: str | None, seed: int, sink_uri: str | None, schema_registry: str | None
+    name: str, protocol: str | None, seed: int, sink_uri: str | None, profile: str | None, schema_registry: str | None
 ) -> tuple[Scenario, Sink | None]:
     if sink_uri is None:
-        return scenario(name, protocol=protocol, seed=seed), None
+        return scenario(name, protocol=protocol, profile=profile, seed=seed), None
     config = load_changefeed(
-        sink_uri, protocol_document(protocol) if protocol else None, schema_registry=schema_registry
+        sink_uri, protocol_document(protocol) if protocol else None, profile=profile, schema_registry=schema_registry
     )
-    feed = feed_of(config)
+    told: dict[str, Any] = {"protocol": feed_of(config), "profile": config.profile, "topic": config.kafka.topic}
     if not config.codec.protocol.traits.registers_schemas:
-        return scenario(name, protocol=feed, seed=seed, topic=config.kafka.topic), sink_for(config)
+        return scenario(name, seed=seed, **told), sink_for(config)
     from ticdc_emit.registry import registry_for
 
     registry = registry_for(config)
     try:
         url = None if config.codec.schema_registry is None else config.codec.schema_registry.reveal()
-        made = scenario(
-            name, protocol=feed, seed=seed, topic=config.kafka.topic, registry=registry, schema_registry=url
-        )
+        made = scenario(name, seed=seed, registry=registry, schema_registry=url, **told)
     finally:
         registry.close()
     return made, sink_for(config)
@@ -107,6 +106,7 @@ def _told(made: Scenario) -> dict[str, Any]:
     return {
         "scenario": made.name,
         "protocol": made.protocol,
+        "profile": made.config.profile.name,
         "seed": made.seed,
         "incident": made.kind.incident,
         "breaks": made.kind.breaks,
@@ -136,7 +136,8 @@ def _print(console: Console, made: Scenario, *, sent: bool) -> None:
         for message in made.messages:
             console.print(Text(str(tail.line(message))))
         console.print()
-    console.print(Text.assemble((made.name, "bold"), f" as {made.protocol}, seed {made.seed}"))
+    lineage = made.config.profile.name
+    console.print(Text.assemble((made.name, "bold"), f" as {made.protocol} of {lineage}, seed {made.seed}"))
     console.print(Text(made.kind.incident))
     console.print(Text(f"Breaks consumers that assume {made.kind.breaks}"))
     console.print(Text.assemble(("must end with: ", "bold"), made.kind.outcome))

@@ -117,6 +117,10 @@ def scenario(
     sink_uri: Annotated[
         str | None, uri_option("--sink-uri", "URI", "TiCDC's sink URI: where to send. Default: show the messages.")
     ] = None,
+    profile: Annotated[
+        str | None,
+        typer.Option(help="Whose messages: classic or next. Default: the first one that has the protocol."),
+    ] = None,
     schema_registry: Registry = None,
     check: Annotated[
         Path | None,
@@ -135,6 +139,7 @@ def scenario(
         protocol=protocol,
         seed=seed,
         sink_uri=sink_uri,
+        profile=profile,
         schema_registry=schema_registry,
         check=check,
         as_json=as_json,

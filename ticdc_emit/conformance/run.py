@@ -57,8 +57,10 @@ def run_conformance(
 
     ``protocol``: only variants of this one. ``profile``: the lineage of the files (see :func:`read_case`). ``dump``: a
     text stream for the messages. ``progress`` is called before each file with (done, total, name). Raises
-    :class:`VectorError` for a path without vectors, :class:`ConfigError` for a protocol that is not written.
+    :class:`VectorError` for a path without vectors, :class:`ConfigError` for a protocol that is not written and for a
+    profile that is none.
     """
+    lineage = None if profile is None else Profile.parse(profile)
     only = None if protocol is None else parse_protocol_name(protocol)
     files = find_vectors(Path(path) for path in paths)
     report = Report(files=len(files))
@@ -68,13 +70,13 @@ def run_conformance(
             progress(done, len(files), vector_name(file))
         try:
             if holds_texts(file):
-                run.texts(file, profile)
+                run.texts(file, lineage)
                 continue
             document = read_document(file)
             if is_sequence(document):
-                run.sequence(read_sequence(file, profile))
+                run.sequence(read_sequence(file, lineage))
             else:
-                run.case(read_case(file, profile))
+                run.case(read_case(file, lineage))
         except Exception as fault:  # nothing that a file holds may end the run
             report.mismatches.append(Mismatch(vector_name(file), "", "", None, "", _text(fault)))
     return report
@@ -90,7 +92,7 @@ class _Run:
         self._only = only
         self._dump = dump
 
-    def texts(self, file: Path, profile: str | Profile | None) -> None:
+    def texts(self, file: Path, profile: Profile | None) -> None:
         """Run a file of DDL texts, which belong to no protocol."""
         if self._only is None:
             check_texts(file, profile, self._report, self._dump)

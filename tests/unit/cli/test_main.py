@@ -12,18 +12,15 @@ from child import exit_code
 from vector_files import VECTORS
 
 from ticdc_emit import __version__
+from ticdc_emit.testing import EmbeddedRegistry
+
+COMMANDS = ["demo", "emit", "generate", "replay", "scenario", "tail", "verify", "conformance", "bench"]
 
 
 def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert exit_code("--help") == 0
     shown = capsys.readouterr().out
-    assert all(command in shown for command in ("demo", "emit", "conformance", "bench", "scenario", "tail", "verify"))
-
-
-@pytest.mark.parametrize("command", ["demo", "emit", "conformance", "bench", "scenario", "tail", "verify"])
-def test_every_command_has_help(command: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert exit_code(command, "--help") == 0
-    assert command in capsys.readouterr().out
+    assert all(command in shown for command in COMMANDS)
 
 
 def test_the_commands_are_imported_when_they_run() -> None:
@@ -100,6 +97,40 @@ def test_a_protocol_that_is_not_there_is_refused_first(
     assert shown.count("\n") == 1
 
 
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_takes_a_lineage_and_refuses_others_first(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place = ["--sink-uri", f"file://{tmp_path}?protocol=simple"]
+    schema = tmp_path / "t.sql"
+    schema.write_text("create table test.t (id int primary key)", encoding="utf-8")
+    needed = {
+        "conformance": [str(VECTORS / "doc_simple_user.json.gz")],
+        "generate": ["--schema", "bank", *place],
+        "scenario": ["redelivery", *place],
+        "emit": ["--schema", str(schema), "--input", "t.json", *place],
+        "replay": ["--schema", str(schema), "--table", "test.t=t.json", *place],
+    }
+    assert exit_code(command, *needed.get(command, place), "--profile", "nxt") == 2
+    shown = capsys.readouterr().err
+    assert "unknown profile 'nxt'" in shown
+    assert shown.count("\n") == 1
+
+
+def test_debezium_in_avro_is_shown_and_verified(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with EmbeddedRegistry() as registry:
+        uri = f"file://{tmp_path}?protocol=debezium-avro&enable-tidb-extension=true&schema-registry={registry.url}"
+        assert exit_code("scenario", "redelivery", "--sink-uri", uri) == 2
+        assert "set profile=next" in capsys.readouterr().err
+        place = ["--sink-uri", uri, "--profile", "next"]
+        assert exit_code("scenario", "redelivery", *place, "--json") == 0
+        assert json.loads(capsys.readouterr().out)["profile"] == "next"
+        assert exit_code("tail", *place, "--op", "insert") == 0
+        assert " insert shop.orders id=" in capsys.readouterr().out
+        assert exit_code("verify", *place) == 0
+        assert "no problems found" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("protocol", ["simple", "simple-json", "simple-avro"])
 @pytest.mark.parametrize("command", ["tail", "verify"])
 def test_topics_of_simple_have_one_name_everywhere(
@@ -139,12 +170,11 @@ def test_the_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == f"ticdc-emit {__version__}\n"
 
 
-@pytest.mark.parametrize(
-    "command", ["demo", "emit", "generate", "replay", "scenario", "tail", "verify", "conformance", "bench"]
-)
+@pytest.mark.parametrize("command", COMMANDS)
 def test_help_speaks_plainly(command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "200")
     assert exit_code(command, "--help") == 0
     shown = " ".join(capsys.readouterr().out.split())
+    assert f"ticdc-emit {command}" in shown
     for phrase in (" Of ", " is no ", "behind", "Say "):
         assert phrase not in shown, phrase

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import naive_consumer as naive
 import pytest
 
+from ticdc_emit.config.protocol import traits_of
 from ticdc_emit.decode import ChecksumMismatchError, verify
 from ticdc_emit.delivery.contract import Message
 from ticdc_emit.errors import ConfigError, IncompatibleSchemaError, SchemaError, TicdcEmitError
@@ -21,21 +23,22 @@ from ticdc_emit.traffic.scenarios.registries import RecordingRegistry
 from ticdc_emit.traffic.truth import Tables
 
 CASES = [(kind.name, protocol) for kind in scenarios() for protocol in kind.protocols]
-_made: dict[tuple[str, str], Scenario] = {}
+IN_NEXT = [(*case, "next") for case in CASES if traits_of(case[1]).lineages[0] != "next"]
+"""Of the protocols that have both lineages, whose scenarios are of the first one unless the other is asked for."""
 
 
-def made(name: str, protocol: str) -> Scenario:
-    if (name, protocol) not in _made:
-        _made[name, protocol] = scenario(name, protocol=protocol, seed=1)
-    return _made[name, protocol]
+@cache
+def made(name: str, protocol: str, profile: str | None = None) -> Scenario:
+    return scenario(name, protocol=protocol, profile=profile, seed=1)
 
 
 # -- what a correct consumer ends up with -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("name", "protocol"), CASES)
-def test_the_reference_consumer_ends_where_it_must(name: str, protocol: str) -> None:
-    case = made(name, protocol)
+@pytest.mark.parametrize(("name", "protocol", "profile"), [*((*case, None) for case in CASES), *IN_NEXT])
+def test_the_reference_consumer_ends_where_it_must(name: str, protocol: str, profile: str | None) -> None:
+    case = made(name, protocol, profile)
+    assert case.config.profile.name == profile or profile is None
     consumer = case.consumer()
     if case.refusal is not None:
         with pytest.raises(case.refusal):

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlencode
 
-from ticdc_emit.config import ChangefeedConfig, load_changefeed
+from ticdc_emit.config import ChangefeedConfig, Profile, load_changefeed
 from ticdc_emit.config.protocol import FORMS, form_of, parse_protocol_name, protocol_parameters, traits_of
 from ticdc_emit.errors import ConfigError
 
@@ -33,9 +33,19 @@ WITH_CHECKSUMS = tuple(name for name in FEEDS if traits_of(name).row_checksums)
 
 
 def load_feed(
-    feed: str, topic: str, partitions: int, changefeed: Mapping[str, Any], time_zone: str, schema_registry: str | None
+    feed: str,
+    topic: str,
+    partitions: int,
+    changefeed: Mapping[str, Any],
+    *,
+    profile: str | Profile | None,
+    time_zone: str,
+    schema_registry: str | None,
 ) -> tuple[str, ChangefeedConfig]:
-    """Return the sink URI and configuration of a feed. ``changefeed``: the changefeed file, as a mapping."""
+    """Return the sink URI and configuration of a feed. ``changefeed``: the changefeed file, as a mapping.
+
+    ``profile``: default the first lineage that has the protocol.
+    """
     traits = traits_of(feed)
     parameters = {**protocol_parameters(feed), **dict(traits.lossless), "partition-num": str(partitions)}
     if traits.extension:
@@ -43,7 +53,9 @@ def load_feed(
     uri = f"kafka://127.0.0.1:9092/{topic}?{urlencode(parameters)}"
     registry = (schema_registry or _REGISTRY) if traits.registers_schemas else None
     (lineage, *_) = traits.lineages
-    return uri, load_changefeed(uri, changefeed, profile=lineage, time_zone=time_zone, schema_registry=registry)
+    return uri, load_changefeed(
+        uri, changefeed, profile=profile or lineage, time_zone=time_zone, schema_registry=registry
+    )
 
 
 def feed_name(protocol: str) -> str:

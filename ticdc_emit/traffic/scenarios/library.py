@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import random
 
+from ticdc_emit.config import Profile
 from ticdc_emit.decode.readers import reader_for
 from ticdc_emit.errors import ConfigError, IncompatibleSchemaError
 from ticdc_emit.hints import did_you_mean
@@ -38,6 +39,7 @@ def scenario(
     name: str,
     *,
     protocol: str | None = None,
+    profile: str | Profile | None = None,
     seed: int = 0,
     topic: str = _TOPIC,
     registry: SchemaRegistry | None = None,
@@ -46,6 +48,7 @@ def scenario(
     """Make a scenario; the same name and seed make the same tables, with the same protocol the same messages.
 
     ``protocol``: one of the scenario's, default the first of them; ``simple`` is ``simple-json``.
+    ``profile``: whose messages, ``classic`` or ``next``; default the first lineage that has the protocol.
     ``topic``: the changefeed's default topic.
     ``registry``: where Avro's schemas are registered, default one in memory; ``schema_registry``: its URL, for whoever
     reads the configuration.
@@ -63,7 +66,15 @@ def scenario(
         )
     script = kind.make(random.Random(f"{name} {seed}"))
     history = script.history
-    uri, config = load_feed(chosen, topic, script.partitions, script.changefeed, history.time_zone, schema_registry)
+    uri, config = load_feed(
+        chosen,
+        topic,
+        script.partitions,
+        script.changefeed,
+        profile=profile,
+        time_zone=history.time_zone,
+        schema_registry=schema_registry,
+    )
     refusing = script.sent is not None
     recorded = RecordingRegistry(registry or (BackwardRegistry() if refusing else MemoryRegistry()))
     sent = script.sent or history
