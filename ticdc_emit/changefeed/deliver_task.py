@@ -3,8 +3,8 @@ topic-partition out.
 
 Runs in an engine's workers, one task for each bucket of topic-partitions, once every row of the batch is encoded. A
 task keeps its chunks until it has them all: if any row of the batch was refused, or a change is told twice, it sends
-nothing. Control messages are merged in their place. An object that a message names (claim check) is stored before the
-first message of its topic-partition.
+nothing. Control messages are merged in their place; where a protocol's messages hold several rows, those between two of
+them are joined. An object that a message names (claim check) is stored before the first message of its topic-partition.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from ticdc_emit.encode.bad_rows import united
 from ticdc_emit.encode.chunk_store import ChunkStore
 from ticdc_emit.encode.merge import Merge
 from ticdc_emit.encode.messages import control_batch
+from ticdc_emit.encode.packing import Packer
 from ticdc_emit.errors import TicdcEmitError
 from ticdc_emit.plan.announce import Addressed, Announcer
 from ticdc_emit.plan.tables import Plan
@@ -135,7 +136,7 @@ class DeliverTask:
         """Yield all messages of the task, rows and controls, in order; count them."""
         for target, merge in merges.items():
             result = results.setdefault(target, TaskResult())
-            digest = RowsDigest(target)
+            digest, packer = RowsDigest(target), self._packer()
             if not self.check_only:
                 self._store_claims(store, target, result)
             for rows in _message_batches(merge.windows(store.messages), target):
@@ -143,10 +144,16 @@ class DeliverTask:
                     digest.add(rows)
                 if self.check_only:
                     result.rows += rows.num_rows
-                else:
-                    yield self._with_controls(rows, target, result)
+                elif (messages := self._with_controls(rows, target, result, packer)).num_rows:
+                    yield messages
+            if packer is not None and (rest := packer.rest()) is not None:
+                yield rest
             if self.digests:
                 result.digest = digest.value()
+
+    def _packer(self) -> Packer | None:
+        packing = self.plan.packing
+        return None if packing is None else Packer(packing, self.plan.large.max_message_bytes)
 
     def _store_claims(self, store: ChunkStore, target: Target, result: TaskResult) -> None:
         for claims in store.claims(target):
@@ -154,8 +161,13 @@ class DeliverTask:
             self.claims.put(claims)
             result.claims += len(claims)
 
-    def _with_controls(self, batch: pa.RecordBatch, target: Target, result: TaskResult) -> pa.RecordBatch:
-        """Count the rows of one topic-partition and merge what stands before the last of them."""
+    def _with_controls(
+        self, batch: pa.RecordBatch, target: Target, result: TaskResult, packer: Packer | None
+    ) -> pa.RecordBatch:
+        """Count the rows of one topic-partition and merge what stands before the last of them.
+
+        Rows that ``packer`` may join to later ones are left to it.
+        """
         stamps = batch.column("commit_ts").to_numpy()
         if result.rows == 0:
             result.first_commit_ts = int(stamps[0])
@@ -167,12 +179,14 @@ class DeliverTask:
             if message is not None:
                 due.append((control.place, message))
                 events.append(control.event)
+        places = np.searchsorted(stamps, np.array([place for place, _ in due], np.int64), side="right")
+        if packer is not None:
+            batch, places = packer.add(batch, places)
         if not due:
             return batch
         result.count(ControlCounts.of(events))
-        places = np.searchsorted(stamps, np.array([place for place, _ in due], np.int64), side="right")
         joined = pa.concat_batches([batch, control_batch([(target, message) for _, message in due])])
-        order = np.insert(np.arange(len(stamps)), places, np.arange(len(stamps), len(stamps) + len(due)))
+        order = np.insert(np.arange(batch.num_rows), places, np.arange(batch.num_rows, joined.num_rows))
         return joined.take(pa.array(order))
 
 

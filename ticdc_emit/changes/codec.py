@@ -5,7 +5,8 @@ never sees a partition, a clock or a network. Adding one means one package with 
 reader, and one entry in ``config/protocol.py``.
 
 A protocol whose messages refer to schemas in a registry says which (:class:`RegisteredRows`); PLAN registers them and
-gives the headers back (``plan.registration``).
+gives the headers back (``plan.registration``). One whose messages can hold several rows says how they are joined
+(:class:`PackingCodec`).
 """
 
 from __future__ import annotations
@@ -15,10 +16,11 @@ from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from ticdc_emit.changes.model import Op, RowEncoder
+from ticdc_emit.changes.packing import Packing
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import TableInfo
 
-__all__ = ["Codec", "ControlMessage", "RegisteredRows"]
+__all__ = ["Codec", "ControlMessage", "PackingCodec", "RegisteredRows"]
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,13 @@ class Codec(Protocol):
         Its null key is one of zero length where the message goes out among the rows (semantics 4.4).
         """
         ...
+
+
+@runtime_checkable
+class PackingCodec(Codec, Protocol):
+    """A protocol whose messages can hold several rows. What goes out is framed once it is compressed."""
+
+    packing: Packing
 
 
 @runtime_checkable

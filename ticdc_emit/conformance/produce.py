@@ -8,7 +8,7 @@ messages); DDL and watermarks are the codec's control messages.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pyarrow as pa
@@ -16,6 +16,7 @@ import pyarrow as pa
 from ticdc_emit.changes.codec import RegisteredRows
 from ticdc_emit.config import DEFAULT_PARTITION_NUM, ChangefeedConfig, ConfigWarning, Protocol, load_changefeed
 from ticdc_emit.conformance.changes import CaseChanges, PlannedChanges
+from ticdc_emit.conformance.packing import packed_outcomes
 from ticdc_emit.conformance.scope import SHARED_SUBJECT
 from ticdc_emit.conformance.vectors import DML_KINDS, Case, Outcome, Record, SinkConfig
 from ticdc_emit.encode.run import prepare
@@ -82,6 +83,12 @@ class VariantEncoder:
     def large(self) -> LargeMessages:
         """What the configuration says of large messages and compression."""
         return self._planned.plan.large
+
+    def outcomes(self) -> Iterator[Outcome]:
+        """Yield what each event becomes, in order."""
+        plain = map(self.encode, range(len(self._case.events)))
+        plan = self._planned.plan
+        return plain if plan.packing is None else iter(packed_outcomes(self._case.events, plain, plan))
 
     def encode(self, index: int) -> Outcome:
         """Return what the event becomes; every exception is an outcome, for one event must not hide the others."""

@@ -149,10 +149,11 @@ class _Run:
             self._dump.refused(case.name, variant.id, outcome.error or "")
 
     def _events(self, case: Case, variant: Variant, encoder: VariantEncoder, protocol: str) -> None:
+        outcomes = encoder.outcomes()
         for index, event in enumerate(case.events):
             kind = event["kind"]
             known = len(encoder.registry.posts)
-            got = encoder.encode(index)
+            got = next(outcomes)
             if self._dump is not None:
                 for post in encoder.registry.posts[known:]:
                     self._dump.registration(case.name, variant.id, post)

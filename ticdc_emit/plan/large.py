@@ -1,7 +1,8 @@
 """Messages that are too large, and compression: from plain messages to those that go out.
 
-In: messages of an encoder or a codec. Out: the same ones compressed, and in place of those beyond ``max-message-bytes``
-what ``large-message-handle-option`` says: an error, the handle key alone, or that with the name of a stored object.
+In: messages of an encoder or a codec. Out: the same ones compressed, where messages can hold several rows framed as one
+of one row, and in place of those beyond ``max-message-bytes`` what ``large-message-handle-option`` says: an error, the
+handle key alone, or that with the name of a stored object.
 Nothing is stored here: objects go out beside the messages, as ``Encoded.claims``. Rule sources: semantics 2.0.7,
 2.0.8, 4.9; reference ``pingcap/tiflow: pkg/sink/codec/canal/canal_json_row_event_encoder.go``,
 ``pkg/sink/codec/simple/encoder.go``, ``pkg/sink/kafka/claimcheck/claim_check.go``.
@@ -13,23 +14,22 @@ import base64
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import Literal, Protocol
 from uuid import UUID
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from ticdc_emit.changes.codec import Codec, ControlMessage, PackingCodec
 from ticdc_emit.changes.model import Changes, Encoded, ReducibleRows, RowEncoder
+from ticdc_emit.changes.packing import Packing
 from ticdc_emit.changes.sizes import MESSAGE_OVERHEAD
 from ticdc_emit.columnar.compression import compressed, compressor
 from ticdc_emit.config import DEFAULT_MAX_MESSAGE_BYTES, ChangefeedConfig
 from ticdc_emit.config.storage_uri import StorageUri
 from ticdc_emit.delivery.claim_check import Claim
 from ticdc_emit.errors import MessageTooLargeError, RowError
-
-if TYPE_CHECKING:
-    from ticdc_emit.changes.codec import Codec, ControlMessage
 
 __all__ = ["ClaimNames", "FixedName", "LargeMessages", "SeededNames"]
 
@@ -83,7 +83,8 @@ class LargeMessages:
 
     ``max_message_bytes`` bounds key, value and the record's overhead. ``option`` may be one that TiCDC does not know.
     ``compressed_parts``: ``key``, ``value``, both or none. ``storage``: what messages say of the objects' folder.
-    ``raw_value``: whether an object is the value itself, or JSON with key and value.
+    ``raw_value``: whether an object is the value itself, or JSON with key and value. ``packing``: of a protocol whose
+    messages can hold several rows.
     """
 
     max_message_bytes: int = DEFAULT_MAX_MESSAGE_BYTES
@@ -93,6 +94,7 @@ class LargeMessages:
     storage: str = ""
     raw_value: bool = False
     names: ClaimNames = SeededNames()
+    packing: Packing | None = None
 
     @classmethod
     def of(
@@ -122,12 +124,13 @@ class LargeMessages:
             handle.claim_check_raw_value,
             # of one message, feeds with other options store other bytes
             names or SeededNames(f"{handle.compression} {parts} {handle.claim_check_raw_value}".encode()),
+            codec.packing if isinstance(codec, PackingCodec) else None,
         )
 
     def encode(self, encoder: RowEncoder, changes: Changes) -> Encoded:
         """Return one message per change, as it goes out; :class:`MessageTooLargeError` for one that cannot."""
         plain = encoder.encode(changes)
-        made = self._compressed(plain)
+        made = self._finished(plain)
         if not encoder.refuses_large:
             return made
         large = self._too_large(made)
@@ -142,7 +145,7 @@ class LargeMessages:
         rows = pa.array(large)
         few = changes.take(rows)
         claims = self._claims(few, plain.take(rows), made.take(rows)) if handling == "claim-check" else ()
-        reduced = self._compressed(encoder.reduced(few, [claim.location for claim in claims] if claims else None))
+        reduced = self._finished(encoder.reduced(few, [claim.location for claim in claims] if claims else None))
         still = self._too_large(reduced)
         if len(still):
             remedy = "Raise max-message-bytes in the sink URI: its handle key alone is too large"
@@ -156,13 +159,16 @@ class LargeMessages:
         ``place``: the table or schema of one that TiCDC refuses beyond the limit (:class:`MessageTooLargeError`).
         """
         key, value = message.key, message.value
-        if not self.compressed_parts and place is None:
+        if not self.compressed_parts and place is None and self.packing is None:
             return message
         compress = self._compressor()
         if "key" in self.compressed_parts and key is not None:
             key = compress(key)
-        if "value" in self.compressed_parts:
+        if "value" in self.compressed_parts and value:  # a watermark may have none
             value = compress(value)
+        if self.packing is not None:
+            framed = self.packing.framed(pa.array([key or b""], pa.binary()), pa.array([value], pa.binary()))
+            key, value = (part[0].as_py() for part in framed)
         length = len(key or b"") + len(value) + MESSAGE_OVERHEAD
         if place is not None and length > self.max_message_bytes:
             remedy = "Raise max-message-bytes in the sink URI: no large-message handling covers a table's schema"
@@ -180,6 +186,14 @@ class LargeMessages:
 
     def _compressor(self) -> Callable[[bytes], bytes]:
         return compressor(self.compression if self.compressed_parts else "none")
+
+    def _finished(self, plain: Encoded) -> Encoded:
+        """Return messages compressed and framed."""
+        made = self._compressed(plain)
+        if self.packing is None:
+            return made
+        keys, values = self.packing.framed(made.filled_keys(), made.whole().values)
+        return Encoded(values, keys)
 
     def _compressed(self, plain: Encoded) -> Encoded:
         if not self.compressed_parts:

@@ -13,6 +13,7 @@ from functools import cached_property
 
 from ticdc_emit.changes.codec import Codec
 from ticdc_emit.changes.model import RowEncoder
+from ticdc_emit.changes.packing import Packing
 from ticdc_emit.columnar.values import Rendering
 from ticdc_emit.config import ChangefeedConfig, Integrity
 from ticdc_emit.config.switches import TransactionSwitches
@@ -103,6 +104,12 @@ class Plan:
         return tuple(
             key for key, table in self.tables.items() if any(span.reason == KEYLESS for span in table.left_out)
         )
+
+    @property
+    def packing(self) -> Packing | None:
+        """How rows are joined; ``None`` where each goes out by itself."""
+        packing = self.large.packing
+        return packing if packing is not None and packing.max_rows > 1 else None
 
     def watermark_topics(self, ts: int) -> frozenset[str]:
         """Return the topics that a watermark must reach: the default one, and those of the tables that live at it."""

@@ -1,0 +1,108 @@
+"""Rows are joined by count, by size and between control messages, whatever the bounds of what is handed in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ticdc_emit.changes.model import Encoded
+from ticdc_emit.changes.packing import Starts
+from ticdc_emit.changes.sizes import MESSAGE_OVERHEAD
+from ticdc_emit.columnar.frames import joined, length_prefixed
+from ticdc_emit.delivery.contract import MESSAGE_SCHEMA
+from ticdc_emit.encode.messages import message_batch
+from ticdc_emit.encode.packing import Packer
+
+HEAD = b"!!"
+
+
+@dataclass(frozen=True)
+class Framed:
+    """Keys behind a head that each message has once; keys and values behind their lengths."""
+
+    max_rows: int
+    shared: int = len(HEAD)
+
+    def framed(self, keys: pa.Array, values: pa.Array) -> tuple[pa.Array, pa.Array]:
+        return length_prefixed(keys, HEAD), length_prefixed(values)
+
+    def joined(self, keys: pa.Array, values: pa.Array, starts: Starts) -> tuple[pa.Array, pa.Array]:
+        return joined(keys, starts, len(HEAD)), joined(values, starts)
+
+
+def framed(sizes: list[int], packing: Framed) -> pa.RecordBatch:
+    """Rows of these sizes, each with its number as commit_ts and first byte."""
+    keys = pa.array([b"%d" % number for number in range(len(sizes))], pa.binary())
+    values = pa.array([bytes([number % 251]) * size for number, size in enumerate(sizes)], pa.binary())
+    keys, values = packing.framed(keys, values)
+    return message_batch(Encoded(values, keys), "t", 0, pa.array(range(len(sizes)), pa.uint64()))
+
+
+def messages_of(batches: list[pa.RecordBatch]) -> list[tuple[bytes, bytes, int]]:
+    table = pa.Table.from_batches(batches, MESSAGE_SCHEMA)
+    return list(zip(*(table.column(name).to_pylist() for name in ("key", "value", "commit_ts")), strict=True))
+
+
+def one_by_one(rows: pa.RecordBatch, breaks: set[int], packing: Framed, limit: int) -> list[tuple[bytes, bytes, int]]:
+    """What TiCDC's encoder does: each row goes on the last message, unless that has all rows or all bytes it may."""
+    made: list[tuple[bytes, bytes, int]] = []
+    count = 0
+    for place, (key, value, stamp) in enumerate(messages_of([rows])):
+        row_key = key.removeprefix(HEAD)
+        last = made[-1] if made else (b"", b"", 0)
+        full = len(last[0]) + len(last[1]) + MESSAGE_OVERHEAD + len(row_key) + len(value) > limit
+        if not made or place in breaks or count >= packing.max_rows or full:
+            made.append((key, value, stamp))
+            count = 1
+        else:
+            made[-1] = last[0] + row_key, last[1] + value, stamp
+            count += 1
+    return made
+
+
+@settings(max_examples=60)
+@given(st.data())
+def test_rows_are_joined_as_one_after_the_other(data: st.DataObject) -> None:
+    sizes = data.draw(st.lists(st.integers(0, 40), min_size=1, max_size=40))
+    limit = data.draw(st.sampled_from([MESSAGE_OVERHEAD + 60, MESSAGE_OVERHEAD + 150, 10_000]))
+    packing = Framed(data.draw(st.integers(2, 7)))
+    rows = framed(sizes, packing)
+    cuts = sorted(data.draw(st.sets(st.integers(1, len(sizes)), max_size=5)) | {len(sizes)})
+    breaks = sorted(data.draw(st.lists(st.integers(0, len(sizes)), max_size=4)))
+    packer, got, placed, start = Packer(packing, limit), [], [], 0
+    for end in cuts:
+        own = [place - start for place in breaks if start <= place < end or place == end == len(sizes)]
+        made, places = packer.add(rows.slice(start, end - start), np.array(own, np.int64))
+        before = sum(batch.num_rows for batch in got)
+        placed += [(start + place, before + int(at)) for place, at in zip(own, places, strict=True)]
+        got.append(made)
+        start = end
+    rest = packer.rest()
+    got += [] if rest is None else [rest]
+    expected = one_by_one(rows, set(breaks), packing, limit)
+    assert messages_of(got) == expected
+    for place, at in placed:  # before the message of the row at the break, behind that of the row before it
+        assert at == sum(stamp < place for _, _, stamp in expected)
+
+
+def test_a_row_beyond_the_limit_is_a_message_of_its_own() -> None:
+    packing = Framed(16)
+    packer = Packer(packing, MESSAGE_OVERHEAD + 60)
+    made, _ = packer.add(framed([5, 500, 5, 5], packing), np.array([4]))
+    assert [len(HEAD) + 2 * 8 + 1 + 5, len(HEAD) + 2 * 8 + 1 + 500, len(HEAD) + 2 * (2 * 8 + 1 + 5)] == [
+        len(key) + len(value) for key, value, _ in messages_of([made])
+    ]
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3])
+def test_full_messages_are_not_kept(rows: int) -> None:
+    packing = Framed(rows)
+    packer = Packer(packing, 10_000)
+    made, _ = packer.add(framed([1] * 6, packing))
+    assert made.num_rows == 6 // rows
+    assert packer.rest() is None

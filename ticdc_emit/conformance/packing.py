@@ -1,0 +1,53 @@
+"""Events of a case whose messages hold several rows.
+
+In: what each event becomes, row by row. Out: the same with the messages of several rows. The vectors have one group of
+rows between two statements or watermarks, and its messages stand at the group's last event; a row that is refused is in
+none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import pyarrow as pa
+
+from ticdc_emit.changes.model import Encoded
+from ticdc_emit.conformance.vectors import DML_KINDS, Outcome, Record
+from ticdc_emit.encode.messages import message_batch
+from ticdc_emit.encode.packing import packed
+from ticdc_emit.plan.tables import Plan
+
+__all__ = ["packed_outcomes"]
+
+_BREAKS = frozenset({"ddl", "watermark"})
+
+
+def packed_outcomes(events: Iterable[Mapping[str, Any]], outcomes: Iterable[Outcome], plan: Plan) -> list[Outcome]:
+    """Return the outcomes of a case's events, of which each is given as messages of one row."""
+    found: list[Outcome] = []
+    group: list[Record] = []
+    last = None
+    for event, outcome in zip(events, outcomes, strict=True):
+        if event["kind"] in _BREAKS and last is not None:
+            found[last] = _with(found[last], _packed(group, plan))
+            group, last = [], None
+        if event["kind"] in DML_KINDS and outcome.left_out is None and not outcome.crashed:
+            group += [record for record in outcome.records if record.error is None]
+            outcome = Outcome(tuple(record for record in outcome.records if record.error is not None), outcome.error)
+            last = len(found)
+        found.append(outcome)
+    if last is not None:
+        found[last] = _with(found[last], _packed(group, plan))
+    return found
+
+
+def _with(outcome: Outcome, records: Iterator[Record]) -> Outcome:
+    return Outcome((*outcome.records, *records), outcome.error)
+
+
+def _packed(rows: list[Record], plan: Plan) -> Iterator[Record]:
+    keys, values = (pa.array([record[part] for record in rows], pa.binary()) for part in range(2))
+    stamps = pa.array([0] * len(rows), pa.int64())
+    messages = packed(message_batch(Encoded(values, keys), "", 0, stamps), plan)
+    return map(Record, messages.column("key").to_pylist(), messages.column("value").to_pylist())
