@@ -63,8 +63,7 @@ def run(
     show = _json_line(flush=follow) if as_json else _text_line()
     for message in source.messages(newest=newest, follow=follow):
         read += 1
-        line = tail.line(message)
-        if line is not None:
+        for line in tail.lines(message):
             shown += 1
             show(line)
     if read and not shown:

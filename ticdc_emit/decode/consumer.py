@@ -16,7 +16,7 @@ from operator import itemgetter
 
 from ticdc_emit.config import ChangefeedConfig, load_changefeed
 from ticdc_emit.decode.errors import DecodeError, as_decode_error
-from ticdc_emit.decode.events import DdlEvent, RowEvent, WatermarkEvent
+from ticdc_emit.decode.events import DdlEvent, Event, RowEvent, WatermarkEvent
 from ticdc_emit.decode.readers import reader_for
 from ticdc_emit.decode.redelivery import Redelivery
 from ticdc_emit.decode.schemas import SchemaSource
@@ -114,15 +114,10 @@ class ReferenceConsumer:
             self.skipped += 1
             return
         with as_decode_error:
-            event = self._reader.read(message.key, message.value)
-        if isinstance(event, RowEvent):
-            if self._check is not None:
-                self._check(event)
-            self._row(event, place)
-        elif isinstance(event, WatermarkEvent):
-            self._watermark(event.commit_ts, place)
-        elif isinstance(event, DdlEvent):
-            self._ddl(event, place)
+            parts = self._reader.parts(message.key, message.value)
+            events = [self._reader.read(key, value) for key, value in parts]
+        for event in events:
+            self._take(event, place)
 
     def finish(self) -> None:
         """Fold what is left, whatever the watermarks say: no message will follow."""
@@ -144,6 +139,16 @@ class ReferenceConsumer:
                 f"the topic has {count} partitions", remedy="Give partitions=", topic=topic, partition=partition
             )
         self._places |= _places({topic: count})
+
+    def _take(self, event: Event, place: Place) -> None:
+        if isinstance(event, RowEvent):
+            if self._check is not None:
+                self._check(event)
+            self._row(event, place)
+        elif isinstance(event, WatermarkEvent):
+            self._watermark(event.commit_ts, place)
+        elif isinstance(event, DdlEvent):
+            self._ddl(event, place)
 
     def _row(self, event: RowEvent, place: Place) -> None:
         commit = _commit_of(event)

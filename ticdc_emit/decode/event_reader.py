@@ -11,9 +11,9 @@ consumer, the invariants, the lines of a topic. The package offers two functions
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.decode.events import Event, Image, RowEvent
@@ -22,9 +22,11 @@ from ticdc_emit.decode.tables import Lookup, Tables
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.model import TableInfo
 
-__all__ = ["EventReader", "ReaderInputs", "ReaderPackage", "Recognizer"]
+__all__ = ["EventReader", "Part", "ReaderInputs", "ReaderPackage", "Recognizer"]
 
 Recognizer = Callable[[bytes | None, bytes | None], Any]
+Part: TypeAlias = "tuple[bytes | None, bytes | None]"
+"""Key and value of a record, or of a part of one."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,13 @@ class EventReader(ABC):
         """Return what a record says. Raises :class:`~ticdc_emit.decode.errors.DecodeError` for one that is no message
         of the protocol.
         """
+
+    def parts(self, key: bytes | None, value: bytes | None) -> Sequence[Part]:
+        """Return records that say together what one says: where messages can hold several rows, one for each.
+
+        Raises as :meth:`read`, which takes records of one row.
+        """
+        return ((key, value),)
 
     @abstractmethod
     def image(self, event: RowEvent, image: Image | None, table: TableInfo | None) -> dict[str, str | None] | None:

@@ -1,4 +1,4 @@
-"""What is on a topic, one line per message, for people and for programs that filter.
+"""What is on a topic, one line per row, statement or watermark, for people and for programs that filter.
 
 In: messages and the changefeed that sent them. Out: :class:`TailLine` records, those that are asked for. Values are in
 canonical text as far as the message alone tells types (docs/consumer.md).
@@ -32,7 +32,7 @@ _ABSENT = object()
 
 @dataclass(frozen=True)
 class TailLine:
-    """What one message says. ``op``: one of :data:`OPERATIONS`.
+    """What one message says, or one row of it. ``op``: one of :data:`OPERATIONS`.
 
     ``time_ms``: the physical time of the commit, ``None`` where the message does not tell it, as for ``commit_ts``
     (TSO). ``key``: the handle key. ``old`` and ``new``: of an update the columns that changed, as far as the message
@@ -121,14 +121,26 @@ class Tail:
         self._earlier = earlier
 
     def line(self, message: Message) -> TailLine | None:
-        """Return the line of a message; ``None`` for one that is not asked for."""
+        """Return the line of a message, of its first row if it holds several; ``None`` if that is not asked for."""
+        return next(iter(self.lines(message)), None)
+
+    def lines(self, message: Message) -> list[TailLine]:
+        """Return the lines of a message, one for each row that it holds, as far as they are asked for."""
+        try:
+            with as_decode_error:
+                parts = self._reader.parts(message.key, message.value)
+                made = [self._line(message._replace(key=key, value=value)) for key, value in parts]
+        except DecodeError as fault:
+            made = [TailLine(*message[:3], "unreadable", text=str(fault))]
+        return [line for line in made if self._wants(line)]
+
+    def _line(self, message: Message) -> TailLine:
         try:
             with as_decode_error:
                 event = self._reader.read(message.key, message.value)
-                made = self._row(message, event) if isinstance(event, RowEvent) else _control(message, event)
+                return self._row(message, event) if isinstance(event, RowEvent) else _control(message, event)
         except (DecodeError, ClaimCheckError) as fault:
-            made = TailLine(*message[:3], "unreadable", text=str(fault))
-        return made if self._wants(made) else None
+            return TailLine(*message[:3], "unreadable", text=str(fault))
 
     def _wants(self, line: TailLine) -> bool:
         if self._ops and line.op not in self._ops:

@@ -47,8 +47,8 @@ class Verifier:
     of Avro, by id; default the changefeed's registry. ``claims``: the object of a ``claimCheckLocation``; ``None``:
     they are not asked for. ``most``: how many findings of one invariant are kept.
 
-    ``counts``: messages by kind (``row``, ``ddl``, ``watermark``, ``bootstrap``, ``unreadable``), ``found``: findings
-    by invariant, those that are not kept as well.
+    ``counts``: what messages say by kind (``row``, ``ddl``, ``watermark``, ``bootstrap``, ``unreadable``), ``found``:
+    findings by invariant, those that are not kept as well.
     """
 
     def __init__(
@@ -82,15 +82,12 @@ class Verifier:
         self._stream.partitions[message.topic] = max(known, message.partition + 1)
         try:
             with as_decode_error:
-                event = self._reader.read(message.key, message.value)
-                seen = self._row(message, event) if isinstance(event, RowEvent) else Seen(message, event)
+                parts = self._reader.parts(message.key, message.value)
         except DecodeError as fault:
             self._unreadable(message, fault)
             return
-        self.counts[kind_of(event)] += 1
-        for invariant in self._invariants:
-            if found := invariant.see(seen):
-                self._keep(found)
+        for key, value in parts:
+            self._part(message, key, value)
 
     def finish(self, partitions: Mapping[str, int] | int | None = None) -> list[Finding]:
         """Return all findings by topic, partition and offset: no message follows.
@@ -105,9 +102,23 @@ class Verifier:
             self._keep(invariant.end(self._stream))
         return sorted(self._findings, key=_position)
 
-    def _row(self, message: Message, event: RowEvent) -> Seen:
+    def _part(self, message: Message, key: bytes | None, value: bytes | None) -> None:
+        try:
+            with as_decode_error:
+                event = self._reader.read(key, value)
+                seen = Seen(message, event)
+                if isinstance(event, RowEvent):
+                    seen = self._row(message, event, hash(self._reader.content(event, key, value)))
+        except DecodeError as fault:
+            self._unreadable(message, fault)
+            return
+        self.counts[kind_of(event)] += 1
+        for invariant in self._invariants:
+            if found := invariant.see(seen):
+                self._keep(found)
+
+    def _row(self, message: Message, event: RowEvent, content: int) -> Seen:
         key = row_key(event, self._reader.key_names(event))
-        content = hash(self._reader.content(event, message.key, message.value))
         table = message.topic, message.partition, event.schema, event.table
         whole = hash((table, content))
         first = whole not in self._rows
