@@ -47,7 +47,7 @@ class Traits:
     turn it off. ``large_messages``: whether they can be handled, ``raw_claims``: stored as the bare value.
     ``handle_key_deletes``: ``delete-only-output-handle-key-columns`` has an effect.
     ``content_compatible``: whether the sink URI's option concerns it. ``force_replicate``: whether tables without a
-    handle key can be sent.
+    handle key can be sent. ``packs_rows``: one message can hold several, as ``max-batch-size`` says.
 
     ``parameters``: those of the sink URI that change its messages and have few values, the default first. ``lossless``:
     parameters of the sink URI, as name and value, with which no value loses precision.
@@ -73,6 +73,7 @@ class Traits:
     handle_key_deletes: bool = False
     content_compatible: bool = False
     force_replicate: bool = True
+    packs_rows: bool = False
     parameters: tuple[tuple[str, tuple[str, ...]], ...] = ()
     lossless: tuple[tuple[str, str], ...] = ()
 

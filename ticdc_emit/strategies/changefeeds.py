@@ -29,6 +29,7 @@ _MOST_PARTITIONS = 4
 _TOPICS = ("", "{schema}", "{schema}_{table}", "events_{schema}_{table}")
 _OWN_TOPICS = _TOPICS[2:]
 _REGISTRY = "http://127.0.0.1:8081"
+_ROWS_PER_MESSAGE = (None, 1, 2, 5)
 
 
 @dataclass(frozen=True)
@@ -142,6 +143,8 @@ def _own_options(draw: st.DrawFn, made: _Made, traits: Traits) -> None:
         made.sink["send-bootstrap-interval-in-sec"] = draw(st.integers(1, 120))
     if traits.old_value_table is not None and draw(st.booleans()):
         made.sink[traits.old_value_table] = {"output-old-value": draw(st.booleans())}
+    if traits.packs_rows and (rows := draw(st.sampled_from(_ROWS_PER_MESSAGE))) is not None:
+        made.uri["max-batch-size"] = rows
     if traits.handle_key_deletes and "force-replicate" not in made.top:
         _switch(draw, made.sink, "delete-only-output-handle-key-columns")
     lossless = made.uri.items() >= set(traits.lossless)

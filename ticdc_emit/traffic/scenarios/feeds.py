@@ -1,7 +1,8 @@
 """The changefeeds that send scenarios: one per protocol and encoding, with what lets a consumer be correct.
 
 In: the name of a feed (:data:`FEEDS`). Out: a sink URI and a configuration. All have ``enable-tidb-extension`` where
-there is one: without commit_ts and watermarks most scenarios cannot be told from one another.
+there is one: without commit_ts and watermarks most scenarios cannot be told from one another. Each row is a message of
+its own, for what is disturbed are messages.
 """
 
 from __future__ import annotations
@@ -50,6 +51,8 @@ def load_feed(
     parameters = {**protocol_parameters(feed), **dict(traits.lossless), "partition-num": str(partitions)}
     if traits.extension:
         parameters["enable-tidb-extension"] = "true"
+    if traits.packs_rows:
+        parameters["max-batch-size"] = "1"
     uri = f"kafka://127.0.0.1:9092/{topic}?{urlencode(parameters)}"
     registry = (schema_registry or _REGISTRY) if traits.registers_schemas else None
     (lineage, *_) = traits.lineages
