@@ -41,7 +41,7 @@ _SMALLER = ((r"--rows \d+", "--rows 200"), (r" --speed \d+", ""))
 
 _BROKER = "127.0.0.1:9092"
 
-_SPARK = re.compile(r"local_session|pyspark|traffic\.(generate|replay)|ticdc-emit (demo|emit|generate|replay)\b")
+_SPARK = re.compile(r"local_session|pyspark|ticdc-emit (demo|emit|generate|replay)\b")
 _FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 

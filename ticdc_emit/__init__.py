@@ -1,53 +1,110 @@
 """ticdc_emit: emit the exact bytes that TiCDC would put on Kafka, without a TiDB cluster.
 
-* :class:`Encoder`: row changes in, messages out, without Spark.
-* :class:`ticdc_emit.spark.TicdcSink`: a ``foreachBatch`` sink for PySpark (extra ``spark``).
-* :class:`Catalog`: table schemas from TiDB's DDL, version by version.
-* :func:`restore_ddl`: a DDL statement as TiCDC writes it.
-* :func:`load_changefeed`: TiCDC's own configuration, sink URI and changefeed TOML.
+These names are public. Importing this package imports none of their modules: each name is imported when it is first
+used, so you need pyspark, confluent_kafka and hypothesis only for the names that use them.
 
-Importing this package imports neither pyspark nor confluent_kafka; the names above are imported when first used.
+* Without Spark: :class:`Encoder`, :class:`Catalog`, :func:`catalog_from_sql`, :func:`load_changefeed`,
+  :func:`restore_ddl`.
+* From Spark: :class:`TicdcSink`, :func:`local_session`, :class:`RunReport`.
+* Traffic: :func:`generate`, :func:`generate_stream`, :func:`replay`, :func:`from_validity`, :func:`from_operations`,
+  :class:`History`, :func:`scenario`, :func:`scenarios`.
+* Messages: :class:`Message`, :func:`to_messages`, :func:`messages`; :func:`reader_for`, :class:`ReferenceConsumer`,
+  :func:`verify`.
+* Tests: :func:`histories` and :func:`changefeeds` (hypothesis), :class:`EmbeddedKafka`, :class:`EmbeddedRegistry`,
+  :class:`MemoryTopics`.
+
+All errors are :class:`TicdcEmitError`; the kinds are in :mod:`ticdc_emit.errors`. These packages export more:
+``ticdc_emit.config``, ``changefeed``, ``decode``, ``delivery``, ``observe``, ``registry``, ``spark``,
+``strategies``, ``testing``, ``traffic.replay``, ``traffic.scenarios``.
 """
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from ticdc_emit.exports import lazy
 
 if TYPE_CHECKING:
+    from ticdc_emit.changefeed.report import RunReport
     from ticdc_emit.config import ChangefeedConfig, load_changefeed
+    from ticdc_emit.decode import ReferenceConsumer, reader_for, verify
+    from ticdc_emit.delivery import Message, messages, to_messages
     from ticdc_emit.encoder import Encoder
     from ticdc_emit.errors import TicdcEmitError
     from ticdc_emit.plan.restore import restore_ddl
     from ticdc_emit.schema.catalog import Catalog, catalog_from_sql
+    from ticdc_emit.spark import TicdcSink, local_session
+    from ticdc_emit.strategies.changefeeds import changefeeds
+    from ticdc_emit.strategies.histories import histories
+    from ticdc_emit.testing import EmbeddedKafka, EmbeddedRegistry, MemoryTopics
+    from ticdc_emit.traffic import History
+    from ticdc_emit.traffic.generate import generate, generate_stream
+    from ticdc_emit.traffic.replay import from_operations, from_validity, replay
+    from ticdc_emit.traffic.scenarios import scenario, scenarios
 
 __all__ = [
     "Catalog",
     "ChangefeedConfig",
+    "EmbeddedKafka",
+    "EmbeddedRegistry",
     "Encoder",
+    "History",
+    "MemoryTopics",
+    "Message",
+    "ReferenceConsumer",
+    "RunReport",
     "TicdcEmitError",
+    "TicdcSink",
     "catalog_from_sql",
+    "changefeeds",
+    "from_operations",
+    "from_validity",
+    "generate",
+    "generate_stream",
+    "histories",
     "load_changefeed",
+    "local_session",
+    "messages",
+    "reader_for",
+    "replay",
     "restore_ddl",
+    "scenario",
+    "scenarios",
+    "to_messages",
+    "verify",
 ]
 __version__ = "0.1.0"
 
 _HOMES = {
     "Catalog": "schema.catalog",
     "ChangefeedConfig": "config",
+    "EmbeddedKafka": "testing",
+    "EmbeddedRegistry": "testing",
     "Encoder": "encoder",
+    "History": "traffic",
+    "MemoryTopics": "testing",
+    "Message": "delivery",
+    "ReferenceConsumer": "decode",
+    "RunReport": "changefeed.report",
     "TicdcEmitError": "errors",
+    "TicdcSink": "spark",
     "catalog_from_sql": "schema.catalog",
+    "changefeeds": "strategies",
+    "from_operations": "traffic.replay",
+    "from_validity": "traffic.replay",
+    "generate": "traffic.generate",
+    "generate_stream": "traffic.generate",
+    "histories": "strategies",
     "load_changefeed": "config",
+    "local_session": "spark",
+    "messages": "delivery",
+    "reader_for": "decode",
+    "replay": "traffic.replay",
     "restore_ddl": "plan.restore",
+    "scenario": "traffic.scenarios",
+    "scenarios": "traffic.scenarios",
+    "to_messages": "delivery",
+    "verify": "decode",
 }
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = lazy(__name__, _HOMES)

@@ -26,7 +26,7 @@ from ticdc_emit.changes.tabular import changes_table, is_tabular
 from ticdc_emit.config import DEFAULT_PARTITION_NUM, ChangefeedConfig, Profile, load_changefeed
 from ticdc_emit.config.named import given_options
 from ticdc_emit.config.secrets import hides_arguments
-from ticdc_emit.delivery.claim_check import ClaimStore
+from ticdc_emit.delivery.claims import ClaimStore
 from ticdc_emit.encode.bad_rows import BadRow, Refusals, checked_bad_rows, refuse_corrupted
 from ticdc_emit.encode.messages import control_batch, message_batch
 from ticdc_emit.encode.packing import packed

@@ -11,8 +11,8 @@ from kraft import KraftBroker
 
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.delivery import KafkaSink
-from ticdc_emit.delivery.factory import sink_for
 from ticdc_emit.delivery.kafka_admin import KafkaAdmin
+from ticdc_emit.delivery.sinks import sink_for
 from ticdc_emit.errors import ConfigError, DeliveryError, UnknownTopicError
 
 pytestmark = pytest.mark.integration

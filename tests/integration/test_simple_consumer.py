@@ -10,9 +10,9 @@ from kraft import KraftBroker
 
 from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.decode import BootstrapEvent, DdlEvent, Event, ReferenceConsumer, RowEvent, WatermarkEvent, reader_for
-from ticdc_emit.delivery.contract import Message
 from ticdc_emit.delivery.kafka import KafkaSink
 from ticdc_emit.delivery.kafka_reader import read_topic
+from ticdc_emit.delivery.message import Message
 from ticdc_emit.spark import TicdcSink
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]

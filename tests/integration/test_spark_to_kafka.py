@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from kraft import KraftBroker
 
-from ticdc_emit.delivery.contract import Message
 from ticdc_emit.delivery.files import read_files
 from ticdc_emit.delivery.kafka import KafkaSink
 from ticdc_emit.delivery.kafka_reader import read_topic
+from ticdc_emit.delivery.message import Message
 from ticdc_emit.errors import InvalidValueError
 from ticdc_emit.routing.partition import partition_of, table_hash
 from ticdc_emit.spark import TicdcSink

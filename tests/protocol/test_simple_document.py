@@ -55,7 +55,7 @@ from ticdc_emit import Encoder, restore_ddl
 from ticdc_emit.arrange.rows import rows_to_batch
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.decode import ReferenceConsumer, SimpleBootstrap, SimpleDdl, SimpleReader
-from ticdc_emit.delivery.contract import Message
+from ticdc_emit.delivery.message import Message
 from ticdc_emit.encode.run import prepare
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.plan.tables import make_plan

@@ -11,7 +11,7 @@ import pytest
 from ticdc_emit.encode.bad_rows import BadRows
 from ticdc_emit.errors import ConfigError, InvalidValueError
 from ticdc_emit.spark import TicdcSink
-from ticdc_emit.spark.datasource import register
+from ticdc_emit.spark.session import register
 from ticdc_emit.tso import compose
 
 pytestmark = pytest.mark.spark

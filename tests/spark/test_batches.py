@@ -13,7 +13,7 @@ from spark_history import FIRST_TSO, SCHEMA, tso
 from ticdc_emit.changefeed.planning import current_database, ddl_statements
 from ticdc_emit.changefeed.state import BatchState
 from ticdc_emit.delivery.files import read_files
-from ticdc_emit.delivery.memory import messages
+from ticdc_emit.delivery.memory_sink import messages
 from ticdc_emit.errors import ConfigError, DdlError, InvalidValueError, LateRowError, StateError
 from ticdc_emit.plan.keyless import KeylessTableWarning
 from ticdc_emit.schema.catalog import catalog_from_sql

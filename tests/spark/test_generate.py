@@ -15,7 +15,7 @@ from ticdc_emit.changefeed import ArrowBatch, Changefeed
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.decode.consumer import ReferenceConsumer
 from ticdc_emit.delivery.files import read_files
-from ticdc_emit.delivery.memory import MemorySink, clear, messages
+from ticdc_emit.delivery.memory_sink import MemorySink, clear, messages
 from ticdc_emit.schema.catalog import catalog_from_sql
 from ticdc_emit.traffic.generate import Traffic, generate, generate_stream
 from ticdc_emit.traffic.generate.canonical import canonical_text
@@ -24,7 +24,7 @@ from ticdc_emit.traffic.generate.plan import Settings, plan_traffic
 from ticdc_emit.traffic.generate.tables import source_tables
 from ticdc_emit.traffic.generate.values import Moment, realistic
 from ticdc_emit.traffic.history import History
-from ticdc_emit.traffic.samples import sample_names, sample_schema
+from ticdc_emit.traffic.sample_schemas import sample_names, sample_schema
 from ticdc_emit.tso import physical_ms
 
 pytestmark = pytest.mark.spark

@@ -8,7 +8,7 @@ import pytest
 
 from ticdc_emit.spark.logs import LOGGERS, quiet_for_good, without_size_warnings
 from ticdc_emit.traffic.generate import generate
-from ticdc_emit.traffic.samples import sample_schema
+from ticdc_emit.traffic.sample_schemas import sample_schema
 
 pytestmark = pytest.mark.spark
 

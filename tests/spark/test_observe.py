@@ -84,7 +84,7 @@ def test_bootstraps_claims_and_the_wall_clock_are_reported(spark: Any, tmp_path:
 def test_progress_joins_spark_s_figures_with_the_report(
     spark: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    from ticdc_emit.spark.progress import BatchProgress, ProgressListener, log_progress
+    from ticdc_emit.spark.listener import BatchProgress, ProgressListener, log_progress
 
     kind = "op string, commit_ts long, after struct<id:int>"
     for part in range(2):
@@ -101,7 +101,7 @@ def test_progress_joins_spark_s_figures_with_the_report(
     listener, stranger = ProgressListener(sink, note, query="orders"), ProgressListener(sink, note, query="other")
     spark.streams.addListener(listener)
     spark.streams.addListener(stranger)
-    caplog.set_level(logging.INFO, "ticdc_emit.spark.progress")
+    caplog.set_level(logging.INFO, "ticdc_emit.spark.listener")
     try:
         source = spark.readStream.schema(kind).option("maxFilesPerTrigger", 1).parquet(f"{tmp_path}/in/*")
         query = (

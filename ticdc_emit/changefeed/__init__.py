@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from ticdc_emit.changefeed.arrow_batch import ArrowBatch
 from ticdc_emit.changefeed.batch import Batch
+from ticdc_emit.changefeed.options import RunOptions
 from ticdc_emit.changefeed.report import RunReport
 from ticdc_emit.changefeed.run import Changefeed
 
-__all__ = ["ArrowBatch", "Batch", "Changefeed", "RunReport"]
+__all__ = ["ArrowBatch", "Batch", "Changefeed", "RunOptions", "RunReport"]

@@ -16,13 +16,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
+import ticdc_emit.changefeed.options as run_options
 from ticdc_emit.changefeed.batch import Batch
 from ticdc_emit.changefeed.deliver_task import DeliverTask
 from ticdc_emit.changefeed.digest import sum_of_digests
 from ticdc_emit.changefeed.encode_task import EncodeTask
 from ticdc_emit.changefeed.encoded_batch import EncodedBatch, Encoding
 from ticdc_emit.changefeed.heartbeat import send_heartbeat
-from ticdc_emit.changefeed.options import RunOptions
 from ticdc_emit.changefeed.planning import Planner, current_database, ddl_statements
 from ticdc_emit.changefeed.pulse import Pulse
 from ticdc_emit.changefeed.report import ReportCallback, RunReport, RunTotal
@@ -33,10 +33,11 @@ from ticdc_emit.changefeed.state_store import open_state_store
 from ticdc_emit.changefeed.tail import Tail, send_tail
 from ticdc_emit.changes.commits import warn_early
 from ticdc_emit.config import ChangefeedConfig
-from ticdc_emit.delivery.claim_check import ClaimStore
+from ticdc_emit.delivery.claims import ClaimStore
 from ticdc_emit.delivery.contract import DeliveryReport, PartitionCount, Sink
 from ticdc_emit.encode.chunks import Buckets
 from ticdc_emit.errors import RegistryError, RowError, SchemaError, StateError
+from ticdc_emit.exports import moved
 from ticdc_emit.plan.keyless import warn_keyless
 from ticdc_emit.plan.tables import Plan, catalog_for, verify_tables
 from ticdc_emit.registry.contract import SchemaRegistry
@@ -46,7 +47,9 @@ from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.identifiers import split_name
 from ticdc_emit.tso import LOGICAL_BITS
 
-__all__ = ["Changefeed", "Journal", "RunOptions"]
+__all__ = ["Changefeed", "Journal"]
+
+__getattr__ = moved(__name__, ("RunOptions",), home="ticdc_emit.changefeed.options", public="ticdc_emit.changefeed")
 
 logger = logging.getLogger(__name__)
 
@@ -81,7 +84,7 @@ class Changefeed:
         *,
         table: str | None = None,
         ddl: Iterable[tuple[Any, ...]] = (),
-        options: RunOptions | None = None,
+        options: run_options.RunOptions | None = None,
         registry: SchemaRegistry | None = None,
         on_report: Iterable[ReportCallback] = (),
     ) -> None:
@@ -90,7 +93,7 @@ class Changefeed:
         self.reports: deque[RunReport] = deque(maxlen=_KEPT_REPORTS)
         self.total = RunTotal.of(())
         self._on_report = tuple(on_report)
-        self._options = options or RunOptions()
+        self._options = options or run_options.RunOptions()
         catalog = copy.deepcopy(catalog_for(config, schema))
         verify_tables(config, catalog.tables())
         self._database = current_database(table, catalog)
@@ -123,7 +126,7 @@ class Changefeed:
         self._tell_keyless(plan)
 
     @property
-    def options(self) -> RunOptions:
+    def options(self) -> run_options.RunOptions:
         return self._options
 
     @property

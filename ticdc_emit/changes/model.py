@@ -23,7 +23,7 @@ from ticdc_emit.columnar.buffers import element_lengths
 from ticdc_emit.columnar.cells import Piece
 from ticdc_emit.columnar.pool import ColumnPool, Pieces, Pooled, Render
 from ticdc_emit.columnar.stamps import COMMIT_TS, tso_ms_text, tso_text
-from ticdc_emit.delivery.claim_check import Claim
+from ticdc_emit.delivery.claims import Claim
 from ticdc_emit.schema.model import TableInfo
 
 __all__ = ["Changes", "Encoded", "Op", "ReducibleRows", "RowEncoder", "with_ends"]

@@ -24,7 +24,7 @@ from ticdc_emit.cli.watermarks import sparse_interval
 from ticdc_emit.config import ChangefeedConfig, mask_uri
 from ticdc_emit.config.protocol import protocol_document
 from ticdc_emit.decode import Tail
-from ticdc_emit.delivery.claim_check import ClaimStore
+from ticdc_emit.delivery.claims import ClaimStore
 from ticdc_emit.delivery.contract import Sink
 from ticdc_emit.delivery.files import FileSink
 from ticdc_emit.errors import ConfigError, DdlError
@@ -96,7 +96,7 @@ def run(
 
     ``spark``: further settings of Spark.
     """
-    from ticdc_emit.traffic.samples import schema_text
+    from ticdc_emit.traffic.sample_schemas import schema_text
 
     text = schema_text(wanted.schema)
     if wanted.rows is None and not wanted.is_stream:

@@ -1,6 +1,6 @@
 """Messages for people: which ones tell a story, and how one is laid out.
 
-In: :class:`~ticdc_emit.delivery.contract.Message` records as read from a topic, and what says in a line what each is
+In: :class:`~ticdc_emit.delivery.message.Message` records as read from a topic, and what says in a line what each is
 (``decode.Tail``). Out: on a terminal panels with JSON in colour, one member per line; elsewhere one plain line per
 message, text as it is and binary messages as what they say.
 """
@@ -18,7 +18,7 @@ from rich.syntax import Syntax
 from rich.text import Text
 
 from ticdc_emit.decode import TailLine
-from ticdc_emit.delivery.contract import Message
+from ticdc_emit.delivery.message import Message
 
 __all__ = ["Reader", "message_dict", "pick_story", "print_messages"]
 

@@ -15,7 +15,7 @@ from ticdc_emit.config import load_changefeed, mask_uri
 from ticdc_emit.config.protocol import protocol_document
 from ticdc_emit.decode.tail import Tail
 from ticdc_emit.delivery.contract import Sink
-from ticdc_emit.delivery.factory import sink_for
+from ticdc_emit.delivery.sinks import sink_for
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.traffic.scenarios import Scenario, feed_of, scenario, scenarios
 

@@ -1,7 +1,7 @@
 """Whole messages that a claim-check storage holds, read back.
 
 In: the location that a message on Kafka names (``claimCheckLocation``), and what gives an object's bytes
-(``delivery.claim_check.ClaimStore.get``, or a consumer's own). Out: key and value as a message that is not too large
+(``delivery.ClaimStore.get``, or a consumer's own). Out: key and value as a message that is not too large
 would have them on Kafka, still compressed: a reader of the protocol takes them. Rule sources: "TiCDC Canal-JSON
 Protocol"; reference ``pingcap/tiflow: pkg/sink/codec/common/message.go`` (ClaimCheckMessage).
 """

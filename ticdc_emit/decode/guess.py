@@ -10,7 +10,7 @@ from ticdc_emit.config.protocol import WRITTEN
 from ticdc_emit.decode.errors import DecodeError
 from ticdc_emit.decode.event_reader import Recognizer
 from ticdc_emit.decode.readers import package_of
-from ticdc_emit.delivery.contract import Message
+from ticdc_emit.delivery.message import Message
 
 __all__ = ["ProtocolGuess"]
 

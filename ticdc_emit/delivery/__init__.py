@@ -6,20 +6,23 @@ behind it.  Only ``delivery.kafka*`` talk to confluent_kafka, and only inside th
 
 from __future__ import annotations
 
+from ticdc_emit.delivery.claims import ClaimStore
 from ticdc_emit.delivery.contract import (
     MESSAGE_SCHEMA,
     DeliveryReport,
-    Message,
     MessageWriter,
     PartitionCount,
     Sink,
 )
 from ticdc_emit.delivery.files import FileSink, read_files
 from ticdc_emit.delivery.kafka import KafkaSink
-from ticdc_emit.delivery.memory import MemorySink
+from ticdc_emit.delivery.memory_sink import MemorySink, messages
+from ticdc_emit.delivery.message import Message, to_messages
+from ticdc_emit.delivery.sinks import sink_for
 
 __all__ = [
     "MESSAGE_SCHEMA",
+    "ClaimStore",
     "DeliveryReport",
     "FileSink",
     "KafkaSink",
@@ -28,5 +31,8 @@ __all__ = [
     "MessageWriter",
     "PartitionCount",
     "Sink",
+    "messages",
     "read_files",
+    "sink_for",
+    "to_messages",
 ]

@@ -15,15 +15,18 @@ from typing import NamedTuple, Protocol
 
 import pyarrow as pa
 
+from ticdc_emit.exports import moved
+
 __all__ = [
     "MESSAGE_SCHEMA",
     "DeliveryReport",
-    "Message",
     "MessageWriter",
     "PartitionCount",
     "Place",
     "Sink",
 ]
+
+__getattr__ = moved(__name__, ("Message",), home="ticdc_emit.delivery.message", public="ticdc_emit")
 
 MESSAGE_SCHEMA = pa.schema(
     [
@@ -44,16 +47,6 @@ integer type for the partition.  ``commit_ts`` is for whoever orders the rows; w
 
 Place = tuple[str, int]
 """Topic and partition."""
-
-
-class Message(NamedTuple):
-    """One record as a consumer sees it; ``offset`` counts from 0 in its topic-partition."""
-
-    topic: str
-    partition: int
-    offset: int
-    key: bytes | None
-    value: bytes | None
 
 
 class PartitionCount(NamedTuple):

@@ -22,7 +22,7 @@ import orjson
 
 from ticdc_emit.config.options import DEFAULT_MAX_MESSAGE_BYTES, DEFAULT_PARTITION_NUM
 from ticdc_emit.delivery.batches import Run
-from ticdc_emit.delivery.contract import Message
+from ticdc_emit.delivery.message import Message
 from ticdc_emit.delivery.topics import effective_partitions, unknown_partition, unknown_topic
 from ticdc_emit.delivery.writer import TaskWriter
 from ticdc_emit.errors import ConfigError, DeliveryError

@@ -17,7 +17,7 @@ from typing import IO, NamedTuple
 import pyarrow as pa
 
 from ticdc_emit.arrange.sorted_runs import ORDER_KEY, SortedRuns
-from ticdc_emit.delivery.claim_check import Claim
+from ticdc_emit.delivery.claims import Claim
 from ticdc_emit.encode.chunks import ChunkKind, claims_in, unpacked
 from ticdc_emit.errors import TicdcEmitError
 from ticdc_emit.routing.topic import Target

@@ -28,7 +28,7 @@ from ticdc_emit.changes.sizes import MESSAGE_OVERHEAD
 from ticdc_emit.columnar.compression import compressed, compressor
 from ticdc_emit.config import DEFAULT_MAX_MESSAGE_BYTES, ChangefeedConfig
 from ticdc_emit.config.storage_uri import StorageUri
-from ticdc_emit.delivery.claim_check import Claim
+from ticdc_emit.delivery.claims import Claim
 from ticdc_emit.errors import MessageTooLargeError, RowError
 
 __all__ = ["ClaimNames", "FixedName", "LargeMessages", "SeededNames"]

@@ -7,8 +7,27 @@ Needs the extra ``ticdc-emit[spark]``. Nothing here needs ``.rdd`` or ``_jvm``, 
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from ticdc_emit.changefeed.report import RunReport
-from ticdc_emit.spark.session import local_session
+from ticdc_emit.exports import lazy
+from ticdc_emit.spark.session import local_session, register
 from ticdc_emit.spark.sink import TicdcSink, encode
 
-__all__ = ["RunReport", "TicdcSink", "encode", "local_session"]
+if TYPE_CHECKING:
+    from ticdc_emit.spark.listener import BatchProgress, ProgressListener, log_progress
+
+__all__ = [
+    "BatchProgress",
+    "ProgressListener",
+    "RunReport",
+    "TicdcSink",
+    "encode",
+    "local_session",
+    "log_progress",
+    "register",
+]
+
+_LISTENER = ("BatchProgress", "ProgressListener", "log_progress")  # imports pyspark, as nothing else here does
+
+__getattr__, __dir__ = lazy(__name__, dict.fromkeys(_LISTENER, "listener"))

@@ -24,7 +24,7 @@ from ticdc_emit.changefeed.results import RESULT_SCHEMA, TaskResult, read_result
 from ticdc_emit.changefeed.state import DdlStatement
 from ticdc_emit.changes.forms import check_columns, is_generic
 from ticdc_emit.delivery.contract import MESSAGE_SCHEMA
-from ticdc_emit.delivery.memory import MemorySink
+from ticdc_emit.delivery.memory_sink import MemorySink
 from ticdc_emit.encode.chunks import CHUNK_SCHEMA, Buckets
 from ticdc_emit.encode.fit import check_images
 from ticdc_emit.errors import ConfigError, TicdcEmitError

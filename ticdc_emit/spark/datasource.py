@@ -45,23 +45,20 @@ from ticdc_emit.changefeed.state import BatchState
 from ticdc_emit.changes.forms import check_columns
 from ticdc_emit.config import Secret, mask_uri
 from ticdc_emit.errors import ConfigError, StateError, TicdcEmitError
+from ticdc_emit.exports import moved
 from ticdc_emit.spark.batch import check_changes
 from ticdc_emit.spark.source_options import SourceOptions
 from ticdc_emit.spark.staging import StagedFile, Staging
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
     from pyspark.sql.types import StructType
 
-__all__ = ["TicdcDataSource", "register"]
+__all__ = ["TicdcDataSource"]
+
+__getattr__ = moved(__name__, ("register",), home="ticdc_emit.spark.session", public="ticdc_emit.spark")
 
 _BATCH_ID = "streaming.sql.batchId"  # a property of Spark's tasks in every release that streams
 _Encodings = dict[int | None, Encoding | None]
-
-
-def register(spark: SparkSession) -> None:
-    """Make ``format("ticdc")`` known to a session."""
-    spark.dataSource.register(TicdcDataSource)
 
 
 class TicdcDataSource(DataSource):

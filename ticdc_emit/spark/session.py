@@ -18,7 +18,7 @@ from ticdc_emit.spark.logs import quiet_for_good
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["local_session", "require_pyspark"]
+__all__ = ["local_session", "register", "require_pyspark"]
 
 _SETTINGS = {
     "spark.master": "local[*,4]",  # four attempts per task; plain local has one
@@ -36,6 +36,13 @@ def require_pyspark() -> None:
         import pyspark  # noqa: F401
     except ImportError as error:
         raise MissingDependencyError("Spark is needed here, and pyspark is not installed", extra="spark") from error
+
+
+def register(spark: SparkSession) -> None:
+    """Make ``format("ticdc")`` known to a session (docs/datasource.md)."""
+    from ticdc_emit.spark.datasource import TicdcDataSource
+
+    spark.dataSource.register(TicdcDataSource)
 
 
 def local_session(app: str = "ticdc-emit", **settings: str) -> SparkSession:

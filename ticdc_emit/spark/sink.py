@@ -17,14 +17,15 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal
 
 from ticdc_emit.changefeed.arrow_batch import ArrowBatch
+from ticdc_emit.changefeed.options import RunOptions
 from ticdc_emit.changefeed.report import ReportCallback, RunReport, RunTotal
-from ticdc_emit.changefeed.run import Changefeed, RunOptions
+from ticdc_emit.changefeed.run import Changefeed
 from ticdc_emit.changes.tabular import changes_table
 from ticdc_emit.config import ChangefeedConfig, Profile, load_changefeed
 from ticdc_emit.config.named import given_options, refuse_unknown
 from ticdc_emit.config.secrets import Secret, hides_arguments
 from ticdc_emit.delivery.contract import Sink
-from ticdc_emit.delivery.factory import sink_for
+from ticdc_emit.delivery.sinks import sink_for
 from ticdc_emit.registry.contract import SchemaRegistry
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.spark.batch import SparkBatch

@@ -6,8 +6,9 @@ imported when first used.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from ticdc_emit.exports import lazy
 
 if TYPE_CHECKING:
     from ticdc_emit.testing.embedded_kafka import EmbeddedKafka
@@ -22,8 +23,4 @@ _HOMES = {
     "MemoryTopics": "memory_topics",
 }
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+__getattr__, __dir__ = lazy(__name__, _HOMES)

@@ -11,9 +11,9 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from ticdc_emit.config.named import refuse_unknown
-from ticdc_emit.delivery.contract import Message
 from ticdc_emit.delivery.kafka import KafkaOptions, KafkaSink
 from ticdc_emit.delivery.kafka_reader import read_topic
+from ticdc_emit.delivery.message import Message
 from ticdc_emit.errors import MissingDependencyError
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from uuid import uuid4
 
 from ticdc_emit.config.options import DEFAULT_MAX_MESSAGE_BYTES, DEFAULT_PARTITION_NUM
 from ticdc_emit.config.protocol import protocol_parameters
-from ticdc_emit.delivery.contract import Message
-from ticdc_emit.delivery.memory import MemorySink, clear, messages
+from ticdc_emit.delivery.memory_sink import MemorySink, clear, messages
+from ticdc_emit.delivery.message import Message
 
 __all__ = ["MemoryTopics"]
 
@@ -47,7 +47,7 @@ class MemoryTopics:
 
     def messages(self, topic: str | None = None) -> list[Message]:
         """Return what arrived so far by topic, partition and offset: everything, or that of one topic."""
-        return [message for message in messages(self.name) if topic is None or message.topic == topic]
+        return messages(self.name, topic)
 
     def clear(self) -> None:
         """Forget topics and messages."""

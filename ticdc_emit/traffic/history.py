@@ -19,13 +19,13 @@ from uuid import uuid4
 import pyarrow as pa
 
 from ticdc_emit.changefeed import ArrowBatch, Changefeed
-from ticdc_emit.changefeed.run import RunOptions
+from ticdc_emit.changefeed.options import RunOptions
 from ticdc_emit.changes.attributes import ATTRIBUTES
 from ticdc_emit.config import DEFAULT_PARTITION_NUM, ChangefeedConfig, Profile, load_changefeed
 from ticdc_emit.config.named import given_options
 from ticdc_emit.config.secrets import hides_arguments
-from ticdc_emit.delivery.contract import Message
-from ticdc_emit.delivery.memory import MemorySink, clear, messages
+from ticdc_emit.delivery.memory_sink import MemorySink, clear, messages
+from ticdc_emit.delivery.message import Message
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.registry.contract import SchemaRegistry
 from ticdc_emit.schema.catalog import Catalog, catalog_from_sql

@@ -13,7 +13,7 @@ import pytest
 from ticdc_emit import Encoder
 from ticdc_emit.changefeed import ArrowBatch, Changefeed
 from ticdc_emit.config import load_changefeed
-from ticdc_emit.delivery.memory import MemorySink, clear, messages
+from ticdc_emit.delivery.memory_sink import MemorySink, clear, messages
 from ticdc_emit.errors import DuplicateChangeError, InvalidValueError, TicdcEmitError, UnsupportedTypeError
 
 URI = "memory://one-order/t?protocol=canal-json&enable-tidb-extension=true&partition-num=1"

@@ -13,9 +13,9 @@ import pytest
 from ticdc_emit.changefeed import Changefeed
 from ticdc_emit.changefeed.arrow_batch import ArrowBatch
 from ticdc_emit.changefeed.count_task import CountTask
-from ticdc_emit.changefeed.run import RunOptions
+from ticdc_emit.changefeed.options import RunOptions
 from ticdc_emit.config import load_changefeed
-from ticdc_emit.delivery.memory import MemorySink, clear, messages
+from ticdc_emit.delivery.memory_sink import MemorySink, clear, messages
 from ticdc_emit.encoder import Encoder
 from ticdc_emit.errors import (
     ConfigError,

@@ -20,11 +20,11 @@ from ticdc_emit import Encoder
 from ticdc_emit.changefeed import ArrowBatch, Changefeed, RunReport
 from ticdc_emit.changefeed.deliver_task import DeliverTask
 from ticdc_emit.changefeed.encode_task import EncodeTask
+from ticdc_emit.changefeed.options import RunOptions
 from ticdc_emit.changefeed.results import read_results
-from ticdc_emit.changefeed.run import RunOptions
 from ticdc_emit.changes.sizes import MESSAGE_OVERHEAD
 from ticdc_emit.config import Secret, load_changefeed
-from ticdc_emit.delivery.memory import MemorySink, clear, messages
+from ticdc_emit.delivery.memory_sink import MemorySink, clear, messages
 from ticdc_emit.encode.bad_rows import BadRows
 from ticdc_emit.encode.chunks import Buckets
 from ticdc_emit.errors import (

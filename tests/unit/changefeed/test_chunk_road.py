@@ -19,7 +19,7 @@ from ticdc_emit.changefeed.deliver_task import DeliverTask
 from ticdc_emit.changefeed.encode_task import EncodeTask
 from ticdc_emit.changefeed.results import read_results
 from ticdc_emit.config import ChangefeedConfig, load_changefeed
-from ticdc_emit.delivery.claim_check import ClaimStore
+from ticdc_emit.delivery.claims import ClaimStore
 from ticdc_emit.encode import chunks
 from ticdc_emit.encode.chunks import Buckets
 from ticdc_emit.errors import DuplicateChangeError, InvalidValueError, LateRowError

@@ -20,8 +20,8 @@ from pyspark.sql.types import LongType, MapType, StringType, StructType
 from ticdc_emit.changefeed import ArrowBatch, Changefeed
 from ticdc_emit.changefeed.options import RunOptions
 from ticdc_emit.config import Secret, load_changefeed
-from ticdc_emit.delivery.factory import sink_for
 from ticdc_emit.delivery.files import read_files
+from ticdc_emit.delivery.sinks import sink_for
 from ticdc_emit.errors import BrokerUnreachableError, InvalidValueError, LateRowError, StateError
 from ticdc_emit.spark.datasource import TicdcDataSource
 from ticdc_emit.tso import compose

@@ -8,9 +8,9 @@ import pyarrow as pa
 import pytest
 
 from ticdc_emit.changefeed import ArrowBatch, Changefeed
-from ticdc_emit.changefeed.run import RunOptions
+from ticdc_emit.changefeed.options import RunOptions
 from ticdc_emit.config import load_changefeed
-from ticdc_emit.delivery.memory import MemorySink, clear, messages
+from ticdc_emit.delivery.memory_sink import MemorySink, clear, messages
 from ticdc_emit.tso import compose
 
 URI = "memory://marks?protocol=canal-json&enable-tidb-extension=true&partition-num=2"

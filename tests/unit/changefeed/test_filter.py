@@ -11,7 +11,7 @@ import pytest
 from ticdc_emit import Encoder
 from ticdc_emit.changefeed import ArrowBatch, Changefeed, RunReport
 from ticdc_emit.config import load_changefeed
-from ticdc_emit.delivery.memory import MemorySink, clear, messages
+from ticdc_emit.delivery.memory_sink import MemorySink, clear, messages
 from ticdc_emit.errors import ConfigError, InvalidValueError
 
 TS = 450_000_000_262_144_000

@@ -18,7 +18,7 @@ from ticdc_emit.changefeed.options import RunOptions
 from ticdc_emit.changefeed.pulse import Pulse
 from ticdc_emit.config import Secret, load_changefeed
 from ticdc_emit.delivery.contract import MessageWriter, Sink
-from ticdc_emit.delivery.memory import MemorySink, clear, messages
+from ticdc_emit.delivery.memory_sink import MemorySink, clear, messages
 from ticdc_emit.errors import ConfigError, DeliveryError, LateRowError, StateError
 from ticdc_emit.tso import compose
 

@@ -12,10 +12,10 @@ import pytest
 from ticdc_emit import Encoder
 from ticdc_emit.arrange.dispatch import UNKNOWN, partitions_of_part
 from ticdc_emit.changefeed import ArrowBatch, Changefeed
+from ticdc_emit.changefeed.options import RunOptions
 from ticdc_emit.changefeed.results import TaskResult, read_results, result_batch
-from ticdc_emit.changefeed.run import RunOptions
 from ticdc_emit.config import load_changefeed
-from ticdc_emit.delivery.memory import MemorySink, clear, messages
+from ticdc_emit.delivery.memory_sink import MemorySink, clear, messages
 from ticdc_emit.errors import LateRowError
 
 URI = "memory://late/t?protocol=canal-json&enable-tidb-extension=true&partition-num=2"

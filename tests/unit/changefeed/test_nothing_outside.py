@@ -12,11 +12,11 @@ import pyarrow as pa
 import pytest
 
 from ticdc_emit.changefeed import ArrowBatch, Changefeed
+from ticdc_emit.changefeed.options import RunOptions
 from ticdc_emit.changefeed.results import RESULT_SCHEMA, TaskResult, read_results, result_batch
-from ticdc_emit.changefeed.run import RunOptions
 from ticdc_emit.config import Secret, load_changefeed
 from ticdc_emit.delivery.contract import MessageWriter
-from ticdc_emit.delivery.memory import MemorySink
+from ticdc_emit.delivery.memory_sink import MemorySink
 from ticdc_emit.errors import (
     DdlError,
     DeliveryError,

@@ -12,10 +12,10 @@ import pytest
 
 from ticdc_emit.changefeed import ArrowBatch, Changefeed
 from ticdc_emit.changefeed.digest import RowsDigest
-from ticdc_emit.changefeed.run import RunOptions
+from ticdc_emit.changefeed.options import RunOptions
 from ticdc_emit.config import Secret, load_changefeed
 from ticdc_emit.delivery.contract import MESSAGE_SCHEMA
-from ticdc_emit.delivery.memory import MemorySink, clear, messages
+from ticdc_emit.delivery.memory_sink import MemorySink, clear, messages
 from ticdc_emit.errors import InvalidValueError, StateError
 from ticdc_emit.tso import compose
 

@@ -11,9 +11,9 @@ import pyarrow as pa
 import pytest
 
 from ticdc_emit.changefeed import ArrowBatch, Changefeed
-from ticdc_emit.changefeed.run import RunOptions
+from ticdc_emit.changefeed.options import RunOptions
 from ticdc_emit.config import Secret, load_changefeed
-from ticdc_emit.delivery.memory import MemorySink, clear, messages
+from ticdc_emit.delivery.memory_sink import MemorySink, clear, messages
 from ticdc_emit.errors import ConfigError, LateRowError, StateError
 from ticdc_emit.spark.source_options import SourceOptions
 from ticdc_emit.tso import compose

@@ -13,7 +13,7 @@ from ticdc_emit import Encoder
 from ticdc_emit.changefeed import ArrowBatch, Changefeed
 from ticdc_emit.changes.tabular import changes_table, is_tabular
 from ticdc_emit.config import load_changefeed
-from ticdc_emit.delivery.memory import MemorySink, clear, messages
+from ticdc_emit.delivery.memory_sink import MemorySink, clear, messages
 from ticdc_emit.errors import UnsupportedTypeError
 
 TS = 450_000_000_262_144_000

@@ -15,7 +15,7 @@ from ticdc_emit.cli.topic_choice import TopicChoice
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.config.protocol import Protocol
 from ticdc_emit.decode.guess import ProtocolGuess
-from ticdc_emit.delivery.contract import Message
+from ticdc_emit.delivery.message import Message
 from ticdc_emit.errors import UnknownTopicError
 from ticdc_emit.routing.expression import TopicExpression
 from ticdc_emit.testing import EmbeddedKafka

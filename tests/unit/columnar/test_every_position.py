@@ -18,7 +18,7 @@ from documented_types import LISTED, MAKERS
 
 from ticdc_emit.changefeed import ArrowBatch, Changefeed
 from ticdc_emit.config import load_changefeed
-from ticdc_emit.delivery.memory import MemorySink, clear, messages
+from ticdc_emit.delivery.memory_sink import MemorySink, clear, messages
 from ticdc_emit.encoder import Encoder
 from ticdc_emit.errors import TicdcEmitError, UnsupportedTypeError
 

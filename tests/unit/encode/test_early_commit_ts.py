@@ -12,7 +12,7 @@ from ticdc_emit import Encoder
 from ticdc_emit.changefeed import ArrowBatch, Changefeed
 from ticdc_emit.changes.commits import CommitTsWarning
 from ticdc_emit.config import load_changefeed
-from ticdc_emit.delivery.memory import MemorySink, clear
+from ticdc_emit.delivery.memory_sink import MemorySink, clear
 from ticdc_emit.tso import compose
 
 URI = "memory://early?protocol=canal-json"

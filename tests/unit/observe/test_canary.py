@@ -20,17 +20,18 @@ from canary import SECRETS, changefeed, leaks, shown_error, shown_object, sink_u
 
 from ticdc_emit.changefeed.arrow_batch import ArrowBatch
 from ticdc_emit.changefeed.deliver_task import DeliverTask
+from ticdc_emit.changefeed.options import RunOptions
 from ticdc_emit.changefeed.report import RunReport
-from ticdc_emit.changefeed.run import Changefeed, RunOptions
+from ticdc_emit.changefeed.run import Changefeed
 from ticdc_emit.changefeed.state import BatchState
 from ticdc_emit.config import Secret, load_changefeed
 from ticdc_emit.config.storage_uri import StorageUri
-from ticdc_emit.delivery.claim_check import Claim, ClaimStore
+from ticdc_emit.delivery.claims import Claim, ClaimStore
 from ticdc_emit.delivery.contract import DeliveryReport
-from ticdc_emit.delivery.factory import sink_for
 from ticdc_emit.delivery.kafka import KafkaSink
 from ticdc_emit.delivery.kafka_connection import ConnectionLog
-from ticdc_emit.delivery.memory import MemorySink
+from ticdc_emit.delivery.memory_sink import MemorySink
+from ticdc_emit.delivery.sinks import sink_for
 from ticdc_emit.encoder import Encoder
 from ticdc_emit.errors import TicdcEmitError
 from ticdc_emit.registry import registry_for

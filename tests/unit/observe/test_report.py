@@ -14,7 +14,7 @@ from ticdc_emit.changefeed.report import ControlCounts, RunReport, RunTotal
 from ticdc_emit.changefeed.run import Changefeed
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.delivery.contract import DeliveryReport, PartitionCount
-from ticdc_emit.delivery.memory import MemorySink
+from ticdc_emit.delivery.memory_sink import MemorySink
 from ticdc_emit.observe import ChangefeedMetrics, log_report, report_line, report_table
 from ticdc_emit.tso import compose
 

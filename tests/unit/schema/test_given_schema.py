@@ -10,7 +10,7 @@ import pytest
 from ticdc_emit import Encoder
 from ticdc_emit.changefeed import Changefeed
 from ticdc_emit.config import load_changefeed
-from ticdc_emit.delivery.memory import MemorySink
+from ticdc_emit.delivery.memory_sink import MemorySink
 from ticdc_emit.errors import DdlError
 
 URI = "memory://given?protocol=canal-json"

@@ -14,7 +14,7 @@ from ticdc_emit.traffic.generate.layout import Lives
 from ticdc_emit.traffic.generate.plan import Settings, TrafficPlan, plan_traffic
 from ticdc_emit.traffic.generate.tables import source_tables
 from ticdc_emit.traffic.generate.texts import meaning, tokens
-from ticdc_emit.traffic.samples import sample_names, sample_schema, schema_text
+from ticdc_emit.traffic.sample_schemas import sample_names, sample_schema, schema_text
 from ticdc_emit.tso import tso_from_datetime
 
 

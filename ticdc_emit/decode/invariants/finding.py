@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from ticdc_emit.decode.events import Event, RowEvent, table_of
-from ticdc_emit.delivery.contract import Message, Place
+from ticdc_emit.delivery.contract import Place
+from ticdc_emit.delivery.message import Message
 
 __all__ = ["Finding", "Invariant", "Seen", "Stream"]
 

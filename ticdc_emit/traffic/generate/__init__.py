@@ -22,7 +22,7 @@ from ticdc_emit.traffic.generate.final import final_tables
 from ticdc_emit.traffic.generate.frame import changes_of_stream, changes_of_tables
 from ticdc_emit.traffic.generate.layout import Lives
 from ticdc_emit.traffic.generate.plan import DEFAULT_RATE, Settings, TrafficPlan, plan_traffic
-from ticdc_emit.traffic.samples import schema_text
+from ticdc_emit.traffic.sample_schemas import schema_text
 from ticdc_emit.tso import compose
 
 if TYPE_CHECKING:

@@ -13,7 +13,8 @@ from heapq import merge
 from typing import NamedTuple
 
 from ticdc_emit.decode.events import Event, RowEvent, WatermarkEvent
-from ticdc_emit.delivery.contract import Message, Place
+from ticdc_emit.delivery.contract import Place
+from ticdc_emit.delivery.message import Message
 
 __all__ = [
     "Deliver",

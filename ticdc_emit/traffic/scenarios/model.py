@@ -15,7 +15,8 @@ import pyarrow as pa
 
 from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.decode.consumer import ReferenceConsumer
-from ticdc_emit.delivery.contract import MESSAGE_SCHEMA, DeliveryReport, Message, Sink
+from ticdc_emit.delivery.contract import MESSAGE_SCHEMA, DeliveryReport, Sink
+from ticdc_emit.delivery.message import Message
 from ticdc_emit.errors import TicdcEmitError
 from ticdc_emit.traffic.history import History
 from ticdc_emit.traffic.scenarios.compare import Difference, differences

@@ -1,0 +1,56 @@
+"""What a package offers under its own name: names imported when first used, and old paths that still work.
+
+In: a package's table of names and the modules that hold them. Out: the module functions ``__getattr__`` and ``__dir__``
+(PEP 562). An old path works for one release and warns with a :class:`DeprecationWarning` that names the new path.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Callable, Iterable, Mapping
+from importlib import import_module
+from typing import Any
+
+__all__ = ["lazy", "moved"]
+
+
+def lazy(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """Return ``__getattr__`` and ``__dir__`` of a package that imports ``homes`` when they are first used.
+
+    ``homes``: the module of each name, relative to the package (``"sink"``) or absolute (``"ticdc_emit.errors"``);
+    a module without a name of its own is given as ``"."``. ``dir()`` lists the package's ``__all__``.
+    """
+
+    def get(name: str) -> Any:
+        home = homes.get(name)
+        if home is None:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        if home == ".":
+            return import_module(f"{package}.{name}")
+        found = getattr(import_module(home if home.startswith("ticdc_emit.") else f"{package}.{home}"), name)
+        setattr(sys.modules[package], name, found)
+        return found
+
+    def listed() -> list[str]:
+        module = sys.modules[package]
+        return sorted({*module.__all__, *(name for name in vars(module) if name.startswith("__"))})
+
+    return get, listed
+
+
+def moved(module: str, names: Iterable[str], home: str, public: str) -> Callable[[str], Any]:
+    """Return ``__getattr__`` of a module whose ``names`` are in the module ``home`` now and taught as ``public``'s."""
+    known = frozenset(names)
+
+    def get(name: str) -> Any:
+        if name not in known:
+            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+        warnings.warn(
+            f"{module}.{name} is deprecated and goes with the next release: import {name} from {public}",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+        return getattr(import_module(home), name)
+
+    return get

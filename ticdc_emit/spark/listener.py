@@ -1,0 +1,122 @@
+"""A streaming query's progress beside what the sink did: Spark's figures of a micro-batch joined with its report.
+
+In: Spark's progress events and the reports of a :class:`~ticdc_emit.spark.sink.TicdcSink`. Out: a
+:class:`BatchProgress` per micro-batch, handed to a callback on the thread of Spark's listeners. Over Spark Connect
+``foreachBatch`` runs in a process of the server, so the sink of the client has no reports and the join finds none:
+there use ``on_report`` of the sink, which runs where the batches run.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pyspark.sql.streaming.listener import StreamingQueryListener
+
+from ticdc_emit.changefeed.report import RunReport
+from ticdc_emit.observe.lines import report_line
+
+if TYPE_CHECKING:
+    from pyspark.sql.streaming.listener import (
+        QueryIdleEvent,
+        QueryProgressEvent,
+        QueryStartedEvent,
+        QueryTerminatedEvent,
+    )
+
+    from ticdc_emit.spark.sink import TicdcSink
+
+__all__ = ["BatchProgress", "ProgressListener", "log_progress"]
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class BatchProgress:
+    """A micro-batch as Spark saw it and as the sink did it.
+
+    ``query``: name of the streaming query, else its id. ``input_rows`` counts what the sources gave, which may be more
+    or less than ``report.rows``. ``duration_ms``: Spark's breakdown (``addBatch`` is the sink's part).
+    """
+
+    query: str
+    batch_id: int
+    input_rows: int
+    input_rows_per_second: float
+    processed_rows_per_second: float
+    duration_ms: Mapping[str, int]
+    report: RunReport
+
+
+def log_progress(progress: BatchProgress) -> None:
+    """Log a batch as one line, level INFO: the report's (``observe.report_line``) and what Spark adds to it."""
+    logger.info(
+        "%s: %s; read %s rows at %s rows/s, batch took %s ms",
+        progress.query,
+        report_line(progress.report),
+        f"{progress.input_rows:,}",
+        f"{progress.input_rows_per_second:,.0f}",
+        f"{progress.duration_ms.get('triggerExecution', 0):,}",
+    )
+
+
+class ProgressListener(StreamingQueryListener):
+    """``spark.streams.addListener(ProgressListener(sink))``: calls back for each batch that the sink has sent.
+
+    ``query``: name or id of the sink's streaming query; without it, every query of the session is taken for the
+    sink's, which is right as long as there is one. An exception of the callback is logged.
+    """
+
+    def __init__(
+        self,
+        sink: TicdcSink,
+        callback: Callable[[BatchProgress], object] = log_progress,
+        *,
+        query: str | None = None,
+    ) -> None:
+        self._sink = sink
+        self._callback = callback
+        self._query = query
+
+    def onQueryProgress(self, event: QueryProgressEvent) -> None:  # noqa: N802 - Spark's name
+        try:
+            progress = self._joined(event)
+            if progress is not None:
+                self._callback(progress)
+        except Exception:
+            logger.exception("the callback of a progress listener failed")
+
+    def onQueryStarted(self, event: QueryStartedEvent) -> None:  # noqa: N802
+        """Nothing has been sent yet."""
+
+    def onQueryIdle(self, event: QueryIdleEvent) -> None:  # noqa: N802
+        """Nothing was sent."""
+
+    def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:  # noqa: N802
+        """Its last batch has been told."""
+
+    def _joined(self, event: QueryProgressEvent) -> BatchProgress | None:
+        """Return the batch, ``None`` for one of another query or one that this sink has not sent."""
+        seen = event.progress
+        names = (seen.name, str(seen.id))
+        if self._query is not None and self._query not in names:
+            return None
+        report = next((each for each in reversed(self._sink.reports) if each.batch_id == seen.batchId), None)
+        if report is None:
+            return None
+        return BatchProgress(
+            seen.name or str(seen.id),
+            seen.batchId,
+            seen.numInputRows,
+            _rate(seen.inputRowsPerSecond),
+            _rate(seen.processedRowsPerSecond),
+            dict(seen.durationMs),
+            report,
+        )
+
+
+def _rate(value: float | None) -> float:
+    """Spark's rate of a batch that took no time is NaN or infinite."""
+    return value if value is not None and 0 <= value < float("inf") else 0.0
