@@ -14,19 +14,19 @@ RAW_TEXT = "adv_raw_latin1"
 """The case whose latin1 columns hold bytes that are not UTF-8. Avro and Debezium carry them, so readers refuse them."""
 
 
-def vector_names() -> list[str]:
-    """Return the names of all cases, in order."""
-    return sorted(path.name.removesuffix(".json.gz") for path in VECTORS.glob("*.json.gz"))
+def vector_names(lineage: str = "classic") -> list[str]:
+    """Return the names of all cases of a lineage, in order."""
+    return sorted(path.name.removesuffix(".json.gz") for path in (VECTORS.parent / lineage).glob("*.json.gz"))
 
 
-def readable_names() -> list[str]:
+def readable_names(lineage: str = "classic") -> list[str]:
     """Return the names of the cases whose messages a reader can give back as the rows that went in."""
-    return [name for name in vector_names() if name != RAW_TEXT]
+    return [name for name in vector_names(lineage) if name != RAW_TEXT]
 
 
-def vector_path(name: str) -> Path:
+def vector_path(name: str, lineage: str = "classic") -> Path:
     """Return the file of a case."""
-    return VECTORS / f"{name}.json.gz"
+    return VECTORS.parent / lineage / f"{name}.json.gz"
 
 
 def load_vector(name: str) -> dict[str, Any]:

@@ -190,6 +190,7 @@ def test_a_whole_number_may_be_the_default_of_a_float() -> None:
     ("key", "value", "reason"),
     [
         (None, None, "neither key nor value"),
+        (None, b"\x03" + bytes(8), "without a key"),
         (b"\x07abcdef", None, "do not begin with the id of a schema"),
         (b"\0\0\0\1", None, "do not begin with the id of a schema"),
         (b"\x03\x01" + bytes(20), None, "do not begin with the id of a schema"),

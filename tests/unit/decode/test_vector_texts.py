@@ -1,4 +1,4 @@
-"""Every recorded row, of every protocol and option: what a reader makes of TiCDC's message is the row that went in.
+"""Every recorded row, of every lineage, protocol and option: what a reader makes of TiCDC's message is what went in.
 
 Rows are compared as canonical text. What a protocol does not carry is said here in words of its own (``_carried``), not
 taken from the reader.
@@ -15,20 +15,20 @@ from typing import Any, NamedTuple
 import pytest
 from vector_files import readable_names, vector_path
 
-from ticdc_emit.config import ChangefeedConfig
-from ticdc_emit.config.protocol import Protocol
+from ticdc_emit.config import PROFILES, ChangefeedConfig
+from ticdc_emit.config.protocol import WRITTEN, Protocol
 from ticdc_emit.conformance.history import CaseHistory
 from ticdc_emit.conformance.produce import load_variant
 from ticdc_emit.conformance.vectors import DML_KINDS, Case, Record, Variant, read_case
 from ticdc_emit.decode.avro.text import avro_name
-from ticdc_emit.decode.events import RowEvent
+from ticdc_emit.decode.events import DdlEvent, RowEvent, WatermarkEvent, kind_of, table_of
 from ticdc_emit.decode.readers import reader_for
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.schema.literals import float_text
 from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.schema.types import MySQLType
 
-_READ = (Protocol.CANAL_JSON, Protocol.SIMPLE, Protocol.DEBEZIUM, Protocol.AVRO)
+_CONNECT = (Protocol.DEBEZIUM, Protocol.DEBEZIUM_AVRO)
 _DATES = (MySQLType.DATE, MySQLType.DATETIME)
 _UNKNOWN = object()
 
@@ -43,13 +43,12 @@ class _Sent(NamedTuple):
 
 
 @cache
-def _case(name: str) -> tuple[Case, CaseHistory]:
-    case = read_case(vector_path(name))
+def _case(lineage: str, name: str) -> tuple[Case, CaseHistory]:
+    case = read_case(vector_path(name, lineage))
     return case, CaseHistory(case)
 
 
-def _sent(name: str) -> Iterator[_Sent]:
-    case, history = _case(name)
+def _variants(case: Case) -> Iterator[tuple[Variant, ChangefeedConfig]]:
     for variant in case.variants:
         if variant.config_error or not variant.expected:
             continue
@@ -57,8 +56,13 @@ def _sent(name: str) -> Iterator[_Sent]:
             config = load_variant(case, variant)
         except ConfigError:
             continue
-        if config.codec.protocol not in _READ:
-            continue
+        if config.codec.protocol in WRITTEN:
+            yield variant, config
+
+
+def _sent(lineage: str, name: str) -> Iterator[_Sent]:
+    case, history = _case(lineage, name)
+    for variant, config in _variants(case):
         schemas = {post["id"]: post["schema"] for post in variant.registrations or () if post.get("id")}
         for index, outcome in variant.expected.items():
             event = case.events[index]
@@ -67,8 +71,13 @@ def _sent(name: str) -> Iterator[_Sent]:
             table = history.version(event["schema"], event["table"], event["commit_ts"])
             rows = event["emitted"] if event["kind"] == "txn" else [event]
             for row, record in zip(rows, outcome.records, strict=True):
-                if not record.error and (record.key or record.value):  # Avro's delete of a row without key is empty
+                if not record.error and _tells_a_row(record):
                     yield _Sent(variant, config, table, {"commit_ts": event["commit_ts"], **row}, record, schemas)
+
+
+def _tells_a_row(record: Record) -> bool:
+    """Return whether a message is more than Avro's delete of a row without key: nothing, or a mark of one."""
+    return bool(record.key) or (record.value or b"\3")[:1] != b"\3"
 
 
 def _text(column: Column, value: Any) -> str | None:
@@ -87,11 +96,11 @@ def _text(column: Column, value: Any) -> str | None:
 
 def _carried(config: ChangefeedConfig, column: Column, text: str | None) -> Any:
     """Return what the protocol carries of a value; ``_UNKNOWN`` where that is something else by design."""
-    if config.codec.protocol is not Protocol.DEBEZIUM:
+    if config.codec.protocol not in _CONNECT:
         return text
     if text is None:
         return None if column.default is None else _UNKNOWN
-    if column.type is MySQLType.NEWDECIMAL:
+    if column.type is MySQLType.NEWDECIMAL and config.codec.protocol is Protocol.DEBEZIUM:
         double = Decimal(repr(float(text)))
         return format(double.quantize(Decimal(1).scaleb(-max(column.decimal, 0)), context=Context(prec=100)), "f")
     if column.type in _DATES and "-00" in text[:10]:
@@ -118,7 +127,7 @@ def _compared(sent: _Sent, shown: Any, given: Any, problems: list[str], *, whole
     return counts
 
 
-def _read_back(name: str, sent: _Sent, problems: list[str]) -> Counter[str]:
+def _read_back(sent: _Sent, problems: list[str]) -> Counter[str]:
     claims = None if sent.record.claim is None else (lambda location: sent.record.claim or b"")
     reader = reader_for(sent.config, schemas=sent.schemas, claims=claims)
     event = reader.read(sent.record.key, sent.record.value)
@@ -140,15 +149,47 @@ def _read_back(name: str, sent: _Sent, problems: list[str]) -> Counter[str]:
     image = row["before"] if row["op"] == "delete" else row["after"]
     counts += _compared(sent, shown.key, image, found, whole=False)
     counts["rows"] += 1
-    problems += [f"{name} {sent.variant.id} {row['op']}: {each}" for each in found]
+    problems += [f"{sent.variant.id} {row['op']}: {each}" for each in found]
     return counts
 
 
-@pytest.mark.parametrize("name", readable_names())
-def test_recorded_rows_read_back(name: str) -> None:
+@pytest.mark.parametrize(("lineage", "name"), [(each, name) for each in PROFILES for name in readable_names(each)])
+def test_recorded_rows_read_back(lineage: str, name: str) -> None:
     problems: list[str] = []
     counts: Counter[str] = Counter()
-    for sent in _sent(name):
-        counts += _read_back(name, sent, problems)
+    for sent in _sent(lineage, name):
+        counts += _read_back(sent, problems)
     assert not problems, "\n".join(problems[:40])
     assert counts["unknown"] <= counts["values"]
+
+
+@pytest.mark.parametrize("lineage", PROFILES)
+@pytest.mark.parametrize("name", ["ddl_lifecycle", "ddl_more", "ddl_rest", "rename_tables", "watermarks"])
+def test_recorded_control_messages_read_back(lineage: str, name: str) -> None:
+    case, _ = _case(lineage, name)
+    kinds: Counter[str] = Counter()
+    for variant, config in _variants(case):
+        reader = reader_for(config, schemas={})
+        for index, outcome in (variant.expected or {}).items():
+            event = case.events[index]
+            for record in outcome.records if event["kind"] not in DML_KINDS else ():
+                read = reader.read(record.key, record.value)
+                kinds[kind_of(read)] += 1
+                assert kind_of(read) == event["kind"]
+                if isinstance(read, DdlEvent):
+                    assert read.query == event["query"]
+                    simple = config.codec.protocol is Protocol.SIMPLE  # which names no database without a table
+                    place = ("", "") if simple and not event["table"] else (event["schema"], event["table"])
+                    assert (read.schema, read.table) == place
+                    assert read.commit_ts in (event["commit_ts"], None)
+                elif isinstance(read, WatermarkEvent):
+                    assert read.commit_ts == event["ts"]
+                else:
+                    assert table_of(read) == f"{event['schema']}.{event['table']}"
+    assert kinds["watermark" if name == "watermarks" else "ddl"] > 10
+
+
+def test_rows_of_every_protocol_are_read() -> None:
+    for lineage in PROFILES:
+        known = {protocol for protocol in WRITTEN if lineage in protocol.traits.lineages}
+        assert {sent.config.codec.protocol for sent in _sent(lineage, "integers_signed")} == known

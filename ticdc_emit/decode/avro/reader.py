@@ -98,7 +98,10 @@ class AvroReader:
         schema, fields = self._part("value", None if marked else value)
         named = schema or key_schema
         if named is None:
-            raise DecodeError("the record has neither key nor value")
+            lacking = (
+                "a delete without a key: nothing tells its row" if marked else "the record has neither key nor value"
+            )
+            raise DecodeError(lacking)
         shared: dict[str, Any] = {
             "table": named["name"],
             "namespace": named.get("namespace", ""),
