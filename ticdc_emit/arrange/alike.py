@@ -20,19 +20,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_emit.arrange.order_key import order_keys_of
-from ticdc_emit.arrange.transactions import numbered, ranks, splitting_columns, updates_of_keys
+from ticdc_emit.arrange.transactions import numbered, ranks, updates_of_keys
 from ticdc_emit.changes.model import RowEncoder
 from ticdc_emit.changes.peers import Peers
-from ticdc_emit.columnar.pool import nameless
 from ticdc_emit.errors import RowError
 from ticdc_emit.plan.table_plan import TablePlan
 from ticdc_emit.plan.tables import Plan
-from ticdc_emit.schema.model import Column
 
 __all__ = ["Arranged", "Siblings", "TableRows", "arranged_alike", "by_likeness"]
 
 _Places: TypeAlias = npt.NDArray[np.int64]
-_Likeness: TypeAlias = "tuple[tuple[tuple[str, Column], ...], ...]"
 
 
 @dataclass(frozen=True)
@@ -80,18 +77,8 @@ def by_likeness(tables: Sequence[TableRows], plan: Plan) -> list[list[TableRows]
         return [[each] for each in tables]
     groups: dict[object, list[TableRows]] = {}
     for place, each in enumerate(tables):
-        groups.setdefault(_likeness(each.table) or place, []).append(each)
+        groups.setdefault(each.table.arrangement or place, []).append(each)
     return list(groups.values())
-
-
-def _likeness(table: TablePlan) -> _Likeness | None:
-    """Return what decides how rows are arranged; ``None`` for a table of which there is more to decide."""
-    encoder = table.encoders[0] if len(table.encoders) == 1 else None
-    if encoder is None or table.left_out or any(table.filters):
-        return None
-    info = encoder.table
-    keys = (info.whole_handle_key, info.order_columns, splitting_columns(info))
-    return tuple(tuple((column.name, nameless(column)) for column in columns) for columns in keys)
 
 
 def arranged_alike(

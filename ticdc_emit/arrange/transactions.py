@@ -42,7 +42,6 @@ __all__ = [
     "numbered",
     "ranks",
     "split_updates",
-    "splitting_columns",
     "updates_of_keys",
 ]
 
@@ -114,12 +113,6 @@ def _whole(given: pa.Array) -> pa.Array:
     return parse_integers(given, unsigned=False)
 
 
-def splitting_columns(table: TableInfo) -> tuple[Column, ...]:
-    """Return the columns of the primary key and of all unique keys, in table order; their change splits an update."""
-    keyed = {name for index in table.indexes if index.unique or index.primary for name in index.columns}
-    return tuple(column for column in table.row_columns if column.is_primary_key or column.name in keyed)
-
-
 def split_updates(batch: pa.RecordBatch, table: TablePlan, plan: Plan) -> pa.RecordBatch:
     """Return the batch (in change form, commit_ts checked and ascending) with its updates split; then unsorted.
 
@@ -172,7 +165,7 @@ def updates_of_keys(batch: pa.RecordBatch, info: TableInfo, how: Rendering) -> M
     """
     if not {"before", "after"} <= set(batch.schema.names):
         return None
-    columns, rows = splitting_columns(info), np.flatnonzero(_updates(batch))
+    columns, rows = info.splitting_columns, np.flatnonzero(_updates(batch))
     if not columns or not len(rows):
         return None
     found = np.zeros(batch.num_rows, np.bool_)

@@ -6,6 +6,7 @@ null. An update changes three columns of ``orders`` (of ``sbtest`` one); with ``
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -17,23 +18,49 @@ from ticdc_emit.schema.catalog import catalog_from_sql
 from ticdc_emit.schema.model import TableInfo
 from ticdc_emit.tso import LOGICAL_BITS
 
-__all__ = ["TABLES", "BenchTable", "change_batch", "commit_stamps", "make_rows", "make_update", "table_sql"]
+__all__ = [
+    "TABLES",
+    "BenchTable",
+    "change_batch",
+    "commit_stamps",
+    "make_rows",
+    "make_update",
+    "relative_sql",
+    "sibling_sql",
+    "table_sql",
+]
 
 _NULLS = 0.1
 _FIRST_TS = 450_000_000_262_144_000
 _OP_LETTERS = {Op.INSERT: "c", Op.UPDATE: "u"}
 _CHANGED = {"orders": ("qty", "note", "updated"), "sbtest": ("k",)}
-_SQL = {
-    "sbtest": """create table test.sbtest (
-        id int primary key, k int not null default 0, c char(120) not null default '', pad char(60) not null default ''
-    )""",
-    "orders": """create table test.orders (
-        id bigint primary key, user_id bigint unsigned not null, status enum('new','paid','shipped'),
-        amount decimal(12,2) not null, qty int, price double, note varchar(255), payload json, created datetime(3),
-        updated timestamp null, flags bit(8), tags set('a','b','c'), token varbinary(64), ratio float, day date, t time
-    )""",
+_COLUMNS = {
+    "sbtest": (
+        "id int primary key",
+        "k int not null default 0",
+        "c char(120) not null default ''",
+        "pad char(60) not null default ''",
+    ),
+    "orders": (
+        "id bigint primary key",
+        "user_id bigint unsigned not null",
+        "status enum('new','paid','shipped')",
+        "amount decimal(12,2) not null",
+        "qty int",
+        "price double",
+        "note varchar(255)",
+        "payload json",
+        "created datetime(3)",
+        "updated timestamp null",
+        "flags bit(8)",
+        "tags set('a','b','c')",
+        "token varbinary(64)",
+        "ratio float",
+        "day date",
+        "t time",
+    ),
 }
-TABLES = tuple(_SQL)
+TABLES = tuple(_COLUMNS)
 
 
 @dataclass(frozen=True)
@@ -46,7 +73,7 @@ class BenchTable:
 
 def make_rows(name: str, count: int, seed: int = 1) -> BenchTable:
     """Return ``count`` rows of the table, the same for the same seed."""
-    info = catalog_from_sql(_SQL[name]).table("test", name)
+    info = catalog_from_sql(table_sql(name)).table("test", name)
     rng = np.random.default_rng(seed)
     columns = _orders(rng, count) if name == "orders" else _sbtest(rng, count)
     nullable = {column.name for column in info.columns if column.nullable}
@@ -63,7 +90,26 @@ def make_update(table: BenchTable, *, all_changed: bool = False, seed: int = 2) 
 
 def table_sql(name: str) -> str:
     """Return the CREATE TABLE of a bench table."""
-    return _SQL[name]
+    return _create(name, _COLUMNS[name])
+
+
+def sibling_sql(name: str, number: int) -> str:
+    """Return the CREATE TABLE of a table with the columns of a bench table, whose number is in its name."""
+    return _create(f"{name}_{number:02}", _COLUMNS[name])
+
+
+def relative_sql(name: str, number: int) -> str:
+    """Return that of a table with the same rows and other columns: their order and the length of texts differ."""
+    columns = _COLUMNS[name]
+    first = number % len(columns)
+    turned = (*columns[first:], *columns[:first])
+    return _create(
+        f"{name}_{number:02}", [column.replace("varchar(255)", f"varchar({255 - number})") for column in turned]
+    )
+
+
+def _create(name: str, columns: Sequence[str]) -> str:
+    return f"create table test.{name} ({', '.join(columns)})"
 
 
 def commit_stamps(count: int) -> pa.Array:

@@ -97,9 +97,10 @@ class Image:
     def rendered(self, column: Column, form: str, render: Render) -> pa.Array:
         """Return ``render(column, values)``; ``form`` names the rendering, so that equal ones are made once."""
         key = (column.name, form)
-        if key not in self._rendered:
-            self._rendered[key] = self._render(column, form, render)
-        return self._rendered[key]
+        text = self._rendered.get(key)
+        if text is None:
+            text = self._rendered[key] = self._render(column, form, render)
+        return text
 
     def pieces(self, column: Column, form: str, make: Pieces) -> Sequence[Piece]:
         """Return ``make(column, values)``, for binary formats; ``form`` names the rendering."""

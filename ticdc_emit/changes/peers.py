@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,13 +17,12 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from ticdc_emit.columnar.assemble import Fragment, gather
-from ticdc_emit.columnar.pool import nameless
 
 if TYPE_CHECKING:
     from ticdc_emit.changes.model import RowEncoder
     from ticdc_emit.schema.model import TableInfo
 
-__all__ = ["Peers", "likeness"]
+__all__ = ["Peers", "arrangement", "likeness"]
 
 
 @dataclass(frozen=True)
@@ -57,11 +57,23 @@ def likeness(table: TableInfo) -> Hashable:
 
     The order of column ids is that of checksums, the clustered primary key that of row keys.
     """
-    return tuple(_told(table))
+    return _same(tuple(_told(table)))
+
+
+def arrangement(table: TableInfo) -> Hashable:
+    """Return what tables have in common whose rows are arranged alike: their keys' columns."""
+    keys = (table.whole_handle_key, table.order_columns, table.splitting_columns)
+    return _same(tuple(tuple((column.name, column.kind) for column in columns) for columns in keys))
+
+
+@lru_cache(maxsize=16384)
+def _same(told: Hashable) -> Hashable:
+    """Return the same object for what is equal, so that it is compared and hashed in full only here."""
+    return object()
 
 
 def _told(table: TableInfo) -> Iterator[Hashable]:
-    yield tuple((column.name, nameless(column)) for column in table.columns)
+    yield tuple((column.name, column.kind) for column in table.columns)
     yield tuple(np.argsort([column.id for column in table.columns]).tolist())
     for columns in (table.shown_columns, table.whole_handle_key, table.handle_key, table.primary_key):
         yield tuple(column.name for column in columns)

@@ -3,7 +3,8 @@
 Most of what a few rows cost is paid per call and not per value, so the columns of small groups of rows (a table
 version and a kind of change each) are brought together: in go arrays with the columns that they are of, out come each
 array's own accepted form (``columnar.values``) and renderings, slices of what was made for all arrays of one kind. A
-**kind** is all that a column says of its values, which is all but its name, and the Arrow type of the array.
+**kind** is all that a column says of its values (:attr:`Column.kind`), and the Arrow type of the array. How long a text
+may be is not part of it: tables differ in that more than in anything else, and few texts come near what they may have.
 
 What is wrong with a value is not told here: whoever asked gets ``None`` and makes the column alone, so that errors name
 their place as ever. A kind with a single array is left to its owner too.
@@ -12,18 +13,20 @@ their place as ever. A kind with a single array is left to its owner too.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any, TypeAlias
 
 import pyarrow as pa
 
+from ticdc_emit.columnar.buffers import text_buffers
 from ticdc_emit.columnar.cells import Piece, cut
 from ticdc_emit.columnar.faults import ValueFault
 from ticdc_emit.columnar.values import Rendering, accept
 from ticdc_emit.schema.model import Column
 
-__all__ = ["ColumnPool", "Pieces", "Pooled", "Render", "nameless"]
+__all__ = ["ColumnPool", "Pieces", "Pooled", "Render"]
 
 Render: TypeAlias = Callable[[Column, pa.Array], pa.Array]
 """Text of accepted values; of the column it reads anything but its name. One that needs the name raises ``TypeError``
@@ -32,6 +35,7 @@ for a column without, and is asked again for each column alone."""
 Pieces: TypeAlias = Callable[[Column, pa.Array], Sequence[Piece]]
 """The same for binary formats: the pieces of each value."""
 
+NO_LIMIT = -1
 _NOT_POOLED = (ValueFault, TypeError, pa.ArrowException)
 
 
@@ -40,46 +44,50 @@ class ColumnPool:
 
     def __init__(self, how: Rendering) -> None:
         self._how = how
-        self._kinds: dict[Column, list[_Kind]] = {}
+        self._kinds: dict[int, list[_Kind]] = {}  # by the identity of what a column says of its values
 
     def add(self, column: Column, array: pa.Array) -> Pooled | None:
         """Take a column of a group; ``None`` for an Arrow type whose arrays do not simply follow one another."""
-        arrow_type, values = array.type, nameless(column)
-        for kind in self._kinds.get(values, ()):
+        arrow_type, values, limit = array.type, column.kind, NO_LIMIT
+        if column.is_text:
+            values, limit = _without_limit(values), column.flen
+        for kind in self._kinds.get(id(values), ()):
             if kind.arrow_type == arrow_type:
-                return kind.add(array)
+                return kind.add(array, limit)
         if pa.types.is_dictionary(arrow_type) or pa.types.is_nested(arrow_type):
             return None
         kind = _Kind(values, arrow_type, self._how)
-        self._kinds.setdefault(values, []).append(kind)
-        return kind.add(array)
+        self._kinds.setdefault(id(values), []).append(kind)
+        return kind.add(array, limit)
 
 
 class Pooled:
-    """One array in the pool. Every answer is ``None`` where its owner has to make it alone."""
+    """One array in the pool. Every answer is ``None`` where its owner has to make it alone.
 
-    __slots__ = ("_kind", "_length", "_start")
+    ``limit``: the length, in characters or bytes, up to which a text is accepted; ``NO_LIMIT`` for none.
+    """
 
-    def __init__(self, kind: _Kind, start: int, length: int) -> None:
-        self._kind, self._start, self._length = kind, start, length
+    __slots__ = ("_kind", "_length", "_limit", "_start")
+
+    def __init__(self, kind: _Kind, start: int, length: int, limit: int) -> None:
+        self._kind, self._start, self._length, self._limit = kind, start, length, limit
 
     def is_sound(self) -> bool:
-        """Return whether every value of the kind was accepted."""
-        return self._kind.accepted() is not None
+        """Return whether every value of the kind was accepted, and none is longer than this column allows."""
+        return self._kind.fits(self._limit)
 
     def accepted(self) -> pa.Array | None:
         """Return the accepted values."""
-        whole = self._kind.accepted()
-        return None if whole is None else whole.slice(self._start, self._length)
+        return self._kind.accepted().slice(self._start, self._length) if self.is_sound() else None
 
     def rendered(self, form: str, render: Render) -> pa.Array | None:
         """Return the rendering; ``form`` names it, so that it is made once."""
-        whole = self._kind.made(form, render)
+        whole = self._kind.made(form, render) if self.is_sound() else None
         return None if whole is None else whole.slice(self._start, self._length)
 
     def pieces(self, form: str, make: Pieces) -> list[Piece] | None:
         """Return the pieces; ``form`` names them."""
-        whole = self._kind.made(form, make)
+        whole = self._kind.made(form, make) if self.is_sound() else None
         return None if whole is None else [cut(piece, self._start, self._length) for piece in whole]
 
 
@@ -93,37 +101,47 @@ class _Kind:
         self._arrays: list[pa.Array] = []
         self._count = 0
         self._accepted: pa.Array | None = None
+        self._longest: int | None = None
         self._made: dict[str, Any] = {}
-        self._alone = False
 
-    def add(self, array: pa.Array) -> Pooled:
+    def add(self, array: pa.Array, limit: int) -> Pooled:
         start, length = self._count, len(array)
         self._arrays.append(array)
         self._count += length
-        return Pooled(self, start, length)
+        return Pooled(self, start, length, limit)
 
-    def accepted(self) -> pa.Array | None:
-        if self._accepted is None and not self._alone:
-            self._alone = len(self._arrays) == 1
-            if not self._alone:
-                try:
-                    self._accepted = accept(self._column, pa.concat_arrays(self._arrays), self._how)
-                except _NOT_POOLED:
-                    self._alone = True
-            self._arrays = []
+    def fits(self, limit: int) -> bool:
+        """Return whether all values were accepted, and no text has more bytes, so more characters, than ``limit``."""
+        if self._arrays:
+            self._accept()
+        if self._accepted is None or limit == NO_LIMIT:
+            return self._accepted is not None
+        if self._longest is None:
+            self._longest = int(text_buffers(self._accepted).lengths.max(initial=0))
+        return self._longest <= limit
+
+    def accepted(self) -> pa.Array:
         return self._accepted
 
     def made(self, form: str, make: Callable[[Column, pa.Array], Any]) -> Any:
-        if form not in self._made:
-            values = self.accepted()
-            try:
-                self._made[form] = None if values is None else make(self._column, values)
-            except _NOT_POOLED:
-                self._made[form] = None
-        return self._made[form]
+        try:
+            return self._made[form]
+        except KeyError:
+            pass
+        try:
+            made = make(self._column, self._accepted)
+        except _NOT_POOLED:
+            made = None
+        self._made[form] = made
+        return made
+
+    def _accept(self) -> None:
+        arrays, self._arrays = self._arrays, []
+        if len(arrays) > 1:
+            with suppress(*_NOT_POOLED):
+                self._accepted = accept(self._column, pa.concat_arrays(arrays), self._how)
 
 
-@lru_cache(maxsize=16384)
-def nameless(column: Column) -> Column:
-    """Return what a column says of its values."""
-    return replace(column, id=0, name="", comment="")
+@lru_cache(maxsize=4096)
+def _without_limit(kind: Column) -> Column:
+    return replace(kind, flen=NO_LIMIT).kind

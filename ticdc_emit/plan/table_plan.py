@@ -17,7 +17,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from ticdc_emit.changes.model import RowEncoder
-from ticdc_emit.changes.peers import likeness
+from ticdc_emit.changes.peers import arrangement, likeness
 from ticdc_emit.config.switches import RoutingSwitches
 from ticdc_emit.errors import DispatcherError, SchemaError, UnknownTableError
 from ticdc_emit.filtering.replication import LeftOut
@@ -102,6 +102,14 @@ class TablePlan:
     def likeness(self) -> Hashable:
         """What tables have in common whose rows can be encoded together (``changes.peers``): of one version."""
         return likeness(self.newest)
+
+    @cached_property
+    def arrangement(self) -> Hashable | None:
+        """What tables have in common whose rows are arranged alike; ``None`` where there is more to decide."""
+        encoder = self.encoders[0] if len(self.encoders) == 1 else None
+        if encoder is None or self.left_out or any(self.filters):
+            return None
+        return arrangement(encoder.table)
 
     @cached_property
     def spreading(self) -> Hashable:

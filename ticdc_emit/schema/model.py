@@ -7,8 +7,9 @@ A ``TableInfo`` is what TiDB's own ``model.TableInfo`` shows to a TiCDC encoder 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, fields, replace
+from functools import cached_property, lru_cache
+from typing import Any
 
 from ticdc_emit.schema.types import BINARY_CHARSET, STRING_TYPES, ColumnFlag, MySQLType
 
@@ -41,6 +42,15 @@ class Column:
     generated_expr: str = ""
     hidden: bool = False  # made by TiDB for an expression index; no message shows it
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what is made from the rest."""
+        return {each.name: getattr(self, each.name) for each in fields(self)}
+
+    @cached_property
+    def kind(self) -> Column:
+        """What the column says of its values: all but its id, name and comment. Equal kinds are the same object."""
+        return _kept_kind(replace(self, id=0, name="", comment=""))
+
     @property
     def nullable(self) -> bool:
         return not _has(self.flags, _NOT_NULL)
@@ -65,6 +75,16 @@ class Column:
     def is_binary(self) -> bool:
         """True for BINARY, VARBINARY and the BLOBs: string types whose charset is ``binary``."""
         return self.type in STRING_TYPES and self.charset == BINARY_CHARSET
+
+    @cached_property
+    def is_text(self) -> bool:
+        """True for CHAR, VARCHAR and the TEXTs: string types of another charset."""
+        return self.type in STRING_TYPES and self.charset != BINARY_CHARSET
+
+
+@lru_cache(maxsize=16384)
+def _kept_kind(kind: Column) -> Column:
+    return kind
 
 
 @dataclass(frozen=True)
@@ -156,6 +176,12 @@ class TableInfo:
     def order_columns(self) -> tuple[Column, ...]:
         """What orders changes of equal commit_ts: the whole handle key, or the whole row of a table that has none."""
         return self.whole_handle_key or self.row_columns
+
+    @cached_property
+    def splitting_columns(self) -> tuple[Column, ...]:
+        """The columns of the primary key and of all unique keys, in table order; their change splits an update."""
+        keyed = {name for index in self.indexes if index.unique or index.primary for name in index.columns}
+        return tuple(column for column in self.row_columns if column.is_primary_key or column.name in keyed)
 
     @cached_property
     def whole_primary_key(self) -> tuple[Column, ...]:

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from ticdc_emit import Encoder
-from ticdc_emit.arrange.transactions import splitting_columns
 from ticdc_emit.errors import DispatcherError, DuplicateChangeError
 from ticdc_emit.schema.catalog import catalog_from_sql
 
@@ -49,7 +48,7 @@ def test_the_columns_of_the_primary_key_and_of_every_unique_key_split() -> None:
         "create table t (a int, b int not null, c int, d int as (a + 1) virtual, primary key (b) nonclustered,"
         " unique key (c, d), key (a))"
     ).table("test", "t")
-    assert [column.name for column in splitting_columns(table)] == ["b", "c"]
+    assert [column.name for column in table.splitting_columns] == ["b", "c"]
 
 
 @pytest.mark.parametrize(

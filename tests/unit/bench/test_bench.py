@@ -89,7 +89,8 @@ def test_report(short_lines: list[Line], monkeypatch: pytest.MonkeyPatch, capsys
     assert report["unit"] == 200_000
     assert report["end_to_end"] is None
     with_bar = [line for line in report["lines"] if line["ratio_to_go"] is not None]
-    mixed = [f"{variant}/orders/insert, 4 tables mixed" for variant in VARIANTS]
+    kinds = ("4 tables mixed", "4 tables of other columns mixed")
+    mixed = [f"{variant}/orders/insert, {kind}" for variant in VARIANTS for kind in kinds]
     assert sorted(line["name"] for line in with_bar) == sorted(BARRED + mixed)
     assert {line["name"]: line["bar"] for line in with_bar} == dict.fromkeys(BARRED, 2.0) | dict.fromkeys(mixed, 0.7)
     assert len(report["lines"]) > len(with_bar)

@@ -37,9 +37,7 @@ from ticdc_emit.schema.typenames import mysql_type_name, type_desc
 
 __all__ = ["CanalJsonOptions", "CanalJsonRows", "json_string"]
 
-_FORM = "canal-json"
-
-
+_FORM, _JAVA_TYPES = "canal-json", "canal-json Java types"
 _ROW_KEY_BYTES = 1024  # of a row key, but for its texts
 _BYTES_OF_KEY_CHARACTER = 6  # four bytes, in groups of nine for eight, in base64
 
@@ -96,6 +94,8 @@ class _Members:
 
     def sql_type(self, image: Image) -> list[Fragment]:
         """Lay out the Java types; those of unsigned integers depend on the row's value."""
+        if image.is_pooled:
+            return [part if isinstance(part, bytes) else _pooled_java_type(part[0], image) for part in self._sql_type]
         return [part if isinstance(part, bytes) else _java_type(*part, image) for part in self._sql_type]
 
     @cached_property
@@ -123,6 +123,17 @@ def _java_type(column: Column, promoted: Promotion, image: Image) -> Fragment:
         return base
     larger = b"%d" % promoted.code
     return larger if above.all() else gather([base, larger], above.view(np.uint8))
+
+
+def _pooled_java_type(column: Column, image: Image) -> pa.Array:
+    return image.rendered(column, _JAVA_TYPES, _java_types)
+
+
+def _java_types(column: Column, values: pa.Array) -> pa.Array:
+    promoted = promotion(column)
+    assert promoted is not None
+    forms = pa.array([b"%d" % java_type(column), b"%d" % promoted.code])
+    return forms.take(pa.array(promoted.mask(values).view(np.uint8)))
 
 
 @dataclass(frozen=True)

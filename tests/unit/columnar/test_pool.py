@@ -1,0 +1,51 @@
+"""Columns of one kind from many tables: what is made of them together, and what is left to each alone."""
+
+from __future__ import annotations
+
+import pickle
+
+import pyarrow as pa
+import pytest
+
+from ticdc_emit.columnar.pool import ColumnPool
+from ticdc_emit.columnar.values import Rendering
+from ticdc_emit.schema.catalog import catalog_from_sql
+from ticdc_emit.schema.model import Column
+
+
+def columns(*types: str) -> list[Column]:
+    names = [f"c{place} {each}" for place, each in enumerate(types)]
+    return list(catalog_from_sql(f"create table t ({', '.join(names)})").table("test", "t").columns)
+
+
+def test_texts_of_columns_of_other_lengths_are_made_together() -> None:
+    short, long = columns("varchar(3)", "varchar(9)")
+    pool = ColumnPool(Rendering())
+    pooled = [pool.add(column, pa.array(texts)) for column, texts in ((short, ["ab", "c"]), (long, ["abc"]))]
+    made = []
+    shown = [each and each.rendered("upper", lambda _, values: made.append(len(values)) or values) for each in pooled]
+    assert [text and text.to_pylist() for text in shown] == [["ab", "c"], ["abc"]]
+    assert made == [3]
+
+
+@pytest.mark.parametrize("text", ["abcd", "ééé"])  # the second has three characters, but six bytes
+def test_a_column_makes_its_texts_alone_where_any_of_them_all_may_be_too_long_for_it(text: str) -> None:
+    short, long, longer = columns("varchar(3)", "varchar(9)", "varchar(99)")
+    pool = ColumnPool(Rendering())
+    pooled = [pool.add(short, pa.array(["a"])), pool.add(long, pa.array([text])), pool.add(longer, pa.array(["b"]))]
+    assert [each is not None and each.is_sound() for each in pooled] == [False, True, True]
+    assert pooled[0] is not None
+    assert pooled[0].accepted() is None
+
+
+def test_bytes_of_other_lengths_are_of_other_kinds() -> None:
+    one, other = columns("binary(2)", "binary(3)")
+    pool = ColumnPool(Rendering())
+    pooled = [pool.add(column, pa.array([b"a"])) for column in (one, other)]
+    assert [each and each.accepted() for each in pooled] == [None, None]
+
+
+def test_equal_kinds_are_one_object_and_do_not_travel() -> None:
+    one, other = columns("int comment 'x'", "int")
+    assert one.kind is other.kind
+    assert "kind" not in vars(pickle.loads(pickle.dumps(one)))
