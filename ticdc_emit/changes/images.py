@@ -47,8 +47,7 @@ def refused_value(fault: ValueFault, column: Column, table: str, row: dict[str, 
 class Image:
     """One image of every row of a batch. ``arrays`` maps column names to arrays of equal length.
 
-    ``positions`` are the rows' places in the caller's batch, which errors name where there is no key. ``is_pooled``:
-    the rows are few, and are made with those of other images.
+    ``positions`` are the rows' places in the caller's batch, which errors name where there is no key.
     """
 
     def __init__(
@@ -61,13 +60,18 @@ class Image:
         self._values: dict[str, pa.Array] = {}
         self._rendered: dict[tuple[str, str], pa.Array] = {}
         self._pooled: dict[str, Pooled] = {}
-        self.is_pooled = False
+        self._pool: ColumnPool | None = None
 
     def join(self, pool: ColumnPool) -> None:
         """Have the columns accepted and rendered by the pool, with those of the other images in it."""
-        self.is_pooled = True
+        self._pool = pool
         for column in self.table.data_columns:
             self._add(pool, column, self._arrays.get(column.name))
+
+    @property
+    def is_pooled(self) -> bool:
+        """Whether the rows are few, and are made with those of other images."""
+        return self._pool is not None
 
     def _add(self, pool: ColumnPool, column: Column, array: pa.Array | None) -> None:
         if array is not None and (pooled := pool.add(column, array)) is not None:
@@ -113,7 +117,10 @@ class Image:
 
     def check(self) -> None:
         """Accept every column: whatever is wrong with a value is raised here, before anything is rendered."""
-        for column in self.table.data_columns:
+        columns = self.table.data_columns
+        if self._pool is not None and len(self._pooled) == len(columns) and self._pool.is_sound():
+            return
+        for column in columns:
             pooled = self._pooled.get(column.name)
             if pooled is None or not pooled.is_sound():
                 self.values(column)
@@ -225,7 +232,7 @@ class BeforeImage(Image):
 
     def join(self, pool: ColumnPool) -> None:
         """Have what the after image does not vouch for accepted and rendered by the pool."""
-        self.is_pooled = True
+        self._pool = pool
         for column in self.table.data_columns:
             if column.name not in self._arrays or column.name not in self.after:
                 continue

@@ -45,6 +45,7 @@ class ColumnPool:
     def __init__(self, how: Rendering) -> None:
         self._how = how
         self._kinds: dict[int, list[_Kind]] = {}  # by the identity of what a column says of its values
+        self._is_sound: bool | None = None
 
     def add(self, column: Column, array: pa.Array) -> Pooled | None:
         """Take a column of a group; ``None`` for an Arrow type whose arrays do not simply follow one another."""
@@ -60,6 +61,12 @@ class ColumnPool:
         self._kinds.setdefault(id(values), []).append(kind)
         return kind.add(array, limit)
 
+    def is_sound(self) -> bool:
+        """Return whether each array in the pool :meth:`Pooled.is_sound`."""
+        if self._is_sound is None:
+            self._is_sound = all(kind.fits(kind.least_limit) for kinds in self._kinds.values() for kind in kinds)
+        return self._is_sound
+
 
 class Pooled:
     """One array in the pool. Every answer is ``None`` where its owner has to make it alone.
@@ -67,14 +74,17 @@ class Pooled:
     ``limit``: the length, in characters or bytes, up to which a text is accepted; ``NO_LIMIT`` for none.
     """
 
-    __slots__ = ("_kind", "_length", "_limit", "_start")
+    __slots__ = ("_is_sound", "_kind", "_length", "_limit", "_start")
 
     def __init__(self, kind: _Kind, start: int, length: int, limit: int) -> None:
         self._kind, self._start, self._length, self._limit = kind, start, length, limit
+        self._is_sound: bool | None = None
 
     def is_sound(self) -> bool:
         """Return whether every value of the kind was accepted, and none is longer than this column allows."""
-        return self._kind.fits(self._limit)
+        if self._is_sound is None:
+            self._is_sound = self._kind.fits(self._limit)
+        return self._is_sound
 
     def accepted(self) -> pa.Array | None:
         """Return the accepted values."""
@@ -82,12 +92,12 @@ class Pooled:
 
     def rendered(self, form: str, render: Render) -> pa.Array | None:
         """Return the rendering; ``form`` names it, so that it is made once."""
-        whole = self._kind.made(form, render) if self.is_sound() else None
+        whole = self._kind.made(form, render) if self._is_sound or self.is_sound() else None
         return None if whole is None else whole.slice(self._start, self._length)
 
     def pieces(self, form: str, make: Pieces) -> list[Piece] | None:
         """Return the pieces; ``form`` names them."""
-        whole = self._kind.made(form, make) if self.is_sound() else None
+        whole = self._kind.made(form, make) if self._is_sound or self.is_sound() else None
         return None if whole is None else [cut(piece, self._start, self._length) for piece in whole]
 
 
@@ -100,6 +110,7 @@ class _Kind:
         self._how = how
         self._arrays: list[pa.Array] = []
         self._count = 0
+        self.least_limit = NO_LIMIT
         self._accepted: pa.Array | None = None
         self._longest: int | None = None
         self._made: dict[str, Any] = {}
@@ -108,6 +119,8 @@ class _Kind:
         start, length = self._count, len(array)
         self._arrays.append(array)
         self._count += length
+        if limit != NO_LIMIT:
+            self.least_limit = limit if self.least_limit == NO_LIMIT else min(limit, self.least_limit)
         return Pooled(self, start, length, limit)
 
     def fits(self, limit: int) -> bool:
