@@ -1,11 +1,12 @@
-"""Both images of updates in binary formats: what changed nowhere is laid out once.
+"""The images of rows in binary formats; of updates, what changed nowhere is laid out once.
 
-In: updates, and what lays out one column's values. Out: entries of the two images, in the columns' order.
+In: changes, and what lays out one column's values. Out: entries of the images, in the columns' order. Where few rows of
+many tables are made together, the values of a column are joined with those of its kind, rather than table by table.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
 
@@ -15,26 +16,38 @@ from ticdc_emit.columnar.cells import Piece, join_pieces
 from ticdc_emit.columnar.pool import Pieces
 from ticdc_emit.schema.model import Column
 
-__all__ = ["BinaryImages"]
+__all__ = ["BinaryImages", "value_pieces"]
 
 _MOSTLY = 0.5  # share of changed rows from which a column's both images are packed rather than gathered
 
 
-class BinaryImages:
-    """``form`` names the pieces that ``value`` makes; ``lead``: what stands before each value of a column."""
+def value_pieces(image: Image, column: Column, form: str, make: Pieces) -> Sequence[Piece]:
+    """Return what ``make`` makes of an image's column, ``form`` being its name: joined, where the rows are few."""
+    return [_joined(image, column, form, make)] if image.is_pooled else image.pieces(column, form, make)
 
-    def __init__(self, form: str, value: Pieces, lead: Callable[[Column], bytes] = lambda column: b"") -> None:
+
+def _joined(image: Image, column: Column, form: str, make: Pieces) -> pa.Array:
+    def join(column: Column, values: pa.Array) -> pa.Array:
+        return join_pieces(make(column, values), len(values))
+
+    return image.rendered(column, f"{form}, joined", join)
+
+
+class BinaryImages:
+    """``form`` names the pieces that ``value`` makes; ``leads``: by name, what stands before each value of a column."""
+
+    def __init__(self, form: str, value: Pieces, leads: Mapping[str, bytes] | None = None) -> None:
         self._form = form
         self._value = value
-        self._lead = lead
+        self._leads = {} if leads is None else leads
 
     def entry(self, column: Column, image: Image) -> list[Piece]:
         """Lay out one column of an image."""
-        return [self._lead(column), *image.pieces(column, self._form, self._value)]
+        return [self._leads.get(column.name, b""), *value_pieces(image, column, self._form, self._value)]
 
     def joined(self, column: Column, image: Image) -> list[Piece]:
         """Lay out one column of an image as an array that the image keeps."""
-        return [self._lead(column), image.rendered(column, f"{self._form}, joined", self._join)]
+        return [self._leads.get(column.name, b""), _joined(image, column, self._form, self._value)]
 
     def both(self, changes: Changes, columns: Sequence[Column]) -> tuple[list[list[Piece]], list[list[Piece]]]:
         """Lay out after and before of updates; an entry of both is the same object where nothing of it changed."""
@@ -51,6 +64,3 @@ class BinaryImages:
             data.append(lay(column, after))
             old.append(lay(column, before))
         return data, old
-
-    def _join(self, column: Column, values: pa.Array) -> pa.Array:
-        return join_pieces(self._value(column, values), len(values))

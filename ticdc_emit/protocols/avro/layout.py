@@ -40,6 +40,7 @@ from ticdc_emit.errors import InvalidValueError
 from ticdc_emit.protocols.avro.naming import subject
 from ticdc_emit.protocols.avro.schema import key_schema, value_columns, value_schema
 from ticdc_emit.protocols.avro.types import AvroOptions, AvroType, avro_type, branches
+from ticdc_emit.protocols.binary_images import value_pieces
 from ticdc_emit.protocols.registered import SchemaTexts, header_of
 from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.schema.types import LABEL_TYPES, MySQLType
@@ -191,9 +192,9 @@ class AvroRows:
             return [bytes([shown.union.null])]
         make = partial(self._value_pieces, shown.kind, shown.union)
         if shown.column.type is not MySQLType.ENUM:
-            return image.pieces(shown.column, _FORM, make)
+            return value_pieces(image, shown.column, _FORM, make)
         with _placed(image, shown.column):
-            return image.pieces(shown.column, _FORM, make)
+            return value_pieces(image, shown.column, _FORM, make)
 
     def _value_pieces(self, kind: AvroType, union: Union | None, column: Column, values: pa.Array) -> list[Piece]:
         if column.type in LABEL_TYPES:

@@ -75,8 +75,8 @@ class DebeziumAvroRows:
         return tuple(column for column in row_columns(self.table) if not column.is_virtual)
 
     @cached_property
-    def _refusable(self) -> tuple[Column, ...]:
-        return tuple(column for column in self._columns if can_fail(column))
+    def _refusable(self) -> Mapping[str, Column]:
+        return {column.name: column for column in self._columns if can_fail(column)}
 
     @cached_property
     def _longs(self) -> tuple[Column, ...]:
@@ -124,7 +124,7 @@ class DebeziumAvroRows:
         for image in images:
             for column in self._longs:
                 self._checked(column, image, lambda column, image: refuse_beyond_long(image.values(column)))
-            for column in self._refusable:
+            for column in self._refusable.values():
                 self._checked(column, image, self._laid.joined)
 
     def _checked(self, column: Column, image: Image, make: Callable[[Column, Image], object]) -> None:
@@ -154,7 +154,7 @@ class DebeziumAvroRows:
         return Encoded(join_pieces(value, count), join_pieces(keys, count))
 
     def _entry(self, column: Column, image: Image) -> list[Piece]:
-        return (self._laid.joined if column in self._refusable else self._laid.entry)(column, image)
+        return (self._laid.joined if column.name in self._refusable else self._laid.entry)(column, image)
 
     def _images(self, changes: Changes, made: Mapping[str, list[Piece]]) -> list[Piece]:
         """Lay out before and after."""

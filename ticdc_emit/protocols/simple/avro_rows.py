@@ -74,7 +74,9 @@ class SimpleAvroRows:
 
     @cached_property
     def _laid(self) -> BinaryImages:
-        return BinaryImages(_PIECES, self._value, lambda column: avro_string(column.name))
+        return BinaryImages(
+            _PIECES, self._value, {column.name: avro_string(column.name) for column in self.table.columns}
+        )
 
     @cached_property
     def _prefix(self) -> bytes:
