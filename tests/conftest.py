@@ -14,6 +14,7 @@ load_profile()
 # Spark's JVMs, those of other processes too, live for minutes at most: compiling harder than this costs more than it
 # gives.
 os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:+UseSerialGC -XX:TieredStopAtLevel=1")
+os.environ.setdefault("TICDC_EMIT_CLASS_ARCHIVE", "off")
 
 # What starts servers or Spark sessions stays in one process each, every other module in one for its fixtures' sake.
 _TOGETHER = {

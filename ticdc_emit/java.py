@@ -15,11 +15,12 @@ import shlex
 import shutil
 import subprocess
 import tempfile
+from functools import cache
 from pathlib import Path
 
 from ticdc_emit.errors import MissingDependencyError
 
-__all__ = ["MINIMUM_JAVA", "find_java", "java_env", "java_version"]
+__all__ = ["MINIMUM_JAVA", "find_java", "java_cache", "java_env", "java_version"]
 
 logger = logging.getLogger(__name__)
 
@@ -62,6 +63,12 @@ def java_env() -> dict[str, str]:
     return {"JAVA_HOME": str(find_java().parent.parent)}
 
 
+def java_cache() -> Path:
+    """The user's folder for what is made for a Java: a wrapper, archives of classes.  It need not exist."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "ticdc-emit", "java")
+
+
+@cache
 def java_version(java: Path) -> int | None:
     """The major version of ``java``, None if it does not run or does not say."""
     try:
@@ -94,8 +101,7 @@ def _packaged() -> Path | None:
 
 def _wrapped(java: Path) -> Path:
     """The wrapper of ``java``, as ``bin/java`` of a folder that serves as ``JAVA_HOME``."""
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    folder = cache / "ticdc-emit" / "java" / "bin"
+    folder = java_cache() / "bin"
     script = _WRAPPER.format(java=shlex.quote(str(java)))
     wrapper = folder / "java"
     if wrapper.is_file() and wrapper.read_text() == script:

@@ -32,7 +32,7 @@ def test_emit_a_file_and_refuse_a_bad_value(spark: Any, tmp_path: Path, capsys: 
 
 
 def test_demo_of_avro_with_an_embedded_registry(spark: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    assert exit_code("demo", "--rows", "500", "--protocol", "avro", "--json") == 0
+    assert exit_code("demo", "--on-spark", "--rows", "500", "--protocol", "avro", "--json") == 0
     summary = json.loads(capsys.readouterr().out)
     assert summary["messages"] == summary["rows"] == 500
     keys = [message["decoded"]["key"]["id"] for message in summary["shown"]]

@@ -9,7 +9,6 @@ import typer
 
 from ticdc_emit.cli.options import (
     PROTOCOL_HELP,
-    PROTOCOLS,
     AsJson,
     BadRows,
     BadRowsPath,
@@ -19,9 +18,10 @@ from ticdc_emit.cli.options import (
     SinkUri,
     SinkUriOrEmbedded,
     SparkSettings,
+    examples,
     spark_settings,
-    uri_option,
 )
+from ticdc_emit.cli.proof_commands import add_proof_commands
 from ticdc_emit.cli.replay_command import add_replay_command
 from ticdc_emit.cli.topic_commands import add_topic_commands
 
@@ -40,7 +40,6 @@ app = typer.Typer(
     name="ticdc-emit",
     help="Emit the exact bytes that TiCDC would put on Kafka, without a TiDB cluster.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -55,58 +54,13 @@ def _options(
     """Options of the program itself."""
 
 
-@app.command()
-def conformance(
-    paths: Annotated[list[Path], typer.Argument(help="Vector files, or folders of them.", metavar="PATH…")],
-    protocol: Annotated[str | None, typer.Option(help=f"Only variants of this protocol: {PROTOCOLS}.")] = None,
-    profile: Annotated[
-        str | None,
-        typer.Option(help="Lineage of the files: classic or next. Default: the folder's name, else classic."),
-    ] = None,
-    as_json: AsJson = False,
-    dump: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write every produced message as JSON Lines.", dir_okay=False)
-    ] = None,
-    show: Annotated[int, typer.Option(help="How many mismatches to print.", min=0)] = 5,
-) -> None:
-    """Run golden vectors and compare byte for byte. Exit 1 on any mismatch."""
-    from ticdc_emit.cli.conformance import run
-
-    raise typer.Exit(run(paths, protocol=protocol, profile=profile, as_json=as_json, dump=dump, show=show))
-
-
-@app.command()
-def bench(
-    as_json: AsJson = False,
-    quick: Annotated[bool, typer.Option("--quick", help="One short round: a smoke test, rough figures.")] = False,
-    end_to_end: Annotated[bool, typer.Option(help="Also measure Spark to Kafka.")] = True,
-    rows: Annotated[int, typer.Option(help="Rows of the end-to-end run.", min=1)] = 1_000_000,
-    table: Annotated[str, typer.Option(help="Table of the end-to-end run: orders or sbtest.")] = "orders",
-    sink_uri: Annotated[
-        str | None, uri_option("--sink-uri", "URI", "Kafka of the end-to-end run. Default: an embedded one.")
-    ] = None,
-    profile: Annotated[
-        str | None, typer.Option(help="Lineage of the end-to-end run: classic or next. Default: classic.")
-    ] = None,
-) -> None:
-    """Measure rows per CPU-second from Arrow batch to message batch, against TiCDC's Go encoders."""
-    from ticdc_emit.cli.bench import run
-
-    if table not in ("orders", "sbtest"):
-        raise typer.BadParameter("choose orders or sbtest", param_hint="--table")
-    code = run(
-        as_json=as_json,
-        quick=quick,
-        end_to_end=end_to_end,
-        rows=rows,
-        table=table,
-        sink_uri=sink_uri,
-        profile=profile,
+@app.command(
+    epilog=examples(
+        "ticdc-emit demo",
+        "ticdc-emit demo --protocol avro",
+        "ticdc-emit demo --rows 1000000 --sink-uri 'kafka://127.0.0.1:9092/orders?protocol=canal-json'",
     )
-    raise typer.Exit(code)
-
-
-@app.command()
+)
 def demo(
     protocol: Annotated[str, typer.Option(help=PROTOCOL_HELP + " The sink URI's wins.")] = "canal-json",
     rows: Annotated[int, typer.Option(help="Row changes to make.", min=1)] = 20_000,
@@ -114,9 +68,12 @@ def demo(
     profile: Lineage = None,
     schema_registry: Registry = None,
     seed: Annotated[int, typer.Option(help="The same seed makes the same history.")] = 1,
+    on_spark: Annotated[
+        bool, typer.Option("--on-spark", help="Run on a local Spark, as more than 500,000 rows do.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Replay a table's history through Spark into Kafka and show the messages.
+    """Replay a table's history into Kafka and show the messages.
 
     A protocol that needs a schema registry gets an embedded one unless you name yours.
     """
@@ -129,12 +86,20 @@ def demo(
         profile=profile,
         schema_registry=schema_registry,
         seed=seed,
+        on_spark=on_spark,
         as_json=as_json,
     )
     raise typer.Exit(code)
 
 
-@app.command()
+@app.command(
+    epilog=examples(
+        "ticdc-emit emit --schema tables.sql --input changes.parquet --sink-uri "
+        "'kafka://127.0.0.1:9092/t?protocol=canal-json'",
+        "ticdc-emit emit --schema tables.sql --table shop.orders --input 'rows/*.csv' --sink-uri "
+        "'file:///tmp/out?protocol=canal-json'",
+    )
+)
 def emit(
     schema: Annotated[Path, typer.Option(metavar="FILE.sql", help="DDL of the tables.", exists=True, dir_okay=False)],
     input_path: Annotated[str, typer.Option("--input", metavar="PATH", help="Parquet, CSV or JSON lines.")],
@@ -196,7 +161,15 @@ def emit(
     raise typer.Exit(code)
 
 
-@app.command()
+@app.command(
+    epilog=examples(
+        "ticdc-emit generate --schema bank",
+        "ticdc-emit generate --schema tables.sql --rows 1000000 --ddl-rate 0.01 --sink-uri "
+        "'kafka://127.0.0.1:9092/t?protocol=canal-json'",
+        "ticdc-emit generate --schema shop --rate 1000 --live --endless --sink-uri "
+        "'kafka://127.0.0.1:9092/t?protocol=simple'",
+    )
+)
 def generate(
     schema: Annotated[
         str,
@@ -270,3 +243,4 @@ def generate(
 
 add_replay_command(app)
 add_topic_commands(app)
+add_proof_commands(app)

@@ -1,6 +1,6 @@
 """The demo's table and its history: orders that are placed, paid, shipped, delivered, and deleted or returned.
 
-Out: row changes in the typed form, as an Arrow batch or a Spark DataFrame. Every value is a function of the change's
+Out: row changes in the typed form, as Arrow batches or a Spark DataFrame. Every value is a function of the change's
 number and the seed, so that the history is the same for any number of partitions, and 20 million rows are made like
 20 thousand: by Spark's workers, batch by batch.
 """
@@ -8,6 +8,7 @@ number and the seed, so that the history is the same for any number of partition
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from zlib import crc32
 
@@ -21,7 +22,7 @@ from ticdc_emit.tso import LOGICAL_BITS, compose
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["CREATED_TS", "DATABASE", "ORDERS", "TABLE", "history_batch", "order_history", "span_s"]
+__all__ = ["CREATED_TS", "DATABASE", "ORDERS", "TABLE", "OrderHistory", "history_batch", "order_history", "span_s"]
 
 DATABASE = "CREATE DATABASE shop"
 TABLE = "shop.orders"
@@ -54,6 +55,7 @@ _START_MS = 1_767_225_600_000  # 2026-01-01 00:00:00 UTC
 CREATED_TS = compose(_START_MS)
 """TSO of the CREATE TABLE; every row follows it."""
 
+_BATCH_ROWS = 10_000  # as Spark hands them to a worker
 _STEPS = 5
 _LAST = _STEPS - 1
 _ORDER_MS = 2_000
@@ -69,8 +71,20 @@ _NOTES = ("leave at the front door", 'ring "Müller & Söhne"', "call before del
 _Numbers = npt.NDArray[np.int64]
 
 
+@dataclass(frozen=True)
+class OrderHistory:
+    """``rows`` changes (insert, updates, delete or return per order) as Arrow batches, made as they are read."""
+
+    rows: int
+    seed: int
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        for first in range(0, self.rows, _BATCH_ROWS):
+            yield history_batch(np.arange(first, min(first + _BATCH_ROWS, self.rows)), self.seed)
+
+
 def order_history(spark: SparkSession, rows: int, seed: int) -> DataFrame:
-    """Return ``rows`` changes (insert, updates, delete or return per order), in no particular order."""
+    """Return the changes of :class:`OrderHistory` as a DataFrame, in no particular order."""
 
     def made(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:

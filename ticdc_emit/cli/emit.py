@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ticdc_emit.cli.console import print_json, result_console, step
 from ticdc_emit.cli.input_data import format_of, read_changes
-from ticdc_emit.cli.local_files import check_readable
+from ticdc_emit.cli.local_files import check_readable, local_size
 from ticdc_emit.cli.session import local_spark
 from ticdc_emit.cli.summary import print_summary
 from ticdc_emit.config import ChangefeedConfig, load_changefeed, mask_uri
@@ -22,6 +22,8 @@ from ticdc_emit.schema.model import TableInfo
 from ticdc_emit.tso import compose
 
 __all__ = ["run"]
+
+_SHORT_BYTES = 16 * 1024 * 1024
 
 
 def run(
@@ -67,7 +69,8 @@ def run(
     )
     with ExitStack() as stack:
         with step("starting Spark", quiet=as_json):
-            session = stack.enter_context(local_spark("emit", settings=spark))
+            short = local_size(input_path, spark) <= _SHORT_BYTES
+            session = stack.enter_context(local_spark("emit", settings=spark, short=short, quiet=as_json))
         changes = read_changes(
             session,
             input_path,

@@ -18,7 +18,7 @@ from ticdc_emit.cli.console import print_json, result_console, say, step
 from ticdc_emit.cli.interrupt import Stop, stopped_by_interrupt
 from ticdc_emit.cli.messages import message_dict, print_messages
 from ticdc_emit.cli.place import changefeed_at, messages_at, place
-from ticdc_emit.cli.session import local_spark
+from ticdc_emit.cli.session import SHORT_ROWS, local_spark
 from ticdc_emit.cli.summary import print_summary
 from ticdc_emit.cli.watermarks import sparse_interval
 from ticdc_emit.config import ChangefeedConfig, mask_uri
@@ -108,7 +108,8 @@ def run(
         kafka, uri = place(stack, sink_uri, _TOPIC, changefeed)
         feed = changefeed_at(stack, uri, changefeed, schema_registry, wanted.settings["time_zone"], profile)
         with step("starting Spark", quiet=as_json):
-            session = stack.enter_context(local_spark("generate", settings=spark))
+            short = wanted.rows is not None and wanted.rows <= SHORT_ROWS and not wanted.live
+            session = stack.enter_context(local_spark("generate", settings=spark, short=short, quiet=as_json))
         if wanted.rows is None and not as_json:
             say("Ctrl-C ends it")
         stop = stack.enter_context(stopped_by_interrupt("batch", quiet=as_json)) if wanted.is_stream else None

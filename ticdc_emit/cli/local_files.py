@@ -7,6 +7,7 @@ Spark is looked at: paths without a scheme or with ``file:``, and patterns of ``
 from __future__ import annotations
 
 import glob
+import math
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,7 +16,7 @@ from urllib.parse import unquote
 from ticdc_emit.config.secrets import mask_text
 from ticdc_emit.errors import ConfigError
 
-__all__ = ["check_readable"]
+__all__ = ["check_readable", "local_size"]
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):")  # one letter is a drive
 _ONLY_SPARK_KNOWS = re.compile(r"[\[{\\,]")
@@ -27,19 +28,37 @@ def check_readable(path: str, option: str, spark: Mapping[str, str]) -> None:
     ``option`` names where it was given. ``spark``: further settings of Spark, which may say that paths without a scheme
     are elsewhere.
     """
-    scheme = _SCHEME.match(path)
-    if scheme is not None:
-        if scheme[1].lower() != "file":
-            return
-        path = unquote(re.sub(r"^file:(//[^/]*)?(?=/)", "", path))
-    elif any("defaultFS" in name or "fs.default.name" in name for name in spark):
-        return
-    if _ONLY_SPARK_KNOWS.search(path):
-        return
-    is_there = bool(glob.glob(path)) if re.search(r"[*?]", path) else Path(path).exists()  # noqa: PTH207 - any pattern
-    if not is_there:
+    found = _found(path, spark)
+    if found is not None and not found:
         raise ConfigError(
             f"there is no file or folder {mask_text(path)}",
             remedy=f"Check the path; a relative one begins at {Path.cwd()}",
             option=option,
         )
+
+
+def local_size(path: str, spark: Mapping[str, str]) -> float:
+    """Return how many bytes the files of a local path or pattern have, infinity where only Spark can tell."""
+    found = _found(path, spark)
+    if found is None:
+        return math.inf
+    files = (file for each in found for file in ([each] if each.is_file() else each.rglob("*")))
+    try:
+        return sum(file.stat().st_size for file in files)
+    except OSError:
+        return math.inf
+
+
+def _found(path: str, spark: Mapping[str, str]) -> list[Path] | None:
+    """Return the files and folders at a path; ``None`` where only Spark can tell."""
+    scheme = _SCHEME.match(path)
+    if scheme is not None:
+        if scheme[1].lower() != "file":
+            return None
+        path = unquote(re.sub(r"^file:(//[^/]*)?(?=/)", "", path))
+    elif any("defaultFS" in name or "fs.default.name" in name for name in spark):
+        return None
+    if _ONLY_SPARK_KNOWS.search(path):
+        return None
+    named = glob.glob(path) if re.search(r"[*?]", path) else [path]  # noqa: PTH207 - any pattern
+    return [Path(each) for each in named if Path(each).exists()]

@@ -22,6 +22,7 @@ __all__ = [
     "SinkUri",
     "SinkUriOrEmbedded",
     "SparkSettings",
+    "examples",
     "from_variable",
     "spark_settings",
     "uri_option",
@@ -97,6 +98,11 @@ SparkSettings = Annotated[
         "--spark", metavar="NAME=VALUE", help="A setting of Spark: spark.jars.packages=…; may be given again."
     ),
 ]
+
+
+def examples(*commands: str) -> str:
+    """Return the end of a command's ``--help``: how it is used, a line for each command."""
+    return "\n\n".join(["Examples:", *commands])
 
 
 def from_variable(context: typer.Context, name: str) -> bool:

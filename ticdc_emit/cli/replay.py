@@ -88,7 +88,7 @@ def run(asked: Asked) -> int:
                 check_readable(path, option, asked.spark)
     with ExitStack() as stack:
         with step("starting Spark", quiet=asked.as_json):
-            spark = stack.enter_context(local_spark("replay", settings=asked.spark))
+            spark = stack.enter_context(local_spark("replay", settings=asked.spark, quiet=asked.as_json))
         history = {
             name: history_of(
                 _reader(spark), name, path, befores.get(name), asked.told, catalog, ddl, asked.time_zone, database

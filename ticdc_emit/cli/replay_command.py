@@ -15,6 +15,7 @@ from ticdc_emit.cli.options import (
     RegistryOrVariable,
     SinkUri,
     SparkSettings,
+    examples,
     spark_settings,
     uri_option,
 )
@@ -140,4 +141,13 @@ def replay(
 
 def add_replay_command(app: typer.Typer) -> None:
     """Give the command line this command."""
-    app.command()(replay)
+    app.command(
+        epilog=examples(
+            "ticdc-emit replay --schema tables.sql --table shop.orders=changes.parquet --sink-uri "
+            "'kafka://127.0.0.1:9092/t?protocol=canal-json'",
+            "ticdc-emit replay --mode diff --schema tables.sql --before shop.orders=day1.parquet "
+            "--table shop.orders=day2.parquet --sink-uri 'file:///tmp/out?protocol=canal-json'",
+            "ticdc-emit replay --speed 1440 --schema tables.sql --table shop.orders=changes.parquet --sink-uri "
+            "'kafka://127.0.0.1:9092/t?protocol=simple'",
+        )
+    )(replay)

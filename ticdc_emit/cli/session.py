@@ -21,16 +21,29 @@ from typing import TYPE_CHECKING, Any
 
 from ticdc_emit import errors
 from ticdc_emit.cli import signals
+from ticdc_emit.cli.class_archive import archive_for
+from ticdc_emit.cli.console import step
 from ticdc_emit.config import mask_text
 from ticdc_emit.errors import TicdcEmitError
+from ticdc_emit.java import find_java
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["SparkJobError", "local_spark"]
+__all__ = ["SHORT_ROWS", "SparkJobError", "local_spark"]
 
 _TRACEBACK = "Traceback (most recent call last):"
 _RAISED = re.compile(r"^(?:[\w.]*\.)?(?P<kind>[A-Z]\w+): (?P<text>.+)$", re.MULTILINE)
+
+SHORT_ROWS = 100_000
+"""Up to so many row changes a job is short."""
+
+_JVM_OPTIONS = "spark.driver.extraJavaOptions"
+_SHORT_JVM = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+_SHORT = {  # less Java code is made and compiled, and no stage is planned anew behind another
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.adaptive.enabled": "false",
+}
 
 
 class SparkJobError(TicdcEmitError, RuntimeError):
@@ -38,11 +51,14 @@ class SparkJobError(TicdcEmitError, RuntimeError):
 
 
 @contextmanager
-def local_spark(name: str, *, cores: str = "*", settings: Mapping[str, str] | None = None) -> Iterator[SparkSession]:
+def local_spark(
+    name: str, *, cores: str = "*", settings: Mapping[str, str] | None = None, short: bool = False, quiet: bool = False
+) -> Iterator[SparkSession]:
     """Start Spark for the length of the block, unless it runs. Errors of Spark jobs become :class:`SparkJobError`.
 
     ``settings``: further ones of a Spark that is started here, by their full names; they go before the command's own.
-    Raises :class:`~ticdc_emit.errors.MissingDependencyError` without pyspark or Java.
+    ``short``: the block's jobs take seconds, so that compiling for them costs more than it gives. ``quiet``: without
+    progress. Raises :class:`~ticdc_emit.errors.MissingDependencyError` without pyspark or Java.
     """
     from ticdc_emit.spark.session import require_pyspark
 
@@ -51,7 +67,11 @@ def local_spark(name: str, *, cores: str = "*", settings: Mapping[str, str] | No
     from pyspark.sql import SparkSession
 
     with ExitStack() as stack:
-        spark = SparkSession.getActiveSession() or stack.enter_context(_started(name, cores, settings or {}))
+        spark = SparkSession.getActiveSession() or stack.enter_context(
+            _started(
+                name, {"spark.master": f"local[{cores}]", **(_SHORT if short else {})}, settings or {}, short, quiet
+            )
+        )
         try:
             yield spark
         except PySparkException as error:
@@ -59,11 +79,15 @@ def local_spark(name: str, *, cores: str = "*", settings: Mapping[str, str] | No
 
 
 @contextmanager
-def _started(name: str, cores: str, settings: Mapping[str, str]) -> Iterator[SparkSession]:
+def _started(
+    name: str, own: Mapping[str, str], settings: Mapping[str, str], short: bool, quiet: bool
+) -> Iterator[SparkSession]:
     from pyspark.errors import PySparkException
 
     from ticdc_emit.spark.session import local_session
 
+    archive = None if _JVM_OPTIONS in settings else archive_for(find_java().parent.parent)
+    options = [*(_SHORT_JVM if short else ()), *([archive.options] if archive else ())]
     with tempfile.TemporaryDirectory(prefix="ticdc-emit-", ignore_cleanup_errors=True) as folder:
         log = Path(folder, "spark.log")
         try:
@@ -71,7 +95,8 @@ def _started(name: str, cores: str, settings: Mapping[str, str]) -> Iterator[Spa
                 spark = local_session(
                     f"ticdc-emit {name}",
                     **{
-                        "spark.master": f"local[{cores}]",
+                        **own,
+                        _JVM_OPTIONS: " ".join(options),
                         "spark.sql.warehouse.dir": f"{folder}/warehouse",
                         "spark.local.dir": folder,
                         **settings,
@@ -84,11 +109,33 @@ def _started(name: str, cores: str, settings: Mapping[str, str]) -> Iterator[Spa
         logging.getLogger("DataFrameQueryContextLogger").setLevel(logging.CRITICAL)
         try:
             yield spark
-        finally:
+        except BaseException:
             if signals.received() is None:
                 spark.stop()
+                _ended_jvm().kill()  # at an end of its own it would write the archive first
             else:
                 signals.end_children()
+            if archive is not None:
+                archive.give_up()
+            raise
+        spark.stop()
+        if archive is not None and not archive.is_made:
+            with step("keeping Spark's classes for faster starts (once; Ctrl-C leaves it out)", quiet=quiet):
+                _ended_jvm().wait()
+                archive.keep()
+
+
+def _ended_jvm() -> subprocess.Popen[bytes]:
+    """Return the JVM of a stopped session after asking it to end; a further session starts one of its own."""
+    from pyspark import SparkContext
+
+    gateway: Any = SparkContext._gateway
+    SparkContext._gateway = SparkContext._jvm = None
+    gateway.shutdown()
+    jvm: subprocess.Popen[bytes] = gateway.proc
+    if jvm.stdin is not None:
+        jvm.stdin.close()
+    return jvm
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from ticdc_emit.cli.options import (
     Lineage,
     Registry,
     RegistryOrVariable,
+    examples,
     from_variable,
     uri_option,
 )
@@ -157,5 +158,23 @@ def _unless_elsewhere(
 
 def add_topic_commands(app: typer.Typer) -> None:
     """Give the command line these commands."""
-    for command in (scenario, tail, verify):
-        app.command()(command)
+    app.command(
+        epilog=examples(
+            "ticdc-emit scenario --list",
+            "ticdc-emit scenario b-a-b --protocol debezium",
+            "ticdc-emit scenario redelivery --sink-uri 'kafka://127.0.0.1:9092/t?protocol=canal-json'",
+            "ticdc-emit scenario redelivery --check tables.json",
+        )
+    )(scenario)
+    app.command(
+        epilog=examples(
+            "ticdc-emit tail --sink-uri 'kafka://127.0.0.1:9092/t?protocol=canal-json' --follow",
+            "ticdc-emit tail --brokers 127.0.0.1:9092 --topic t --protocol canal-json --table 'shop.*' --op update",
+        )
+    )(tail)
+    app.command(
+        epilog=examples(
+            "ticdc-emit verify /tmp/out --protocol debezium",
+            "ticdc-emit verify --sink-uri 'kafka://127.0.0.1:9092/t?protocol=canal-json'",
+        )
+    )(verify)

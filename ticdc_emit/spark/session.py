@@ -64,6 +64,9 @@ def local_session(app: str = "ticdc-emit", **settings: str) -> SparkSession:
         return running
     os.environ.update(java_env())
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    os.environ.setdefault(
+        "SPARK_LAUNCHER_OPTS", "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
+    )  # of the JVM before Spark's
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     builder = SparkSession.builder.appName(app)
     for name, value in {**_SETTINGS, **given}.items():

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from ticdc_emit.cli.demo_data import CREATED_TS, DATABASE, ORDERS, TABLE, history_batch
+from ticdc_emit.cli.demo_data import CREATED_TS, DATABASE, ORDERS, TABLE, OrderHistory, history_batch
 from ticdc_emit.encoder import Encoder
 from ticdc_emit.schema.catalog import catalog_from_sql
 
@@ -22,6 +22,8 @@ def test_cutting_changes_nothing() -> None:
     whole = history_batch(np.arange(1_000), seed=4)
     pieces = [history_batch(np.arange(start, start + 250), seed=4) for start in range(0, 1_000, 250)]
     assert pa.Table.from_batches(pieces).combine_chunks().equals(pa.Table.from_batches([whole]).combine_chunks())
+    assert list(OrderHistory(1_000, seed=4)) == [whole]
+    assert [batch.num_rows for batch in OrderHistory(20_001, seed=4)] == [10_000, 10_000, 1]
 
 
 def test_another_seed_is_another_history() -> None:

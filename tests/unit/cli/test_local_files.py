@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import pytest
 
 from ticdc_emit.cli import emit, replay
-from ticdc_emit.cli.local_files import check_readable
+from ticdc_emit.cli.local_files import check_readable, local_size
 from ticdc_emit.cli.replay_data import Told
 from ticdc_emit.errors import ConfigError
 
@@ -52,6 +53,12 @@ def test_what_is_not_there(path: str, rows: Path) -> None:
 
 def test_a_spark_with_another_file_system_is_asked_itself(rows: Path) -> None:
     check_readable("none.csv", "input", {"spark.hadoop.fs.defaultFS": "hdfs://host"})
+
+
+def test_sizes(rows: Path) -> None:
+    assert local_size("a.csv", {}) == len("id\n1\n")
+    assert local_size("*.csv", {}) == local_size(str(rows), {}) == 2 * len("id\n1\n")
+    assert local_size("s3a://bucket/a.csv", {}) == math.inf
 
 
 @pytest.fixture
