@@ -227,7 +227,7 @@ class Encoder:
         planned = self.plan.table(*split_name(table, live or list(self.plan.tables)))
         planned.refuse_keyless()
         if not any(planned.encoders) and not planned.left_out:
-            raise SchemaError("a view has no row changes", table=f"{planned.schema}.{planned.name}")
+            raise SchemaError("a view cannot have row changes", table=f"{planned.schema}.{planned.name}")
         return planned
 
     def _left_out(self, changes: Any, planned: TablePlan) -> pa.RecordBatch:

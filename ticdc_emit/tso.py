@@ -47,7 +47,7 @@ def logical(tso: int) -> int:
 def tso_from_datetime(moment: dt.datetime, logical: int = 0) -> int:
     """Return the TSO of an aware datetime; a naive one is refused, for its zone would be a guess."""
     if moment.tzinfo is None:
-        raise ValueError("a naive datetime has no place in time: give it a tzinfo")
+        raise ValueError("the datetime has no time zone: give it a tzinfo")
     return tso_from_micros((moment - _EPOCH) // dt.timedelta(microseconds=1)) + logical
 
 

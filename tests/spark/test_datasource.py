@@ -155,7 +155,7 @@ def test_what_is_wrong_is_told_in_words(spark: Any, changes: Callable[..., Any],
     ):
         with pytest.raises(Exception, match=said):
             written(df, **options)
-    with pytest.raises(Exception, match="a topic can be appended to"):
+    with pytest.raises(Exception, match="a topic can only be appended to"):
         bad.write.format("ticdc").mode("overwrite").options(sinkUri=uri, schema=SCHEMA).save()
     changes(1).write.parquet(str(tmp_path / "in"))
     with pytest.raises(Exception, match="a stream needs a stateUri"):

@@ -138,7 +138,8 @@ class ArrowBatch:
         for batch in self._batches:
             if batch.schema != self._schema:
                 raise SchemaError(
-                    "the record batches have different columns", remedy="Bring them to one schema: names, types, order"
+                    "the record batches have different columns",
+                    remedy="Give them one schema: the same names, types and order",
                 )
             yield batch
 

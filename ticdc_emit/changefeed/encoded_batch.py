@@ -92,7 +92,7 @@ class EncodedBatch:
         """
         if replace(state, build_ts=self.state.build_ts) != self.state:
             raise StateError(
-                "the changefeed went on while the rows were encoded",
+                "another batch was sent while the rows were encoded",
                 remedy="Let one process at a time write to this state_uri, and write the rows again",
                 batch_id=state.batch_id,
             )

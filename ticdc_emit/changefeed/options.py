@@ -41,8 +41,8 @@ class RunOptions:
         checked_bad_rows(self.bad_rows)
         if self.bad_rows_path is not None and self.bad_rows != "skip":
             raise ConfigError(
-                "bad_rows_path is where skipped rows are written, and bad rows are refused",
-                remedy="Have them skipped, or leave the path out",
+                "bad_rows_path has no effect: bad rows are refused, not skipped",
+                remedy="Set bad_rows='skip', or leave the path out",
                 option="bad_rows_path",
             )
         if not (self.clock in ("commit", "wall") or isinstance(self.clock, int)):
@@ -76,10 +76,12 @@ class RunOptions:
     def _check_heartbeat(self, seconds: float) -> None:
         _check_seconds("heartbeat", seconds)
         if not seconds:
-            raise ConfigError("heartbeat=0 would never rest", remedy="Give seconds above 0", option="heartbeat")
+            raise ConfigError(
+                "heartbeat=0 would send without a pause", remedy="Give seconds above 0", option="heartbeat"
+            )
         if self.clock != "wall":
             raise ConfigError(
-                "a heartbeat has no time to tell: the clock is that of the commits",
+                "a heartbeat needs the wall clock, but clock is 'commit'",
                 remedy="Use clock='wall' for changes that come as they commit, or leave the heartbeat out",
                 option="heartbeat",
             )
@@ -94,5 +96,5 @@ class RunOptions:
 def _check_seconds(option: str, value: object) -> None:
     if not (isinstance(value, Real) and 0 <= float(value) * 1000 < math.inf):
         raise ConfigError(
-            f"{option}={value!r} is no number of seconds from 0 on", remedy="Give 0 or more seconds", option=option
+            f"{option}={value!r} is not a number of seconds, 0 or more", remedy="Give 0 or more seconds", option=option
         )

@@ -58,7 +58,7 @@ def ddl_statements(ddl: Iterable[tuple[Any, ...]], database: str) -> tuple[DdlSt
                 found.append((int(commit_ts), schema or database, query))
             case _:
                 raise ConfigError(
-                    f"{entry!r} is no DDL",
+                    f"{entry!r} is not DDL",
                     remedy="Give (commit_ts, statement) or (commit_ts, statement, schema)",
                     option="ddl",
                 )

@@ -46,7 +46,7 @@ def batch_id_of(name: str) -> int | None:
     number = int(match[1]) if match else -1
     if not (0 <= number <= GREATEST and name == file_name(number)):
         raise StateError(
-            "the state store holds a file that is not a batch's record",
+            "the state store contains a file that is not a batch's record",
             remedy="Move the file away: records are named batch-0.json, batch-1.json and so on",
             file=name,
         )

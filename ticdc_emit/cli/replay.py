@@ -68,15 +68,15 @@ def run(asked: Asked) -> int:
     sources, befores = _named_paths(asked.tables, "--table"), _named_paths(asked.before, "--before")
     unknown = sorted(set(befores) - set(sources))
     if unknown:
-        raise ConfigError(f"--before names {unknown[0]}, which no --table does", option="before")
+        raise ConfigError(f"--before names {unknown[0]}, but no --table does", option="before")
     if befores and asked.told.mode not in BASED:
         raise ConfigError(
-            f"--before means nothing to --mode {asked.told.mode}",
+            f"--before has no meaning with --mode {asked.told.mode}",
             remedy=f"It is for {' and '.join(BASED)}",
             option="before",
         )
     if asked.state_uri is not None and asked.told.takes_the_clock:
-        raise ConfigError("a replay that goes on needs a time that stays", remedy="Add --at", option="at")
+        raise ConfigError("a replay that can be resumed needs a fixed time", remedy="Add --at", option="at")
     catalog = catalog_for(changefeed, _text(asked.schema))
     # of DDL that names none, as in the changefeed that replay makes
     database = current_database(next(iter(sources)) if len(sources) == 1 else None, catalog)
@@ -126,7 +126,7 @@ def seconds_of(text: str) -> float:
         return float(digits) * _UNITS[text[len(digits) :] or "s"]
     except (KeyError, ValueError):
         raise ConfigError(
-            f"{text!r} is no length of time", remedy="Use seconds, or 500ms, 10m, 1h, 1d", option="slice"
+            f"{text!r} is not a length of time", remedy="Use seconds, or 500ms, 10m, 1h, 1d", option="slice"
         ) from None
 
 

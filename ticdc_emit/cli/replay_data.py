@@ -73,9 +73,9 @@ class Told:
             if getattr(self, name) and self.mode not in modes:
                 option = name.replace("_", "-")
                 remedy = f"It is for {' and '.join(modes)}"
-                raise ConfigError(f"--{option} means nothing to --mode {self.mode}", remedy=remedy, option=option)
+                raise ConfigError(f"--{option} has no meaning with --mode {self.mode}", remedy=remedy, option=option)
         if self.at is not None and self.time_column is not None:
-            raise ConfigError("--at and --time-column both tell the time", remedy="Give one of them", option="at")
+            raise ConfigError("--at and --time-column both give the time", remedy="Give one of them", option="at")
 
     @property
     def takes_the_clock(self) -> bool:

@@ -163,7 +163,7 @@ def normalise(text: str) -> str:
 
 
 def _refuse(name: str) -> Any:
-    raise ValueError(f"{name} is no JSON value")
+    raise ValueError(f"{name} is not a JSON value")
 
 
 def _integer(text: str) -> int | float:

@@ -32,7 +32,7 @@ def accept_labels(column: Column, array: pa.Array) -> pa.Array:
         numbers = array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
         return _checked_numbers(column, parse_integers(numbers, unsigned=True))
     if not (pa.types.is_string(kind) or pa.types.is_large_string(kind) or kind == pa.string_view()):
-        raise TypeError(f"{kind} holds no label")
+        raise TypeError(f"{kind} cannot hold a label")
     read = _number_reader(column)
     return _by_distinct(array if pa.types.is_dictionary(array.type) else as_text(array), read)
 

@@ -54,7 +54,7 @@ def accept_date(array: pa.Array) -> pa.Array:
         return pa.nulls(len(array), pa.string())
     if pa.types.is_timestamp(kind) or pa.types.is_date64(kind):  # a date64 is milliseconds
         if pa.types.is_timestamp(kind) and kind.tz is not None:
-            raise TypeError("an instant is no day: cast it to date")
+            raise TypeError("a timestamp with a zone is not a day: cast it to date")
         days = array.cast(pa.date32(), safe=False)
         timed = pc.not_equal(days.cast(kind), array).fill_null(False)
         refuse_any(np.asarray(timed), "the value has a time of day", "Cast the column to date")

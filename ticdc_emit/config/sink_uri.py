@@ -81,7 +81,7 @@ class SinkUri:
                     "ErrKafkaInvalidConfig",
                     "no topic is specified in sink-uri",
                     option="sink-uri",
-                    remedy="Put the default topic behind the brokers: kafka://host:port/topic",
+                    remedy="Add the default topic after the brokers: kafka://host:port/topic",
                 )
         elif scheme in EMBEDDED_SCHEMES:
             path = authority + path if scheme == "file" else (authority + path).strip("/")

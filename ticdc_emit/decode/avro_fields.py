@@ -74,7 +74,7 @@ def check_field(field: Any) -> None:
         if not (
             _within(properties.get("precision"), _MOST_DIGITS) and _within(properties.get("scale", 0), _MOST_SCALE)
         ):
-            raise ValueError(f"the field {field['name']!r:.100} is no DECIMAL of TiDB")
+            raise ValueError(f"the field {field['name']!r:.100} is not a DECIMAL of TiDB")
 
 
 def _within(number: object, most: int) -> bool:

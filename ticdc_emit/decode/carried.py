@@ -74,7 +74,7 @@ class Carrier:
             return convert(text)
         except FAULTS as fault:
             raise DecodeError(
-                f"{text!r:.100} is no value of the column: {type(fault).__name__}", table=self._table, field=name
+                f"{text!r:.100} is not a value of the column: {type(fault).__name__}", table=self._table, field=name
             ) from fault
 
 

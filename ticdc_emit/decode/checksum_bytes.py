@@ -35,7 +35,7 @@ def double(value: float) -> bytes:
 def text(value: str) -> bytes:
     """Text, and whatever else is printed: DECIMAL, JSON, times."""
     if not isinstance(value, str):
-        raise TypeError(f"{type(value).__name__} is no text")
+        raise TypeError(f"{type(value).__name__} is not text")
     return blob(value.encode())
 
 
@@ -47,7 +47,7 @@ def blob(value: bytes) -> bytes:
 def vector(value: str) -> bytes:
     """A VECTOR, which is printed."""
     if not _VECTOR.fullmatch(value):
-        raise ValueError(f"{value!r} is no vector")
+        raise ValueError(f"{value!r} is not a vector")
     numbers = [float(number) for number in value[1:-1].split(",") if number]
     return struct.pack(f"<I{len(numbers)}f", len(numbers), *numbers)
 
@@ -57,7 +57,7 @@ def in_utc(text: str, time_zone: str) -> str:
     if text.startswith(_ZERO_DAY) or time_zone == "UTC":
         return text
     if not _MOMENT.fullmatch(text):
-        raise ValueError(f"{text!r} is no TIMESTAMP")
+        raise ValueError(f"{text!r} is not a TIMESTAMP")
     place = ZoneInfo(time_zone)
     clock = datetime.fromisoformat(text[:19]).replace(tzinfo=timezone.utc)
 

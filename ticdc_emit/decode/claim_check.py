@@ -48,7 +48,7 @@ def read_claim(location: str, get: Callable[[str], bytes], *, raw_value: bool = 
         return ClaimedMessage(shown, base64.b64decode(value, validate=True))
     except (ValueError, KeyError, TypeError) as fault:
         raise DecodeError(
-            f"the object is no stored message: {type(fault).__name__}: {fault}",
+            f"the object is not a stored message: {type(fault).__name__}: {fault}",
             remedy="Read it with raw_value=True if the changefeed says claim-check-raw-value",
             location=location,
         ) from fault

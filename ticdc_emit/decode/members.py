@@ -28,9 +28,9 @@ def document(text: bytes, part: str, **hooks: Any) -> dict[str, Any]:
         if b"\\u" in text:  # half a surrogate pair is JSON, but no text
             json.dumps(members, ensure_ascii=False).encode()
     except ValueError as fault:  # so is UnicodeError
-        raise DecodeError(f"the {part} is no JSON: {fault}", part=part) from fault
+        raise DecodeError(f"the {part} is not JSON: {fault}", part=part) from fault
     if not isinstance(members, dict):
-        raise DecodeError(f"the {part} is no JSON object", part=part)
+        raise DecodeError(f"the {part} is not a JSON object", part=part)
     return members
 
 
@@ -44,7 +44,7 @@ def member(
     if found is _REQUIRED:
         raise DecodeError("the message lacks a member", part=part, member=name)
     if not isinstance(found, kind) or (kind is int and isinstance(found, bool)):
-        raise DecodeError(f"a member is no {kind.__name__}: {found!r:.100}", part=part, member=name)
+        raise DecodeError(f"a member is not {kind.__name__}: {found!r:.100}", part=part, member=name)
     return found
 
 
@@ -76,7 +76,7 @@ def objects(members: Mapping[str, Any], name: str, *, part: str = "value") -> li
     """Return a member that is a list of objects. Raises :class:`DecodeError`."""
     found = member(members, name, list, part=part)
     if not all(isinstance(each, Mapping) for each in found):
-        raise DecodeError("a member is no list of objects", part=part, member=name)
+        raise DecodeError("a member is not a list of objects", part=part, member=name)
     return found
 
 
@@ -84,7 +84,7 @@ def texts(members: Mapping[str, Any], name: str) -> tuple[str, ...]:
     """Return a member that is a list of texts. Raises :class:`DecodeError`."""
     found = member(members, name, list)
     if not all(isinstance(each, str) for each in found):
-        raise DecodeError("a member is no list of texts", part="value", member=name)
+        raise DecodeError("a member is not a list of texts", part="value", member=name)
     return tuple(found)
 
 

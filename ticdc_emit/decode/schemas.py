@@ -62,7 +62,7 @@ class RegistrySchemas:
             raise DecodeError(f"the schema registry {reason}", status=answer.status, **place)
         text = _schema_in(answer.json())
         if text is None:
-            raise DecodeError("the schema registry's answer holds no schema", **place)
+            raise DecodeError("the schema registry's answer has no schema in it", **place)
         return text
 
 

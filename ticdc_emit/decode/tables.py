@@ -222,7 +222,7 @@ class Tables:
         """Follow DROP, TRUNCATE or EXCHANGE PARTITION, for which a row would have to be computed."""
         if any(name in self._tables and self._tables[name].rows for name in names):
             raise DecodeError(
-                "the messages do not say which rows are in a partition",
+                "the messages do not show which rows are in a partition",
                 table=f"{event.schema}.{event.table}",
                 sql=event.query,
             )

@@ -56,7 +56,7 @@ def converted(image: Mapping[str, Any], converts: Mapping[str, Convert], *, tabl
                 found[name] = convert(value)
             except FAULTS as fault:
                 raise DecodeError(
-                    f"{value!r:.100} is no value of the column: {type(fault).__name__}: {fault}",
+                    f"{value!r:.100} is not a value of the column: {type(fault).__name__}: {fault}",
                     table=table,
                     field=name,
                 ) from fault

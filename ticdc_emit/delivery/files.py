@@ -183,7 +183,7 @@ def _message(file: Path, offset: int, line: bytes) -> Message:
         return Message(file.parent.name, int(file.stem), offset, key, value)
     except (ValueError, LookupError, TypeError, AttributeError) as fault:
         raise DeliveryError(
-            f"line {offset + 1} is no message: {fault}",
+            f"line {offset + 1} is not a message: {fault}",
             remedy=_REMEDY,
             file=str(file),
         ) from None

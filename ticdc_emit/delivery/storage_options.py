@@ -59,7 +59,7 @@ def check_parameters(place: StorageUri) -> None:
     given = _given(place)
     for name, shown in zip(given, shown_names(given), strict=True):
         if name in _REFUSED.get(place.kind, ()):
-            raise ConfigError(f"{name} of a {place.kind} storage is not acted on", remedy="Remove it", option=_OPTION)
+            raise ConfigError(f"{name} of a {place.kind} storage is not supported", remedy="Remove it", option=_OPTION)
         if name not in _KNOWN[place.kind]:
             warnings.warn(f"{_OPTION}: {place.kind} has no parameter {shown}", ConfigWarning, stacklevel=2)
 

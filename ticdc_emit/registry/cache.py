@@ -42,8 +42,7 @@ class SubjectCache:
         if known is not None and known.version == version:
             if known.schema != schema and _fields(known.schema) != _fields(schema):
                 raise SharedSubjectError(
-                    "two tables of one version share the subject, and TiCDC would write the rows of one with the "
-                    "schema of the other",
+                    "two tables share the subject, and TiCDC would write the rows of one with the schema of the other",
                     remedy="Give every table a topic of its own, as Avro needs it",
                     subject=subject,
                 )

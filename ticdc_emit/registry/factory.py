@@ -27,10 +27,10 @@ def registry_for(config: ChangefeedConfig, tls: RegistryTls | None = None) -> Sc
         return ConfluentRegistry(codec.schema_registry, tls)
     if codec.glue_schema_registry is None:
         raise ConfigError(
-            "the changefeed names no schema registry",
+            "the changefeed has no schema registry",
             remedy="Add schema-registry=http://host:port to the sink URI",
             option="schema-registry",
         )
     if tls is not None:
-        raise ConfigError("TLS files are for schema-registry; AWS Glue takes none", option="schema-registry")
+        raise ConfigError("TLS files are for schema-registry; AWS Glue does not use them", option="schema-registry")
     return GlueRegistry(codec.glue_schema_registry)

@@ -79,7 +79,7 @@ def with_default(column: Column, default: Literal | DefaultExpression | None, zo
     if default is None:
         return replace(column, default=None)
     if column.generated:
-        raise DdlError(f"generated column {column.name!r} takes no default", column=column.name)
+        raise DdlError(f"generated column {column.name!r} cannot have a default", column=column.name)
     stored = stored_default(default, column, zone)
     _check_default(column, stored is None)
     return replace(column, default=stored)
@@ -89,7 +89,7 @@ def _check_default(column: Column, is_null: bool) -> None:
     if is_null and not column.nullable:
         raise DdlError(f"invalid default value for {column.name!r}: NULL in a NOT NULL column", column=column.name)
     if column.flags & ColumnFlag.AUTO_INCREMENT and not is_null:
-        raise DdlError(f"AUTO_INCREMENT column {column.name!r} takes no default", column=column.name)
+        raise DdlError(f"AUTO_INCREMENT column {column.name!r} cannot have a default", column=column.name)
 
 
 @dataclass

@@ -83,13 +83,13 @@ def _refuse(column: Column, why: str) -> NoReturn:
 def _expression_default(default: DefaultExpression, column: Column) -> str:
     if default.kind == "now":
         if column.type not in (MySQLType.TIMESTAMP, MySQLType.DATETIME):
-            _refuse(column, "CURRENT_TIMESTAMP is for TIMESTAMP and DATETIME")
+            _refuse(column, "CURRENT_TIMESTAMP is allowed in TIMESTAMP and DATETIME columns only")
         if default.fsp != column.decimal:
             _refuse(column, f"CURRENT_TIMESTAMP({default.fsp}) in a column with fsp {column.decimal}")
         return "CURRENT_TIMESTAMP"
     if default.kind == "today":
         if column.type not in _DATE_TIMES:
-            _refuse(column, "CURRENT_DATE is for DATE")
+            _refuse(column, "CURRENT_DATE is allowed in DATE columns only")
         return "CURRENT_DATE"
     name = function_name(default.text)
     if name not in _ALLOWED_CALLS and not name.startswith("next value"):
@@ -133,7 +133,7 @@ def _empty_default(literal: Literal, column: Column) -> str:
     # sql_mode='' lets an empty string pass, and TiDB keeps it (JSON: null).
     if literal.value == "" and column.type is not MySQLType.VECTOR_FLOAT32:
         return "null" if column.type is MySQLType.JSON else ""
-    _refuse(column, "BLOB, TEXT, JSON and VECTOR columns take no literal default")
+    _refuse(column, "BLOB, TEXT, JSON and VECTOR columns cannot have a literal default")
 
 
 def _date_time_default(literal: Literal, column: Column, zone: dt.tzinfo) -> str:
@@ -205,7 +205,7 @@ def _set_default(literal: Literal, column: Column) -> str:
     if isinstance(literal.value, int):
         mask = literal.value
         if not 1 <= mask < 1 << len(column.elems):
-            raise ValueError(f"{mask} is no combination of the labels")
+            raise ValueError(f"{mask} is not a combination of the labels")
         return ",".join(label for bit, label in enumerate(column.elems) if mask >> bit & 1)
     text = plain_text(literal)
     if text == "":

@@ -264,7 +264,7 @@ class DdlExecutor(JobRecorder):
                 found.append(state)
             elif not statement.if_exists and statement.temporary != _LOCAL:
                 self._table(name)  # raises UnknownTableError if there is none
-                raise DdlError(f"{name.name!r} is no {'view' if statement.view else 'table'}", table=name.name)
+                raise DdlError(f"{name.name!r} is not a {'view' if statement.view else 'table'}", table=name.name)
         kind = "view" if statement.view else "table"
         if statement.temporary == _LOCAL:
             return

@@ -109,7 +109,9 @@ def _definitions(by: Partitioning, interval: Interval, state: TableState) -> tup
     if interval.first is None or interval.last is None:
         raise DdlError("INTERVAL partitioning needs FIRST PARTITION and LAST PARTITION")
     if interval.unit and interval.unit not in _UNITS:
-        raise DdlError(f"TiDB takes no {interval.unit} in INTERVAL partitioning", remedy=f"Use {', '.join(_UNITS)}")
+        raise DdlError(
+            f"TiDB does not allow {interval.unit} in INTERVAL partitioning", remedy=f"Use {', '.join(_UNITS)}"
+        )
     kind = range_kind(by.key, state)
     if kind is None:
         raise DdlError("INTERVAL partitioning is by one integer, DATE or DATETIME")
@@ -192,7 +194,7 @@ def _first_or_last(clause: IntervalChange, state: TableState) -> AddPartitions |
         return AddPartitions(tuple(_definition(kind, bound) for bound in added))
     dropped = len(_steps(kind, bounds[0], wanted, amount, unit)) - 1
     if not dropped or dropped + 1 >= len(names) - has_null:
-        raise DdlError("there is no partition to drop, or none would be left behind the new first one")
+        raise DdlError("no partition can be dropped, or the new first one would be the only one left")
     return ChangePartitions("drop", tuple(names[has_null : has_null + dropped]))
 
 

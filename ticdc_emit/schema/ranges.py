@@ -64,7 +64,7 @@ class RangeKind:
             moment = parse_moment(text, max(self.fsp, 0))
             return dt.datetime.fromisoformat(moment.date_text() if self.fsp < 0 else moment.text(self.fsp and 6))
         except ValueError:
-            raise DdlError(f"the bound {text!r} is no date") from None
+            raise DdlError(f"the bound {text!r} is not a date") from None
 
     def text(self, bound: Bound) -> str:
         """Return a bound as TiDB shows it."""

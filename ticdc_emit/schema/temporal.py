@@ -106,7 +106,7 @@ def parse_moment(text: str, fsp: int, zone: dt.tzinfo = dt.timezone.utc) -> Mome
         return _checked(fields, separated[7] or "", fsp, separated[8], zone)
     packed = _PACKED.fullmatch(text)
     if not packed or len(packed[1]) not in _PACKED_WIDTHS:
-        raise ValueError(f"{text!r} is no date")
+        raise ValueError(f"{text!r} is not a date")
     digits, fields, at = packed[1], [], 0
     for width in _PACKED_WIDTHS[len(digits)]:
         fields.append(int(digits[at : at + width]))
@@ -124,7 +124,7 @@ def moment_of_number(number: int) -> Moment:
     for low, high, offset, factor in _NUMBER_RANGES:
         if low <= number <= high:
             return parse_moment(f"{(number + offset) * factor:014}", 0)
-    raise ValueError(f"{number} is no date")
+    raise ValueError(f"{number} is not a date")
 
 
 def _full_year(fields: list[int]) -> int:

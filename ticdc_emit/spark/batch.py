@@ -53,7 +53,7 @@ class SparkBatch:
     def __init__(self, changes: DataFrame | Mapping[str, DataFrame], table: str | None) -> None:
         self._frames: Mapping[Any, DataFrame] = changes if isinstance(changes, Mapping) else {table: changes}
         if not self._frames:
-            raise ConfigError("there is no DataFrame", remedy="Give one DataFrame for each table", option="changes")
+            raise ConfigError("no DataFrame was given", remedy="Give one DataFrame for each table", option="changes")
         self.session: SparkSession = next(iter(self._frames.values())).sparkSession
         if self.session.conf.get("spark.speculation", "false") == "true":
             raise ConfigError(

@@ -82,7 +82,7 @@ class TicdcDataSource(DataSource):
         state_uri = options.running.state_uri
         if state_uri is None:
             raise ConfigError(
-                "a stream needs a stateUri: Spark commits every micro-batch in a process that knows of no other",
+                "a stream needs a stateUri: Spark commits each micro-batch in a process of its own",
                 remedy="Give a folder that outlives the driver, beside checkpointLocation",
                 option="stateUri",
             )
@@ -226,7 +226,7 @@ def _checked(options: Mapping[str, str], schema: StructType, overwrite: bool) ->
 
 def _refuse_mode() -> NoReturn:
     raise ConfigError(
-        "a topic can be appended to, and nothing else",
+        "a topic can only be appended to",
         remedy="Use mode('append'), and outputMode('append') for a stream",
         option="mode",
     )

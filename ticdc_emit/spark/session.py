@@ -35,7 +35,7 @@ def require_pyspark() -> None:
     try:
         import pyspark  # noqa: F401
     except ImportError as error:
-        raise MissingDependencyError("Spark is needed here, and pyspark is not installed", extra="spark") from error
+        raise MissingDependencyError("this needs Spark, but pyspark is not installed", extra="spark") from error
 
 
 def register(spark: SparkSession) -> None:

@@ -110,7 +110,7 @@ class SourceOptions:
             raise ConfigError("the sink has no sinkUri", remedy="Give option('sinkUri', ...)", option="sinkUri")
         if ("schema" in values) == ("schemaPath" in values):
             raise ConfigError(
-                "the tables are given by schema or by schemaPath, by one of them",
+                "give the tables by schema or by schemaPath, not by both or neither",
                 remedy="Give option('schema', 'create table ...') or option('schemaPath', a file with that)",
                 option="schema",
             )

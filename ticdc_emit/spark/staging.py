@@ -72,7 +72,7 @@ class Staging:
                 there = fs.exists(f"{root}/{each.name}")
             if not there:
                 raise DeliveryError(
-                    "rows that an executor staged are not to be seen on the driver",
+                    "the driver cannot see rows that an executor staged",
                     remedy="Set stagingUri to a folder that executors and driver share",
                     executor=each.host,
                     driver=socket.gethostname(),

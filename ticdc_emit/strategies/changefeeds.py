@@ -74,7 +74,7 @@ def changefeeds(
     chosen = chosen if protocols is None else tuple(protocols)
     if isinstance(protocols, str) or not chosen or not set(chosen) <= set(PROTOCOL_NAMES):
         raise StrategyError(
-            f"protocols={protocols!r} are not protocols",
+            f"protocols={protocols!r}: not all are protocols",
             remedy=f"{_hint(protocols)}Give some of {', '.join(PROTOCOL_NAMES)}",
             argument="protocols",
         )
@@ -83,7 +83,7 @@ def changefeeds(
             raise StrategyError(f"{name} does not go with force-replicate", argument="force_replicate")
     if isinstance(partitions, str) or not partitions or not set(partitions) <= _DISPATCHERS:
         raise StrategyError(
-            f"partitions={partitions!r} are no partition dispatchers",
+            f"partitions={partitions!r}: not all are partition dispatchers",
             remedy=f"Give some of {', '.join(sorted(_DISPATCHERS))}",
             argument="partitions",
         )

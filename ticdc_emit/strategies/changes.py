@@ -39,7 +39,9 @@ def changes(
     :func:`~ticdc_emit.strategies.histories`. Raises :class:`~ticdc_emit.errors.StrategyError`.
     """
     if isinstance(ops, str) or not ops or not set(ops) <= set(_OPS):
-        raise StrategyError(f"ops={ops!r} are no operations", remedy=f"Give some of {', '.join(_OPS)}", argument="ops")
+        raise StrategyError(
+            f"ops={ops!r}: not all are operations", remedy=f"Give some of {', '.join(_OPS)}", argument="ops"
+        )
     info = table_of(table, time_zone)
     images = rows(info, time_zone=time_zone, allow_zero_dates=allow_zero_dates)
     return _changes(info, images, sorted(ops, key=_OPS.index), allow_key_updates)

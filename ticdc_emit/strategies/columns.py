@@ -119,6 +119,6 @@ def _chosen_types(chosen: tuple[str, ...] | str) -> _Types:
     unknown = [name for name in chosen if name not in _BY_NAME]
     if isinstance(chosen, str) or unknown or not chosen:
         raise StrategyError(
-            f"types={chosen!r} are no column types", remedy=f"Give some of {', '.join(TYPES)}", argument="types"
+            f"types={chosen!r}: not all are column types", remedy=f"Give some of {', '.join(TYPES)}", argument="types"
         )
     return st.one_of([_BY_NAME[name] for name in chosen])

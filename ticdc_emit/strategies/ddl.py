@@ -78,7 +78,9 @@ def chosen_kinds(kinds: Collection[str] | None) -> tuple[str, ...]:
     chosen = DDL_KINDS if kinds is None else tuple(kinds)
     if isinstance(kinds, str) or not chosen or not set(chosen) <= set(DDL_KINDS):
         raise StrategyError(
-            f"kinds={kinds!r} are no kinds of DDL", remedy=f"Give some of {', '.join(DDL_KINDS)}", argument="kinds"
+            f"kinds={kinds!r}: not all are kinds of DDL",
+            remedy=f"Give some of {', '.join(DDL_KINDS)}",
+            argument="kinds",
         )
     return chosen
 

@@ -95,8 +95,8 @@ class TableFold:
         if event.action in _LOSES_ROWS:
             if self.tables[name] or self.tables[source]:
                 raise SchemaError(
-                    "a history does not tell which rows are in a partition",
-                    remedy="Give the rows that the statement takes away as deletes, or leave the statement out",
+                    "a history does not record which rows are in a partition",
+                    remedy="Give the rows that the statement removes as deletes, or leave the statement out",
                     table=info.full_name,
                     statement=event.query,
                 )

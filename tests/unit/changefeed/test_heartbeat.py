@@ -309,11 +309,11 @@ def test_a_pickled_changefeed_has_no_thread(store: str) -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"heartbeat": 1, "allowed_lateness": 1}, "no time to tell"),
-        ({"heartbeat": 1, "clock": 5, "allowed_lateness": 1}, "no time to tell"),
+        ({"heartbeat": 1, "allowed_lateness": 1}, "needs the wall clock"),
+        ({"heartbeat": 1, "clock": 5, "allowed_lateness": 1}, "needs the wall clock"),
         ({"heartbeat": 1, "clock": "wall"}, "still under way would be late"),
-        ({"heartbeat": 0, "clock": "wall", "allowed_lateness": 1}, "never rest"),
-        ({"heartbeat": -1, "clock": "wall", "allowed_lateness": 1}, "no number of seconds"),
+        ({"heartbeat": 0, "clock": "wall", "allowed_lateness": 1}, "without a pause"),
+        ({"heartbeat": -1, "clock": "wall", "allowed_lateness": 1}, "not a number of seconds"),
     ],
 )
 def test_what_cannot_be_promised_is_refused(options: dict[str, Any], said: str) -> None:

@@ -79,7 +79,7 @@ def test_endless_traffic_is_of_now_and_ends_with_a_watermark(tmp_path: Path) -> 
 
 @pytest.mark.parametrize(
     ("options", "said"),
-    [(["--start", "yesterday"], "'yesterday' is no moment"), (["--endless"], "Add --live or --stream")],
+    [(["--start", "yesterday"], "'yesterday' is not a time"), (["--endless"], "Add --live or --stream")],
 )
 def test_what_cannot_be_is_refused_before_spark_starts(
     options: list[str], said: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch

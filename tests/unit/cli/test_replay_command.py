@@ -65,10 +65,13 @@ def test_wrong_usage_is_refused_before_spark_starts(
     common = ["--schema", f"{tmp_path}/schema.sql", "--sink-uri", "memory://x?protocol=canal-json"]
     for arguments, words in [
         (["--table", "orders.parquet"], "is not name=path"),
-        (["--table", "shop.orders=x.csv", "--before", "shop.other=y.csv"], "which no --table does"),
+        (["--table", "shop.orders=x.csv", "--before", "shop.other=y.csv"], "but no --table does"),
         (["--table", "shop.orders=x.csv", "--mode", "snapshot", "--state-uri", f"{tmp_path}/s"], "Add --at"),
-        (["--table", "shop.orders=x.csv", "--slice", "soon"], "is no length of time"),
-        (["--table", "shop.orders=x.csv", "--mode", "snapshot", "--op", "o"], "--op means nothing to --mode snapshot"),
+        (["--table", "shop.orders=x.csv", "--slice", "soon"], "is not a length of time"),
+        (
+            ["--table", "shop.orders=x.csv", "--mode", "snapshot", "--op", "o"],
+            "--op has no meaning with --mode snapshot",
+        ),
         (["--table", "shop.orders=x.csv", "--spark", "spark.x"], "is not spark.name=value"),
     ]:
         assert exit_code("replay", *common, *arguments) == 2
@@ -87,19 +90,19 @@ def test_wrong_usage_is_refused_before_spark_starts(
     ],
 )
 def test_options_of_another_mode_are_refused(mode: str, option: str, value: Any) -> None:
-    with pytest.raises(ConfigError, match=f"means nothing to --mode {mode}") as refused:
+    with pytest.raises(ConfigError, match=f"has no meaning with --mode {mode}") as refused:
         Told(mode, **{option: value})
     assert "It is for" in refused.value.remedy
     assert refused.value.option == option.replace("_", "-")
 
 
 def test_what_tells_a_time_twice_or_has_no_use_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="both tell the time"):
+    with pytest.raises(ConfigError, match="both give the time"):
         Told("snapshot", time_column="at", at="5")
     (tmp_path / "schema.sql").write_text(SCHEMA, encoding="utf-8")
     table = ["shop.orders=x.csv"]
     asked = Asked(tmp_path / "schema.sql", table, table, "memory://x?protocol=canal-json", Told("snapshot", at="5"))
-    with pytest.raises(ConfigError, match="--before means nothing to --mode snapshot"):
+    with pytest.raises(ConfigError, match="--before has no meaning with --mode snapshot"):
         run(asked)
 
 
@@ -114,7 +117,7 @@ def test_settings_of_spark() -> None:
 def test_lengths_of_time() -> None:
     assert [seconds_of(text) for text in ("90", "500ms", "10m", "1h", "2d")] == [90, 0.5, 600, 3600, 172800]
     for wrong in ("", "h", "1w", "10 minutes"):
-        with pytest.raises(ConfigError, match="is no length of time"):
+        with pytest.raises(ConfigError, match="is not a length of time"):
             seconds_of(wrong)
 
 

@@ -104,7 +104,7 @@ def test_columns_are_in_table_order() -> None:
 
 
 def test_text_that_is_no_value_of_its_column() -> None:
-    with pytest.raises(DecodeError, match=r"'18o6\.87' is no value of the column") as caught:
+    with pytest.raises(DecodeError, match=r"'18o6\.87' is not a value of the column") as caught:
         _carried("decimal(6,2)", "modify a decimal(8,3)", "18o6.87")
     assert (caught.value.table, caught.value.field) == ("test.t", "a")
 

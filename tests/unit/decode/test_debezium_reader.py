@@ -291,7 +291,7 @@ def test_values(field: dict[str, Any], text: str, value: Any) -> None:
     ],
 )
 def test_values_of_another_type(field: dict[str, Any], text: str) -> None:
-    with pytest.raises(DecodeError, match="is no value of the type") as caught:
+    with pytest.raises(DecodeError, match="is not a value of the type") as caught:
         _value(field, text)
     assert (caught.value.context["field"], caught.value.context["part"]) == ("c", "value")
 
@@ -314,10 +314,10 @@ _GOOD_KEY, _GOOD = json.dumps(_KEY).encode(), _message(_INT, "1")
         (None, _GOOD, "has a key"),
         (_GOOD_KEY, None, "has a value"),
         (_GOOD_KEY, b"", "has a value"),
-        (b"\xff", _GOOD, "no JSON"),
-        (_GOOD_KEY, b"{", "no JSON"),
-        (_GOOD_KEY, b"[]", "no JSON object"),
-        (_GOOD_KEY, _message({"type": "double"}, "NaN"), "NaN is no number"),
+        (b"\xff", _GOOD, "not JSON"),
+        (_GOOD_KEY, b"{", "not JSON"),
+        (_GOOD_KEY, b"[]", "not a JSON object"),
+        (_GOOD_KEY, _message({"type": "double"}, "NaN"), "NaN is not a number"),
         (b'{"payload":{}}', _GOOD, "the key has no schema"),
         (_GOOD_KEY, b'{"payload":{}}', "the value has no schema"),
         (_GOOD_KEY, b'{"schema":{}}', "lacks a member"),
@@ -327,13 +327,13 @@ _GOOD_KEY, _GOOD = json.dumps(_KEY).encode(), _message(_INT, "1")
         (_GOOD_KEY, _message(_INT, "1", op="d", before={"c": 1}), "has a row after"),
         (_GOOD_KEY, _message(_INT, "1", before={"c": 1}), "has a row before"),
         (_GOOD_KEY, _message(_INT, "1", after=None), "has no row after"),
-        (_GOOD_KEY, _message(_INT, "1", ts_ms=True), "no int: True"),
-        (_GOOD_KEY, _message(_INT, "1", source={**_SOURCE, "commit_ts": "5"}), "no int: '5'"),
+        (_GOOD_KEY, _message(_INT, "1", ts_ms=True), "not int: True"),
+        (_GOOD_KEY, _message(_INT, "1", source={**_SOURCE, "commit_ts": "5"}), "not int: '5'"),
         (_GOOD_KEY, _message(_INT, "1", after={"x": 1}), "no such column"),
         (_GOOD_KEY, _message(_INT, "1", ddl="x"), "lacks a member"),
         (_GOOD_KEY, _GOOD.replace(b'"field": "before"', b'"field": "op"'), "one row for before and after"),
         (_GOOD_KEY, _GOOD.replace(b'"int32"', b'"int16"', 1), "one row for before and after"),
-        (_GOOD_KEY.replace(b"[]", b"[1]"), _GOOD, "no list of objects"),
+        (_GOOD_KEY.replace(b"[]", b"[1]"), _GOOD, "not a list of objects"),
     ],
 )
 def test_bad_messages(key: bytes | None, value: bytes | None, reason: str) -> None:

@@ -208,7 +208,7 @@ def test_a_watermark_that_falls_is_found(feed: str) -> None:
     messages[places[0]], messages[places[1]] = messages[places[1]], messages[places[0]]
     found = stream.findings(messages)
     assert_only(found, "watermark")
-    assert any("watermark" in each.text and "comes behind" in each.text for each in found)
+    assert any("watermark" in each.text and "comes after" in each.text for each in found)
 
 
 @pytest.mark.parametrize("feed", FEEDS[:4])

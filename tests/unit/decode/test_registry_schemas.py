@@ -82,10 +82,10 @@ def test_basic_auth(registry: _Registry) -> None:
     [
         (7, "has no such schema"),
         (2, "answered with status 500"),
-        (3, "holds no schema"),
-        (4, "holds no schema"),
-        (5, "holds no schema"),
-        (6, "holds no schema"),
+        (3, "has no schema in it"),
+        (4, "has no schema in it"),
+        (5, "has no schema in it"),
+        (6, "has no schema in it"),
     ],
 )
 def test_no_schema(registry: _Registry, number: int, reason: str) -> None:

@@ -271,14 +271,14 @@ def test_smallest_avro_message() -> None:
         (b"k", b"{}", "has no key"),
         (None, None, "has a value"),
         (None, b"", "has a value"),
-        (None, b"\xff", "no JSON"),
-        (None, b"{", "no JSON"),
-        (None, b"[]", "no JSON object"),
+        (None, b"\xff", "not JSON"),
+        (None, b"{", "not JSON"),
+        (None, b"[]", "not a JSON object"),
         (None, b"{}", "lacks a member"),
-        (None, b'{"version":true,"type":"WATERMARK"}', "no int"),
+        (None, b'{"version":true,"type":"WATERMARK"}', "not int"),
         (None, b'{"version":2,"type":"WATERMARK"}', "version 2"),
         (None, b'{"version":1,"type":"WATERMARKS"}', "no type 'WATERMARKS'"),
-        (None, b'{"version":1,"type":"WATERMARK","commitTs":"5"}', "no int: '5'"),
+        (None, b'{"version":1,"type":"WATERMARK","commitTs":"5"}', "not int: '5'"),
         (None, _ROW.replace('"INSERT"', '"DELETE"').encode(), "DELETE has no data"),
         (None, _ROW.replace('"1"', "1").encode(), "text, null or a TIMESTAMP"),
         (None, _ROW.replace("location", "zone").encode(), "lacks a member"),
@@ -294,10 +294,10 @@ def test_bad_json(key: bytes | None, value: bytes | None, reason: str) -> None:
     ("value", "reason"),
     [
         ("", "has a value"),
-        ("16", "no Simple Avro message"),
-        ("1600000202", "no Simple Avro message"),
+        ("16", "not a Simple Avro message"),
+        ("1600000202", "not a Simple Avro message"),
         ("16000002020400", "left over"),
-        ("160a00020204", "no Simple Avro message"),
+        ("160a00020204", "not a Simple Avro message"),
         ("0a020204", "not a Message"),
         ("160200020204", "says that it is a BOOTSTRAP"),
         ("160000040204", "version 2"),
@@ -330,7 +330,7 @@ def _table(**column: Any) -> SimpleTableSchema:
     ],
 )
 def test_values_of_another_type(column: dict[str, Any], value: Any) -> None:
-    with pytest.raises(DecodeError, match="is no value of a column of type") as caught:
+    with pytest.raises(DecodeError, match="is not a value of a column of type") as caught:
         row_values(_table(**column), {"c": value})
     assert caught.value.context == {"table": "d.t", "field": "c"}
 

@@ -129,7 +129,7 @@ def test_a_message_that_cannot_be_read_has_a_line() -> None:
     line = tail.line(Message("orders", 0, 7, b"", b"\xff"))
     assert line is not None
     assert (line.op, line.offset) == ("unreadable", 7)
-    assert "no JSON" in str(line)
+    assert "not JSON" in str(line)
 
 
 def test_rows_before_their_schema_show_wire_values() -> None:

@@ -166,15 +166,15 @@ def test_a_delete_has_nothing_to_check() -> None:
         (_field("ENUM", allowed="x,y"), "z", "is not in list"),
         (_field("SET", allowed="x,y"), "x,z", "is not in list"),
         (_field("ENUM"), "x", "allowed"),
-        (_field("TEXT"), 5, "int is no text"),
-        (_field("DECIMAL", "bytes"), Decimal("1.5"), "Decimal is no text"),
-        (_field("BIGINT UNSIGNED"), "+5", "no unsigned number"),
+        (_field("TEXT"), 5, "int is not text"),
+        (_field("DECIMAL", "bytes"), Decimal("1.5"), "Decimal is not text"),
+        (_field("BIGINT UNSIGNED"), "+5", "not an unsigned number"),
         (_field("BIT", "bytes"), b"\1" + bytes(8), "too big"),
-        (_field("TiDBVECTORFloat32"), "[1,.5]", "no vector"),
-        (_field("TiDBVECTORFloat32"), "1,5", "no vector"),
+        (_field("TiDBVECTORFloat32"), "[1,.5]", "not a vector"),
+        (_field("TiDBVECTORFloat32"), "1,5", "not a vector"),
         (_field("TiDBVECTORFloat32"), "[1" + "0" * 39 + "]", "too large"),
         (_field("TIMESTAMP"), "2021-03-14 02:30:00", "clocks of America/New_York skip"),
-        (_field("TIMESTAMP"), "2021-03-14T01:30:00", "no TIMESTAMP"),
+        (_field("TIMESTAMP"), "2021-03-14T01:30:00", "not a TIMESTAMP"),
         ({"name": "c", "type": "string"}, "x", "connect.parameters"),
         ({"name": "d", "type": _field("TEXT")["type"]}, "x", "KeyError: 'd'"),
     ],
@@ -188,7 +188,7 @@ def test_what_cannot_be_checked(field: dict[str, Any], value: Any, reason: str) 
 
 @pytest.mark.parametrize("stated", ["x", "-1", 5, "1" * 21])
 def test_a_checksum_that_is_no_number(stated: Any) -> None:
-    with pytest.raises(DecodeError, match="is no number"):
+    with pytest.raises(DecodeError, match="is not a number"):
         verify_checksum({"c": "x", "_tidb_row_level_checksum": stated}, _schema(_field("TEXT")))
 
 

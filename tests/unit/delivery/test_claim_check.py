@@ -63,7 +63,7 @@ def test_a_stored_message_is_read_back(tmp_path: Path) -> None:
     assert read_claim(f"{folder}/json.json", store.get) == (None, b"hi")
     assert read_claim(f"{folder}/keyed.json", store.get) == (b"k", b"hi")
     assert read_claim(f"{folder}/raw.json", store.get, raw_value=True) == (None, b"hi")
-    with pytest.raises(DecodeError, match="no stored message"):
+    with pytest.raises(DecodeError, match="not a stored message"):
         read_claim(f"{folder}/raw.json", store.get)
 
 

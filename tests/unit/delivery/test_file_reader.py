@@ -28,5 +28,5 @@ def test_what_is_added_is_read_once_and_only_whole_lines(tmp_path: Path) -> None
 def test_a_line_of_something_else_is_refused(tmp_path: Path, line: bytes) -> None:
     file = tmp_path / "00000.jsonl"
     file.write_bytes(line)
-    with pytest.raises(DeliveryError, match="line 1 is no message"):
+    with pytest.raises(DeliveryError, match="line 1 is not a message"):
         list(read_files(file))

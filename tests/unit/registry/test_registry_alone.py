@@ -27,7 +27,7 @@ def test_the_object_alone_is_enough() -> None:
     assert len(history.messages(URI, registry=registry)) >= 1
     assert {post.subject for post in registry.posts} == subjects
     assert TicdcSink(URI, TABLE, registry=registry).config.codec.schema_registry is None
-    with pytest.raises(ConfigError, match="names no schema registry"):
+    with pytest.raises(ConfigError, match="has no schema registry"):
         registry_for(encoder.config)
 
 

@@ -95,8 +95,8 @@ def test_the_registry_that_a_changefeed_names() -> None:
     assert isinstance(registry, GlueRegistry)
     assert repr(registry) == "GlueRegistry('changes', region='eu-west-1')"
     registry.close()
-    with pytest.raises(ConfigError, match="Glue takes none"):
+    with pytest.raises(ConfigError, match="AWS Glue does not use them"):
         registry_for(glue, RegistryTls())
-    with pytest.raises(ConfigError, match="names no schema registry") as refused:
+    with pytest.raises(ConfigError, match="has no schema registry") as refused:
         registry_for(load_changefeed("kafka://h/t?protocol=canal-json"))
     assert refused.value.option == "schema-registry"

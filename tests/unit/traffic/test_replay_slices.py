@@ -106,5 +106,5 @@ def test_stopping_ends_the_waiting() -> None:
 
 @pytest.mark.parametrize("speed", [0, -1, float("nan"), float("inf")])
 def test_a_speed_is_above_zero(speed: float) -> None:
-    with pytest.raises(ConfigError, match="is no speed"):
+    with pytest.raises(ConfigError, match="is not a speed"):
         Pace(speed)

@@ -63,7 +63,7 @@ def test_ddl_with_its_times() -> None:
 def test_ddl_without_a_time_is_refused() -> None:
     with pytest.raises(DdlError, match="has no time"):
         read_ddl("drop table t; -- at 2026-01-05T08:00:00Z")
-    with pytest.raises(DdlError, match="is no moment"):
+    with pytest.raises(DdlError, match="is not a time"):
         read_ddl("-- at noon\ndrop table t")
 
 
@@ -80,7 +80,7 @@ def test_ddl_without_a_time_is_refused() -> None:
     ],
 )
 def test_a_mark_that_tells_no_time_is_no_comment(mark: str) -> None:
-    with pytest.raises(DdlError, match="is no moment"):
+    with pytest.raises(DdlError, match="is not a time"):
         read_ddl(f"-- at 2026-01-05T08:00:00Z\ndrop table t;\n{mark}\ndrop table u")
 
 
@@ -108,7 +108,7 @@ def test_a_mark_behind_a_statement_is_refused() -> None:
 
 
 def test_a_moment_is_a_place_in_time() -> None:
-    with pytest.raises(ConfigError, match="is no moment"):
+    with pytest.raises(ConfigError, match="is not a time"):
         tso_of(0)
 
 

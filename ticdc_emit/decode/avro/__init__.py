@@ -28,7 +28,7 @@ def recognizers() -> Mapping[str, list[Recognizer]]:
 
 def _with_schema_ids(key: bytes | None, value: bytes | None) -> None:
     if not (_has_schema_id(key) and (value is None or _has_schema_id(value))):
-        raise DecodeError("no schema id stands before the data")
+        raise DecodeError("no schema id comes before the data")
 
 
 def _has_schema_id(data: bytes | None) -> bool:

@@ -58,7 +58,7 @@ def verify_checksum(
     if value is None or stated in (None, "", "0"):
         return None
     if not (isinstance(stated, str) and UNSIGNED.fullmatch(stated)):
-        raise DecodeError(f"the checksum {stated!r} is no number", field=_CHECKSUM)
+        raise DecodeError(f"the checksum {stated!r} is not a number", field=_CHECKSUM)
     record = _record(schema)
     actual = 0
     for field in _columns(record):
@@ -126,7 +126,7 @@ def _checksum_bytes(value: Any, parameters: Mapping[str, str], time_zone: str) -
 def _number(value: int | str) -> bytes:
     """An integer, or the text of BIGINT UNSIGNED."""
     if isinstance(value, str) and not UNSIGNED.fullmatch(value):
-        raise ValueError(f"{value!r} is no unsigned number")
+        raise ValueError(f"{value!r} is not an unsigned number")
     return word(int(value))
 
 

@@ -105,7 +105,7 @@ class CanalJsonReader:
         kind = member(members, "type", str)
         extension = members.get("_tidb", _NO_EXTENSION)
         if not isinstance(extension, dict):
-            raise DecodeError("a member is no object", part="value", member="_tidb")
+            raise DecodeError("a member is not an object", part="value", member="_tidb")
         if kind in _ROWS and not member(members, "isDdl", bool):
             return self._row(kind, members, extension)
         if kind == _WATERMARK:
@@ -133,7 +133,7 @@ class CanalJsonReader:
             commit_ts = tso(extension, "commitTs")
             claim = extension.get("claimCheckLocation")
             if claim is not None and not isinstance(claim, str):
-                raise DecodeError("a member is no text", part="value", member="claimCheckLocation")
+                raise DecodeError("a member is not text", part="value", member="claimCheckLocation")
         database, table = member(members, "database", str), member(members, "table", str)
         told = members.get("pkNames"), members.get("mysqlType"), members.get("sqlType")
         known = self._told.get((database, table))
@@ -173,7 +173,7 @@ def _told(members: Mapping[str, Any]) -> _Told:
     )
     for name, types, kind in (("mysqlType", mysql, str), ("sqlType", sql, int)):
         if not all(isinstance(each, kind) for each in types.values()):
-            raise DecodeError(f"a type is no {kind.__name__}", part="value", member=name)
+            raise DecodeError(f"a type is not {kind.__name__}", part="value", member=name)
     return names, mysql, sql
 
 
@@ -182,9 +182,9 @@ def _members(value: bytes) -> dict[str, Any]:
         members = orjson.loads(value)
         check_depth(members, value)
     except ValueError as fault:
-        raise DecodeError(f"the value is no JSON: {fault}", part="value") from fault
+        raise DecodeError(f"the value is not JSON: {fault}", part="value") from fault
     if not isinstance(members, dict):
-        raise DecodeError("the value is no JSON object", part="value")
+        raise DecodeError("the value is not a JSON object", part="value")
     return members
 
 

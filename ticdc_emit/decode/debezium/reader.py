@@ -116,7 +116,7 @@ def _whole(text: str) -> int | float:
 
 
 def _no_number(text: str) -> NoReturn:
-    raise ValueError(f"{text} is no number")
+    raise ValueError(f"{text} is not a number")
 
 
 def _nullable(members: Mapping[str, Any], name: str, kind: type[_T], part: str = "value") -> _T | None:

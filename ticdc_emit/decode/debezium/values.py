@@ -53,7 +53,7 @@ def typed_image(image: Mapping[str, Any], fields: Sequence[DebeziumField], part:
             found[name] = _typed(value, field)
         except (ValueError, OverflowError, struct.error) as fault:
             raise DecodeError(
-                f"{value!r:.100} is no value of the type {field.semantic_type or field.type}", part=part, field=name
+                f"{value!r:.100} is not a value of the type {field.semantic_type or field.type}", part=part, field=name
             ) from fault
     return found
 

@@ -31,4 +31,4 @@ def _with_source(key: bytes | None, value: bytes | None) -> None:
     for part in (key, value):
         split_header(part or b"")
     if _SOURCE not in (value or b""):
-        raise DecodeError("the message does not say that TiCDC wrote it")
+        raise DecodeError("nothing in the message shows that TiCDC wrote it")

@@ -50,7 +50,7 @@ def read_schema(text: str, part: str) -> RowSchema:
             return _made(table, record, _plain_record(record))
         fields = {each["name"]: each for each in record["fields"]}
         if list(fields) != _ENVELOPE:
-            raise ValueError("it is no envelope")
+            raise ValueError("it is not an envelope")
         row, source = _record(only_type(fields["before"]["type"])), _record(fields["source"]["type"])
         if _full_name(row) != table or only_type(fields["after"]["type"]) not in (table, row["name"]):
             raise ValueError("its images are not of its table")
@@ -98,6 +98,6 @@ def _column(described: Mapping[str, Any]) -> DebeziumField:
     semantic, parameters = told.get("connect.name"), told.get("connect.parameters", {})
     texts = [name, semantic or "", tidb_type or ""]
     if not all(isinstance(text, str) for text in texts) or not isinstance(parameters, Mapping):
-        raise ValueError(f"the field {described['name']!r:.100} has a property that is none")
+        raise ValueError(f"the field {described['name']!r:.100} has a property of the wrong type")
     connect = told.get("connect.type") or _CONNECT.get(told["type"], told["type"])
     return DebeziumField(name, connect, isinstance(described["type"], list), semantic, parameters, None, tidb_type)

@@ -37,13 +37,13 @@ class KeyOrder:
         if not seen.first:
             self._behind[seen.number] = seen
             return ()
-        return (seen.finding(self.name, f"commit_ts {seen.commit} comes behind {known[0]} (offset {known[1]})"),)
+        return (seen.finding(self.name, f"commit_ts {seen.commit} comes after {known[0]} (offset {known[1]})"),)
 
     def end(self, stream: Stream) -> Iterable[Finding]:
         """Find repetitions that do not go on to the newest change."""
         for number, last in self._behind.items():
             commit, offset = self._newest[number]
-            text = f"commit_ts {last.commit} comes again, but {commit} (offset {offset}) does not behind it"
+            text = f"commit_ts {last.commit} comes again, but {commit} (offset {offset}) does not come after it"
             yield last.finding(self.name, text)
 
 
@@ -95,7 +95,7 @@ class Watermarks:
             if event.commit_ts > highest:
                 self._highest[place] = event.commit_ts, seen.message.offset
             elif new:
-                yield seen.finding(self.name, f"watermark {event.commit_ts} comes behind {highest} (offset {offset})")
+                yield seen.finding(self.name, f"watermark {event.commit_ts} comes after {highest} (offset {offset})")
             return
         first = seen.first
         if isinstance(event, DdlEvent):
@@ -103,7 +103,7 @@ class Watermarks:
             first = statement not in self._statements
             self._statements.add(statement)
         if first and event.commit_ts is not None and event.commit_ts <= highest:
-            text = f"commit_ts {event.commit_ts} is new behind watermark {highest} (offset {offset})"
+            text = f"commit_ts {event.commit_ts} is new after watermark {highest} (offset {offset})"
             yield seen.finding(self.name, text)
 
     def end(self, stream: Stream) -> Iterable[Finding]:

@@ -46,9 +46,9 @@ class AvroMembers:
                 stream, self._schema, None, return_record_name=True, handle_unicode_errors="surrogateescape"
             )
         except Exception as fault:  # fastavro raises whatever it meets: EOFError, IndexError, ValueError
-            raise DecodeError(f"the value is no Simple Avro message: {type(fault).__name__} {fault}") from fault
+            raise DecodeError(f"the value is not a Simple Avro message: {type(fault).__name__} {fault}") from fault
         if stream.tell() != len(value):
-            raise DecodeError("the value is no Simple Avro message: some bytes are left over")
+            raise DecodeError("the value is not a Simple Avro message: some bytes are left over")
         name, message = read
         if name != f"{_NAMESPACE}Message":
             raise DecodeError(f"the value is a {name}, not a Message")

@@ -77,7 +77,7 @@ class SimpleTables(Tables):
         if before is not None:
             if before.rows and _loses_rows(event.query):
                 raise DecodeError(
-                    "the messages do not say which rows are in a partition",
+                    "the messages do not show which rows are in a partition",
                     table=f"{event.schema}.{event.table}",
                     sql=event.query,
                 )

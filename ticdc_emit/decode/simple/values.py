@@ -46,7 +46,7 @@ def row_values(schema: SimpleTableSchema, image: Mapping[str, Any]) -> dict[str,
             found[name] = None if value is None else _value(column, value)
         except (ValueError, TypeError, LookupError, InvalidOperation, OverflowError) as fault:
             raise DecodeError(
-                f"{value!r:.100} is no value of a column of type {column.mysql_type}: {fault}",
+                f"{value!r:.100} is not a value of a column of type {column.mysql_type}: {fault}",
                 table=f"{schema.schema}.{schema.table}",
                 field=name,
             ) from fault

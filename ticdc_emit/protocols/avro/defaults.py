@@ -49,7 +49,7 @@ def default_text(column: Column, kind: AvroType, options: AvroOptions) -> str | 
 def _parsed(column: Column, form: re.Pattern[str]) -> str:
     text = column.default
     if not isinstance(text, str) or not form.fullmatch(text):
-        raise _refused(column, f"the default {text!r} is no {column.type.name} value")
+        raise _refused(column, f"the default {text!r} is not a {column.type.name} value")
     return text
 
 

@@ -174,6 +174,6 @@ def _raw(default: str | bytes) -> bytes:
 def _no_value(column: Column) -> ValueFault:
     return ValueFault(
         0,
-        f"Debezium messages show the default in place of NULL, and {column.default!r} is no value",
+        f"Debezium messages show the default in place of NULL, and {column.default!r} is not a value",
         "Give the column a literal default, or no NULL",
     )

@@ -61,7 +61,7 @@ def expression_of(text: str) -> syntax.Node:
 @singledispatch
 def rewritten(node: Node) -> syntax.Node:
     """Return what TiDB computes for a tree; ``DdlError`` names what has no place here."""
-    raise DdlError(f"{_NOT_HERE.get(type(node), type(node).__name__)} has no place in it")
+    raise DdlError(f"{_NOT_HERE.get(type(node), type(node).__name__)} is not allowed in it")
 
 
 def _negated(node: syntax.Node, negated: bool) -> syntax.Node:
@@ -81,7 +81,7 @@ def _(node: literals.Constant) -> syntax.Node:
     value = node.value
     if isinstance(value, bytes):
         if node.charset:
-            raise DdlError("an introducer before a hex or bit literal has no place in it")
+            raise DdlError("an introducer before a hex or bit literal is not allowed in it")
         return syntax.Constant(value, is_hex=node.kind == "hex")
     if node.kind == "integer":
         return syntax.Constant(int(str(value)))
@@ -95,7 +95,7 @@ def _(node: literals.Constant) -> syntax.Node:
 @rewritten.register(calls.TemporalLiteral)
 def _(node: calls.TemporalLiteral) -> syntax.Node:
     if not isinstance(node.value, literals.Constant):
-        raise DdlError(f"{node.word} of what is no literal has no place in it")
+        raise DdlError(f"{node.word} of something that is not a literal is not allowed in it")
     return syntax.Constant(str(node.value.value), kind=_LITERAL_TYPES[node.word])
 
 
@@ -135,7 +135,7 @@ def _(node: expressions.Between) -> syntax.Node:
 @rewritten.register(expressions.In)
 def _(node: expressions.In) -> syntax.Node:
     if not isinstance(node.members, tuple):
-        raise DdlError("a subquery has no place in it")
+        raise DdlError("a subquery is not allowed in it")
     members = tuple(rewritten(member) for member in node.members)
     return _negated(syntax.Call("in", (rewritten(node.operand), *members)), node.negated)
 

@@ -64,7 +64,7 @@ class _Planned(Generic[Changes]):
         """
         if self._plan is None or self._plan.rows is None or self._spark is None:
             raise ConfigError(
-                "traffic without end has no last change",
+                "traffic without an end has no last change",
                 remedy="Give rows to generate or generate_stream",
                 option="rows",
             )

@@ -40,7 +40,7 @@ def native_type(column: Column) -> str:
         MySQLType.VECTOR_FLOAT32: "string",
     }
     if kind not in named:
-        raise UnsupportedTypeError(f"no values can be made for type {kind.name}", column=column.name)
+        raise UnsupportedTypeError(f"cannot generate values for type {kind.name}", column=column.name)
     return named[kind]
 
 

@@ -50,7 +50,7 @@ def _without_comments(statement: str) -> str:
     while comment := _COMMENT.match(statement):
         if _MISPLACED.match(comment[0].strip()):
             raise DdlError(
-                "a time stands behind another statement, whose line it shares",
+                "a time comes after another statement on the same line",
                 remedy="Write -- at <ISO time or TSO> on a line of its own",
                 statement=statement,
             )
@@ -69,6 +69,6 @@ def parse_moment(text: str) -> int:
         return tso_from_datetime(dt.datetime.fromisoformat(re.sub(r"\s+(?=[+-]\d\d:)", "", exact)))
     except ValueError:
         raise DdlError(
-            f"{given!r} is no moment",
+            f"{given!r} is not a time",
             remedy="Give ISO time with Z or an offset (2026-01-05T08:00:00Z), or a TSO",
         ) from None

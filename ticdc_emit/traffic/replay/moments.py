@@ -33,7 +33,7 @@ _MICROS = {"s": 1_000_000, "ms": 1_000, "us": 1}
 _LAST_MICROS = ((MAX_LONG_TSO >> LOGICAL_BITS) + 1) * 1_000 - 1  # in the year 3084
 _OPEN_FROM = 253_370_764_800_000_000  # 9999-01-01 in microseconds: what stands for "still valid" where NULL does not
 _SHOWN = 60  # characters of a value in an error
-_NO_MOMENT = "is no moment from 1970 to 3084"
+_NO_MOMENT = "is not a time between 1970 and 3084"
 _REFUSED = re.compile(rf"'(?P<value>[^']*)' in column '(?P<column>.*?)' {_NO_MOMENT}", re.DOTALL)
 
 
@@ -44,7 +44,10 @@ def tso_of(moment: dt.datetime | int) -> int:
     if isinstance(moment, int) and 0 < moment <= MAX_LONG_TSO:
         return moment
     raise ConfigError(
-        f"{moment!r} is no moment", remedy="Give a datetime with a time zone, or a TSO", option="at", moment=str(moment)
+        f"{moment!r} is not a time",
+        remedy="Give a datetime with a time zone, or a TSO",
+        option="at",
+        moment=str(moment),
     )
 
 
@@ -129,7 +132,7 @@ def _stamps(df: DataFrame, name: str, unit: TimeUnit, step_ms: int | None) -> Co
     if isinstance(kind, TimestampType | TimestampNTZType | DateType):
         return of_clock(column)
     raise UnsupportedTypeError(
-        f"{kind.simpleString()} tells no time",
+        f"{kind.simpleString()} holds no time",
         remedy="Give a timestamp, a date, text, or a whole number with its unit",
         column=name,
     )

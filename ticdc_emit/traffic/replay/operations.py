@@ -81,7 +81,7 @@ def from_operations(
     from pyspark.sql.types import StructType
 
     if not keys:
-        raise ConfigError("changes need keys", remedy="Name the columns that tell rows apart", option="keys")
+        raise ConfigError("changes need keys", remedy="Name the columns that identify a row", option="keys")
     require(df, [*keys, op, *([transaction] if transaction is not None else [])])
     times = [*order_by, *([at] if isinstance(at, str) else [])]
     about = [op, transaction, *(name for name in times if base is None or name not in base.columns)]
@@ -132,7 +132,7 @@ def _meaning(df: DataFrame, op: str, more: Mapping[str, str] | None) -> Column:
     if unknown:
         raise InvalidValueError(
             f"{unknown[0]!r} is not an operation",
-            remedy="Say what it means: operations={'X': 'delete'}",
+            remedy="State what it means: operations={'X': 'delete'}",
             column=op,
         )
     meaning = F.lit(None).cast("string")

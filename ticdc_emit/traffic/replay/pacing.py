@@ -34,7 +34,7 @@ class Pace:
     ) -> None:
         if speed is not None and not 0 < speed < math.inf:
             raise ConfigError(
-                f"speed={speed!r} is no speed",
+                f"speed={speed!r} is not a speed",
                 remedy="Give seconds of history per second (1440: a day in a minute), or None for no waiting",
                 option="speed",
             )

@@ -51,7 +51,7 @@ def snapshot_diff(
     from pyspark.sql.types import StructType
 
     if not keys:
-        raise ConfigError("a difference needs keys", remedy="Name the columns that tell rows apart", option="keys")
+        raise ConfigError("a difference needs keys", remedy="Name the columns that identify a row", option="keys")
     require(before, list(keys))
     require(after, list(keys))
     about = [at] if isinstance(at, str) and at not in before.columns else []
@@ -90,7 +90,7 @@ def _with_last(before: DataFrame, after: DataFrame, at: Moment, stamp: Column) -
     last = None if found is None else found[0]
     if last is None and not before.isEmpty():
         raise ConfigError(
-            f"no row tells when the deletes were: the second snapshot has no {at!r}",
+            f"the time of the deletes is not known: the second snapshot has no {at!r}",
             remedy="Give at= as a datetime with a time zone, or as a TSO",
             option="at",
         )

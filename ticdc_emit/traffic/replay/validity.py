@@ -45,7 +45,7 @@ def from_validity(
     from pyspark.sql.types import StructType
 
     if not keys:
-        raise ConfigError("versions need keys", remedy="Name the columns that tell rows apart", option="keys")
+        raise ConfigError("versions need keys", remedy="Name the columns that identify a row", option="keys")
     require(df, [*keys, valid_from, valid_to])
     versions = df.select(
         *(named(key).alias(f"_key{place}") for place, key in enumerate(keys)),

@@ -74,7 +74,7 @@ def feed_of(config: ChangefeedConfig) -> str:
     form = config.codec.form
     if form not in FEEDS:
         raise ConfigError(
-            f"there are no scenarios of the protocol {form}",
+            f"no scenario has the protocol {form}",
             remedy=f"Use one of {', '.join(FEEDS)}",
             option="protocol",
         )

@@ -24,12 +24,12 @@ _REMEDY = 'Give {"schema.table": [{"column": "text", ...}, ...]}, with None (nul
 def rows_by_table(given: GivenTables) -> dict[tuple[str, str], list[GivenRow]]:
     """Return the rows; :class:`ConfigError` for what is not such tables, and for a table that is there twice."""
     if not isinstance(given, Mapping):
-        raise ConfigError(f"{type(given).__name__} is no mapping of tables", remedy=_REMEDY)
+        raise ConfigError(f"{type(given).__name__} is not a mapping of tables", remedy=_REMEDY)
     found: dict[tuple[str, str], list[GivenRow]] = {}
     for name, rows in given.items():
         schema, table = _name(name)
         if (schema, table) in found:
-            raise ConfigError(f"{schema}.{table} is there twice", remedy="Give each table once")
+            raise ConfigError(f"{schema}.{table} is given twice", remedy="Give each table once")
         found[schema, table] = _rows(f"{schema}.{table}", rows)
     return found
 
@@ -50,10 +50,10 @@ def _rows(table: str, rows: Any) -> list[GivenRow]:
     for number, row in enumerate(listed):
         place = f"row {number} of {table}"
         if not isinstance(row, Mapping):
-            raise ConfigError(f"{place} is no mapping of columns", remedy=_REMEDY)
+            raise ConfigError(f"{place} is not a mapping of columns", remedy=_REMEDY)
         for column, value in row.items():
             if not isinstance(column, str):
-                raise ConfigError(f"{place}: a column's name is no text", remedy=_REMEDY)
+                raise ConfigError(f"{place}: a column's name is not text", remedy=_REMEDY)
             if value is not None and not isinstance(value, str):
                 raise ConfigError(
                     f"{place}: {column} is {_kind(value)}",
