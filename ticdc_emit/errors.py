@@ -28,6 +28,7 @@ __all__ = [
     "DuplicateChangeError",
     "IncompatibleSchemaError",
     "InvalidValueError",
+    "JarsMissingError",
     "LateRowError",
     "MessageTooLargeError",
     "MissingColumnError",
@@ -37,6 +38,7 @@ __all__ = [
     "RegistryUnreachableError",
     "RowError",
     "SchemaError",
+    "ServerError",
     "SharedSubjectError",
     "StateError",
     "StrategyError",
@@ -226,6 +228,14 @@ class SharedSubjectError(RegistryError):
 
 class RegistryUnreachableError(RegistryError):
     """The registry did not answer, or answered with 5xx, as often as was tried (``attempts``)."""
+
+
+class ServerError(TicdcEmitError, RuntimeError):
+    """A server that the library starts for tests and ``ticdc-emit serve`` did not come up."""
+
+
+class JarsMissingError(ServerError):
+    """The jars of a server are not on this machine and cannot be fetched, or are not those of the lock file."""
 
 
 class StateError(TicdcEmitError, RuntimeError):

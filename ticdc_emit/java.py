@@ -20,7 +20,7 @@ from pathlib import Path
 
 from ticdc_emit.errors import MissingDependencyError
 
-__all__ = ["MINIMUM_JAVA", "find_java", "java_cache", "java_env", "java_version"]
+__all__ = ["MINIMUM_JAVA", "find_java", "java_cache", "java_env", "java_version", "user_cache"]
 
 logger = logging.getLogger(__name__)
 
@@ -65,7 +65,12 @@ def java_env() -> dict[str, str]:
 
 def java_cache() -> Path:
     """The user's folder for what is made for a Java: a wrapper, archives of classes.  It need not exist."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "ticdc-emit", "java")
+    return user_cache() / "java"
+
+
+def user_cache() -> Path:
+    """The user's folder for what is fetched or made once.  It need not exist."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "ticdc-emit")
 
 
 @cache

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-from kraft import KafkaCluster
 
 from ticdc_emit.encoder import Encoder
+from ticdc_emit.testing.servers import KafkaCluster
 
 from .driver import Driver
 from .expected import Expected, expected_messages

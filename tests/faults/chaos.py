@@ -18,12 +18,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from kraft import KafkaCluster
-from locked_jars import locked_jars
-
 from ticdc_emit.errors import TicdcEmitError
 from ticdc_emit.java import find_java
 from ticdc_emit.testing import EmbeddedRegistry
+from ticdc_emit.testing.servers import KafkaCluster, kafka_jars
 
 from .campaign import Stage, run_under_faults
 from .history import History
@@ -31,7 +29,6 @@ from .protocols import PROTOCOLS
 
 __all__ = ["main"]
 
-_INTEGRATION = Path(__file__).parents[1] / "integration"
 _BATCHES = 20
 _QUEUES_PER_BATCH = 10
 """The producer's queue is so short that a batch is sent over a while, in which its worker can be killed."""
@@ -82,7 +79,7 @@ def main(arguments: list[str] | None = None) -> int:
         for name in names:
             brokers = folder / f"brokers-{name}"
             try:
-                with KafkaCluster(find_java(), locked_jars(_INTEGRATION / "kafka"), brokers) as cluster:
+                with KafkaCluster(find_java(), kafka_jars(), brokers) as cluster:
                     stage = Stage(
                         cluster, history, changes, folder / "history", folder, asked.partitions, registry=registry
                     )

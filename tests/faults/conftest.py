@@ -7,11 +7,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from kraft import KafkaCluster
-from locked_jars import JarsMissingError, locked_jars
 
 from ticdc_emit.errors import MissingDependencyError
 from ticdc_emit.java import find_java
+from ticdc_emit.testing.servers import JarsMissingError, KafkaCluster, kafka_jars
 
 from .campaign import Stage
 from .history import History
@@ -23,7 +22,7 @@ MakeStage = Callable[..., Stage]
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaCluster]:
     pytest.importorskip("confluent_kafka")
     try:
-        java, jars = find_java(), locked_jars(Path(__file__).parents[1] / "integration" / "kafka")
+        java, jars = find_java(), kafka_jars()
     except (MissingDependencyError, JarsMissingError) as error:
         if os.environ.get("CI") == "true":
             pytest.fail(str(error))

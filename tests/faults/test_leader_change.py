@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 import pyarrow as pa
 import pytest
-from kraft import KafkaCluster
 
 from ticdc_emit.delivery import KafkaSink
+from ticdc_emit.testing.servers import KafkaCluster
 
 from .topic_log import messages_of
 

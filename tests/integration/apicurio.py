@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
-from server_process import ServerProcess, free_ports
+from ticdc_emit.testing.servers import ServerProcess, free_ports
 
 __all__ = ["Apicurio", "ServerCertificate", "unpacked"]
 

@@ -11,11 +11,17 @@ from typing import Any, NoReturn, Protocol
 import pytest
 from apicurio import Apicurio, ServerCertificate, unpacked
 from connect_json import can_compile, connected
-from kraft import KafkaCluster, KraftBroker
-from locked_jars import JarsMissingError, locked_archive, locked_jars
 
 from ticdc_emit.errors import MissingDependencyError
 from ticdc_emit.java import find_java
+from ticdc_emit.testing.servers import (
+    JarsMissingError,
+    KafkaCluster,
+    KraftBroker,
+    kafka_jars,
+    locked_archive,
+    locked_jars,
+)
 
 _MESSAGE_MAX_BYTES = 12 * 1024 * 1024
 
@@ -41,7 +47,7 @@ def kafka_parts() -> tuple[Path, Path]:
     """Java, and the folder with the broker's jars."""
     pytest.importorskip("confluent_kafka")
     try:
-        return find_java(), locked_jars(Path(__file__).parent / "kafka")
+        return find_java(), kafka_jars()
     except (MissingDependencyError, JarsMissingError) as error:
         missing(str(error))
 

@@ -12,8 +12,9 @@ from typing import Any
 
 import trustme
 from cryptography.hazmat.primitives import serialization
-from kraft import Listener
 from oidc import IdentityProvider
+
+from ticdc_emit.testing.servers import Listener
 
 __all__ = ["PASSWORD", "USER", "Identity", "security"]
 

@@ -9,11 +9,11 @@ from uuid import uuid4
 
 import pyarrow as pa
 import pytest
-from kraft import KafkaCluster
 
 from ticdc_emit.delivery import DeliveryReport, KafkaSink
 from ticdc_emit.delivery.kafka_reader import read_topic
 from ticdc_emit.errors import BrokerUnreachableError, ConfigError, DeliveryError
+from ticdc_emit.testing.servers import KafkaCluster
 
 pytestmark = pytest.mark.integration
 

@@ -10,12 +10,12 @@ from uuid import uuid4
 
 import pyarrow as pa
 import pytest
-from kraft import KraftBroker
 
 from ticdc_emit.delivery import KafkaSink
 from ticdc_emit.delivery.contract import MessageWriter
 from ticdc_emit.delivery.kafka_reader import read_topic
 from ticdc_emit.errors import BrokerUnreachableError, ConfigError, MessageTooLargeError
+from ticdc_emit.testing.servers import KraftBroker
 
 pytestmark = pytest.mark.integration
 

@@ -16,7 +16,6 @@ from uuid import uuid4
 
 import pyarrow as pa
 import pytest
-from kraft import KafkaCluster
 from oidc import IdentityProvider
 from secured_kraft import PASSWORD, USER, Identity, security
 
@@ -25,6 +24,7 @@ from ticdc_emit.delivery import KafkaSink
 from ticdc_emit.delivery.kafka_reader import read_topic
 from ticdc_emit.delivery.sinks import sink_for
 from ticdc_emit.errors import AuthenticationError, BrokerUnreachableError, ConfigError, TicdcEmitError
+from ticdc_emit.testing.servers import KafkaCluster
 
 pytestmark = pytest.mark.integration
 

@@ -7,13 +7,13 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from kraft import KraftBroker
 
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.delivery import KafkaSink
 from ticdc_emit.delivery.kafka_admin import KafkaAdmin
 from ticdc_emit.delivery.sinks import sink_for
 from ticdc_emit.errors import ConfigError, DeliveryError, UnknownTopicError
+from ticdc_emit.testing.servers import KraftBroker
 
 pytestmark = pytest.mark.integration
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from uuid import uuid4
 
 import pytest
-from kraft import KraftBroker
 
 from ticdc_emit.decode import Verifier
 from ticdc_emit.delivery import KafkaSink
 from ticdc_emit.delivery.kafka_reader import stream_topics
 from ticdc_emit.errors import UnknownTopicError
+from ticdc_emit.testing.servers import KraftBroker
 from ticdc_emit.traffic.scenarios import scenario
 
 pytestmark = pytest.mark.integration

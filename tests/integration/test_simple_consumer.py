@@ -6,7 +6,6 @@ import random
 from typing import Any
 
 import pytest
-from kraft import KraftBroker
 
 from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.decode import BootstrapEvent, DdlEvent, Event, ReferenceConsumer, RowEvent, WatermarkEvent, reader_for
@@ -14,6 +13,7 @@ from ticdc_emit.delivery.kafka import KafkaSink
 from ticdc_emit.delivery.kafka_reader import read_topic
 from ticdc_emit.delivery.message import Message
 from ticdc_emit.spark import TicdcSink
+from ticdc_emit.testing.servers import KraftBroker
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
 

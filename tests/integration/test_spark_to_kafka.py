@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kraft import KraftBroker
 
 from ticdc_emit.delivery.files import read_files
 from ticdc_emit.delivery.kafka import KafkaSink
@@ -16,6 +15,7 @@ from ticdc_emit.delivery.message import Message
 from ticdc_emit.errors import InvalidValueError
 from ticdc_emit.routing.partition import partition_of, table_hash
 from ticdc_emit.spark import TicdcSink
+from ticdc_emit.testing.servers import KraftBroker
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
 

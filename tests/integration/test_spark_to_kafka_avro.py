@@ -15,7 +15,6 @@ from apicurio import Apicurio, ServerCertificate
 from confluent_kafka.schema_registry import SchemaRegistryClient
 from confluent_kafka.schema_registry.avro import AvroDeserializer
 from confluent_kafka.serialization import MessageField, SerializationContext
-from kraft import KraftBroker
 
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.decode import AvroReader, RegistrySchemas
@@ -25,6 +24,7 @@ from ticdc_emit.delivery.message import Message
 from ticdc_emit.errors import IncompatibleSchemaError
 from ticdc_emit.registry import RegistryTls, registry_for
 from ticdc_emit.spark import TicdcSink
+from ticdc_emit.testing.servers import KraftBroker
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
 

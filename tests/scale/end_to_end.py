@@ -18,10 +18,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "integration"))
-
-from kraft import KafkaCluster
-from locked_jars import locked_jars
 from spark_json import connector_jars, send_as_json
 
 from ticdc_emit.bench.end_to_end import measure_end_to_end
@@ -30,6 +26,7 @@ from ticdc_emit.delivery.kafka import KafkaSink
 from ticdc_emit.java import find_java
 from ticdc_emit.spark import local_session
 from ticdc_emit.testing import EmbeddedRegistry
+from ticdc_emit.testing.servers import KafkaCluster, kafka_jars
 
 PROTOCOLS = {
     "canal-json": "protocol=canal-json&enable-tidb-extension=true",
@@ -57,7 +54,7 @@ def main() -> int:
     found: list[dict[str, Any]] = []
     for name in asked.protocol or list(PROTOCOLS):
         with tempfile.TemporaryDirectory(prefix="ticdc-emit-e2e-") as folder, EmbeddedRegistry() as registry:
-            jars = locked_jars(Path(__file__).parents[1] / "integration" / "kafka")
+            jars = kafka_jars()
             with KafkaCluster(find_java(), jars, Path(folder) / "kafka", nodes=1) as cluster:
                 uri = f"kafka://{cluster.bootstrap}/bench?{PROTOCOLS[name]}&partition-num={asked.partitions}"
                 changefeed = load_changefeed(uri, schema_registry=registry.url)

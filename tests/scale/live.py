@@ -20,13 +20,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "integration"))
-
 from confluent_kafka import Consumer
-from kraft import KafkaCluster
-from locked_jars import locked_jars
 
 from ticdc_emit.java import find_java
+from ticdc_emit.testing.servers import KafkaCluster, kafka_jars
 from ticdc_emit.tso import physical_ms
 
 _BAR_S = 1.5
@@ -73,7 +70,7 @@ def quantiles(ages: list[float]) -> dict[str, float]:
 
 def measure(rate: float, seconds: float, schema: str, further: list[str]) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix="ticdc-emit-live-") as folder:
-        jars = locked_jars(Path(__file__).parents[1] / "integration" / "kafka")
+        jars = kafka_jars()
         with KafkaCluster(find_java(), jars, Path(folder), nodes=1) as cluster:
             uri = f"kafka://{cluster.bootstrap}/live?protocol=canal-json&enable-tidb-extension=true&partition-num=3"
             program = [

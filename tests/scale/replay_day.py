@@ -175,14 +175,11 @@ def differences(consumer: ReferenceConsumer, wanted: dict[Any, dict[Any, dict[st
 
 
 def main() -> int:
-    sys.path.insert(0, str(Path(__file__).parents[1] / "integration"))
-    from kraft import KafkaCluster
-    from locked_jars import locked_jars
-
     from ticdc_emit.delivery.kafka import KafkaSink
     from ticdc_emit.delivery.kafka_reader import read_topic
     from ticdc_emit.java import find_java
     from ticdc_emit.spark import local_session
+    from ticdc_emit.testing.servers import KafkaCluster, kafka_jars
 
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--rows", type=int, default=1_000_000)
@@ -198,7 +195,7 @@ def main() -> int:
     spark = local_session(
         "replay-day", spark_master="local[2]", spark_driver_memory="4g", spark_sql_shuffle_partitions="4"
     )
-    jars = locked_jars(Path(__file__).parents[1] / "integration" / "kafka")
+    jars = kafka_jars()
     with tempfile.TemporaryDirectory(prefix="ticdc-emit-day-") as folder:
         source = make_source(spark, Path(folder) / "source", asked.rows)
         rows = sum(df.count() for df in source.values())

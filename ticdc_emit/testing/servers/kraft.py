@@ -1,4 +1,4 @@
-"""Real Kafka brokers for tests: KRaft nodes, each in a folder and on ports of its own, alone or as a cluster."""
+"""Real Kafka brokers: KRaft nodes, each in a folder and on ports of its own, alone or as a cluster."""
 
 from __future__ import annotations
 
@@ -7,13 +7,15 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from server_process import Server, ServerProcess, free_ports
+from ticdc_emit.errors import ServerError
+from ticdc_emit.testing.servers.server_process import Server, ServerProcess, free_ports
 
 if TYPE_CHECKING:
-    from confluent_kafka.admin import ClusterMetadata
+    from confluent_kafka.admin import ClusterMetadata  # type: ignore[attr-defined]  # it is there
 
 __all__ = ["KafkaCluster", "KraftBroker", "Listener"]
 
@@ -35,8 +37,9 @@ class Listener:
 class KraftBroker(ServerProcess):
     """Broker and controller in one process; ``settings`` go into its server.properties.
 
-    :meth:`kill` and :meth:`start` keep data and ports, as a crash and a restart do.  ``bootstrap`` is a plain listener;
-    :meth:`address` tells those of ``listeners``.  ``quorum`` holds the controller port of every node, by node id.
+    :meth:`kill` and :meth:`start` keep data and ports, as a crash and a restart do.  ``bootstrap`` is a plain listener
+    on ``port``, by default any free one; :meth:`address` tells those of ``listeners``.  ``quorum`` holds the controller
+    port of every node, by node id.
     """
 
     def __init__(
@@ -51,6 +54,7 @@ class KraftBroker(ServerProcess):
         jvm_options: Sequence[str] = (),
         node: int = 1,
         quorum: Mapping[int, int] | None = None,
+        port: int | None = None,
     ) -> None:
         super().__init__(f"Kafka broker {node}", folder)
         self._java = java
@@ -60,6 +64,7 @@ class KraftBroker(ServerProcess):
         self._node = node
         ways = [Listener("PLAINTEXT", "PLAINTEXT"), *listeners]
         *ports, controller = free_ports(len(ways) + 1)
+        ports[0] = port or ports[0]
         quorum = quorum or {node: controller}
         self._addresses = {way.name: f"127.0.0.1:{port}" for way, port in zip(ways, ports, strict=True)}
         self.bootstrap = self.address("PLAINTEXT")
@@ -118,7 +123,7 @@ class KraftBroker(ServerProcess):
         command = [*self._java_command(main_class), *map(str, arguments)]
         answer = subprocess.run(command, capture_output=True, text=True, check=False, timeout=_FORMAT_TIMEOUT_S)
         if answer.returncode:
-            raise RuntimeError(f"{main_class} failed:\n{answer.stdout}{answer.stderr}")
+            raise ServerError(f"{main_class} failed:\n{answer.stdout}{answer.stderr}")
 
     def _answers(self) -> bool:
         from confluent_kafka import KafkaException
@@ -184,7 +189,7 @@ class KafkaCluster(Server):
             # One node alone has no quorum, and would not answer.
             list(pool.map(KraftBroker.start, self._nodes.values()))
         for node in self._nodes.values():
-            _until(lambda at=node.bootstrap: len(_metadata(at).brokers) == len(self._nodes), "all nodes joined")
+            _until(partial(self._knows_all, node.bootstrap), "all nodes joined")
         return self
 
     def kill(self, node: int) -> None:
@@ -202,7 +207,7 @@ class KafkaCluster(Server):
     def wait_until_in_sync(self, topics: Iterable[str]) -> None:
         """Returns once every replica of ``topics`` has caught up."""
         for topic in topics:
-            _until(lambda name=topic: self._in_sync(name), f"all replicas of {topic} are in sync")
+            _until(partial(self._in_sync, topic), f"all replicas of {topic} are in sync")
 
     def stop(self) -> None:
         """Stop all nodes and remove their folders."""
@@ -210,6 +215,9 @@ class KafkaCluster(Server):
             # A last node without a quorum waits in vain for a controlled shutdown.
             node.kill()
             node.stop()
+
+    def _knows_all(self, bootstrap: str) -> bool:
+        return len(_metadata(bootstrap).brokers) == len(self._nodes)
 
     def _leader(self, topic: str, partition: int) -> int | None:
         found = _metadata(self.bootstrap, topic).topics[topic].partitions.get(partition)
@@ -245,6 +253,6 @@ def _until(look: Callable[[], int | None], what: str) -> int:
     deadline = time.monotonic() + _SETTLE_TIMEOUT_S
     while not (found := look()):
         if time.monotonic() > deadline:
-            raise RuntimeError(f"not within {_SETTLE_TIMEOUT_S} s: {what}")
+            raise ServerError(f"not within {_SETTLE_TIMEOUT_S} s: {what}")
         time.sleep(0.1)
     return found

@@ -1,4 +1,4 @@
-"""A real server for tests: one process with a folder and ports of its own, stopped by force if need be."""
+"""A real server: one process with a folder and ports of its own, stopped by force if need be."""
 
 from __future__ import annotations
 
@@ -12,11 +12,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import TypeVar
 
+from ticdc_emit.errors import ServerError
+
 __all__ = ["Server", "ServerProcess", "free_ports"]
 
 _START_TIMEOUT_S = 90.0
 _STOP_TIMEOUT_S = 15.0
 _Self = TypeVar("_Self", bound="Server")
+_Process = TypeVar("_Process", bound="ServerProcess")
 
 
 class Server:
@@ -49,18 +52,21 @@ class ServerProcess(Server):
         self._folder = folder
         self._process: subprocess.Popen[bytes] | None = None
 
-    def start(self: _Self) -> _Self:
+    def start(self: _Process) -> _Process:
         """Returns once the server answers."""
         self._folder.mkdir(parents=True, exist_ok=True)
         self._prepare()
         with self._log.open("ab") as log:
-            self._process = subprocess.Popen(self._command(), stdout=log, stderr=subprocess.STDOUT, cwd=self._folder)
+            # Ctrl-C is for the process that started it, which stops it when nothing uses it any more.
+            self._process = subprocess.Popen(
+                self._command(), stdout=log, stderr=subprocess.STDOUT, cwd=self._folder, start_new_session=True
+            )
         deadline = time.monotonic() + _START_TIMEOUT_S
         while time.monotonic() < deadline and self._process.poll() is None:
             if self._answers():
                 return self
             time.sleep(0.1)
-        raise RuntimeError(f"the {self._name} did not come up:\n{self._log.read_text(errors='replace')[-4000:]}")
+        raise ServerError(f"the {self._name} did not come up:\n{self._log.read_text(errors='replace')[-4000:]}")
 
     def kill(self) -> None:
         """SIGKILL, as a crash does."""

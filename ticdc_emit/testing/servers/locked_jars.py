@@ -1,9 +1,13 @@
-"""Real servers: fetched with Maven once, and started only if they are byte for byte those of the lock file."""
+"""The jars of real servers: fetched with Maven once, used only if they are byte for byte those of a lock file.
+
+In: a folder with ``pom.xml`` and ``{name}.lock.toml``, which lists coordinates and SHA-256 sums. Out: a folder with the
+jars, below ``~/.cache/ticdc-emit/jars``.
+"""
 
 from __future__ import annotations
 
 import hashlib
-import os
+import importlib
 import shutil
 import subprocess
 import sys
@@ -11,16 +15,12 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from ticdc_emit.errors import JarsMissingError
+from ticdc_emit.java import user_cache
 
 __all__ = ["JarsMissingError", "locked_archive", "locked_jars"]
 
-
-class JarsMissingError(Exception):
-    """The jars are not in the cache and cannot be fetched here."""
+_toml = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
 
 
 def locked_jars(server: Path) -> Path:
@@ -31,7 +31,7 @@ def locked_jars(server: Path) -> Path:
 def locked_archive(server: Path) -> Path:
     """The archive that ``{server}/{name}.lock.toml`` names by ``group:artifact:version:type:classifier``."""
     text = (server / f"{server.name}.lock.toml").read_text()
-    (archive,) = tomllib.loads(text)["archive"]
+    (archive,) = _toml.loads(text)["archive"]
     options = [f"-Dartifact={archive['coordinates']}"]
     folder = _locked(server, "archive", lambda work, libs: _maven(work, libs, "dependency:copy", *options))
     return folder / _file_name(archive["coordinates"])
@@ -39,9 +39,8 @@ def locked_archive(server: Path) -> Path:
 
 def _locked(server: Path, kind: str, fetch: Callable[[Path, Path], None]) -> Path:
     lock_text = (server / f"{server.name}.lock.toml").read_bytes()
-    wanted = {_file_name(one["coordinates"]): one["sha256"] for one in tomllib.loads(lock_text.decode())[kind]}
-    cache = Path(os.environ.get("TICDC_EMIT_TEST_CACHE") or Path.home() / ".cache" / "ticdc-emit")
-    folder = cache / "jars" / f"{server.name}-{hashlib.sha256(lock_text).hexdigest()[:16]}"
+    wanted = {_file_name(one["coordinates"]): one["sha256"] for one in _toml.loads(lock_text.decode())[kind]}
+    folder = user_cache() / "jars" / f"{server.name}-{hashlib.sha256(lock_text).hexdigest()[:16]}"
     if not folder.is_dir():
         folder.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder.parent) as fresh:
@@ -51,7 +50,7 @@ def _locked(server: Path, kind: str, fetch: Callable[[Path, Path], None]) -> Pat
             try:
                 libs.rename(folder)
             except OSError:
-                # Another test process was quicker; what it left is verified below.
+                # Another process was quicker; what it left is verified below.
                 if not folder.is_dir():
                     raise
     _verify(folder, wanted)
@@ -73,16 +72,25 @@ def _fetch(pom: Path, work: Path, libs: Path) -> None:
 def _maven(work: Path, libs: Path, *arguments: str | Path) -> None:
     maven = shutil.which("mvn")
     if maven is None:
-        raise JarsMissingError("mvn is not on PATH, and the jars are not in the cache")
+        raise JarsMissingError(
+            "the server's jars are not in the cache, and Maven, which fetches them, is not installed",
+            remedy="Install Maven (apt install maven, brew install maven)",
+        )
     command = [maven, "-B", "-q", *arguments, f"-DoutputDirectory={libs}"]
     answer = subprocess.run(command, cwd=work, capture_output=True, text=True, check=False, timeout=600)
     if answer.returncode:
-        said = f"{answer.stdout[-2000:]}{answer.stderr[-2000:]}"
-        raise JarsMissingError(f"{' '.join(map(str, command))} failed:\n{said}")
+        said = f"{answer.stdout[-2000:]}{answer.stderr[-2000:]}".strip()
+        raise JarsMissingError(
+            f"Maven could not fetch the server's jars: {said}", remedy="Check that this machine reaches Maven Central"
+        )
 
 
 def _verify(folder: Path, wanted: dict[str, str]) -> None:
     found = {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in folder.iterdir()}
     wrong = sorted(name for name in found.keys() | wanted.keys() if found.get(name) != wanted.get(name))
     if wrong:
-        raise AssertionError(f"{folder} does not match its lock file in: {', '.join(wrong)}")
+        raise JarsMissingError(
+            f"jars differ from the lock file: {', '.join(wrong)}",
+            remedy="Remove the folder, and they are fetched again",
+            folder=str(folder),
+        )

@@ -1,0 +1,34 @@
+"""Real servers as child processes, for ``ticdc-emit serve --broker kafka`` and for tests: Kafka brokers in KRaft mode.
+
+Their jars come from Maven Central once, and are started only if they are byte for byte those of the lock file that
+ships with this package.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ticdc_emit.testing.servers.kraft import KafkaCluster, KraftBroker, Listener
+from ticdc_emit.testing.servers.locked_jars import JarsMissingError, locked_archive, locked_jars
+from ticdc_emit.testing.servers.server_process import Server, ServerProcess, free_ports
+
+__all__ = [
+    "JarsMissingError",
+    "KafkaCluster",
+    "KraftBroker",
+    "Listener",
+    "Server",
+    "ServerProcess",
+    "free_ports",
+    "kafka_jars",
+    "locked_archive",
+    "locked_jars",
+]
+
+
+def kafka_jars() -> Path:
+    """Return the folder with the jars of a Kafka broker, fetched by Maven if need be.
+
+    Raises :class:`JarsMissingError` where they are not in the cache and cannot be fetched.
+    """
+    return locked_jars(Path(__file__).parent / "kafka")
