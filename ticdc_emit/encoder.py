@@ -264,6 +264,7 @@ class Encoder:
 
     def ddl_messages(self, event: DdlEvent) -> pa.RecordBatch:
         """Return the messages of a DDL that the catalog knows already."""
+        self.plan = self._registrar.announced(self.plan, [event])
         return control_batch(Announcer(self.plan).messages(event))
 
     def watermark(self, ts: int) -> pa.RecordBatch:
@@ -272,6 +273,7 @@ class Encoder:
         Raises :class:`~ticdc_emit.errors.InvalidValueError` if ``ts`` is no TSO.
         """
         ts = check_tso(ts, watermark=repr(ts))
+        self.plan = self._registrar.announced(self.plan, [None])
         return control_batch(Announcer(self.plan).messages(Watermark(ts)))
 
     def bootstrap(self, table: str | None = None, *, at_ms: int = 0) -> pa.RecordBatch:

@@ -41,7 +41,7 @@ def send_heartbeat(store: StateStore, planner: Planner, options: RunOptions, sen
     limit = compose(now) - 1 - (options.lateness_ms << LOGICAL_BITS)
     state = record.next(record.batch_id, now)
     plan = planner.plan(state)
-    if plan.codec.watermark(1, 1) is None or (record.end_watermark is not None and limit <= record.end_watermark):
+    if not planner.config.codec.has_watermarks or (record.end_watermark is not None and limit <= record.end_watermark):
         return None
     controls, bootstraps = planner.idle(state, now, limit)
     marked = replace(record, end_watermark=limit)

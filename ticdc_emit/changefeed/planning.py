@@ -133,10 +133,11 @@ class Planner:
 
     def controls(self, state: BatchState) -> Controls:
         """Return what control messages a batch may have to send, as far as the plan alone says."""
-        plan, events = self._drawn(state.ddl)
-        interval = (self.interval_ms or 0) if plan.codec.watermark(1, 1) is not None else 0
+        _, events = self._drawn(state.ddl)
+        has_watermarks = self.config.codec.has_watermarks
+        interval = (self.interval_ms or 0) if has_watermarks else 0
         marks: list[int] = []
-        if self.config.profile.ddl.watermarks and plan.codec.watermark(1, 1) is not None:
+        if self.config.profile.ddl.watermarks and has_watermarks:
             marks = sorted({event.commit_ts for event in events})
         return Controls(events, interval, self.lateness_ms, state.sent_until, state.watermark, marks=tuple(marks))
 
@@ -212,9 +213,10 @@ class Planner:
 
     def _planned(self, ddl: tuple[DdlStatement, ...]) -> Plan:
         if ddl not in self._made:
-            outline, _ = self._drawn(ddl)
+            outline, events = self._drawn(ddl)
             partitions, limit = self._ask_sink(tuple(outline.router.partitions))
-            self._made = {ddl: outline.dispatched(self.config, partitions, limit)}
+            plan = outline.dispatched(self.config, partitions, limit)
+            self._made = {ddl: self._registrar.announced(plan, (None, *events))}
         return self._made[ddl]
 
     def _applied(self, ddl: tuple[DdlStatement, ...]) -> _Applied:

@@ -20,7 +20,7 @@ from ticdc_emit.changes.packing import Packing
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import TableInfo
 
-__all__ = ["Codec", "ControlMessage", "PackingCodec", "RegisteredRows"]
+__all__ = ["Codec", "ControlMessage", "PackingCodec", "RegisteredControls", "RegisteredRows"]
 
 
 @dataclass(frozen=True)
@@ -67,6 +67,26 @@ class PackingCodec(Codec, Protocol):
     """A protocol whose messages can hold several rows. What goes out is framed once it is compressed."""
 
     packing: Packing
+
+
+@runtime_checkable
+class RegisteredControls(Codec, Protocol):
+    """A protocol whose control messages begin with headers that name registered schemas.
+
+    ``headers``: those that it has, by schema text.
+    """
+
+    headers: Mapping[str, bytes]
+
+    def control_schemas(self, event: DdlEvent | None) -> Mapping[str, str]:
+        """Return the schema texts that the message of a DDL, or a watermark (``None``), refers to, by subject and in
+        the order in which they are registered; none where there is no message.
+        """
+        ...
+
+    def with_headers(self, headers: Mapping[str, bytes]) -> RegisteredControls:
+        """Return the codec with these headers by schema text, beside those that it has."""
+        ...
 
 
 @runtime_checkable

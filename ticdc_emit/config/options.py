@@ -116,6 +116,11 @@ class CodecConfig:
         """Whether rows and DDL are followed by watermarks that a consumer can wait for."""
         return self.protocol.traits.watermarks.holds(extension=self.enable_tidb_extension)
 
+    @property
+    def has_watermarks(self) -> bool:
+        """Whether there are watermarks, those that TiCDC has for its tests (``avro-enable-watermark``) included."""
+        return self.sends_watermarks or self.avro_enable_watermark
+
 
 @dataclass(frozen=True)
 class TlsConfig:

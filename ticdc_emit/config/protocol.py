@@ -32,6 +32,7 @@ __all__ = [
 _UNWRITTEN = Traits()
 _CLASSIC_ONLY = Traits(lineages=("classic",))
 _EXTENSION = "enable-tidb-extension"
+_WATERMARK = "avro-enable-watermark"
 _AVRO_MODES = (
     ("avro-decimal-handling-mode", ("precise", "string")),
     ("avro-bigint-unsigned-handling-mode", ("long", "string")),
@@ -111,7 +112,7 @@ class Protocol(str, Enum):
             tells_defaults=False,
             old_value_table="debezium",
             force_replicate=False,
-            parameters=((_EXTENSION, SWITCH), *_AVRO_MODES),
+            parameters=((_EXTENSION, SWITCH), *_AVRO_MODES, (_WATERMARK, SWITCH)),
             lossless=_AVRO_TEXTS,
         ),
     )
@@ -129,7 +130,7 @@ class Protocol(str, Enum):
             parameters=(
                 (_EXTENSION, SWITCH),
                 *_AVRO_MODES,
-                ("avro-enable-watermark", SWITCH),
+                (_WATERMARK, SWITCH),
             ),
             lossless=_AVRO_TEXTS,
         ),

@@ -75,7 +75,6 @@ class VariantEncoder:
         self._history = changes.history
         self._topic = config.kafka.topic
         self._planned = PlannedChanges(changes, config, config.kafka.partition_num or DEFAULT_PARTITION_NUM)
-        self._announcer = Announcer(self._planned.plan)
         self.registry = MemoryRegistry(reject=changes.case.registry_reject)
         self._registrar = Registrar(config, self.registry)
 
@@ -150,5 +149,8 @@ class VariantEncoder:
 
     def _control_records(self, event: Event) -> tuple[Record, ...]:
         """Return the event's message, if the protocol has one; every target receives the same."""
-        message = self._announcer.message(event)
+        plan = self._planned.plan
+        if not isinstance(event, Bootstrap):
+            plan = self._registrar.announced(plan, [None if isinstance(event, Watermark) else event])
+        message = Announcer(plan).message(event)
         return () if message is None else (Record(message.key, message.value),)

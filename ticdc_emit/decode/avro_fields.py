@@ -99,7 +99,7 @@ def plain_type(kind: Any) -> Any:
 def split_header(data: bytes) -> tuple[SchemaId, bytes]:
     """Return the schema id that a key or value names (a number, or a UUID as text) and the encoded record.
 
-    Raises :class:`DecodeError` for other bytes, those of a DDL or watermark (``avro-enable-watermark``) included.
+    Raises :class:`DecodeError` for other bytes, those of Avro's DDL and watermarks included.
     """
     if data[:1] == b"\x00" and len(data) >= _CONFLUENT_BYTES:
         return int.from_bytes(data[1:_CONFLUENT_BYTES], "big"), data[_CONFLUENT_BYTES:]

@@ -1,8 +1,8 @@
-"""PLAN's last step for protocols with a schema registry: give row encoders the headers of their registered schemas.
+"""PLAN's last step for protocols with a schema registry: give encoders the headers of their registered schemas.
 
 In: a plan, and which kinds of change of which table versions will be encoded. Out: the plan with headers. What has no
 rows is not registered, as TiCDC registers a schema with the first row that needs it: of a delete, only the key's.
-Nothing happens for protocols without schemas.
+So does the codec get those of control messages, where these have any. Nothing happens for protocols without schemas.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from functools import cached_property
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_emit.changes.codec import RegisteredRows
+from ticdc_emit.changes.codec import RegisteredControls, RegisteredRows
 from ticdc_emit.changes.model import Op, RowEncoder
 from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.errors import RegistryError
@@ -23,6 +23,7 @@ from ticdc_emit.plan.tables import Plan
 from ticdc_emit.registry.cache import SubjectCache
 from ticdc_emit.registry.contract import SchemaRegistry
 from ticdc_emit.registry.factory import registry_for
+from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import TableInfo
 
 __all__ = ["Registrar", "needed_by", "needed_by_all"]
@@ -38,11 +39,36 @@ class Registrar:
 
     def __init__(self, changefeed: ChangefeedConfig, registry: SchemaRegistry | None = None) -> None:
         self._changefeed = changefeed
-        self._registry = registry
+        self._given = registry
+        self._of_controls: dict[str, bytes] = {}
+
+    @cached_property
+    def _registry(self) -> SchemaRegistry:
+        return self._given or registry_for(self._changefeed)
 
     @cached_property
     def _cache(self) -> SubjectCache:
-        return SubjectCache(self._registry or registry_for(self._changefeed))
+        return SubjectCache(self._registry)
+
+    def announced(self, plan: Plan, events: Iterable[DdlEvent | None]) -> Plan:
+        """Return the plan whose codec has the headers for the messages of DDL, and of watermarks (``None``).
+
+        Raises as :meth:`registered`.
+        """
+        codec, headers = plan.codec, {}
+        if not isinstance(codec, RegisteredControls):
+            return plan
+        for event in events:
+            for subject, schema in codec.control_schemas(event).items():
+                if schema not in codec.headers:
+                    headers[schema] = self._control_header(subject, schema)
+        return replace(plan, codec=codec.with_headers(headers)) if headers else plan
+
+    def _control_header(self, subject: str, schema: str) -> bytes:
+        """Return a header, asked for once: a control message's schema changes with no table's version."""
+        if schema not in self._of_controls:
+            self._of_controls[schema] = self._registry.register(subject, schema).header
+        return self._of_controls[schema]
 
     def registered(self, plan: Plan, table: TablePlan, needed: Needed) -> Plan:
         """Return the plan whose encoders of ``table`` have the headers for what is ``needed``, in that order.

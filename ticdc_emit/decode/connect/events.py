@@ -1,17 +1,26 @@
-"""Debezium's rows as neutral events, whatever they are encoded in."""
+"""Debezium's messages as neutral events, whatever they are encoded in."""
 
 from __future__ import annotations
 
-from ticdc_emit.decode.connect.records import DebeziumRow
-from ticdc_emit.decode.events import RowEvent, RowOp
+from ticdc_emit.decode.connect.records import DebeziumDdl, DebeziumMessage, DebeziumRow
+from ticdc_emit.decode.events import DdlEvent, Event, RowEvent, RowOp, WatermarkEvent
 
-__all__ = ["row_event"]
+__all__ = ["event_of"]
 
 _OPS: dict[str, RowOp] = {"c": "insert", "u": "update", "d": "delete"}
 
 
-def row_event(row: DebeziumRow) -> RowEvent:
-    """Return what a row says; its record is the event's ``message``."""
+def event_of(message: DebeziumMessage) -> Event:
+    """Return what a message says; its record is the event's ``message``."""
+    if isinstance(message, DebeziumRow):
+        return _row_event(message)
+    source = message.source
+    if isinstance(message, DebeziumDdl):
+        return DdlEvent(message.ddl, source.commit_ts, source.db, source.table, source.ts_ms, message)
+    return WatermarkEvent(source.commit_ts, message)
+
+
+def _row_event(row: DebeziumRow) -> RowEvent:
     source = row.source
     return RowEvent(
         source.db,

@@ -6,12 +6,12 @@ from collections.abc import Hashable, Iterable
 
 from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.decode.compression import MAX_DECOMPRESSED_BYTES
-from ticdc_emit.decode.connect.events import row_event
-from ticdc_emit.decode.connect.records import DebeziumDdl, DebeziumRow
+from ticdc_emit.decode.connect.events import event_of
+from ticdc_emit.decode.connect.records import DebeziumRow
 from ticdc_emit.decode.connect.text import debezium_column, debezium_convert
 from ticdc_emit.decode.debezium.reader import DebeziumReader
 from ticdc_emit.decode.event_reader import EventReader
-from ticdc_emit.decode.events import DdlEvent, Event, Image, RowEvent, WatermarkEvent
+from ticdc_emit.decode.events import Event, Image, RowEvent
 from ticdc_emit.decode.members import in_any_order
 from ticdc_emit.decode.text_values import Convert, by_column, converted, per_object
 from ticdc_emit.schema.model import Column, TableInfo
@@ -39,13 +39,7 @@ class DebeziumEvents(EventReader):
 
     def read(self, key: bytes | None, value: bytes | None) -> Event:
         """Return what a record says."""
-        message = self._reader.read(key, value)
-        if isinstance(message, DebeziumRow):
-            return row_event(message)
-        source = message.source
-        if isinstance(message, DebeziumDdl):
-            return DdlEvent(message.ddl, source.commit_ts, source.db, source.table, source.ts_ms, message)
-        return WatermarkEvent(source.commit_ts, message)
+        return event_of(self._reader.read(key, value))
 
     def content(self, event: RowEvent, key: bytes | None, value: bytes | None) -> Hashable:
         """Return what the row says, whenever it was made."""

@@ -8,28 +8,24 @@ none. Rule sources: "TiCDC Debezium Protocol" (message format); reference
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NoReturn
 
 from ticdc_emit.decode.compression import MAX_DECOMPRESSED_BYTES, decompressor
+from ticdc_emit.decode.connect.changes import ddl_record, nullable
 from ticdc_emit.decode.connect.records import (
-    DebeziumColumn,
-    DebeziumDdl,
     DebeziumField,
     DebeziumMessage,
     DebeziumRow,
     DebeziumSource,
-    DebeziumTable,
-    DebeziumTableChange,
     DebeziumWatermark,
 )
 from ticdc_emit.decode.debezium.values import typed_image
 from ticdc_emit.decode.errors import DecodeError
-from ticdc_emit.decode.members import check_image, document, member, millis, objects, texts, tso
+from ticdc_emit.decode.members import check_image, document, member, millis, objects, tso
 
 __all__ = ["DebeziumReader"]
 
 _IMAGES = {"c": ("after",), "u": ("before", "after"), "d": ("before",)}
-_T = TypeVar("_T")
 
 
 class DebeziumReader:
@@ -60,7 +56,7 @@ class DebeziumReader:
         source = _source(member(payload, "source", dict))
         ts_ms = member(payload, "ts_ms", int)
         if "ddl" in payload:
-            return _ddl(payload, source, ts_ms)
+            return ddl_record(payload, source, ts_ms)
         op = member(payload, "op", str)
         if op == "m":
             return DebeziumWatermark(source, ts_ms)
@@ -119,10 +115,6 @@ def _no_number(text: str) -> NoReturn:
     raise ValueError(f"{text} is not a number")
 
 
-def _nullable(members: Mapping[str, Any], name: str, kind: type[_T], part: str = "value") -> _T | None:
-    return None if name in members and members[name] is None else member(members, name, kind, part=part)
-
-
 def _source(members: Mapping[str, Any]) -> DebeziumSource:
     return DebeziumSource(
         version=member(members, "version", str),
@@ -135,20 +127,20 @@ def _source(members: Mapping[str, Any]) -> DebeziumSource:
         commit_ts=tso(members, "commit_ts"),
         cluster_id=member(members, "cluster_id", str),
         server_id=member(members, "server_id", int),
-        gtid=_nullable(members, "gtid", str),
+        gtid=nullable(members, "gtid", str),
         file=member(members, "file", str),
         pos=member(members, "pos", int),
         row=member(members, "row", int),
         thread=member(members, "thread", int),
-        query=_nullable(members, "query", str),
+        query=nullable(members, "query", str),
         start_ts=tso(members, "start_ts") if "start_ts" in members else None,
     )
 
 
 def _images(op: str, payload: Mapping[str, Any]) -> tuple[Mapping[str, Any] | None, Mapping[str, Any] | None]:
     """Return the row before and after; an update without old values has no member ``before`` at all."""
-    before = None if op == "u" and "before" not in payload else _nullable(payload, "before", dict)
-    after = _nullable(payload, "after", dict)
+    before = None if op == "u" and "before" not in payload else nullable(payload, "before", dict)
+    after = nullable(payload, "after", dict)
     for name, image in (("before", before), ("after", after)):
         if (image is not None) != (name in _IMAGES[op]) and (op, name) != ("u", "before"):
             raise DecodeError(f"a change with op {op!r} has {'no' if image is None else 'a'} row {name}", part="value")
@@ -177,51 +169,4 @@ def _field(members: Mapping[str, Any], part: str) -> DebeziumField:
         parameters=member(members, "parameters", dict, part=part) if "parameters" in members else {},
         default=members.get("default"),
         tidb_type=member(members, "tidb_type", str, part=part) if "tidb_type" in members else None,
-    )
-
-
-def _ddl(payload: Mapping[str, Any], source: DebeziumSource, ts_ms: int) -> DebeziumDdl:
-    return DebeziumDdl(
-        source,
-        ts_ms,
-        member(payload, "databaseName", str),
-        member(payload, "ddl", str),
-        tuple(_table_change(change) for change in objects(payload, "tableChanges")),
-        _nullable(payload, "schemaName", str),
-    )
-
-
-def _table_change(members: Mapping[str, Any]) -> DebeziumTableChange:
-    table = _nullable(members, "table", dict)
-    return DebeziumTableChange(
-        member(members, "type", str), member(members, "id", str), None if table is None else _table(table)
-    )
-
-
-def _table(members: Mapping[str, Any]) -> DebeziumTable:
-    return DebeziumTable(
-        member(members, "defaultCharsetName", str),
-        texts(members, "primaryKeyColumnNames"),
-        tuple(_column(column) for column in objects(members, "columns")),
-        _nullable(members, "comment", str),
-    )
-
-
-def _column(members: Mapping[str, Any]) -> DebeziumColumn:
-    return DebeziumColumn(
-        name=member(members, "name", str),
-        jdbc_type=member(members, "jdbcType", int),
-        type_name=member(members, "typeName", str),
-        type_expression=member(members, "typeExpression", str),
-        position=member(members, "position", int),
-        optional=member(members, "optional", bool),
-        native_type=_nullable(members, "nativeType", int),
-        comment=_nullable(members, "comment", str),
-        default_value_expression=_nullable(members, "defaultValueExpression", str),
-        enum_values=None if _nullable(members, "enumValues", list) is None else texts(members, "enumValues"),
-        charset_name=_nullable(members, "charsetName", str),
-        length=_nullable(members, "length", int),
-        scale=_nullable(members, "scale", int),
-        auto_incremented=member(members, "autoIncremented", bool),
-        generated=member(members, "generated", bool),
     )

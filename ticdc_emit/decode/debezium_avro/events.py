@@ -1,7 +1,8 @@
 """Debezium's records in Avro as neutral events, and their images in canonical text.
 
-In: records. Out: rows, and no other events. What a message tells of a column's type is enough but for fraction digits,
-and for a FLOAT that has a scale: those a table tells, as long as the message's type is still the table's.
+In: records. Out: rows, and the DDL and watermarks of ``avro-enable-watermark``. What a message tells of a column's type
+is enough but for fraction digits, and for a FLOAT that has a scale: those a table tells, as long as the message's type
+is still the table's.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import Any
 
-from ticdc_emit.decode.connect.events import row_event
+from ticdc_emit.decode.connect.events import event_of
 from ticdc_emit.decode.connect.records import DebeziumField, DebeziumRow
 from ticdc_emit.decode.connect.text import debezium_column, debezium_convert
 from ticdc_emit.decode.debezium_avro.reader import DebeziumAvroReader
@@ -39,7 +40,7 @@ class DebeziumAvroEvents(EventReader):
 
     def read(self, key: bytes | None, value: bytes | None) -> Event:
         """Return what a record says."""
-        return row_event(self._reader.read(key, value))
+        return event_of(self._reader.read(key, value))
 
     def content(self, event: RowEvent, key: bytes | None, value: bytes | None) -> Hashable:
         """Return what the row says, whenever it was made."""

@@ -1,4 +1,4 @@
-"""Reader of Debezium's messages in Avro: bytes of a Kafka record in, a row out. Decoding is fastavro's.
+"""Reader of Debezium's messages in Avro: bytes of a Kafka record in, what they say out. Decoding is fastavro's.
 
 A key or value begins with the id of its schema, as in TiCDC's Avro. Rule source: reference ``pingcap/ticdc:
 pkg/sink/codec/debezium/avro.go`` (buildDebeziumAvroValueMessage).
@@ -10,7 +10,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from ticdc_emit.decode.avro_fields import decimals, fastavro_module, known_schema, read_record, split_known
-from ticdc_emit.decode.connect.records import DebeziumRow, DebeziumSource
+from ticdc_emit.decode.connect.changes import ddl_record
+from ticdc_emit.decode.connect.records import DebeziumMessage, DebeziumRow, DebeziumSource, DebeziumWatermark
+from ticdc_emit.decode.debezium_avro.control import ControlSchema, control_schema
 from ticdc_emit.decode.debezium_avro.schema import RowSchema, read_schema
 from ticdc_emit.decode.errors import DecodeError
 from ticdc_emit.decode.members import member, millis, tso
@@ -31,16 +33,23 @@ class DebeziumAvroReader:
 
     def __init__(self, schemas: SchemaSource) -> None:
         self._schemas = schemas
-        self._known: dict[tuple[SchemaId, str], tuple[RowSchema, Any]] = {}
+        self._known: dict[tuple[SchemaId, str], tuple[RowSchema | ControlSchema, Any]] = {}
 
-    def read(self, key: bytes | None, value: bytes | None) -> DebeziumRow:
-        """Return the row change of a record.
+    def read(self, key: bytes | None, value: bytes | None) -> DebeziumMessage:
+        """Return what a record says: a row change, or the DDL and watermarks of ``avro-enable-watermark``.
 
-        Raises :class:`DecodeError` for bytes that are no row change, or of another schema than they say, and
+        Raises :class:`DecodeError` for bytes that are none of these, or of another schema than they say, and
         :class:`~ticdc_emit.errors.MissingDependencyError` without fastavro.
         """
         key_schema, handle = self._part("key", key)
         schema, payload = self._part("value", value)
+        if isinstance(schema, ControlSchema) or isinstance(key_schema, ControlSchema):
+            if schema != key_schema:
+                raise DecodeError("the key and the value are not of one kind of message")
+            source, ts_ms = _source(payload["source"]), member(payload, "ts_ms", int)
+            if schema is ControlSchema.DDL:
+                return ddl_record(payload, source, ts_ms)
+            return DebeziumWatermark(source, ts_ms)
         if schema.table != key_schema.table:
             raise DecodeError(f"the value's schema is of {schema.table}, the key's of {key_schema.table}")
         op = member(payload, "op", str)
@@ -62,19 +71,21 @@ class DebeziumAvroReader:
             schema.columns,
         )
 
-    def _part(self, part: str, data: bytes | None) -> tuple[RowSchema, dict[str, Any]]:
+    def _part(self, part: str, data: bytes | None) -> tuple[RowSchema | ControlSchema, dict[str, Any]]:
         if not data:
             raise DecodeError(f"the record has no {part}", part=part)
         number, body, (schema, parsed) = split_known(part, data, lambda number: self._schema(number, part))
 
         def finish(fields: dict[str, Any]) -> None:
+            if isinstance(schema, ControlSchema):
+                return
             for record in [fields] if part == "key" else [fields["before"], fields["after"]]:
                 if record is not None:
                     decimals(record, schema.scales)
 
         return schema, read_record(part, number, body, parsed, finish)
 
-    def _schema(self, number: SchemaId, part: str) -> tuple[RowSchema, Any]:
+    def _schema(self, number: SchemaId, part: str) -> tuple[RowSchema | ControlSchema, Any]:
         place = number, part
         if place not in self._known:
             text = schema_text(self._schemas, number)
@@ -82,7 +93,10 @@ class DebeziumAvroReader:
         return self._known[place]
 
 
-def _known(text: str, part: str) -> tuple[RowSchema, Any]:
+def _known(text: str, part: str) -> tuple[RowSchema | ControlSchema, Any]:
+    control = control_schema(text, part)
+    if control is not None:
+        return control[0], fastavro_module().parse_schema(dict(control[1]))
     schema = read_schema(text, part)
     return schema, fastavro_module().parse_schema(dict(schema.plain))
 

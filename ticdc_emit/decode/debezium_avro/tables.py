@@ -1,4 +1,4 @@
-"""Tables as Debezium's messages in Avro tell of them: rows come with their schemas, and no DDL.
+"""Tables as Debezium's messages in Avro tell of them: rows come with their schemas, and DDL only for tests.
 
 A column that a newer schema lacks goes away; one that it has in addition is missing in older rows until they change,
 for the schemas show no defaults. Which schema is the newest follows from the rows' commit_ts. A table that the catalog
@@ -13,7 +13,7 @@ from ticdc_emit.decode.connect.records import DebeziumRow
 from ticdc_emit.decode.connect.text import debezium_column
 from ticdc_emit.decode.errors import DecodeError
 from ticdc_emit.decode.event_reader import EventReader
-from ticdc_emit.decode.events import RowEvent
+from ticdc_emit.decode.events import DdlEvent, RowEvent
 from ticdc_emit.decode.table_rows import TableRows
 from ticdc_emit.decode.tables import Lookup, Outcome, TableName, Tables
 from ticdc_emit.schema.catalog import Catalog
@@ -52,6 +52,11 @@ class DebeziumAvroTables(Tables):
             ) from None
         self._note(event, commit or 0)
         return self._write(event.op, table, (old_key, before or key_row), (key, after), commit, place)
+
+    def ddl(self, event: DdlEvent, commit: int | None) -> None:
+        """Apply a statement, which only ``avro-enable-watermark`` sends."""
+        super().ddl(event, commit)
+        self._newest.clear()
 
     def finish(self) -> None:
         """Take away what the newest schema of a table does not have."""

@@ -10,10 +10,9 @@ from dataclasses import dataclass
 
 from ticdc_emit.changes.codec import ControlMessage
 from ticdc_emit.config import ChangefeedConfig
-from ticdc_emit.protocols.debezium.ddl import ddl_message
+from ticdc_emit.protocols.debezium.control import ddl_message, watermark_message
 from ticdc_emit.protocols.debezium.options import DebeziumOptions
 from ticdc_emit.protocols.debezium.rows import DebeziumRows
-from ticdc_emit.protocols.debezium.watermark import watermark_message
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import TableInfo
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TypeAlias
 
+from ticdc_emit.protocols.connect.change_schema import OP, TRANSACTION, TS_MS, leaf
 from ticdc_emit.protocols.connect.jsontext import Json, json_object
 from ticdc_emit.protocols.connect.types import connect_type, schema_default
 from ticdc_emit.protocols.connect.types import tidb_type as type_of_tidb
@@ -22,15 +23,11 @@ __all__ = ["envelope_schema", "field_schema", "key_schema", "source_schema", "wa
 _Member: TypeAlias = "tuple[str, Json]"
 
 
-def _leaf(kind: str, optional: bool, name: str) -> bytes:
-    return json_object(("type", kind), ("optional", optional), ("field", name))
-
-
 _SOURCE = (
-    _leaf("string", False, "version"),
-    _leaf("string", False, "connector"),
-    _leaf("string", False, "name"),
-    _leaf("int64", False, "ts_ms"),
+    leaf("string", False, "version"),
+    leaf("string", False, "connector"),
+    leaf("string", False, "name"),
+    leaf("int64", False, "ts_ms"),
     json_object(
         ("type", "string"),
         ("optional", True),
@@ -40,35 +37,18 @@ _SOURCE = (
         ("default", "false"),
         ("field", "snapshot"),
     ),
-    _leaf("string", False, "db"),
-    _leaf("string", True, "sequence"),
-    _leaf("string", True, "table"),
-    _leaf("int64", False, "server_id"),
-    _leaf("string", True, "gtid"),
-    _leaf("string", False, "file"),
-    _leaf("int64", False, "pos"),
-    _leaf("int32", False, "row"),
-    _leaf("int64", True, "thread"),
-    _leaf("string", True, "query"),
+    leaf("string", False, "db"),
+    leaf("string", True, "sequence"),
+    leaf("string", True, "table"),
+    leaf("int64", False, "server_id"),
+    leaf("string", True, "gtid"),
+    leaf("string", False, "file"),
+    leaf("int64", False, "pos"),
+    leaf("int32", False, "row"),
+    leaf("int64", True, "thread"),
+    leaf("string", True, "query"),
 )
-_SOURCE_EXTENSION = (_leaf("int64", False, "commit_ts"), _leaf("string", False, "cluster_id"))
-_OP_SCHEMA = _leaf("string", False, "op")
-_TS_MS_SCHEMA = _leaf("int64", True, "ts_ms")
-_TRANSACTION_SCHEMA = json_object(
-    ("type", "struct"),
-    (
-        "fields",
-        [
-            _leaf("string", False, "id"),
-            _leaf("int64", False, "total_order"),
-            _leaf("int64", False, "data_collection_order"),
-        ],
-    ),
-    ("optional", True),
-    ("name", "event.block"),
-    ("version", 1),
-    ("field", "transaction"),
-)
+_SOURCE_EXTENSION = (leaf("int64", False, "commit_ts"), leaf("string", False, "cluster_id"))
 
 
 def source_schema(options: DebeziumOptions, *, start_ts: bool = False) -> bytes:
@@ -76,7 +56,7 @@ def source_schema(options: DebeziumOptions, *, start_ts: bool = False) -> bytes:
     extension = _SOURCE_EXTENSION if options.extends_source_schema else ()
     return json_object(
         ("type", "struct"),
-        ("fields", [*_SOURCE, *extension, *([_leaf("int64", False, "start_ts")] if start_ts else ())]),
+        ("fields", [*_SOURCE, *extension, *([leaf("int64", False, "start_ts")] if start_ts else ())]),
         ("optional", False),
         ("name", "io.debezium.connector.mysql.Source"),
         ("field", "source"),
@@ -100,12 +80,12 @@ def envelope_schema(prefix: str, table: TableInfo, options: DebeziumOptions) -> 
         for image in ("before", "after")
     )
     source = source_schema(options, start_ts=options.include_start_ts)
-    return _envelope(prefix, before, after, source, _OP_SCHEMA, _TS_MS_SCHEMA, _TRANSACTION_SCHEMA)
+    return _envelope(prefix, before, after, source, OP, TS_MS, TRANSACTION)
 
 
 def watermark_schema(prefix: str, options: DebeziumOptions) -> bytes:
     """Return the schema of watermark messages."""
-    return _envelope(prefix, source_schema(options), _OP_SCHEMA, _TS_MS_SCHEMA, _TRANSACTION_SCHEMA)
+    return _envelope(prefix, source_schema(options), OP, TS_MS, TRANSACTION)
 
 
 def _envelope(prefix: str, *fields: bytes) -> bytes:

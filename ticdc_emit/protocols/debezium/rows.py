@@ -24,10 +24,10 @@ from ticdc_emit.columnar.assemble import Fragment, join, share
 from ticdc_emit.columnar.buffers import to_text
 from ticdc_emit.columnar.faults import ValueFault
 from ticdc_emit.errors import InvalidValueError, RowError
+from ticdc_emit.protocols.connect.envelope import source_parts
 from ticdc_emit.protocols.connect.jsontext import json_string
 from ticdc_emit.protocols.connect.types import around, content
 from ticdc_emit.protocols.debezium.connect import envelope_schema, field_schema, key_schema
-from ticdc_emit.protocols.debezium.envelope import source_parts
 from ticdc_emit.protocols.debezium.naming import table_prefix
 from ticdc_emit.protocols.debezium.options import DebeziumOptions
 from ticdc_emit.schema.model import Column, TableInfo

@@ -18,6 +18,7 @@ class DebeziumAvroOptions:
     cluster_id: str = "default"
     zone: str = "UTC"
     enable_tidb_extension: bool = False
+    enable_watermark: bool = False
     output_old_value: bool = True
     decimal_handling_mode: Literal["precise", "string"] = "precise"
     bigint_unsigned_handling_mode: Literal["long", "string"] = "long"

@@ -20,11 +20,21 @@ from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.schema.typenames import UNSPECIFIED_LENGTH, default_length
 from ticdc_emit.schema.types import MySQLType
 
-__all__ = ["DECIMAL", "connect_of", "key_schema", "row_columns", "value_schema"]
+__all__ = [
+    "AVRO",
+    "DECIMAL",
+    "connect_of",
+    "field_of",
+    "key_schema",
+    "record_of",
+    "row_columns",
+    "source_field",
+    "value_schema",
+]
 
 DECIMAL = "org.apache.kafka.connect.data.Decimal"
 _SOURCE = "Source"
-_AVRO = {
+AVRO = {
     "boolean": "boolean",
     "string": "string",
     "bytes": "bytes",
@@ -79,7 +89,7 @@ def row_columns(table: TableInfo) -> tuple[Column, ...]:
 def key_schema(table: TableInfo, options: DebeziumAvroOptions) -> str:
     """Return the schema of a table's keys; :class:`SchemaError` for one that is not valid."""
     fields = _columns(table, table.whole_handle_key, options)
-    return any_text(_record(_namespace(table, options), f"{sanitize(table.name)}Key", fields))
+    return any_text(record_of(_namespace(table, options), f"{sanitize(table.name)}Key", fields))
 
 
 def value_schema(table: TableInfo, options: DebeziumAvroOptions) -> str:
@@ -91,22 +101,28 @@ def value_schema(table: TableInfo, options: DebeziumAvroOptions) -> str:
             remedy="Rename the table, or leave it out by a filter",
             table=table.full_name,
         )
-    row = _record(space, name, _columns(table, row_columns(table), options))
+    row = record_of(space, name, _columns(table, row_columns(table), options))
     fields = [
-        _field("before", row, nullable=True),
-        _field("after", f"{space}.{name}", nullable=True),
-        _field("source", _record(space, _SOURCE, [_plain(*each) for each in _SOURCE_FIELDS])),
-        _field("op", "string"),
-        _field("ts_ms", "long"),
+        field_of("before", row, nullable=True),
+        field_of("after", f"{space}.{name}", nullable=True),
+        source_field(space),
+        field_of("op", "string"),
+        field_of("ts_ms", "long"),
     ]
-    return any_text({**_record(space, f"{name}Envelope", fields), "connect.version": 1})
+    return any_text({**record_of(space, f"{name}Envelope", fields), "connect.version": 1})
+
+
+def source_field(space: str) -> dict[str, Any]:
+    """Return the field ``source`` of an envelope; ``space``: of its record."""
+    return field_of("source", record_of(space, _SOURCE, [_plain(*each) for each in _SOURCE_FIELDS]))
 
 
 def _namespace(table: TableInfo, options: DebeziumAvroOptions) -> str:
     return f"{sanitize(options.cluster_id)}.{sanitize(table.schema)}"
 
 
-def _record(space: str, name: str, fields: list[dict[str, Any]]) -> dict[str, Any]:
+def record_of(space: str, name: str, fields: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return a record that stands for the Connect struct of its full name."""
     return {
         "type": "record",
         "name": name,
@@ -119,7 +135,7 @@ def _record(space: str, name: str, fields: list[dict[str, Any]]) -> dict[str, An
 def _columns(table: TableInfo, columns: Iterable[Column], options: DebeziumAvroOptions) -> list[dict[str, Any]]:
     fields: dict[str, dict[str, Any]] = {}
     for column in columns:
-        made = _field(column.name, _described(table, column, options), nullable=True)
+        made = field_of(column.name, _described(table, column, options), nullable=True)
         if made["name"] in fields:
             cause = "what Avro does not allow in names becomes an underscore"
             if column.is_virtual:
@@ -136,13 +152,14 @@ def _columns(table: TableInfo, columns: Iterable[Column], options: DebeziumAvroO
     return list(fields.values())
 
 
-def _field(name: str, kind: Json, *, nullable: bool = False) -> dict[str, Any]:
+def field_of(name: str, kind: Json, *, nullable: bool = False) -> dict[str, Any]:
+    """Return the field of a Connect struct's member."""
     described: dict[str, Any] = {"name": sanitize(name), "connect.field": name, "type": kind}
     return {**described, "type": ["null", kind], "default": None} if nullable else described
 
 
 def _plain(name: str, kind: str) -> dict[str, Any]:
-    return _field(name, kind.rstrip("?"), nullable=kind.endswith("?"))
+    return field_of(name, kind.rstrip("?"), nullable=kind.endswith("?"))
 
 
 def _described(table: TableInfo, column: Column, options: DebeziumAvroOptions) -> Json:
@@ -154,7 +171,7 @@ def _described(table: TableInfo, column: Column, options: DebeziumAvroOptions) -
             column=column.name,
         )
     connect = connect_of(column, options)
-    kind: dict[str, Json] = {"type": _AVRO[connect.type]}
+    kind: dict[str, Json] = {"type": AVRO[connect.type]}
     if connect.type == "int16":
         kind["connect.type"] = connect.type
     if connect.name is not None:

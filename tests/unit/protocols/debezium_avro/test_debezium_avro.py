@@ -137,8 +137,6 @@ def test_configuration() -> None:
     assert refused.value.remedy == "Only TiCDC's lineage next has it: set profile=next"
     with pytest.raises(ConfigError, match="Debezium Avro protocol requires parameter"):
         load_changefeed(uri, profile="next")
-    with pytest.raises(ConfigError, match="avro-enable-watermark"):
-        Sent(TABLE, [], "&enable-tidb-extension=true&avro-enable-watermark=true")
 
 
 class TestReader:

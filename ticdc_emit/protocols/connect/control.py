@@ -1,21 +1,19 @@
-"""Debezium DDL messages: schema change events with the table as it is after the statement.
+"""The payloads of Debezium's control messages, whatever they are encoded in: schema changes and watermarks.
 
-In: a DDL event. Out: a message, nothing for the kinds of DDL that TiCDC does not know in this protocol. Rule sources:
-protocol document "DDL"; semantics 2.4; reference ``pingcap/tiflow: pkg/sink/codec/debezium/codec.go`` (EncodeDDLEvent).
+In: a DDL event with the table as it is after the statement, or a TSO. Out: JSON text of key and value, nothing for the
+kinds of DDL that TiCDC does not know in these protocols. Rule sources: protocol document "DDL" and "WATERMARK";
+semantics 2.4; reference ``pingcap/tiflow: pkg/sink/codec/debezium/codec.go`` (EncodeDDLEvent, EncodeCheckpointEvent).
 """
 
 from __future__ import annotations
 
-from ticdc_emit.changes.codec import ControlMessage
 from ticdc_emit.errors import SchemaError
+from ticdc_emit.protocols.connect.envelope import opening
 from ticdc_emit.protocols.connect.jsontext import json_object, json_string
-from ticdc_emit.protocols.debezium.change_schema import KEY_SCHEMA, change_value_schema
-from ticdc_emit.protocols.debezium.envelope import message, opening
-from ticdc_emit.protocols.debezium.options import DebeziumOptions
-from ticdc_emit.protocols.debezium.table_change import table_description
+from ticdc_emit.protocols.connect.table_change import table_description
 from ticdc_emit.schema.events import DdlEvent
 
-__all__ = ["ddl_message"]
+__all__ = ["ddl_payloads", "is_sent", "watermark_payloads"]
 
 _KINDS = {
     "CREATE": ("create schema", "create table", "create tables", "create view"),
@@ -49,8 +47,13 @@ _KINDS = {
 _KIND_OF_ACTION = {action: kind for kind, actions in _KINDS.items() for action in actions}
 
 
-def ddl_message(event: DdlEvent, build_ts: int, options: DebeziumOptions) -> ControlMessage | None:
-    """Return the message of a DDL, ``None`` if its kind is not sent; ``build_ts`` is the wall clock in ms.
+def is_sent(event: DdlEvent) -> bool:
+    """Return whether a DDL is of a kind that has a message."""
+    return event.action in _KIND_OF_ACTION
+
+
+def ddl_payloads(event: DdlEvent, build_ts: int, cluster_id: str) -> tuple[bytes, bytes] | None:
+    """Return key and value of a DDL, ``None`` if its kind is not sent; ``build_ts`` is the wall clock in ms.
 
     Raises :class:`SchemaError` where TiCDC fails at the statement.
     """
@@ -58,11 +61,15 @@ def ddl_message(event: DdlEvent, build_ts: int, options: DebeziumOptions) -> Con
     if kind is None:
         return None
     database = json_object(("databaseName", event.schema))
-    payload = opening(options.cluster_id, event.schema, event.table, event.commit_ts, build_ts)
-    payload += b",%s," % database[1:-1]
-    payload += b'"schemaName":null,"ddl":%s,"tableChanges":[%s]}' % (json_string(event.query), _change(event, kind))
-    schemas = (None, None) if options.disable_schema else (KEY_SCHEMA, change_value_schema(options))
-    return ControlMessage(message(database, schemas[0]), message(payload, schemas[1]), event.commit_ts)
+    value = opening(cluster_id, event.schema, event.table, event.commit_ts, build_ts)
+    value += b",%s," % database[1:-1]
+    value += b'"schemaName":null,"ddl":%s,"tableChanges":[%s]}' % (json_string(event.query), _change(event, kind))
+    return database, value
+
+
+def watermark_payloads(ts: int, build_ts: int, cluster_id: str) -> tuple[bytes, bytes]:
+    """Return key and value of the watermark of the TSO ``ts``; ``build_ts`` is the wall clock in ms."""
+    return b"{}", opening(cluster_id, "", "", ts, build_ts) + b',"transaction":null,"op":"m"}'
 
 
 def _change(event: DdlEvent, kind: str) -> bytes:

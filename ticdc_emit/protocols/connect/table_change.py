@@ -7,8 +7,8 @@ In: the table after the statement, and the statement. Out: JSON text. Rule sourc
 from __future__ import annotations
 
 from ticdc_emit.protocols.connect.jsontext import Json, json_object
+from ticdc_emit.protocols.connect.redefined import redefined_columns
 from ticdc_emit.protocols.connect.types import jdbc_type
-from ticdc_emit.protocols.debezium.redefined import redefined_columns
 from ticdc_emit.schema.literals import go_utf8
 from ticdc_emit.schema.model import Column, Index, TableInfo
 from ticdc_emit.schema.typenames import default_length, type_name

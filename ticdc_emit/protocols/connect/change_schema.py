@@ -1,16 +1,52 @@
-"""The Kafka Connect schemas of DDL messages: the same for all tables.
+"""The Kafka Connect schemas of Debezium's control messages: but for ``source``, the same for all tables.
 
-In their own blocks ``field`` and ``optional`` stand before ``type``. Rule sources: semantics 2.4; reference
-``pingcap/tiflow: pkg/sink/codec/debezium/codec.go`` (EncodeDDLEvent).
+In the blocks of a schema change ``field`` and ``optional`` stand before ``type``. Rule sources: semantics 2.4;
+reference ``pingcap/tiflow: pkg/sink/codec/debezium/codec.go`` (EncodeDDLEvent, EncodeCheckpointEvent).
 """
 
 from __future__ import annotations
 
 from ticdc_emit.protocols.connect.jsontext import Json, json_object
-from ticdc_emit.protocols.debezium.connect import source_schema
-from ticdc_emit.protocols.debezium.options import DebeziumOptions
 
-__all__ = ["KEY_SCHEMA", "change_value_schema"]
+__all__ = [
+    "CHANGE_FIELDS",
+    "CHANGE_KEY",
+    "CHANGE_VALUE",
+    "KEY_FIELDS",
+    "KEY_SCHEMA",
+    "OP",
+    "TRANSACTION",
+    "TS_MS",
+    "change_value_schema",
+    "leaf",
+]
+
+CHANGE_KEY = "io.debezium.connector.mysql.SchemaChangeKey"
+CHANGE_VALUE = "io.debezium.connector.mysql.SchemaChangeValue"
+
+
+def leaf(kind: str, optional: bool, name: str) -> bytes:
+    """Return the schema of a member of ``source``, of an envelope or of a transaction."""
+    return json_object(("type", kind), ("optional", optional), ("field", name))
+
+
+OP = leaf("string", False, "op")
+TS_MS = leaf("int64", True, "ts_ms")
+TRANSACTION = json_object(
+    ("type", "struct"),
+    (
+        "fields",
+        [
+            leaf("string", False, "id"),
+            leaf("int64", False, "total_order"),
+            leaf("int64", False, "data_collection_order"),
+        ],
+    ),
+    ("optional", True),
+    ("name", "event.block"),
+    ("version", 1),
+    ("field", "transaction"),
+)
 
 
 def _leaf(name: str, optional: bool, kind: str) -> bytes:
@@ -69,31 +105,30 @@ _TABLE = json_object(
 )
 _CHANGE = _struct("Change", _leaf("type", False, "string"), _leaf("id", False, "string"), _TABLE)
 
+KEY_FIELDS = (_leaf("databaseName", False, "string"),)
 KEY_SCHEMA = json_object(
     ("type", "struct"),
-    ("name", "io.debezium.connector.mysql.SchemaChangeKey"),
+    ("name", CHANGE_KEY),
     ("optional", False),
     ("version", 1),
-    ("fields", [_leaf("databaseName", False, "string")]),
+    ("fields", KEY_FIELDS),
 )
+CHANGE_FIELDS = (
+    _leaf("ts_ms", False, "int64"),
+    _leaf("databaseName", True, "string"),
+    _leaf("schemaName", True, "string"),
+    _leaf("ddl", True, "string"),
+    _array("tableChanges", False, _CHANGE),
+)
+"""What a schema change has beside ``source``, which comes first."""
 
 
-def change_value_schema(options: DebeziumOptions) -> bytes:
-    """Return the schema of values."""
+def change_value_schema(source: bytes) -> bytes:
+    """Return the schema of a schema change's value; ``source``: that of its first member."""
     return json_object(
         ("optional", False),
         ("type", "struct"),
         ("version", 1),
-        ("name", "io.debezium.connector.mysql.SchemaChangeValue"),
-        (
-            "fields",
-            [
-                source_schema(options),
-                _leaf("ts_ms", False, "int64"),
-                _leaf("databaseName", True, "string"),
-                _leaf("schemaName", True, "string"),
-                _leaf("ddl", True, "string"),
-                _array("tableChanges", False, _CHANGE),
-            ],
-        ),
+        ("name", CHANGE_VALUE),
+        ("fields", [source, *CHANGE_FIELDS]),
     )
