@@ -25,7 +25,7 @@ from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.delivery.contract import Sink
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.filtering.replication import Replication
-from ticdc_emit.plan.registration import Registrar, needed_by_all
+from ticdc_emit.plan.registration import Registrar, needed_by_all, with_made_up_headers
 from ticdc_emit.plan.sent_ddl import SentDdl
 from ticdc_emit.plan.tables import Plan, living, make_plan, topics_of
 from ticdc_emit.registry.contract import SchemaRegistry
@@ -105,6 +105,11 @@ class Planner:
     def outline(self, state: BatchState) -> Plan:
         """Return the plan of a batch as far as it is known without the sink: partition counts are made up."""
         return self._drawn(state.ddl)[0].at(state.build_ts)
+
+    def checkable(self, state: BatchState) -> Plan:
+        """Return the outline as messages can be made of it, to look at rows before any schema is registered."""
+        outline = self.outline(state)
+        return with_made_up_headers(outline, self.config) if _registers(outline) else outline
 
     def plan(self, state: BatchState) -> Plan:
         """Return the plan of a batch, at the batch's clock; its topics exist from now on."""

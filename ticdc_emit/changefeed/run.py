@@ -175,8 +175,9 @@ class Changefeed:
         is_checked = self._options.validate == "batch" and not state.done and not is_kept
         if is_checked:
             controls = self._planner.controls(state)
-            check = DeliverTask(outline, controls, None, check_only=True)
-            batch.run(self._encode_task(outline, controls.late_until), check)
+            checkable = self._planner.checkable(state)
+            check = DeliverTask(checkable, controls, None, check_only=True)
+            batch.run(self._encode_task(checkable, controls.late_until), check)
         if self._store.claim():  # another writer may have been here since
             state = self._begun(statements, batch_id, batch)
         # from here on the world outside is touched: topics, subjects, records, messages

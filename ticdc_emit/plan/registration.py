@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import cached_property
+from uuid import UUID
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -23,10 +24,11 @@ from ticdc_emit.plan.tables import Plan
 from ticdc_emit.registry.cache import SubjectCache
 from ticdc_emit.registry.contract import SchemaRegistry
 from ticdc_emit.registry.factory import registry_for
+from ticdc_emit.registry.headers import confluent_schema, glue_schema
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import TableInfo
 
-__all__ = ["Registrar", "needed_by", "needed_by_all"]
+__all__ = ["Registrar", "needed_by", "needed_by_all", "with_made_up_headers"]
 
 Needed = Iterable[tuple[RowEncoder, Op]]
 
@@ -102,6 +104,24 @@ class Registrar:
         """Return what TiCDC compares to tell whether a table has changed since its schemas were registered."""
         by_version = self._changefeed.profile.avro.registered_with == "version"
         return info.version if by_version else info.update_ts
+
+
+def with_made_up_headers(plan: Plan, changefeed: ChangefeedConfig) -> Plan:
+    """Return the plan with headers that name no schema, as long as real ones: to look at rows before any is
+    registered.
+    """
+    glue = changefeed.codec.glue_schema_registry is not None
+    header = (glue_schema(str(UUID(int=0))) if glue else confluent_schema(0)).header
+    tables = {}
+    for key, table in plan.tables.items():
+        encoders = tuple(
+            each.with_headers(dict.fromkeys(each.schemas(Op.INSERT), header))
+            if isinstance(each, RegisteredRows)
+            else each
+            for each in table.encoders
+        )
+        tables[key] = replace(table, encoders=encoders)
+    return replace(plan, tables=tables)
 
 
 def needed_by(batch: pa.RecordBatch, table: TablePlan) -> Iterator[tuple[RowEncoder, Op]]:
