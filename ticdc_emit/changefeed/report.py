@@ -10,12 +10,16 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ticdc_emit.delivery.contract import DeliveryReport
+from ticdc_emit.pictures.shown import facts_html
 from ticdc_emit.schedule.bootstrap import Bootstrap
 from ticdc_emit.schedule.control import Event, Watermark
 from ticdc_emit.tso import physical_ms
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
 
 __all__ = ["ControlCounts", "ReportCallback", "RunReport", "RunTotal"]
 
@@ -44,7 +48,7 @@ class ControlCounts:
         return ControlCounts(self.ddl + other.ddl, self.watermark + other.watermark, self.bootstrap + other.bootstrap)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class _Work:
     """What reports of any span have in common.
 
@@ -164,23 +168,58 @@ class _Work:
         assert isinstance(self, RunReport | RunTotal)
         return report_table(self)
 
+    def plot(self) -> Figure:
+        """Return a plotly figure: messages and bytes by topic-partition. ``TicdcSink.plot`` shows batch by batch.
 
-@dataclass(frozen=True, kw_only=True)
+        Raises :class:`~ticdc_emit.errors.MissingDependencyError` without plotly (extra ``plot``).
+        """
+        from ticdc_emit.changefeed.report_figure import report_figure
+
+        assert isinstance(self, RunReport | RunTotal)
+        return report_figure([self], title=self._name())
+
+    def _name(self) -> str:
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        """Name the totals; :meth:`to_dict` has everything."""
+        from ticdc_emit.changefeed.report_table import shown_watermark
+
+        behind = "" if self.watermark is None else f", watermark {shown_watermark(self.watermark)}"
+        return (
+            f"<{type(self).__name__} {self._name()}: {self.rows:,} rows, {self.messages:,} messages, "
+            f"{self.bytes:,} bytes in {self.seconds:.1f} s{behind}>"
+        )
+
+    def _repr_html_(self) -> str:
+        from ticdc_emit.changefeed.report_table import report_facts
+
+        assert isinstance(self, RunReport | RunTotal)
+        return facts_html(self._name(), report_facts(self))
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
 class RunReport(_Work):
     """The result of one micro-batch or batch run."""
 
     batch_id: int
 
+    def _name(self) -> str:
+        return f"batch {self.batch_id}"
+
     def to_dict(self) -> dict[str, Any]:
         return {"batch_id": self.batch_id, **super().to_dict()}
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class RunTotal(_Work):
     """The sum over a run's batches; rates are over the time spent on batches, not the time between them."""
 
     batches: int
     last_batch_id: int | None
+
+    def _name(self) -> str:
+        return f"{self.batches:,} batch{'es' * (self.batches != 1)}"
 
     @classmethod
     def of(cls, reports: Iterable[RunReport]) -> RunTotal:

@@ -15,7 +15,7 @@ from ticdc_emit.tso import physical_ms
 if TYPE_CHECKING:
     from rich.console import Group
 
-__all__ = ["report_table", "shown_lag", "shown_watermark"]
+__all__ = ["report_facts", "report_table", "shown_lag", "shown_watermark"]
 
 
 def report_table(report: RunReport | RunTotal, *, most: int = 50) -> Group:
@@ -33,7 +33,7 @@ def report_table(report: RunReport | RunTotal, *, most: int = 50) -> Group:
     facts = Table(title=title, title_justify="left", show_header=False)
     facts.add_column()
     facts.add_column(justify="right")
-    for name, value in _facts(report):
+    for name, value in report_facts(report):
         facts.add_row(name, value)
     counts = report.delivery.per_partition
     shown = sorted(sorted(counts, key=lambda place: (-counts[place].messages, place))[:most])
@@ -50,7 +50,8 @@ def report_table(report: RunReport | RunTotal, *, most: int = 50) -> Group:
     return Group(facts, places)
 
 
-def _facts(report: RunReport | RunTotal) -> list[tuple[str, str]]:
+def report_facts(report: RunReport | RunTotal) -> list[tuple[str, str]]:
+    """Return the totals by name, as texts; what is zero and rare is left out."""
     kinds = report.messages_by_kind
     facts = [
         ("rows", f"{report.rows:,}"),

@@ -25,6 +25,7 @@ from ticdc_emit.decode.debezium_avro.reader import DebeziumAvroReader
 from ticdc_emit.decode.errors import ChecksumMismatchError, DecodeError
 from ticdc_emit.decode.events import BootstrapEvent, DdlEvent, Event, RowEvent, WatermarkEvent
 from ticdc_emit.decode.invariants import Finding, Verifier, verify
+from ticdc_emit.decode.plots import plot_messages, plot_timeline
 from ticdc_emit.decode.readers import EventReader, reader_for
 from ticdc_emit.decode.schemas import RegistrySchemas, SchemaSource
 from ticdc_emit.decode.simple.reader import SimpleReader
@@ -90,6 +91,8 @@ __all__ = [
     "Verifier",
     "WatermarkEvent",
     "decompress",
+    "plot_messages",
+    "plot_timeline",
     "read_claim",
     "reader_for",
     "row_values",

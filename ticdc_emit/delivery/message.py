@@ -11,6 +11,8 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
+from ticdc_emit.pictures.shown import short_bytes
+
 __all__ = ["Message", "to_messages"]
 
 
@@ -22,6 +24,10 @@ class Message(NamedTuple):
     offset: int
     key: bytes | None
     value: bytes | None
+
+    def __repr__(self) -> str:
+        place = f"{self.topic}/{self.partition}@{self.offset}"
+        return f"<Message {place} key={short_bytes(self.key)} value={short_bytes(self.value)}>"
 
 
 def to_messages(*batches: pa.RecordBatch | pa.Table) -> list[Message]:

@@ -34,6 +34,7 @@ from ticdc_emit.spark.micro_batch import planned_at_once
 from ticdc_emit.spark.options import SinkOptions
 
 if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
     from pyspark.sql import DataFrame
     from typing_extensions import Unpack
 
@@ -154,6 +155,16 @@ class TicdcSink:
     def total(self) -> RunTotal:
         """The sum over all batches that this object has sent."""
         return self._changefeed.total
+
+    def plot(self) -> Figure:
+        """Return a plotly figure of :attr:`reports`: messages by topic-partition, rate, lag and sizes, batch by batch.
+
+        Raises :class:`~ticdc_emit.errors.ConfigError` before the first batch, and
+        :class:`~ticdc_emit.errors.MissingDependencyError` without plotly (extra ``plot``).
+        """
+        from ticdc_emit.changefeed.report_figure import report_figure
+
+        return report_figure(self.reports)
 
     def __call__(self, df: DataFrame | Mapping[str, DataFrame], batch_id: int) -> None:
         """Send one micro-batch; a batch_id that was begun before is replayed with its own state."""

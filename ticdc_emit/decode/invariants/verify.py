@@ -45,7 +45,8 @@ class Verifier:
 
     ``config``: the changefeed that sent them, or its sink URI; for checksums of Avro its time zone counts. ``schemas``:
     of Avro, by id; default the changefeed's registry. ``claims``: the object of a ``claimCheckLocation``; ``None``:
-    they are not asked for. ``most``: how many findings of one invariant are kept.
+    they are not asked for. ``most``: how many findings of one invariant are kept. ``watch``: called with each message
+    and each row or control message read from it, ``None`` if it cannot be read.
 
     ``counts``: what messages say by kind (``row``, ``ddl``, ``watermark``, ``bootstrap``, ``unreadable``), ``found``:
     findings by invariant, those that are not kept as well.
@@ -58,6 +59,7 @@ class Verifier:
         schemas: SchemaSource | None = None,
         claims: Callable[[str], bytes] | None = None,
         most: int = 1000,
+        watch: Callable[[Message, Seen | None], object] | None = None,
     ) -> None:
         config = load_changefeed(config, own_registry=schemas is not None) if isinstance(config, str) else config
         self._reader = reader_for(config, schemas=schemas)
@@ -67,6 +69,7 @@ class Verifier:
         self._least = config.kafka.partition_num or 1
         self._rows: set[int] = set()
         self._most = most
+        self._watch = watch
         self._findings: list[Finding] = []
         self.counts: Counter[str] = Counter()
         self.found: Counter[str] = Counter()
@@ -113,6 +116,8 @@ class Verifier:
             self._unreadable(message, fault)
             return
         self.counts[kind_of(event)] += 1
+        if self._watch is not None:
+            self._watch(message, seen)
         for invariant in self._invariants:
             if found := invariant.see(seen):
                 self._keep(found)
@@ -131,6 +136,8 @@ class Verifier:
         if "registry" in place and place.get("status") != 404:
             raise fault
         self.counts["unreadable"] += 1
+        if self._watch is not None:
+            self._watch(message, None)
         name = SchemaIds.name if self._avro and "schema_id" in place else READABLE
         where = f" in the {place['part']}" if "part" in place else ""
         number = f", schema id {place['schema_id']}" if "schema_id" in place else ""
