@@ -43,6 +43,7 @@ from ticdc_emit.errors import (
     UnsupportedTypeError,
 )
 from ticdc_emit.filtering.replication import Replication
+from ticdc_emit.pictures.shown import facts_html
 from ticdc_emit.plan.announce import Announcer
 from ticdc_emit.plan.registration import Registrar, needed_by
 from ticdc_emit.plan.sent_ddl import SentDdl
@@ -122,6 +123,20 @@ class Encoder:
         tables = [info for info in self.catalog.tables() if not info.is_view]
         if len(tables) == 1:
             self.plan.table(tables[0].schema, tables[0].name).refuse_keyless()
+
+    def __repr__(self) -> str:
+        return f"<Encoder {self.config.codec.form} of {self.config.profile.name}, {self.catalog!r}>"
+
+    def _repr_html_(self) -> str:
+        codec, tables = self.config.codec, ", ".join(info.full_name for info in self.catalog.tables())
+        facts = [
+            ("protocol", codec.form),
+            ("profile", self.config.profile.name),
+            ("tables", tables),
+            ("time zone", self.config.time_zone),
+            ("partitions", self._partitions),
+        ]
+        return facts_html("Encoder", facts)
 
     def _make_plan(self) -> Plan:
         histories, left_out = self._replication.histories(self.catalog.histories())

@@ -12,6 +12,7 @@ from ticdc_emit.cli.options import (
     AsJson,
     BadRows,
     BadRowsPath,
+    Html,
     Lineage,
     Registry,
     RegistryOrVariable,
@@ -71,6 +72,7 @@ def demo(
     on_spark: Annotated[
         bool, typer.Option("--on-spark", help="Run on a local Spark, as more than 500,000 rows do.")
     ] = False,
+    html: Html = None,
     as_json: AsJson = False,
 ) -> None:
     """Replay a table's history into Kafka and show the messages.
@@ -87,6 +89,7 @@ def demo(
         schema_registry=schema_registry,
         seed=seed,
         on_spark=on_spark,
+        html=html,
         as_json=as_json,
     )
     raise typer.Exit(code)
@@ -135,6 +138,7 @@ def emit(
     bad_rows: BadRows = "refuse",
     bad_rows_path: BadRowsPath = None,
     spark: SparkSettings = None,
+    html: Html = None,
     as_json: AsJson = False,
 ) -> None:
     """Emit your own data: row changes (with a column op), or plain rows as inserts."""
@@ -156,6 +160,7 @@ def emit(
         bad_rows=bad_rows,
         bad_rows_path=bad_rows_path,
         spark=spark_settings(spark),
+        html=html,
         as_json=as_json,
     )
     raise typer.Exit(code)
@@ -212,6 +217,7 @@ def generate(
     stream: Annotated[bool, typer.Option("--stream", help="Run as a Structured Streaming query.")] = False,
     live: Annotated[bool, typer.Option("--live", help="Send at --rate in wall time (a stream).")] = False,
     spark: SparkSettings = None,
+    html: Html = None,
     as_json: AsJson = False,
 ) -> None:
     """Generate traffic from table schemas alone: inserts, updates, deletes and schema changes."""
@@ -236,6 +242,7 @@ def generate(
         profile=profile,
         schema_registry=schema_registry,
         spark=spark_settings(spark),
+        html=html,
         as_json=as_json,
     )
     raise typer.Exit(code)

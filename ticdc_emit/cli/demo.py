@@ -8,11 +8,13 @@ this process, which needs no Java and is done in two seconds, or many rows on Sp
 from __future__ import annotations
 
 from contextlib import ExitStack
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ticdc_emit.changefeed.arrow_batch import ArrowBatch
 from ticdc_emit.cli.console import print_json, result_console, step
 from ticdc_emit.cli.demo_data import CREATED_TS, DATABASE, ORDERS, TABLE, OrderHistory, order_history, span_s
+from ticdc_emit.cli.html import Pictures
 from ticdc_emit.cli.messages import message_dict, pick_story, print_messages
 from ticdc_emit.cli.place import changefeed_at, messages_at, place
 from ticdc_emit.cli.session import SHORT_ROWS, local_spark
@@ -41,9 +43,11 @@ def run(
     profile: str | None,
     seed: int,
     on_spark: bool,
+    html: Path | None,
     as_json: bool,
 ) -> int:
     """Run the demo and print; return the exit code. ``on_spark``: even with few rows."""
+    pictures = Pictures(html, "ticdc-emit demo")
     with ExitStack() as stack:
         # As in TiCDC the URI's protocol, where it names one, wins over the file's.
         changefeed = protocol_document(protocol)
@@ -63,6 +67,9 @@ def run(
                 report = emitter.write(order_history(spark, rows, seed))
         with step("reading messages back", quiet=as_json):
             messages = messages_at(config, kafka)
+        pictures.add_reports([report])
+        pictures.add_messages(messages, config)
+        pictures.write()
         read = Tail(config).line
         story = pick_story(messages, read)
         if as_json:

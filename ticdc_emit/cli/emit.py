@@ -8,6 +8,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from ticdc_emit.cli.console import print_json, result_console, step
+from ticdc_emit.cli.html import Pictures
 from ticdc_emit.cli.input_data import format_of, read_changes
 from ticdc_emit.cli.local_files import check_readable, local_size
 from ticdc_emit.cli.session import local_spark
@@ -43,12 +44,14 @@ def run(
     bad_rows: str,
     bad_rows_path: str | None,
     spark: Mapping[str, str],
+    html: Path | None,
     as_json: bool,
 ) -> int:
     """Emit a file or folder of row changes, or of plain rows as inserts; print a summary and return the exit code.
 
     ``registry_tls``: files of CA, client certificate and key. ``spark``: further settings of Spark.
     """
+    pictures = Pictures(html, "ticdc-emit emit")
     changefeed = load_changefeed(
         sink_uri, config, profile=profile, time_zone=time_zone, schema_registry=schema_registry
     )
@@ -81,6 +84,8 @@ def run(
         )
         with step(f"emitting {input_path} as changes of {info.full_name} to {mask_uri(sink_uri)}", quiet=as_json):
             report = sink.write(changes)
+    pictures.add_reports([report])
+    pictures.write()
     if as_json:
         print_json({"table": info.full_name, **report.to_dict()})
     else:

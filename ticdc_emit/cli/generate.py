@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from ticdc_emit.changefeed.report import RunReport, RunTotal
 from ticdc_emit.cli.console import print_json, result_console, say, step
+from ticdc_emit.cli.html import Pictures
 from ticdc_emit.cli.interrupt import Stop, stopped_by_interrupt
 from ticdc_emit.cli.messages import message_dict, print_messages
 from ticdc_emit.cli.place import changefeed_at, messages_at, place
@@ -90,6 +91,7 @@ def run(
     profile: str | None,
     schema_registry: str | None,
     spark: Mapping[str, str],
+    html: Path | None,
     as_json: bool,
 ) -> int:
     """Generate, send and print the report; without a sink URI also the newest messages. Return the exit code.
@@ -98,6 +100,7 @@ def run(
     """
     from ticdc_emit.traffic.sample_schemas import schema_text
 
+    pictures, reports = Pictures(html, "ticdc-emit generate"), list[RunReport]()
     text = schema_text(wanted.schema)
     if wanted.rows is None and not wanted.is_stream:
         raise ConfigError("only a stream is without end", remedy="Add --live or --stream", option="endless")
@@ -114,7 +117,9 @@ def run(
             say("Ctrl-C ends it")
         stop = stack.enter_context(stopped_by_interrupt("batch", quiet=as_json)) if wanted.is_stream else None
         with step(f"generating {amount} to {mask_uri(uri)}", quiet=as_json):
-            report = _send(session, text, wanted, feed, kafka.sink() if kafka else None, stop)
+            report = _send(session, text, wanted, feed, kafka.sink() if kafka else None, stop, reports)
+        pictures.add_reports(reports)
+        pictures.write()
         code = 0 if stop is None else _exit_code(stop, wanted, report)
         shown = [] if kafka is None else messages_at(feed, kafka)[-_SHOWN:]
         if as_json:
@@ -143,8 +148,9 @@ def _send(
     feed: ChangefeedConfig,
     sink: Sink | None,
     stop: Callable[[], bool] | None,
+    reports: list[RunReport],
 ) -> RunReport | RunTotal:
-    """``stop``: of a stream, asked between batches."""
+    """``stop``: of a stream, asked between batches. ``reports``: where those of all batches go."""
     from ticdc_emit.traffic.generate import generate, generate_stream
 
     if wanted.live and wanted.start in (None, _NOW):
@@ -152,10 +158,10 @@ def _send(
     settings = {"start": wanted.first_commit(), **wanted.settings}
     if stop is not None:
         stream = generate_stream(spark, schema, rows=wanted.rows, live=wanted.live, **settings)
-        return _stream(stream, _emitter(stream, wanted, feed, sink), wanted, stop)
+        return _stream(stream, _emitter(stream, wanted, feed, sink, reports), wanted, stop)
     assert wanted.rows is not None
     traffic = generate(spark, schema, rows=wanted.rows, **settings)
-    return _emitter(traffic, wanted, feed, sink).write(traffic.changes)
+    return _emitter(traffic, wanted, feed, sink, reports).write(traffic.changes)
 
 
 def _warm_up(spark: SparkSession, schema: str, wanted: Wanted, feed: ChangefeedConfig) -> None:
@@ -176,7 +182,13 @@ def _warm_up(spark: SparkSession, schema: str, wanted: Wanted, feed: ChangefeedC
         warm_up_stream(stream.changes, unsent, _LIVE_TRIGGER)
 
 
-def _emitter(traffic: Traffic | TrafficStream, wanted: Wanted, feed: ChangefeedConfig, sink: Sink | None) -> TicdcSink:
+def _emitter(
+    traffic: Traffic | TrafficStream,
+    wanted: Wanted,
+    feed: ChangefeedConfig,
+    sink: Sink | None,
+    reports: list[RunReport],
+) -> TicdcSink:
     from ticdc_emit.traffic.generate.plan import DEFAULT_RATE
 
     if wanted.settings["ddl_rate"] and not traffic.ddl:
@@ -185,7 +197,7 @@ def _emitter(traffic: Traffic | TrafficStream, wanted: Wanted, feed: ChangefeedC
     if feed.codec.protocol.traits.default_ticks and not wanted.live:  # the others have none between the rows
         rows = _STREAM_ROWS if wanted.stream or wanted.rows is None else wanted.rows
         interval = sparse_interval(feed, rows, rows / (wanted.settings["rate"] or DEFAULT_RATE))
-    return traffic.sink(feed, sink=sink, watermark_interval=interval)
+    return traffic.sink(feed, sink=sink, watermark_interval=interval, on_report=reports.append)
 
 
 def _without_ddl(wanted: Wanted) -> str:

@@ -16,6 +16,7 @@ __all__ = [
     "AsJson",
     "BadRows",
     "BadRowsPath",
+    "Html",
     "Lineage",
     "Registry",
     "RegistryOrVariable",
@@ -34,6 +35,12 @@ Lineage = Annotated[
     str | None,
     typer.Option(
         "--profile", help="Whose messages: classic or next. Default: what the changefeed file says, or classic."
+    ),
+]
+Html = Annotated[
+    Path | None,
+    typer.Option(
+        "--html", metavar="FILE.html", help="Also draw the run, as one HTML file (extra plot).", dir_okay=False
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document, for programs.")]

@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ticdc_emit.changefeed.planning import current_database
+from ticdc_emit.changefeed.report import RunReport
 from ticdc_emit.cli.console import print_json, result_console, say, step
+from ticdc_emit.cli.html import Pictures
 from ticdc_emit.cli.interrupt import Stop, stopped_by_interrupt
 from ticdc_emit.cli.local_files import check_readable
 from ticdc_emit.cli.replay_data import BASED, Told, history_of
@@ -50,6 +52,7 @@ class Asked:
     bad_rows: str = "refuse"
     bad_rows_path: str | None = None
     spark: Mapping[str, str] = field(default_factory=dict)
+    html: Path | None = None
     as_json: bool = False
 
 
@@ -58,6 +61,7 @@ def run(asked: Asked) -> int:
     from ticdc_emit.traffic.replay import read_ddl, replay
     from ticdc_emit.traffic.replay.sources import FILE_FORMATS, format_of
 
+    pictures, reports = Pictures(asked.html, "ticdc-emit replay"), list[RunReport]()
     changefeed = load_changefeed(
         asked.sink_uri,
         asked.config,
@@ -113,8 +117,11 @@ def run(asked: Asked) -> int:
             bad_rows=asked.bad_rows,  # type: ignore[arg-type]  # checked there
             bad_rows_path=asked.bad_rows_path,
             stop=stop,
+            on_report=reports.append,
             on_slice=() if asked.as_json else lambda done: say(str(done)),
         )
+    pictures.add_reports(reports)
+    pictures.write()
     print_report(report, asked)
     return 0 if report.finished else stop.exit_code()
 

@@ -11,6 +11,7 @@ from ticdc_emit.cli.options import (
     AsJson,
     BadRows,
     BadRowsPath,
+    Html,
     Lineage,
     RegistryOrVariable,
     SinkUri,
@@ -90,6 +91,7 @@ def replay(
     bad_rows: BadRows = "refuse",
     bad_rows_path: BadRowsPath = None,
     spark: SparkSettings = None,
+    html: Html = None,
     as_json: AsJson = False,
 ) -> None:
     """Replay history: snapshots, slowly changing tables and change tables as CDC, at their own pace or faster.
@@ -134,6 +136,7 @@ def replay(
         bad_rows=bad_rows,
         bad_rows_path=bad_rows_path,
         spark=spark_settings(spark),
+        html=html,
         as_json=as_json,
     )
     raise typer.Exit(run(asked))

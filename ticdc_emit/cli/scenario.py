@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from ticdc_emit.cli.console import print_json, result_console, step
+from ticdc_emit.cli.html import Pictures
 from ticdc_emit.cli.messages import message_dict
 from ticdc_emit.config import load_changefeed, mask_uri
 from ticdc_emit.config.protocol import protocol_document
@@ -53,15 +54,19 @@ def run(
     profile: str | None,
     schema_registry: str | None,
     check: Path | None,
+    html: Path | None,
     as_json: bool,
 ) -> int:
     """Show a scenario, send it if there is a sink URI, or check a consumer's tables; return the exit code.
 
     ``check``: a JSON file of tables, by ``schema.table`` a list of rows in canonical text.
     """
+    pictures = Pictures(html, f"ticdc-emit scenario {name}")
     made, sink = _made(name, protocol, seed, sink_uri, profile, schema_registry)
     if check is not None:
         return _check(made, check, as_json=as_json)
+    pictures.add_messages(made.messages, made.config, made.schemas or None)
+    pictures.write()
     report = None
     if sink is not None:
         with step(f"sending {len(made.messages)} messages to {mask_uri(sink_uri or '')}", quiet=as_json):

@@ -10,6 +10,7 @@ import typer
 from ticdc_emit.cli.options import (
     PROTOCOL_HELP,
     AsJson,
+    Html,
     Lineage,
     Registry,
     RegistryOrVariable,
@@ -97,6 +98,7 @@ def verify(
     ] = False,
     show: Annotated[int, typer.Option(help="How many findings of each invariant to print.", min=1)] = 20,
     allow_empty: Annotated[bool, typer.Option("--allow-empty", help="Exit 0 even if there are no messages.")] = False,
+    html: Html = None,
     as_json: AsJson = False,
 ) -> None:
     """Check the messages of topics against every invariant. Exit 1 if a check fails or there are no messages."""
@@ -105,7 +107,7 @@ def verify(
 
     sink_uri = _unless_elsewhere(context, sink_uri, path, brokers)
     options = SourceOptions(path, sink_uri, brokers, topic or [], protocol, schema_registry, config, time_zone, profile)
-    raise typer.Exit(run(options, claims=claims, show=show, allow_empty=allow_empty, as_json=as_json))
+    raise typer.Exit(run(options, claims=claims, show=show, allow_empty=allow_empty, html=html, as_json=as_json))
 
 
 def scenario(
@@ -127,12 +129,13 @@ def scenario(
         Path | None,
         typer.Option(metavar="FILE.json", help="Compare a consumer's tables; exit 1 if they differ.", dir_okay=False),
     ] = None,
+    html: Html = None,
     as_json: AsJson = False,
 ) -> None:
     """Send a message sequence that breaks naive consumers, and show the tables a correct consumer ends up with."""
     from ticdc_emit.cli.scenario import list_scenarios, require_name, run
 
-    if list_all or (name is None and sink_uri is None and check is None):
+    if list_all or (name is None and sink_uri is None and check is None and html is None):
         raise typer.Exit(list_scenarios(as_json=as_json))
     name = require_name(name)
     code = run(
@@ -143,6 +146,7 @@ def scenario(
         profile=profile,
         schema_registry=schema_registry,
         check=check,
+        html=html,
         as_json=as_json,
     )
     raise typer.Exit(code)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from ticdc_emit.cli.console import print_json, result_console, step
+from ticdc_emit.cli.html import Pictures
 from ticdc_emit.cli.topic_source import SourceOptions, open_source
 from ticdc_emit.decode.invariants import INVARIANTS, Finding, Verifier
+from ticdc_emit.decode.points import Points
 
 __all__ = ["run"]
 
@@ -21,19 +25,27 @@ _KINDS = {
 }
 
 
-def run(options: SourceOptions, *, claims: bool, show: int, allow_empty: bool, as_json: bool) -> int:
+def run(options: SourceOptions, *, claims: bool, show: int, allow_empty: bool, html: Path | None, as_json: bool) -> int:
     """Read everything that is there now and print what is wrong; return 1 if something is.
 
     ``claims``: ask for claim-check objects too. ``show``: how many findings of each invariant. ``allow_empty``: return
-    0, not 1, where there are no messages.
+    0, not 1, where there are no messages. ``html``: where to draw what is there.
     """
+    pictures, points = Pictures(html, "ticdc-emit verify"), Points()
     source = open_source(options)
     store = source.claims() if claims else None
-    verifier = Verifier(source.config, claims=None if store is None else store.get, most=show)
+    verifier = Verifier(
+        source.config,
+        claims=None if store is None else store.get,
+        most=show,
+        watch=points.see if pictures.wanted else None,
+    )
     with step("reading", quiet=as_json):
         for message in source.messages():
             verifier.see(message)
     findings = verifier.finish(source.partitions)
+    pictures.add_points(points.all, findings)
+    pictures.write()
     if as_json:
         print_json(
             {

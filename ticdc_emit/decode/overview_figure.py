@@ -107,7 +107,7 @@ class _Axis:
         low, high = min(positions), max(positions)
         width = _round_width((high - low) / _BINS)
         begin = low // width * width
-        self.edges = np.arange(begin, high + width + 1, width, np.float64)
+        self.edges = np.arange(begin, high + width + 1, width).astype(np.float64)
         self.seconds = float(self.edges[1] - self.edges[0]) / 1000
         middles = (self.edges[:-1] + self.edges[1:]) / 2
         self.middles: list[Any] = [self._shown(each) for each in middles]

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from ticdc_emit.pictures.shown import short_bytes
+from ticdc_emit.pictures.shown import facts_html, short_bytes
 
 __all__ = ["Message", "to_messages"]
 
@@ -28,6 +28,10 @@ class Message(NamedTuple):
     def __repr__(self) -> str:
         place = f"{self.topic}/{self.partition}@{self.offset}"
         return f"<Message {place} key={short_bytes(self.key)} value={short_bytes(self.value)}>"
+
+    def _repr_html_(self) -> str:
+        facts = [("key", short_bytes(self.key, 1000)), ("value", short_bytes(self.value, 1000))]
+        return facts_html(f"{self.topic}/{self.partition}@{self.offset}", facts)
 
 
 def to_messages(*batches: pa.RecordBatch | pa.Table) -> list[Message]:

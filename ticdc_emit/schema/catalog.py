@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import Literal, NoReturn, TypeAlias
 
 from ticdc_emit.errors import DdlError, SchemaError, UnknownTableError, UnprintableDdlError
+from ticdc_emit.pictures.shown import facts_html
 from ticdc_emit.schema.charsets import resolve
 from ticdc_emit.schema.dialect import parse_ddl
 from ticdc_emit.schema.events import DdlEvent
@@ -29,6 +30,7 @@ from ticdc_emit.schema.temporal import time_zone_of
 
 __all__ = ["Catalog", "catalog_from_sql"]
 
+_MOST_NAMED = 8
 RenamedSchema: TypeAlias = Literal["lower-case", "as-created"]
 
 
@@ -60,6 +62,18 @@ class Catalog:
         sql_mode_of(sql_mode)
         self._sql_mode = sql_mode
         self._executor = DdlExecutor(self._store, zone, ids or IdSource(), renamed_schema=renamed_schema)
+
+    def __repr__(self) -> str:
+        names = [info.full_name for info in self.tables()]
+        more = f", … {len(names):,} in all" if len(names) > _MOST_NAMED else ""
+        return f"<Catalog of {', '.join(names[:_MOST_NAMED]) or 'no table'}{more}>"
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (info.full_name, len(info.columns), ", ".join(column.name for column in info.whole_handle_key) or "none")
+            for info in self.tables()
+        ]
+        return facts_html("Catalog", rows, ("table", "columns", "handle key"))
 
     def apply(
         self,

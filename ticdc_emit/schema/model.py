@@ -11,6 +11,7 @@ from dataclasses import dataclass, fields, replace
 from functools import cached_property, lru_cache
 from typing import Any
 
+from ticdc_emit.pictures.shown import facts_html
 from ticdc_emit.schema.types import BINARY_CHARSET, STRING_TYPES, ColumnFlag, MySQLType
 
 __all__ = ["Column", "Index", "Partition", "TableInfo"]
@@ -21,6 +22,9 @@ _NOT_NULL, _UNSIGNED = int(ColumnFlag.NOT_NULL), int(ColumnFlag.UNSIGNED)
 
 def _has(flags: ColumnFlag, one: int) -> bool:
     return int.__and__(flags, one) != 0  # an IntFlag makes a new flag of every such result
+
+
+_MOST_NAMED = 8
 
 
 @dataclass(frozen=True)
@@ -109,7 +113,7 @@ class Partition:
     name: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class TableInfo:
     """One version of one table (or view). ``version`` and ``update_ts`` are TSOs, ``columns`` are in table order.
 
@@ -134,6 +138,26 @@ class TableInfo:
 
     def __iter__(self) -> Iterator[Column]:
         return iter(self.columns)
+
+    def __repr__(self) -> str:
+        names = ", ".join(column.name for column in self.columns[:_MOST_NAMED])
+        more = ", …" if len(self.columns) > _MOST_NAMED else ""
+        return f"<{'View' if self.is_view else 'Table'} {self.full_name} ({names}{more}), version {self.version}>"
+
+    def _repr_html_(self) -> str:
+        from ticdc_emit.schema.typenames import sql_type
+
+        key = {column.name for column in self.whole_handle_key}
+        rows = [
+            (
+                each.name,
+                sql_type(each),
+                "NULL" if each.nullable else "NOT NULL",
+                "handle key" if each.name in key else "",
+            )
+            for each in self.columns
+        ]
+        return facts_html(self.full_name, rows, ("column", "type", "", ""))
 
     @property
     def full_name(self) -> str:

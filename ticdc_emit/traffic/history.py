@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import copy
 import os
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -27,11 +28,14 @@ from ticdc_emit.config.secrets import hides_arguments
 from ticdc_emit.delivery.memory_sink import MemorySink, clear, messages
 from ticdc_emit.delivery.message import Message
 from ticdc_emit.errors import ConfigError
+from ticdc_emit.pictures.shown import facts_html
 from ticdc_emit.registry.contract import SchemaRegistry
 from ticdc_emit.schema.catalog import Catalog, catalog_from_sql
 from ticdc_emit.traffic.truth import Tables, fold_tables
 
 __all__ = ["History"]
+
+_MOST_SHOWN = 100
 
 _IMAGE = pa.map_(pa.string(), pa.string())
 _FIELDS = {
@@ -47,7 +51,7 @@ _FIELDS = {
 _ALWAYS = ("schema", "table", "op", "commit_ts", "before", "after")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class History:
     """``schema``: SQL text of the tables before the first row. ``rows``: changes in the generic form, in any order.
 
@@ -61,6 +65,21 @@ class History:
     rows: Sequence[Mapping[str, Any]] = ()
     ddl: tuple[tuple[int, str], ...] = ()
     time_zone: str = field(default="UTC", kw_only=True)
+
+    def __repr__(self) -> str:
+        """Show a small history whole, as Hypothesis prints examples, and of a large one what is in it."""
+        if len(self.rows) <= _MOST_SHOWN:
+            return (
+                f"History(schema={self.schema!r}, rows={self.rows!r}, ddl={self.ddl!r}, time_zone={self.time_zone!r})"
+            )
+        tables = sorted({f"{row['schema']}.{row['table']}" for row in self.rows})
+        return f"<History of {', '.join(tables)}: {len(self.rows):,} rows, {len(self.ddl):,} statements>"
+
+    def _repr_html_(self) -> str:
+        counts = Counter((f"{row['schema']}.{row['table']}", row["op"]) for row in self.rows)
+        facts = [(table, operation, f"{count:,}") for (table, operation), count in sorted(counts.items())]
+        statements = [("", "ddl", query) for _, query in self.ddl[:_MOST_SHOWN]]
+        return facts_html(f"History of {len(self.rows):,} rows", [*facts, *statements], ("table", "op", ""))
 
     def catalog(self) -> Catalog:
         """Return the tables before the first row and statement; :class:`~ticdc_emit.errors.DdlError` for bad SQL."""

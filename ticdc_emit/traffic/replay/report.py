@@ -7,12 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ticdc_emit.changefeed.report import RunReport, RunTotal
-from ticdc_emit.changefeed.report_table import shown_watermark
+from ticdc_emit.changefeed.report_table import report_facts, shown_watermark
 from ticdc_emit.observe.lines import report_line
+from ticdc_emit.pictures.shown import facts_html
 from ticdc_emit.tso import compose
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
 
 __all__ = ["ReplayReport", "SliceCallback", "SliceReport"]
 
@@ -42,7 +46,7 @@ SliceCallback: TypeAlias = Callable[[SliceReport], object]
 """What is called with each slice as soon as it is delivered."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class ReplayReport:
     """One run of a replay, from its start to its end or stop.
 
@@ -65,6 +69,22 @@ class ReplayReport:
     def nothing_to_do(self) -> bool:
         """Whether all was delivered by earlier runs with the same ``state_uri``, and nothing by this one."""
         return self.first_slice >= self.slices
+
+    def plot(self) -> Figure:
+        """Return the figure of :attr:`total`; give ``on_report`` a list's ``append`` to draw slice by slice.
+
+        Raises :class:`~ticdc_emit.errors.MissingDependencyError` without plotly (extra ``plot``).
+        """
+        return self.total.plot()
+
+    def __repr__(self) -> str:
+        return f"<ReplayReport {self._slices()}: {report_line(self.total)}>"
+
+    def _repr_html_(self) -> str:
+        return facts_html(f"Replay, {self._slices()}", report_facts(self.total))
+
+    def _slices(self) -> str:
+        return f"{self.done_slices:,} of {self.slices:,} slices"
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON: plain numbers and strings only."""

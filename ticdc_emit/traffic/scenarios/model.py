@@ -18,6 +18,7 @@ from ticdc_emit.decode.consumer import ReferenceConsumer
 from ticdc_emit.delivery.contract import MESSAGE_SCHEMA, DeliveryReport, Sink
 from ticdc_emit.delivery.message import Message
 from ticdc_emit.errors import TicdcEmitError
+from ticdc_emit.pictures.shown import facts_html
 from ticdc_emit.traffic.history import History
 from ticdc_emit.traffic.scenarios.compare import Difference, differences
 from ticdc_emit.traffic.scenarios.disturb import Deliver, in_order
@@ -60,7 +61,7 @@ class ScenarioKind:
     make: Callable[[random.Random], Script] = field(repr=False)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Scenario:
     """A scenario for one protocol and seed: the same arguments make the same bytes, the same seed the same tables.
 
@@ -86,6 +87,15 @@ class Scenario:
     schemas: Mapping[int | str, str] = field(repr=False)
     refusal: type[TicdcEmitError] | None = None
     refused: TicdcEmitError | None = None
+
+    def __repr__(self) -> str:
+        return f"<Scenario {self.name} as {self.protocol}, seed {self.seed}: {len(self.messages):,} messages>"
+
+    def _repr_html_(self) -> str:
+        kind = self.kind
+        facts = [("incident", kind.incident), ("breaks", kind.breaks), ("outcome", kind.outcome)]
+        facts += [("messages", f"{len(self.messages):,}"), ("tables", ", ".join(map(".".join, self.expected)))]
+        return facts_html(f"{self.name} as {self.protocol}, seed {self.seed}", facts)
 
     @property
     def name(self) -> str:
