@@ -7,7 +7,7 @@ because a consumer that trusts the watermark has already moved on.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -24,10 +24,10 @@ __all__ = ["timeline_figure", "timeline_figures"]
 
 _RED = "#C00000"
 _HEIGHT_PX = 560
-_PLOT_PX = 400  # of the height, what is between title and axis
+_LINE_SHARE = 0.045  # of the plot's height
 _MOST_TOLD = 3
 _MOST_PLACES = 5
-_LONGEST = 44
+_LONGEST = 56
 
 
 def timeline_figures(points: Sequence[Point], findings: Sequence[Finding]) -> list[Figure]:
@@ -203,29 +203,41 @@ class _Shown:
             trace = self._line(chosen, name="finding", mode="markers", hovertemplate="%{text}<extra></extra>")
             marker = {"symbol": "circle-open", "size": 22, "color": _RED, "line": {"width": 3}}
             figure.add_trace(go.Scatter(**trace, marker=marker, text=[_wrapped(str(each)) for each in placed]))
-            for number, (point, each) in enumerate(list(zip(chosen, placed, strict=True))[:_MOST_TOLD]):
-                side = "left" if self._share(point.offset, [each.offset for each in self.points]) < 0.5 else "right"
-                height = self._share(self._times[id(point)], list(self._times.values()))
-                figure.add_annotation(  # at the bottom, where there is room: commit times rise
-                    x=point.offset,
-                    y=moment(self._times[id(point)]),
-                    text=_wrapped(f"{each.text} ({each.invariant})"),
-                    ax=0,
-                    ay=max(height * _PLOT_PX - 30 - 46 * number, 50),
-                    xanchor=side,
-                    align=side,
-                    font={"color": _RED, "size": 12},
-                    arrowcolor=_RED,
-                    bgcolor="rgba(255,255,255,0.85)",
-                )
+            self._draw_texts(figure, placed, by_offset)
         for number, each in enumerate([each for each in self._findings if each.offset is None][:_MOST_TOLD]):
             text, place = _wrapped(f"{each.text} ({each.invariant})"), 0.02 + 0.06 * number
             figure.add_annotation(
                 text=text, x=0.01, y=1 - place, xref="paper", yref="paper", showarrow=False, font={"color": _RED}
             )
 
-    def _share(self, value: int, values: Sequence[int]) -> float:
-        return (value - min(values)) / max(max(values) - min(values), 1)
+    def _draw_texts(self, figure: Figure, findings: Sequence[Finding], by_offset: Mapping[int, Point]) -> None:
+        """Say what the first findings are, at the top left, where there is room since commit times rise."""
+        texts: dict[int, list[str]] = {}
+        for each in findings:
+            if each.offset is not None:
+                texts.setdefault(each.offset, []).append(_wrapped(f"{each.text} ({each.invariant})"))
+        times = [self._times[id(point)] for point in self.points]
+        first, last, lowest, highest = self.points[0].offset, self.points[-1].offset, min(times), max(times)
+        lines = 0
+        for offset, each_text in list(texts.items())[:_MOST_TOLD]:
+            text = "<br>".join(each_text)
+            figure.add_annotation(
+                x=offset,
+                y=moment(self._times[id(by_offset[offset])]),
+                text=text,
+                axref="x",
+                ayref="y",
+                ax=first + (last - first) * 0.02,
+                ay=moment(round(highest - (highest - lowest) * lines * _LINE_SHARE)),
+                xanchor="left",
+                yanchor="top",
+                align="left",
+                font={"color": _RED, "size": 12},
+                arrowcolor=_RED,
+                bgcolor="rgba(255,255,255,0.85)",
+                standoff=10,
+            )
+            lines += text.count("<br>") + 2
 
     def _line(self, points: Sequence[Point], **more: Any) -> dict[str, Any]:
         heights = [moment(self._times[id(point)]) for point in points]
