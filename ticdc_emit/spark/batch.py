@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SparkBatch", "check_changes", "spark_columns"]
 
+_TASKS_PER_CORE = 4
 _KINDS = {pa.string(): "string", pa.int32(): "int", pa.int64(): "long", pa.binary(): "binary"}
 
 
@@ -130,8 +131,15 @@ class SparkBatch:
         return rows.mapInArrow(in_worker(own), spark_columns(schema))
 
     def _bucket_count(self, plan: Plan) -> int:
-        """Return how many tasks deliver: one for each topic-partition, up to what Spark shuffles to."""
+        """Return how many tasks deliver: one for each topic-partition, up to what Spark shuffles to and a few per core.
+
+        A task costs about as much as a thousand messages, so those beyond what cores can balance are a loss. Where
+        executors come and go, and through Spark Connect, nobody knows how many cores there will be.
+        """
         most = int(self.session.conf.get("spark.sql.shuffle.partitions", "200") or 200)
+        context = getattr(self.session, "sparkContext", None)
+        if context is not None and self.session.conf.get("spark.dynamicAllocation.enabled", "false") != "true":
+            most = min(most, _TASKS_PER_CORE * context.defaultParallelism)
         return max(1, min(len(plan.targets), most))
 
 
