@@ -7,7 +7,8 @@ run. The runs are merged by windows: as many rows as every run has read already.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
+from bisect import bisect_right
+from collections.abc import Callable, Iterator
 from types import TracebackType
 from typing import IO
 
@@ -16,7 +17,7 @@ import pyarrow as pa
 from ticdc_emit.arrange.order_key import order_of
 from ticdc_emit.temporary import close_quietly, writing_temporary_files
 
-__all__ = ["ORDER_KEY", "SortedRuns"]
+__all__ = ["ORDER_KEY", "SortedRuns", "count_to", "in_order"]
 
 ORDER_KEY = "order_key"
 """The column, ``binary``, that orders rows (``arrange.order_key``)."""
@@ -48,7 +49,7 @@ class SortedRuns:
         """Yield all rows in order; call it once, after the last :meth:`add`."""
         if not self._files:
             if self._held:
-                yield _in_order(pa.concat_batches(self._held))
+                yield in_order(pa.concat_batches(self._held))
             return
         if self._held:
             self._write_run()
@@ -56,10 +57,10 @@ class SortedRuns:
         while runs := [run for run in runs if run.filled()]:
             bound = min((run.last for run in runs if run.has_more), default=None)
             parts = [part for run in runs if (part := run.taken(bound)).num_rows]
-            yield _in_order(pa.concat_batches(parts))
+            yield in_order(pa.concat_batches(parts))
 
     def _write_run(self) -> None:
-        batch = _in_order(pa.concat_batches(self._held))
+        batch = in_order(pa.concat_batches(self._held))
         self._held, self._bytes = [], 0
         rows = max(1, batch.num_rows * self._limit // (_PIECES * max(batch.nbytes, 1)))
         with writing_temporary_files():
@@ -114,7 +115,7 @@ class _Run:
         """
         held = self._held
         assert held is not None
-        count = held.num_rows if bound is None else _count_up_to(held, bound)
+        count = held.num_rows if bound is None else count_to(held, bound, bisect_right)
         self._held = held.slice(count) if count < held.num_rows else None
         return held.slice(0, count)
 
@@ -123,18 +124,15 @@ def _key(batch: pa.RecordBatch, row: int) -> bytes:
     return bytes(batch.column(ORDER_KEY)[row].as_py())
 
 
-def _count_up_to(batch: pa.RecordBatch, bound: bytes) -> int:
-    """Count the keys that are not beyond ``bound``, which are the first ones."""
-    low, high = 0, batch.num_rows
-    while low < high:
-        middle = (low + high) // 2
-        if _key(batch, middle) <= bound:
-            low = middle + 1
-        else:
-            high = middle
-    return low
+def count_to(batch: pa.RecordBatch, bound: bytes, bisect: Callable[..., int]) -> int:
+    """Count the rows, which are in order, with keys below ``bound`` (``bisect_left``), or not above it
+    (``bisect_right``).
+    """
+    keys = batch.column(ORDER_KEY)
+    return bisect(range(batch.num_rows), bound, key=lambda row: keys[row].as_py())
 
 
-def _in_order(batch: pa.RecordBatch) -> pa.RecordBatch:
+def in_order(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Return the rows of a batch in order."""
     order = order_of(batch.column(ORDER_KEY))
     return batch if order is None else batch.take(order)

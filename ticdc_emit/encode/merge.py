@@ -1,26 +1,38 @@
 """The messages of one topic-partition in total order, from chunks of many tasks.
 
 In: chunks by their first order key. Out: windows of messages (or of order keys alone) in total order. Chunks that
-overlap no other pass as they are, each read once; overlapping ones are merged in bounded memory, whatever order the
-rows came in.
+overlap no other pass as they are, each read once. Of overlapping ones, such as those of tables side by side, only those
+are held that rows yet to come may stand between; where that is more than memory may hold, as in a shuffled source, the
+rest is sorted in temporary files.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_emit.arrange.order_key import TRANSACTION_BYTES, order_of, with_ranks
-from ticdc_emit.arrange.sorted_runs import ORDER_KEY, SortedRuns
+from ticdc_emit.arrange.sorted_runs import ORDER_KEY, SortedRuns, count_to, in_order
 from ticdc_emit.encode.chunk_store import Chunk
 
 __all__ = ["Merge"]
 
 _JOINED_ROWS = 1_000
 _JOINED_BYTES = 1024 * 1024
+_WINDOW_BYTES = 8 * 1024 * 1024  # of messages that are held before any are handed on
+_FRESH = 0.25  # share of the chunks held that must be new: to look at each costs, however few rows are handed on
+
+
+class _Held(NamedTuple):
+    """What is left of a chunk's rows, and the bytes that they keep in memory: those of the whole chunk."""
+
+    rest: pa.RecordBatch
+    nbytes: int
 
 
 class Merge:
@@ -54,10 +66,32 @@ class Merge:
         if len(cluster) == 1:
             yield self._ranked(read(cluster[0]))
             return
-        with SortedRuns(self._limit) as runs:
-            for chunk in cluster:
-                runs.add(self._ranked(read(chunk)))
-            yield from runs.windows()
+        batches = (self._ranked(read(chunk)) for chunk in cluster)
+        held: list[_Held] = []
+        size = fresh = 0
+        for batch, bound in zip(batches, self._bounds(cluster), strict=False):
+            held.append(_Held(batch, batch.nbytes))
+            size, fresh = size + batch.nbytes, fresh + 1
+            few = size < _WINDOW_BYTES or fresh < len(held) * _FRESH
+            if bound is not None and size < self._limit and few:
+                continue
+            before, held = _parted(held, bound)
+            if before:
+                yield in_order(pa.concat_batches(before))
+            size, fresh = sum(each.nbytes for each in held), 0
+            if size > self._limit / 2:
+                break
+        if held:
+            with SortedRuns(self._limit) as runs:
+                for batch in (*(each.rest for each in held), *batches):
+                    runs.add(batch)
+                yield from runs.windows()
+
+    def _bounds(self, cluster: list[Chunk]) -> Iterator[bytes | None]:
+        """Yield for each chunk the key below which no later one has rows; ``None`` for the last."""
+        compared = None if self._transactions is None else TRANSACTION_BYTES
+        yield from (chunk.first[:compared] for chunk in cluster[1:])
+        yield None
 
     def _ranked(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Return a chunk's rows with the ranks that only the whole batch tells, in the order that they then have."""
@@ -72,6 +106,18 @@ class Merge:
         batch = batch.set_column(batch.schema.get_field_index(ORDER_KEY), ORDER_KEY, keys)
         order = order_of(keys)
         return batch if order is None else batch.take(order)
+
+
+def _parted(held: list[_Held], bound: bytes | None) -> tuple[list[pa.RecordBatch], list[_Held]]:
+    """Return the rows with keys below ``bound`` (``None``: all), and what is left."""
+    before, left = [], []
+    for batch, nbytes in held:
+        count = batch.num_rows if bound is None else count_to(batch, bound, bisect_left)
+        if count:
+            before.append(batch.slice(0, count))
+        if count < batch.num_rows:
+            left.append(_Held(batch.slice(count), nbytes))
+    return before, left
 
 
 def _joined(windows: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -1,0 +1,79 @@
+"""Chunks of one topic-partition are merged in total order, whatever overlaps, and with how much memory."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ticdc_emit.arrange.sorted_runs import ORDER_KEY, SortedRuns
+from ticdc_emit.encode import merge
+from ticdc_emit.encode.chunk_store import Chunk
+from ticdc_emit.encode.merge import Merge
+
+Keys = list[list[bytes]]
+
+
+def merged(chunks: Keys, limit: int) -> list[list[bytes]]:
+    """The keys of each window."""
+    parts = [pa.array(sorted(keys), pa.binary()) for keys in chunks]
+    places = {
+        place: Chunk(part[0].as_py(), part[-1].as_py(), len(part), pa.py_buffer(b"%d" % place), pa.py_buffer(b""))
+        for place, part in enumerate(parts)
+    }
+
+    def read(chunk: Chunk) -> pa.RecordBatch:
+        assert isinstance(chunk.body, pa.Buffer)
+        return pa.record_batch({ORDER_KEY: parts[int(chunk.body.to_pybytes())]})
+
+    in_order = sorted(places.values(), key=lambda chunk: (chunk.first, chunk.last))
+    return [window.column(ORDER_KEY).to_pylist() for window in Merge(in_order, set(), limit).windows(read)]
+
+
+def flat(windows: list[list[bytes]]) -> list[bytes]:
+    return [key for window in windows for key in window]
+
+
+@pytest.fixture
+def small_windows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(merge, "_WINDOW_BYTES", 40)
+    monkeypatch.setattr(merge, "_JOINED_ROWS", 0)
+
+
+@given(
+    chunks=st.lists(st.lists(st.binary(max_size=3), min_size=1, max_size=9), min_size=1, max_size=30),
+    limit=st.sampled_from([1, 100, 400, 1 << 20]),
+    window=st.sampled_from([1, 40, 1 << 20]),
+)
+def test_windows_are_all_keys_in_order(chunks: Keys, limit: int, window: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(merge, "_WINDOW_BYTES", window)
+        assert flat(merged(chunks, limit)) == sorted(key for keys in chunks for key in keys)
+
+
+def test_tables_side_by_side_need_no_files_and_are_handed_on_as_they_come(
+    small_windows: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(runs: SortedRuns, batch: pa.RecordBatch) -> None:
+        raise AssertionError("rows that could be handed on were kept")
+
+    monkeypatch.setattr(SortedRuns, "add", refuse)
+    tables = 5
+    chunks = [
+        [b"%04d" % (place * tables + table) for place in range(start, start + 10)]
+        for start in range(0, 500, 10)
+        for table in range(tables)
+    ]
+    windows = merged(chunks, limit=2000)
+    assert flat(windows) == sorted(key for keys in chunks for key in keys)
+    assert len(windows) > 20
+
+
+def test_a_shuffled_source_goes_to_files(small_windows: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    added: list[int] = []
+    add = SortedRuns.add
+    monkeypatch.setattr(SortedRuns, "add", lambda runs, batch: (added.append(batch.num_rows), add(runs, batch)))
+    chunks = [[b"%04d" % (place * 40 + chunk) for place in range(50)] for chunk in range(40)]
+    assert flat(merged(chunks, limit=2000)) == sorted(key for keys in chunks for key in keys)
+    assert sum(added) > 1500
