@@ -24,6 +24,7 @@ from ticdc_emit.cli.options import (
 )
 from ticdc_emit.cli.proof_commands import add_proof_commands
 from ticdc_emit.cli.replay_command import add_replay_command
+from ticdc_emit.cli.serve_command import add_serve_command
 from ticdc_emit.cli.topic_commands import add_topic_commands
 
 __all__ = ["app"]
@@ -249,5 +250,6 @@ def generate(
 
 
 add_replay_command(app)
+add_serve_command(app)
 add_topic_commands(app)
 add_proof_commands(app)

@@ -87,7 +87,7 @@ def run(
     *,
     protocol: str,
     sink_uri: str | None,
-    config: Path | None,
+    config: Path | dict[str, Any] | None,
     profile: str | None,
     schema_registry: str | None,
     spark: Mapping[str, str],
@@ -96,7 +96,7 @@ def run(
 ) -> int:
     """Generate, send and print the report; without a sink URI also the newest messages. Return the exit code.
 
-    ``spark``: further settings of Spark.
+    ``config``: the changefeed file, or what is in one. ``spark``: further settings of Spark.
     """
     from ticdc_emit.traffic.sample_schemas import schema_text
 

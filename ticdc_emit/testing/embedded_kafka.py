@@ -15,6 +15,7 @@ from ticdc_emit.delivery.kafka import KafkaOptions, KafkaSink
 from ticdc_emit.delivery.kafka_reader import read_topic
 from ticdc_emit.delivery.message import Message
 from ticdc_emit.errors import MissingDependencyError
+from ticdc_emit.testing.forwarder import Forwarder
 
 if TYPE_CHECKING:
     from confluent_kafka import Producer
@@ -26,10 +27,15 @@ _START_TIMEOUT_S = 10.0
 
 
 class EmbeddedKafka:
-    """A context manager around the mock cluster; ``brokers`` holds its addresses while it runs."""
+    """A context manager around the mock cluster; ``brokers`` holds its addresses while it runs.
 
-    def __init__(self, brokers: int = 1) -> None:
+    The cluster chooses its ports. ``port``: a further one, which is always the same, for clients to begin at.
+    """
+
+    def __init__(self, brokers: int = 1, *, port: int | None = None) -> None:
         self._broker_count = brokers
+        self._port = port
+        self._entrance: Forwarder | None = None
         self._host: Producer | None = None
         self.brokers: tuple[str, ...] = ()
 
@@ -39,9 +45,12 @@ class EmbeddedKafka:
     @property
     def bootstrap(self) -> str:
         """``host:port,…``, as in a sink URI."""
+        if self._entrance is not None:
+            return f"127.0.0.1:{self._port}"
         return ",".join(self.brokers)
 
     def start(self) -> EmbeddedKafka:
+        """Raise :class:`~ticdc_emit.errors.ConfigError` if ``port`` is in use."""
         try:
             from confluent_kafka import Producer
         except ImportError as error:
@@ -49,10 +58,17 @@ class EmbeddedKafka:
         self._host = Producer({"test.mock.num.brokers": self._broker_count, "log_level": 0})
         metadata = self._host.list_topics(timeout=_START_TIMEOUT_S)
         self.brokers = tuple(f"{broker.host}:{broker.port}" for broker in metadata.brokers.values())
+        if self._port is not None:
+            entrance = Forwarder(self._port, self.brokers[0])
+            entrance.start()
+            self._entrance = entrance
         return self
 
     def stop(self) -> None:
         """End the cluster; its messages are gone."""
+        if self._entrance is not None:
+            self._entrance.stop()
+        self._entrance = None
         self._host = None
         self.brokers = ()
 

@@ -40,8 +40,10 @@ class EmbeddedRegistry:
         *,
         login: tuple[str, str] | None = None,
         tls: ssl.SSLContext | None = None,
+        port: int = 0,
     ) -> None:
-        """``compatibility``: the global level; ``login``: user and password that every request must give.
+        """``compatibility``: the global level; ``login``: user and password that every request must give. ``port``: on
+        loopback, 0 for any free one.
 
         Raises :class:`~ticdc_emit.errors.ConfigError` for an unknown level, and
         :class:`~ticdc_emit.errors.MissingDependencyError` without the extra ``registry``.
@@ -55,7 +57,7 @@ class EmbeddedRegistry:
         self.store = RegistryStore(compatibility)
         self._login = login
         self._tls = tls
-        self._port = 0
+        self._port = port
         self._server: _Server | None = None
         self._thread: threading.Thread | None = None
 

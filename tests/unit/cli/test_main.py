@@ -15,7 +15,7 @@ from vector_files import VECTORS
 from ticdc_emit import __version__
 from ticdc_emit.testing import EmbeddedRegistry
 
-COMMANDS = ["demo", "emit", "generate", "replay", "scenario", "tail", "verify", "conformance", "bench"]
+COMMANDS = ["demo", "emit", "generate", "replay", "serve", "scenario", "tail", "verify", "conformance", "bench"]
 
 
 def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
@@ -110,6 +110,7 @@ def test_every_command_takes_a_lineage_and_refuses_others_first(
     needed = {
         "conformance": [str(VECTORS / "doc_simple_user.json.gz")],
         "generate": ["--schema", "bank", *place],
+        "serve": [],
         "scenario": ["redelivery", *place],
         "emit": ["--schema", str(schema), "--input", "t.json", *place],
         "replay": ["--schema", str(schema), "--table", "test.t=t.json", *place],

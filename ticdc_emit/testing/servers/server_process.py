@@ -68,6 +68,11 @@ class ServerProcess(Server):
             time.sleep(0.1)
         raise ServerError(f"the {self._name} did not come up:\n{self._log.read_text(errors='replace')[-4000:]}")
 
+    @property
+    def process(self) -> subprocess.Popen[bytes] | None:
+        """The running process."""
+        return self._process
+
     def kill(self) -> None:
         """SIGKILL, as a crash does."""
         if self._process is not None:

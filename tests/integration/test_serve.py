@@ -1,0 +1,45 @@
+"""``serve --broker kafka``: a real broker with live traffic that a signal ends without leaving a process."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from ticdc_emit.delivery.kafka_reader import read_topic
+from ticdc_emit.testing.forwarder import require_free_port
+from ticdc_emit.testing.servers import free_ports
+
+
+@pytest.mark.slow
+@pytest.mark.integration
+@pytest.mark.usefixtures("kafka_parts")
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 0), (signal.SIGTERM, 143)])
+def test_live_traffic_on_a_real_broker(number: int, code: int, tmp_path: Path) -> None:
+    port, registry = free_ports(2)
+    place = ["--port", str(port), "--registry-port", str(registry)]
+    traffic = ["--broker", "kafka", "--schema", "bank", "--rate", "200"]
+    command = [sys.executable, "-m", "ticdc_emit", "serve", *place, *traffic]
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    with (tmp_path / "shown").open("w") as shown:
+        process = subprocess.Popen(command, env=environment, stdout=shown, stderr=subprocess.STDOUT)
+    try:
+        deadline = time.monotonic() + 200
+        while not (tmp_path / "shown").read_text().count("Flink SQL"):
+            assert process.poll() is None, (tmp_path / "shown").read_text()
+            time.sleep(0.2)
+        settings = {"bootstrap.servers": f"127.0.0.1:{port}"}
+        while not read_topic(settings, "bank_accounts", newest=1) and time.monotonic() < deadline:
+            assert process.poll() is None, (tmp_path / "shown").read_text()
+            time.sleep(0.5)
+        process.send_signal(number)
+        assert process.wait(60) == code, (tmp_path / "shown").read_text()
+    finally:
+        process.kill()
+    require_free_port(port, "--port")
+    assert "messages" in (tmp_path / "shown").read_text().splitlines()[-1]

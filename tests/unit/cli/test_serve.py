@@ -1,0 +1,118 @@
+"""``serve``: ports that answer until a signal, settings that fit the protocol, limits that are said at once."""
+
+from __future__ import annotations
+
+import io
+import json
+import signal
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from child import exit_code
+from rich.console import Console
+
+from ticdc_emit.cli.consumer_settings import EMBEDDED_LIMITS, Served, print_settings
+from ticdc_emit.config import load_changefeed
+from ticdc_emit.plan.tables import catalog_for
+from ticdc_emit.testing.forwarder import require_free_port
+from ticdc_emit.testing.servers import free_ports
+
+pytest.importorskip("confluent_kafka")
+
+TABLE = """create table shop.t (id bigint unsigned primary key, v varchar(9), d decimal(8,2) not null, b blob,
+  f double, y year, day date)"""
+
+
+@contextmanager
+def serving(*options: str) -> Iterator[tuple[subprocess.Popen[str], int, int]]:
+    port, registry = free_ports(2)
+    command = [sys.executable, "-m", "ticdc_emit", "serve", "--port", str(port), "--registry-port", str(registry)]
+    process = subprocess.Popen([*command, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        assert process.stderr is not None
+        while "Ctrl-C ends it" not in (line := process.stderr.readline()):
+            assert line, "it ended"
+        yield process, port, registry
+    finally:
+        process.kill()
+        process.communicate()
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 0), (signal.SIGTERM, 143)])
+def test_it_answers_until_a_signal(number: int, code: int) -> None:
+    from confluent_kafka.admin import AdminClient
+
+    with serving() as (process, port, registry):
+        assert AdminClient({"bootstrap.servers": f"127.0.0.1:{port}"}).list_topics("t", timeout=10).topics["t"]
+        with urllib.request.urlopen(f"http://127.0.0.1:{registry}/subjects", timeout=10) as answer:
+            assert json.load(answer) == []
+        process.send_signal(number)
+        shown, _ = process.communicate(timeout=30)
+        assert process.returncode == code
+    assert all(limit in shown for limit in EMBEDDED_LIMITS)
+    require_free_port(port, "--port")
+    require_free_port(registry, "--registry-port")
+
+
+@pytest.mark.parametrize("option", ["--port", "--registry-port"])
+def test_a_port_in_use_is_refused_first(option: str, capsys: pytest.CaptureFixture[str]) -> None:
+    import socket
+
+    own = {"--port": "0", "--registry-port": "0"}
+    own["--port"], own["--registry-port"] = map(str, free_ports(2))
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        own[option] = str(other.getsockname()[1])
+        assert exit_code("serve", *(word for pair in own.items() for word in pair)) == 2
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert f"port {own[option]} cannot be used" in shown.err
+    assert f"choose another port with {option}" in shown.err
+
+
+def _settings(protocol: str, *, for_java: bool = True) -> str:
+    feed = load_changefeed(
+        f"kafka://127.0.0.1:9092/ticdc?protocol={protocol}",
+        {"sink": {"dispatchers": [{"matcher": ["*.*"], "topic": "{schema}_{table}"}]}},
+        schema_registry="http://127.0.0.1:8081",
+    )
+    tables = tuple(catalog_for(feed, TABLE).tables())
+    console = Console(file=io.StringIO(), width=300)
+    print_settings(console, Served("127.0.0.1:9092", "http://127.0.0.1:8081", feed, tables, for_java))
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
+
+
+def test_settings_of_canal_json() -> None:
+    shown = _settings("canal-json")
+    assert "`id` DECIMAL(20, 0),\n  `v` STRING,\n  `d` DECIMAL(8, 2),\n  `b` STRING,\n  `f` DOUBLE" in shown
+    assert "'topic' = 'shop_t'" in shown
+    assert "'canal-json.ignore-parse-errors' = 'true'" in shown
+    assert "JdbcSinkConnector" not in shown
+    assert "registry" not in shown.replace("Schema registry ", "")
+
+
+def test_settings_of_avro_read_the_registry() -> None:
+    shown = _settings("avro")
+    assert "`id` BIGINT,\n  `v` STRING,\n  `d` DECIMAL(8, 2),\n  `b` BYTES,\n  `f` DOUBLE,\n  `y` BIGINT" in shown
+    assert "'avro-confluent.url' = 'http://127.0.0.1:8081'" in shown
+    assert "`d` Decimal(8, 2), `b` Nullable(String)" in shown
+    assert 'SchemaRegistryClient({"url": "http://127.0.0.1:8081"})' in shown
+
+
+def test_settings_of_debezium() -> None:
+    shown = _settings("debezium")
+    assert "'debezium-json.schema-include' = 'true'" in shown
+    assert "connector.class=io.debezium.connector.jdbc.JdbcSinkConnector" in shown
+
+
+def test_the_embedded_kafka_is_not_offered_to_java() -> None:
+    shown = _settings("debezium", for_java=False)
+    assert "Flink SQL" not in shown
+    assert "JdbcSinkConnector" not in shown
+    assert "kcat -b 127.0.0.1:9092 -t shop_t -C" in shown

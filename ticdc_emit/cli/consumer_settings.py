@@ -1,0 +1,207 @@
+"""How consumers connect to what ``ticdc-emit serve`` runs: settings to copy, for this protocol and these tables.
+
+In: addresses, a changefeed and its tables. Out: text. The pitfalls are those that the consumers' own documentation does
+not name: which rows of the stream they cannot read, and which clients the embedded Kafka does not serve.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from rich.console import Console
+from rich.text import Text
+
+from ticdc_emit.config import ChangefeedConfig, Protocol
+from ticdc_emit.routing.topic import Router
+from ticdc_emit.schema.model import Column, TableInfo
+from ticdc_emit.schema.types import FLOAT_TYPES, INTEGER_TYPES, MySQLType
+
+__all__ = ["EMBEDDED_LIMITS", "Served", "print_settings"]
+
+EMBEDDED_LIMITS = (
+    "Java clients do not work with it: Flink, Kafka Connect, Spark's kafka source, kafka-console-consumer",
+    "a partition keeps about its newest 5 MB; every topic has 4 partitions",
+    "the admin API does not answer, and consumers see messages of aborted transactions",
+    "only programs on this machine reach it, not containers",
+)
+_FLINK_FORMATS = {
+    Protocol.CANAL_JSON: {"format": "canal-json", "canal-json.ignore-parse-errors": "true"},
+    Protocol.DEBEZIUM: {
+        "format": "debezium-json",
+        "debezium-json.schema-include": "true",
+        "debezium-json.ignore-parse-errors": "true",
+    },
+}
+"""Parse errors: Flink stops at a DDL or a watermark unless it may skip them."""
+_WHOLE = INTEGER_TYPES | {MySQLType.YEAR}
+_FLINK_DIGITS = 38
+
+
+@dataclass(frozen=True)
+class Served:
+    """``bootstrap``: ``host:port`` of Kafka. ``for_java``: whether Java clients work with it."""
+
+    bootstrap: str
+    registry: str
+    feed: ChangefeedConfig
+    tables: tuple[TableInfo, ...]
+    for_java: bool
+
+    @property
+    def protocol(self) -> Protocol:
+        return self.feed.codec.protocol
+
+    def topic(self, table: TableInfo) -> str:
+        """Return the topic of a table's rows."""
+        return Router.of(self.feed, {}).topic(table.schema, table.name)
+
+    @property
+    def topics(self) -> list[str]:
+        """The topics of the tables' rows."""
+        return sorted({self.topic(table) for table in self.tables})
+
+
+def print_settings(console: Console, served: Served) -> None:
+    """Print addresses, limits, and a block of settings for each consumer that can read this."""
+    console.print(Text(f"Kafka            {served.bootstrap}", "bold"))
+    console.print(Text(f"Schema registry  {served.registry}", "bold"))
+    if not served.for_java:
+        console.print("\nLimits of the embedded Kafka (--broker kafka has none of them):")
+        for limit in EMBEDDED_LIMITS:
+            console.print(Text(f"- {limit}"))
+    for title, text in _blocks(served):
+        console.print(Text(f"\n# {title}", "bold"))
+        console.print(Text(text))
+    console.print()
+
+
+def _blocks(served: Served) -> Iterator[tuple[str, str]]:
+    if not served.tables:
+        uri = f"kafka://{served.bootstrap}/t?protocol=canal-json"
+        yield "Send something", f"ticdc-emit generate --schema shop --sink-uri '{uri}'"
+        yield "Look at it", f"ticdc-emit tail --sink-uri '{uri}' --follow"
+        return
+    topic, protocol = served.topic(served.tables[0]), served.protocol
+    schemas = f" --schema-registry {served.registry}" if protocol.traits.registers_schemas else ""
+    yield "Topics", "\n".join(served.topics)
+    yield (
+        "ticdc-emit",
+        f"ticdc-emit tail --brokers {served.bootstrap} --topic {topic} --protocol {protocol.value}{schemas} --follow",
+    )
+    yield "kcat", f"kcat -b {served.bootstrap} -t {topic} -C"
+    yield "Python, confluent-kafka", _python(served, topic)
+    yield "ClickHouse", _clickhouse(served, served.tables[0])
+    if served.for_java:
+        yield from _java_blocks(served, topic)
+
+
+def _java_blocks(served: Served, topic: str) -> Iterator[tuple[str, str]]:
+    yield "kafka-console-consumer", f"--bootstrap-server {served.bootstrap} --topic {topic} --from-beginning"
+    with_format = _flink_format(served)
+    if with_format is not None:
+        yield "Flink SQL", _flink(served, served.tables[0], with_format)
+    if served.protocol is Protocol.DEBEZIUM:
+        yield "Kafka Connect, Debezium's JDBC sink", _jdbc_sink(topic)
+    yield (
+        "Spark",
+        f'spark.readStream.format("kafka").option("kafka.bootstrap.servers", "{served.bootstrap}")'
+        f'.option("subscribe", "{topic}").option("startingOffsets", "earliest").load()',
+    )
+
+
+def _python(served: Served, topic: str) -> str:
+    lines = [
+        "from confluent_kafka import Consumer",
+        f'settings = {{"bootstrap.servers": "{served.bootstrap}", "group.id": "me", "auto.offset.reset": "earliest"}}',
+        "consumer = Consumer(settings)",
+        f'consumer.subscribe(["{topic}"])',
+        "message = consumer.poll(10)",
+    ]
+    if served.protocol.traits.registers_schemas:
+        lines[1:1] = [
+            "from confluent_kafka.schema_registry import SchemaRegistryClient",
+            "from confluent_kafka.schema_registry.avro import AvroDeserializer",
+            "from confluent_kafka.serialization import MessageField, SerializationContext",
+            f'read = AvroDeserializer(SchemaRegistryClient({{"url": "{served.registry}"}}))',
+        ]
+        place = "SerializationContext(message.topic(), MessageField.VALUE)"
+        return "\n".join([*lines, f"print(read(message.value(), {place}))"])
+    return "\n".join([*lines, "print(message.value())"])
+
+
+def _clickhouse(served: Served, table: TableInfo) -> str:
+    settings = {
+        "kafka_broker_list": served.bootstrap,
+        "kafka_topic_list": served.topic(table),
+        "kafka_group_name": "clickhouse",
+        "kafka_format": "JSONAsString",
+    }
+    columns = "message String"
+    if served.protocol.traits.registers_schemas:
+        settings |= {"kafka_format": "AvroConfluent", "format_avro_schema_registry_url": served.registry}
+        columns = ", ".join(f"`{column.name}` {_clickhouse_type(column)}" for column in table.data_columns)
+    named = ", ".join(f"{name} = '{value}'" for name, value in settings.items())
+    return f"CREATE TABLE {table.name}_changes ({columns}) ENGINE = Kafka SETTINGS {named}"
+
+
+def _clickhouse_type(column: Column) -> str:
+    """Return a type for a column's value in TiCDC's Avro."""
+    if column.type in _WHOLE:
+        kind = "Int64"
+    elif column.type in FLOAT_TYPES:
+        kind = "Float64"
+    else:
+        kind = f"Decimal({column.flen}, {column.decimal})" if column.type is MySQLType.NEWDECIMAL else "String"
+    return f"Nullable({kind})" if column.nullable else kind
+
+
+def _flink_format(served: Served) -> dict[str, str] | None:
+    if served.protocol is Protocol.AVRO:
+        return {"format": "avro-confluent", "avro-confluent.url": served.registry}
+    return _FLINK_FORMATS.get(served.protocol)
+
+
+def _flink(served: Served, table: TableInfo, with_format: dict[str, str]) -> str:
+    columns = [f"  `{column.name}` {_flink_type(column, served.protocol)}" for column in table.data_columns]
+    options = {
+        "connector": "kafka",
+        "properties.bootstrap.servers": served.bootstrap,
+        "topic": served.topic(table),
+        "scan.startup.mode": "earliest-offset",
+        **with_format,
+    }
+    named = ",\n".join(f"  '{name}' = '{value}'" for name, value in options.items())
+    listed = ",\n".join(columns)
+    return f"CREATE TABLE {table.name} (\n{listed}\n) WITH (\n{named}\n);\nSELECT * FROM {table.name};"
+
+
+def _flink_type(column: Column, protocol: Protocol) -> str:
+    """Return a type that holds the column's values; dates and times come as each protocol writes them, as text."""
+    is_avro = protocol.traits.registers_schemas
+    if column.type in _WHOLE:
+        is_beyond = column.type is MySQLType.LONGLONG and column.unsigned and not is_avro
+        return "DECIMAL(20, 0)" if is_beyond else "BIGINT"
+    if column.type in FLOAT_TYPES:
+        return "DOUBLE"
+    if column.type is MySQLType.NEWDECIMAL and column.flen <= _FLINK_DIGITS:
+        return f"DECIMAL({column.flen}, {column.decimal})"
+    return "BYTES" if is_avro and (column.is_binary or column.type is MySQLType.BIT) else "STRING"
+
+
+def _jdbc_sink(topic: str) -> str:
+    converter = "org.apache.kafka.connect.json.JsonConverter"
+    return "\n".join(
+        [
+            "connector.class=io.debezium.connector.jdbc.JdbcSinkConnector",
+            f"topics={topic}",
+            "connection.url=jdbc:postgresql://127.0.0.1:5432/postgres",
+            "insert.mode=upsert",
+            "delete.enabled=true",
+            "primary.key.mode=record_key",
+            "schema.evolution=basic",
+            "collection.name.format=${source.db}_${source.table}",
+            f"key.converter={converter}",
+            f"value.converter={converter}",
+        ]
+    )
