@@ -103,7 +103,7 @@ def examples_page() -> str:
 def gather() -> None:
     """Write the pages of the site to ``build/pages``."""
     shutil.rmtree(PAGES, ignore_errors=True)
-    shutil.copytree(ROOT / "docs/assets", PAGES / "assets")
+    shutil.copytree(ROOT / "docs/assets", PAGES / "assets", ignore=shutil.ignore_patterns("screens"))
     shutil.copyfile(ROOT / "docs/site/extra.css", PAGES / "assets/extra.css")
     for place, source in pages().items():
         path = PAGES / place

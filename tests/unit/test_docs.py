@@ -23,6 +23,7 @@ from documented import (
     pages_with,
     reason_not_to_run,
     sinks_without_admin,
+    table_of_tests,
 )
 
 from ticdc_emit.testing import EmbeddedKafka
@@ -66,6 +67,11 @@ def test_each_reason_is_needed() -> None:
     ]
     reasons = {reason_not_to_run(command) for command in commands}
     assert {start for start, why in NOT_RUN.items() if why not in reasons} == set()
+
+
+def test_every_snippet_and_command_has_its_test() -> None:
+    blocks = [block for page in PAGES for block in blocks_of(page) if block.language in ("python", *SHELLS)]
+    assert {place for place, _, _ in table_of_tests()} == {block.place for block in blocks if block.code.strip()}
 
 
 def test_every_block_says_its_language() -> None:
