@@ -23,31 +23,43 @@ _MOSTLY = 0.5  # share of changed rows from which a column's both images are pac
 
 def value_pieces(image: Image, column: Column, form: str, make: Pieces) -> Sequence[Piece]:
     """Return what ``make`` makes of an image's column, ``form`` being its name: joined, where the rows are few."""
-    return [_joined(image, column, form, make)] if image.is_pooled else image.pieces(column, form, make)
+    if not image.is_pooled:
+        return image.pieces(column, form, make)
 
-
-def _joined(image: Image, column: Column, form: str, make: Pieces) -> pa.Array:
     def join(column: Column, values: pa.Array) -> pa.Array:
         return join_pieces(make(column, values), len(values))
 
-    return image.rendered(column, f"{form}, joined", join)
+    return [image.rendered(column, _joined_form(form), join)]
+
+
+def _joined_form(form: str) -> str:
+    return f"{form}, joined"
 
 
 class BinaryImages:
     """``form`` names the pieces that ``value`` makes; ``leads``: by name, what stands before each value of a column."""
 
     def __init__(self, form: str, value: Pieces, leads: Mapping[str, bytes] | None = None) -> None:
-        self._form = form
+        self._form, self._joined_form = form, _joined_form(form)
         self._value = value
         self._leads = {} if leads is None else leads
 
     def entry(self, column: Column, image: Image) -> list[Piece]:
         """Lay out one column of an image."""
-        return [self._leads.get(column.name, b""), *value_pieces(image, column, self._form, self._value)]
+        if image.is_pooled:
+            return self.joined(column, image)
+        return self._led(column, image.pieces(column, self._form, self._value))
 
     def joined(self, column: Column, image: Image) -> list[Piece]:
         """Lay out one column of an image as an array that the image keeps."""
-        return [self._leads.get(column.name, b""), _joined(image, column, self._form, self._value)]
+        return self._led(column, [image.rendered(column, self._joined_form, self._join)])
+
+    def _led(self, column: Column, pieces: Sequence[Piece]) -> list[Piece]:
+        lead = self._leads.get(column.name)
+        return [lead, *pieces] if lead else [*pieces]
+
+    def _join(self, column: Column, values: pa.Array) -> pa.Array:
+        return join_pieces(self._value(column, values), len(values))
 
     def both(self, changes: Changes, columns: Sequence[Column]) -> tuple[list[list[Piece]], list[list[Piece]]]:
         """Lay out after and before of updates; an entry of both is the same object where nothing of it changed."""
