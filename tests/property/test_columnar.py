@@ -288,7 +288,8 @@ def test_objects(data: st.DataObject, members: int, count: int) -> None:
     ]
     shown = [data.draw(st.lists(st.booleans(), min_size=count, max_size=count)) for _ in range(members)]
     around = [data.draw(st.sampled_from([(b'"', b'"'), (b"", b""), (b'{"v":"', b'"}')])) for _ in range(members)]
-    layout = ObjectLayout(tuple(b'"m%d":' % place for place in range(members)), tuple(around))
+    behind = [data.draw(st.sampled_from([b"", b"}"])) for _ in range(members)]
+    layout = ObjectLayout(tuple(b'"m%d":' % place for place in range(members)), tuple(around), tuple(behind))
     arrays = [pa.array(column, pa.string()) for column in texts]
 
     def plain(row: int, sparse: bool) -> bytes:
@@ -298,7 +299,7 @@ def test_objects(data: st.DataObject, members: int, count: int) -> None:
                 continue
             text = texts[place][row]
             value = b"null" if text is None else text.encode().join(around[place])
-            items.append(b'"m%d":' % place + value)
+            items.append(b'"m%d":' % place + value + behind[place])
         return b"{" + b",".join(items) + b"}"
 
     full = join(layout.fragments(arrays), count).to_pylist()

@@ -123,10 +123,12 @@ class ObjectLayout:
     """The members of a JSON object: escaped names with quotes and colon (``b'"id":'``), and what stands around values.
 
     ``around[i]`` is what opens and closes member i where it is not null: quotes of a string, nothing for a bare number.
+    ``behind[i]``: what stands behind member i, null or not; empty if nothing stands behind any.
     """
 
     names: tuple[bytes, ...]
     around: tuple[tuple[bytes, bytes], ...]
+    behind: tuple[bytes, ...] = ()
 
     def fragments(
         self, texts: Sequence[pa.Array], like: Sequence[pa.Array] = (), seams: Sequence[Fragment] = ()
@@ -153,36 +155,49 @@ class ObjectLayout:
 
     @cached_property
     def _between(self) -> tuple[bytes, ...]:
-        return (
-            *((b"," if place else b"{") + name for place, name in enumerate(self.names)),
-            b"}" if self.names else b"{}",
-        )
+        return (*((self._before(place) if place else b"{") + name for place, name in enumerate(self.names)), self._end)
+
+    def _before(self, place: int) -> bytes:
+        return self._behind(place - 1) + b"," if place else b""
+
+    def _behind(self, place: int) -> bytes:
+        return self.behind[place] if self.behind else b""
+
+    @property
+    def _end(self) -> bytes:
+        return self._behind(-1) + b"}" if self.names else b"{}"
 
     @cached_property
     def _seams(self) -> tuple[_Seam, ...]:
         closes = (b"{", *(close for _, close in self.around))
-        betweens = (*(b"," + name if place else name for place, name in enumerate(self.names)), b"}")
+        betweens = (
+            *(self._before(place) + name for place, name in enumerate(self.names)),
+            self._end.removeprefix(b"{"),
+        )
         openings = (*(opening for opening, _ in self.around), b"")
         return tuple(map(_Seam, closes, betweens, openings))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.names, self.around)  # what is made from them is made anew
+        return type(self), (self.names, self.around, self.behind)  # what is made from them is made anew
 
     def sparse_fragments(self, texts: Sequence[pa.Array], shown: Sequence[Mask]) -> list[Fragment]:
         """Lay out ``{...}`` with only the members that ``shown[i]`` marks per row; ``texts[i]`` is null elsewhere."""
         laid: list[Fragment] = [b"{"]
-        close, open_quote = b"", np.zeros(len(shown[0]) if shown else 0, np.uint8)
-        begun = np.zeros(len(open_quote), np.bool_)
+        closes, last = (b"", b"", b""), np.zeros(len(shown[0]) if shown else 0, np.uint8)
+        begun = np.zeros(len(last), np.bool_)
         for place, (text, visible) in enumerate(zip(texts, shown, strict=True)):
             nulls = null_mask(text)
             filled = visible if nulls is None else visible & ~nulls
             name, (opening, closing) = self.names[place], self.around[place]
             opened = [b"", name + b"null", name + opening, b"," + name + b"null", b"," + name + opening]
             index = visible * (1 + filled.astype(np.uint8)) + (visible & begun) * np.uint8(2)
-            laid += [gather(opened + [close + form for form in opened], index + np.uint8(5) * open_quote), text]
+            forms = [close + form for close in closes for form in opened]
+            laid += [gather(forms, index + np.uint8(len(opened)) * last), text]
             begun = begun | visible
-            close, open_quote = closing, filled.astype(np.uint8)
-        laid.append(gather([b"}", close + b"}"], open_quote) if len(texts) else b"}")
+            # what was shown last: nothing, a null, a value
+            behind = self._behind(place)
+            closes, last = (b"", behind, closing + behind), visible.astype(np.uint8) + filled
+        laid.append(gather([close + b"}" for close in closes], last) if len(texts) else b"}")
         return laid
 
 

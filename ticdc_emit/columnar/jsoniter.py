@@ -1,7 +1,8 @@
 """Numbers as json-iterator writes them (semantics 2.0.2): the JSON library of Debezium messages.
 
 In: floats and decimals. Out: text in fixed notation, with an exponent of two digits for what is below 1e-6 or from 1e21
-on. A DECIMAL becomes a double first: the precision is lost by design.
+on; Go's ``encoding/json`` writes the same, with one digit where that is enough. A DECIMAL becomes a double first: the
+precision is lost by design.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ _EXACT_DIGITS = 15  # any so many digits survive a double, so they are the short
 _FIXED_SCALE = 6  # up to this scale no decimal but zero is below 1e-6
 
 
-def number_text(values: pa.Array) -> pa.Array:
-    """Return the text of ``float32``/``float64`` values; nulls stay null."""
+def number_text(values: pa.Array, *, exponent_digits: int = 2) -> pa.Array:
+    """Return the text of ``float32``/``float64`` values; nulls stay null. ``exponent_digits``: at least so many."""
     text = fixed_text(values)
     kind = np.float32 if pa.types.is_float32(values.type) else np.float64
     numbers = fixed_values(values, kind)
@@ -33,7 +34,8 @@ def number_text(values: pa.Array) -> pa.Array:
         odd &= ~nulls
     if not odd.any():
         return text
-    shown = [np.format_float_scientific(number, unique=True, trim="-", exp_digits=2) for number in numbers[odd]]
+    digits = exponent_digits
+    shown = [np.format_float_scientific(number, unique=True, trim="-", exp_digits=digits) for number in numbers[odd]]
     return pc.replace_with_mask(text, pa.array(odd), pa.array(shown, pa.string()))
 
 
