@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from ticdc_emit.config.protocol import PROTOCOL_NAMES
 from ticdc_emit.errors import ConfigError
 
 __all__ = [
@@ -29,7 +30,7 @@ __all__ = [
     "uri_option",
 ]
 
-PROTOCOLS = "canal-json, simple (simple-json), simple-avro, debezium, debezium-avro or avro"
+PROTOCOLS = f"{', '.join(PROTOCOL_NAMES[:-1])} or {PROTOCOL_NAMES[-1]}"
 PROTOCOL_HELP = f"Protocol: {PROTOCOLS}."
 Lineage = Annotated[
     str | None,

@@ -9,7 +9,7 @@ from ticdc_emit.config.document import Section
 from ticdc_emit.config.gotext import GoSyntaxError, parse_bool
 from ticdc_emit.config.merge import UriParameters
 from ticdc_emit.config.options import LargeMessageHandle
-from ticdc_emit.config.protocol import Protocol
+from ticdc_emit.config.protocol import WRITTEN, Protocol
 from ticdc_emit.config.refusal import refused
 from ticdc_emit.config.secrets import Secret
 from ticdc_emit.config.switches import OptionSwitches
@@ -55,7 +55,8 @@ def read_large_message_handle(
     setting = f"large message handle is set to {handle.option}, protocol is {protocol}"
     traits = protocol.traits
     if traits.large_messages is Given.NEVER:
-        raise _replica_refused(f"{setting}, it's not supported", option, "Remove it, or use simple or canal-json")
+        handling = [each.value for each in WRITTEN if each.traits.large_messages is not Given.NEVER]
+        raise _replica_refused(f"{setting}, it's not supported", option, f"Remove it, or use {' or '.join(handling)}")
     if not traits.large_messages.holds(extension=extension):
         raise _replica_refused(
             f"{setting}, but enable-tidb-extension is false", option, "Add enable-tidb-extension=true to the sink URI"
