@@ -17,7 +17,7 @@ from ticdc_emit.changes.attributes import CHECKSUM, PHYSICAL_TABLE_ID, START_TS,
 from ticdc_emit.changes.images import BeforeImage, Image
 from ticdc_emit.changes.integrity import Checksums, checksums_of, read_given
 from ticdc_emit.changes.peers import Peers
-from ticdc_emit.changes.row_keys import row_keys_of
+from ticdc_emit.changes.row_keys import row_ids_of, row_keys_of
 from ticdc_emit.columnar.assemble import Fragment
 from ticdc_emit.columnar.buffers import element_lengths
 from ticdc_emit.columnar.cells import Piece
@@ -142,6 +142,14 @@ class Changes:
     def row_keys(self) -> pa.Array:
         """The key of each row in TiKV, ``binary``. Raises what ``changes.row_keys.row_keys_of`` does."""
         return row_keys_of(self)
+
+    @cached_property
+    def row_ids(self) -> pa.Array:
+        """The handle of each row where it is an integer that is known, ``int64``; null elsewhere.
+
+        Raises what ``changes.row_keys.row_ids_of`` does.
+        """
+        return row_ids_of(self)
 
     @cached_property
     def start_tsos(self) -> pa.Array:

@@ -55,7 +55,8 @@ class Peers:
 def likeness(table: TableInfo) -> Hashable:
     """Return what tables have in common whose rows are accepted and shown alike, but for what is constant of a table.
 
-    The order of column ids is that of checksums, the clustered primary key that of row keys.
+    The order of column ids is that of checksums, the clustered primary key that of row keys; Open Protocol shows of
+    each column whether it is of an index, and of each row its partition.
     """
     return _same(tuple(_told(table)))
 
@@ -80,3 +81,5 @@ def _told(table: TableInfo) -> Iterator[Hashable]:
     yield table.pk_is_handle, table.common_handle
     yield next(((index.columns, index.prefixes) for index in table.indexes if index.primary), None)
     yield tuple(column.collate for column in table.whole_primary_key)
+    yield tuple((index.columns, index.unique, index.primary, index.marks) for index in table.indexes)
+    yield bool(table.partitions)

@@ -10,6 +10,8 @@ any other clustered key             each column in the key's order: a byte for i
                                     sort as the values do; at least 9 bytes in all
 ==================================  ====================================================================
 
+Some messages show the first kind of handle alone, as a number: :func:`row_ids_of`.
+
 Rule sources: reference ``pingcap/tidb: pkg/tablecodec/tablecodec.go`` (EncodeRowKeyWithHandle), ``pkg/util/codec``
 (EncodeKey, EncodeBytes, EncodeDecimal), ``pkg/types/core_time.go`` (ToPackedUint), ``pkg/kv/key.go`` (NewCommonHandle).
 """
@@ -24,6 +26,7 @@ import numpy as np
 import pyarrow as pa
 
 from ticdc_emit.changes.attributes import ROW_KEY
+from ticdc_emit.columnar.buffers import element_lengths, text_buffers
 from ticdc_emit.columnar.values import plain_text
 from ticdc_emit.columnar.zones import in_utc
 from ticdc_emit.errors import InvalidValueError, RowError, UnsupportedTypeError
@@ -33,7 +36,7 @@ from ticdc_emit.schema.types import INTEGER_TYPES, STRING_TYPES, MySQLType
 if TYPE_CHECKING:
     from ticdc_emit.changes.model import Changes
 
-__all__ = ["row_keys_of"]
+__all__ = ["row_ids_of", "row_keys_of"]
 
 _SIGN, _MASK = 1 << 63, (1 << 64) - 1
 _BYTES, _INT, _UINT, _FLOAT, _DECIMAL, _DURATION = b"\x01", b"\x03", b"\x04", b"\x05", b"\x06", b"\x07"
@@ -44,6 +47,8 @@ _TRIMMED = frozenset({"utf8_bin", "utf8mb4_bin", "ascii_bin", "latin1_bin"})
 _WHOLE = frozenset({"binary", "utf8mb4_0900_bin"})
 _GROUP = 8  # bytes that stand together in the key of a text
 _SHORTEST_HANDLE = 9
+_ID_BYTES = 8  # of a handle that is one integer
+_BYTES_WITH_ID = 1 + _ID_BYTES + len("_r") + _ID_BYTES
 _WORD_DIGITS, _BYTES_OF_DIGITS = 9, (0, 1, 1, 2, 2, 3, 3, 4, 4, 4)
 
 
@@ -64,6 +69,30 @@ def row_keys_of(changes: Changes) -> pa.Array:
     if len(wrong):
         raise _refused(changes, wrong, "the given row_key is not the one of the values", "Leave it out")
     return computed
+
+
+def row_ids_of(changes: Changes) -> pa.Array:
+    """Return each row's handle where it is one integer, ``int64``; null for other handles, and for one not known.
+
+    ``_tidb_rowid`` is known where ``row_key`` is given. Raises :class:`InvalidValueError` for one that is no such key,
+    and :class:`UnsupportedTypeError` for an input column of another type.
+    """
+    table, count = changes.table, len(changes)
+    if table.pk_is_handle:
+        (column,) = table.whole_primary_key
+        numbers = changes.current.values(column)
+        return numbers.view(pa.int64()) if numbers.type == pa.uint64() else numbers
+    given = pa.nulls(count, pa.binary()) if table.common_handle else _given(changes)
+    if given.null_count == count:
+        return pa.nulls(count, pa.int64())
+    lengths, known = element_lengths(given), np.asarray(given.is_valid())
+    wrong = np.flatnonzero(known & (lengths != _BYTES_WITH_ID))
+    if len(wrong):
+        raise _refused(changes, wrong, "the given row_key is not that of a row with _tidb_rowid", "Leave it out")
+    numbers = np.zeros(count, np.uint64)
+    keys = text_buffers(given.drop_null()).data.reshape(-1, _BYTES_WITH_ID)
+    numbers[known] = np.ascontiguousarray(keys[:, -_ID_BYTES:]).view(">u8").ravel() ^ np.uint64(_SIGN)
+    return pa.array(numbers.view(np.int64), mask=~known)
 
 
 def _given(changes: Changes) -> pa.Array:

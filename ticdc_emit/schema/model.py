@@ -103,6 +103,8 @@ class Index:
     visible: bool = True
     prefixes: bool = False
     """Whether a column counts with its first characters only."""
+    marks: bool = True
+    """Whether TiDB marks its first column: not for an index that CREATE TABLE adds for a foreign key."""
 
 
 @dataclass(frozen=True)

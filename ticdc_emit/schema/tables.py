@@ -117,7 +117,10 @@ def _with_constraints(state: TableState, constraints: tuple[Constraint, ...]) ->
         elif constraint.kind in ("unique", "index", "columnar"):
             state = add_secondary_index(state, constraint)
     for constraint in foreign:
-        state, _ = add_foreign_key(state, constraint)
+        state, with_index = add_foreign_key(state, constraint)
+        if with_index:
+            *others, added = state.info.indexes
+            state = state.with_indexes((*others, replace(added, marks=False)))
     return state
 
 
