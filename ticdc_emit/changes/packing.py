@@ -1,12 +1,12 @@
 """Messages of several rows: what a protocol that has them says of it.
 
-In: messages of one row each, as an encoder makes them and compression leaves them. Out: the same ones framed, so that
-each stands for itself, and joined, so that one message holds several. Which rows come together is no matter of the
-protocol: ``encode.packing`` decides it.
+In: messages of one row each, as an encoder makes them. Out: the same ones joined, so that one message holds several.
+Which rows come together is no matter of the protocol: ``encode.packing`` decides it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
@@ -20,17 +20,20 @@ Starts = npt.NDArray[np.int64]
 
 
 class Packing(Protocol):
-    """Picklable, free of state. ``max_rows``: of one message. ``shared``: the bytes of a framed row, of key and value
-    together, that rows of one message have once.
+    """Picklable, free of state. ``max_rows``: of one message. ``shared``: the bytes of a row's message, of key and
+    value together, that rows of one message have once.
     """
 
     max_rows: int
     shared: int
 
-    def framed(self, keys: pa.Array, values: pa.Array) -> tuple[pa.Array, pa.Array]:
-        """Return keys and values (``binary``) as messages of one row each."""
+    def changed(self, values: pa.Array, change: Callable[[pa.Array], pa.Array]) -> pa.Array:
+        """Return the values of messages of one row (``binary``), what each says of it changed; nothing said stays so.
+
+        What stands around that, such as its length, follows.
+        """
         ...
 
     def joined(self, keys: pa.Array, values: pa.Array, starts: Starts) -> tuple[pa.Array, pa.Array]:
-        """Return framed rows as messages of several, each from one of ``starts`` to the next."""
+        """Return messages of one row as messages of several, each from one of ``starts`` to the next."""
         ...

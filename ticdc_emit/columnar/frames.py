@@ -1,46 +1,58 @@
 """Frames: elements with their lengths before them, and several elements as one.
 
-In: ``binary`` arrays without nulls. Out: ``binary`` arrays. Lengths are 64 bits, big-endian.
+In: fragments, or ``binary`` arrays without nulls. Out: ``binary`` arrays. Lengths are 64 bits, big-endian.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_emit.columnar.buffers import element_lengths, from_bytes, text_buffers
+from ticdc_emit.columnar.assemble import Fragment, join
+from ticdc_emit.columnar.buffers import element_lengths, from_bytes, null_mask, text_buffers
 
-__all__ = ["LENGTH_BYTES", "joined", "length_prefixed"]
+__all__ = ["LENGTH_BYTES", "beyond", "framed", "joined"]
 
 LENGTH_BYTES = 8
 
 
-def length_prefixed(array: pa.Array, head: bytes = b"") -> pa.Array:
-    """Return ``head``, its length and the element, of each element."""
-    width = len(head) + LENGTH_BYTES
-    frames = np.empty((len(array), width), np.uint8)
-    frames[:, : len(head)] = np.frombuffer(head, np.uint8)
-    frames[:, len(head) :] = element_lengths(array).astype(">u8").view(np.uint8).reshape(len(array), LENGTH_BYTES)
-    offsets = np.arange(0, frames.size + 1, width, dtype=np.int32)
-    prefixes = from_bytes(offsets, frames.ravel(), binary=True)
-    return pc.binary_join_element_wise(prefixes, array, pa.scalar(b"", pa.binary()))
+def framed(fragments: Sequence[Fragment], count: int, head: bytes = b"") -> pa.Array:
+    """Return ``head``, the length of the fragments together, and the fragments, of ``count`` elements."""
+    lengths = np.zeros(count, np.int64)
+    for fragment in fragments:
+        lengths += len(fragment) if isinstance(fragment, bytes) else _lengths(fragment)
+    begin = b""  # what every element begins with is put there with its length: a join pays for each fragment
+    rest = list(fragments)
+    while rest and isinstance(rest[0], bytes):
+        begin += rest.pop(0)
+    width = len(head) + LENGTH_BYTES + len(begin)
+    frames = np.empty((count, width), np.uint8)
+    frames[:] = np.frombuffer(head + bytes(LENGTH_BYTES) + begin, np.uint8)
+    frames[:, len(head) : len(head) + LENGTH_BYTES] = lengths.astype(">u8").view(np.uint8).reshape(count, LENGTH_BYTES)
+    offsets = np.arange(0, (count + 1) * width, width, dtype=np.int32)
+    return join([from_bytes(offsets, frames.ravel(), binary=True), *rest], count)
 
 
-def joined(array: pa.Array, starts: npt.NDArray[np.int64], head: int = 0) -> pa.Array:
+def _lengths(fragment: pa.Array) -> npt.NDArray[np.int32]:
+    nulls = null_mask(fragment)
+    return element_lengths(fragment) if nulls is None else np.where(nulls, np.int32(0), element_lengths(fragment))
+
+
+def joined(array: pa.Array, starts: npt.NDArray[np.int64], head: bytes = b"") -> pa.Array:
     """Return the elements from each of ``starts`` to the next as one.
 
-    ``head``: bytes at the start of every element, which an element that goes on another has no more.
+    ``head``: with what every element begins, and what those that go on another then do not have.
     """
-    parts = text_buffers(array)
-    ends = np.append(starts, len(array))
-    offsets, data = parts.offsets[ends], parts.data
-    if head:
-        going_on = np.delete(parts.offsets[:-1], starts)
-        cut = np.zeros(len(data), np.bool_)
-        for byte in range(head):
-            cut[going_on + byte] = True
-        data = data[~cut]
-        offsets = offsets - (head * (ends - np.arange(len(ends)))).astype(np.int32)
-    return from_bytes(offsets, data, binary=True)
+    parts = text_buffers(beyond(array, len(head)) if head else array)
+    together = from_bytes(parts.offsets[np.append(starts, len(array))], parts.data, binary=True)
+    return join([head, together], len(starts)) if head else together
+
+
+def beyond(array: pa.Array, count: int) -> pa.Array:
+    """Return the elements without their first bytes."""
+    longest = int(element_lengths(array).max(initial=count))  # without an end, the kernel asks for negative memory
+    return pc.binary_slice(array, count, longest)

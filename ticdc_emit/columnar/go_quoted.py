@@ -11,6 +11,7 @@ so that characters are found everywhere at once.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -26,7 +27,7 @@ __all__ = ["go_quoted_json"]
 
 _IN_BOUNDS = pc.TakeOptions(boundscheck=False)
 _LETTERS = {0x07: "a", 0x08: "b", 0x09: "t", 0x0A: "n", 0x0B: "v", 0x0C: "f", 0x0D: "r", 0x22: '"', 0x5C: "\\"}
-_ASCII_END, _DELETE, _BMP_END = 0x80, 0x7F, 0x10000
+_DELETE, _BMP_END = 0x7F, 0x10000
 _NOTHING, _AS_IT_IS, _OTHERS = 256, 257, 513  # places in a table of texts, whose first 256 are those of single bytes
 
 _PRINTED = """
@@ -44,13 +45,13 @@ _PRINTED = """
 _NOT_PRINTED = "2FFC-2FFF 31EF 2EBF0-2EE5D"
 """Those that 15.1 has and 15.0 has not."""
 
-_Ints = npt.NDArray[np.int64]
+_Ints = npt.NDArray[np.int32]
 
 
 class _Characters(NamedTuple):
     """Characters beyond ASCII: where each begins, its bytes, its code point."""
 
-    starts: _Ints
+    starts: npt.NDArray[np.int64]
     lengths: _Ints
     codes: _Ints
 
@@ -58,20 +59,28 @@ class _Characters(NamedTuple):
 def go_quoted_json(data: pa.Array, writer: JsonWriter) -> pa.Array:
     """Return each element quoted by Go and escaped by ``writer``, without the quotes around it; nulls stay null."""
     parts = text_buffers(data)
-    table, places = _table(writer), parts.data.astype(np.int32)
-    if len(places) and int(parts.data.max()) >= _ASCII_END:
-        found = _characters(parts.offsets, parts.data)
-        printed = _are_printed(found.codes)
-        for byte in range(4):
-            kept = found.starts[printed & (found.lengths > byte)] + byte
-            places[kept] += _AS_IT_IS
-        others, numbers = np.unique(found.codes[~printed], return_inverse=True)
-        for byte in range(1, 4):
-            places[found.starts[~printed & (found.lengths > byte)] + byte] = _NOTHING
+    table, places = _table(writer), pa.array(parts.data)
+    found = _characters(parts.offsets, parts.data)
+    if len(found.starts):
+        table, places = _with_characters(table, parts.data, found)
+    mapped = text_buffers(pc.call_function("array_take", [table, places], _IN_BOUNDS))
+    return from_bytes(mapped.offsets[parts.offsets], mapped.data, like=data)
+
+
+def _with_characters(table: pa.Array, data: npt.NDArray[np.uint8], found: _Characters) -> tuple[pa.Array, pa.Array]:
+    """Return the table with what characters need of it, and the places of all bytes in it."""
+    places = data.astype(np.uint16)
+    printed = _are_printed(found.codes)
+    for byte in range(int(found.lengths.max())):
+        longer = found.lengths > byte
+        places[found.starts[printed & longer] + byte] += _AS_IT_IS
+        places[found.starts[~printed & longer] + byte] = _NOTHING
+    others, numbers = np.unique(found.codes[~printed], return_inverse=True)
+    if len(others):
+        places = places.astype(np.int32)
         places[found.starts[~printed]] = _OTHERS + numbers
         table = pa.concat_arrays([table, pa.array(map(_escaped, others.tolist()), pa.binary())])
-    mapped = text_buffers(pc.call_function("array_take", [table, pa.array(places)], _IN_BOUNDS))
-    return from_bytes(mapped.offsets[parts.offsets], mapped.data, like=data)
+    return table, pa.array(places)
 
 
 @lru_cache(maxsize=4)
@@ -93,33 +102,57 @@ def _escaped(code: int) -> bytes:
 
 def _characters(offsets: npt.NDArray[np.int32], data: npt.NDArray[np.uint8]) -> _Characters:
     """Find all valid characters beyond ASCII that are inside one element."""
-    starts = np.flatnonzero((data >= 0xC2) & (data <= 0xF4))
-    ends = offsets[np.searchsorted(offsets, starts, side="right")]
-    padded = np.append(data, np.zeros(3, np.uint8))
-    first, second, third, fourth = (padded[starts + byte].astype(np.int64) for byte in range(4))
-    follows = [byte & 0xC0 == 0x80 for byte in (second, third, fourth)]
-    lengths = np.where(first < 0xE0, 2, np.where(first < 0xF0, 3, 4))
-    valid = follows[0] & (follows[1] | (lengths < 3)) & (follows[2] | (lengths < 4)) & (starts + lengths <= ends)
+    begins = np.zeros(len(data) + 3, np.bool_)  # an element
+    begins[offsets] = True
+    starts = np.flatnonzero((data[:-1] >= 0xC2) & (data[1:] & 0xC0 == 0x80) & ~begins[1 : len(data)])
+    firsts = data[starts]
+    short = firsts < 0xE0
+    two, longer = starts[short], starts[~short & (firsts <= 0xF4)]
+    codes = (data[two].astype(np.int32) & 0x1F) << 6 | data[two + 1] & 0x3F
+    lengths = np.full(len(two), 2, np.int32)
+    if not len(longer):
+        return _Characters(two, lengths, codes)
+    padded = np.append(data, np.zeros(2, np.uint8))
+    first, second, third, fourth = (padded[longer + byte].astype(np.int32) for byte in range(4))
+    has_four = first >= 0xF0
+    valid = (third & 0xC0 == 0x80) & ~begins[longer + 2]
+    valid &= ~has_four | ((fourth & 0xC0 == 0x80) & ~begins[longer + 3])
     valid &= ~((first == 0xE0) & (second < 0xA0)) & ~((first == 0xED) & (second > 0x9F))
     valid &= ~((first == 0xF0) & (second < 0x90)) & ~((first == 0xF4) & (second > 0x8F))
-    two = (first & 0x1F) << 6 | second & 0x3F
-    three = (first & 0x0F) << 12 | (second & 0x3F) << 6 | third & 0x3F
-    four = (first & 0x07) << 18 | (second & 0x3F) << 12 | (third & 0x3F) << 6 | fourth & 0x3F
-    codes = np.where(lengths == 2, two, np.where(lengths == 3, three, four))
-    return _Characters(starts[valid], lengths[valid], codes[valid])
+    code = (first & 0x0F) << 12 | (second & 0x3F) << 6 | third & 0x3F
+    code = np.where(has_four, (code & 0x7FFF) << 6 | fourth & 0x3F, code)
+    return _Characters(
+        np.append(two, longer[valid]),
+        np.append(lengths, np.where(has_four, 4, 3)[valid].astype(np.int32)),
+        np.append(codes, code[valid]),
+    )
 
 
 def _are_printed(codes: _Ints) -> npt.NDArray[np.bool_]:
-    distinct, places = np.unique(codes, return_inverse=True)
-    printed = np.array([chr(code).isprintable() for code in distinct.tolist()], np.bool_)
+    within = codes < _BMP_END
+    printed = _bmp()[np.where(within, codes, 0)]
+    if not within.all():
+        printed[~within] = [_is_printed(code) for code in codes[~within].tolist()]
+    return printed
+
+
+@lru_cache(maxsize=1)
+def _bmp() -> npt.NDArray[np.bool_]:
+    """Return for each character of the Basic Multilingual Plane whether it is printed."""
+    return np.array([_is_printed(code) for code in range(_BMP_END)], np.bool_)
+
+
+def _is_printed(code: int) -> bool:
     for ranges, whether in ((_PRINTED, True), (_NOT_PRINTED, False)):
-        bounds = _bounds(ranges)
-        place = np.searchsorted(bounds[:, 0], distinct, side="right") - 1
-        printed[(place >= 0) & (distinct <= bounds[place, 1])] = whether
-    return printed[places]
+        firsts, lasts = _bounds(ranges)
+        place = bisect_right(firsts, code) - 1
+        if place >= 0 and code <= lasts[place]:
+            return whether
+    return chr(code).isprintable()
 
 
 @lru_cache(maxsize=2)
-def _bounds(ranges: str) -> _Ints:
-    """Return the first and last code point of each range."""
-    return np.array([[int(each, 16) for each in (part.split("-") * 2)[:2]] for part in ranges.split()], np.int64)
+def _bounds(ranges: str) -> tuple[list[int], list[int]]:
+    """Return the first and last code points of ranges."""
+    pairs = [(part.split("-") * 2)[:2] for part in ranges.split()]
+    return [int(first, 16) for first, _ in pairs], [int(last, 16) for _, last in pairs]

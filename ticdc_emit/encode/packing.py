@@ -96,14 +96,14 @@ def packed(rows: pa.RecordBatch, plan: Plan) -> pa.RecordBatch:
         return rows
     packer = Packer(packing, plan.large.max_message_bytes)
     partitions = np.asarray(rows.column("partition"))
+    if (partitions == partitions[0]).all():
+        return packer.joined(rows, packer.starts(rows))
     found: list[pa.RecordBatch] = []
     lasts: list[_Places] = []
     for partition in np.unique(partitions):
         places = np.flatnonzero(partitions == partition)
-        own = rows if len(places) == len(partitions) else rows.take(pa.array(places))
+        own = rows.take(pa.array(places))
         starts = packer.starts(own)
         found.append(packer.joined(own, starts))
         lasts.append(places[np.append(starts[1:], len(places)) - 1])
-    if len(found) == 1:
-        return found[0]
     return pa.concat_batches(found).take(pa.array(np.argsort(np.concatenate(lasts))))

@@ -1,8 +1,7 @@
 """Messages that are too large, and compression: from plain messages to those that go out.
 
-In: messages of an encoder or a codec. Out: the same ones compressed, where messages can hold several rows framed as one
-of one row, and in place of those beyond ``max-message-bytes`` what ``large-message-handle-option`` says: an error, the
-handle key alone, or that with the name of a stored object.
+In: messages of an encoder or a codec. Out: the same ones compressed, and in place of those beyond ``max-message-bytes``
+what ``large-message-handle-option`` says: an error, the handle key alone, or that with the name of a stored object.
 Nothing is stored here: objects go out beside the messages, as ``Encoded.claims``. Rule sources: semantics 2.0.7,
 2.0.8, 4.9; reference ``pingcap/tiflow: pkg/sink/codec/canal/canal_json_row_event_encoder.go``,
 ``pkg/sink/codec/simple/encoder.go``, ``pkg/sink/kafka/claimcheck/claim_check.go``.
@@ -130,7 +129,7 @@ class LargeMessages:
     def encode(self, encoder: RowEncoder, changes: Changes) -> Encoded:
         """Return one message per change, as it goes out; :class:`MessageTooLargeError` for one that cannot."""
         plain = encoder.encode(changes)
-        made = self._finished(plain)
+        made = self._compressed(plain)
         if not encoder.refuses_large:
             return made
         large = self._too_large(made)
@@ -145,7 +144,7 @@ class LargeMessages:
         rows = pa.array(large)
         few = changes.take(rows)
         claims = self._claims(few, plain.take(rows), made.take(rows)) if handling == "claim-check" else ()
-        reduced = self._finished(encoder.reduced(few, [claim.location for claim in claims] if claims else None))
+        reduced = self._compressed(encoder.reduced(few, [claim.location for claim in claims] if claims else None))
         still = self._too_large(reduced)
         if len(still):
             remedy = "Raise max-message-bytes in the sink URI: its handle key alone is too large"
@@ -159,16 +158,12 @@ class LargeMessages:
         ``place``: the table or schema of one that TiCDC refuses beyond the limit (:class:`MessageTooLargeError`).
         """
         key, value = message.key, message.value
-        if not self.compressed_parts and place is None and self.packing is None:
+        if not self.compressed_parts and place is None:
             return message
-        compress = self._compressor()
         if "key" in self.compressed_parts and key is not None:
-            key = compress(key)
-        if "value" in self.compressed_parts and value:  # a watermark may have none
-            value = compress(value)
-        if self.packing is not None:
-            framed = self.packing.framed(pa.array([key or b""], pa.binary()), pa.array([value], pa.binary()))
-            key, value = (part[0].as_py() for part in framed)
+            key = self._compressor()(key)
+        if "value" in self.compressed_parts:
+            value = self._compressed_values(pa.array([value], pa.binary()))[0].as_py()
         length = len(key or b"") + len(value) + MESSAGE_OVERHEAD
         if place is not None and length > self.max_message_bytes:
             remedy = "Raise max-message-bytes in the sink URI: no large-message handling covers a table's schema"
@@ -187,24 +182,21 @@ class LargeMessages:
     def _compressor(self) -> Callable[[bytes], bytes]:
         return compressor(self.compression if self.compressed_parts else "none")
 
-    def _finished(self, plain: Encoded) -> Encoded:
-        """Return messages compressed and framed."""
-        made = self._compressed(plain)
-        if self.packing is None:
-            return made
-        keys, values = self.packing.framed(made.filled_keys(), made.whole().values)
-        return Encoded(values, keys)
-
     def _compressed(self, plain: Encoded) -> Encoded:
         if not self.compressed_parts:
             return plain
-        compress = self._compressor()
         values, keys = plain.whole().values, plain.keys
         if "value" in self.compressed_parts:
-            values = compressed(values, compress)
+            values = self._compressed_values(values)
         if "key" in self.compressed_parts:
-            keys = compressed(plain.filled_keys(), compress)
+            keys = compressed(plain.filled_keys(), self._compressor())
         return Encoded(values, keys)
+
+    def _compressed_values(self, values: pa.Array) -> pa.Array:
+        compress = self._compressor()
+        if self.packing is None:
+            return compressed(values, compress)
+        return self.packing.changed(values, lambda said: compressed(said, compress))
 
     @property
     def _limit(self) -> int:
