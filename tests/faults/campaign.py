@@ -121,14 +121,18 @@ def run_job(
 
 def judged(stage: Stage, protocol: FaultProtocol, topic: str, *, interruptions: int) -> Verdict:
     """Read a topic and judge it."""
+    uri = protocol.sink_uri(stage.cluster.bootstrap, topic, stage.partitions, stage.replicas)
     encoder = Encoder(
-        protocol.sink_uri(stage.cluster.bootstrap, topic, stage.partitions, stage.replicas),
+        f"{uri}&max-batch-size=1",
         schema_sql(stage.history.tables),
         **stage.options(protocol),
     )
     expected = expected_messages(encoder, stage.changes)
     brokers = stage.cluster.bootstrap
-    log = {number: messages_of(brokers, topic, number) for number in partitions_of(brokers, topic)}
+    log = {
+        number: (part for record in messages_of(brokers, topic, number) for part in protocol.parts(*record))
+        for number in partitions_of(brokers, topic)
+    }
     return judge(
         expected,
         log,

@@ -6,7 +6,7 @@ Readers are those of :mod:`ticdc_emit.decode`, which share no code with the enco
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 from urllib.parse import urlencode
@@ -37,16 +37,18 @@ class Said(NamedTuple):
 
 
 Read = Callable[["bytes | None", "bytes | None"], Said]
+Parts = Callable[["bytes | None", "bytes | None"], Iterable["tuple[bytes | None, bytes | None]"]]
 
 
 @dataclass(frozen=True)
 class FaultProtocol:
-    """``make_reader`` takes the address of the schema registry."""
+    """``make_reader`` takes the address of the schema registry. ``parts``: a record as those of one row each."""
 
     name: str
     options: Mapping[str, str]
     make_reader: Callable[[str | None], Read]
     needs_registry: bool = False
+    parts: Parts = lambda key, value: [(key, value)]
 
     def sink_uri(self, brokers: str, topic: str, partitions: int, replicas: int) -> str:
         """Return the sink URI of a topic that the first run of a job creates."""

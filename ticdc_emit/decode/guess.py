@@ -6,7 +6,7 @@ compressed value, something else altogether).
 
 from __future__ import annotations
 
-from ticdc_emit.config.protocol import WRITTEN
+from ticdc_emit.config.protocol import WRITTEN, Protocol
 from ticdc_emit.decode.errors import DecodeError
 from ticdc_emit.decode.event_reader import Recognizer
 from ticdc_emit.decode.readers import package_of
@@ -20,8 +20,8 @@ class ProtocolGuess:
 
     def __init__(self) -> None:
         self._recognizers: dict[str, list[Recognizer]] = {}
-        # schema ids first: what follows them may look like Simple in Avro, which has none
-        for protocol in sorted(WRITTEN, key=lambda each: not each.traits.registers_schemas):
+        # frames first, then schema ids: frames may look like an id, and what follows one like Simple in Avro
+        for protocol in sorted(WRITTEN, key=_told_from):
             self._recognizers |= package_of(protocol).recognizers()
 
     def of(self, message: Message) -> str | None:
@@ -30,6 +30,10 @@ class ProtocolGuess:
             if any(_takes(read, message) for read in recognizers):
                 return name
         return None
+
+
+def _told_from(protocol: Protocol) -> tuple[bool, bool]:
+    return not protocol.traits.packs_rows, not protocol.traits.registers_schemas
 
 
 def _takes(read: Recognizer, message: Message) -> bool:
