@@ -32,6 +32,7 @@ from ticdc_emit.config import load_changefeed
 from ticdc_emit.config.protocol import parse_protocol_name
 from ticdc_emit.encode.chunks import Buckets
 from ticdc_emit.encode.messages import message_batch
+from ticdc_emit.encode.packing import packed
 from ticdc_emit.encode.run import prepare
 from ticdc_emit.errors import TicdcEmitError
 from ticdc_emit.plan.registration import Registrar, needed_by_all
@@ -117,7 +118,7 @@ def _encode(batch: pa.RecordBatch, plan: Plan, table: str) -> Callable[[], pa.Re
 
     def run() -> pa.RecordBatch:
         made = prepare(batch, planned, plan).messages()
-        return message_batch(made, planned.topic, planned.partition, batch.column("commit_ts"))
+        return packed(message_batch(made, planned.topic, planned.partition, batch.column("commit_ts")), plan)
 
     return run
 
