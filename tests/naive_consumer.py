@@ -202,7 +202,7 @@ class TimesAreInUtc(NaiveConsumer):
 
     def text(self, event: RowEvent, image: Any, info: TableInfo) -> Row | None:
         found = super().text(event, image, info)
-        if found is None or self.scenario.protocol not in ("canal-json", "avro"):
+        if found is None or self.scenario.protocol not in ("canal-json", "avro", "open-protocol"):
             return found
         return {
             name: in_zone(text, "UTC", self.zone) if info.column(name).type is MySQLType.TIMESTAMP else text

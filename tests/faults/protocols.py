@@ -16,6 +16,9 @@ from ticdc_emit.decode import (
     DebeziumReader,
     DebeziumRow,
     DebeziumWatermark,
+    OpenProtocolReader,
+    OpenRow,
+    OpenWatermark,
     RegistrySchemas,
     SimpleReader,
     SimpleRow,
@@ -119,6 +122,20 @@ def _debezium(_: str | None) -> Read:
     return read
 
 
+def _open_protocol(_: str | None) -> Read:
+    reader = OpenProtocolReader()
+
+    def read(key: bytes | None, value: bytes | None) -> Said:
+        message = reader.read(key, value)
+        if isinstance(message, OpenWatermark):
+            return Said("watermark", commit_ts=message.commit_ts)
+        if isinstance(message, OpenRow):
+            return Said("row", message.table, _key(message.table, message.data), message.commit_ts)
+        return Said("other")
+
+    return read
+
+
 _EXTENSION = {"enable-tidb-extension": "true"}
 
 PROTOCOLS = {
@@ -131,5 +148,6 @@ PROTOCOLS = {
         FaultProtocol("simple-json", {"protocol": "simple"}, _simple("json")),
         FaultProtocol("simple-avro", {"protocol": "simple", "encoding-format": "avro"}, _simple("avro")),
         FaultProtocol("debezium", {"protocol": "debezium", **_EXTENSION}, _debezium),
+        FaultProtocol("open-protocol", {"protocol": "open-protocol"}, _open_protocol, parts=OpenProtocolReader().parts),
     )
 }

@@ -33,6 +33,7 @@ PROTOCOLS = {
     "avro": "protocol=avro&enable-tidb-extension=true",
     "simple": "protocol=simple",
     "simple-avro": "protocol=simple&encoding-format=avro",
+    "open-protocol": "protocol=open-protocol",
     "debezium": "protocol=debezium&enable-tidb-extension=true",
     "debezium-noschema": "protocol=debezium&debezium-disable-schema=true",
 }

@@ -471,7 +471,7 @@ def test_paths_without_vectors_are_refused(tmp_path: Path) -> None:
     with pytest.raises(VectorError, match=r"holds no \.json, \.json\.gz or \.json\.zst file"):
         run_conformance([tmp_path])
     with pytest.raises(ConfigError, match="not written by this version"):
-        run_conformance([VECTORS], protocol="open-protocol")
+        run_conformance([VECTORS], protocol="csv")
 
 
 def test_compressed_vectors_are_the_same_vectors(tmp_path: Path) -> None:
@@ -526,10 +526,10 @@ def test_vectors_without_messages_are_dumped_but_not_counted(tmp_path: Path) -> 
 def test_other_protocols_are_counted_as_not_written(tmp_path: Path) -> None:
     def edit(case: dict[str, Any]) -> None:
         for variant in case["variants"]:
-            variant["sink_uri"] = variant["sink_uri"].replace("protocol=debezium", "protocol=open-protocol")
+            variant["sink_uri"] = variant["sink_uri"].replace("protocol=debezium", "protocol=canal")
 
     report = run_conformance([changed_copy(tmp_path, "bench_orders", edit)])
-    assert report.left_out["open-protocol: not written by this version"].variants > 0
+    assert report.left_out["canal: not written by this version"].variants > 0
     assert set(report.protocols()) == {"canal-json", "avro", "simple"}
 
 

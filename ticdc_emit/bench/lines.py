@@ -65,7 +65,10 @@ VARIANTS = {
 }
 """The variants of ``reference.json`` that this version encodes, as parameters of a sink URI."""
 
-_UNMEASURED = {"debezium-avro": "protocol=debezium-avro&avro-bigint-unsigned-handling-mode=string"}
+_UNMEASURED = {
+    "debezium-avro": "protocol=debezium-avro&avro-bigint-unsigned-handling-mode=string",
+    "open-protocol": "protocol=open-protocol",
+}
 """Variants of which there are no Go figures."""
 
 _REGISTRY = "http://registry.invalid"  # schemas are registered in memory

@@ -15,6 +15,7 @@ from ticdc_emit.config.switches import (
     DdlSwitches,
     DebeziumSwitches,
     FilterSwitches,
+    OpenSwitches,
     OptionSwitches,
     RoutingSwitches,
     SimpleSwitches,
@@ -36,6 +37,7 @@ class Profile:
     avro: AvroSwitches = AvroSwitches()
     simple: SimpleSwitches = SimpleSwitches()
     debezium: DebeziumSwitches = DebeziumSwitches()
+    open_protocol: OpenSwitches = OpenSwitches()
     routing: RoutingSwitches = RoutingSwitches()
     values: ValueSwitches = ValueSwitches()
     transactions: TransactionSwitches = TransactionSwitches()
@@ -92,6 +94,18 @@ NEXT = Profile(
         key_columns="whole",
         partly_zero="null",
         null_default="value",
+    ),
+    open_protocol=OpenSwitches(
+        json="json-iterator",
+        column_order="table",
+        row_ids=False,
+        partition="last",
+        claims="flagged",
+        empty_names="shown",
+        empty_before="shown",
+        nulled_columns="nameless",
+        compared_vectors="number",
+        generated_columns="unmarked",
     ),
     routing=RoutingSwitches(
         bad_topic="kafka-config",

@@ -56,10 +56,6 @@ class Protocol(str, Enum):
     MAXWELL = ("maxwell", _CLASSIC_ONLY)
     CRAFT = ("craft", _CLASSIC_ONLY)
     CSV = ("csv", _CLASSIC_ONLY)
-    OPEN = (
-        "open-protocol",
-        Traits(old_value_table="open", large_messages=Given.ALWAYS, raw_claims=False),
-    )
     CANAL_JSON = (
         "canal-json",
         Traits(
@@ -136,6 +132,20 @@ class Protocol(str, Enum):
         ),
     )
 
+    OPEN = (
+        "open-protocol",
+        Traits(
+            package="open_protocol",
+            watermarks=Given.ALWAYS,
+            old_value_table="open",
+            large_messages=Given.ALWAYS,
+            raw_claims=False,
+            handle_key_deletes=True,
+            packs_rows=True,
+            parameters=(("only-output-updated-columns", SWITCH),),
+        ),
+    )
+
     def __str__(self) -> str:
         return str(self.value)
 
@@ -163,6 +173,7 @@ def _forms(protocol: Protocol) -> tuple[str, ...]:
 
 
 _ALIASES = {"default": "open-protocol", "flat-avro": "avro"}
+_OWN_ALIASES = _ALIASES | {"open": "open-protocol"}
 WRITTEN = tuple(protocol for protocol in Protocol if protocol.traits.is_written)
 """The protocols that this library writes and reads."""
 _ENCODINGS = {
@@ -187,14 +198,14 @@ def form_of(protocol: Protocol, encoding: str | None) -> str:
 def parse_protocol_name(text: str) -> tuple[Protocol, str | None]:
     """Return the protocol that an option names, and the encoding of Simple if it names that too.
 
-    Takes :data:`PROTOCOL_NAMES` and TiCDC's aliases, in any case. Raises
+    Takes :data:`PROTOCOL_NAMES`, TiCDC's aliases and ``open``, in any case. Raises
     :class:`~ticdc_emit.errors.ConfigError` for names that are not known, and for protocols that are not written.
     """
     name = text.lower()
     if name in _ENCODINGS:
         return _ENCODINGS[name]
     try:
-        protocol = Protocol(_ALIASES.get(name, name))
+        protocol = Protocol(_OWN_ALIASES.get(name, name))
     except ValueError:
         raise ConfigError(
             f"unknown protocol {text!r}",

@@ -16,6 +16,7 @@ __all__ = [
     "DdlSwitches",
     "DebeziumSwitches",
     "FilterSwitches",
+    "OpenSwitches",
     "OptionSwitches",
     "RoutingSwitches",
     "SimpleSwitches",
@@ -86,6 +87,32 @@ class DebeziumSwitches:
     """A DATETIME with a zero month or day is refused, or ``null`` (0 where the column is NOT NULL)."""
     null_default: Literal["text", "value"] = "text"
     """How the DEFAULT is read that stands for NULL: its text, or the value that TiDB's types make of it."""
+
+
+@dataclass(frozen=True)
+class OpenSwitches:
+    """What ``protocols/open_protocol`` reads."""
+
+    json: Literal["encoding/json", "json-iterator"] = "encoding/json"
+    """The library that escapes texts and prints floats."""
+    column_order: Literal["name", "table"] = "name"
+    """The order of a row's columns: bytewise by name, or as in the table."""
+    row_ids: bool = True
+    """Whether keys show the handle of a row where it is an integer."""
+    partition: Literal["before-type", "last"] = "before-type"
+    """Where a key shows the id of the row's partition."""
+    claims: Literal["plain", "flagged"] = "plain"
+    """Whether a key that says where the message is stored has ``ohk`` too, twice: true and false."""
+    empty_names: Literal["left-out", "shown"] = "left-out"
+    """The name of the table in the DDL of a database."""
+    empty_before: Literal["left-out", "shown"] = "left-out"
+    """With ``only-output-updated-columns``: what was before an update that changes no column."""
+    nulled_columns: Literal["named", "nameless"] = "named"
+    """With ``only-output-updated-columns``: what was before in a column that is NULL now has its name, or lost it."""
+    compared_vectors: Literal["text", "number"] = "text"
+    """Whether -0 and 0 in a VECTOR are a change."""
+    generated_columns: Literal["marked", "unmarked"] = "marked"
+    """Whether the flags of stored generated columns say of which indexes they are, or only what TiDB itself marks."""
 
 
 @dataclass(frozen=True)

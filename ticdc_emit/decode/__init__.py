@@ -25,6 +25,8 @@ from ticdc_emit.decode.debezium_avro.reader import DebeziumAvroReader
 from ticdc_emit.decode.errors import ChecksumMismatchError, DecodeError
 from ticdc_emit.decode.events import BootstrapEvent, DdlEvent, Event, RowEvent, WatermarkEvent
 from ticdc_emit.decode.invariants import Finding, Verifier, verify
+from ticdc_emit.decode.open_protocol.reader import OpenProtocolReader
+from ticdc_emit.decode.open_protocol.records import OpenColumn, OpenDdl, OpenMessage, OpenRow, OpenWatermark
 from ticdc_emit.decode.plots import plot_messages, plot_timeline
 from ticdc_emit.decode.readers import EventReader, reader_for
 from ticdc_emit.decode.schemas import RegistrySchemas, SchemaSource
@@ -71,6 +73,12 @@ __all__ = [
     "Event",
     "EventReader",
     "Finding",
+    "OpenColumn",
+    "OpenDdl",
+    "OpenMessage",
+    "OpenProtocolReader",
+    "OpenRow",
+    "OpenWatermark",
     "ReferenceConsumer",
     "RegistrySchemas",
     "RowEvent",

@@ -25,6 +25,7 @@ URIS = [
     "protocol=canal-json&content-compatible=true",
     "protocol=avro&enable-tidb-extension=true",
     "protocol=debezium-avro&avro-decimal-handling-mode=string",
+    "protocol=open-protocol",
     "protocol=avro&avro-decimal-handling-mode=string&avro-bigint-unsigned-handling-mode=string",
 ]
 

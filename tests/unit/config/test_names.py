@@ -114,7 +114,7 @@ def test_names_of_protocols_in_options(name: str, protocol: Protocol, encoding: 
 def test_a_protocol_that_does_not_work_is_not_offered(name: str, hint: str) -> None:
     with pytest.raises(ConfigError) as refusal:
         parse_protocol_name(name)
-    assert refusal.value.remedy.endswith("canal-json, simple, simple-json, simple-avro, debezium, debezium-avro, avro")
+    assert refusal.value.remedy.endswith("simple-json, simple-avro, debezium, debezium-avro, avro, open-protocol")
     assert refusal.value.remedy.startswith(hint)
     for offered in PROTOCOL_NAMES:
         parse_protocol_name(offered)

@@ -32,6 +32,7 @@ PARAMETERS = {
     "debezium-avro": "protocol=debezium-avro&enable-tidb-extension=true",
     "avro": "protocol=avro&enable-tidb-extension=true&avro-decimal-handling-mode=string"
     "&avro-bigint-unsigned-handling-mode=string",
+    "open-protocol": "protocol=open-protocol&max-batch-size=1",
 }
 DISPATCH = [{"matcher": ["*.*"], "topic": "{schema}_{table}", "partition": "index-value"}]
 

@@ -64,7 +64,8 @@ def with_one_damaged(case: Scenario, chance: Random) -> list[Message]:
     part = chance.choice(["key", "value"]) if messages[at].key else "value"
     data: bytes | None = getattr(messages[at], part)
     if data is not None:
-        new = torn(data, chance) if "avro" in case.protocol else json.dumps(damaged(json.loads(data), chance)).encode()
+        binary = "avro" in case.protocol or case.protocol == "open-protocol"
+        new = torn(data, chance) if binary else json.dumps(damaged(json.loads(data), chance)).encode()
         messages[at] = messages[at]._replace(key=new) if part == "key" else messages[at]._replace(value=new)
     return messages
 

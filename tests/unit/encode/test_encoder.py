@@ -133,8 +133,8 @@ def test_the_table_must_be_known_and_unambiguous() -> None:
 
 
 def test_other_protocols_are_refused_by_name() -> None:
-    with pytest.raises(ConfigError, match="open-protocol"):
-        Encoder("memory://x?protocol=open-protocol", SCHEMA)
+    with pytest.raises(ConfigError, match="the protocol canal "):
+        Encoder("memory://x?protocol=canal", SCHEMA)
 
 
 def test_a_negative_zero_in_a_vector_stays_in_the_image_that_has_it() -> None:

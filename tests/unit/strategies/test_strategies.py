@@ -361,7 +361,7 @@ class TestChangefeeds:
     @pytest.mark.parametrize(
         ("arguments", "argument"),
         [
-            ({"protocols": ["open-protocol"]}, "protocols"),
+            ({"protocols": ["canal"]}, "protocols"),
             ({"protocols": "simple"}, "protocols"),
             ({"protocols": ["avro"], "force_replicate": True}, "force_replicate"),
             ({"partitions": ["rowid"]}, "partitions"),

@@ -1,0 +1,261 @@
+"""Open Protocol: what the golden vectors do not show. Joined rows, frames, compression, and what the reader refuses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from ticdc_emit import Encoder
+from ticdc_emit.changefeed import Changefeed
+from ticdc_emit.changefeed.arrow_batch import ArrowBatch
+from ticdc_emit.changefeed.run import RunOptions
+from ticdc_emit.config import load_changefeed
+from ticdc_emit.decode import DecodeError, OpenProtocolReader, OpenRow, OpenWatermark, Tail, reader_for, verify
+from ticdc_emit.decode.open_protocol.text import unquoted
+from ticdc_emit.delivery.memory import MemorySink, clear, messages
+from ticdc_emit.errors import ConfigError, InvalidValueError, SchemaError
+
+TS = 450_000_000_262_144_000
+SECOND = 1000 << 18
+TABLE = "create table test.t (id int primary key, v varchar(999), b varbinary(20))"
+
+
+def insert(number: int, size: int = 1, **other: Any) -> dict[str, Any]:
+    row = {"id": number, "v": "x" * size, "b": b"\0\xff"}
+    return {"op": "c", "commit_ts": TS + number * SECOND, "after": row | other}
+
+
+def encoder(parameters: str = "", sql: str = TABLE, sink: Any = None, **options: Any) -> Encoder:
+    uri = f"memory://open/?protocol=open-protocol{parameters}"
+    return Encoder(uri, sql, changefeed={"sink": sink or {}}, **{"partitions": 1} | options)
+
+
+def records(batch: pa.RecordBatch) -> list[tuple[bytes, bytes]]:
+    return [(row["key"], row["value"]) for row in batch.to_pylist()]
+
+
+def counts(batch: pa.RecordBatch) -> list[int]:
+    return [len(OpenProtocolReader().read_all(*record)) for record in records(batch)]
+
+
+# -- joined rows ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("parameters", "expected"),
+    [
+        ("", [16, 16, 8]),
+        ("&max-batch-size=1", [1] * 40),
+        ("&max-batch-size=30&max-message-bytes=2000", [10, 10, 10, 10]),
+    ],
+)
+def test_messages_hold_as_many_rows_as_they_may(parameters: str, expected: list[int]) -> None:
+    batch = encoder(parameters).encode([insert(number) for number in range(10, 50)])
+    assert counts(batch) == expected
+    assert all(len(key) + len(value) + 36 <= 2000 for key, value in records(batch)) or "2000" not in parameters
+    last = [TS + (9 + sum(expected[: place + 1])) * SECOND for place in range(len(expected))]
+    assert batch.column("commit_ts").to_pylist() == last
+
+
+def test_rows_of_different_partitions_are_in_different_messages() -> None:
+    sink = {"dispatchers": [{"matcher": ["*.*"], "partition": "index-value"}]}
+    batch = encoder(sink=sink, partitions=3).encode([insert(number) for number in range(60)])
+    alone = encoder("&max-batch-size=1", sink=sink, partitions=3).encode([insert(number) for number in range(60)])
+
+    def rows(given: pa.RecordBatch) -> set[tuple[int, int]]:
+        reader = OpenProtocolReader()
+        found = [
+            (row["partition"], each) for row in given.to_pylist() for each in reader.read_all(row["key"], row["value"])
+        ]
+        return {(partition, each.data["id"]) for partition, each in found if isinstance(each, OpenRow)}
+
+    assert rows(batch) == rows(alone)
+    assert batch.num_rows < 10
+    assert batch.column("commit_ts").to_pylist() == sorted(batch.column("commit_ts").to_pylist())
+
+
+@pytest.fixture
+def store(request: pytest.FixtureRequest) -> Iterator[str]:
+    yield (name := f"open-{request.node.name}")
+    clear(name)
+
+
+def delivered(store: str, size: int) -> list[Any]:
+    """A minute of changes with watermarks and a statement among them, in batches of ``size`` rows."""
+    config = load_changefeed(f"memory://{store}/?protocol=open-protocol&partition-num=2&max-batch-size=4")
+    ddl = [(TS + 30 * SECOND, "create table test.u (id int primary key)")]
+    options = RunOptions(watermark_interval=10.0)
+    feed = Changefeed(config, MemorySink(store), TABLE, ddl=ddl, options=options)
+    rows = [{**insert(number), "before": None} for number in range(1, 60)]
+    image = pa.struct([("id", pa.int32()), ("v", pa.string()), ("b", pa.binary())])
+    schema = pa.schema([("op", pa.string()), ("commit_ts", pa.int64()), ("after", image)])
+    table = pa.Table.from_pylist(rows, schema)
+    feed.run(ArrowBatch(table.to_batches(max_chunksize=size), "test.t"), 0, final=True)
+    found = [(each.topic, each.partition, each.key, each.value) for each in messages(store)]
+    clear(store)
+    return found
+
+
+def test_the_batches_of_rows_change_no_message(store: str) -> None:
+    expected = delivered(store, 1000)
+    assert delivered(store, 1) == delivered(store, 7) == expected
+
+
+def test_no_message_has_rows_from_both_sides_of_a_control_message(store: str) -> None:
+    reader = OpenProtocolReader()
+    sent = [reader.read_all(key, value) for _, partition, key, value in delivered(store, 1000)]
+    kinds = [type(each[0]).__name__ for each in sent]
+    assert kinds.count("OpenDdl") == 2
+    floor = 0
+    held = [each for each in sent if isinstance(each[0], (OpenRow, OpenWatermark))]
+    with_rows = {id(each): each for each in held if isinstance(each[0], OpenRow)}
+    assert sorted({len(each) for each in with_rows.values()})[-1] == 4
+    for each in (each for each in held if any(isinstance(one, OpenRow) for one in each)):
+        stamps = [one.commit_ts for one in each]
+        assert stamps == sorted(stamps)
+        assert stamps[0] >= floor
+        marks = [one[0].commit_ts for one in held if isinstance(one[0], OpenWatermark)]
+        assert not [mark for mark in marks if stamps[0] <= mark < stamps[-1]]
+
+
+def test_tail_and_verify_see_every_row_of_a_message(store: str) -> None:
+    config = load_changefeed(f"memory://{store}/?protocol=open-protocol&partition-num=2&max-batch-size=4")
+    delivered_again = Changefeed(config, MemorySink(store), TABLE)
+    rows = pa.Table.from_pylist(
+        [{"op": "c", "commit_ts": TS + n, "after": {"id": n, "v": "x", "b": b""}} for n in range(9)]
+    )
+    delivered_again.run(ArrowBatch(rows, "test.t"), 0, final=True)
+    found = list(messages(store))
+    lines = [line for message in found for line in Tail(config, ops=["insert"]).lines(message)]
+    assert [line.key for line in lines] == [{"id": str(number)} for number in range(9)]
+    assert len({line.offset for line in lines}) == 3
+    assert verify(found, config) == []
+    assert [each.invariant for each in verify([*found[:1], *found[2:], found[1]], config)]
+
+
+# -- one message ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("compression", ["none", "snappy", "lz4"])
+@pytest.mark.parametrize("profile", ["classic", "next"])
+def test_large_rows_are_stored_and_read_back(tmp_path: Any, compression: str, profile: str) -> None:
+    handle = {
+        "large-message-handle-option": "claim-check",
+        "claim-check-storage-uri": tmp_path.as_uri(),
+        "large-message-handle-compression": compression,
+    }
+    sink = {"kafka-config": {"large-message-handle": handle}}
+    text = "".join(chr(0x4E00 + number) for number in range(900))  # which no compression makes small
+    made = encoder("&max-message-bytes=1000", sink=sink, profile=profile)
+    (record,) = records(made.encode([insert(1), insert(2, v=text), insert(3)]))
+    config = made.config
+    reader = reader_for(config, claims=lambda location: (tmp_path / location.rpartition("/")[2]).read_bytes())
+    events = [reader.text(reader.read(*part)) for part in reader.parts(*record)]  # type: ignore[arg-type]
+    assert [event.after["v"] for event in events] == ["x", text, "x"]  # type: ignore[union-attr, index]
+    told = [reader_for(config).read(*part) for part in reader.parts(*record)]
+    assert [event.handle_key_only for event in told] == [False, True, False]  # type: ignore[union-attr]
+    key = reader.parts(*record)[1][0]
+    assert (key or b"").count(b'"ohk"') == (2 if profile == "next" else 0)
+
+
+def test_control_messages_are_compressed_inside_their_frames() -> None:
+    sink = {"kafka-config": {"large-message-handle": {"large-message-handle-compression": "snappy"}}}
+    made = encoder(sink=sink)
+    reader = reader_for(made.config)
+    (ddl,) = records(made.ddl("alter table test.t add column c int", TS))
+    assert reader.read(*ddl).query.startswith("ALTER TABLE")  # type: ignore[union-attr]
+    assert b"ALTER" in ddl[1][8:]
+    (watermark,) = records(made.watermark(TS))
+    assert watermark[1] == bytes(8)
+    assert reader.read(*watermark).commit_ts == TS
+
+
+def test_rows_without_a_key_to_show_are_refused() -> None:
+    sink = {
+        "delete-only-output-handle-key-columns": True,
+        "column-selectors": [{"matcher": ["*.*"], "columns": ["u", "v"]}],
+    }
+    sql = "create table test.t (id int primary key, u int not null unique, v int)"
+    with pytest.raises(SchemaError, match="show no column"):
+        encoder(sql=sql, sink=sink).encode([{"op": "d", "commit_ts": TS, "before": {"id": 1, "u": 1, "v": 1}}])
+
+
+def test_the_id_of_a_row_is_that_of_a_given_row_key() -> None:
+    made = encoder(sql="create table test.t (id int, unique key (id))", force_replicate=True)
+    key = b"t" + bytes(8) + b"_r" + (7 | 1 << 63).to_bytes(8, "big")
+    change = {"op": "c", "commit_ts": TS, "after": {"id": 1}}
+    given, bare = (records(made.encode([each]))[0] for each in (change | {"row_key": key}, change))
+    assert (b'"rid":7,' in given[0], b"rid" in bare[0]) == (True, False)
+    with pytest.raises(InvalidValueError, match="row_key"):
+        made.encode([change | {"row_key": b"t"}])
+
+
+def test_next_loses_the_name_of_a_column_that_becomes_null() -> None:
+    made = encoder("&only-output-updated-columns=true", profile="next")
+    before = {"id": 1, "v": "old", "b": b"\1"}
+    after = {"id": 1, "v": None, "b": b"\2"}
+    (record,) = records(made.encode([{"op": "u", "commit_ts": TS, "before": before, "after": after}]))
+    assert record[1].endswith(b'"p":{"t":15,"f":64,"v":"old","b":{"t":15,"f":65,"v":"\\\\x01"}}}')
+    event = reader_for(made.config).read(*record)
+    assert event.before == {"b": "\\x01"}  # type: ignore[union-attr]
+
+
+# -- the reader -------------------------------------------------------------------------------------------------------
+
+
+def framed(*parts: bytes) -> bytes:
+    return b"".join(len(part).to_bytes(8, "big") + part for part in parts)
+
+
+VERSION = (1).to_bytes(8, "big")
+KEY = b'{"ts":1,"scm":"s","tbl":"t","t":1}'
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        (None, None),
+        (b"{}", framed(b"{}")),
+        ((2).to_bytes(8, "big") + framed(KEY), framed(b"{}")),
+        (VERSION, b""),
+        (VERSION + framed(KEY, KEY), framed(b"{}")),
+        (VERSION + framed(KEY)[:-1], framed(b"{}")),
+        (VERSION + framed(KEY), framed(b"{}")),
+        (VERSION + framed(KEY), framed(b'{"u":{"a":1}}')),
+        (VERSION + framed(KEY), framed(b'{"u":{"a":{"t":3,"f":0}}}')),
+        (VERSION + framed(KEY), framed(b'{"u":{"a":{"t":3,"f":0,"v":[]}}}')),
+        (VERSION + framed(KEY), framed(b'{"u":{"a":{"t":"3","f":0,"v":1}}}')),
+        (VERSION + framed(b'{"ts":1,"t":9}'), framed(b"{}")),
+        (VERSION + framed(b'{"ts":1,"t":3}'), framed(b"{}")),
+    ],
+)
+def test_what_is_no_message_is_refused(key: bytes | None, value: bytes | None) -> None:
+    with pytest.raises(DecodeError):
+        OpenProtocolReader().read_all(key, value)
+
+
+def test_a_record_of_several_rows_is_read_row_by_row() -> None:
+    row = b'{"u":{"a":{"t":3,"h":true,"f":11,"v":%d}}}'
+    record = VERSION + framed(KEY, KEY), framed(row % 1, row % 2)
+    reader = OpenProtocolReader()
+    with pytest.raises(DecodeError, match="2 rows"):
+        reader.read(*record)
+    whole = reader.read_all(*record)
+    assert [reader.read(*part) for part in reader.parts(*record)] == whole
+    assert [each.data for each in whole if isinstance(each, OpenRow)] == [{"a": 1}, {"a": 2}]
+
+
+def test_quoted_bytes_are_read() -> None:
+    assert unquoted(r"a\x00\xff\u00a0\U000e0001\n\"\\é") == b'a\0\xff\xc2\xa0\xf3\xa0\x80\x81\n"\\\xc3\xa9'
+    with pytest.raises(ValueError, match="backslash"):
+        unquoted("\\q")
+
+
+def test_spellings_of_the_name() -> None:
+    for name in ("open-protocol", "default", "Default"):
+        assert load_changefeed(f"memory://x/?protocol={name}").codec.form == "open-protocol"
+    with pytest.raises(ConfigError, match="unknown 'open' message protocol"):
+        load_changefeed("memory://x/?protocol=open")

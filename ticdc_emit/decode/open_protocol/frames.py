@@ -1,0 +1,49 @@
+"""Frames of keys and values, taken apart.
+
+In: a record. Out: what is in its frames, and records of one row each. A key begins with a version; each key and value
+has its length before it, 64 bits, big-endian.
+"""
+
+from __future__ import annotations
+
+from ticdc_emit.decode.errors import DecodeError
+from ticdc_emit.decode.event_reader import Part
+
+__all__ = ["contents", "records_of"]
+
+_LENGTH = 8
+_VERSION = (1).to_bytes(_LENGTH, "big")
+
+
+def contents(key: bytes | None, value: bytes | None) -> list[tuple[bytes, bytes]]:
+    """Return keys and values without their frames. Raises :class:`DecodeError` for a record without frames."""
+    if key is None or not key.startswith(_VERSION):
+        raise DecodeError("a key of Open Protocol begins with version 1", part="key")
+    keys, values = _unframed(key, len(_VERSION), "key"), _unframed(value or b"", 0, "value")
+    if len(keys) != len(values) or not keys:
+        raise DecodeError(f"the record has {len(keys)} keys and {len(values)} values", part="value")
+    return list(zip(keys, values, strict=True))
+
+
+def records_of(key: bytes | None, value: bytes | None) -> list[Part]:
+    """Return a record of one row for each that a record holds; raises as :func:`contents`."""
+    found = contents(key, value)
+    if len(found) == 1:
+        return [(key, value)]
+    return [(_VERSION + _framed(own), _framed(said)) for own, said in found]
+
+
+def _framed(content: bytes) -> bytes:
+    return len(content).to_bytes(_LENGTH, "big") + content
+
+
+def _unframed(data: bytes, start: int, part: str) -> list[bytes]:
+    found = []
+    while start < len(data):
+        begin = start + _LENGTH
+        end = begin + int.from_bytes(data[start:begin], "big")
+        if begin > len(data) or end > len(data):
+            raise DecodeError(f"a frame of the {part} is longer than the {part}", part=part)
+        found.append(data[begin:end])
+        start = end
+    return found

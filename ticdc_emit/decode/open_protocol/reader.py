@@ -1,0 +1,134 @@
+"""A reader of Open Protocol.
+
+In: key and value of a Kafka record. Out: a record of what it says. Rule sources: reference ``pingcap/tiflow:
+pkg/sink/codec/open/open_protocol_decoder.go``, ``pkg/sink/codec/internal/message_key.go``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+from ticdc_emit.decode.compression import MAX_DECOMPRESSED_BYTES, decompressor
+from ticdc_emit.decode.errors import DecodeError
+from ticdc_emit.decode.event_reader import Part
+from ticdc_emit.decode.events import RowOp
+from ticdc_emit.decode.members import document, member, tso
+from ticdc_emit.decode.open_protocol.frames import contents, records_of
+from ticdc_emit.decode.open_protocol.records import OpenColumn, OpenDdl, OpenMessage, OpenRow, OpenWatermark
+
+__all__ = ["OpenProtocolReader"]
+
+_ROW, _DDL, _WATERMARK = 1, 2, 3
+_OF_COLUMN = frozenset("thfv")
+_VALUES = frozenset({str, int, float, type(None)})
+_Told: TypeAlias = "list[tuple[str, Any, Any, Any]]"
+
+
+class OpenProtocolReader:
+    """Reads the records of a topic.
+
+    ``compression``: the changefeed's ``large-message-handle-compression``; ``max_decompressed_bytes``: of a value,
+    which is refused beyond it. Raises :class:`~ticdc_emit.errors.ConfigError` for a compression that is not known, and
+    :class:`~ticdc_emit.errors.MissingDependencyError` without cramjam.
+    """
+
+    def __init__(self, compression: str = "none", *, max_decompressed_bytes: int = MAX_DECOMPRESSED_BYTES) -> None:
+        self._unpacked = decompressor(compression, max_decompressed_bytes=max_decompressed_bytes)
+        self._told: dict[tuple[str, str], tuple[_Told, dict[str, OpenColumn]]] = {}
+
+    def read_all(self, key: bytes | None, value: bytes | None) -> list[OpenMessage]:
+        """Return what a record says: one statement or watermark, or as many rows as it holds.
+
+        Raises :class:`DecodeError` for one that is no message of Open Protocol.
+        """
+        return [self._message(*content) for content in contents(key, value)]
+
+    def read(self, key: bytes | None, value: bytes | None) -> OpenMessage:
+        """Return what a record of one row, a statement or a watermark says; raises as :meth:`read_all`."""
+        found = contents(key, value)
+        if len(found) > 1:
+            raise DecodeError(f"the record holds {len(found)} rows", remedy="Read it with read_all")
+        return self._message(*found[0])
+
+    def parts(self, key: bytes | None, value: bytes | None) -> list[Part]:
+        """Return a record of one row for each that a record holds."""
+        return records_of(key, value)
+
+    def _message(self, key: bytes, value: bytes) -> OpenMessage:
+        told = document(key, "key")
+        commit_ts, kind = tso(told, "ts"), member(told, "t", int, part="key")
+        if kind == _WATERMARK:
+            if value:
+                raise DecodeError("a watermark has no value", part="value")
+            return OpenWatermark(commit_ts)
+        schema, table = member(told, "scm", str, "", part="key"), member(told, "tbl", str, "", part="key")
+        if kind == _DDL:
+            said = document(self._unpacked(value), "value")
+            return OpenDdl(schema, table, member(said, "q", str), member(said, "t", int), commit_ts)
+        if kind != _ROW:
+            raise DecodeError(f"a message of Open Protocol is of no kind {kind}", part="key")
+        said = document(self._unpacked(value), "value", parse_int=_whole, parse_constant=_no_number)
+        op, shown, before = _images(said)
+        data, columns = _values(shown, "d" if op == "delete" else "u"), self._columns(schema, table, shown)
+        old = None
+        if before is not None:
+            before = {name: each for name, each in before.items() if isinstance(each, dict) or name not in _OF_COLUMN}
+            old = _values(before, "p")
+        claim = member(told, "ccl", str, "", part="key") or None
+        return OpenRow(
+            schema,
+            table,
+            op,
+            commit_ts,
+            data,
+            old,
+            columns,
+            member(told, "rid", int, 0, part="key"),
+            member(told, "ptn", int, part="key") if "ptn" in told else None,
+            claim is not None or told.get("ohk") is True,
+            claim,
+        )
+
+    def _columns(self, schema: str, table: str, image: Mapping[str, Any]) -> dict[str, OpenColumn]:
+        told = [(name, each.get("t"), each.get("f"), each.get("h")) for name, each in image.items()]
+        known = self._told.get((schema, table))
+        if known is None or known[0] != told:  # most rows of a table say the same: it is checked and takes room once
+            known = self._told[schema, table] = told, {name: _column(each) for name, each in image.items()}
+        return known[1]
+
+
+def _images(said: Mapping[str, Any]) -> tuple[RowOp, dict[str, Any], dict[str, Any] | None]:
+    """Return what happened, the image that shows the row now or last, and that before an update.
+
+    ``p`` may hold members of columns that lost their names (the next lineage, for what becomes NULL); they are no
+    columns.
+    """
+    if "d" in said:
+        return "delete", member(said, "d", dict), None
+    if "p" in said:
+        return "update", member(said, "u", dict), member(said, "p", dict)
+    return "insert", member(said, "u", dict), None
+
+
+def _values(image: Mapping[str, Any], name: str) -> dict[str, Any]:
+    try:
+        values = {column: each["v"] for column, each in image.items()}
+    except (TypeError, KeyError) as fault:
+        raise DecodeError("a column is no object with a value", part="value", member=name) from fault
+    if not _VALUES.issuperset(map(type, values.values())):
+        raise DecodeError("a value is neither text, number nor null", part="value", member=name)
+    return values
+
+
+def _column(said: Mapping[str, Any]) -> OpenColumn:
+    return OpenColumn(member(said, "t", int), member(said, "f", int), member(said, "h", bool, False))
+
+
+def _whole(text: str) -> int | float:
+    """Return a number without fraction; a DOUBLE of it may be negative zero."""
+    return -0.0 if text == "-0" else int(text)
+
+
+def _no_number(text: str) -> None:
+    raise ValueError(f"{text} is no number of JSON")

@@ -1,0 +1,151 @@
+"""The layout of row messages: which constants, which rendered columns, in which order.
+
+In: changes. Out: keys and values, before they are framed. Members of a key, in the order of each lineage::
+
+    classic  ts scm tbl [rid] [ptn] t [ohk | ccl]
+    next     ts scm tbl t [ohk] [ohk ccl] [ptn]
+
+``rid`` is the row's handle if that is an integer but 0, ``ptn`` the id of its partition; a message that is too large
+says ``ohk`` (only the handle key is shown) or ``ccl`` (where it is stored). A value has the row as ``u``, and of an
+update as ``p`` what was before; the row of a delete is ``d``. Rule sources: reference ``pingcap/tiflow:
+pkg/sink/codec/open/open_protocol_message.go``, ``pingcap/ticdc: pkg/sink/codec/open/codec.go``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ticdc_emit.changes.members import Members
+from ticdc_emit.changes.model import Changes, Encoded, Op
+from ticdc_emit.changes.sizes import json_overhead
+from ticdc_emit.columnar.assemble import Fragment, share
+from ticdc_emit.columnar.integers import integer_text
+from ticdc_emit.errors import SchemaError
+from ticdc_emit.protocols.open_protocol.control import name_members
+from ticdc_emit.protocols.open_protocol.framing import keys_of, values_of
+from ticdc_emit.protocols.open_protocol.options import OpenOptions, json_string
+from ticdc_emit.protocols.open_protocol.updated import null_where, updated_columns
+from ticdc_emit.protocols.open_protocol.values import members_of
+from ticdc_emit.schema.model import TableInfo
+
+__all__ = ["OpenRows"]
+
+_KEY_BYTES = 256  # of a key, but for the names and a location
+
+
+@dataclass(frozen=True)
+class OpenRows:
+    """The row encoder of one table version (see ``changes.model.ReducibleRows``)."""
+
+    table: TableInfo
+    options: OpenOptions
+    refuses_large: ClassVar[bool] = True
+    reduces_by_any_option: ClassVar[bool] = False
+
+    @property
+    def reads_old(self) -> bool:
+        """Whether updates show what was before."""
+        return self.options.output_old_value
+
+    @cached_property
+    def overhead(self) -> int:
+        """Bytes beside the values: a column's name stands in both images."""
+        return json_overhead(self.table, name_uses=2, label_uses=0) + len(self._names) + _KEY_BYTES
+
+    @cached_property
+    def _all(self) -> Members:
+        return members_of(self.table, self.table.data_columns, self.options.switches)
+
+    @cached_property
+    def _handle_key(self) -> Members:
+        return members_of(self.table, self.table.handle_key, self.options.switches)
+
+    @cached_property
+    def _names(self) -> bytes:
+        return name_members(self.table.schema, self.table.name, self.options.switches)
+
+    def check(self, changes: Changes) -> None:
+        """Refuse deletes that would show no column, and what :attr:`Changes.row_ids` refuses.
+
+        Raises :class:`~ticdc_emit.errors.SchemaError` and the :class:`~ticdc_emit.errors.RowError` family.
+        """
+        if changes.op is Op.DELETE and self.options.delete_only_output_handle_key_columns:
+            self._refuse_keyless()
+        if self.options.switches.row_ids:
+            _ = changes.row_ids
+
+    def encode(self, changes: Changes) -> Encoded:
+        """Return key and value of each change."""
+        reduces = changes.op is Op.DELETE and self.options.delete_only_output_handle_key_columns
+        return self._encoded(changes, self._handle_key if reduces else self._all, [])
+
+    def reduced(self, changes: Changes, locations: Sequence[str] | None) -> Encoded:
+        """Return messages with the handle key's columns only, and where each whole message is stored, if it is.
+
+        Raises :class:`~ticdc_emit.errors.SchemaError` where these are none.
+        """
+        self._refuse_keyless()
+        told: list[Fragment] = [b',"ohk":true']
+        if locations is not None:
+            stored = [json_string(location, self.options.switches) for location in locations]
+            flags = b',"ohk":true,"ohk":false' if self.options.switches.claims == "flagged" else b""
+            told = [flags + b',"ccl":', pa.array(stored, pa.binary())]
+        return self._encoded(changes, self._handle_key, told)
+
+    def _refuse_keyless(self) -> None:
+        if not self.table.handle_key:
+            raise SchemaError(
+                "messages with the handle key alone would show no column",
+                remedy="Keep the handle key's columns, or give the table a key",
+                code="CDC:ErrOpenProtocolCodecInvalidData",
+                table=self.table.full_name,
+            )
+
+    def _encoded(self, changes: Changes, members: Members, told: list[Fragment]) -> Encoded:
+        count = len(changes)
+        key = self._key(changes, members, told)
+        return Encoded(values_of(self._value(changes, members), count), keys_of(key, count))
+
+    def _key(self, changes: Changes, members: Members, told: list[Fragment]) -> list[Fragment]:
+        names = changes.constant(self, lambda encoder: encoder._names)
+        partition: list[Fragment] = []
+        if self.table.partitions:
+            partition = [b',"ptn":', integer_text(changes.physical_table_ids)]
+        laid: list[Fragment] = [b'{"ts":', changes.commit_ts_text(), names]
+        if self.options.switches.row_ids:
+            laid += _row_id(changes, members)
+        if self.options.switches.partition == "before-type":
+            return [*laid, *partition, b',"t":1', *told, b"}"]
+        return [*laid, b',"t":1', *told, *partition, b"}"]
+
+    def _value(self, changes: Changes, members: Members) -> list[Fragment]:
+        shown = members.laid(changes.current)
+        if changes.op is Op.DELETE:
+            return [b'{"d":', *shown, b"}"]
+        if changes.op is Op.INSERT or not self.options.output_old_value:
+            return [b'{"u":', *shown, b"}"]
+        if self.options.only_output_updated_columns:
+            return [b'{"u":', *shown, *updated_columns(changes, members, self.options.switches), b"}"]
+        new, old = share(list(shown), list(members.laid(changes.old, shown)), len(changes))
+        return [b'{"u":', *new, b',"p":', *old, b"}"]
+
+
+def _row_id(changes: Changes, members: Members) -> list[Fragment]:
+    """Lay out ``rid``, nothing where it is 0 or not known."""
+    numbers = changes.row_ids
+    if numbers.null_count == len(numbers):
+        return []
+    shown = pc.fill_null(pc.not_equal(numbers, 0), False)
+    if pc.all(shown).as_py():
+        key = changes.table.whole_primary_key[:1]
+        signed = changes.table.pk_is_handle and not key[0].unsigned and key[0] in members.columns
+        return [b',"rid":', members.text(changes.current, key[0]) if signed else integer_text(numbers)]
+    texts = pc.binary_join_element_wise(pa.scalar(b',"rid":'), integer_text(numbers).view(pa.binary()), pa.scalar(b""))
+    return [null_where(texts, ~np.asarray(shown))]

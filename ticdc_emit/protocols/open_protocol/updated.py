@@ -1,0 +1,83 @@
+"""What an update shows with ``only-output-updated-columns``: ``p`` with the columns that it changes.
+
+In: updates, and the members of their objects. Out: fragments. Rule sources: reference ``pingcap/tiflow:
+pkg/sink/codec/open/open_protocol_message.go`` (dropNotUpdatedColumns), ``pingcap/ticdc: pkg/sink/codec/open/codec.go``
+(writeColumnFieldValueIfUpdated, which forgets the name of a column that becomes NULL).
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from ticdc_emit.changes.images import differing
+from ticdc_emit.changes.members import Members
+from ticdc_emit.changes.model import Changes
+from ticdc_emit.columnar.assemble import Fragment, Mask, ObjectLayout, join
+from ticdc_emit.columnar.buffers import null_mask
+from ticdc_emit.config.switches import OpenSwitches
+from ticdc_emit.protocols.open_protocol.values import MEMBER_BEGIN, MEMBER_END
+from ticdc_emit.schema.model import Column
+from ticdc_emit.schema.types import MySQLType
+
+__all__ = ["null_where", "updated_columns"]
+
+
+class _Shown(NamedTuple):
+    """A member, the rows that show it, and its text in them."""
+
+    name: bytes
+    around: tuple[bytes, bytes]
+    behind: bytes
+    text: pa.Array
+    rows: Mask
+
+
+def updated_columns(changes: Changes, members: Members, switches: OpenSwitches) -> list[Fragment]:
+    """Lay out ``p`` with what it stands behind; what of it is empty is shown or left out."""
+    found: list[_Shown] = []
+    for name, column in zip(members.names, members.columns, strict=True):
+        text, rows = _rendered(changes, members, column), _changed(changes, members, column, switches)
+        around = members.around(column)
+        nulled = _nulled(changes, column, rows) if switches.nulled_columns == "nameless" else None
+        if nulled is not None:
+            found.append(_Shown(name.split(MEMBER_BEGIN)[-1], around, b"", null_where(text, ~nulled), nulled))
+            rows = rows & ~nulled
+        found.append(_Shown(name, around, MEMBER_END, null_where(text, ~rows), rows))
+    names, arounds, behinds, texts, shown = zip(*found, strict=True)
+    laid = [b',"p":', *ObjectLayout(names, arounds, behinds).sparse_fragments(texts, shown)]
+    shows_any = reduce(np.logical_or, shown)
+    if shows_any.all() or switches.empty_before == "shown":
+        return laid
+    return [null_where(join(laid, len(changes)), ~shows_any)]
+
+
+def _rendered(changes: Changes, members: Members, column: Column) -> pa.Array:
+    return changes.old.rendered(column, members.form, members.content)
+
+
+def _changed(changes: Changes, members: Members, column: Column, switches: OpenSwitches) -> Mask:
+    if column.type is not MySQLType.VECTOR_FLOAT32 or switches.compared_vectors == "number":
+        return changes.old.changed(column, members.form, members.content)
+    found = differing(
+        _rendered(changes, members, column), changes.current.rendered(column, members.form, members.content)
+    )
+    return np.zeros(len(changes), np.bool_) if found is None else found
+
+
+def _nulled(changes: Changes, column: Column, rows: Mask) -> Mask | None:
+    """Return the rows in which a changed column is NULL now, ``None`` if there are none."""
+    nulls = null_mask(changes.current.values(column))
+    if nulls is None or not (rows & nulls).any():
+        return None
+    return rows & nulls
+
+
+def null_where(texts: pa.Array, hidden: Mask) -> pa.Array:
+    """Return texts with nulls, which a message shows as nothing."""
+    if not hidden.any():
+        return texts
+    return texts.take(pa.array(np.arange(len(hidden)), mask=hidden))
