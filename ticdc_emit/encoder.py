@@ -60,18 +60,18 @@ __all__ = ["Encoder"]
 
 
 class Encoder:
-    """Encodes the changes of a changefeed's tables, one batch after the other. Holds no connection and sends nothing.
+    """Encodes the row changes of a changefeed's tables, batch by batch. Holds no connection and sends nothing.
 
-    With ``large-message-handle-option = "claim-check"`` it stores what its messages refer to, as TiCDC itself does; a
-    ``claim-check-storage-uri`` of ``memory://`` keeps that in this process.
+    With ``large-message-handle-option = "claim-check"`` it stores the messages that are too large, as TiCDC does; a
+    ``claim-check-storage-uri`` of ``memory://`` keeps them in this process.
 
-    ``sink_uri``: TiCDC's sink URI (or a loaded :class:`ChangefeedConfig`); only its options are used. ``schema``: a
-    :class:`Catalog`, or SQL text with the tables' DDL. ``changefeed``: TiCDC's TOML. ``partitions``: partition count
-    of each topic, default the URI's ``partition-num``. ``build_ts``: the wall clock of messages in ms; without it
-    every message carries the physical time of its commit_ts. ``registry``: where Avro schemas are registered instead of
-    the configured schema registry. ``profile`` to ``schema_registry``: what :func:`~ticdc_emit.load_changefeed` takes.
-    ``bad_rows``: ``refuse`` a batch that has a bad row, or ``skip`` the row; ``skipped`` tells of those of the last
-    :meth:`encode`, in order. ``filtered`` counts all changes that ``[filter]`` left out, by the rule that did.
+    ``sink_uri``: TiCDC's sink URI (or a loaded :class:`ChangefeedConfig`); it is read for options only. ``schema``: a
+    :class:`Catalog`, or SQL text with the tables' DDL. ``changefeed``: TiCDC's TOML. ``partitions``: partition count of
+    each topic, default the URI's ``partition-num``. ``build_ts``: the build time of messages in ms; default: the
+    physical time of each commit_ts. ``registry``: where Avro schemas are registered instead of the configured schema
+    registry. ``profile`` to ``schema_registry``: as in :func:`~ticdc_emit.load_changefeed`. ``bad_rows``: ``refuse`` a
+    batch with a bad row, or ``skip`` the row; ``skipped`` lists the bad rows of the last :meth:`encode`, in order.
+    ``filtered`` counts the changes that each rule of ``[filter]`` has left out.
     """
 
     @hides_arguments
@@ -152,16 +152,15 @@ class Encoder:
     def encode(
         self, changes: pa.Table | pa.RecordBatch | Iterable[Mapping[str, Any]] | Any, table: str | None = None
     ) -> pa.RecordBatch:
-        """Return the messages of one table's changes, in total order; an update of a key becomes two.
+        """Return the messages of one table's changes, in total order. An update of a key becomes two messages.
 
         ``changes``: mappings with ``op``, ``commit_ts``, ``before``, ``after``, or a table of these columns
         (``arrange.reader``): an Arrow table or batch, a pandas or polars DataFrame, anything with Arrow's C interface.
-        Either may give ``commit_time`` instead of ``commit_ts``. Each row is of the table's version at its commit_ts.
-        ``table``: ``schema.name``, needed if the catalog has more than one. Raises the
-        :class:`~ticdc_emit.errors.RowError` family for bad rows (the error of the first in order, whose ``bad_rows``
-        tells of all), then nothing of the batch is returned,
-        :class:`~ticdc_emit.errors.SchemaError` for a table or column that is not what the schema says, and the
-        :class:`~ticdc_emit.errors.RegistryError` family where schemas are registered.
+        ``commit_time`` may replace ``commit_ts``. Each row has the table's version at its commit_ts. ``table``:
+        ``schema.name``, needed if the catalog has more than one. Raises the :class:`~ticdc_emit.errors.RowError` family
+        for bad rows, and then returns nothing of the batch: the error is that of the first bad row in order, and its
+        ``bad_rows`` lists all. Raises :class:`~ticdc_emit.errors.SchemaError` for a table or column that the schema
+        does not have, and the :class:`~ticdc_emit.errors.RegistryError` family if schemas cannot be registered.
         """
         planned = self._planned(table)
         self.skipped = []
@@ -266,7 +265,7 @@ class Encoder:
         """Apply a DDL statement to the catalog and return its messages; rows after ``commit_ts`` see it.
 
         Raises :class:`~ticdc_emit.errors.DdlError`; :class:`~ticdc_emit.errors.InvalidValueError` for a commit_ts that
-        is no TSO. DDL that TiCDC does not send has no messages (docs/filters.md).
+        is not a TSO. DDL that TiCDC does not send has no messages (docs/filters.md).
         """
         if not isinstance(query, str):
             raise DdlError(f"a DDL statement is text, not {type(query).__name__}", statement=repr(query))
@@ -278,14 +277,14 @@ class Encoder:
         return pa.concat_batches([control_batch([]), *(self.ddl_messages(event) for event in events)])
 
     def ddl_messages(self, event: DdlEvent) -> pa.RecordBatch:
-        """Return the messages of a DDL that the catalog knows already."""
+        """Return the messages of a DDL that the catalog has applied already."""
         self.plan = self._registrar.announced(self.plan, [event])
         return control_batch(Announcer(self.plan).messages(event))
 
     def watermark(self, ts: int) -> pa.RecordBatch:
         """Return the watermark messages for the TSO ``ts``, one per partition; empty if the protocol sends none.
 
-        Raises :class:`~ticdc_emit.errors.InvalidValueError` if ``ts`` is no TSO.
+        Raises :class:`~ticdc_emit.errors.InvalidValueError` if ``ts`` is not a TSO.
         """
         ts = check_tso(ts, watermark=repr(ts))
         self.plan = self._registrar.announced(self.plan, [None])
@@ -294,8 +293,8 @@ class Encoder:
     def bootstrap(self, table: str | None = None, *, at_ms: int = 0) -> pa.RecordBatch:
         """Return the BOOTSTRAP messages of a table as it is now, one per partition; empty if the protocol has none.
 
-        ``at_ms``: the moment that they carry, unless ``build_ts`` is given. They go out among the rows, with keys of
-        zero length.
+        ``at_ms``: their build time, unless ``build_ts`` is given. They are sent among the rows, with keys of zero
+        length.
         """
         planned = self._planned(table)
         info = planned.newest

@@ -1,4 +1,4 @@
-"""Every error of the library: one root, each subclass says the cause and the remedy.
+"""Every error of the library. All have one root; each gives its cause and a remedy.
 
 An error carries its place as keyword context (``table``, ``column``, ``row``, ``option``, ``subject`` ...), which is
 printed after the message and kept as attributes, so that a program can read it. Errors cross process borders (Spark
@@ -53,7 +53,7 @@ __all__ = [
 class TicdcEmitError(Exception):
     """Root of all errors that this library raises on purpose.
 
-    ``message`` says the cause, ``remedy`` what to do about it; ``context`` names the place.
+    ``message`` is the cause, ``remedy`` the way to fix it; ``context`` names the place.
     """
 
     def __init__(self, message: str, *, remedy: str = "", **context: Any) -> None:
@@ -90,7 +90,7 @@ class SchemaError(TicdcEmitError, ValueError):
 
 
 class DdlError(SchemaError):
-    """A DDL statement is not understood or not applicable. ``statement`` is its text, ``position`` the offset."""
+    """A DDL statement cannot be read or applied. ``statement`` is its text, ``position`` the offset."""
 
 
 class UnprintableDdlError(DdlError):
@@ -105,7 +105,7 @@ class UnknownTableError(SchemaError, LookupError):
 
 
 class UnsupportedTypeError(SchemaError, TypeError):
-    """A column's Arrow or Spark type cannot hold the MySQL type (the type table in docs/types.md lists what can)."""
+    """A column's Arrow or Spark type does not fit the MySQL type (docs/types.md lists the types that do)."""
 
 
 class DispatcherError(SchemaError):
@@ -136,8 +136,8 @@ class Alike:
 class RowError(TicdcEmitError, ValueError):
     """A row change cannot be encoded. ``table``, ``column`` and ``row`` (position or key) name it.
 
-    Where a batch was refused, this is the error of its first bad row in order, and ``bad_rows``, an
-    :class:`~ticdc_emit.encode.bad_rows.BadRows`, tells how many there are and what is wrong with the first ten.
+    If a batch was refused, this is the error of its first bad row in order. Its ``bad_rows``, a
+    :class:`~ticdc_emit.encode.bad_rows.BadRows`, counts the bad rows and lists the first ten.
     """
 
     bad_rows: Any = None
@@ -145,7 +145,7 @@ class RowError(TicdcEmitError, ValueError):
 
     @classmethod
     def first(cls, places: Sequence[int], error: Callable[[int], RowError]) -> RowError:
-        """Return the error of the first of several rows, which can tell those of the others (:class:`Alike`)."""
+        """Return the error of the first of several rows, with the errors of the others (:class:`Alike`)."""
         made = error(0)
         made.alike = Alike(places, error)
         return made
@@ -191,7 +191,7 @@ class BatchTooLargeError(TicdcEmitError, ValueError):
 
 
 class TemporaryFileError(TicdcEmitError, RuntimeError):
-    """What does not fit into memory cannot be written to a temporary file. ``folder`` is where."""
+    """Data that does not fit into memory cannot be written to a temporary file in ``folder``."""
 
 
 class DeliveryError(TicdcEmitError, RuntimeError):
@@ -227,7 +227,7 @@ class SharedSubjectError(RegistryError):
 
 
 class RegistryUnreachableError(RegistryError):
-    """The registry did not answer, or answered with 5xx, as often as was tried (``attempts``)."""
+    """The registry did not answer, or answered with 5xx, in all ``attempts``."""
 
 
 class ServerError(TicdcEmitError, RuntimeError):
@@ -243,7 +243,7 @@ class StateError(TicdcEmitError, RuntimeError):
 
 
 class StrategyError(TicdcEmitError, ValueError):
-    """A hypothesis strategy was asked for what cannot be drawn. ``argument`` names the argument that is wrong."""
+    """A hypothesis strategy cannot draw what it was asked for. ``argument`` names the wrong argument."""
 
 
 class MissingDependencyError(TicdcEmitError, ImportError):

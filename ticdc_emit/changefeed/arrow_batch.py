@@ -41,12 +41,12 @@ _GREATEST_LIMIT = 1024 * 1024 * 1024  # what is sorted at once must stay below t
 
 
 class ArrowBatch:
-    """``batches``: record batches of one schema in anything that can be iterated over again, or a table: Arrow's, a
-    pandas or polars DataFrame, or anything else with Arrow's C interface (``changes.tabular``).
+    """``batches``: an iterable of record batches with one schema, which can be iterated more than once; or a table:
+    Arrow's, a pandas or polars DataFrame, or anything else with Arrow's C interface (``changes.tabular``).
 
-    ``table``: ``schema.name`` of rows in the typed form, needed if the changefeed has several tables.
-    ``memory_limit``: bytes of messages that are held at once, compressed; beyond it they go to temporary files. Memory
-    is a small multiple of it.
+    ``table``: ``schema.name`` of rows in the typed form, needed if the changefeed has several tables. ``memory_limit``:
+    bytes of compressed messages that are held at once; more go to temporary files. The memory used is a small multiple
+    of it.
     """
 
     def __init__(
@@ -84,11 +84,11 @@ class ArrowBatch:
         return sorted(found)
 
     def table_of(self, plan: Plan) -> tuple[str, str] | None:
-        """Return whose changes rows in the typed form are, ``None`` for the generic form and without rows."""
+        """Return the table of rows in the typed form; ``None`` for the generic form, and without rows."""
         return typed_table(self._names, self._table, plan) if self._names else None
 
     def check(self, plan: Plan) -> None:
-        """Check columns and their types, and the tables' names where rows are in memory and name them."""
+        """Check columns and their types, and the tables' names if rows name them."""
         if self._schema is None:
             return
         key = self.table_of(plan)

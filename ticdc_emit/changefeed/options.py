@@ -17,9 +17,9 @@ __all__ = ["RunOptions"]
 
 @dataclass(frozen=True)
 class RunOptions:
-    """How a changefeed runs; ``spark.TicdcSink`` tells what each means.
+    """How a changefeed runs; ``spark.TicdcSink`` explains each option.
 
-    Raises :class:`~ticdc_emit.errors.ConfigError` for an unknown value, and for seconds below 0 or without end.
+    Raises :class:`~ticdc_emit.errors.ConfigError` for an unknown value, and for seconds that are negative or infinite.
     """
 
     clock: Literal["commit", "wall"] | int = "commit"

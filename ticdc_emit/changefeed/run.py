@@ -69,11 +69,11 @@ class Journal(Protocol):
 
 
 class Changefeed:
-    """Runs batches one after the other. Keeps no connection between them.
+    """Runs batches one after the other. Holds no connection between them.
 
-    ``schema``: SQL text of the tables before the first row, or a catalog (copied). ``table``: the one table of rows
-    that do not name theirs. ``ddl``: later DDL as (commit_ts, statement) or (commit_ts, statement, schema).
-    ``on_report``: called with each batch's report. ``total`` sums them all up, ``reports`` holds the last thousand.
+    ``schema``: SQL text of the tables before the first row, or a catalog (copied). ``table``: the table of rows that do
+    not name one. ``ddl``: later DDL as (commit_ts, statement) or (commit_ts, statement, schema). ``on_report``: called
+    with each batch's report. ``total`` is their sum, ``reports`` holds the last thousand.
     """
 
     def __init__(
@@ -131,19 +131,19 @@ class Changefeed:
 
     @property
     def ddl(self) -> tuple[DdlStatement, ...]:
-        """The later DDL that was given at the beginning: (commit_ts, schema, statement)."""
+        """The later DDL given at the beginning: (commit_ts, schema, statement)."""
         return self._ddl
 
     @property
     def outline(self) -> Plan:
-        """The tables with every version that the schema and the DDL given at the beginning tell.
+        """The tables, with every version that the schema and the DDL given at the beginning define.
 
-        Asks nobody anything, so partition counts are made up.
+        Makes no request, so partition counts are assumptions.
         """
         return self._planner.outline(BatchState(-1, ddl=self._ddl))
 
     def next_batch_id(self) -> int:
-        """Return the id after the last batch in the state store; that of a batch that was begun and not finished."""
+        """Return the id of the next batch: of one that was begun and not finished, else the id after the last one."""
         newest = self._store.newest()
         if newest is None:
             return 0
@@ -152,13 +152,12 @@ class Changefeed:
     def run(
         self, batch: Batch, batch_id: int, *, final: bool, until: int | None = None, journal: Journal | None = None
     ) -> RunReport:
-        """Send one batch, and with ``final`` everything behind its last row.
+        """Send one batch. With ``final``, also send DDL and the watermark after its last row.
 
-        ``until``: a TSO up to which no later batch will have rows, where that is known: DDL and the watermark are sent
-        up to it, whether the batch has rows or not. ``journal``: is told when messages are about to be sent; with it, a
-        batch that was refused without any message leaves no record. Raises the family of
-        :class:`~ticdc_emit.errors.TicdcEmitError`; a batch that failed may be run again. What the heartbeat met since
-        the last batch is raised here.
+        ``until``: a TSO up to which no later batch will have rows, if known. DDL and the watermark are sent up to it,
+        even if the batch has no rows. ``journal``: called before messages are sent; with it, a batch that was refused
+        before its first message leaves no record. Raises the family of :class:`~ticdc_emit.errors.TicdcEmitError`, and
+        errors of the heartbeat since the last batch. A batch that failed may be run again.
         """
         with self._pulse.batch():
             return self._run(batch, batch_id, final=final, until=until, journal=journal)
@@ -226,11 +225,11 @@ class Changefeed:
         return report
 
     def finish(self) -> RunReport | None:
-        """Send what waits for the end: DDL behind the last row and the last watermark. ``None`` if nothing was sent.
+        """Send DDL after the last row, and the last watermark. Returns ``None`` if nothing was sent.
 
-        It belongs to the last batch in the state store, whose id the report has; further batches may follow. Raises
-        :class:`~ticdc_emit.errors.StateError` if that batch was begun and not finished: its rows are still to come.
-        The heartbeat ends.
+        The report has the id of the last batch in the state store. More batches may follow. Raises
+        :class:`~ticdc_emit.errors.StateError` if that batch was begun and not finished, because its rows are still to
+        come. Ends the heartbeat.
         """
         self._pulse.stop()
         record = self._store.newest()
@@ -260,15 +259,16 @@ class Changefeed:
         return report
 
     def beat(self) -> RunReport | None:
-        """Send what the wall clock makes due while no rows come: a watermark, DDL and BOOTSTRAPs that wait for it.
+        """Send what is due by the wall clock while no rows come: a watermark, DDL and BOOTSTRAPs.
 
-        ``None`` while a batch runs, before the first one and behind one that was not finished. ``heartbeat`` calls it.
+        Returns ``None`` while a batch runs, before the first batch, and after one that was not finished. ``heartbeat``
+        calls it.
         """
         with self._pulse.between_batches() as is_free:
             return send_heartbeat(self._store, self._planner, self._options, self._closed) if is_free else None
 
     def close(self) -> None:
-        """End the heartbeat and leave the state store to another process; a further batch takes both up again."""
+        """End the heartbeat and release the state store for another process. Another batch starts both again."""
         self._pulse.stop()
         self._store.release()
 
@@ -296,9 +296,9 @@ class Changefeed:
             warn_keyless(new, stacklevel=3)
 
     def message_tasks(self, batch: Batch) -> tuple[EncodeTask, DeliverTask]:
-        """Return the tasks that make the messages of a batch's rows, for a caller that delivers them by other means.
+        """Return the tasks that make the messages of a batch's rows, for a caller that delivers them itself.
 
-        Neither reads nor changes the per-batch state, so no row is late; there is no report, so no bad row is skipped.
+        Does not use the per-batch state, so no row is late. There is no report, so no bad row is skipped.
         """
         ddl = [*self._ddl, *batch.ddl_rows(self._database)]
         state = BatchState(-1, self._options.now()).with_ddl(ddl)
@@ -310,8 +310,8 @@ class Changefeed:
     def encoding(self, batch_id: int, table: tuple[str, str] | None) -> Encoding | None:
         """Return what encodes a batch's rows before :meth:`run`, of one ``table`` or in the generic form.
 
-        ``None`` where the rows themselves must be seen first: PLAN must know which tables generic ones name. Rows of
-        DDL cannot be encoded so. Writes no state; topics exist and schemas are registered from now on.
+        ``None`` if PLAN must see the rows first, to know which tables generic rows name. Rows of DDL cannot be encoded
+        this way. Writes no state. Creates topics and registers schemas.
         """
         state = self._begun((), batch_id)
         ahead = self._planner.ahead(state, late=self._options.late, bad_rows=self._options.bad_rows)

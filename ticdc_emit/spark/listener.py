@@ -65,8 +65,8 @@ def log_progress(progress: BatchProgress) -> None:
 class ProgressListener(StreamingQueryListener):
     """``spark.streams.addListener(ProgressListener(sink))``: calls back for each batch that the sink has sent.
 
-    ``query``: name or id of the sink's streaming query; without it, every query of the session is taken for the
-    sink's, which is right as long as there is one. An exception of the callback is logged.
+    ``query``: name or id of the sink's streaming query; without it, every query of the session counts as the sink's,
+    which is right if there is only one. An exception of the callback is logged.
     """
 
     def __init__(
@@ -95,7 +95,7 @@ class ProgressListener(StreamingQueryListener):
         """Nothing was sent."""
 
     def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:  # noqa: N802
-        """Its last batch has been told."""
+        """The callback has had its last batch already."""
 
     def _joined(self, event: QueryProgressEvent) -> BatchProgress | None:
         """Return the batch, ``None`` for one of another query or one that this sink has not sent."""

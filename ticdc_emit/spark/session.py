@@ -46,7 +46,7 @@ def register(spark: SparkSession) -> None:
 
 
 def local_session(app: str = "ticdc-emit", **settings: str) -> SparkSession:
-    """Return the running Spark session, else start one in this process (``local[*,4]``: a lost task is tried again).
+    """Return the running Spark session, or start one in this process (``local[*,4]``: a lost task is tried again).
 
     ``settings`` are Spark's, with ``_`` for ``.`` (``spark_sql_shuffle_partitions="4"``) or spelt as they are
     (``**{"spark.master": "local[2]"}``). A running session takes those that it can still change. Raises

@@ -44,27 +44,25 @@ __all__ = ["TicdcSink", "encode"]
 class TicdcSink:
     """A ``foreachBatch`` callable that emits row changes as TiCDC would.
 
-    ``sink_uri``, ``changefeed``: TiCDC's two inputs. ``schema``: SQL text of the tables as they are before the first
-    row, read in the changefeed's time zone, or a :class:`Catalog`. ``table``: ``schema.name`` of a typed DataFrame,
-    needed if there are several tables. ``ddl``: later DDL as (commit_ts, statement) or (commit_ts, statement, schema),
-    emitted in its place; without a schema it runs in the database of the table or tables. ``clock``: ``commit``
-    (messages carry the commit time), ``wall`` (the time at which the batch was first seen), or fixed ms.
-    ``watermark_interval``: seconds of commit time between watermarks inside a batch, 0 for one at its end only; by
-    default 1 for a replay with the Simple protocol (more where that would be over 100,000 in a batch), else 0.
-    ``allowed_lateness``: seconds that the watermark stays behind. ``late``: what becomes of a row at or below a sent
-    watermark. No message of a batch is sent before all its rows are encoded. ``validate``: ``batch`` encodes them in a
-    pass of its own too, so that a refused batch leaves no topic and no subject, or with ``state_uri`` a batch that was
-    begun before and has other rows now is known before its first message. ``bad_rows``: ``refuse`` a batch that has a
-    bad row, or ``skip`` such rows; ``bad_rows_path``: a folder (any fsspec URI) where a file of JSON lines per batch
-    tells of skipped ones.
-    ``state_uri``: where per-batch state is kept (any fsspec URI), of one writer at a time; without one it lives as long
-    as the object. ``heartbeat``: seconds between watermarks that are sent while no batch runs, ``allowed_lateness``
-    behind the clock, which is ``wall``; until :meth:`finish`, :meth:`close` or the end of a ``with`` block.
-    ``librdkafka``: further client settings. ``sink``: where messages go instead of to the sink URI's
-    place. ``registry``: where Avro schemas are registered instead of the configured schema registry, by the driver.
-    ``on_report``: called with the :class:`RunReport` of each batch, or several such (``observe.log_report``,
-    ``observe.ChangefeedMetrics``); one that raises is logged, and the stream goes on.
-    ``profile`` to ``schema_registry``: what :func:`~ticdc_emit.load_changefeed` takes.
+    ``sink_uri``, ``changefeed``: TiCDC's two inputs. ``schema``: the tables before the first row, as SQL text (read in
+    the changefeed's time zone) or a :class:`Catalog`. ``table``: ``schema.name`` of a typed DataFrame, needed if there
+    are several tables. ``ddl``: later DDL as (commit_ts, statement) or (commit_ts, statement, schema), sent in its
+    place; without a schema it runs in the database of the table or tables. ``clock``: ``commit`` (messages carry the
+    commit time), ``wall`` (the time at which the batch was first seen), or fixed ms. ``watermark_interval``: seconds of
+    commit time between watermarks inside a batch, 0 for one at its end only. Default: 1 for a replay with the Simple
+    protocol (more if a batch would have over 100,000), else 0. ``allowed_lateness``: seconds by which the watermark
+    stays back. ``late``: what happens to a row at or below a sent watermark. No message of a batch is sent before all
+    its rows are encoded. ``validate``: ``batch`` also encodes them in an extra pass, so that a refused batch leaves no
+    topic and no subject. With ``state_uri``, that pass also refuses a batch that was begun before and has other rows
+    now. ``bad_rows``: ``refuse`` a batch with a bad row, or ``skip`` such rows; ``bad_rows_path``: a folder (any fsspec
+    URI) for a file of JSON lines per batch that lists them. ``state_uri``: where per-batch state is kept (any fsspec
+    URI), for one writer at a time; without it, the state lasts as long as the object. ``heartbeat``: seconds between
+    watermarks while no batch runs. They are ``allowed_lateness`` before the clock, which must be ``wall``. It ends with
+    :meth:`finish`, :meth:`close` or the ``with`` block. ``librdkafka``: further client settings. ``sink``: where
+    messages go instead of the sink URI's place. ``registry``: where Avro schemas are registered instead of the
+    configured schema registry, by the driver. ``on_report``: one or several functions, called with the
+    :class:`RunReport` of each batch (``observe.log_report``, ``observe.ChangefeedMetrics``); an exception is logged,
+    and the stream continues. ``profile`` to ``schema_registry``: as in :func:`~ticdc_emit.load_changefeed`.
     """
 
     @hides_arguments
@@ -138,7 +136,9 @@ class TicdcSink:
 
     @property
     def changefeed(self) -> Changefeed:
-        """What runs the batches (``SparkBatch``), for whoever has more to say of them than this object takes."""
+        """The changefeed that runs the batches (``SparkBatch``), for callers that need more control than this object
+        offers.
+        """
         return self._changefeed
 
     @property
@@ -148,7 +148,7 @@ class TicdcSink:
 
     @property
     def reports(self) -> list[RunReport]:
-        """The reports of the batches that this object has sent, in their order; of a long run, the last thousand."""
+        """The reports of the last thousand batches that this object has sent, in order."""
         return list(self._changefeed.reports)
 
     @property
@@ -173,13 +173,13 @@ class TicdcSink:
             self._changefeed.run(batch, batch_id, final=False)
 
     def write(self, df: DataFrame | Mapping[str, DataFrame] | Any, *, batch_id: int | None = None) -> RunReport:
-        """Send whole DataFrames and the watermark after their last row.
+        """Send complete DataFrames, and the watermark after their last row.
 
         ``df``: one DataFrame in a public form, or typed ones by the ``schema.name`` of their tables, which are one
         batch; or an Arrow table, a pandas or polars DataFrame, anything with Arrow's C interface, whose rows are in
-        this process already and are encoded here, without Spark (``changefeed.ArrowBatch``).
-        ``batch_id`` defaults to the one after the last batch in the state store; a batch that was begun and not
-        finished is begun again, with the DDL that it had then and what ``df`` adds to it.
+        this process and are encoded here, without Spark (``changefeed.ArrowBatch``). ``batch_id`` defaults to the one
+        after the last batch in the state store; a batch that was begun and not finished begins again, with the DDL that
+        it had and that of ``df``.
         """
         number = self._changefeed.next_batch_id() if batch_id is None else batch_id
         if not isinstance(df, Mapping) and not hasattr(df, "sparkSession"):
@@ -191,22 +191,22 @@ class TicdcSink:
     def messages(self, df: DataFrame | Mapping[str, DataFrame]) -> DataFrame:
         """Return the messages of a DataFrame's rows instead of sending them (see :func:`encode`).
 
-        Neither reads nor changes the per-batch state, so no row is late; bad ones are refused.
+        Does not use the per-batch state, so no row is late; bad rows are refused.
         """
         batch = SparkBatch(df, self._table)
         return batch.messages(*self._changefeed.message_tasks(batch))
 
     def finish(self) -> RunReport | None:
-        """Send what waits for the end: DDL behind the last row and the last watermark. ``None`` if nothing was sent.
+        """Send DDL after the last row, and the last watermark. Returns ``None`` if nothing was sent.
 
-        It belongs to the last batch, whose id the report has; further batches may follow.
+        The report has the id of the last batch. More batches may follow.
         """
         return self._changefeed.finish()
 
     def close(self) -> None:
-        """Leave ``state_uri`` to another process, and end the heartbeat.
+        """Release ``state_uri`` for another process, and end the heartbeat.
 
-        The end of this process does so too; a further batch takes both up again.
+        The end of this process does the same. Another batch starts both again.
         """
         self._changefeed.close()
 
@@ -225,9 +225,10 @@ def encode(
 ) -> DataFrame:
     """Return the messages of a DataFrame of row changes as a DataFrame: topic, partition, key, value, commit_ts.
 
-    For whoever brings a sink of their own (``df.write.format("kafka")`` takes these columns). Takes the arguments of
+    Use it with a sink of your own; ``df.write.format("kafka")`` takes these columns. Takes the arguments of
     :class:`TicdcSink`; rows of a topic-partition are in order within one Spark partition. Rows only: DDL (``ddl``, or
-    rows of ``df``) gives each row the table version of its commit time, but is no message here, nor is a watermark.
+    rows of ``df``) gives each row the table version of its commit time, but makes no message here. There are no
+    watermarks either.
     """
     refuse_unknown("encode", options, SinkOptions)
     sink = TicdcSink(sink_uri, schema, **options)
