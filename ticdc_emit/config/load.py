@@ -41,7 +41,7 @@ _C = TypeVar("_C", bound=str)
 
 
 class ConfigWarning(UserWarning):
-    """Options that have no effect here: unknown ones, and TiCDC's that this library does not act on."""
+    """Options without effect: unknown ones, and options of TiCDC that this library does not use."""
 
 
 @hides_arguments
@@ -60,12 +60,11 @@ def load_changefeed(
     """Read, merge and validate.
 
     ``changefeed``: path of a TOML file, TOML text (a string with a newline or ``=``), or a mapping of the same shape.
-    ``profile``: ``classic`` or ``next``, which TiCDC writes the messages (docs/lineages.md); it overrules the file's
-    ``[ticdc-emit] profile``, and without both it is ``classic``.
-    ``time_zone``: IANA name of the changefeed's zone.  ``cluster_id``: TiCDC's server cluster id.
-    ``integrity`` and ``force_replicate`` overrule the changefeed's own; ``integrity=True`` is ``correctness``.
-    ``schema_registry``: URL that serves where neither input names a registry.  ``own_registry``: whether Avro may do
-    without one, for the caller brings a registry (``registry=``) or the schemas themselves.
+    ``profile``: ``classic`` or ``next``, which TiCDC writes the messages (docs/lineages.md). It overrides the file's
+    ``[ticdc-emit] profile``; the default is ``classic``. ``time_zone``: IANA name of the changefeed's zone.
+    ``cluster_id``: TiCDC's server cluster id. ``integrity`` and ``force_replicate`` override the changefeed's own;
+    ``integrity=True`` is ``correctness``. ``schema_registry``: URL to use if neither input names a registry.
+    ``own_registry``: Avro needs no URL, because the caller has a registry (``registry=``) or the schemas.
 
     Raises :class:`~ticdc_emit.errors.ConfigError`; warns once (:class:`ConfigWarning`, also logged) with the names of
     all options without effect.

@@ -79,7 +79,7 @@ class GlueSchemaRegistry:
 
 @dataclass(frozen=True)
 class CodecConfig:
-    """What an encoder reads."""
+    """The options of the encoders."""
 
     protocol: Protocol = Protocol.CANAL_JSON
     enable_tidb_extension: bool = False
@@ -172,7 +172,7 @@ class SaslConfig:
 
 @dataclass(frozen=True)
 class KafkaConfig:
-    """What delivery reads.  Of an embedded sink only ``topic``, ``partition_num`` and ``max_message_bytes`` count."""
+    """The options of delivery. Embedded sinks use only ``topic``, ``partition_num`` and ``max_message_bytes``."""
 
     brokers: tuple[str, ...] = ()
     topic: str = ""
@@ -251,7 +251,7 @@ class Integrity:
 
 @dataclass(frozen=True)
 class ChangefeedConfig:
-    """Everything that a sink URI and a changefeed file say."""
+    """All options of a sink URI and a changefeed file."""
 
     sink_uri: SinkUri
     codec: CodecConfig

@@ -29,7 +29,7 @@ __all__ = ["CLASSIC", "NEXT", "PROFILES", "Profile"]
 
 @dataclass(frozen=True)
 class Profile:
-    """One lineage's bytes.  The defaults of the switches are those of ``classic``."""
+    """The switches of one lineage. The defaults are those of ``classic``."""
 
     name: str
     options: OptionSwitches = OptionSwitches()

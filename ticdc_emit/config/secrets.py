@@ -83,8 +83,8 @@ _AUTHORIZATION = re.compile(r"(?i)\b(Bearer|Basic)(\s+)(?![a-z]+\b)[A-Za-z0-9._~
 class Secret(Generic[T]):
     """A value that never prints: ``repr``, ``str`` and ``format`` are ``****``.
 
-    Immutable; compares, hashes and pickles by its value.  Deliberately no dataclass: ``dataclasses.asdict`` of a config
-    must not open it.
+    Immutable; compares, hashes and pickles by its value.  Deliberately not a dataclass: ``dataclasses.asdict`` of a
+    config must not open it.
     """
 
     __slots__ = ("_value",)
@@ -94,7 +94,7 @@ class Secret(Generic[T]):
         object.__setattr__(self, "_value", value)
 
     def reveal(self) -> T:
-        """The value itself, for the one place that needs it."""
+        """The value itself, for the place that needs it."""
         return self._value
 
     def __setattr__(self, name: str, value: object) -> None:

@@ -36,7 +36,7 @@ class ClaimedMessage(NamedTuple):
 def read_claim(location: str, get: Callable[[str], bytes], *, raw_value: bool = False) -> ClaimedMessage:
     """Return the stored message. ``raw_value``: the changefeed's ``claim-check-raw-value``.
 
-    Raises what ``get`` does, and :class:`DecodeError` for an object that is none.
+    Raises the errors of ``get``, and :class:`DecodeError` if the object is not a stored message.
     """
     content = get(location)
     if raw_value:

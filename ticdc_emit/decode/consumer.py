@@ -35,16 +35,16 @@ __all__ = ["ReferenceConsumer", "Row", "RowKey", "TableName"]
 class ReferenceConsumer:
     """Folds messages into tables.
 
-    ``config``: the changefeed that sends, or its sink URI. ``catalog``: what the consumer's database has before the
-    first message, as a :class:`Catalog` (it is copied) or DDL text; DDL messages evolve it. Simple needs none: its
-    messages show the tables, wherever the consumer begins. ``partitions``: of each
-    topic by name, or of every topic that messages come from. With a mapping, rows wait for all its partitions from the
-    beginning. ``schemas``: of Avro, by id; default the changefeed's registry. ``claims``: the object that a message
-    names as its ``claimCheckLocation``; default the changefeed's storage. ``lookup``: the whole row, in canonical text,
-    of an event that shows the handle key only.
+    ``config``: the changefeed that sends, or its sink URI. ``catalog``: the tables of the consumer's database before
+    the first message, as a :class:`Catalog` (it is copied) or DDL text; DDL messages change it. Simple needs none,
+    because its messages show the tables. ``partitions``: the partition count of each topic by name, or one for every
+    topic. With a mapping, rows wait for all its partitions from the beginning. ``schemas``: Avro schema texts by id;
+    default: the changefeed's registry. ``claims``: a function that returns the object of a message's
+    ``claimCheckLocation``; default: the changefeed's storage. ``lookup``: a function that returns the whole row, in
+    canonical text, of an event with the handle key only.
 
-    ``duplicates``: rows, DDL and watermarks that had been there before. ``skipped``: tombstones, and rows of tables or
-    columns that no DDL has shown. ``watermarks``: the highest of each (topic, partition), TSO.
+    ``duplicates``: the number of repeated rows, DDL and watermarks. ``skipped``: the number of tombstones, and of rows
+    of tables or columns that no DDL has shown. ``watermarks``: the highest of each (topic, partition), a TSO.
     """
 
     def __init__(
@@ -83,14 +83,15 @@ class ReferenceConsumer:
 
     @property
     def tables(self) -> dict[TableName, dict[RowKey, Row]]:
-        """By (schema, table) the rows in canonical text by their handle key: its texts in table order.
+        """The tables by (schema, table). Each maps handle keys (their texts in table order) to rows in canonical text.
 
-        Of a table without one, by the texts of all columns in table order and the number of the row among equal ones.
+        In a table without a handle key, the key is the texts of all columns, and the number of the row among equal
+        ones.
         """
         return self._tables.rows()
 
     def take_all(self, messages: Iterable[Message]) -> None:
-        """Take messages one after the other; only those of one partition need be in their order."""
+        """Take messages one after the other. Those of one partition must be in order."""
         collects = gc.isenabled()
         gc.disable()  # folding makes no cycles, and looking for them among all rows takes a third of the time
         try:
@@ -103,10 +104,10 @@ class ReferenceConsumer:
     def take(self, message: Message) -> None:
         """Take the next message of its partition.
 
-        Raises :class:`DecodeError` for one that cannot be read or followed, and for a partition that the topic does
-        not have; with integrity checks on, :class:`~ticdc_emit.decode.errors.ChecksumMismatchError` for a row that is
-        not the one that was sent; and what DDL raises that the tables do not allow
-        (:class:`~ticdc_emit.errors.SchemaError`).
+        Raises :class:`DecodeError` for a message that cannot be read or applied, and for a partition that the topic
+        does not have. With integrity checks on, raises :class:`~ticdc_emit.decode.errors.ChecksumMismatchError` for a
+        row that differs from its checksum. Raises :class:`~ticdc_emit.errors.SchemaError` for DDL that the tables do
+        not allow.
         """
         place = message.topic, message.partition
         if place not in self._places:
@@ -121,7 +122,7 @@ class ReferenceConsumer:
             self._take(event, place)
 
     def finish(self) -> None:
-        """Fold what is left, whatever the watermarks say: no message will follow."""
+        """Apply everything that still waits for watermarks. No message will follow."""
         self._fold_until(None)
         for commit, statement in sorted(self._early, key=itemgetter(0)):
             self._tables.ddl(statement, commit)

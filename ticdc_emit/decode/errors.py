@@ -17,7 +17,7 @@ class DecodeError(TicdcEmitError, ValueError):
 
 
 class ChecksumMismatchError(DecodeError):
-    """A row is not the one that was sent: ``expected`` is the checksum in the message, ``actual`` that of its values.
+    """A row differs from its checksum: ``expected`` is the checksum in the message, ``actual`` that of its values.
 
     ``corrupted``: TiCDC had already marked the row.
     """

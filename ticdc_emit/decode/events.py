@@ -21,14 +21,13 @@ Image: TypeAlias = Mapping[str, Any]
 class RowEvent:
     """One row change.
 
-    ``before``: the row before an update or delete as far as the message shows it: the changed columns alone
-    (``only-output-updated-columns``), the handle key alone, or ``None``. ``after``: the row after an insert or update.
-    ``key``: the handle key where the message has a key of its own (Avro, Debezium). ``commit_ms``: the physical time
-    of the commit, where a message has only that. ``schema_version`` (Simple) is a TSO.
+    ``before``: the row before an update or delete, as far as the message shows it: only the changed columns
+    (``only-output-updated-columns``), only the handle key, or ``None``. ``after``: the row after an insert or update.
+    ``key``: the handle key if the message has a key (Avro, Debezium). ``commit_ms``: the physical time of the commit,
+    if the message has only that. ``schema_version`` (Simple) is a TSO.
 
     ``handle_key_only``: the images hold only the handle key; ``claim_check``: where the whole message is stored, if it
-    is and was not read. ``message``: the protocol's own record (``CanalRow``, ``SimpleRow``, ``AvroRow``,
-    ``DebeziumRow``).
+    was not read. ``message``: the protocol's own record (``CanalRow``, ``SimpleRow``, ``AvroRow``, ``DebeziumRow``).
     """
 
     schema: str

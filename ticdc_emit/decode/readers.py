@@ -25,12 +25,12 @@ def reader_for(
 ) -> EventReader:
     """Return the reader of a changefeed's messages.
 
-    ``schemas``: of Avro, by id; default the changefeed's own registry. ``claims``: what gives the object that a message
-    names as its ``claimCheckLocation``; without it, an event holds the handle key alone and says where the rest is.
-    ``max_decompressed_bytes``: of a key or value, which is refused beyond it.
+    ``schemas``: Avro schema texts by id; default: the changefeed's own registry. ``claims``: a function that returns
+    the object of a message's ``claimCheckLocation``; without it, an event has only the handle key, and the location of
+    the rest. ``max_decompressed_bytes``: the limit of a key or value.
 
-    Raises :class:`~ticdc_emit.errors.ConfigError` for a protocol that is not read here, for Avro without schemas, and
-    :class:`~ticdc_emit.errors.MissingDependencyError` where decoding needs a package that is not there.
+    Raises :class:`~ticdc_emit.errors.ConfigError` for a protocol without a reader, for Avro without schemas, and
+    :class:`~ticdc_emit.errors.MissingDependencyError` if decoding needs a missing package.
     """
     protocol = config.codec.protocol
     if not protocol.traits.is_written:

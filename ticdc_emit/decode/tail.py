@@ -89,13 +89,13 @@ class TailLine:
 class Tail:
     """Makes lines of messages.
 
-    ``tables``: patterns of ``schema.table`` with ``*`` and ``?``, ``ops``: some of :data:`OPERATIONS`; empty: all.
-    A pattern leaves watermarks out, and does not ask about messages that cannot be read. ``schemas``: of Avro, by id;
-    default the changefeed's registry. ``claims``: the object of a ``claimCheckLocation``; without it, a line shows the
-    handle key and where the rest is. ``earlier``: of Simple, messages from before the first line; it is called once,
-    when a row comes whose table no message has shown.
+    ``tables``: patterns of ``schema.table`` with ``*`` and ``?``, ``ops``: some of :data:`OPERATIONS`; empty: all. A
+    pattern leaves out watermarks and messages that cannot be read. ``schemas``: Avro schema texts by id; default: the
+    changefeed's registry. ``claims``: a function that returns the object of a ``claimCheckLocation``; without it, a
+    line shows the handle key and the location of the rest. ``earlier``: for Simple, a function that returns messages
+    from before the first line; it is called once, for the first row whose table no message has shown.
 
-    Raises :class:`~ticdc_emit.errors.ConfigError` for an operation that is none, or where there is no reader.
+    Raises :class:`~ticdc_emit.errors.ConfigError` for an unknown operation, or a protocol without a reader.
     """
 
     def __init__(

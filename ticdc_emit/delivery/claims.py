@@ -38,10 +38,10 @@ class Claim(NamedTuple):
 
 @dataclass(frozen=True)
 class ClaimStore:
-    """The objects under a ``claim-check-storage-uri``: picklable, connects when it is used.
+    """The objects under a ``claim-check-storage-uri``. Picklable; connects at the first use.
 
     ``attempts``: how often a request is tried, with waits from ``backoff_s`` seconds on. Raises
-    :class:`~ticdc_emit.errors.ConfigError` for a URI that names no storage, or asks for what is not supported.
+    :class:`~ticdc_emit.errors.ConfigError` for a URI that is not a supported storage.
     """
 
     uri: Secret[str]
@@ -55,7 +55,7 @@ class ClaimStore:
 
     @classmethod
     def of(cls, handle: LargeMessageHandle) -> ClaimStore | None:
-        """Return the store that a changefeed configures, ``None`` where it does not say claim-check."""
+        """Return the store of a changefeed; ``None`` without claim-check."""
         uri = handle.claim_check_storage_uri
         return cls(uri) if handle.claim_check and uri is not None else None
 
@@ -64,10 +64,10 @@ class ClaimStore:
         return StorageUri.parse(self.uri.reveal())
 
     def put(self, claims: Iterable[Claim]) -> None:
-        """Store every claim; an object of the same name is replaced, which a replay does with the same bytes.
+        """Store every claim. An object of the same name is replaced; a replay writes the same bytes.
 
-        Raises :class:`ClaimCheckError` if the storage does not take one,
-        :class:`~ticdc_emit.errors.MissingDependencyError` without what reaches it.
+        Raises :class:`ClaimCheckError` if the storage refuses one, :class:`~ticdc_emit.errors.MissingDependencyError`
+        if a package for the storage is missing.
         """
         objects = {self._path(claim.location): claim.content for claim in claims}
         if not objects:
@@ -80,7 +80,7 @@ class ClaimStore:
     def get(self, location: str) -> bytes:
         """Return the object that a message names.
 
-        Raises :class:`ClaimCheckError` for a location outside this storage, or that it does not have.
+        Raises :class:`ClaimCheckError` for a location outside this storage, and for a missing object.
         """
         path, files = self._path(location), self._files()
         content: bytes = self._try(lambda: files.cat_file(path), "cannot read an object", location)

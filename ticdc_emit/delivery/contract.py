@@ -61,7 +61,7 @@ class PartitionCount(NamedTuple):
 
 @dataclass(frozen=True)
 class DeliveryReport:
-    """What was acknowledged, per ``(topic, partition)``.  Reports of tasks and flushes add up with ``+``.
+    """The acknowledged messages, per ``(topic, partition)``.  Reports of tasks and flushes add up with ``+``.
 
     ``retries``: how often a connection to the sink failed or was lost meanwhile, and was tried again.
     """
@@ -136,24 +136,23 @@ class Sink(Protocol):
     """A picklable description of where messages go; holds no connection."""
 
     def prepare(self, topics: Mapping[str, int | None]) -> dict[str, int]:
-        """Called once on the driver, before anything is sent: reach the sink and make sure that the topics exist.
+        """Called once on the driver, before anything is sent: connect to the sink and create missing topics.
 
-        ``topics`` maps each topic to the partitions asked for (None: as many as it has).  Returns the partitions to
-        dispatch to: the number asked for where one is given, else the topic's own.  Raises
+        ``topics`` maps each topic to its wanted number of partitions (None: as many as it has). Returns the number of
+        partitions to use: the wanted number, or the topic's own.  Raises
         :class:`~ticdc_emit.errors.BrokerUnreachableError` (with the time waited),
-        :class:`~ticdc_emit.errors.AuthenticationError`,
-        :class:`~ticdc_emit.errors.UnknownTopicError`, or :class:`~ticdc_emit.errors.ConfigError` if more partitions are
-        asked for than an existing topic has.
+        :class:`~ticdc_emit.errors.AuthenticationError`, :class:`~ticdc_emit.errors.UnknownTopicError`, or
+        :class:`~ticdc_emit.errors.ConfigError` if an existing topic has fewer partitions than wanted.
         """
 
     def message_limit(self, topics: Iterable[str]) -> int:
-        """Bytes that one message may have, which encoders observe; called on the driver after :meth:`prepare`.
+        """The size limit of one message in bytes, for encoders; called on the driver after :meth:`prepare`.
 
         ``max-message-bytes``, or for Kafka the topics' ``max.message.bytes`` less 128 if that is lower, as TiCDC does.
         """
 
     def open(self, message_limit: int | None = None) -> MessageWriter:
-        """A writer for one task, in the process that calls it.
+        """Return a writer for one task, in the process that calls it.
 
-        ``message_limit``: what the method of that name returned, for a sink that may send many messages as one.
+        ``message_limit``: the result of the method of that name, for a sink that may send many messages as one.
         """

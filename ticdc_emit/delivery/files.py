@@ -44,10 +44,10 @@ _SPOOL_BYTES = 8 * 1024 * 1024
 
 @dataclass(frozen=True)
 class FileSink:
-    """A :class:`~ticdc_emit.delivery.contract.Sink` into ``directory``, which every worker must see at that path.
+    """A :class:`~ticdc_emit.delivery.contract.Sink` into ``directory``, which every worker must reach at that path.
 
     A topic is a folder with one file per partition, made by ``prepare``; a flush appends. A new topic gets
-    ``new_partitions`` where no number is asked for.
+    ``new_partitions`` if no number is given.
     """
 
     directory: str
@@ -133,7 +133,7 @@ def read_files(path: str | Path) -> Iterator[Message]:
     """The messages in a sink's directory (by topic and partition), in a topic's folder, or in one partition's file.
 
     A last line without its end, left by a writer that died, was never acknowledged and is not read.  Raises
-    :class:`~ticdc_emit.errors.DeliveryError` for a line that no sink has written, and a file that none has named.
+    :class:`~ticdc_emit.errors.DeliveryError` for a line or a file name that does not come from a sink.
     """
     return FileReader(path).read()
 

@@ -64,11 +64,10 @@ class KafkaOptions(TypedDict, total=False):
 class KafkaSink:
     """A :class:`~ticdc_emit.delivery.contract.Sink` into the Kafka cluster at ``brokers`` (``host:port`` each).
 
-    ``acks`` is TiCDC's ``required-acks``: -1 all in-sync replicas, 1 the leader, 0 none; anything but -1 gives up the
-    idempotent producer, and with it the order of retried messages.  ``delivery_timeout_ms`` is how long a writer waits
-    without any message being acknowledged; a slow cluster that makes progress is waited for.  A missing topic
-    gets ``new_partitions`` where no number is asked for.  ``librdkafka`` holds further settings of the client by their
-    librdkafka names; sensitive ones become
+    ``acks`` is TiCDC's ``required-acks``: -1 all in-sync replicas, 1 the leader, 0 none; anything but -1 switches off
+    the idempotent producer, and with it the order of retried messages. ``delivery_timeout_ms``: how long a writer waits
+    if no message at all is acknowledged. A missing topic gets ``new_partitions`` if no number is given.  ``librdkafka``
+    holds further settings of the client by their librdkafka names; sensitive ones become
     :class:`~ticdc_emit.config.Secret`.  ``admin_api`` False: the broker makes topics itself (the embedded one does).
     """
 

@@ -26,7 +26,8 @@ _lock = threading.Lock()
 
 
 def messages(name: str, topic: str | None = None) -> list[Message]:
-    """Everything flushed into the store ``name`` (of ``memory://name``), by topic, partition and offset; or one topic.
+    """Return all messages in the store ``name`` (of ``memory://name``), or those of one topic, by topic, partition and
+    offset.
 
     A store that nobody has written to is empty.
     """

@@ -71,9 +71,9 @@ class ConfluentRegistry:
     def register(self, subject: str, schema: str) -> RegisteredSchema:
         """Register a schema text under a subject; the same text gives the same id again.
 
-        Raises :class:`~ticdc_emit.errors.IncompatibleSchemaError` where the registry answers 409,
+        Raises :class:`~ticdc_emit.errors.IncompatibleSchemaError` if the registry answers 409,
         :class:`~ticdc_emit.errors.RegistryUnreachableError` after the last attempt, else
-        :class:`~ticdc_emit.errors.RegistryError` (``status``) for any answer that is no id.
+        :class:`~ticdc_emit.errors.RegistryError` (``status``) for any answer without an id.
         """
         request = registration_request(subject, schema)
         if not self._probed:

@@ -26,7 +26,7 @@ class SchemaRegistry(Protocol):
     def register(self, subject: str, schema: str) -> RegisteredSchema:
         """Register a schema text under a subject; registering the same text again gives the same id.
 
-        Raises :class:`~ticdc_emit.errors.IncompatibleSchemaError` where the registry refuses it, else the
+        Raises :class:`~ticdc_emit.errors.IncompatibleSchemaError` if the registry refuses it, else the
         :class:`~ticdc_emit.errors.RegistryError` family.
         """
         ...

@@ -19,7 +19,7 @@ __all__ = ["registry_for"]
 def registry_for(config: ChangefeedConfig, tls: RegistryTls | None = None) -> SchemaRegistry:
     """Return a client of the registry; nothing is sent yet, and the caller closes it. ``tls`` is for an https URL.
 
-    Raises :class:`~ticdc_emit.errors.ConfigError` where no registry is named or an option is wrong, and
+    Raises :class:`~ticdc_emit.errors.ConfigError` if the changefeed has no registry or an option is wrong, and
     :class:`~ticdc_emit.errors.MissingDependencyError` without the extra ``avro`` or ``glue``.
     """
     codec = config.codec

@@ -41,7 +41,7 @@ _NOT_FOUND = "EntityNotFoundException"
 
 
 class GlueRegistry:
-    """Registers schemas through boto3; without credentials in the configuration AWS's default chain is asked."""
+    """Registers schemas through boto3; without credentials in the configuration, AWS's default ones are used."""
 
     def __init__(
         self,
@@ -72,7 +72,7 @@ class GlueRegistry:
     def register(self, subject: str, schema: str) -> RegisteredSchema:
         """Register a schema text as a version of the schema ``subject``; the same text gives the same id again.
 
-        Raises :class:`~ticdc_emit.errors.IncompatibleSchemaError` where Glue refuses the version,
+        Raises :class:`~ticdc_emit.errors.IncompatibleSchemaError` if Glue refuses the version,
         :class:`~ticdc_emit.errors.RegistryUnreachableError` without an answer, else
         :class:`~ticdc_emit.errors.RegistryError` (``code``: AWS's).
         """

@@ -26,7 +26,7 @@ class SchemaPost:
 
 
 class MemoryRegistry:
-    """``posts``: every registration in order. ``reject``: a schema that holds this text is refused with 409."""
+    """``posts``: every registration in order. ``reject``: a schema that contains this text is refused with 409."""
 
     def __init__(self, reject: str | None = None) -> None:
         self._reject = reject
@@ -45,4 +45,4 @@ class MemoryRegistry:
         return confluent_schema(number)
 
     def close(self) -> None:
-        """Nothing to release; ``posts`` stay."""
+        """Does nothing; ``posts`` stay."""

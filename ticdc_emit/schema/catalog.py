@@ -35,7 +35,7 @@ RenamedSchema: TypeAlias = Literal["lower-case", "as-created"]
 
 
 class Catalog:
-    """A mutable holder of immutable table versions; database ``test`` exists from the start, as in TiDB."""
+    """Holds the versions of all tables. The database ``test`` exists from the start, as in TiDB."""
 
     def __init__(
         self,
@@ -86,14 +86,13 @@ class Catalog:
         charset: str = "utf8mb4",
         batch: bool = False,
     ) -> tuple[DdlEvent, ...]:
-        """Apply one DDL statement and return its events (none where TiDB does nothing, as for USE or IF NOT EXISTS).
+        """Apply one DDL statement and return its events (none if TiDB does nothing, as for USE or IF NOT EXISTS).
 
         Several CREATE TABLE in one text are one job, as BR, Lightning and TiDB's fast table creation make it;
-        ``batch``: one alone is such a job too.
-        ``schema`` is the current database of this statement, ``commit_ts`` a TSO, ``ids`` what is known of the events'
-        ids. ``sql_mode``: the session's, where it is not the catalog's; ``charset``: the session's, which TiDB keeps
-        for CREATE INDEX and ADD INDEX alone. Raises ``DdlError`` (not understood or not applicable) and
-        ``UnknownTableError``.
+        ``batch``: one alone is such a job too. ``schema`` is the current database of this statement, ``commit_ts`` a
+        TSO, ``ids`` the known ids of the events. ``sql_mode``: the session's, if it differs from the catalog's;
+        ``charset``: the session's, which TiDB keeps for CREATE INDEX and ADD INDEX alone. Raises ``DdlError`` (the
+        statement cannot be read or applied) and ``UnknownTableError``.
         """
         assigned = (ids,) if isinstance(ids, AssignedIds) else tuple(ids or ())
         try:
@@ -106,21 +105,23 @@ class Catalog:
             _with_statement(error, query)
 
     def ensure_database(self, name: str, *, commit_ts: int = 0) -> None:
-        """Create the database called ``name`` unless it exists; "" is no database."""
+        """Create the database called ``name`` unless it exists. An empty name does nothing."""
         if name and not self._store.has_database(name):
             self.apply(f"CREATE DATABASE {quoted(name)}", commit_ts=commit_ts)
 
     def adopt(self, info: TableInfo, *, commit_ts: int) -> bool:
-        """Take a table as it is known from elsewhere, valid from ``commit_ts`` (TSO) on; create its database.
+        """Add a table that is known from elsewhere, valid from ``commit_ts`` (TSO) on; create its database.
 
-        ``False``, and nothing is done, where the name has a version of that time or later.
+        Returns ``False`` and does nothing if the name has a version of that time or later.
         """
         self.ensure_database(info.schema, commit_ts=commit_ts)
         columns, indexes = (max((each.id for each in found), default=0) for found in (info.columns, info.indexes))
         return self._store.adopt(TableState(info, max_column_id=columns, max_index_id=indexes), commit_ts)
 
     def table(self, schema: str, name: str) -> TableInfo:
-        """Return the current version of a table or view (names in any case); ``UnknownTableError`` if there is none."""
+        """Return the current version of a table or view (names in any case); ``UnknownTableError`` if it does not
+        exist.
+        """
         return self._store.table(schema, name).info
 
     def tables(self) -> tuple[TableInfo, ...]:
@@ -132,7 +133,7 @@ class Catalog:
         return self._store.databases()
 
     def at(self, schema: str, name: str, commit_ts: int) -> TableInfo:
-        """Return the version that was valid at ``commit_ts``; ``UnknownTableError`` if there was none."""
+        """Return the version that was valid at ``commit_ts``; ``UnknownTableError`` if the table did not exist."""
         return self._store.at(schema, name, commit_ts)
 
     def histories(self) -> dict[tuple[str, str], tuple[tuple[int, TableInfo | None], ...]]:
@@ -169,11 +170,10 @@ def catalog_from_sql(
     """Build a catalog from a script of DDL statements (comments, ``USE``, ``CREATE DATABASE`` ...).
 
     The script may be a file of mysqldump or Dumpling: SET, LOCK TABLES, rows, transactions, triggers and routines are
-    passed over. Raises ``DdlError`` and ``UnknownTableError``; their ``place`` is a line and column of the script.
+    skipped. Raises ``DdlError`` and ``UnknownTableError``; their ``place`` is a line and column of the script.
 
     ``schema`` is the current database at the start. It, and the database of any ``CREATE TABLE db.table``, is created
-    if it does not exist: a file of table definitions need not say so. ``renamed_schema``, ``sql_mode``: see
-    :class:`Catalog`.
+    if it does not exist. ``renamed_schema``, ``sql_mode``: see :class:`Catalog`.
     """
     catalog = Catalog(time_zone=time_zone, renamed_schema=renamed_schema, sql_mode=sql_mode)
     catalog.ensure_database(schema, commit_ts=commit_ts)

@@ -166,7 +166,7 @@ class TableInfo:
         return f"{self.schema}.{self.name}"
 
     def column(self, name: str) -> Column:
-        """Return the column called ``name`` (exact case); ``KeyError`` if there is none."""
+        """Return the column called ``name`` (exact case); ``KeyError`` if it does not exist."""
         return self._by_name[name]
 
     @cached_property

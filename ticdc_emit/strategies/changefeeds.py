@@ -34,7 +34,7 @@ _ROWS_PER_MESSAGE = (None, 1, 2, 5)
 
 @dataclass(frozen=True)
 class FeedOptions:
-    """``sink_uri``: with all options that a URI can have. ``changefeed``: the file, as a mapping."""
+    """``sink_uri``: a sink URI with its options. ``changefeed``: the changefeed file, as a mapping."""
 
     sink_uri: str
     changefeed: dict[str, Any] = field(hash=False)
@@ -66,9 +66,9 @@ def changefeeds(
 
     ``protocols``: some of :data:`~ticdc_emit.strategies.PROTOCOLS`, ``simple-json`` or ``simple-avro``; ``None`` for
     all. ``partitions``: the partition dispatchers that may be used; ``ts`` sends the changes of a row to different
-    partitions. ``max_partitions``: of a topic. ``force_replicate``: tables without a handle key are replicated, which
-    Avro and some options exclude. ``schema_registry``: the URL that Avro names. Raises
-    :class:`~ticdc_emit.errors.StrategyError` for what is none of these, and for Avro with ``force_replicate``.
+    partitions. ``max_partitions``: the most partitions of a topic. ``force_replicate``: tables without a handle key are
+    replicated; Avro and some options exclude it. ``schema_registry``: the URL that Avro names. Raises
+    :class:`~ticdc_emit.errors.StrategyError` for any other value, and for Avro with ``force_replicate``.
     """
     chosen = tuple(name for name in PROTOCOLS if traits_of(name).force_replicate or not force_replicate)
     chosen = chosen if protocols is None else tuple(protocols)

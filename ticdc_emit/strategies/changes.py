@@ -32,10 +32,10 @@ def changes(
     time_zone: str = "UTC",
     allow_zero_dates: bool = True,
 ) -> st.SearchStrategy[Change]:
-    """Return changes of ``table``, each alone: ``schema``, ``table``, ``op``, ``commit_ts``, ``before``, ``after``.
+    """Return single changes of ``table``: ``schema``, ``table``, ``op``, ``commit_ts``, ``before``, ``after``.
 
-    ``ops``: some of insert, update and delete. ``allow_key_updates``: updates that change the handle key too. The other
-    arguments are those of :func:`~ticdc_emit.strategies.rows`. Changes that follow from each other are
+    ``ops``: some of insert, update and delete. ``allow_key_updates``: also updates that change the handle key. The
+    other arguments are those of :func:`~ticdc_emit.strategies.rows`. For changes that follow from each other, use
     :func:`~ticdc_emit.strategies.histories`. Raises :class:`~ticdc_emit.errors.StrategyError`.
     """
     if isinstance(ops, str) or not ops or not set(ops) <= set(_OPS):

@@ -63,8 +63,8 @@ def ddl(
 
     ``kinds``: some of :data:`~ticdc_emit.strategies.DDL_KINDS`, ``None`` for all; the last table is not dropped.
     ``types``, ``names``, ``max_columns``, ``allow_keyless`` and ``allow_defaults``: of new tables and columns, as in
-    :func:`~ticdc_emit.strategies.tables`. Raises :class:`~ticdc_emit.errors.StrategyError` for unknown kinds, and for a
-    catalog to which none of them applies.
+    :func:`~ticdc_emit.strategies.tables`. Raises :class:`~ticdc_emit.errors.StrategyError` for unknown kinds, and if
+    none of them applies to the catalog.
     """
     shape = TableShape.of(types, names, max_columns, allow_keyless, allow_defaults)
     found = applicable(catalog, chosen_kinds(kinds), shape)

@@ -74,11 +74,11 @@ def histories(
 
     ``schema``: SQL text. Without it, up to ``max_tables`` tables of at most ``max_columns`` columns (``types``,
     ``names``, ``allow_keyless``, ``allow_defaults``, ``allow_virtual``: as in :func:`~ticdc_emit.strategies.tables`).
-    ``max_commits``: transactions and statements. ``ddl_kinds``: some of :data:`~ticdc_emit.strategies.DDL_KINDS`,
-    ``None`` for all, ``()`` for no DDL. ``allow_key_updates``: updates that change a key. ``allow_seq``: transactions
-    whose changes have a ``seq``. ``time_zone``, ``allow_zero_dates``: as in :func:`~ticdc_emit.strategies.values`.
-    Raises :class:`~ticdc_emit.errors.StrategyError`, and :class:`~ticdc_emit.errors.DdlError` for SQL that is not
-    understood.
+    ``max_commits``: the number of transactions and statements. ``ddl_kinds``: some of
+    :data:`~ticdc_emit.strategies.DDL_KINDS`, ``None`` for all, ``()`` for no DDL. ``allow_key_updates``: updates that
+    change a key. ``allow_seq``: transactions whose changes have a ``seq``. ``time_zone``, ``allow_zero_dates``: as in
+    :func:`~ticdc_emit.strategies.values`. Raises :class:`~ticdc_emit.errors.StrategyError`, and
+    :class:`~ticdc_emit.errors.DdlError` for SQL that cannot be read.
     """
     for name, number in (("max_tables", max_tables), ("max_commits", max_commits)):
         if number < 1:

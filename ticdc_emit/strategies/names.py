@@ -19,7 +19,7 @@ _ANY = _PLAIN | _ODD_ONES
 def names(*, allow_odd: bool = False) -> st.SearchStrategy[str]:
     """Return names of lower-case letters, digits and underscores.
 
-    ``allow_odd``: what TiDB allows between backquotes too, such as blanks, quotes, dots, capitals and other alphabets.
+    ``allow_odd``: also what TiDB allows between backquotes, such as blanks, quotes, dots, capitals and other alphabets.
     """
     return _ANY if allow_odd else _PLAIN
 

@@ -20,9 +20,9 @@ Row: TypeAlias = "dict[str, str | None]"
 def rows(table: str | TableInfo, *, time_zone: str = "UTC", allow_zero_dates: bool = True) -> st.SearchStrategy[Row]:
     """Return rows of ``table``: the CREATE TABLE of one table, or a version of one from a catalog.
 
-    Each is a mapping from the columns that row changes carry (virtual ones are none of them) to what
-    :func:`~ticdc_emit.strategies.values` gives. Raises :class:`~ticdc_emit.errors.StrategyError` for SQL that does not
-    make exactly one table, and :class:`~ticdc_emit.errors.DdlError` for SQL that is not understood.
+    Each is a mapping from the columns of row changes (without virtual ones) to values of
+    :func:`~ticdc_emit.strategies.values`. Raises :class:`~ticdc_emit.errors.StrategyError` for SQL that does not make
+    exactly one table, and :class:`~ticdc_emit.errors.DdlError` for SQL that cannot be read.
     """
     return _rows(table_of(table, time_zone), time_zone, allow_zero_dates)
 

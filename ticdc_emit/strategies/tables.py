@@ -80,10 +80,10 @@ def tables(
     A table has a primary key, clustered or not, or a unique key whose columns are NOT NULL; some have another unique
     key, and a virtual column. ``types``: the names of the column types (:data:`~ticdc_emit.strategies.TYPES`), ``None``
     for all. ``names``: of tables and columns, default :func:`~ticdc_emit.strategies.names`. ``max_columns``: without
-    the virtual one. ``allow_keyless``: tables without a handle key too, which TiCDC replicates with ``force-replicate``
-    only. ``allow_defaults``: columns with a DEFAULT. ``allow_virtual``: virtual columns, of which debezium-avro can
-    show no row. Raises :class:`~ticdc_emit.errors.StrategyError` for an unknown type, if no type that is left can be in
-    a key, and for ``max_columns`` outside 1..1000.
+    the virtual one. ``allow_keyless``: also tables without a handle key, which TiCDC replicates with
+    ``force-replicate`` only. ``allow_defaults``: columns with a DEFAULT. ``allow_virtual``: virtual columns, with which
+    debezium-avro refuses all rows. Raises :class:`~ticdc_emit.errors.StrategyError` for an unknown type, if none of the
+    types can be in a key, and for ``max_columns`` outside 1..1000.
     """
     shape = TableShape.of(types, names, max_columns, allow_keyless, allow_defaults, allow_virtual)
     return named_tables(schema, shape).map(lambda made: made[1])

@@ -44,9 +44,9 @@ _MOST_DIMENSIONS = 3  # where the column says nothing
 def values(column: Column, *, time_zone: str = "UTC", allow_zero_dates: bool = True) -> st.SearchStrategy[str | None]:
     """Return values of ``column`` in canonical text; ``None``, for NULL, if it is nullable.
 
-    ``time_zone``: the changefeed's, in which TIMESTAMP is shown. ``allow_zero_dates``: days such as ``0000-00-00`` and
-    ``2024-00-00`` too. Raises :class:`~ticdc_emit.errors.StrategyError` for a type that no row has, and for an unknown
-    time zone.
+    ``time_zone``: the changefeed's, in which TIMESTAMP is shown. ``allow_zero_dates``: also days such as ``0000-00-00``
+    and ``2024-00-00``. Raises :class:`~ticdc_emit.errors.StrategyError` for a type that rows cannot have, and for an
+    unknown time zone.
     """
     try:
         zone = time_zone_of(time_zone)

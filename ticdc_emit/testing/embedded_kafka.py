@@ -29,7 +29,7 @@ _START_TIMEOUT_S = 10.0
 class EmbeddedKafka:
     """A context manager around the mock cluster; ``brokers`` holds its addresses while it runs.
 
-    The cluster chooses its ports. ``port``: a further one, which is always the same, for clients to begin at.
+    The cluster chooses its ports. ``port``: an additional fixed port for clients.
     """
 
     def __init__(self, brokers: int = 1, *, port: int | None = None) -> None:
@@ -86,7 +86,8 @@ class EmbeddedKafka:
         return KafkaSink(self.brokers, admin_api=False, **options)
 
     def read(self, topic: str, newest: int | None = None, timeout_s: float = 10.0) -> list[Message]:
-        """What the cluster still has of ``topic``, by partition and offset; at most the ``newest`` of each partition.
+        """Return the messages that the cluster still has of ``topic``, by partition and offset; at most the ``newest``
+        of each partition.
 
         Raises :class:`~ticdc_emit.errors.DeliveryError` if the messages do not arrive within ``timeout_s``.
         """

@@ -31,7 +31,7 @@ _LONGEST_BODY = 16 * 1024 * 1024
 class EmbeddedRegistry:
     """A context manager around the server; ``url`` is its address while it runs.
 
-    Stopping keeps schemas and port: started again, it is the same registry.
+    Schemas and port survive a stop: after another start it is the same registry.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class EmbeddedRegistry:
         return self
 
     def stop(self) -> None:
-        """End the server and the connections that are open."""
+        """Stop the server and close its connections."""
         if self._server is not None and self._thread is not None:
             self._server.shutdown()
             self._thread.join()

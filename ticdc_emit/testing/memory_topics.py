@@ -46,7 +46,7 @@ class MemoryTopics:
         return f"memory://{self.name}/?{urlencode(shown)}"
 
     def messages(self, topic: str | None = None) -> list[Message]:
-        """Return what arrived so far by topic, partition and offset: everything, or that of one topic."""
+        """Return all messages so far, or those of one topic, by topic, partition and offset."""
         return messages(self.name, topic)
 
     def clear(self) -> None:

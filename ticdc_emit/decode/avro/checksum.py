@@ -48,7 +48,7 @@ _SEPARATOR = re.compile(r"(?<!\\),")
 def verify_checksum(
     value: Mapping[str, Any] | None, schema: Mapping[str, Any] | str, time_zone: str = "UTC"
 ) -> int | None:
-    """Check a decoded value against the checksum that it carries, and return that; ``None`` if it carries none.
+    """Check a decoded value against its checksum, and return the checksum; ``None`` if it has none.
 
     ``schema``: the registered schema of the value, parsed or as text. ``time_zone``: the changefeed's, in which
     TIMESTAMP values are shown. Raises :class:`ChecksumMismatchError`, and :class:`DecodeError` for a value or schema

@@ -88,9 +88,9 @@ class AvroReader:
         self._known: dict[SchemaId, _Known] = {}
 
     def read(self, key: bytes | None, value: bytes | None) -> AvroRow:
-        """Return the row change of a record; an empty key or value is none.
+        """Return the row change in a record; an empty key or value counts as missing.
 
-        Raises :class:`DecodeError` for bytes that are no row change, or of another schema than they say, and
+        Raises :class:`DecodeError` for bytes that are not a row change or do not fit the schema they name, and
         :class:`~ticdc_emit.errors.MissingDependencyError` without fastavro.
         """
         key_schema, key_fields = self._part("key", key)

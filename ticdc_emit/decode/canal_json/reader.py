@@ -84,8 +84,8 @@ CanalMessage: TypeAlias = "CanalRow | CanalDdl | CanalWatermark"
 class CanalJsonReader:
     """Reads the records of a topic.
 
-    ``compression``: the changefeed's ``large-message-handle-compression``; ``max_decompressed_bytes``: of a value,
-    which is refused beyond it. Raises :class:`~ticdc_emit.errors.ConfigError` for a compression that is not known, and
+    ``compression``: the changefeed's ``large-message-handle-compression``; ``max_decompressed_bytes``: the limit of a
+    value. Raises :class:`~ticdc_emit.errors.ConfigError` for an unknown compression, and
     :class:`~ticdc_emit.errors.MissingDependencyError` without cramjam.
     """
 
@@ -96,7 +96,7 @@ class CanalJsonReader:
         self._told: dict[tuple[str, str], tuple[_Told, tuple[Any, ...]]] = {}
 
     def read(self, key: bytes | None, value: bytes | None) -> CanalMessage:
-        """Return what a record says. Raises :class:`DecodeError` for one that is no Canal-JSON message of TiCDC's."""
+        """Return the message in a record. Raises :class:`DecodeError` if it is not a Canal-JSON message of TiCDC."""
         if key:
             raise DecodeError("a Canal-JSON message has no key", part="key")
         if not value:

@@ -31,11 +31,11 @@ _IMAGES = {"c": ("after",), "u": ("before", "after"), "d": ("before",)}
 class DebeziumReader:
     """Reads the records of a topic.
 
-    ``has_schema``: not so with the changefeed's ``debezium-disable-schema``. ``compression``: its
-    ``large-message-handle-compression``, of keys and values. Raises :class:`~ticdc_emit.errors.ConfigError` for one
-    that is not known, :class:`~ticdc_emit.errors.MissingDependencyError` without cramjam. ``typed``: whether values are
-    Python's where there is a schema; if not, they are always JSON's. ``max_decompressed_bytes``: of a key or value,
-    which is refused beyond it.
+    ``has_schema``: false with the changefeed's ``debezium-disable-schema``. ``compression``: its
+    ``large-message-handle-compression``, of keys and values. Raises :class:`~ticdc_emit.errors.ConfigError` for an
+    unknown compression, :class:`~ticdc_emit.errors.MissingDependencyError` without cramjam. ``typed``: whether values
+    become Python's if there is a schema; else they stay JSON's. ``max_decompressed_bytes``: the limit of a key or
+    value.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class DebeziumReader:
         self._unpacked = decompressor(compression, max_decompressed_bytes=max_decompressed_bytes)
 
     def read(self, key: bytes | None, value: bytes | None) -> DebeziumMessage:
-        """Return what a record says. Raises :class:`DecodeError` for one that is no Debezium message of TiCDC's."""
+        """Return the message in a record. Raises :class:`DecodeError` if it is not a Debezium message of TiCDC."""
         (key_payload, key_schema), (payload, schema) = self._part("key", key), self._part("value", value)
         source = _source(member(payload, "source", dict))
         ts_ms = member(payload, "ts_ms", int)

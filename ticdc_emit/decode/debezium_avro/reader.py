@@ -36,9 +36,9 @@ class DebeziumAvroReader:
         self._known: dict[tuple[SchemaId, str], tuple[RowSchema | ControlSchema, Any]] = {}
 
     def read(self, key: bytes | None, value: bytes | None) -> DebeziumMessage:
-        """Return what a record says: a row change, or the DDL and watermarks of ``avro-enable-watermark``.
+        """Return the message in a record: a row change, or the DDL and watermarks of ``avro-enable-watermark``.
 
-        Raises :class:`DecodeError` for bytes that are none of these, or of another schema than they say, and
+        Raises :class:`DecodeError` for other bytes, for bytes that do not fit the schema they name, and
         :class:`~ticdc_emit.errors.MissingDependencyError` without fastavro.
         """
         key_schema, handle = self._part("key", key)

@@ -20,7 +20,7 @@ __all__ = ["Finding", "Invariant", "Seen", "Stream"]
 class Finding:
     """One message, or one partition (``offset`` is ``None``), that breaks an invariant.
 
-    ``table``: ``schema.table``; ``key``: the row's handle key as text (``id=1``). Both are empty where there is none.
+    ``table``: ``schema.table``; ``key``: the row's handle key as text (``id=1``). Both are empty if unknown.
     """
 
     invariant: str

@@ -41,15 +41,15 @@ INVARIANTS: Mapping[str, str] = {
 
 
 class Verifier:
-    """Takes messages; ``finish()`` says what is wrong.
+    """Checks messages one by one; ``finish()`` returns the findings.
 
-    ``config``: the changefeed that sent them, or its sink URI; for checksums of Avro its time zone counts. ``schemas``:
-    of Avro, by id; default the changefeed's registry. ``claims``: the object of a ``claimCheckLocation``; ``None``:
-    they are not asked for. ``most``: how many findings of one invariant are kept. ``watch``: called with each message
-    and each row or control message read from it, ``None`` if it cannot be read.
+    ``config``: the changefeed that sent them, or its sink URI; Avro checksums need its time zone. ``schemas``: Avro
+    schema texts by id; default: the changefeed's registry. ``claims``: a function that returns the object of a
+    ``claimCheckLocation``; ``None``: stored objects are not checked. ``most``: how many findings of one invariant are
+    kept. ``watch``: called with each message and each row or control message in it, ``None`` if it cannot be read.
 
-    ``counts``: what messages say by kind (``row``, ``ddl``, ``watermark``, ``bootstrap``, ``unreadable``), ``found``:
-    findings by invariant, those that are not kept as well.
+    ``counts``: messages by kind (``row``, ``ddl``, ``watermark``, ``bootstrap``, ``unreadable``), ``found``: the number
+    of findings by invariant.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class Verifier:
     def see(self, message: Message) -> None:
         """Take the next message of its partition.
 
-        Raises :class:`DecodeError` where a schema registry does not answer.
+        Raises :class:`DecodeError` if a schema registry does not answer.
         """
         place = message.topic, message.partition
         self._stream.firsts.setdefault(place, message.offset)
@@ -93,10 +93,10 @@ class Verifier:
             self._part(message, key, value)
 
     def finish(self, partitions: Mapping[str, int] | int | None = None) -> list[Finding]:
-        """Return all findings by topic, partition and offset: no message follows.
+        """Return all findings by topic, partition and offset. No message may follow.
 
-        ``partitions``: of each topic by name, or of all; default: as many as have messages, at least the changefeed's
-        ``partition-num``.
+        ``partitions``: the partition count of each topic by name, or one for all. Default: the partitions with
+        messages, at least the changefeed's ``partition-num``.
         """
         if isinstance(partitions, int):
             partitions = dict.fromkeys(self._stream.partitions, partitions)
@@ -175,7 +175,9 @@ def verify(
     claims: Callable[[str], bytes] | None = None,
     partitions: Mapping[str, int] | int | None = None,
 ) -> list[Finding]:
-    """Check messages against every invariant; an empty list: nothing is wrong. Arguments as of :class:`Verifier`."""
+    """Check messages against every invariant and return the findings, if any. The arguments are those of
+    :class:`Verifier`.
+    """
     verifier = Verifier(config, schemas=schemas, claims=claims)
     for message in messages:
         verifier.see(message)

@@ -40,7 +40,7 @@ class SimpleReader:
     """Reads the records of a topic.
 
     ``encoding``: the changefeed's ``encoding-format``, ``json`` or ``avro``; ``compression``: its
-    ``large-message-handle-compression``; ``max_decompressed_bytes``: of a value, which is refused beyond it. Raises
+    ``large-message-handle-compression``; ``max_decompressed_bytes``: the limit of a value. Raises
     :class:`~ticdc_emit.errors.ConfigError` for another encoding or compression, and
     :class:`~ticdc_emit.errors.MissingDependencyError` without fastavro for ``avro``, without cramjam for a compression.
     """
@@ -61,7 +61,7 @@ class SimpleReader:
         self._members: Callable[[bytes], Mapping[str, Any]] = AvroMembers() if encoding == "avro" else _json_members
 
     def read(self, key: bytes | None, value: bytes | None) -> SimpleMessage:
-        """Return what a record says. Raises :class:`DecodeError` for one that is no Simple message of the encoding."""
+        """Return the message in a record. Raises :class:`DecodeError` if it is not a Simple message."""
         if key:
             raise DecodeError("a Simple message has no key", part="key")
         if not value:
