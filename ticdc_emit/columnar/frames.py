@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_emit.columnar.assemble import Fragment, join
-from ticdc_emit.columnar.buffers import element_lengths, from_bytes, null_mask, text_buffers
+from ticdc_emit.columnar.buffers import element_lengths, from_bytes, text_buffers
 
 __all__ = ["LENGTH_BYTES", "beyond", "framed", "joined"]
 
@@ -22,24 +22,21 @@ LENGTH_BYTES = 8
 
 def framed(fragments: Sequence[Fragment], count: int, head: bytes = b"") -> pa.Array:
     """Return ``head``, the length of the fragments together, and the fragments, of ``count`` elements."""
-    lengths = np.zeros(count, np.int64)
-    for fragment in fragments:
-        lengths += len(fragment) if isinstance(fragment, bytes) else _lengths(fragment)
-    begin = b""  # what every element begins with is put there with its length: a join pays for each fragment
-    rest = list(fragments)
-    while rest and isinstance(rest[0], bytes):
-        begin += rest.pop(0)
-    width = len(head) + LENGTH_BYTES + len(begin)
-    frames = np.empty((count, width), np.uint8)
-    frames[:] = np.frombuffer(head + bytes(LENGTH_BYTES) + begin, np.uint8)
-    frames[:, len(head) : len(head) + LENGTH_BYTES] = lengths.astype(">u8").view(np.uint8).reshape(count, LENGTH_BYTES)
-    offsets = np.arange(0, (count + 1) * width, width, dtype=np.int32)
-    return join([from_bytes(offsets, frames.ravel(), binary=True), *rest], count)
+    made = join([head + bytes(LENGTH_BYTES), *fragments], count)
+    _write_lengths(made, len(head))
+    return made
 
 
-def _lengths(fragment: pa.Array) -> npt.NDArray[np.int32]:
-    nulls = null_mask(fragment)
-    return element_lengths(fragment) if nulls is None else np.where(nulls, np.int32(0), element_lengths(fragment))
+def _write_lengths(made: pa.Array, start: int) -> None:
+    """Write the lengths of new elements, of what is behind them, in place: only once joined they are known."""
+    if not len(made):
+        return
+    offsets = text_buffers(made).offsets
+    lengths = (offsets[1:] - offsets[:-1] - start - LENGTH_BYTES).astype(">u4").view(np.uint8).reshape(-1, 4)
+    data = np.frombuffer(made.buffers()[2], np.uint8)
+    last = offsets[:-1] + (start + LENGTH_BYTES - 1)
+    for byte in range(4):  # of an Arrow array, no element has more than 2 GiB
+        data[last - byte] = lengths[:, 3 - byte]
 
 
 def joined(array: pa.Array, starts: npt.NDArray[np.int64], head: bytes = b"") -> pa.Array:
