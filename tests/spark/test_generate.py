@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections import Counter
 from pathlib import Path
@@ -103,6 +104,58 @@ def test_every_sample_becomes_messages(spark: Any, name: str) -> None:
             row | {which: dict(row[which]) if row[which] else None for which in IMAGES} for row in changes.to_pylist()
         ]
         assert consumer.tables == History(traffic.schema, rows, traffic.ddl).tables()
+
+
+def test_columns_have_the_values_that_were_asked_for(spark: Any) -> None:
+    sql = """
+        create table a.t (id int primary key, kind enum('x','y','z') not null, n int, price decimal(8,2) not null,
+        low bigint not null, mid double not null, at timestamp(3) not null, day date not null,
+        code varchar(20) not null, gone varchar(9), word text not null, y year not null, s set('p','q') not null,
+        moves int not null)"""
+    columns = {
+        "kind": {"labels": ["z", "x"], "weights": [1, 9]},
+        "n": {"range": [-3, 3], "nulls": 0.5},
+        "price": {"range": [0.5, 1]},
+        "low": {"range": [1, 1_000_000], "distribution": "zipf"},
+        "mid": {"range": [0, 100], "distribution": "normal"},
+        "at": {"range": ["2026-01-01T00:00:00", "2026-01-01T00:00:00.009"]},
+        "day": {"range": ["2026-02-27", "2026-03-01"]},
+        "code": {"pattern": "ORD-####-?^\\#"},
+        "gone": {"nulls": 1.0},
+        "word": {"labels": ["a|b;c~d\x01", "it's", "\\", ""]},
+        "y": {"range": [1999, 2001]},
+        "s": {"labels": ["p,q", ""]},
+    }
+    changes = [row.asDict(recursive=True) for row in generate(spark, sql, rows=3000, columns=columns).mixed().collect()]
+    rows = [change["after"] for change in changes if change["op"] == "c"]
+    seen = {name: Counter(row[name] for row in rows) for name in rows[0]}
+    assert set(seen["kind"]) == {"x", "z"}
+    assert 0.85 < seen["kind"]["x"] / len(rows) < 0.95
+    assert set(seen["n"]) == {None, *range(-3, 4)}
+    assert 0.42 < seen["n"][None] / len(rows) < 0.58
+    assert (float(min(seen["price"])), float(max(seen["price"])), len(seen["price"])) == (0.5, 1.0, 51)
+    assert 0.4 < sum(count for value, count in seen["low"].items() if value < 1000) / len(rows) < 0.6
+    assert 0.6 < sum(count for value, count in seen["mid"].items() if 35 < value < 65) / len(rows) < 0.8
+    assert {moment.isoformat(timespec="milliseconds") for moment in seen["at"]} == {
+        f"2026-01-01T00:00:00.{ms:03}" for ms in range(10)
+    }
+    assert {day.isoformat() for day in seen["day"]} == {"2026-02-27", "2026-02-28", "2026-03-01"}
+    assert all(re.fullmatch(r"ORD-[0-9]{4}-[a-z][A-Z]#", code) for code in seen["code"])
+    assert len(seen["code"]) > len(rows) / 2
+    assert set(seen["gone"]) == {None}
+    assert set(seen["word"]) == {"a|b;c~d\x01", "it's", "\\", ""}
+    assert (set(seen["y"]), set(seen["s"])) == ({1999, 2000, 2001}, {"p,q", ""})
+    assert all(change["before"] != change["after"] for change in changes)
+
+
+def test_a_controlled_column_alone_still_shows_every_update(spark: Any) -> None:
+    sql = "create table a.t (id int primary key, kind varchar(9), n int)"
+    columns = {"kind": {"labels": ["a", "b", "c"], "weights": [8, 1, 1], "nulls": 0.3}, "n": {"labels": [7]}}
+    changes = [row.asDict(recursive=True) for row in generate(spark, sql, rows=2000, columns=columns).mixed().collect()]
+    updates = [change for change in changes if change["op"] == "u"]
+    assert len(updates) > 1000
+    assert all(change["before"]["kind"] != change["after"]["kind"] for change in updates)
+    assert {change["after"]["kind"] for change in updates} == {"a", "b", "c", None}
 
 
 @pytest.mark.slow

@@ -122,6 +122,7 @@ def test_without_commit_times_an_overview_is_by_arrival() -> None:
     figure = overview_figure([_point(offset, "insert", None) for offset in range(90)])
     assert "order of arrival" in figure.layout.annotations[0].text
     assert sum(figure.data[0].y) == 90
+    assert any(note.text == "no row comes after a watermark" for note in figure.layout.annotations)
     with pytest.raises(ConfigError, match="no message to draw"):
         overview_figure([])
 

@@ -207,6 +207,10 @@ def generate(
     updates: Annotated[float, typer.Option(help="Updates of a row, on average.", min=0)] = 3.0,
     deletes: Annotated[float, typer.Option(help="Share of rows that are deleted in the end.", min=0, max=1)] = 0.5,
     skew: Annotated[float, typer.Option(help="Zipf exponent of updates over rows; 0: evenly.", min=0)] = 1.0,
+    columns: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.toml", help="Ranges, labels and weights of columns.", exists=True, dir_okay=False),
+    ] = None,
     protocol: Annotated[str, typer.Option(help=PROTOCOL_HELP + " The sink URI's wins.")] = "canal-json",
     sink_uri: SinkUriOrEmbedded = None,
     config: Annotated[
@@ -233,6 +237,7 @@ def generate(
         "updates": updates,
         "deletes": deletes,
         "skew": skew,
+        "columns": columns,
         "time_zone": time_zone,
     }
     code = run(

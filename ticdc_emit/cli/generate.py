@@ -98,12 +98,14 @@ def run(
 
     ``config``: the changefeed file, or what is in one. ``spark``: further settings of Spark.
     """
+    from ticdc_emit.traffic.generate.plan import check_columns
     from ticdc_emit.traffic.sample_schemas import schema_text
 
     pictures, reports = Pictures(html, "ticdc-emit generate"), list[RunReport]()
     text = schema_text(wanted.schema)
     if wanted.rows is None and not wanted.is_stream:
         raise ConfigError("only a stream is without end", remedy="Add --live or --stream", option="endless")
+    check_columns(text, wanted.settings.get("columns"), wanted.settings["tables"])
     wanted.first_commit()  # a text that is no moment is refused before Spark starts
     amount = "changes without end" if wanted.rows is None else f"{wanted.rows:,} changes"
     with ExitStack() as stack:

@@ -156,6 +156,8 @@ def _add_lags(figure: Figure, points: Sequence[Point], axis: _Axis) -> None:
             lags[point.place].append((point, (point.time_ms - passed[point.place]) / 1000))
     if not lags:
         text = "no row comes after a watermark"
+        nothing = go.Scatter(x=axis.range, y=[None, None], showlegend=False)  # a panel without a trace has no axes
+        figure.add_trace(nothing, row=3, col=1)
         figure.add_annotation(text=text, x=0.5, y=0.5, xref="x3 domain", yref="y3 domain", showarrow=False)
     for number, (place, found) in enumerate(sorted(lags.items())[:_MOST_PLACES]):
         most: dict[int, float] = {}

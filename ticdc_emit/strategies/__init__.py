@@ -23,6 +23,7 @@ from ticdc_emit.strategies.changefeeds import PROTOCOLS, FeedOptions, changefeed
 from ticdc_emit.strategies.changes import changes
 from ticdc_emit.strategies.columns import TYPES
 from ticdc_emit.strategies.ddl import DDL_KINDS, ddl
+from ticdc_emit.strategies.deliveries import Delivery, deliveries, redelivered
 from ticdc_emit.strategies.histories import histories
 from ticdc_emit.strategies.names import names
 from ticdc_emit.strategies.rows import rows
@@ -33,12 +34,15 @@ __all__ = [
     "DDL_KINDS",
     "PROTOCOLS",
     "TYPES",
+    "Delivery",
     "FeedOptions",
     "changefeeds",
     "changes",
     "ddl",
+    "deliveries",
     "histories",
     "names",
+    "redelivered",
     "rows",
     "tables",
     "values",

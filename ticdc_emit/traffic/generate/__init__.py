@@ -18,6 +18,7 @@ from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.config.named import refuse_unknown
 from ticdc_emit.config.secrets import hides_arguments
 from ticdc_emit.errors import ConfigError
+from ticdc_emit.traffic.generate.control import Columns
 from ticdc_emit.traffic.generate.final import final_tables
 from ticdc_emit.traffic.generate.frame import changes_of_stream, changes_of_tables
 from ticdc_emit.traffic.generate.layout import Lives
@@ -137,6 +138,7 @@ def generate(
     skew: float = 1.0,
     ddl_rate: float = 0.0,
     time_zone: str = "UTC",
+    columns: Columns | None = None,
     partitions: int | None = None,
 ) -> Traffic:
     """Return ``rows`` row changes of the tables in ``schema``: SQL text, a file, or a sample's name (``bank``).
@@ -147,12 +149,14 @@ def generate(
     schema changes per second of commit time, none if one takes longer than all changes. ``transaction_size``: changes
     with one commit_ts, on average. ``updates``: of a row, on average, spread over rows with the Zipf exponent ``skew``
     (0: evenly). ``deletes``: share of rows that are deleted in the end. ``time_zone``: the changefeed's, for TIMESTAMP
-    in canonical text.
+    in canonical text. ``columns``: ranges, labels, weights, distributions, patterns and shares of NULL by column, a
+    TOML file or a mapping (docs/traffic.md).
 
-    Raises the family of :class:`~ticdc_emit.errors.SchemaError` for what cannot be generated, before any row is.
+    Raises the family of :class:`~ticdc_emit.errors.SchemaError` for what cannot be generated, and
+    :class:`~ticdc_emit.errors.ConfigError` for wrong ``columns``, before any row is.
     """
     lives = Lives(updates, deletes, skew, transaction_size)
-    plan = _plan(schema, rows, seed, tables, start, rate, ddl_rate, lives, time_zone)
+    plan = _plan(schema, rows, seed, tables, start, rate, ddl_rate, lives, time_zone, columns)
     changes = changes_of_tables(spark, plan, rows, partitions)
     return Traffic(changes, plan.ddl, plan.schema, _only(plan), time_zone=time_zone, _plan=plan, _spark=spark)
 
@@ -174,6 +178,7 @@ def generate_stream(
     skew: float = 1.0,
     ddl_rate: float = 0.0,
     time_zone: str = "UTC",
+    columns: Columns | None = None,
 ) -> TrafficStream:
     """Return the changes of :func:`generate` as a streaming DataFrame: a change is made of its offset alone.
 
@@ -185,7 +190,7 @@ def generate_stream(
     if live and start is None:
         start = compose(time.time_ns() // 1_000_000)
     lives = Lives(updates, deletes, skew, transaction_size)
-    plan = _plan(schema, rows, seed, tables, start, rate, ddl_rate, lives, time_zone)
+    plan = _plan(schema, rows, seed, tables, start, rate, ddl_rate, lives, time_zone, columns)
     if live:
         from ticdc_emit.traffic.generate.live import live_numbers
 
@@ -207,6 +212,7 @@ def _plan(
     ddl_rate: float,
     lives: Lives,
     time_zone: str,
+    columns: Columns | None,
 ) -> TrafficPlan:
     given = {} if start is None else {"start": start}
     settings = Settings(
@@ -217,6 +223,7 @@ def _plan(
         ddl_rate=ddl_rate,
         lives=lives,
         time_zone=time_zone,
+        columns=columns,
         **given,
     )
     return plan_traffic(schema_text(schema), settings)

@@ -14,6 +14,7 @@ from ticdc_emit.schema.types import INTEGER_TYPES
 from ticdc_emit.traffic.generate.canonical import canonical_text
 from ticdc_emit.traffic.generate.clock import Clock
 from ticdc_emit.traffic.generate.computed import add_computed
+from ticdc_emit.traffic.generate.control import Control, Controls
 from ticdc_emit.traffic.generate.ddl import AddedColumn
 from ticdc_emit.traffic.generate.keys import Digit, Follows, Serial, TableKeys
 from ticdc_emit.traffic.generate.layout import Cycle
@@ -34,7 +35,7 @@ _WHOLE_STAGE_IMAGES = 32
 
 
 class TableChanges:
-    """Plans the changes of table ``number`` of the cycle; ``keys``: of all tables, by name."""
+    """Plans the changes of table ``number`` of the cycle; ``keys``, ``controls``: of all tables."""
 
     def __init__(
         self,
@@ -45,6 +46,7 @@ class TableChanges:
         seed: int,
         added: Sequence[AddedColumn] = (),
         time_zone: str = "UTC",
+        controls: Controls | None = None,
     ) -> None:
         self._own = list(keys.values())[number]
         self._keys = keys
@@ -54,6 +56,7 @@ class TableChanges:
         self._seed = seed
         self.added = added
         self._time_zone = time_zone
+        self._controls = controls or {}
         self.info = self._own.table.info
 
     @property
@@ -75,7 +78,7 @@ class TableChanges:
         columns = [column for column in self.info.row_columns if column.generated is None]
         lasting = [column for column in columns if column.name in self._own.roles or lasts(column)]
         varying = [column for column in columns if column not in lasting]
-        restless = restless_one(varying)
+        restless = restless_one(varying, self._own_controls())
         references = [f"{self._parent_of(n, '_k')} as _r{n}" for n in range(len(self._own.table.references))]
         held = ["_k", "_s1", "_x1", "_x0", "_bt", "_gone"]
         times = {"_t1": _micros("_x1"), "_t0": _micros("_x0")}
@@ -138,16 +141,30 @@ class TableChanges:
             return f"cast({value} as {native_type(column)})"
         if role is not None:
             return self._key_value(self._own, column.name, "_k")
-        return realistic(column, self._seed_of(self._own), Moment("_k", "0L", "_bt", "_bt"), fixed=True)
+        return realistic(
+            column,
+            self._seed_of(self._own),
+            Moment("_k", "0L", "_bt", "_bt"),
+            fixed=True,
+            control=self._control_of(self._own, column),
+        )
 
     def _varying(self, column: Column, which: str, restless: bool) -> str:
         step, now = ("_s1", "_t1") if which == "a" else ("(_s1 - 1L)", "_t0")
-        value = realistic(column, self._seed_of(self._own), Moment("_k", step, "_bt", now), restless=restless)
+        at = Moment("_k", step, "_bt", now)
         new = next((each for each in self.added if each.column is column), None)
+        control = None if new is not None else self._control_of(self._own, column)
+        value = realistic(column, self._seed_of(self._own), at, restless=restless, control=control)
         if new is None or which == "a":
             return value
         default = f"cast({new.default or 'null'} as {native_type(column)})"
         return f"if({new.additions('_d0')} = {new.additions('_d1')}, {value}, {default})"
+
+    def _control_of(self, keys: TableKeys, column: Column) -> Control | None:
+        return self._controls.get((keys.table.name, column.name))
+
+    def _own_controls(self) -> dict[str, Control]:
+        return {column: each for (table, column), each in self._controls.items() if table == self._own.table.name}
 
     def _seed_of(self, keys: TableKeys) -> tuple[object, ...]:
         return self._seed, *keys.table.name
@@ -165,7 +182,13 @@ class TableChanges:
             digit = f"({number} % {keys.shape.slots}L div {role.divisor}L)"
             return from_number(column, self._seed_of(keys), digit, role.width, digit=True)
         start = f"{self._clock.micros}L"
-        made = realistic(column, self._seed_of(keys), Moment(number, "0L", start, start), fixed=True)
+        made = realistic(
+            column,
+            self._seed_of(keys),
+            Moment(number, "0L", start, start),
+            fixed=True,
+            control=self._control_of(keys, column),
+        )
         return f"if({number} is null, null, {made})"
 
     def _parent_of(self, reference: int, number: str, keys: TableKeys | None = None) -> str:

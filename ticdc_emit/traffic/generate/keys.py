@@ -14,8 +14,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ticdc_emit.errors import SchemaError
+from ticdc_emit.errors import ConfigError, SchemaError
+from ticdc_emit.schema.model import Column
 from ticdc_emit.schema.types import INTEGER_TYPES
+from ticdc_emit.traffic.generate.control import Controls
 from ticdc_emit.traffic.generate.layout import Shape
 from ticdc_emit.traffic.generate.numbered import capacity
 from ticdc_emit.traffic.generate.tables import Name, Reference, SourceTable, UniqueKey
@@ -75,8 +77,8 @@ class TableKeys:
         return cycles * self.shape.slots
 
 
-def plan_keys(tables: Sequence[SourceTable]) -> dict[Name, TableKeys]:
-    """Return the plan of every table, parents first.
+def plan_keys(tables: Sequence[SourceTable], controls: Controls | None = None) -> dict[Name, TableKeys]:
+    """Return the plan of every table, parents first. ``controls``: what the user says of columns.
 
     Raises :class:`SchemaError` for a unique key that cannot be filled, or a foreign key that cannot be obeyed.
     """
@@ -86,7 +88,7 @@ def plan_keys(tables: Sequence[SourceTable]) -> dict[Name, TableKeys]:
     parents = {name for name, _ in referenced}
     planned: dict[Name, TableKeys] = {}
     for table in tables:
-        planned[table.name] = _Planner(table, planned, table.name in parents).plan(
+        planned[table.name] = _Planner(table, planned, table.name in parents, controls or {}).plan(
             {column for name, column in referenced if name == table.name}
         )
     return planned
@@ -95,8 +97,11 @@ def plan_keys(tables: Sequence[SourceTable]) -> dict[Name, TableKeys]:
 class _Planner:
     """Plans one table; ``planned`` holds its parents."""
 
-    def __init__(self, table: SourceTable, planned: Mapping[Name, TableKeys], has_children: bool) -> None:
+    def __init__(
+        self, table: SourceTable, planned: Mapping[Name, TableKeys], has_children: bool, controls: Controls
+    ) -> None:
         self._table = table
+        self._controls = controls
         self._planned = planned
         self._slots = SLOTS
         self._anchors = ANCHORS if has_children else 0
@@ -114,9 +119,23 @@ class _Planner:
                 self._roles[name] = Fixed()
         anchors = min(self._anchors, self._slots)
         plain = (column for column in self._table.info.row_columns if column.generated is None)
-        still = all(column.name in self._roles or lasts(column) or not varies(column) for column in plain)
-        shape = Shape(self._slots, anchors, self._table.depth, still)
+        changing = [column for column in plain if self._changes(column)]
+        shape = Shape(self._slots, anchors, self._table.depth, still=not changing)
         return TableKeys(self._table, shape, self._roles, self._digits)
+
+    def _changes(self, column: Column) -> bool:
+        """Return whether a column can show every update; :class:`ConfigError` for options that its key forbids."""
+        control = self._controls.get((self._table.name, column.name))
+        role = self._roles.get(column.name)
+        if control is not None and role is not None and (control.nulls or not isinstance(role, Fixed)):
+            raise ConfigError(
+                "the column is in a key, which decides its values",
+                remedy="Remove nulls" if isinstance(role, Fixed) else "Remove its options",
+                table=self._table.info.full_name,
+                column=column.name,
+                option="columns",
+            )
+        return role is None and not lasts(column) and varies(column, control)
 
     def _follow(self, number: int, reference: Reference) -> None:
         if reference.closes_cycle and not self._may_be_null(reference):

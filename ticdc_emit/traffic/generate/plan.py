@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from ticdc_emit.errors import ConfigError, SchemaError
@@ -16,6 +17,7 @@ from ticdc_emit.schema.given import refuse_path
 from ticdc_emit.schema.identifiers import split_name
 from ticdc_emit.traffic.generate.changes import TableChanges
 from ticdc_emit.traffic.generate.clock import Clock, gap_of
+from ticdc_emit.traffic.generate.control import Columns, controls_of
 from ticdc_emit.traffic.generate.ddl import plan_ddl
 from ticdc_emit.traffic.generate.keys import Serial, TableKeys, plan_keys
 from ticdc_emit.traffic.generate.layout import Cycle, Lives, lay_out
@@ -24,7 +26,7 @@ from ticdc_emit.traffic.generate.tables import Name, SourceTable, source_tables
 from ticdc_emit.traffic.replay.moments import tso_of
 from ticdc_emit.tso import LOGICAL_BITS
 
-__all__ = ["DEFAULT_RATE", "Settings", "TrafficPlan", "plan_traffic"]
+__all__ = ["DEFAULT_RATE", "Settings", "TrafficPlan", "check_columns", "plan_traffic"]
 
 DEFAULT_RATE = 1000.0
 _TSO_PER_SECOND = 1000 << LOGICAL_BITS
@@ -38,6 +40,7 @@ class Settings:
     """``rows``: changes, ``None`` for no end. ``rate``: changes, ``ddl_rate``: statements per second of commit time.
 
     ``start``: the first commit, a TSO or an aware datetime. ``time_zone``: of TIMESTAMP in canonical text.
+    ``columns``: what the user says of columns' values.
     """
 
     rows: int | None
@@ -48,6 +51,7 @@ class Settings:
     ddl_rate: float = 0.0
     lives: Lives = field(default_factory=Lives)
     time_zone: str = "UTC"
+    columns: Columns | None = None
 
 
 @dataclass(frozen=True)
@@ -70,7 +74,8 @@ def plan_traffic(schema: str, settings: Settings) -> TrafficPlan:
     """Return the plan for the tables of SQL text.
 
     Raises the family of :class:`SchemaError` for what cannot be generated: settings out of their range, unique or
-    foreign keys that cannot be obeyed, generated columns that are not understood.
+    foreign keys that cannot be obeyed, generated columns that are not understood; and
+    :class:`~ticdc_emit.errors.ConfigError` for ``columns`` that are wrong.
     """
     _check(settings)
     refuse_path(schema)
@@ -80,7 +85,8 @@ def plan_traffic(schema: str, settings: Settings) -> TrafficPlan:
         raise SchemaError("the schema has no tables", remedy="Give at least one CREATE TABLE")
     for table in tables:
         _generable(table)
-    keys = plan_keys(tables)
+    controls = controls_of(settings.columns, tables)
+    keys = plan_keys(tables, controls)
     cycle = lay_out([each.shape for each in keys.values()], settings.lives, settings.seed)
     for each in keys.values():
         _fits(each, cycle, settings.rows)
@@ -88,10 +94,20 @@ def plan_traffic(schema: str, settings: Settings) -> TrafficPlan:
     clock = Clock(_first(settings.start), tick, gap_of(settings.rate, settings.ddl_rate))
     changes = plan_ddl(catalog, tables, clock.schema_changes(settings.rows or 0))
     planned = tuple(
-        TableChanges(number, keys, cycle, clock, settings.seed, changes.added.get(name, ()), settings.time_zone)
+        TableChanges(
+            number, keys, cycle, clock, settings.seed, changes.added.get(name, ()), settings.time_zone, controls
+        )
         for number, name in enumerate(keys)
     )
     return TrafficPlan(schema, planned, cycle, changes.statements, settings.rows, clock)
+
+
+def check_columns(schema: str, columns: Columns | None, tables: Iterable[str] | None = None) -> None:
+    """Raise what :func:`plan_traffic` does for the options of columns, without planning any change."""
+    if columns is not None:
+        catalog = catalog_from_sql(schema)
+        sources = source_tables(catalog, schema, _wanted(catalog, tuple(tables or ())))
+        plan_keys(sources, controls_of(columns, sources))
 
 
 def _check(settings: Settings) -> None:

@@ -76,7 +76,9 @@ def listed(words: Sequence[str]) -> str:
 
     One literal that is taken apart while the query is planned: a plan with a node per word is slow to optimise.
     """
-    divider = next(sign for sign in _DIVIDERS if not any(sign in word for word in words))
+    divider = next((sign for sign in _DIVIDERS if not any(sign in word for word in words)), None)
+    if divider is None:
+        return f"array({', '.join(map(text_of, words))})"
     return f"split({text_of(divider.join(words))}, '[{divider}]')"
 
 

@@ -8,8 +8,8 @@ TIMESTAMP, binary, else string.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from ticdc_emit.schema.model import Column
 from ticdc_emit.schema.types import (
@@ -22,6 +22,8 @@ from ticdc_emit.schema.types import (
     MySQLType,
 )
 from ticdc_emit.traffic.generate.amounts import binary_float, decimal, integer
+from ticdc_emit.traffic.generate.control import Control
+from ticdc_emit.traffic.generate.controlled import controlled, is_null
 from ticdc_emit.traffic.generate.natives import moment, native_type, padded
 from ticdc_emit.traffic.generate.sql import Alternating, between, hashed, listed, salt_of, text_of, units
 from ticdc_emit.traffic.generate.texts import LASTING, Bits, document, meaning, realistic_text, tokens
@@ -56,9 +58,15 @@ def lasts(column: Column) -> bool:
 
 
 def realistic(
-    column: Column, seed_of: tuple[object, ...], at: Moment, *, fixed: bool = False, restless: bool = False
+    column: Column,
+    seed_of: tuple[object, ...],
+    at: Moment,
+    *,
+    fixed: bool = False,
+    restless: bool = False,
+    control: Control | None = None,
 ) -> str:
-    """Return the value; ``seed_of``: what the hash is of beside the row.
+    """Return the value; ``seed_of``: what the hash is of beside the row. ``control``: what the user says of it.
 
     ``fixed``: the same for the row's life. ``restless``: two neighbouring steps never have the same value. A nullable
     column is NULL in a tenth of its versions, unless it is fixed.
@@ -74,7 +82,12 @@ def realistic(
     def person(nth: int) -> str:
         return hashed(salt_of(*seed_of) + nth, at.number)
 
-    value = _value(column, bits, person, at, fixed)
+    if control is not None and control.has_values:
+        value = controlled(column, control, bits)
+    else:
+        value = _value(column, bits, person, at, fixed)
+    if control is not None and control.nulls is not None:
+        return _with_nulls(column, control, value, bits)
     if not column.nullable or fixed:
         return value
     is_null = f"{units(bits(99), 10)} = 0L"
@@ -84,9 +97,27 @@ def realistic(
     return f"if({is_null}, cast(null as {native_type(column)}), {value})"
 
 
-def varies(column: Column) -> bool:
+def _with_nulls(column: Column, control: Control, value: str, bits: Bits) -> str:
+    if not control.nulls:
+        return value
+    alternating = bits(0)
+    if control.nulls == 1:
+        return f"cast(null as {native_type(column)})"
+    if isinstance(alternating, Alternating):  # at even steps alone, of which each has twice the share
+        doubled = replace(control, nulls=min(2 * control.nulls, 1.0))
+        condition = f"{alternating.parity} = 0L and {is_null(doubled, bits(99))}"
+    else:
+        condition = is_null(control, bits(99))
+    return f"if({condition}, cast(null as {native_type(column)}), {value})"
+
+
+def varies(column: Column, control: Control | None = None) -> bool:
     """Return whether a column that does not last can take another value at every step."""
-    return column.nullable or _has_two_values(column)
+    if control is not None and control.nulls == 1:
+        return False
+    if control is not None and control.has_values:
+        return control.varies
+    return (column.nullable and (control is None or control.nulls is None)) or _has_two_values(column)
 
 
 def _has_two_values(column: Column) -> bool:
@@ -95,18 +126,22 @@ def _has_two_values(column: Column) -> bool:
     return column.flen != 0 if column.type in STRING_TYPES else True
 
 
-def restless_one(columns: Sequence[Column]) -> Column | None:
+def restless_one(columns: Sequence[Column], controls: Mapping[str, Control] | None = None) -> Column | None:
     """Return the column that best shows every update: one of many values, if there is one NOT NULL.
 
+    ``controls``: by name; such a column is the last choice, since showing every update bends what is said of it.
     ``None`` if none of them :func:`varies`.
     """
+    controls = controls or {}
     kinds = (*INTEGER_TYPES, MySQLType.NEWDECIMAL, MySQLType.FLOAT, MySQLType.DOUBLE, *STRING_TYPES, MySQLType.JSON)
 
-    def worth(column: Column) -> tuple[bool, bool, int]:
+    def worth(column: Column) -> tuple[bool, int, bool, bool, int]:
         large = column.type in kinds and column.type is not MySQLType.TINY
-        return large, not column.nullable, -column.id
+        control = controls.get(column.name)
+        points = 0 if control is None else max(control.count, len(control.labels), 1 << 62 if control.pattern else 0)
+        return control is None, points, large, not column.nullable, -column.id
 
-    return max(filter(varies, columns), key=worth, default=None)
+    return max((each for each in columns if varies(each, controls.get(each.name))), key=worth, default=None)
 
 
 def _version(column: Column, salt: int, at: Moment) -> str:

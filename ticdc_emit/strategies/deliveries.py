@@ -1,0 +1,151 @@
+"""Histories whose messages are delivered again, as they are when TiCDC restarts.
+
+TiCDC keeps a checkpoint: a TSO up to which every partition has everything. After a restart it begins behind the
+checkpoint, so every partition gets the messages of later commits again, whole transactions of them, in the same order.
+A checkpoint never falls, and a run may end before it reaches the place where the one before it ended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hypothesis import strategies as st
+
+from ticdc_emit.config import ChangefeedConfig
+from ticdc_emit.decode import ReferenceConsumer, RowEvent, SchemaSource, reader_for
+from ticdc_emit.delivery.contract import Place
+from ticdc_emit.delivery.message import Message
+from ticdc_emit.errors import StrategyError
+from ticdc_emit.registry.memory import MemoryRegistry
+from ticdc_emit.strategies.changefeeds import FeedOptions, changefeeds
+from ticdc_emit.strategies.histories import histories
+from ticdc_emit.strategies.names import names
+from ticdc_emit.traffic.history import History
+
+__all__ = ["Delivery", "deliveries", "redelivered"]
+
+_BEFORE_ALL = -1
+
+
+@dataclass(frozen=True, repr=False)
+class Delivery:
+    """A history as a consumer receives it. ``messages``: by topic and partition, with the offsets that they get there.
+
+    ``config``: the changefeed that sends. ``partitions``: of each topic. ``schemas``: of Avro, by id.
+    """
+
+    history: History
+    config: ChangefeedConfig
+    feed: FeedOptions
+    messages: list[Message]
+    partitions: Mapping[str, int]
+    schemas: Mapping[int | str, str]
+
+    def __repr__(self) -> str:
+        """Show what Hypothesis needs to show of an example: the configuration follows from the feed."""
+        return f"Delivery(history={self.history!r}, feed={self.feed!r}, messages={self.messages!r})"
+
+    def consumer(self) -> ReferenceConsumer:
+        """Return a reference consumer that knows what a correct one must know of this changefeed."""
+        catalog = self.history.catalog()
+        return ReferenceConsumer(self.config, catalog, partitions=self.partitions, schemas=self.schemas)
+
+
+def deliveries(
+    history: st.SearchStrategy[History] | None = None,
+    feed: st.SearchStrategy[FeedOptions] | None = None,
+    *,
+    max_restarts: int = 3,
+) -> st.SearchStrategy[Delivery]:
+    """Return histories with their messages, some of which are delivered again.
+
+    ``history``: default :func:`~ticdc_emit.strategies.histories` with plain names. ``feed``: default
+    :func:`~ticdc_emit.strategies.changefeeds`; a changefeed takes the history's time zone. ``max_restarts``: of TiCDC,
+    0 for none. Raises :class:`~ticdc_emit.errors.StrategyError` for a negative one, and when an example is drawn what
+    :meth:`History.messages <ticdc_emit.traffic.History.messages>` does for a history that the changefeed cannot send.
+    """
+    _check(max_restarts)
+    made = histories(names=names(allow_odd=False)) if history is None else history
+    return _deliveries(made, changefeeds() if feed is None else feed, max_restarts)
+
+
+def redelivered(
+    messages: Sequence[Message],
+    config: ChangefeedConfig,
+    *,
+    schemas: SchemaSource | None = None,
+    max_restarts: int = 3,
+) -> st.SearchStrategy[list[Message]]:
+    """Return the messages of a changefeed as they arrive if TiCDC restarts: each once or more, offsets counted anew.
+
+    ``messages``: those of each partition in their order. ``schemas``: of Avro, by id; default the changefeed's
+    registry. ``max_restarts``: as of :func:`deliveries`. Raises :class:`~ticdc_emit.errors.StrategyError`, and
+    :class:`~ticdc_emit.decode.DecodeError` for a message that cannot be read.
+    """
+    _check(max_restarts)
+    return _runs(_commits(messages, config, schemas), max_restarts)
+
+
+def _check(max_restarts: int) -> None:
+    if max_restarts < 0:
+        raise StrategyError(
+            f"max_restarts={max_restarts!r} is negative", remedy="Give 0 or more", argument="max_restarts"
+        )
+
+
+@st.composite
+def _deliveries(
+    draw: st.DrawFn, history: st.SearchStrategy[History], feed: st.SearchStrategy[FeedOptions], max_restarts: int
+) -> Delivery:
+    told, options = draw(history), draw(feed)
+    config, registry = options.load(time_zone=told.time_zone), MemoryRegistry()
+    sent = told.messages(config, registry=registry)
+    schemas: dict[Any, str] = {post.id: post.schema for post in registry.posts}
+    arrived = draw(redelivered(sent, config, schemas=schemas, max_restarts=max_restarts))
+    partitions = {message.topic: config.kafka.partition_num or 1 for message in sent}
+    return Delivery(told, config, options, arrived, partitions, schemas)
+
+
+_Sent = dict[Place, list[tuple[int, Message]]]
+"""By topic and partition the messages, each with the newest commit up to it."""
+
+
+def _commits(messages: Sequence[Message], config: ChangefeedConfig, schemas: SchemaSource | None) -> _Sent:
+    reader = reader_for(config, schemas=schemas)
+    found: _Sent = {}
+    for message in messages:
+        sent = found.setdefault((message.topic, message.partition), [])
+        newest = sent[-1][0] if sent else _BEFORE_ALL + 1
+        for key, value in reader.parts(message.key, message.value):
+            event = reader.read(key, value)
+            # a BOOTSTRAP belongs to the row behind it, and some deletes of Avro tell no commit
+            told = event.commit_ts if event.commit_ts is not None else getattr(event, "commit_ms", None)
+            newest = max(newest, told or 0)
+            if isinstance(event, RowEvent) and event.commit_ts is None and event.commit_ms is None:
+                newest += 1
+        sent.append((newest, message))
+    return found
+
+
+@st.composite
+def _runs(draw: st.DrawFn, sent: _Sent, max_restarts: int) -> list[Message]:
+    checkpoint, starts = _BEFORE_ALL, dict.fromkeys(sent, 0)
+    arrived: dict[Place, list[Message]] = {place: [] for place in sent}
+    for _ in range(draw(st.integers(0, max_restarts))):
+        ends = {place: draw(st.integers(starts[place], len(each))) for place, each in sent.items()}
+        for place, each in sent.items():
+            arrived[place] += [message for _, message in each[starts[place] : ends[place]]]
+        checkpoint = draw(st.sampled_from(_checkpoints(sent, ends, checkpoint)))
+        starts = {place: sum(commit <= checkpoint for commit, _ in each) for place, each in sent.items()}
+    for place, each in sent.items():
+        arrived[place] += [message for _, message in each[starts[place] :]]
+    return [message._replace(offset=offset) for each in arrived.values() for offset, message in enumerate(each)]
+
+
+def _checkpoints(sent: _Sent, ends: Mapping[Place, int], last: int) -> list[int]:
+    """Return the commits up to which every partition has all, from the last checkpoint on."""
+    missing = [each[ends[place]][0] for place, each in sent.items() if ends[place] < len(each)]
+    commits = {commit for each in sent.values() for commit, _ in each if last < commit < min(missing, default=1 << 64)}
+    return [last, *sorted(commits)]
