@@ -89,6 +89,16 @@ def test_what_cannot_be_is_refused_before_spark_starts(
     assert said in capsys.readouterr().err
 
 
+def test_wrong_columns_are_refused_before_spark_starts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr(generate, "local_spark")
+    file = tmp_path / "columns.toml"
+    file.write_text("[bank.accounts.currency]\nlabels = ['EURO']", encoding="utf-8")
+    assert exit_code("generate", "--schema", "bank", "--columns", str(file)) == 2
+    assert "[table='bank.accounts', column='currency', option='labels']" in capsys.readouterr().err
+
+
 def wanted(**given: Any) -> generate.Wanted:
     settings = {"rate": None, "ddl_rate": 0.01, "time_zone": "UTC"}
     return generate.Wanted(
