@@ -61,13 +61,16 @@ def deliveries(
 ) -> st.SearchStrategy[Delivery]:
     """Return histories with their messages, some of which are delivered again.
 
-    ``history``: default :func:`~ticdc_emit.strategies.histories` with plain names. ``feed``: default
-    :func:`~ticdc_emit.strategies.changefeeds`; a changefeed takes the history's time zone. ``max_restarts``: of TiCDC,
-    0 for none. Raises :class:`~ticdc_emit.errors.StrategyError` for a negative one, and when an example is drawn what
-    :meth:`History.messages <ticdc_emit.traffic.History.messages>` does for a history that the changefeed cannot send.
+    ``history``: default :func:`~ticdc_emit.strategies.histories` with plain names and without virtual columns, which
+    every protocol can send. ``feed``: default :func:`~ticdc_emit.strategies.changefeeds`; a changefeed takes the
+    history's time zone. ``max_restarts``: of TiCDC, 0 for none.
+
+    Raises :class:`~ticdc_emit.errors.StrategyError` for a negative ``max_restarts``; and when an example is drawn, the
+    errors of :meth:`History.messages <ticdc_emit.traffic.History.messages>` for a history that the changefeed cannot
+    send.
     """
     _check(max_restarts)
-    made = histories(names=names(allow_odd=False)) if history is None else history
+    made = histories(names=names(allow_odd=False), allow_virtual=False) if history is None else history
     return _deliveries(made, changefeeds() if feed is None else feed, max_restarts)
 
 
