@@ -1,4 +1,4 @@
-"""What a changefeed shows of itself while it runs: log lines, tables and Prometheus metrics, all made of its reports.
+"""How a changefeed shows its progress: log lines, tables and Prometheus metrics, all made of its reports.
 
 In: the :class:`~ticdc_emit.changefeed.report.RunReport` of each batch, by ``TicdcSink(..., on_report=...)``. Nothing
 here sees a message, an option or a connection, so there is no secret to show. rich and prometheus_client are imported

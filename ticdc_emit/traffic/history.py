@@ -55,10 +55,10 @@ _ALWAYS = ("schema", "table", "op", "commit_ts", "before", "after")
 class History:
     """``schema``: SQL text of the tables before the first row. ``rows``: changes in the generic form, in any order.
 
-    A row is a mapping with ``schema``, ``table``, ``op``, ``commit_ts`` (TSO), ``before``, ``after`` and, where they
-    are told, ``seq``, ``start_ts``, ``physical_table_id`` and ``checksum`` (a mapping: ``changes.integrity``).
-    ``ddl``: (commit_ts, statement); a row with the commit_ts of a statement comes before it. ``time_zone``: the
-    changefeed's, in which TIMESTAMP texts are.
+    A row is a mapping with ``schema``, ``table``, ``op``, ``commit_ts`` (TSO), ``before``, ``after`` and optionally
+    ``seq``, ``start_ts``, ``physical_table_id`` and ``checksum`` (a mapping: ``changes.integrity``). ``ddl``:
+    (commit_ts, statement); a row with the commit_ts of a statement comes before it. ``time_zone``: the changefeed's,
+    for TIMESTAMP texts.
     """
 
     schema: str
@@ -90,10 +90,10 @@ class History:
         return catalog_from_sql(self.schema, time_zone=self.time_zone)
 
     def tables(self) -> Tables:
-        """Return the tables behind the last row and statement: rows by handle key, by (schema, table).
+        """Return the tables after the last row and statement, by (schema, table): rows by handle key.
 
-        Raises :class:`~ticdc_emit.errors.SchemaError` where a statement's effect on rows cannot be known from the
-        history (DEFAULT CURRENT_TIMESTAMP for rows that are there, DROP PARTITION, another kind of type).
+        Raises :class:`~ticdc_emit.errors.SchemaError` if the history does not determine a statement's effect on rows
+        (DEFAULT CURRENT_TIMESTAMP for existing rows, DROP PARTITION, another kind of type).
         """
         return fold_tables(self.catalog(), self.rows, self.ddl, self.time_zone)
 
@@ -121,11 +121,11 @@ class History:
     ) -> list[Message]:
         """Return the history as a changefeed sends it: rows, DDL, BOOTSTRAP and watermarks, by topic-partition.
 
-        ``sink_uri``, ``changefeed`` and ``profile`` to ``schema_registry``: what
-        :func:`~ticdc_emit.load_changefeed` takes, or what it returned; nothing is sent there, and every topic has
-        ``partition-num`` partitions. ``watermark_interval``: seconds of commit time. Raises
-        :class:`~ticdc_emit.errors.ConfigError` for a configuration of another time zone and for options beside a loaded
-        one, and the family of :class:`~ticdc_emit.errors.TicdcEmitError` for what cannot be sent.
+        ``sink_uri``, ``changefeed`` and ``profile`` to ``schema_registry``: what :func:`~ticdc_emit.load_changefeed`
+        takes, or what it returned; nothing is sent there, and every topic has ``partition-num`` partitions.
+        ``watermark_interval``: seconds of commit time. Raises :class:`~ticdc_emit.errors.ConfigError` for a
+        configuration with another time zone, and for options together with a loaded one. Raises the family of
+        :class:`~ticdc_emit.errors.TicdcEmitError` if something cannot be sent.
         """
         options = given_options(
             profile=profile,

@@ -23,7 +23,7 @@ def sample_names() -> tuple[str, ...]:
 
 
 def sample_schema(name: str) -> str:
-    """Return the SQL text of the sample called ``name`` (``bank``); :class:`SchemaError` if there is none."""
+    """Return the SQL text of the sample called ``name`` (``bank``); :class:`SchemaError` for an unknown name."""
     if name not in sample_names():
         raise SchemaError(
             f"there is no sample schema {name!r}",

@@ -115,7 +115,7 @@ def _values(image: Mapping[str, Any], name: str) -> dict[str, Any]:
     try:
         values = {column: each["v"] for column, each in image.items()}
     except (TypeError, KeyError) as fault:
-        raise DecodeError("a column is no object with a value", part="value", member=name) from fault
+        raise DecodeError("a column is not an object with a value", part="value", member=name) from fault
     if not _VALUES.issuperset(map(type, values.values())):
         raise DecodeError("a value is neither text, number nor null", part="value", member=name)
     return values
@@ -131,4 +131,4 @@ def _whole(text: str) -> int | float:
 
 
 def _no_number(text: str) -> None:
-    raise ValueError(f"{text} is no number of JSON")
+    raise ValueError(f"{text} is not a JSON number")

@@ -143,17 +143,17 @@ def generate(
 ) -> Traffic:
     """Return ``rows`` row changes of the tables in ``schema``: SQL text, a file, or a sample's name (``bank``).
 
-    The same ``seed`` and settings give the same changes, whatever ``partitions`` (Spark partitions per table) are;
+    The same ``seed`` and settings give the same changes, for any number of ``partitions`` (Spark partitions per table);
     fewer ``rows`` give the first of them. ``tables``: only these (``schema.name``). ``start``: the first commit, a TSO
-    or an aware datetime, default 2024. ``rate``: changes per second of commit time, default 1,000; ``ddl_rate``:
-    schema changes per second of commit time, none if one takes longer than all changes. ``transaction_size``: changes
-    with one commit_ts, on average. ``updates``: of a row, on average, spread over rows with the Zipf exponent ``skew``
+    or an aware datetime, default 2024. ``rate``: changes per second of commit time, default 1,000; ``ddl_rate``: schema
+    changes per second of commit time, none if one takes longer than all changes. ``transaction_size``: changes with one
+    commit_ts, on average. ``updates``: updates of a row, on average, spread over rows with the Zipf exponent ``skew``
     (0: evenly). ``deletes``: share of rows that are deleted in the end. ``time_zone``: the changefeed's, for TIMESTAMP
     in canonical text. ``columns``: ranges, labels, weights, distributions, patterns and shares of NULL by column, a
     TOML file or a mapping (docs/traffic.md).
 
-    Raises the family of :class:`~ticdc_emit.errors.SchemaError` for what cannot be generated, and
-    :class:`~ticdc_emit.errors.ConfigError` for wrong ``columns``, before any row is.
+    Before the first row, raises the family of :class:`~ticdc_emit.errors.SchemaError` if the schema cannot be
+    generated, and :class:`~ticdc_emit.errors.ConfigError` for wrong ``columns``.
     """
     lives = Lives(updates, deletes, skew, transaction_size)
     plan = _plan(schema, rows, seed, tables, start, rate, ddl_rate, lives, time_zone, columns)
@@ -180,12 +180,12 @@ def generate_stream(
     time_zone: str = "UTC",
     columns: Columns | None = None,
 ) -> TrafficStream:
-    """Return the changes of :func:`generate` as a streaming DataFrame: a change is made of its offset alone.
+    """Return the changes of :func:`generate` as a streaming DataFrame. Each change follows from its offset alone.
 
-    As fast as possible, with ``rows_per_batch`` in each micro-batch. ``live``: a change comes when the wall clock
-    reaches its commit time, at ``rate`` from ``start`` on, by default now; what was due before the query runs comes
-    first, ``rows_per_batch`` at once. A restart must repeat ``start``. ``rows``: where it ends, ``None``: never (DDL
-    needs an end). The query itself goes on, with empty batches, until it is stopped.
+    It runs as fast as possible, with ``rows_per_batch`` in each micro-batch. ``live``: a change comes when the wall
+    clock reaches its commit time, at ``rate`` from ``start`` on (default: now). Changes that were due before the query
+    runs come first, ``rows_per_batch`` at a time. A restart must give the same ``start``. ``rows``: the number of
+    changes; ``None``: no end (DDL needs an end). The query continues with empty batches until it is stopped.
     """
     if live and start is None:
         start = compose(time.time_ns() // 1_000_000)

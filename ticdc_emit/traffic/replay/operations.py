@@ -62,19 +62,18 @@ def from_operations(
     operations: Mapping[str, str] | None = None,
     unit: TimeUnit = "tso",
 ) -> DataFrame:
-    """Return the changes of a change table. ``op``: the column that says what happened; ``at``: the one that says when.
+    """Return the changes of a change table. ``op``: the column with the operation; ``at``: the column with its time.
 
-    ``order_by``: columns or SQL expressions that order rows of one moment (a log position; text is ordered as text).
-    ``base``: the table before the first change, whose rows are the first before images. ``columns``: the table's;
-    default: all that have none of these parts, and those of ``at`` and ``order_by`` that ``base`` has. ``transaction``:
-    the column that names each row's transaction, kept for ``keep_transactions``. ``operations``: further words of
-    ``op`` (:func:`operation_of`).
+    ``order_by``: columns or SQL expressions that order rows with the same time (a log position; text is ordered as
+    text). ``base``: the table before the first change, whose rows are the first before images. ``columns``: the
+    table's; default: all that these options do not name, and those of ``at`` and ``order_by`` that ``base`` has.
+    ``transaction``: the column that names each row's transaction, kept for ``keep_transactions``. ``operations``: more
+    words of ``op`` (:func:`operation_of`).
 
-    What a change is follows from what was there: a row that is put for the first time, or after its delete, is an
-    insert, else an update; one that changes nothing, or takes away what is gone, is no change. The row of a delete need
-    hold no more than the keys where an earlier row or ``base`` has the rest. Reads the column ``op`` once. Raises
-    :class:`InvalidValueError` for an unknown operation, :class:`~ticdc_emit.errors.MissingColumnError`,
-    :class:`~ticdc_emit.errors.UnsupportedTypeError`.
+    A row that comes for the first time, or after its delete, is an insert, else an update. A row that changes nothing,
+    and the delete of a missing row, give no change. A delete needs only the keys if an earlier row or ``base`` has the
+    rest. Reads the column ``op`` once. Raises :class:`InvalidValueError` for an unknown operation,
+    :class:`~ticdc_emit.errors.MissingColumnError`, :class:`~ticdc_emit.errors.UnsupportedTypeError`.
     """
     from pyspark.sql import Window
     from pyspark.sql import functions as F  # noqa: N812

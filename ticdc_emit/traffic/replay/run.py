@@ -52,24 +52,23 @@ def replay(
     pace: Pace | None = None,
     **options: Unpack[ReplayOptions],
 ) -> ReplayReport:
-    """Send a history, and the end of the changefeed behind its last row.
+    """Send a history, and end the changefeed after its last row.
 
-    ``sink``: where to, as a sink URI or configuration with the ``schema`` (DDL text, or a catalog, of the tables before
-    the first row) and further ``options`` of :class:`TicdcSink` (``ddl``, ``state_uri``, ``changefeed`` ...); or a
-    sink. ``source``: row changes, in one DataFrame, or typed ones by ``schema.name`` of their table; a text is read
+    ``sink``: a :class:`TicdcSink`; or a sink URI or configuration, with the ``schema`` (DDL text, or a catalog, of the
+    tables before the first row) and more ``options`` of :class:`TicdcSink` (``ddl``, ``state_uri``, ``changefeed``
+    ...). ``source``: row changes, in one DataFrame, or typed ones by ``schema.name`` of their table; a text is read
     with :func:`read_source`.
 
-    ``speed``: seconds of event time per second of wall time (1440: a day in a minute); ``None``: as fast as it goes.
-    ``slice``: event time of a batch, as timedelta or seconds; default: two seconds of wall time at ``speed``, without
-    one the whole history. It says where a stopped run goes on, and how far apart the watermarks of protocols without
-    ``watermark_interval`` are. ``stop``: asked between slices and while waiting. ``on_slice``: called with each
-    :class:`SliceReport`. ``pace``: a schedule of the caller's own, with a clock of its own for instance.
+    ``speed``: seconds of event time per second of wall time (1440: a day in a minute); ``None``: full speed. ``slice``:
+    event time of a batch, as timedelta or seconds; default: two seconds of wall time at ``speed``, without one the
+    whole history. A stopped run continues with a slice, and a watermark follows each slice. ``stop``: a function,
+    called between slices and while waiting. ``on_slice``: called with each :class:`SliceReport`. ``pace``: a schedule
+    of your own, for instance with another clock.
 
-    With ``state_uri``, a further call with the same arguments goes on where this one stopped, or has nothing to do. A
-    call that was refused before its first message leaves no record there.
-    Raises the family of :class:`~ticdc_emit.errors.TicdcEmitError`: :class:`~ticdc_emit.errors.StateError` if the
-    history, its schema or its slices are others than when it began,
-    :class:`~ticdc_emit.errors.InvalidValueError` for a row whose time is none.
+    With ``state_uri``, another call with the same arguments continues where this one stopped, or has nothing to do. A
+    call that was refused before its first message leaves no record there. Raises the family of
+    :class:`~ticdc_emit.errors.TicdcEmitError`: :class:`~ticdc_emit.errors.StateError` if the history, its schema or its
+    slices have changed since it began, :class:`~ticdc_emit.errors.InvalidValueError` for a row without a valid time.
     """
     refuse_unknown("replay", options, ReplayOptions)
     began = time.monotonic()

@@ -39,10 +39,10 @@ def snapshot_diff(
 ) -> DataFrame:
     """Return the inserts, updates and deletes that turn one snapshot of a table into the next.
 
-    ``keys``: the columns that tell rows apart, each combination once. ``at``: when, for all; or a column of ``after``
-    that tells when its row was last written, and then deletes, which have no such row, come with the last of them. Rows
-    are compared column by column, NULL equal to NULL; a column that ``before`` lacks was NULL, one that ``after`` lacks
-    is gone. Values of ``before`` are taken in the types of ``after``.
+    ``keys``: the columns that identify a row. ``at``: the time of all changes; or the column of ``after`` with the time
+    at which a row was last written. In that case deletes have the latest of these times. Rows are compared column by
+    column, NULL equal to NULL; a column that ``before`` lacks was NULL, one that ``after`` lacks is left out. Values of
+    ``before`` are cast to the types of ``after``.
 
     ``unit``: of whole numbers. Raises :class:`ConfigError` without keys, or where ``at`` is a column and no row of
     ``after`` has a time to give to the rows that are gone; what :func:`snapshot_inserts` does.

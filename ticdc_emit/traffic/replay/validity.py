@@ -31,14 +31,13 @@ def from_validity(
     step: dt.timedelta = dt.timedelta(0),
     unit: TimeUnit = "tso",
 ) -> DataFrame:
-    """Return the changes that made the versions. ``valid_to``: when a version ended, NULL or a moment from the year
-    9999 on (of TSO: the greatest long or more) for one that is still valid.
+    """Return the changes that made the versions. ``valid_to``: when a version ended; NULL, or a time from the year 9999
+    on (TSO: the greatest long or more), if it is still valid.
 
-    ``step``: how long after ``valid_to`` the next version begins where the table counts that moment in (a day for
-    dates that include the last day). ``columns``: the table's; default: all but the two. ``unit``: of whole numbers. A
-    version that is replaced before its end counts until then; one that ends when it begins was never seen; one that
-    changes nothing is no change. Raises :class:`~ticdc_emit.errors.MissingColumnError`,
-    :class:`~ticdc_emit.errors.UnsupportedTypeError`.
+    ``step``: the time from ``valid_to`` to the next version, if the version includes its end (a day for dates that
+    include the last day). ``columns``: the table's; default: all but the two. ``unit``: the unit of whole numbers. A
+    version that is replaced early ends then. A version that ends when it begins, or that changes nothing, gives no
+    change. Raises :class:`~ticdc_emit.errors.MissingColumnError`, :class:`~ticdc_emit.errors.UnsupportedTypeError`.
     """
     from pyspark.sql import Window
     from pyspark.sql import functions as F  # noqa: N812

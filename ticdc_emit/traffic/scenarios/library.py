@@ -31,7 +31,7 @@ _KINDS = {kind.name: kind for kind in (*DELIVERIES, *STATEMENTS, *VALUES)}
 
 
 def scenarios() -> tuple[ScenarioKind, ...]:
-    """Return what there is."""
+    """Return all kinds of scenarios."""
     return tuple(_KINDS.values())
 
 
@@ -47,14 +47,13 @@ def scenario(
 ) -> Scenario:
     """Make a scenario; the same name and seed make the same tables, with the same protocol the same messages.
 
-    ``protocol``: one of the scenario's, default the first of them; ``simple`` is ``simple-json``.
-    ``profile``: whose messages, ``classic`` or ``next``; default the first lineage that has the protocol.
-    ``topic``: the changefeed's default topic.
-    ``registry``: where Avro's schemas are registered, default one in memory; ``schema_registry``: its URL, for whoever
-    reads the configuration.
+    ``protocol``: one of the scenario's, default the first of them; ``simple`` is ``simple-json``. ``profile``: whose
+    messages, ``classic`` or ``next``; default the first lineage that has the protocol. ``topic``: the changefeed's
+    default topic. ``registry``: where Avro's schemas are registered, default: a registry in memory;
+    ``schema_registry``: its URL, for readers of the configuration.
 
-    Raises :class:`~ticdc_emit.errors.ConfigError` for a name that is none and for a protocol that the scenario does not
-    have, :class:`~ticdc_emit.errors.MissingDependencyError` where a refusing registry needs the extra ``registry``.
+    Raises :class:`~ticdc_emit.errors.ConfigError` for an unknown name and for a protocol that the scenario does not
+    have, :class:`~ticdc_emit.errors.MissingDependencyError` if the scenario needs the extra ``registry``.
     """
     kind = _kind(name)
     chosen = kind.protocols[0] if protocol is None else feed_name(protocol)

@@ -65,12 +65,12 @@ class ScenarioKind:
 class Scenario:
     """A scenario for one protocol and seed: the same arguments make the same bytes, the same seed the same tables.
 
-    ``messages``: in the order of arrival; a consumer may take them so, or :meth:`send` puts them on topics. ``schema``:
-    SQL of the tables before the first message. ``expected``: the tables behind the last one, in canonical text by
-    handle key; ``keys``: the columns of those keys. ``partitions``: of each topic. ``schemas``: of Avro, by id.
+    ``messages``: the messages in order of arrival; :meth:`send` puts them on topics. ``schema``: SQL of the tables
+    before the first message. ``expected``: the tables after the last one, in canonical text by handle key; ``keys``:
+    the columns of those keys. ``partitions``: the partition count of each topic. ``schemas``: Avro schema texts by id.
 
-    ``refusal``: the error that a consumer must raise; ``expected`` is then what the source has. ``refused``: the error
-    that the producer got from the schema registry; ``messages`` and ``expected`` are then what was sent before.
+    ``refusal``: the error that a consumer must raise; ``expected`` then has the source's tables. ``refused``: the error
+    that the producer got from the schema registry; ``messages`` and ``expected`` then end before it.
     """
 
     kind: ScenarioKind
@@ -108,21 +108,21 @@ class Scenario:
         return self.history.schema
 
     def check(self, tables: GivenTables) -> list[Difference]:
-        """Compare a consumer's tables with the expected ones; an empty list: they are equal.
+        """Compare a consumer's tables with the expected ones and return the differences.
 
         ``tables``: by (schema, table) or ``schema.table``, rows in canonical text: a list, or the values of a mapping.
-        Raises :class:`~ticdc_emit.errors.ConfigError` for anything else, such as values that are numbers.
+        Raises :class:`~ticdc_emit.errors.ConfigError` for anything else, such as numbers.
         """
         return differences(self.expected, self.keys, tables)
 
     def consumer(self) -> ReferenceConsumer:
-        """Return a reference consumer that knows what a correct one must know of this changefeed."""
+        """Return a reference consumer for this changefeed."""
         return ReferenceConsumer(self.config, self.history.catalog(), partitions=self.partitions, schemas=self.schemas)
 
     def send(self, sink: Sink) -> DeliveryReport:
-        """Send the messages, those of each partition in their order; return when all are acknowledged.
+        """Send the messages, each partition in order. Returns when all are acknowledged.
 
-        Raises what the sink does: the family of :class:`~ticdc_emit.errors.DeliveryError`.
+        Raises the errors of the sink, the family of :class:`~ticdc_emit.errors.DeliveryError`.
         """
         sink.prepare(self.partitions)
         columns = list(
