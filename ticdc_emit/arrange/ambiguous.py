@@ -1,7 +1,7 @@
 """Two changes of one key in one transaction, with nothing that orders them: found in a stream of order keys, refused.
 
 In: order keys in their order, in windows that may end anywhere. What is held between two windows is the keys of the
-transaction that may go on, and 9 bytes a change if it does. The deleted half of one update and the inserted half of
+transaction that may continue, and 9 bytes a change if it does. The deleted half of one update and the inserted half of
 another may have one key. A change without a key, or with a NULL in it, is never told twice.
 """
 

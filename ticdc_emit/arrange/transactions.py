@@ -238,7 +238,7 @@ def ranks(batch: pa.RecordBatch, split_order: SplitOrder) -> npt.NDArray[np.int8
 
 
 def kind_ranks(batch: pa.RecordBatch) -> npt.NDArray[np.int8]:
-    """Return 0 for a delete, 1 for an update, 2 for an insert; what is no operation is refused elsewhere."""
+    """Return 0 for a delete, 1 for an update, 2 for an insert; what is not an operation is refused elsewhere."""
     ops = batch.column("op") if "op" in batch.schema.names else pa.nulls(batch.num_rows)
     encoded = ops if pa.types.is_dictionary(ops.type) else ops.dictionary_encode()
     parsed = [Op.parse(text) if isinstance(text, str) else None for text in encoded.dictionary.to_pylist()]

@@ -146,7 +146,7 @@ def _identity(df: DataFrame, changefeed: ChangefeedConfig, table: str) -> None:
 def _raw_produce(source: Path, changefeed: ChangefeedConfig, sink: KafkaSink, table: str) -> float:
     """Send the messages of all files; their encoding is not timed.
 
-    Every file's messages are awaited: a producer that goes on sending while the next ones are encoded would be given
+    Every file's messages are awaited: a producer that continues sending while the next ones are encoded would be given
     that time.
     """
     from confluent_kafka import Producer

@@ -1,6 +1,6 @@
 """Measure the lines: rows per CPU-second on one core, as multiples of the machine's unit and of TiCDC's Go encoders.
 
-The unit is measured anew before every line of every round, so that a machine whose speed drifts (a shared one, a
+The unit is measured again before every line of every round, so that a machine whose speed drifts (a shared one, a
 laptop) slows both alike; each figure is the median over rounds. Arrow is held to one thread.
 """
 

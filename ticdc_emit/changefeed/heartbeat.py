@@ -1,4 +1,4 @@
-"""What a changefeed sends while no rows come: TiCDC's own watermark goes on each second, changes or not.
+"""What a changefeed sends while no rows come: TiCDC's own watermark continues each second, changes or not.
 
 In: the record of the last batch, and the wall clock. Out: a watermark as far behind the clock as rows may be late, with
 the DDL and the BOOTSTRAPs that are due by then, and the record with all of it. The watermark is recorded before it is

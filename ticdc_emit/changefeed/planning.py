@@ -71,7 +71,7 @@ def _in_order(ddl: Iterable[DdlStatement]) -> tuple[DdlStatement, ...]:
 
 @dataclass
 class _Applied:
-    """The catalog behind some DDL, what the changefeed replicates of it, and the events that it sent.
+    """The catalog after some DDL, what the changefeed replicates of it, and the events that it sent.
 
     ``filtered``: commit_ts of each event that is not sent, and the rule that kept it back.
     """

@@ -31,7 +31,7 @@ class Pulse:
 
     @contextmanager
     def batch(self) -> Iterator[None]:
-        """Keep calls out of the block; behind it they go on. Raises what the last call did."""
+        """Keep calls out of the block; after it they continue. Raises what the last call did."""
         with self._busy:
             failure, self._failure = self._failure, None
             if failure is not None:

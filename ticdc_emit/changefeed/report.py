@@ -122,7 +122,7 @@ class _Work:
 
     @property
     def lag_ms(self) -> int | None:
-        """How far the watermark stands behind the greatest commit_ts, in ms of commit time."""
+        """How far the watermark is below the greatest commit_ts, in ms of commit time."""
         if self.watermark is None or self.max_commit_ts is None:
             return None
         return max(physical_ms(self.max_commit_ts) - physical_ms(self.watermark), 0)

@@ -1,8 +1,8 @@
-"""One changefeed over many micro-batches: PLAN, run the batch, send what stands behind its rows, remember.
+"""One changefeed over many micro-batches: PLAN, run the batch, send what comes after its rows, remember.
 
 In: batches with their ids (:class:`~ticdc_emit.changefeed.batch.Batch`), in their order; a batch that was begun before
 comes again with its id. Out: messages on every topic-partition, the same ones for the same batch, and a
-:class:`RunReport` each. Workers merge control messages into the rows; what stands behind a topic-partition's last row
+:class:`RunReport` each. Workers merge control messages into the rows; what comes after a topic-partition's last row
 is sent from here once every row is acknowledged.
 """
 
@@ -60,7 +60,7 @@ class Journal(Protocol):
     """Keeps a record of its own of a run that has begun to send."""
 
     def begin(self) -> None:
-        """Called before the first message of a batch, behind the batch's own record."""
+        """Called before the first message of a batch, after the batch's own record."""
         ...
 
     def undo(self) -> None:
@@ -340,7 +340,7 @@ class Changefeed:
         limit: int,
         started: float,
     ) -> tuple[RunReport, int]:
-        """Send what stands behind the rows; return the report and the TSO up to which DDL is sent.
+        """Send what comes after the rows; return the report and the TSO up to which DDL is sent.
 
         ``top`` is the batch's greatest commit_ts, -1 for a batch without rows.
         """

@@ -41,7 +41,7 @@ def with_default_ticks(controls: Controls, counted: Sequence[CountedRows]) -> Co
 def with_bootstraps(
     controls: Controls, plan: Plan, rules: BootstrapRules, state: BatchState, counted: Sequence[CountedRows]
 ) -> tuple[Controls, dict[str, Any]]:
-    """Return the controls with the batch's bootstraps, and the state of their schedule behind the batch.
+    """Return the controls with the batch's bootstraps, and the state of their schedule after the batch.
 
     Raises :class:`~ticdc_emit.errors.StateError` for a state that does not fit the table history.
     """

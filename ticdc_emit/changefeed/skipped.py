@@ -1,7 +1,7 @@
 """Where bad rows that a batch left out are written: one file of JSON lines per batch, in the rows' order.
 
 In: lines, from the delivering task that is told of all bad rows of a batch. Out: ``batch-<id>.jsonl`` in a folder that
-fsspec knows. A batch that is run again writes its own file anew.
+fsspec knows. A batch that is run again writes its own file again.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The end of a batch: what stands behind the last row of each topic-partition, sent by the driver.
+"""The end of a batch: what comes after the last row of each topic-partition, sent by the driver.
 
-Only the driver knows that no row of the batch is left, so it sends the DDL and watermarks behind each
+Only the driver knows that no row of the batch is left, so it sends the DDL and watermarks after each
 topic-partition's last row, once every row is acknowledged. What the workers merged in already is not sent again.
 """
 

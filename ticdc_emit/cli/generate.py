@@ -69,7 +69,7 @@ class Wanted:
     def first_commit(self) -> int | None:
         """Return the TSO at which to begin, as of now; ``None`` for the library's own.
 
-        Raises :class:`ConfigError` for a text that is no moment.
+        Raises :class:`ConfigError` for a text that is not a moment.
         """
         from ticdc_emit.traffic.replay.ddl_file import parse_moment
 
@@ -213,7 +213,7 @@ def _without_ddl(wanted: Wanted) -> str:
 
 
 def _stream(traffic: TrafficStream, emitter: TicdcSink, wanted: Wanted, stop: Callable[[], bool]) -> RunTotal:
-    """Run the query until all rows are sent or ``stop`` says so, then end the changefeed behind the last batch."""
+    """Run the query until all rows are sent or ``stop`` says so, then end the changefeed after the last batch."""
     busy = threading.Lock()
     stopping = False
 

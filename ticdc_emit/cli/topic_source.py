@@ -66,7 +66,7 @@ class TopicSource:
     def messages(self, *, newest: int | None = None, follow: bool = False) -> Iterator[Message]:
         """Yield what there is, those of a partition in order. ``newest``: at most so many of each partition.
 
-        ``follow``: go on as messages come; then files need not be there yet. Topics of another protocol are left out
+        ``follow``: continue as messages come; then files need not be there yet. Topics of another protocol are left out
         if the changefeed's dispatchers match them. Raises the family of :class:`~ticdc_emit.errors.DeliveryError` for
         places without topics, and topics that are not there; :class:`~ticdc_emit.errors.ConfigError` if the messages
         are of another protocol.

@@ -42,7 +42,7 @@ def _write_lengths(made: pa.Array, start: int) -> None:
 def joined(array: pa.Array, starts: npt.NDArray[np.int64], head: bytes = b"") -> pa.Array:
     """Return the elements from each of ``starts`` to the next as one.
 
-    ``head``: with what every element begins, and what those that go on another then do not have.
+    ``head``: with what every element begins, and what those that continue another then do not have.
     """
     parts = text_buffers(beyond(array, len(head)) if head else array)
     together = from_bytes(parts.offsets[np.append(starts, len(array))], parts.data, binary=True)

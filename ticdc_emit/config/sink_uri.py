@@ -61,7 +61,7 @@ class SinkUri:
 
     @classmethod
     def parse(cls, text: str) -> SinkUri:
-        """:class:`~ticdc_emit.errors.ConfigError` for what is no URI, has an unsupported scheme or names no topic."""
+        """:class:`~ticdc_emit.errors.ConfigError` for a URI that is wrong, has an unsupported scheme or no topic."""
         found = _PARTS.match(text)
         if found is None or _CONTROL.search(text) or _BAD_ESCAPE.search(found["authority"] + found["path"]):
             raise _invalid("Write kafka://host:port[,host:port]/topic?..., file://DIRECTORY?... or memory://NAME?...")

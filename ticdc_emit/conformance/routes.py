@@ -31,7 +31,7 @@ class RouteDispatcher:
     def targets(self, index: int) -> tuple[Target, ...]:
         """Return where an event goes: nowhere if it is neither row nor DDL. A refused row is a target with its error.
 
-        Raises what the library raises where that is no refusal of a row.
+        Raises what the library raises where that is not a refusal of a row.
         """
         kind = self._case.events[index]["kind"]
         if kind == "ddl":

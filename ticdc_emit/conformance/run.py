@@ -1,7 +1,7 @@
 """Run vector files through the library and count.
 
 In: paths. Out: a :class:`Report`, and optionally a dump of every message. Each part of a file is judged by itself: what
-crashes is a mismatch of the event, variant or case that it belongs to, and the run goes on.
+crashes is a mismatch of the event, variant or case that it belongs to, and the run continues.
 """
 
 from __future__ import annotations

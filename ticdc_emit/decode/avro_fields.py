@@ -61,7 +61,7 @@ def decimals(fields: dict[str, Any], scales: Mapping[str, int]) -> None:
 
 
 def check_field(field: Any) -> None:
-    """Raise ``ValueError`` for a field that is no column of TiCDC's."""
+    """Raise ``ValueError`` for a field that is not a column of TiCDC's."""
     if not isinstance(field, Mapping) or not isinstance(field.get("name"), str):
         raise ValueError("a field has no name")
     kind = only_type(field.get("type"))

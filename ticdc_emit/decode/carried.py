@@ -60,7 +60,7 @@ class Carrier:
         return {name: found[name] for name in self._order if name in found}
 
     def part(self, row: Mapping[str, str | None]) -> Row:
-        """Return some columns of a row. Raises :class:`DecodeError` for text that is no value of its column."""
+        """Return some columns of a row. Raises :class:`DecodeError` for text that is not a value of its column."""
         found: Row = {}
         for old, new, known, convert in self._kept:
             if old in row:

@@ -87,7 +87,7 @@ def stream_topics(
 
 
 def _assign(consumer: Consumer, places: list[Place], newest: int | None, timeout_s: float) -> dict[Place, int]:
-    """Start each partition at its first wanted message; returns the offsets behind the last ones that are there."""
+    """Start each partition at its first wanted message; returns the offsets after the last ones that are there."""
     from confluent_kafka import TopicPartition
 
     ends: dict[Place, int] = {}

@@ -140,7 +140,7 @@ def _url(text: str) -> str:
 
 
 def _flag(given: Mapping[str, str], name: str, *, default: bool = False) -> bool:
-    """Return a switch; as in TiDB, what is no boolean is as if it were not there."""
+    """Return a switch; as in TiDB, what is not a boolean is as if it were not there."""
     try:
         return parse_bool(given[name]) if name in given else default
     except GoSyntaxError:

@@ -35,7 +35,7 @@ class Packer:
     def add(self, rows: pa.RecordBatch, breaks: _Places = _NOWHERE) -> tuple[pa.RecordBatch, _Places]:
         """Return the messages that are complete, and the place of each break among them.
 
-        ``breaks``: the places of rows, rising, before which no message goes on; the number of rows is one too.
+        ``breaks``: the places of rows, rising, before which no message continues; the number of rows is one too.
         """
         if self._kept is not None:
             breaks = breaks + self._kept.num_rows

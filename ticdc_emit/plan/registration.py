@@ -136,7 +136,7 @@ def needed_by(batch: pa.RecordBatch, table: TablePlan) -> Iterator[tuple[RowEnco
 
 
 def needed_by_all(table: TablePlan) -> Iterator[tuple[RowEncoder, Op]]:
-    """Yield every version of a table that can have rows and has no headers yet, for whoever cannot see the rows
+    """Yield every version of a table that can have rows and has no headers yet, for anyone who cannot see the rows
     beforehand.
     """
     ends = [*table.since[1:], None]

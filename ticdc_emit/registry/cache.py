@@ -1,7 +1,7 @@
 """When a schema is registered: TiCDC's cache, one entry per subject, valid for one table version.
 
 In: the schemas that messages need, in the messages' order. Out: headers. A subject that several tables or versions
-share is registered anew at every change between them, which gives the ids that it had: registering is idempotent.
+share is registered again at every change between them, which gives the ids that it had: registering is idempotent.
 Source: ``pingcap/tiflow: pkg/sink/codec/avro/confluent_schema_registry.go`` (GetCachedOrRegister).
 
 The reference compares versions only. One DDL job gives several tables one version (RENAME of several tables, EXCHANGE

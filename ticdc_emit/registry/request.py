@@ -42,7 +42,7 @@ class RegistrationRequest:
 def registration_request(subject: str, schema: str) -> RegistrationRequest:
     """Return the request that registers a schema text under a subject.
 
-    Raises :class:`~ticdc_emit.errors.SchemaError` if the text is no JSON.
+    Raises :class:`~ticdc_emit.errors.SchemaError` if the text is not JSON.
     """
     try:
         text = compact_json(schema)

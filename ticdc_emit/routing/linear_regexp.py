@@ -30,7 +30,7 @@ class _Searches(Protocol):
 
 @dataclass(frozen=True)
 class GoRegexp:
-    """A pattern that was compiled once without error; any process compiles it anew."""
+    """A pattern that was compiled once without error; any process compiles it again."""
 
     pattern: str
     ignore_case: bool = False

@@ -1,7 +1,7 @@
 """Which tables or columns a list of filter rules accepts.
 
 In: the rules of a ``matcher`` (``schema.table`` patterns) or of a column selector (column patterns).  Out:
-:class:`TableFilter` and :class:`ColumnFilter`.  The last rule that matches decides, ``!`` in front of it refuses, and
+:class:`TableFilter` and :class:`ColumnFilter`.  The last rule that matches decides, ``!`` before it refuses, and
 what no rule matches is refused.  A pattern is a name, wildcards (``*``, ``?``, ``[a-z]``, ``[!a-z]``), a quoted name or
 ``/a regular expression/``; a rule that is blank or begins with ``#`` says nothing.
 

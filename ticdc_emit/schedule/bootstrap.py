@@ -123,7 +123,7 @@ class Bootstraps:
         self._agenda: list[tuple[int, int, int, int]] = []
 
     def at_start(self, tables: Iterable[tuple[TableInfo, str, int]], now_ms: int) -> list[Bootstrap]:
-        """Return what goes out before any event, once: every table that is no view, to all partitions in any case.
+        """Return what goes out before any event, once: every table that is not a view, to all partitions in any case.
 
         ``tables``: (schema, topic, partitions of the topic). The first row of a table is still its first.
         """
@@ -209,7 +209,7 @@ class Bootstraps:
     def from_state(
         cls, rules: BootstrapRules, state: Mapping[str, Any], tables: Callable[[TableRef], TableInfo]
     ) -> Bootstraps:
-        """Return a machine that goes on where :meth:`state` was taken.
+        """Return a machine that continues where :meth:`state` was taken.
 
         ``tables`` returns the schema of a reference, or raises ``LookupError``. Raises :class:`StateError` for a state
         that cannot be read or that names an unknown table version.

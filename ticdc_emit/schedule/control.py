@@ -1,9 +1,9 @@
 """Control messages in their place among the rows of each topic-partition.
 
-A **place** is a TSO: a control message stands behind all rows up to it and before every later one. A DDL's place is its
-own commit_ts; a watermark ``T`` stands behind every row that may still come at or below it, so its place is
+A **place** is a TSO: a control message comes after all rows up to it and before every later one. A DDL's place is its
+own commit_ts; a watermark ``T`` comes after every row that may still come at or below it, so its place is
 ``T + allowed_lateness``; a BOOTSTRAP's was planned with the batch (``schedule.bootstrap_replay``). The worker that
-writes a topic-partition merges them into its sorted rows, and whatever stands behind the last row is sent afterwards by
+writes a topic-partition merges them into its sorted rows, and whatever comes after the last row is sent afterwards by
 whoever knows that no row is left: each asks for its own stretch of places (:meth:`Controls.due`), and the whole is the
 same wherever it is cut.
 """
@@ -67,7 +67,7 @@ class Controls:
 
     @property
     def lateness(self) -> int:
-        """How far behind the rows watermarks stay, as a difference of TSO."""
+        """How far after the rows watermarks stay, as a difference of TSO."""
         return self.lateness_ms << LOGICAL_BITS
 
     @property

@@ -1,6 +1,6 @@
 """The text of a DDL event as each lineage of TiCDC sends it, and as its event filters see it. Events in, events out.
 
-Most statements go out in TiDB's canonical form. What names several objects, or none with its database, is built anew:
+Most statements go out in TiDB's canonical form. What names several objects, or none with its database, is built again:
 DROP, RENAME, EXCHANGE PARTITION, and in the new architecture CREATE TABLE ... LIKE and views. Several CREATE TABLE of
 one job are taken apart by printing them. Rule source: TiCDC classic ``cdc/model/sink.go`` (``DDLEvent.FromJob``),
 ``cdc/owner/ddl_manager.go``, ``pkg/ddl/util.go``; the new architecture

@@ -58,7 +58,7 @@ def plain_statements(sql: str) -> list[str]:
 
 
 def restored_statements(sql: str, sql_mode: str, charset: str, style: Style = WIRE) -> list[str]:
-    """Return TiDB's canonical text of every statement in ``sql``, of those that are no DDL too where it is known."""
+    """Return TiDB's canonical text of every statement in ``sql``, of those that are not DDL too where it is known."""
     mode = sql_mode_of(sql_mode)
     try:
         return [

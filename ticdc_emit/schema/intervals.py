@@ -50,7 +50,7 @@ def create_spelled_out(
     """Return the statement as TiDB runs it, and the text of its job.
 
     ``state`` is the new table without its partitions; ``quote`` puts a name between quotes. Raises ``DdlError`` with
-    ``position`` for what TiDB refuses, and for bounds that are no constants.
+    ``position`` for what TiDB refuses, and for bounds that are not constants.
     """
     assert statement.partitioning is not None
     by, text = _defined(statement.partitioning, query, state, quote)

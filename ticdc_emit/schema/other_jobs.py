@@ -1,4 +1,4 @@
-"""The jobs of statements about things that are no tables: sequences, policies, resource groups. Statement in, jobs out.
+"""The jobs of statements about sequences, policies, resource groups and the like. Statement in, jobs out.
 
 A changefeed never sends them; the catalog keeps their names alone, for IF [NOT] EXISTS, and draws their ids. It takes
 it from TiDB that an object is there that it has not seen. Rule source: pingcap/tidb ``pkg/ddl/executor.go``.
@@ -32,7 +32,7 @@ class Job:
 
 
 class OtherObjects:
-    """The names of all objects that are no tables."""
+    """The names of all objects that are not tables."""
 
     def __init__(self) -> None:
         self._names: set[tuple[str, str, str]] = set()

@@ -138,7 +138,7 @@ def range_kind_of(state: TableState) -> RangeKind | None:
 
 
 def ranges_of(key: PartitionKey, definitions: Iterable[PartitionDefinition], state: TableState) -> Ranges | None:
-    """Return the bounds of a table that is partitioned anew; ``None`` where they are not of one known value."""
+    """Return the bounds of a newly partitioned table; ``None`` where they are not of one known value."""
     kind = range_kind(key, state)
     if kind is None:
         return None
@@ -168,7 +168,7 @@ def _with(ranges: Ranges, kind: RangeKind, definitions: Iterable[PartitionDefini
 
 
 def _shown(kind: RangeKind, bound: Node) -> str:
-    """Return a bound's text; "" where it is no constant."""
+    """Return a bound's text; "" where it is not a constant."""
     try:
         if not kind.is_integer and isinstance(bound, Constant) and str(bound.value).startswith(_FIRST_DATE):
             return str(bound.value)  # of the year 0, which is for NULL

@@ -1,4 +1,4 @@
-"""TiDB's words: those that are no identifier without quotes, those that are, and the functions with a grammar.
+"""TiDB's words: those that are not identifiers without quotes, those that are, and the functions with a grammar.
 
 Rule source: pingcap/tidb ``pkg/parser/keywords.go`` and ``pkg/parser/misc.go`` (``tokenMap``, ``btFuncTokenMap``).
 """

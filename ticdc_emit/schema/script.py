@@ -95,7 +95,7 @@ def _first(script: str, position: int) -> int:
 
 
 def _behind(script: str, position: int) -> int:
-    """Return where to go on after ``/*``: behind the comment, or behind its opener if what it holds is code."""
+    """Return where to continue after ``/*``: after the comment, or after its opener if what it holds is code."""
     code = code_after(script, position)
     end = script.find("*/", position + 2) + 2
     if code is None and end < 2:
@@ -135,7 +135,7 @@ def schema_statements(script: str, sql_mode: str = "") -> Iterator[ScriptStateme
 
 
 def check_text(sql: object) -> None:
-    """Raise ``DdlError`` for what is no text, or none that UTF-8 has."""
+    """Raise ``DdlError`` for what is not text, or none that UTF-8 has."""
     if not isinstance(sql, str):
         what = f"a DDL statement must be str, not {type(sql).__name__}"
         raise DdlError(what, remedy="Decode it as UTF-8 first" if isinstance(sql, bytes) else "", position=0)

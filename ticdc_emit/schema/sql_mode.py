@@ -56,7 +56,7 @@ class SqlMode:
 
 @lru_cache(maxsize=256)
 def sql_mode_of(names: str) -> SqlMode:
-    """Return the flags of ``ANSI_QUOTES,STRICT_TRANS_TABLES``; ``SchemaError`` for a name that is no SQL mode."""
+    """Return the flags of ``ANSI_QUOTES,STRICT_TRANS_TABLES``; ``SchemaError`` for a name that is not an SQL mode."""
     flags: set[str] = set()
     for name in (keyword(part.strip()) for part in names.split(",")):
         if name in _COMBINATIONS or name in _FLAGS:

@@ -23,7 +23,7 @@ class ForeignKey:
 
 @dataclass(frozen=True)
 class Ranges:
-    """The bounds of RANGE partitions by name, as TiDB shows them; "" for one that is no constant.
+    """The bounds of RANGE partitions by name, as TiDB shows them; "" for one that is not a constant.
 
     ``floor`` is the least value, ``fsp`` the digits of a DATETIME, -1 for a DATE.
     """

@@ -54,7 +54,7 @@ def _if_not_exists(given: bool) -> str:
 class CreateTable:
     """``temporary``: GLOBAL TEMPORARY (which has an ``on_commit``) or TEMPORARY, "" for neither.
 
-    ``duplicates``: IGNORE or REPLACE before AS ``select``; ``offset``: where what is no definition starts.
+    ``duplicates``: IGNORE or REPLACE before AS ``select``; ``offset``: where what is not a definition starts.
     """
 
     table: TableName

@@ -163,7 +163,7 @@ def _check_auto_random(definitions: tuple[ColumnDef, ...], state: TableState) ->
 
 
 def with_partitioning(state: TableState, by: Partitioning) -> TableState:
-    """Partition a table anew; the columns of the partitioning must exist."""
+    """Partition a table; the columns of the partitioning must exist."""
     _check_partitioning(by)
     unique_names(by.names, "partition")
     named = named_columns(by.expression.node) if by.expression is not None else by.columns

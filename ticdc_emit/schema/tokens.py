@@ -166,7 +166,7 @@ class _Scanner:
         raise DdlError(f"DDL cannot be read: {what} at {rest!r}", statement=self._sql, position=position)
 
     def _comment(self, start: int) -> int:
-        """Return where to go on: behind the comment, or behind its opener if what it holds is code."""
+        """Return where to continue: after the comment, or after its opener if what it holds is code."""
         code = code_after(self._sql, start)
         if code is not None:
             self._in_code_comment = True

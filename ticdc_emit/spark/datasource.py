@@ -7,7 +7,7 @@ In: rows in a public form (``changes.forms``). A data source gets Spark's partit
 a shuffle nor a sort, so executors encode their rows and stage chunks of messages (``spark.staging``), and ``commit``,
 in one process on the driver, merges and sends them. Rows are staged as they are, and encoded by ``commit``, where only
 all of them tell the plan: DDL may be among them, or a registry must know which tables they name. Spark starts every
-commit anew: what must outlive one is at ``stateUri``.
+commit again: what must outlive one is at ``stateUri``.
 
 How a batch is encoded depends on the state that it begins in, and so on its id, which Spark tells a stream's tasks and
 not the process that makes their writer. That makes an encoding for the batch that comes next, and one for the last one,
@@ -185,7 +185,7 @@ class _BatchWriter(_Writer, DataSourceArrowWriter):
         return {"_staging": self._staging, "_options": self._options, "_columns": self._columns}
 
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
-        """Send all rows and the watermark behind the last of them."""
+        """Send all rows and the watermark after the last of them."""
         self._send(messages, None)
 
     def abort(self, messages: list[WriterCommitMessage | None]) -> None:

@@ -1,6 +1,6 @@
 """How Spark plans a micro-batch: at once, without adaptive execution.
 
-Adaptive execution makes what stands before a shuffle a job of its own, and plans the rest anew behind it. A batch of a
+Adaptive execution makes what stands before a shuffle a job of its own, and plans the rest again behind it. A batch of a
 stream pays that each time, and its one shuffle, of chunks to as many tasks as deliver, has nothing to adapt.
 """
 

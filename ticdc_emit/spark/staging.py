@@ -101,7 +101,7 @@ class Staging:
 
 @dataclass(frozen=True)
 class StagedBatches:
-    """The record batches of staged files, anew with each iteration, one in memory at a time."""
+    """The record batches of staged files, again with each iteration, one in memory at a time."""
 
     folder: Secret[str]
     fs: Any

@@ -1,6 +1,6 @@
 """A task of a changefeed in one of Spark's Python workers.
 
-A worker looks for garbage behind every task, among all objects that it has: with the libraries that encoding needs
+A worker looks for garbage after every task, among all objects that it has: with the libraries that encoding needs
 these are so many that it takes longer than a small task. So a worker's first task sets aside what was imported.
 """
 

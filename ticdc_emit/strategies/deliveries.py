@@ -81,7 +81,7 @@ def redelivered(
     schemas: SchemaSource | None = None,
     max_restarts: int = 3,
 ) -> st.SearchStrategy[list[Message]]:
-    """Return the messages of a changefeed as they arrive if TiCDC restarts: each once or more, offsets counted anew.
+    """Return the messages of a changefeed as they arrive if TiCDC restarts: each once or more, offsets counted again.
 
     ``messages``: those of each partition in their order. ``schemas``: of Avro, by id; default the changefeed's
     registry. ``max_restarts``: as of :func:`deliveries`. Raises :class:`~ticdc_emit.errors.StrategyError`, and

@@ -2,7 +2,7 @@
 
 In: a catalog, row changes in the generic form, DDL. Out: rows in canonical text by handle key. A transaction is the
 rows of one table and commit_ts: its ``seq`` orders them; without one, or where an update moves a row to another key,
-all that it takes away goes before what it adds, as in TiCDC (semantics 4.1). DDL stands behind the rows of its commit.
+all that it takes away goes before what it adds, as in TiCDC (semantics 4.1). DDL comes after the rows of its commit.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _EMPTIES = frozenset({"create table", "truncate table"})
 
 
 def fold_tables(catalog: Catalog, rows: Iterable[_Change], ddl: Iterable[tuple[int, str]], time_zone: str) -> Tables:
-    """Return the tables behind the last row and statement. The catalog is left at the version behind the last one.
+    """Return the tables after the last row and statement. The catalog is left at the version after the last one.
 
     Raises :class:`SchemaError` for a statement whose effect on rows the history does not tell, and the family of
     :class:`~ticdc_emit.errors.RowError` for a change that lacks an image or a column.

@@ -14,7 +14,7 @@ takes TIMESTAMP text as it is      TiDB's checksum is over UTC: the text is move
 splits ``allowed`` at every comma  not at ``\\,``, which is a comma inside an ENUM element
 looks labels up as they are        elements are shown with ``''`` and ``\\'`` as ``'``: labels are compared so
 does not know VECTOR               dimensions (32 bits) and float32 values
-goes on after an empty value       a delete has no value, and nothing to check
+continues after an empty value     a delete has no value, and nothing to check
 ends the program at a wrong type   :class:`DecodeError`
 checks ``"0"`` too                 no checksum, as in TiCDC's own verifier: each half of a split UPDATE shows it
 says that columns are sorted       so only with integrity checks on; without, there is no checksum to verify

@@ -40,7 +40,7 @@ class KeyOrder:
         return (seen.finding(self.name, f"commit_ts {seen.commit} comes after {known[0]} (offset {known[1]})"),)
 
     def end(self, stream: Stream) -> Iterable[Finding]:
-        """Find repetitions that do not go on to the newest change."""
+        """Find repetitions that do not continue to the newest change."""
         for number, last in self._behind.items():
             commit, offset = self._newest[number]
             text = f"commit_ts {last.commit} comes again, but {commit} (offset {offset}) does not come after it"

@@ -36,7 +36,7 @@ class OpenRow(NamedTuple):
     columns.
 
     ``op``: an update without ``old`` is an ``insert``, for nothing tells them apart. ``row_id``: the row's handle, 0 if
-    that is no integer or not told; ``partition``: the id of its partition. ``handle_key_only``: the message was too
+    that is not an integer or not told; ``partition``: the id of its partition. ``handle_key_only``: the message was too
     large and has only the handle key's columns; ``claim_check``: the same, and where it is stored.
     """
 

@@ -120,7 +120,7 @@ def as_text(column: Column) -> str:
 
 
 def days_of(column: Column) -> bytes | None:
-    """Return the default of a DATE in days, ``None`` for what is no day."""
+    """Return the default of a DATE in days, ``None`` for what is not a day."""
     text = as_text(column)
     try:
         return printed(date_days(pa.array([text], pa.string()))) if _DATE.fullmatch(text) else None

@@ -108,12 +108,12 @@ def zoned_content(column: Column, values: pa.Array, reading: Reading) -> pa.Arra
 
 
 def days(column: Column, values: pa.Array, reading: Reading) -> pa.Array:
-    """Return DATE text as days since the epoch, ``int32``; what is no day is null, 0 where it cannot be null."""
+    """Return DATE text as days since the epoch, ``int32``; what is not a day is null, 0 where it cannot be null."""
     return _filled(column, date_days(values))
 
 
 def ticks(column: Column, values: pa.Array, reading: Reading) -> pa.Array:
-    """Return DATETIME text as ms or us since the epoch, ``int64``; what is no day as in :func:`days`."""
+    """Return DATETIME text as ms or us since the epoch, ``int64``; what is not a day as in :func:`days`."""
     return _filled(column, datetime_ticks(column, values, reading.switches.partly_zero))
 
 

@@ -141,7 +141,7 @@ _NUMBERS_THAT_MAY_BE_TEXT = {MySQLType.NEWDECIMAL, MySQLType.LONGLONG}
 
 
 def can_fail(column: Column) -> bool:
-    """Return whether a value that is accepted may have none here: no moment of the zone, a default that is no value."""
+    """Return whether a value that is accepted may have none here: no moment of the zone, a default that is none."""
     return column.type is MySQLType.TIMESTAMP or (column.nullable and column.default is not None)
 
 

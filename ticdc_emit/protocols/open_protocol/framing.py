@@ -40,7 +40,7 @@ class OpenPacking:
         return values_of([change(beyond(values, LENGTH_BYTES))], len(values))
 
     def joined(self, keys: pa.Array, values: pa.Array, starts: Starts) -> tuple[pa.Array, pa.Array]:
-        """Return the frames of several rows behind one version."""
+        """Return the frames of several rows after one version."""
         return joined(keys, starts, _VERSION), joined(values, starts)
 
 

@@ -37,7 +37,7 @@ class _Shown(NamedTuple):
 
 
 def updated_columns(changes: Changes, members: Members, switches: OpenSwitches) -> list[Fragment]:
-    """Lay out ``p`` with what it stands behind; what of it is empty is shown or left out."""
+    """Lay out ``p`` with what comes before it; what of it is empty is shown or left out."""
     found: list[_Shown] = []
     for name, column in zip(members.names, members.columns, strict=True):
         text, rows = _rendered(changes, members, column), _changed(changes, members, column, switches)

@@ -182,7 +182,7 @@ class BaseGrammar:
         return token.kind == "name" or (token.kind == "word" and token.text not in RESERVED_WORDS)
 
     def _at_plain_name(self) -> bool:
-        """Whether a name follows that is no keyword: only such names call functions that TiDB has no rule for."""
+        """Whether a name follows that is not a keyword: only such names call functions that TiDB has no rule for."""
         token = self._curr
         if token.kind == "word":
             return token.text not in RESERVED_WORDS and token.text not in UNRESERVED_WORDS

@@ -1,4 +1,4 @@
-"""Optimizer hints, ``/*+ ... */`` behind SELECT. A hint comment's token in, :class:`Hint` nodes out.
+"""Optimizer hints, ``/*+ ... */`` after SELECT. A hint comment's token in, :class:`Hint` nodes out.
 
 Rule source: pingcap/tidb ``pkg/parser/hintparser.y``. A hint that is not in the tables below is an error here, where
 TiDB drops it with a warning or prints it: which of the two is not known.

@@ -48,7 +48,7 @@ class Call:
 
 @dataclass(frozen=True)
 class QualifiedCall:
-    """``schema.function(...)``; a name that is no keyword prints as a name."""
+    """``schema.function(...)``; a name that is not a keyword prints as a name."""
 
     schema: str
     name: str

@@ -1,4 +1,4 @@
-"""Operators, columns and the other expressions that are no function call, and how they print.
+"""Operators, columns and the other expressions that are not function calls, and how they print.
 
 Rule source: pingcap/tidb ``pkg/parser/ast/expressions.go`` (the ``Restore`` methods), ``pkg/parser/opcode``.
 """

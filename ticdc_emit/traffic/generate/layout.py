@@ -154,7 +154,7 @@ def _shared_out(total: int, among: int, skew: float) -> list[int]:
 
 
 def _moments(life: _Life, shape: Shape, random: Random) -> list[float]:
-    """Return when the changes of a life are, as parts of the cycle, in order; in front of it for anchors' births."""
+    """Return when the changes of a life are, as parts of the cycle, in order; before it for anchors' births."""
     if life.slot < shape.anchors:
         return [-1e6 + shape.depth + random.random(), *sorted(random.random() for _ in range(life.visits - 1))]
     if life.spans > 1:

@@ -1,6 +1,6 @@
 """What the generator must know of the tables that a script creates: columns, unique keys, foreign keys, partitions.
 
-In: SQL text. Out: one :class:`SourceTable` per table, those that are referenced in front of those that refer to them.
+In: SQL text. Out: one :class:`SourceTable` per table, those that are referenced before those that refer to them.
 A catalog keeps of a foreign key only its name, and of a prefix key not its length: both are read from the statements.
 """
 

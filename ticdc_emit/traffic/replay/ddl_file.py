@@ -5,7 +5,7 @@
 
 A moment is ISO time with an offset, ``Z`` or ``UTC``, or a TSO. Statements of one moment follow each other by one
 logical tick. Every comment line that begins with ``at`` is such a mark: one that tells no moment is refused, for else
-its statements would have the time of the mark before. Other comments in front of a statement are no part of it.
+its statements would have the time of the mark before. Other comments before a statement are no part of it.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def read_ddl(text: str) -> tuple[tuple[int, str], ...]:
 
 
 def _without_comments(statement: str) -> str:
-    """Return the statement without the comments in front of it; those that TiDB executes are part of it."""
+    """Return the statement without the comments before it; those that TiDB executes are part of it."""
     while comment := _COMMENT.match(statement):
         if _MISPLACED.match(comment[0].strip()):
             raise DdlError(

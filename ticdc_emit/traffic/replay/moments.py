@@ -74,7 +74,7 @@ def end_ts_of(df: DataFrame, column: str, unit: TimeUnit, step: dt.timedelta) ->
 
 @contextmanager
 def refusing_no_moments() -> Iterator[None]:
-    """Turn Spark's error for a value that is no moment into :class:`InvalidValueError`, with the value and column."""
+    """Turn Spark's error for a value that is not a moment into :class:`InvalidValueError` with value and column."""
     try:
         yield
     except Exception as error:  # Spark's own types differ by where the value was met
@@ -106,7 +106,7 @@ def require(df: DataFrame, columns: list[str]) -> None:
 
 
 def _stamps(df: DataFrame, name: str, unit: TimeUnit, step_ms: int | None) -> Column:
-    """Return the TSO of a column; ``step_ms``: what is added to an end, ``None`` for moments that are no ends."""
+    """Return the TSO of a column; ``step_ms``: what is added to an end, ``None`` for moments that are not ends."""
     from pyspark.sql import functions as F  # noqa: N812
     from pyspark.sql.types import DateType, IntegralType, StringType, TimestampNTZType, TimestampType
 

@@ -148,7 +148,7 @@ def _ordering(df: DataFrame, column: str) -> Column:
 
 
 def _of_base(base: DataFrame, keys: Sequence[str], names: Sequence[str], rows: DataFrame) -> DataFrame:
-    """Return the rows of a snapshot as ones that stand in front of all changes; what it lacks was NULL."""
+    """Return the rows of a snapshot as ones that stand before all changes; what it lacks was NULL."""
     from pyspark.sql import functions as F  # noqa: N812
     from pyspark.sql.types import StructType
 

@@ -56,7 +56,7 @@ _GOLDEN = (5**0.5 - 1) / 2  # its multiples fill a circle evenly, however many t
 def slice_name(number: int) -> str:
     """Return the value of the column ``slice`` for the slice that begins ``number`` widths after 1970.
 
-    A text: Spark compiles a filter anew where a number in it differs, but not for another text.
+    A text: Spark compiles a filter again where a number in it differs, but not for another text.
     """
     return f"{number:020d}"
 

@@ -1,4 +1,4 @@
-"""What a replay must find again when it goes on: its history, its schema, and how it was cut.
+"""What a replay must find again when it continues: its history, its schema, and how it was cut.
 
 In: the slices of a run with a ``state_uri``. Out: a record ``replay.json`` beside the changefeed's own, and a refusal
 where a later run cuts the history otherwise, or has another one: its batches would not be the same. A run that has sent

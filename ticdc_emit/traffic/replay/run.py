@@ -2,7 +2,7 @@
 
 In: row changes in a public form (made by this package's functions or the caller's own), DDL, where to. Out: what TiCDC
 would have sent, BOOTSTRAP, DDL and watermarks in place, at the history's own pace, faster, or without waiting. A slice
-has its batch id whatever happens, so a replay with ``state_uri`` that was stopped or killed goes on behind its last
+has its batch id whatever happens, so a replay with ``state_uri`` that was stopped or killed continues after its last
 finished slice, and what it sends again has the same bytes.
 """
 
@@ -159,7 +159,7 @@ def _emitter(
 def _cut(staged: Staged, width: int | None, *, kept: bool) -> tuple[Slices | None, dict[str, Any]]:
     """Return the slices (``None``: the whole history in one, be it empty), and what tells this history from others.
 
-    ``kept``: whether a later run may go on, and must know the history again.
+    ``kept``: whether a later run may continue, and must know the history again.
     """
     if width is None and not kept:
         return None, {}

@@ -1,7 +1,7 @@
 """Orders in which messages legally arrive: repeated, mixed between partitions, late.
 
 In: the messages of a changefeed with what they say (:class:`Sent`). Out: messages in the order of arrival, their
-offsets counted anew. Delivery is at least once: what a partition shows first is in its producer's order, and after a
+offsets counted again. Delivery is at least once: what a partition shows first is in its producer's order, and after a
 restart everything behind some checkpoint may come again.
 """
 
