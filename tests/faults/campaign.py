@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -89,9 +89,8 @@ def run_under_faults(
     result = RunResult(protocol.name, stage.history.rows)
     started = time.monotonic()
     with _driver(stage, protocol, topic, job) as driver:
-        injector = Injector(
-            stage.cluster, driver, topic, stage.history.rows, FaultPlan(), timeout_s=stage.timeout_s, say=say
-        )
+        least = stage.history.rows // protocol.rows_per_message
+        injector = Injector(stage.cluster, driver, topic, least, FaultPlan(), timeout_s=stage.timeout_s, say=say)
         result.injected = injector.run()
     result.seconds = time.monotonic() - started
     say(f"the job has ended after {result.seconds:.1f} s; judging")
@@ -121,9 +120,9 @@ def run_job(
 
 def judged(stage: Stage, protocol: FaultProtocol, topic: str, *, interruptions: int) -> Verdict:
     """Read a topic and judge it."""
-    uri = protocol.sink_uri(stage.cluster.bootstrap, topic, stage.partitions, stage.replicas)
+    row_by_row = replace(protocol, options={**protocol.options, "max-batch-size": "1"})
     encoder = Encoder(
-        f"{uri}&max-batch-size=1",
+        row_by_row.sink_uri(stage.cluster.bootstrap, topic, stage.partitions, stage.replicas),
         schema_sql(stage.history.tables),
         **stage.options(protocol),
     )

@@ -53,6 +53,11 @@ class FaultProtocol:
     needs_registry: bool = False
     parts: Parts = lambda key, value: [(key, value)]
 
+    @property
+    def rows_per_message(self) -> int:
+        """The most rows that a message holds."""
+        return int(self.options.get("max-batch-size", "1"))
+
     def sink_uri(self, brokers: str, topic: str, partitions: int, replicas: int) -> str:
         """Return the sink URI of a topic that the first run of a job creates."""
         own = {"partition-num": str(partitions), "replication-factor": str(replicas), "compression": "lz4"}
@@ -148,6 +153,11 @@ PROTOCOLS = {
         FaultProtocol("simple-json", {"protocol": "simple"}, _simple("json")),
         FaultProtocol("simple-avro", {"protocol": "simple", "encoding-format": "avro"}, _simple("avro")),
         FaultProtocol("debezium", {"protocol": "debezium", **_EXTENSION}, _debezium),
-        FaultProtocol("open-protocol", {"protocol": "open-protocol"}, _open_protocol, parts=OpenProtocolReader().parts),
+        FaultProtocol(
+            "open-protocol",
+            {"protocol": "open-protocol", "max-batch-size": "4"},
+            _open_protocol,
+            parts=OpenProtocolReader().parts,
+        ),
     )
 }

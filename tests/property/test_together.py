@@ -39,6 +39,8 @@ URIS = [
     "protocol=debezium",
     "protocol=debezium-avro&avro-bigint-unsigned-handling-mode=string",
     "protocol=debezium&debezium-disable-schema=true",
+    "protocol=open-protocol",
+    "protocol=open-protocol&only-output-updated-columns=true",
 ]
 
 
