@@ -32,11 +32,12 @@ def _write_lengths(made: pa.Array, start: int) -> None:
     if not len(made):
         return
     offsets = text_buffers(made).offsets
-    lengths = (offsets[1:] - offsets[:-1] - start - LENGTH_BYTES).astype(">u4").view(np.uint8).reshape(-1, 4)
+    lengths = offsets[1:] - offsets[:-1] - (start + LENGTH_BYTES)
     data = np.frombuffer(made.buffers()[2], np.uint8)
-    last = offsets[:-1] + (start + LENGTH_BYTES - 1)
-    for byte in range(4):  # of an Arrow array, no element has more than 2 GiB
-        data[last - byte] = lengths[:, 3 - byte]
+    byte, longest = offsets[:-1] + (start + LENGTH_BYTES - 1), int(lengths.max())
+    while longest:  # the bytes before are zero
+        data[byte] = lengths.astype(np.uint8)
+        byte, lengths, longest = byte - 1, lengths >> 8, longest >> 8
 
 
 def joined(array: pa.Array, starts: npt.NDArray[np.int64], head: bytes = b"") -> pa.Array:

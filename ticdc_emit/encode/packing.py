@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from ticdc_emit.changes.packing import Packing, Starts
 from ticdc_emit.changes.sizes import MESSAGE_OVERHEAD
-from ticdc_emit.columnar.buffers import element_lengths
+from ticdc_emit.columnar.buffers import text_buffers
 from ticdc_emit.plan.tables import Plan
 
 __all__ = ["Packer", "packed"]
@@ -55,20 +55,26 @@ class Packer:
 
     def starts(self, rows: pa.RecordBatch, breaks: _Places = _NOWHERE) -> Starts:
         """Return the places of the rows that begin messages, if a message begins with the first of them."""
-        sizes = element_lengths(rows.column("key")).astype(np.int64) + element_lengths(rows.column("value"))
-        sizes -= self._packing.shared
         count, most = rows.num_rows, self._packing.max_rows
-        edges = np.unique(np.concatenate([[0], breaks[breaks < count]]))
-        runs = np.diff(np.append(edges, count))
-        starts = np.flatnonzero((np.arange(count) - np.repeat(edges, runs)) % most == 0)
-        if count == 0 or int(np.add.reduceat(sizes, starts).max()) <= self._room:
+        edges = np.unique(np.append(0, breaks[breaks < count]))
+        starts = np.arange(0, count, most)
+        if len(edges) > 1:
+            since = np.arange(count) - np.repeat(edges, np.diff(np.append(edges, count)))
+            starts = np.flatnonzero(since % most == 0)
+        before = np.zeros(count + 1, np.int64)
+        for name in ("key", "value"):
+            before += text_buffers(rows.column(name)).offsets
+        before -= np.arange(count + 1) * self._packing.shared
+        if int(np.diff(before[np.append(starts, count)]).max(initial=0)) <= self._room:
             return starts
-        return self._starts_by_size(sizes, np.append(edges[1:], count))
+        return self._starts_by_size(before, np.append(edges[1:], count))
 
-    def _starts_by_size(self, sizes: _Places, ends: _Places) -> Starts:
-        """Return the starts where messages are full before they have all rows; ``ends``: of the runs of rows."""
-        count, places = len(sizes), np.arange(len(sizes))
-        before = np.append(0, np.cumsum(sizes))
+    def _starts_by_size(self, before: _Places, ends: _Places) -> Starts:
+        """Return the starts where messages are full before they have all rows.
+
+        ``before``: the bytes before each row, and of all; ``ends``: of the runs of rows.
+        """
+        count, places = len(before) - 1, np.arange(len(before) - 1)
         fitting = np.searchsorted(before, before[:-1] + self._room, side="right") - 1
         of_run = ends[np.searchsorted(ends, places, side="right")]
         after = np.maximum(np.minimum(np.minimum(fitting, places + self._packing.max_rows), of_run), places + 1)
