@@ -124,7 +124,7 @@ def test_a_rate_that_makes_no_schema_change_is_told(
         monkeypatch.setattr("ticdc_emit.traffic.generate.generate", lambda *_, traffic=traffic, **__: traffic)
         spark: Any = None
         feed = load_changefeed("memory://x/?protocol=canal-json")
-        assert generate._send(spark, "t", wanted(), feed, None, None) == "report"  # type: ignore[comparison-overlap]
+        assert generate._send(spark, "t", wanted(), feed, None, None, []) == "report"  # type: ignore[comparison-overlap]
         shown = capsys.readouterr().err
         assert shown.count("\n") == lines
         assert not lines or "--ddl-rate 0.01 is less than one in the 20 s of commit time" in shown

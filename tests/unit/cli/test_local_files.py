@@ -91,6 +91,7 @@ def test_emit_and_replay_ask_before_spark_starts(rows: Path) -> None:
             bad_rows="refuse",
             bad_rows_path=None,
             spark={},
+            html=None,
             as_json=True,
         )
     told = Told("snapshot", at="2024-01-01T00:00:00Z")
