@@ -18,6 +18,7 @@ os.environ.setdefault("TICDC_EMIT_CLASS_ARCHIVE", "off")
 
 # What starts servers or Spark sessions stays in one process each, every other module in one for its fixtures' sake.
 _TOGETHER = {
+    "tests/cluster": "servers",
     "tests/faults": "servers",
     "tests/integration": "servers",
     "tests/scale": "spark",

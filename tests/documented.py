@@ -28,6 +28,8 @@ NOT_RUN = {
     "python3 -m venv": "tox and .ci/run make the environments; `tox -m pythons` runs the demo in fresh ones",
     ". .venv/bin/activate": "the tests run in an environment of their own",
     "pip install": "as above",
+    "job-env/bin/venv-pack": "tests/cluster packs and ships such an environment at night",
+    "PYSPARK_DRIVER_PYTHON": "as above: tests/cluster submits such a job",
     "tox": "as above",
     "ticdc-emit tail --follow": "does not end",
     "ticdc-emit tail --sink-uri @": "tests/unit/cli/test_secret_options.py reads sink URIs from files",

@@ -34,6 +34,7 @@ from ticdc_emit.schedule.bootstrap_replay import CountedRows
 from ticdc_emit.spark.frame import change_columns, without_ddl
 from ticdc_emit.spark.survey import Survey, named_tables
 from ticdc_emit.spark.worker import in_worker
+from ticdc_emit.spark.worker_errors import missing_packages_named
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -104,10 +105,14 @@ class SparkBatch:
         return [df for df in self._frames.values() if is_generic(df.columns)]
 
     def run(self, encode: EncodeTask, deliver: DeliverTask) -> dict[Target, TaskResult]:
-        """Run both tasks in Spark; deliver to a store that lives in this process from here."""
-        if isinstance(deliver.sink, MemorySink):
-            return read_results(deliver(iter(self._mapped(encode, CHUNK_SCHEMA).toArrow().to_batches())))
-        return read_results(self._delivered(encode, deliver, RESULT_SCHEMA).toArrow())
+        """Run both tasks in Spark; deliver to a store that lives in this process from here.
+
+        Raises :class:`~ticdc_emit.errors.MissingDependencyError` if an executor's Python lacks a package.
+        """
+        with missing_packages_named():
+            if isinstance(deliver.sink, MemorySink):
+                return read_results(deliver(iter(self._mapped(encode, CHUNK_SCHEMA).toArrow().to_batches())))
+            return read_results(self._delivered(encode, deliver, RESULT_SCHEMA).toArrow())
 
     def messages(self, encode: EncodeTask, deliver: DeliverTask) -> DataFrame:
         """Return the messages that tasks without a sink make of the rows."""

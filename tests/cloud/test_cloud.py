@@ -1,0 +1,127 @@
+"""State and claim check on S3, and AWS Glue's schema registry: against a server that speaks AWS's protocols."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pyarrow as pa
+import pytest
+
+from ticdc_emit import TicdcSink
+from ticdc_emit.config import Secret, load_changefeed
+from ticdc_emit.decode import SimpleReader, SimpleRow, read_claim
+from ticdc_emit.delivery import ClaimStore
+from ticdc_emit.errors import RegistryError
+from ticdc_emit.registry import registry_for
+from ticdc_emit.testing import MemoryTopics
+
+boto3 = pytest.importorskip("boto3")
+s3fs = pytest.importorskip("s3fs")
+moto = pytest.importorskip("moto.server")
+
+TABLE = "create table shop.notes (id int primary key, note text)"
+TSO = 450_000_000_262_144_000
+
+
+@pytest.fixture(scope="session")
+def _server() -> Iterator[str]:
+    server = moto.ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    yield f"http://{host}:{port}"
+    server.stop()
+
+
+@pytest.fixture
+def aws(_server: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """The server's URL, with an empty bucket ``bucket``; AWS's own variables lead all clients of this process there."""
+    variables = {
+        "AWS_ENDPOINT_URL": _server,
+        "AWS_ACCESS_KEY_ID": "AKIA",
+        "AWS_SECRET_ACCESS_KEY": "secret",
+        "AWS_DEFAULT_REGION": "eu-west-1",
+    }
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    s3fs.S3FileSystem.clear_instance_cache()
+    s3 = boto3.resource("s3").Bucket("bucket")
+    s3.create(CreateBucketConfiguration={"LocationConstraint": "eu-west-1"})
+    yield _server
+    s3.objects.all().delete()
+    s3.delete()
+
+
+def _rows(*ids: int, note: str = "short") -> pa.Table:
+    return pa.table(
+        {
+            "op": ["c"] * len(ids),
+            "commit_ts": [TSO + number for number in ids],
+            "after": [{"id": number, "note": note} for number in ids],
+        }
+    )
+
+
+def _objects() -> list[str]:
+    return sorted(each.key for each in boto3.resource("s3").Bucket("bucket").objects.all())
+
+
+@pytest.mark.usefixtures("aws")
+def test_a_changefeed_goes_on_from_its_state_on_s3() -> None:
+    def sink(topics: MemoryTopics) -> TicdcSink:
+        uri = topics.sink_uri(protocol="simple")
+        return TicdcSink(uri, TABLE, sink=topics.sink(), state_uri="s3://bucket/state", clock="wall")
+
+    first, again = MemoryTopics(), MemoryTopics()
+    with sink(first) as emitter:
+        assert emitter.write(_rows(1, 2)).batch_id == 0
+    with sink(again) as emitter:
+        assert emitter.write(_rows(1, 2), batch_id=0).rows == 2
+    assert again.messages() == first.messages(), "wall clock and all: the state has them"
+    with sink(again) as emitter:
+        assert emitter.write(_rows(3)).batch_id == 1
+    assert [name for name in _objects() if name.startswith("state/batch-")]
+
+
+def test_large_messages_are_objects_on_s3(aws: str) -> None:
+    parameters = f"endpoint={aws}&region=eu-west-1&access-key=AKIA&secret-access-key=secret&force-path-style=true"
+    storage = f"s3://bucket/claims?{parameters}"
+    handle = {"large-message-handle-option": "claim-check", "claim-check-storage-uri": storage}
+    topics = MemoryTopics()
+    emitter = TicdcSink(
+        f"{topics.sink_uri(protocol='simple')}&max-message-bytes=2000",
+        TABLE,
+        changefeed={"sink": {"kafka-config": {"large-message-handle": handle}}},
+        sink=topics.sink(),
+    )
+    note = "".join(chr(33 + place * place % 94) for place in range(5_000))
+    report = emitter.write(_rows(1, note=note))
+    assert report.claims == 1
+    assert [name.rpartition("/")[0] for name in _objects()] == ["claims"]
+    reader, store = SimpleReader(), ClaimStore(Secret(storage))
+    read = [reader.read(message.key, message.value) for message in topics.messages()]
+    (pointer,) = (each for each in read if isinstance(each, SimpleRow))
+    assert pointer.claim_check is not None
+    assert "secret" not in pointer.claim_check
+    row = reader.read(*read_claim(pointer.claim_check, store.get))
+    assert isinstance(row, SimpleRow)
+    assert row.data == {"id": "1", "note": note}
+
+
+@pytest.mark.usefixtures("aws")
+def test_avro_with_glues_registry() -> None:
+    glue = boto3.client("glue")
+    config = load_changefeed(
+        "memory://notes/?protocol=avro",
+        {"sink": {"kafka-config": {"glue-schema-registry-config": {"registry-name": "feed", "region": "eu-west-1"}}}},
+    )
+    with pytest.raises(RegistryError):
+        registry_for(config).register("notes-value", '{"type":"record","name":"t","fields":[]}')
+    glue.create_registry(RegistryName="feed")
+    topics = MemoryTopics()
+    TicdcSink(config, TABLE, sink=topics.sink()).write(_rows(1, 2))
+    latest = {"LatestVersion": True}
+    schema = glue.get_schema_version(
+        SchemaId={"RegistryName": "feed", "SchemaName": "ticdc-value"}, SchemaVersionNumber=latest
+    )
+    headers = {message.value[:18] for message in topics.messages() if message.value}
+    assert headers == {b"\x03\x00" + bytes.fromhex(schema["SchemaVersionId"].replace("-", ""))}
