@@ -72,7 +72,7 @@ class Arranged:
 
 
 def by_likeness(tables: Sequence[TableRows], plan: Plan) -> list[list[TableRows]]:
-    """Return the tables in groups that arrange alike; one that is like no other is a group of its own."""
+    """Return the tables in groups that arrange alike. A table unlike all others is a group of one."""
     if plan.ignored_start_ts:
         return [[each] for each in tables]
     groups: dict[object, list[TableRows]] = {}
@@ -84,7 +84,7 @@ def by_likeness(tables: Sequence[TableRows], plan: Plan) -> list[list[TableRows]
 def arranged_alike(
     form: pa.RecordBatch, tables: Sequence[TableRows], plan: Plan
 ) -> tuple[list[Arranged], list[TableRows]]:
-    """Return what is arranged of a group of tables, and the tables that the caller must arrange one by one."""
+    """Return the arranged rows of a group of tables, and the tables that the caller must arrange one by one."""
     codes = np.repeat(np.arange(len(tables)), [len(each.places) for each in tables])
     places = np.concatenate([each.places for each in tables])
     batch = form if len(places) == form.num_rows else form.take(pa.array(places))

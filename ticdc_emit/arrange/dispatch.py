@@ -60,7 +60,8 @@ def _seed(encoder: RowEncoder) -> int:
 
 
 def partitions_of_part(part: pa.RecordBatch, table: TablePlan, how: Rendering) -> list[int]:
-    """Return the partition of each change of a table whose values are not checked; :data:`UNKNOWN` where none is told.
+    """Return the partition of each change of a table whose values are not checked; :data:`UNKNOWN` where it is not
+    known.
 
     ``part``: in change form, with a commit_ts.
     """

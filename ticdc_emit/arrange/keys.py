@@ -1,4 +1,4 @@
-"""The keys of changes: the columns that tell them apart and order them, in forms that Arrow compares by value.
+"""The keys of changes: the columns that identify and order them, in forms that Arrow compares by value.
 
 In: batches in change form. Out: one array per key column, of the image that counts: after, or before of a delete.
 """

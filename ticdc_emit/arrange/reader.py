@@ -222,7 +222,7 @@ def _by_op(batch: pa.RecordBatch, info: TableInfo) -> list[tuple[Op, npt.NDArray
 
 
 def _one_op(ops: pa.Array) -> Op | None:
-    """Return the kind of all rows if they say it alike, as those of a small batch mostly do."""
+    """Return the kind of all rows if they have one kind, as most small batches do."""
     bounds = extremes(ops)
     if bounds is None or bounds[0] != bounds[1] or ops.null_count:
         return None

@@ -102,7 +102,7 @@ class _Run:
         return _key(self._held, self._held.num_rows - 1)
 
     def filled(self) -> bool:
-        """Read a batch if none is held; tell whether there is one."""
+        """Read a batch if none is held; return whether one exists."""
         if self._held is None and self.has_more:
             self._next += 1
             self._held = self._reader.get_batch(self._next - 1)

@@ -146,7 +146,7 @@ def _halved(batch: pa.RecordBatch, marks: npt.NDArray[np.str_]) -> pa.RecordBatc
 def _key_changed(batch: pa.RecordBatch, table: TablePlan, how: Rendering) -> Mask | None:
     """Return which rows are updates that change a key, ``None`` if none is.
 
-    Without a before image nothing tells, and an update stays whole; protocols that show it refuse such a row.
+    Without a before image an update stays whole; protocols that show the image refuse such a row.
     """
     if not {"before", "after"} <= set(batch.schema.names):
         return None
@@ -182,7 +182,7 @@ def _updates(batch: pa.RecordBatch) -> Mask:
 
 
 def _changed(batch: pa.RecordBatch, table: TableInfo, columns: tuple[Column, ...], how: Rendering) -> Mask:
-    """Return in which rows any of the columns changed; a column that an image lacks is no concern here."""
+    """Return in which rows any of the columns changed. Columns that an image lacks are ignored."""
     found = np.zeros(batch.num_rows, np.bool_)
     for column in columns:
         old, new = (image_column(batch.column(name), column.name) for name in ("before", "after"))

@@ -1,4 +1,4 @@
-"""A changefeed: what stands between the encoders and a consumer, for the micro-batches of any engine.
+"""A changefeed: everything between the encoders and a consumer, for the micro-batches of any engine.
 
 In: batches of row changes and DDL (:class:`~ticdc_emit.changefeed.batch.Batch`), with ids that a restarted source
 gives again. Out: messages of all tables in commit order on every topic-partition, control messages in their places,

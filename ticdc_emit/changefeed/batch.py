@@ -1,7 +1,7 @@
-"""What a changefeed asks of a micro-batch: its DDL, which tables it has, how many rows, and to run its tasks over them.
+"""What a changefeed needs of a micro-batch: its DDL, its tables, the number of rows, and a way to run tasks over them.
 
-An engine brings one implementation (``spark.batch``: a DataFrame). What a batch gives must not depend on how it is
-partitioned, for a batch that is replayed after a restart must give the same again.
+An engine brings one implementation (``spark.batch``: a DataFrame). The results of a batch must not depend on its
+partitioning, because a batch that is replayed after a restart must give the same results.
 """
 
 from __future__ import annotations
@@ -54,13 +54,13 @@ class Batch(Protocol):
         ...
 
     def count_rows(self, task: CountTask) -> Sequence[CountedRows]:
-        """Run the task, told whose rows they are, over the rows; raise the error that it met."""
+        """Run the task over the rows, with the table of the rows; raise its error."""
         ...
 
     def run(self, encode: EncodeTask, deliver: DeliverTask) -> Mapping[Target, TaskResult]:
-        """Run the first task, told whose rows they are, over the rows, and the second over all chunks that it gives.
+        """Run the first task over the rows, with the table of the rows, and the second over all its chunks.
 
-        No task delivers before every row is encoded. Raises the error that either met.
+        No task delivers before every row is encoded. Raises the error of either.
         """
         ...
 

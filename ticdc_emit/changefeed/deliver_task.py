@@ -48,10 +48,10 @@ _BATCH_BYTES = 64 * 1024 * 1024
 class DeliverTask:
     """The work of one delivering task, pickled to the workers.
 
-    ``sink`` writes; without one, the messages themselves are yielded. ``claims``: where objects that messages name are
-    stored. ``check_only``: nothing is sent, rows are counted. ``digests``: whether results tell what the rows' messages
-    are. ``memory_limit``: bytes of chunks that are held, and of messages that are merged; beyond it they go to files.
-    ``skipped``: where lines that tell of skipped rows are written, before the first message.
+    ``sink`` writes; without one, the messages themselves are yielded. ``claims``: the storage of objects that messages
+    name. ``check_only``: rows are counted and nothing is sent. ``digests``: whether results have a digest of the rows'
+    messages. ``memory_limit``: bytes of chunks that are held, and of messages that are merged; beyond it they go to
+    files. ``skipped``: where lines that tell of skipped rows are written, before the first message.
     """
 
     plan: Plan
@@ -109,7 +109,7 @@ class DeliverTask:
         return Merge(store.chunks(target), store.transactions.get(target[0], set()), self.memory_limit)
 
     def _refuse(self, store: ChunkStore, merges: dict[Target, Merge]) -> None:
-        """Raise what is wrong with any row of the batch, or with the order of this task's rows."""
+        """Raise the error of any bad row of the batch, or of the order of this task's rows."""
         if store.failures:
             raise united(store.failures)
         for merge in merges.values():

@@ -1,4 +1,4 @@
-"""A digest of the messages of a batch's rows, by which a replay of other values is told from the same one.
+"""A digest of the messages of a batch's rows. It shows whether a replay has other values.
 
 In: the messages of each topic-partition (``MESSAGE_SCHEMA``), in their order, in pieces of any size. Out: 128 bits per
 topic-partition, which add up to those of the batch. So neither the number of tasks nor how their rows are cut into

@@ -1,4 +1,4 @@
-"""One writer per state store: who holds it, since when, and until when that is believed.
+"""One writer per state store: who holds it, since when, and how long the lease lasts.
 
 In: a folder of an fsspec file system. Out: a :class:`Lease` that this process holds and renews in the background, or a
 :class:`~ticdc_emit.errors.StateError` with the host, process and age of the writer that holds it. The file
@@ -44,7 +44,7 @@ _ATTEMPT_SECONDS = 0.05
 
 @dataclass(frozen=True)
 class _Holder:
-    """What ``writer.json`` says. ``token`` is unique to this lease; times are ms since the epoch."""
+    """The content of ``writer.json``. ``token`` is unique to this lease; times are ms since the epoch."""
 
     token: str
     host: str
@@ -88,7 +88,7 @@ class _Holder:
         return self.process == Process.this() or self.process.lives() is False or self.remaining_seconds <= 0
 
     def error(self, message: str, remedy: str) -> StateError:
-        """Return an error that says who holds the store."""
+        """Return an error that names the holder of the store."""
         return StateError(
             message,
             remedy=remedy,
@@ -112,7 +112,7 @@ class Lease:
 
     @property
     def is_held(self) -> bool:
-        """Whether this process has taken the lease, be it lost since."""
+        """Whether this process has taken the lease, even if it has lost it since."""
         return self._held is not None and self._held.pid == os.getpid()
 
     def hold(self) -> bool:
@@ -168,7 +168,7 @@ class _Held:
             self._refuse_other(self._read())
 
     def renew_until_released(self) -> None:
-        """Renew the lease again and again; runs in a thread of its own."""
+        """Renew the lease until it is released; runs in its own thread."""
         while not self._released.wait(_RENEW_SECONDS):
             try:
                 self._renew()
@@ -209,7 +209,7 @@ class _Held:
             raise known.error("another writer has taken over this state_uri", remedy)
 
     def _read(self) -> _Holder | None:
-        """Return what the file says, ``None`` without one; wait a little where it is just being written."""
+        """Return the content of the file, ``None`` without one; wait a little if it is just being written."""
         for attempt in range(_ATTEMPTS):
             with storage("read"):
                 try:
@@ -239,7 +239,7 @@ class _Held:
                 self._fs.pipe_file(self._path, content)
 
     def _created(self, content: bytes) -> bool:
-        """Create the file where the storage can do that atomically; ``False`` where it cannot.
+        """Create the file if the storage can do that atomically, else return ``False``.
 
         A file that is there by now stays as it is, and the caller reads it back.
         """

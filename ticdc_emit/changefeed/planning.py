@@ -137,7 +137,7 @@ class Planner:
         return Registrar(self.config, self.registry)
 
     def controls(self, state: BatchState) -> Controls:
-        """Return what control messages a batch may have to send, as far as the plan alone says."""
+        """Return the control messages that a batch may have to send, as far as the plan shows."""
         _, events = self._drawn(state.ddl)
         has_watermarks = self.config.codec.has_watermarks
         interval = (self.interval_ms or 0) if has_watermarks else 0

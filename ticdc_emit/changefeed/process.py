@@ -33,7 +33,7 @@ class Process(NamedTuple):
         return cls(socket.gethostname(), _machine(), pid, _started(pid) or "")
 
     def lives(self) -> bool | None:
-        """Return whether the process lives; ``None`` where that cannot be told: on another machine, or on Windows."""
+        """Return whether the process lives; ``None`` if unknown: on another machine, or on Windows."""
         if self.machine != _machine() or sys.platform == "win32":
             return None
         if self.started:

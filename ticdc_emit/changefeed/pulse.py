@@ -1,4 +1,4 @@
-"""What happens between a changefeed's batches: a thread that calls back at an interval, and never during a batch.
+"""Work between a changefeed's batches: a thread that calls back at an interval, and never during a batch.
 
 In: the callback, the interval. Out: calls while no batch runs, from behind the first batch on until :meth:`Pulse.stop`;
 what a call raises is raised again by the next batch. An object that is pickled (``foreachBatch`` over Spark Connect)
@@ -44,7 +44,7 @@ class Pulse:
 
     @contextmanager
     def between_batches(self) -> Iterator[bool]:
-        """Tell whether no batch runs, and if so let none begin during the block."""
+        """Return whether no batch runs; if so, none begins during the block."""
         is_free = self._busy.acquire(blocking=False)
         try:
             yield is_free
@@ -53,7 +53,7 @@ class Pulse:
                 self._busy.release()
 
     def stop(self) -> None:
-        """End the calls; the one at hand is waited for. A batch starts them again."""
+        """End the calls, after the current one. A batch starts them again."""
         self._ended.set()
         thread, self._thread = self._thread, None
         if thread is not None and thread is not threading.current_thread():

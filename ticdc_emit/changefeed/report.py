@@ -129,7 +129,7 @@ class _Work:
 
     @property
     def wall_lag_ms(self) -> int | None:
-        """How far the watermark stood behind the wall clock at the end, in ms; ``None`` for a replay of history."""
+        """How far the watermark was behind the wall clock at the end, in ms; ``None`` for a replay of history."""
         if self.watermark is None or not self.live:
             return None
         return self.finished_ms - physical_ms(self.watermark)

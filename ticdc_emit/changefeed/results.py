@@ -21,7 +21,7 @@ __all__ = ["RESULT_SCHEMA", "TaskResult", "error_result", "read_results", "resul
 
 @dataclass
 class TaskResult:
-    """What became of one topic-partition in a task.
+    """The result of one topic-partition in a task.
 
     ``ddl``, ``watermarks``, ``bootstraps``: messages merged into the rows. ``claims`` (objects stored) and ``retries``
     (of the task's connection) are told with one of the topic-partitions that they may belong to. ``digest``: of the

@@ -57,7 +57,7 @@ _KEPT_REPORTS = 1_000
 
 
 class Journal(Protocol):
-    """Keeps a record of its own of a run that has begun to send."""
+    """Records that a run has begun to send."""
 
     def begin(self) -> None:
         """Called before the first message of a batch, after the batch's own record."""
@@ -385,5 +385,5 @@ class Changefeed:
 
 
 def _greatest_ts(ddl: Iterable[DdlStatement], *seen: int) -> int:
-    """Return the greatest TSO of DDL and of what else was seen: where the last watermark stands."""
+    """Return the greatest TSO of DDL and rows, which is the last watermark."""
     return max([*seen, *(commit_ts for commit_ts, _, _ in ddl)])

@@ -1,4 +1,4 @@
-"""The control messages that depend on what rows a batch has: bootstraps, and how far watermarks stand apart by default.
+"""The control messages that depend on a batch's rows: bootstraps, and the default distance of watermarks.
 
 In: the counts of a batch's rows (``changefeed.count_task``) and the state of the schedule before it. Out: the batch's
 controls and the state behind it. The clock of the schedule is the rows' commit time in a replay, and the batch's own in
@@ -29,7 +29,7 @@ _DEFAULT_TICKS = 100_000
 def with_default_ticks(controls: Controls, counted: Sequence[CountedRows]) -> Controls:
     """Return the controls with a watermark per second of commit time, as TiCDC sends them.
 
-    Where that would be more than 100,000 in the batch, they stand further apart, by whole seconds.
+    If the batch would have more than 100,000, they are further apart, by whole seconds.
     """
     if not counted:
         return controls

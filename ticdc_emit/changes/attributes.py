@@ -1,4 +1,4 @@
-"""Optional columns of the change form beside the images: what a caller may know of a row that its values do not tell.
+"""Optional columns of the change form beside the images: facts about a row that its values do not show.
 
 One entry here is all that a new one needs to come through every form of input (Arrow, Python rows, Spark); what it
 means is the business of whoever reads it from ``Changes.attributes``.

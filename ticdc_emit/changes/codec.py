@@ -1,4 +1,4 @@
-"""What a protocol is to the rest of the library: a factory of row encoders, and the bytes of control messages.
+"""The interface of a protocol: a factory of row encoders, and the bytes of control messages.
 
 A protocol package describes the layout of its messages and nothing else: it reads resolved options and schemas, and
 never sees a partition, a clock or a network. Adding one means one package with one :class:`Codec`, a package with its
@@ -51,7 +51,7 @@ class Codec(Protocol):
         ...
 
     def watermark(self, ts: int, build_ts: int) -> ControlMessage | None:
-        """Return the message that says that everything up to the TSO ``ts`` was sent, ``None`` if there is none."""
+        """Return the watermark message for the TSO ``ts``, ``None`` if the protocol has none."""
         ...
 
     def bootstrap(self, table: TableInfo, build_ts: int) -> ControlMessage | None:

@@ -36,9 +36,8 @@ class CommitTsWarning(UserWarning):
 
 
 def warn_early(commit_ts: int, *, stacklevel: int) -> bool:
-    """Warn if a commit_ts looks like the count of some unit of time since 1970; tell whether it does.
-
-    Small numbers are taken as they are, for tests count so.
+    """Warn if a commit_ts looks like seconds, ms or us since 1970; return whether it does. Small numbers are accepted,
+    because tests use them.
     """
     if not _FIRST_LIKELY_TIME <= commit_ts < _TSO_OF_2010:
         return False
@@ -62,7 +61,7 @@ def _day_of(commit_ts: int) -> str:
 
 
 def check_tso(value: Any, **place: Any) -> int:
-    """Return ``value`` as a TSO; :class:`InvalidValueError` with the given place for anything that is none."""
+    """Return ``value`` as a TSO; :class:`InvalidValueError` with the given place for anything else."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or not 0 <= value <= MAX_TSO:
         raise InvalidValueError(f"{shown(value)} is not a TSO", remedy=_TSO_REMEDY, **place)
     return int(value)

@@ -49,7 +49,7 @@ def check_columns(names: Sequence[str], where: str) -> None:
 
 
 def is_ddl(batch: pa.RecordBatch) -> pa.Array:
-    """Return which rows are DDL, ``bool``; what is wrong with an ``op`` is told where rows are checked."""
+    """Return which rows are DDL, ``bool``. A wrong ``op`` is refused later, with the row."""
     ops = batch.column("op") if "op" in batch.schema.names else pa.nulls(batch.num_rows, pa.string())
     if pa.types.is_dictionary(ops.type):
         ops = ops.dictionary_decode()

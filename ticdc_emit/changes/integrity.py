@@ -126,7 +126,7 @@ def checksums_of(changes: Changes) -> Checksums:
 
 
 def check_given(changes: Changes, *, refuse_corrupted: bool) -> None:
-    """Refuse what is wrong with given checksums, before anything is encoded.
+    """Refuse wrong given checksums, before anything is encoded.
 
     ``refuse_corrupted``: ``corruption-handle-level = error``, with which TiCDC stops at such a row
     (CDC:ErrCorruptedDataMutation). Raises :class:`CorruptedRowError`, :class:`InvalidValueError`.

@@ -123,7 +123,7 @@ class Changes:
 
     @cached_property
     def given_checksum(self) -> Mapping[str, pa.Array]:
-        """What the input says of checksums, by member. Raises what ``changes.integrity.read_given`` does."""
+        """The given checksums, by member. Raises what ``changes.integrity.read_given`` does."""
         column = self.attributes.get(CHECKSUM)
         return {} if column is None else read_given(column, self.table.full_name)
 

@@ -120,7 +120,7 @@ def _refused(changes: Changes, rows: np.ndarray[Any, np.dtype[np.int64]], reason
 
 
 def _computed(changes: Changes) -> pa.Array | None:
-    """Return the keys as the values tell them, ``None`` where they do not."""
+    """Return the keys that follow from the values, ``None`` if they do not."""
     table, image = changes.table, changes.current
     columns = _handle_columns(table)
     if columns is None:

@@ -1,4 +1,4 @@
-"""Rows of many tables, told apart: the places of each table's rows.
+"""Rows of many tables, by table: the places of each table's rows.
 
 In: two columns that name each row's schema and table. Out: one entry per pair of names, with the rows in their order.
 """

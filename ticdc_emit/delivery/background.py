@@ -1,4 +1,4 @@
-"""Work in order behind the caller's back: one thread does what it is given while the next is being prepared.
+"""Work in order in the background: one thread handles an item while the caller prepares the next.
 
 In: items, one after the other. Out: nothing but the errors that they met, each at the next call.
 """

@@ -30,7 +30,7 @@ T = TypeVar("T")
 
 
 class Claim(NamedTuple):
-    """A stored message: ``location`` is what the message on Kafka says, ``content`` the object's bytes."""
+    """A stored message: ``location`` as in the message on Kafka, ``content`` the object's bytes."""
 
     location: str
     content: bytes

@@ -139,7 +139,7 @@ def read_files(path: str | Path) -> Iterator[Message]:
 
 
 class FileReader:
-    """Reads what :func:`read_files` does, and what is added to it later."""
+    """Reads the messages of :func:`read_files`, and those that are added later."""
 
     def __init__(self, path: str | Path) -> None:
         self._path = Path(path)
@@ -154,7 +154,7 @@ class FileReader:
         return counts
 
     def read(self) -> Iterator[Message]:
-        """What is there that was not read before."""
+        """Return the messages that were not read before."""
         for file in self._files():
             position, offset = self._done.get(file, (0, 0))
             with file.open("rb") as lines:

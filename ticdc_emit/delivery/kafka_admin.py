@@ -56,7 +56,7 @@ class KafkaAdmin:
             raise settings_refused(error) from None
 
     def prepare(self, topics: Mapping[str, int | None]) -> dict[str, int]:
-        """Create what is missing and return the partitions to dispatch to (see the contract)."""
+        """Create missing topics and return the number of partitions to use (see the contract)."""
         metadata = self._metadata()
         existing = _partition_counts(metadata)
         missing = {

@@ -1,4 +1,4 @@
-"""What a Kafka client says about its connections, and asking for metadata with that in view.
+"""The log of a Kafka client about its connections, and metadata requests that use it.
 
 In: librdkafka's log lines and error callbacks of one client.  Out: the cause behind a failure, and metadata or a typed
 error.  librdkafka itself tries again for ever and only ever says "timed out", also where a login was refused.

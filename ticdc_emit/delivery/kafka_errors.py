@@ -45,7 +45,7 @@ def unreachable(brokers: Sequence[str], waited: float, cause: str) -> BrokerUnre
 
 
 def refused(brokers: Sequence[str], waited: float, cause: str) -> AuthenticationError:
-    """A broker of ``brokers`` answered, but the login or a certificate does not do; ``cause`` says which."""
+    """A broker of ``brokers`` answered, but refused the login or a certificate; ``cause`` names which."""
     tls = any(words in cause for words in _TLS_WORDS)
     return AuthenticationError(
         f"{'TLS' if tls else 'SASL'} with Kafka at {', '.join(brokers)} failed: {_masked(cause)}",
@@ -81,7 +81,7 @@ def settings_refused(error: KafkaException) -> ConfigError:
 
 
 def is_refusal(error: KafkaError) -> bool:
-    """Whether ``error`` says that the other side was reached, and a login or certificate does not do."""
+    """Whether ``error`` means that a broker answered and refused a login or certificate."""
     from confluent_kafka import KafkaError
 
     codes = (KafkaError._AUTHENTICATION, KafkaError._SSL, KafkaError.SASL_AUTHENTICATION_FAILED)
@@ -89,7 +89,7 @@ def is_refusal(error: KafkaError) -> bool:
 
 
 def is_unreachable(error: KafkaError) -> bool:
-    """Whether ``error`` says that no answer came, rather than a refusal."""
+    """Whether ``error`` means that no answer came, rather than a refusal."""
     from confluent_kafka import KafkaError
 
     return error.code() in (

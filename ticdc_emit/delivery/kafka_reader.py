@@ -1,4 +1,4 @@
-"""Read topics: whole, or message by message to the end that they have now, or for as long as somebody listens.
+"""Read topics: completely, message by message up to their current end, or for as long as the caller reads.
 
 In: connection settings and topics. Out: an iterator of :class:`~ticdc_emit.delivery.message.Message` records as they
 arrive, those of one partition in their order. No consumer group is left behind. Partitions that a topic gets meanwhile

@@ -41,7 +41,7 @@ class TaskWriter(ABC):
 
     @abstractmethod
     def enqueue(self, run: Run) -> None:
-        """Take the messages of ``run`` behind those already taken for its topic-partition."""
+        """Add the messages of ``run`` after the earlier ones of its topic-partition."""
 
     @abstractmethod
     def settle(self) -> None:
@@ -49,7 +49,7 @@ class TaskWriter(ABC):
 
     @abstractmethod
     def release(self, failed: bool) -> None:
-        """Let go of what the writer holds; what is not settled is dropped.  ``failed``: a step has raised."""
+        """Release the writer's resources; messages that are not settled are dropped. ``failed``: a step has raised."""
 
     def write(self, batch: pa.RecordBatch) -> None:
         with self._failing():

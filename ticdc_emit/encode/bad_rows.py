@@ -1,4 +1,4 @@
-"""The bad rows of a batch: how many of which tables there are, and what is wrong with the first of them in order.
+"""The bad rows of a batch: their number by table, and the errors of the first ones in order.
 
 In: rows that were found bad (``encode.sift``), in any order and from any number of tasks. Out: one error that tells of
 them all, the same however the rows were dealt out to tasks; or, where bad rows are skipped, a line of JSON for each.
@@ -83,7 +83,7 @@ class BadRows:
 
 
 class Refused(NamedTuple):
-    """A bad row: its table (``schema.name``), what orders it among all, and what tells of it."""
+    """A bad row: its table (``schema.name``), its order key, and its description."""
 
     table: str
     order: bytes
@@ -101,14 +101,14 @@ class Refusals:
         return bool(self._tables)
 
     def add(self, refused: Sequence[Refused]) -> None:
-        """Take bad rows; only those that an error would show are asked what is wrong."""
+        """Add bad rows; errors are made only for those that will be shown."""
         self._tables.update(each.table for each in refused)
         nearest = heapq.nsmallest(_SHOWN, refused, key=lambda each: each.order)
         told = [*self._first, *(each.tell() for each in nearest)]
         self._first = sorted(told, key=lambda each: _rank(each[0]))[:_SHOWN]
 
     def error(self) -> RowError:
-        """Return the error of the first bad row, which tells of the others."""
+        """Return the error of the first bad row, which lists the others."""
         error = self._first[0][1]
         error.alike = None
         error.bad_rows = BadRows(dict(self._tables), tuple(row for row, _ in self._first))
@@ -116,7 +116,7 @@ class Refusals:
 
 
 def united(failures: Iterable[TicdcEmitError]) -> TicdcEmitError:
-    """Return what is wrong with a batch: what concerns more than single rows, else the bad rows of all tasks."""
+    """Return the error of a batch: one that concerns more than single rows, else the bad rows of all tasks."""
     errors = list(failures)
     refused = [error for error in errors if isinstance(error, RowError) and error.bad_rows is not None]
     if len(refused) < len(errors):

@@ -99,7 +99,7 @@ class ChunkStore:
             yield claims_in(self._read(span))
 
     def skipped_lines(self) -> Iterator[bytes]:
-        """Yield the lines of JSON that tell of skipped rows, in the rows' order."""
+        """Yield the lines of JSON for skipped rows, in the rows' order."""
         with SortedRuns(self._limit) as runs:
             for span in self._skipped:
                 runs.add(unpacked(self._read(span)))

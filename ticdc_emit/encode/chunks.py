@@ -1,5 +1,5 @@
-"""Chunks: what one block of rows has for one topic-partition, on its way from the task that encodes to the one that
-delivers.
+"""Chunks: the messages of one block of rows for one topic-partition, on their way from the encoding to the delivering
+task.
 
 In: the messages of pieces, with their order keys. Out: batches of :data:`CHUNK_SCHEMA`, few and large rows, which an
 engine moves by their ``bucket`` and never looks into. Messages of a chunk are in total order; its ``first`` and
@@ -112,7 +112,7 @@ class _Chunk(NamedTuple):
 
 @dataclass(frozen=True)
 class Made:
-    """The messages of a piece: the topics that they go to, their order keys and what they say.
+    """The messages of a piece: their topics, order keys and contents.
 
     ``codes``: of each message, the place of its topic among these times ``MOST_PARTITIONS``, plus its partition.
     """
@@ -178,7 +178,7 @@ def _chunks_of(made: list[Made], buckets: Buckets) -> Iterator[_Chunk]:
 
 
 def note(kind: ChunkKind, bucket: int, target: Target, body: object = None, rows: int = 0) -> pa.RecordBatch:
-    """Return a chunk that says something else; ``body`` is pickled."""
+    """Return a chunk with other information than messages; ``body`` is pickled."""
     return _batch([_Chunk(bucket, kind, *target, rows, body=pickle.dumps(body))])
 
 

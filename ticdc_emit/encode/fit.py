@@ -1,4 +1,4 @@
-"""Whether rows of these Arrow types can be changes of a table at all: asked before anything is sent or made.
+"""Whether rows of these Arrow types can be changes of a table: checked before anything is sent or created.
 
 In: a batch without rows, and a table with all its versions. Out: nothing, or the error that every row would raise.
 Only types are looked at, on arrays without rows, so this costs nothing and says nothing of values.

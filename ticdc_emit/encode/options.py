@@ -1,4 +1,4 @@
-"""The keyword arguments of :class:`~ticdc_emit.Encoder`, for the functions that hand them on."""
+"""The keyword arguments of :class:`~ticdc_emit.Encoder`, for the functions that pass them on."""
 
 from __future__ import annotations
 

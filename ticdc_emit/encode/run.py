@@ -80,7 +80,7 @@ class Prepared:
 def prepare(batch: pa.RecordBatch, table: TablePlan | Siblings, plan: Plan) -> Prepared:
     """Read one table's batch (see ``arrange.reader``) and check every value and image.
 
-    Raises the :class:`~ticdc_emit.errors.RowError` family; that a message is too large is told where it is made.
+    Raises the :class:`~ticdc_emit.errors.RowError` family; a message that is too large is refused when it is made.
     """
     return next(prepare_all([(batch, table)], plan))
 

@@ -1,4 +1,4 @@
-"""Which rows of a batch are bad, and what is wrong with each.
+"""Which rows of a batch are bad, and the error of each.
 
 In: an attempt that takes some rows of a batch and raises the error of any bad one. Out: every row that it refuses, each
 with its own error. An error that tells all the rows that have its fault (``RowError.alike``) leaves only the others to
@@ -25,7 +25,7 @@ Rows: TypeAlias = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Found:
-    """A bad row by its number; ``error`` makes its error, which is asked for only where it is told."""
+    """A bad row by its number; ``error`` makes its error, and is called only if it is shown."""
 
     row: int
     error: Callable[[], RowError]

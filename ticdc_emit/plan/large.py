@@ -78,7 +78,7 @@ class FixedName:
 
 @dataclass(frozen=True)
 class LargeMessages:
-    """What a changefeed says of large messages, resolved: picklable, and the same for every worker.
+    """The large-message options of a changefeed, resolved: picklable, and the same for every worker.
 
     ``max_message_bytes`` bounds key, value and the record's overhead. ``option`` may be one that TiCDC does not know.
     ``compressed_parts``: ``key``, ``value``, both or none. ``storage``: what messages say of the objects' folder.

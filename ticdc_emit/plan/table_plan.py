@@ -37,7 +37,7 @@ _KEYLESS_REMEDY = "Add a key, or set force-replicate = true in the changefeed's 
 class TablePlan:
     """The row encoders of one table name over time, and where its messages go.
 
-    ``rule`` and ``partitions`` tell the partition of each row; ``partition`` is the one of all rows, ``None`` where it
+    ``rule`` and ``partitions`` give the partition of each row; ``partition`` is that of all rows, ``None`` if it
     depends on the row.
     """
 
@@ -123,7 +123,7 @@ class TablePlan:
         return self.rule, self.partitions, tuple(hashed)
 
     def filter_of(self, encoder: RowEncoder) -> RowFilter | None:
-        """Return what event filters say of the rows of the version that this encoder is for."""
+        """Return the event filters for rows of this encoder's version."""
         places = (place for place, each in enumerate(self.encoders) if each is encoder)
         return self.filters[next(places)] if self.filters else None
 

@@ -107,7 +107,7 @@ class Plan:
 
     @property
     def packing(self) -> Packing | None:
-        """How rows are joined; ``None`` where each goes out by itself."""
+        """How rows are joined; ``None`` if each is a message."""
         packing = self.large.packing
         return packing if packing is not None and packing.max_rows > 1 else None
 
@@ -137,7 +137,7 @@ class Plan:
         return physical_ms(ts) if self.build_ts is None else self.build_ts
 
     def dispatched(self, changefeed: ChangefeedConfig, partitions: Mapping[str, int], message_limit: int) -> Plan:
-        """Return the plan of the same tables with what the sink says of its topics (see :func:`make_plan`)."""
+        """Return the plan of the same tables with the sink's partition counts (see :func:`make_plan`)."""
         router = Router.of(changefeed, partitions)
         tables = {key: _routed(router, table) for key, table in self.tables.items()}
         large = LargeMessages.of(changefeed, self.codec, message_limit=message_limit, names=self.large.names)
@@ -151,7 +151,7 @@ class Plan:
 def catalog_for(changefeed: ChangefeedConfig, schema: str | Catalog) -> Catalog:
     """Return the catalog of a changefeed's tables, from DDL text or as it is.
 
-    Raises :class:`~ticdc_emit.errors.DdlError`, for a path too: a file's text is wanted.
+    Raises :class:`~ticdc_emit.errors.DdlError`, also for a path: give the file's text.
     """
     if isinstance(schema, Catalog):
         return schema
@@ -229,7 +229,7 @@ def _turns(changes: Mapping[int, int]) -> list[int]:
 
 
 def verify_tables(changefeed: ChangefeedConfig, tables: Iterable[TableInfo]) -> None:
-    """Refuse what TiCDC refuses of the tables that exist when a changefeed is made.
+    """Refuse tables that TiCDC refuses when a changefeed is created.
 
     Raises :class:`~ticdc_emit.errors.DispatcherError`, :class:`~ticdc_emit.errors.ColumnSelectorError` and, for the
     expressions of event filters, :class:`~ticdc_emit.errors.ConfigError`.

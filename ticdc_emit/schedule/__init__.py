@@ -1,1 +1,1 @@
-"""Schedules: where control messages (DDL, watermarks) stand among the rows, as pure functions of TSO."""
+"""Schedules: the place of control messages (DDL, watermarks) among the rows, as pure functions of TSO."""

@@ -41,7 +41,7 @@ Event: TypeAlias = "DdlEvent | Bootstrap | Watermark"
 
 @dataclass(frozen=True)
 class Control:
-    """``event`` stands behind the rows up to the TSO ``place``; of one place the lower ``rank`` comes first."""
+    """``event`` comes after the rows up to the TSO ``place``; at one place the lower ``rank`` comes first."""
 
     place: int
     rank: int
@@ -122,7 +122,7 @@ class Controls:
         return bootstraps, [place for place, _ in bootstraps]
 
     def is_tick(self, ts: int, first_row: int) -> bool:
-        """Return whether :meth:`due` gives a watermark of exactly ``ts``, be it in this stretch or in another."""
+        """Return whether :meth:`due` gives a watermark of exactly ``ts``, in any stretch."""
         return any(True for _ in self._ticks(first_row, ts, ts))
 
     def _ticks(self, first_row: int, start: int, until: int) -> Iterator[int]:
