@@ -12,7 +12,7 @@ from documented import PAGES
 ROOT = Path(__file__).parents[2]
 
 STILTED = {
-    r"(?<!\bthere )\b(?:is|are) no (?!longer\b|more\b)\w+": "negate the verb: `is not a ...`",
+    r"(?<!\bthere )\b(?:is|are) no (?!longer\b|more\b|problem\b)\w+": "negate the verb: `is not a ...`",
     r"\b(?:mends?|mended|whoever|whomever)\b": "write `fix`, `anyone who`",
     r"(?:^|[.:;] )Of [a-z]": "begin with the subject",
     r"\b(?:stands?|comes?|goes) behind\b|\bin front of\b": "write `after`, `before`",
