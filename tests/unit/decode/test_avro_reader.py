@@ -229,4 +229,4 @@ def test_readers_share_nothing_with_encoders() -> None:
     owners = {name.split(".")[1] for name in loaded if "." in name}
     # the modules beside the packages are small helpers of all of them
     packages = {name for name in owners if (Path(ticdc_emit.__file__).parent / name).is_dir()}
-    assert packages <= {"decode", "config", "schema", "delivery", "web"}
+    assert packages <= {"decode", "config", "schema", "delivery", "pictures", "web"}
