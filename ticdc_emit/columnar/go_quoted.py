@@ -77,7 +77,8 @@ def _with_characters(table: pa.Array, data: npt.NDArray[np.uint8], found: _Chara
         places[found.starts[~printed & longer] + byte] = _NOTHING
     others, numbers = np.unique(found.codes[~printed], return_inverse=True)
     if len(others):
-        places = places.astype(np.int32)
+        if len(others) >= _BMP_END - _OTHERS:
+            places = places.astype(np.int32)
         places[found.starts[~printed]] = _OTHERS + numbers
         table = pa.concat_arrays([table, pa.array(map(_escaped, others.tolist()), pa.binary())])
     return table, pa.array(places)
@@ -108,14 +109,15 @@ def _characters(offsets: npt.NDArray[np.int32], data: npt.NDArray[np.uint8]) -> 
     firsts = data[starts]
     short = firsts < 0xE0
     two, longer = starts[short], starts[~short & (firsts <= 0xF4)]
+    padded = np.append(data, np.zeros(2, np.uint8))
+    longer = longer[padded[longer + 2] & 0xC0 == 0x80]
     codes = (data[two].astype(np.int32) & 0x1F) << 6 | data[two + 1] & 0x3F
     lengths = np.full(len(two), 2, np.int32)
     if not len(longer):
         return _Characters(two, lengths, codes)
-    padded = np.append(data, np.zeros(2, np.uint8))
     first, second, third, fourth = (padded[longer + byte].astype(np.int32) for byte in range(4))
     has_four = first >= 0xF0
-    valid = (third & 0xC0 == 0x80) & ~begins[longer + 2]
+    valid = ~begins[longer + 2]
     valid &= ~has_four | ((fourth & 0xC0 == 0x80) & ~begins[longer + 3])
     valid &= ~((first == 0xE0) & (second < 0xA0)) & ~((first == 0xED) & (second > 0x9F))
     valid &= ~((first == 0xF0) & (second < 0x90)) & ~((first == 0xF4) & (second > 0x8F))
@@ -129,10 +131,9 @@ def _characters(offsets: npt.NDArray[np.int32], data: npt.NDArray[np.uint8]) -> 
 
 
 def _are_printed(codes: _Ints) -> npt.NDArray[np.bool_]:
-    within = codes < _BMP_END
-    printed = _bmp()[np.where(within, codes, 0)]
-    if not within.all():
-        printed[~within] = [_is_printed(code) for code in codes[~within].tolist()]
+    printed = _bmp()[np.minimum(codes, _BMP_END - 1)]
+    beyond = np.flatnonzero(codes >= _BMP_END)
+    printed[beyond] = [_is_printed(code) for code in codes[beyond].tolist()]
     return printed
 
 
