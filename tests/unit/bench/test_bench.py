@@ -69,11 +69,12 @@ def test_one_value_in_ten_of_a_nullable_column_is_null() -> None:
         assert (0.07 < share < 0.13) if column.nullable else share == 0, column.name
 
 
-def test_every_line_gives_as_many_messages_as_rows(short_lines: list[Line]) -> None:
+def test_every_line_gives_messages_of_all_rows(short_lines: list[Line]) -> None:
     for line in short_lines:
         messages = line.run()
         if isinstance(messages, pa.RecordBatch):
-            assert messages.num_rows == line.rows, line.name
+            together = 16 if line.name.startswith("open-protocol") else 1
+            assert messages.num_rows == -(-line.rows // together), line.name
         else:
             assert pc.sum(pa.Table.from_batches(messages).column("rows")).as_py() == line.rows, line.name
 
