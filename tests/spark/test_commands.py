@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 from child import exit_code
 
+from ticdc_emit.spark.row_tally import SETTING, tallied
+
 pytestmark = pytest.mark.spark
 
 
@@ -18,8 +20,15 @@ def test_emit_a_file_and_refuse_a_bad_value(spark: Any, tmp_path: Path, capsys: 
     rows.write_text('{"id": 1, "v": "abc"}\n{"id": 2, "v": null}\n', encoding="utf-8")
     uri = f"file://{tmp_path}/out/t?protocol=canal-json&partition-num=1"
     arguments = ["emit", "--schema", str(schema), "--input", str(rows), "--sink-uri", uri]
-    assert exit_code(*arguments, "--json") == 0
+    tally = tmp_path / "tally"
+    tally.mkdir()
+    spark.conf.set(SETTING, str(tally))
+    try:
+        assert exit_code(*arguments, "--json") == 0
+    finally:
+        spark.conf.unset(SETTING)
     assert json.loads(capsys.readouterr().out)["messages"] == 2
+    assert tallied(tally) == 2, "workers told of the rows"
 
     rows.write_text('{"id": 7, "v": "abcd"}\n', encoding="utf-8")
     assert exit_code(*arguments) == 2

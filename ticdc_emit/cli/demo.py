@@ -17,6 +17,7 @@ from ticdc_emit.cli.demo_data import CREATED_TS, DATABASE, ORDERS, TABLE, OrderH
 from ticdc_emit.cli.html import Pictures
 from ticdc_emit.cli.messages import message_dict, pick_story, print_messages
 from ticdc_emit.cli.place import changefeed_at, messages_at, place
+from ticdc_emit.cli.row_progress import row_progress
 from ticdc_emit.cli.session import SHORT_ROWS, local_spark
 from ticdc_emit.cli.summary import print_summary
 from ticdc_emit.cli.watermarks import sparse_interval
@@ -58,7 +59,8 @@ def run(
             with step("starting Spark", quiet=as_json):
                 spark = stack.enter_context(local_spark("demo", short=rows <= SHORT_ROWS, quiet=as_json))
         sink = kafka.sink() if kafka else None
-        with step(f"emitting {rows:,} row changes of {TABLE} to {mask_uri(uri)}", quiet=as_json):
+        doing = f"emitting {rows:,} row changes of {TABLE} to {mask_uri(uri)}"
+        with step(doing, quiet=as_json) if spark is None else row_progress(doing, spark, rows, quiet=as_json):
             emitter = _emitter(config, sink, sparse_interval(config, rows, span_s(rows)))
             if spark is None:
                 batch = ArrowBatch(OrderHistory(rows, seed), TABLE)

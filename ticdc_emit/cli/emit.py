@@ -11,6 +11,7 @@ from ticdc_emit.cli.console import print_json, result_console, step
 from ticdc_emit.cli.html import Pictures
 from ticdc_emit.cli.input_data import format_of, read_changes
 from ticdc_emit.cli.local_files import check_readable, local_size
+from ticdc_emit.cli.row_progress import row_progress
 from ticdc_emit.cli.session import local_spark
 from ticdc_emit.cli.summary import print_summary
 from ticdc_emit.config import ChangefeedConfig, load_changefeed, mask_uri
@@ -82,14 +83,15 @@ def run(
             commit_time_column=commit_time_column,
             commit_ts=compose(time.time_ns() // 1_000_000) if commit_ts is None else commit_ts,
         )
-        with step(f"emitting {input_path} as changes of {info.full_name} to {mask_uri(sink_uri)}", quiet=as_json):
+        doing = f"emitting {input_path} as changes of {info.full_name} to {mask_uri(sink_uri)}"
+        with row_progress(doing, session, None, quiet=as_json):
             report = sink.write(changes)
-    pictures.add_reports([report])
-    pictures.write()
-    if as_json:
-        print_json({"table": info.full_name, **report.to_dict()})
-    else:
-        print_summary(result_console(), report)
+        pictures.add_reports([report])
+        pictures.write()
+        if as_json:
+            print_json({"table": info.full_name, **report.to_dict()})
+        else:
+            print_summary(result_console(), report)
     return 0
 
 

@@ -19,6 +19,7 @@ from ticdc_emit.cli.html import Pictures
 from ticdc_emit.cli.interrupt import Stop, stopped_by_interrupt
 from ticdc_emit.cli.messages import message_dict, print_messages
 from ticdc_emit.cli.place import changefeed_at, messages_at, place
+from ticdc_emit.cli.row_progress import row_progress
 from ticdc_emit.cli.session import SHORT_ROWS, local_spark
 from ticdc_emit.cli.summary import print_summary
 from ticdc_emit.cli.watermarks import sparse_interval
@@ -118,7 +119,9 @@ def run(
         if wanted.rows is None and not as_json:
             say("Ctrl-C ends it")
         stop = stack.enter_context(stopped_by_interrupt("batch", quiet=as_json)) if wanted.is_stream else None
-        with step(f"generating {amount} to {mask_uri(uri)}", quiet=as_json):
+        doing = f"generating {amount} to {mask_uri(uri)}"
+        is_batch = not wanted.is_stream
+        with row_progress(doing, session, wanted.rows, quiet=as_json) if is_batch else step(doing, quiet=as_json):
             report = _send(session, text, wanted, feed, kafka.sink() if kafka else None, stop, reports)
         pictures.add_reports(reports)
         pictures.write()

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from collections.abc import Sequence
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from ticdc_emit.cli import signals
 
@@ -32,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _run(arguments: Sequence[str] | None) -> None:
-    from ticdc_emit.errors import MissingDependencyError, TicdcEmitError
+    from ticdc_emit.errors import MissingDependencyError
 
     try:
         from ticdc_emit.cli.app import app
@@ -41,6 +42,14 @@ def _run(arguments: Sequence[str] | None) -> None:
             raise
         _fail(str(MissingDependencyError("the command line needs typer and rich", extra="cli")))
     signals.raise_on_signals()
+    with warnings.catch_warnings():  # which puts back what shows them, too
+        _warn_once()
+        _run_app(app, arguments)
+
+
+def _run_app(app: Any, arguments: Sequence[str] | None) -> None:
+    from ticdc_emit.errors import TicdcEmitError
+
     try:
         app(args=arguments, prog_name="ticdc-emit")
     except TicdcEmitError as error:
@@ -49,6 +58,21 @@ def _run(arguments: Sequence[str] | None) -> None:
         # The reader of a pipe has gone; the interpreter must not complain about it once more at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
+
+
+def _warn_once() -> None:
+    """Let a warning of this library be one line, however often and from wherever it is given."""
+    shown: set[str] = set()
+    usual = warnings.showwarning
+
+    def show(message: Warning | str, category: type[Warning], *place: Any, **to: Any) -> None:
+        if not category.__module__.startswith("ticdc_emit"):
+            usual(message, category, *place, **to)
+        elif str(message) not in shown:
+            shown.add(str(message))
+            print(f"ticdc-emit: warning: {message}", file=sys.stderr)
+
+    warnings.showwarning = show
 
 
 def _fail(text: str) -> NoReturn:

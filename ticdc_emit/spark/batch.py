@@ -32,6 +32,7 @@ from ticdc_emit.plan.tables import Plan
 from ticdc_emit.routing.topic import Target
 from ticdc_emit.schedule.bootstrap_replay import CountedRows
 from ticdc_emit.spark.frame import change_columns, without_ddl
+from ticdc_emit.spark.row_tally import tally_folder
 from ticdc_emit.spark.survey import Survey, named_tables
 from ticdc_emit.spark.worker import in_worker
 from ticdc_emit.spark.worker_errors import missing_packages_named
@@ -133,7 +134,7 @@ class SparkBatch:
         table = typed_table(df.columns, name, task.plan)
         own = replace(task, table=table, plan=task.plan if table is None else task.plan.of_table(*table))
         rows = change_columns(without_ddl(df), "the changefeed" if table is None else ".".join(table))
-        return rows.mapInArrow(in_worker(own), spark_columns(schema))
+        return rows.mapInArrow(in_worker(own, tally_folder(self.session)), spark_columns(schema))
 
     def _bucket_count(self, plan: Plan) -> int:
         """Return how many tasks deliver: one for each topic-partition, up to what Spark shuffles to and a few per core.

@@ -11,18 +11,20 @@ from collections.abc import Callable, Iterator
 
 import pyarrow as pa
 
+from ticdc_emit.spark.row_tally import counted
+
 __all__ = ["in_worker"]
 
 _done = False
 
 
 def in_worker(
-    task: Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]],
+    task: Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]], tally: str | None = None
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """Return the task as ``mapInArrow`` takes it."""
+    """Return the task as ``mapInArrow`` takes it. ``tally``: a folder where its rows are counted (``row_tally``)."""
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        yield from task(batches)
+        yield from task(counted(batches, tally))
         set_aside()  # by its name in this module: what a pickled function holds itself is new in every task
 
     return run

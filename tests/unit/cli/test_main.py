@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import pytest
@@ -182,3 +183,17 @@ def test_help_speaks_plainly(command: str, capsys: pytest.CaptureFixture[str], m
     assert f"ticdc-emit {command}" in shown
     for phrase in (" Of ", " is no ", "behind", "Say "):
         assert phrase not in shown, phrase
+
+
+def test_a_warning_is_one_line_once(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    from ticdc_emit.cli import main
+    from ticdc_emit.config import ConfigWarning
+
+    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)
+    main._warn_once()
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        for text in ("unknown option a", "unknown option a", "unknown option b"):
+            warnings.showwarning(ConfigWarning(text), ConfigWarning, "somewhere.py", 7)
+    shown = capsys.readouterr().err
+    assert shown == "ticdc-emit: warning: unknown option a\nticdc-emit: warning: unknown option b\n"
