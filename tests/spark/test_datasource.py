@@ -185,7 +185,7 @@ def test_executors_get_no_options(tmp_path: Path, kind: str) -> None:
         ({"late": "never"}, "late='never' is unknown"),
         ({"verbatimJson": "yes"}, "not true or false"),
         ({"path": "/x"}, "the option 'path' is unknown"),
-        ({"schemaPath": "/x"}, "by one of them"),
+        ({"schemaPath": "/x"}, "not by both or neither"),
         ({"sinkUri": "memory://x?protocol=simple"}, "a process that ends"),
     ],
 )
