@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -107,7 +108,9 @@ def test_a_job_with_its_environment_survives_the_loss_of_an_executor(
     verify = [sys.executable, "-m", "ticdc_emit", "verify", "--sink-uri", f"kafka://{brokers}/bank?protocol=simple"]
     checked = subprocess.run(verify, capture_output=True, text=True, timeout=500)
     assert checked.returncode == 0, checked.stdout[-4000:] + checked.stderr
-    assert f"{ROWS:,} rows" in checked.stdout
+    rows = re.search(r"([\d,]+) rows", checked.stdout)
+    assert rows is not None
+    assert int(rows[1].replace(",", "")) >= ROWS, "those of the lost executor come again"
 
 
 def test_workers_without_the_package_are_named(cluster: StandaloneCluster, brokers: str, tmp_path: Path) -> None:
@@ -116,5 +119,4 @@ def test_workers_without_the_package_are_named(cluster: StandaloneCluster, broke
     bare = tmp_path / "bare" / "bin" / "python"
     done = subprocess.run(command, env=_environment(bare), capture_output=True, text=True, timeout=500)
     assert done.returncode != 0
-    last = done.stderr.strip().splitlines()[-30:]
-    assert any("MissingDependencyError: the Python of Spark's executors cannot import" in line for line in last), last
+    assert "MissingDependencyError: the Python of Spark's executors cannot import" in done.stderr, done.stderr[-4000:]
