@@ -40,14 +40,17 @@ def lazy(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], Any], 
 
 
 def moved(module: str, names: Iterable[str], home: str, public: str) -> Callable[[str], Any]:
-    """Return ``__getattr__`` of a module whose ``names`` are in the module ``home`` now and taught as ``public``'s."""
+    """Return ``__getattr__`` of a module whose ``names`` are in the module ``home`` now and taught as ``public``'s, or
+    as those of ``home`` where ``public`` does not export them.
+    """
     known = frozenset(names)
 
     def get(name: str) -> Any:
         if name not in known:
             raise AttributeError(f"module {module!r} has no attribute {name!r}")
+        source = public if name in import_module(public).__all__ else home
         warnings.warn(
-            f"{module}.{name} is deprecated and goes with the next release: import {name} from {public}",
+            f"{module}.{name} is deprecated and goes with the next release: import {name} from {source}",
             DeprecationWarning,
             stacklevel=2,
         )

@@ -79,6 +79,13 @@ def test_an_old_path_works_and_names_the_new_one(old: str) -> None:
         _ = module.nothing
 
 
+def test_an_old_path_of_a_name_that_is_not_public_names_its_new_module() -> None:
+    from ticdc_emit.delivery import memory
+
+    with pytest.warns(DeprecationWarning, match="import clear from ticdc_emit.delivery.memory_sink$"):
+        _ = memory.clear
+
+
 def test_nothing_of_ours_uses_an_old_path() -> None:
     old = {(f"ticdc_emit.{module}", name) for module, (_, names) in MOVED.items() for name in names}
     files = [path for folder in ("ticdc_emit", "tests", "examples") for path in (ROOT / folder).rglob("*.py")]
