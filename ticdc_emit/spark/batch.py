@@ -100,7 +100,8 @@ class SparkBatch:
 
     def count_rows(self, task: CountTask) -> list[CountedRows]:
         """Count rows where they are, unless that is done."""
-        return task.read(self._mapped(task, COUNT_SCHEMA).toArrow() if self._counts is None else self._counts)
+        with missing_packages_named():
+            return task.read(self._mapped(task, COUNT_SCHEMA).toArrow() if self._counts is None else self._counts)
 
     def _generic(self) -> list[DataFrame]:
         return [df for df in self._frames.values() if is_generic(df.columns)]
