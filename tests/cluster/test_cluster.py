@@ -117,6 +117,8 @@ def test_workers_without_the_package_are_named(cluster: StandaloneCluster, broke
     venv.create(tmp_path / "bare")
     command = _submitted(cluster, brokers, 100)
     bare = tmp_path / "bare" / "bin" / "python"
+    # spark-submit passes the job's own stderr on to stdout.
     done = subprocess.run(command, env=_environment(bare), capture_output=True, text=True, timeout=500)
     assert done.returncode != 0
-    assert "MissingDependencyError: the Python of Spark's executors cannot import" in done.stderr, done.stderr[-4000:]
+    told = done.stdout + done.stderr
+    assert "MissingDependencyError: the Python of Spark's executors cannot import" in told, told[-4000:]
