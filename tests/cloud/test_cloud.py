@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import boto3
 import pyarrow as pa
 import pytest
+import s3fs
+from moto.server import ThreadedMotoServer
 
 from ticdc_emit import TicdcSink
 from ticdc_emit.config import Secret, load_changefeed
@@ -15,17 +18,13 @@ from ticdc_emit.errors import RegistryError
 from ticdc_emit.registry import registry_for
 from ticdc_emit.testing import MemoryTopics
 
-boto3 = pytest.importorskip("boto3")
-s3fs = pytest.importorskip("s3fs")
-moto = pytest.importorskip("moto.server")
-
 TABLE = "create table shop.notes (id int primary key, note text)"
 TSO = 450_000_000_262_144_000
 
 
 @pytest.fixture(scope="session")
 def _server() -> Iterator[str]:
-    server = moto.ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     server.start()
     host, port = server.get_host_and_port()
     yield f"http://{host}:{port}"
