@@ -1,7 +1,7 @@
 """Messages of several rows: what a protocol that has them says of it.
 
 In: messages of one row each, as an encoder makes them. Out: the same ones joined, so that one message holds several.
-Which rows come together is no matter of the protocol: ``encode.packing`` decides it.
+Which rows come together does not depend on the protocol: ``encode.packing`` decides it.
 """
 
 from __future__ import annotations

@@ -74,8 +74,8 @@ def row_keys_of(changes: Changes) -> pa.Array:
 def row_ids_of(changes: Changes) -> pa.Array:
     """Return each row's handle where it is one integer, ``int64``; null for other handles, and for one not known.
 
-    ``_tidb_rowid`` is known where ``row_key`` is given. Raises :class:`InvalidValueError` for one that is no such key,
-    and :class:`UnsupportedTypeError` for an input column of another type.
+    ``_tidb_rowid`` is known where ``row_key`` is given. Raises :class:`InvalidValueError` for one that is not such a
+    key, and :class:`UnsupportedTypeError` for an input column of another type.
     """
     table, count = changes.table, len(changes)
     if table.pk_is_handle:

@@ -19,7 +19,7 @@ __all__ = ["ControlSchema", "control_schema"]
 
 
 class ControlSchema(Enum):
-    """What a message is that is no row."""
+    """What a message is, if it is not a row."""
 
     DDL = "DDL"
     WATERMARK = "watermark"

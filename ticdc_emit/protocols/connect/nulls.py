@@ -10,13 +10,16 @@ from __future__ import annotations
 
 import base64
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from decimal import Decimal
 from typing import TypeAlias
 
+import numpy as np
 import pyarrow as pa
 
 from ticdc_emit.columnar.epochs import EARLIEST_ZONED, datetime_ticks, zoned_text
-from ticdc_emit.columnar.faults import ValueFault
+from ticdc_emit.columnar.faults import ValueFault, refuse_any
 from ticdc_emit.columnar.jsoniter import number_text
 from ticdc_emit.protocols.connect import defaults
 from ticdc_emit.protocols.connect.jsontext import json_content, json_string
@@ -32,7 +35,7 @@ from ticdc_emit.schema.types import (
     MySQLType,
 )
 
-__all__ = ["Value", "null_content", "null_value"]
+__all__ = ["Value", "null_content", "null_value", "refused_at"]
 
 Value: TypeAlias = "int | float | Decimal | str | bytes | None"
 
@@ -98,6 +101,16 @@ def null_content(column: Column, reading: Reading) -> bytes | None:
     if reading.switches.null_default == "value":
         return _shown_value(column, null_value(column, reading))
     return _shown_text(column, reading)
+
+
+@contextmanager
+def refused_at(nulls: pa.Array) -> Iterator[None]:
+    """Where there is no value to show in place of NULL, refuse the rows (a boolean of each) that are NULL."""
+    try:
+        yield
+    except ValueFault as fault:
+        refuse_any(np.asarray(nulls.to_numpy(zero_copy_only=False)), fault.reason, fault.remedy)
+        raise
 
 
 def _shown_value(column: Column, value: Value) -> bytes | None:

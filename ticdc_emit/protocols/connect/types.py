@@ -12,13 +12,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple, TypeAlias
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_emit.columnar.faults import ValueFault, refuse_any
 from ticdc_emit.protocols.connect import defaults, renderings
-from ticdc_emit.protocols.connect.nulls import null_content
+from ticdc_emit.protocols.connect.nulls import null_content, refused_at
 from ticdc_emit.protocols.connect.reading import Reading
 from ticdc_emit.protocols.naming import escaped_label
 from ticdc_emit.schema.model import Column
@@ -160,11 +158,8 @@ def content(column: Column, values: pa.Array, reading: Reading) -> pa.Array:
     if values.null_count == 0 or column.default is None:
         return text
     nulls = pc.is_null(values)
-    try:
+    with refused_at(nulls):
         shown = null_content(column, reading)
-    except ValueFault as fault:
-        refuse_any(np.asarray(nulls.to_numpy(zero_copy_only=False)), fault.reason, fault.remedy)
-        raise
     # binary: a default may be no UTF-8
     return text if shown is None else pc.if_else(nulls, pa.scalar(shown, pa.binary()), text.cast(pa.binary()))
 

@@ -26,10 +26,10 @@ from ticdc_emit.columnar.avro_binary import (
 )
 from ticdc_emit.columnar.cells import Piece
 from ticdc_emit.columnar.epochs import clock_micros
-from ticdc_emit.columnar.faults import ValueFault, refuse_any
+from ticdc_emit.columnar.faults import refuse_any
 from ticdc_emit.columnar.labels import label_text
 from ticdc_emit.columnar.values import plain_text
-from ticdc_emit.protocols.connect.nulls import Value, null_value
+from ticdc_emit.protocols.connect.nulls import Value, null_value, refused_at
 from ticdc_emit.protocols.connect.reading import Reading
 from ticdc_emit.protocols.connect.renderings import days, ticks, zoned_content
 from ticdc_emit.protocols.debezium_avro.options import DebeziumAvroOptions
@@ -162,11 +162,8 @@ def value_pieces(column: Column, values: pa.Array, options: DebeziumAvroOptions)
 
 def _with_defaults(column: Column, values: pa.Array, native: pa.Array, reading: Reading) -> pa.Array:
     nulls = pc.is_null(values)
-    try:
+    with refused_at(nulls):
         value = null_value(column, reading)
-    except ValueFault as fault:
-        refuse_any(np.asarray(nulls.to_numpy(zero_copy_only=False)), fault.reason, fault.remedy)
-        raise
     if value is None:
         return native
     if column.type in LABEL_TYPES:
