@@ -1,6 +1,7 @@
-"""A job that fails because Spark's Python workers lack a package, as an error with a remedy.
+"""A job that fails because Spark's Python workers lack a package, or have another version of this one.
 
-In: what Spark raises on the driver, with the worker's traceback in its text. Out: the package's name and what to do.
+In: what Spark raises on the driver, with the worker's traceback in its text. Out: an error that names the package and
+says what to do.
 """
 
 from __future__ import annotations
@@ -13,8 +14,14 @@ from ticdc_emit.errors import MissingDependencyError
 
 __all__ = ["missing_packages_named"]
 
-_MISSING = re.compile(r"ModuleNotFoundError: No module named '(\w+)|\[PACKAGE_NOT_INSTALLED\] (\w+)")
+_MISSING = re.compile(r"ModuleNotFoundError: No module named '(\w+)'|\[PACKAGE_NOT_INSTALLED\] (\w+)")
 """As Python says it, and as PySpark does of what it needs itself."""
+_OTHER_VERSION = re.compile(
+    r"No module named '(ticdc_emit\.[\w.]+)'"
+    r"|Can't get attribute '(\w+)' on <module 'ticdc_emit"
+    r"|cannot import name '(\w+)' from 'ticdc_emit"
+)
+"""The package is there, but not a part of it that the driver's version has."""
 
 
 @contextmanager
@@ -25,6 +32,13 @@ def missing_packages_named() -> Iterator[None]:
     try:
         yield
     except PySparkException as error:
+        if other := _OTHER_VERSION.search(str(error)):
+            lacks = other[1] or other[2] or other[3]
+            raise MissingDependencyError(
+                f"the Python of Spark's executors has another version of ticdc_emit than the driver (it lacks {lacks})",
+                remedy="Ship the driver's environment with spark.archives, or install that version (docs/cluster.md)",
+                package="ticdc_emit",
+            ) from error
         missing = _MISSING.search(str(error))
         if missing is None:
             raise

@@ -15,7 +15,7 @@ _WORKER = """An exception was thrown from the Python worker. Please see the stac
 Traceback (most recent call last):
   File "pyspark/serializers.py", line 461, in loads
     return cloudpickle.loads(obj, encoding=encoding)
-ModuleNotFoundError: No module named 'ticdc_emit.changefeed'
+ModuleNotFoundError: No module named 'ticdc_emit'
 """
 
 
@@ -29,6 +29,20 @@ def test_the_package_is_named(text: str, package: str) -> None:
         raise PythonException(text)
     assert error.value.package == package
     assert "spark.archives" in error.value.remedy
+
+
+@pytest.mark.parametrize(
+    ("text", "lacks"),
+    [
+        ("ModuleNotFoundError: No module named 'ticdc_emit.encode.sift'", "ticdc_emit.encode.sift"),
+        ("AttributeError: Can't get attribute 'Sift' on <module 'ticdc_emit.encode' from '/x.py'>", "Sift"),
+        ("ImportError: cannot import name 'sift' from 'ticdc_emit.encode' (/x.py)", "sift"),
+    ],
+)
+def test_another_version_of_this_package_is_told_from_none(text: str, lacks: str) -> None:
+    named = rf"another version of ticdc_emit than the driver \(it lacks {lacks}\)"
+    with pytest.raises(MissingDependencyError, match=named), missing_packages_named():
+        raise PythonException(text)
 
 
 def test_other_errors_stay() -> None:
