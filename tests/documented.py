@@ -21,7 +21,8 @@ from ticdc_emit.delivery.kafka import KafkaSink
 from ticdc_emit.testing import EmbeddedKafka
 
 ROOT = Path(__file__).parents[1]
-PAGES = ["README.md", *sorted(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md"))]
+_DOCS = [path for folder in ("", "cookbook") for path in (ROOT / "docs" / folder).glob("*.md")]
+PAGES = ["README.md", *sorted(path.relative_to(ROOT).as_posix() for path in _DOCS)]
 SHELLS = ("sh", "bash")
 
 NOT_RUN = {
@@ -38,6 +39,9 @@ NOT_RUN = {
     "ticdc-emit conformance": "tests/vector runs all vectors; tests/unit/conformance runs the command on small files",
 }
 """Commands that are not run, by their beginning, each with the reason."""
+
+AT_NIGHT: dict[str, str] = {}
+"""Pages whose Python blocks need real servers, each with the module of nightly tests that runs the blocks."""
 
 _SMALLER = ((r"--rows \d+", "--rows 200"), (r" --speed \d+", ""))
 """Commands run with fewer rows, and a replay does not wait."""
@@ -84,7 +88,8 @@ def needs_spark(blocks: list[Block]) -> bool:
 def pages_with(*languages: str, spark: bool) -> Iterator[tuple[str, list[Block]]]:
     """Yield the pages that have blocks of these languages, and need Spark for them or not."""
     for page in PAGES:
-        blocks = [block for block in blocks_of(page) if block.language in languages]
+        known = [each for each in languages if each != "python" or page not in AT_NIGHT]
+        blocks = [block for block in blocks_of(page) if block.language in known]
         if blocks and needs_spark(blocks) is spark:
             yield page, blocks
 
@@ -183,6 +188,10 @@ def table_of_tests() -> Iterator[tuple[str, str, str]]:
 
     ``PYTHONPATH=tests python tests/documented.py`` prints them as a table.
     """
+    for page, test in AT_NIGHT.items():
+        for block in blocks_of(page):
+            if block.language == "python":
+                yield block.place, block.code.splitlines()[0], f"{test} (nightly)"
     for kind, languages in (("snippets", ("python",)), ("commands", SHELLS)):
         for spark in (False, True):
             file = "tests/spark/test_pages.py" if spark else "tests/unit/test_docs.py"

@@ -1,0 +1,77 @@
+"""The tables that a consumer ended up with, against those that it must have; and the cookbook's table of results."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+__all__ = ["Comparison", "Result", "compared", "results_of_page"]
+
+_MOST_SHOWN = 20
+_PAGE = Path(__file__).parents[3] / "docs/cookbook/index.md"
+_RESULT = re.compile(
+    r"^\| (.+) \| (.+) \| (.+) \| ([\d,]+) \| ([\d,]+) \| ([\d,]+) \| `(\w+\.py::\w+)` \|$", re.MULTILINE
+)
+
+Rows = Mapping[Any, Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """``rows`` and ``values`` that were compared, and what differs; two can be added."""
+
+    rows: int
+    values: int
+    differences: tuple[str, ...]
+
+    def __add__(self, other: Comparison) -> Comparison:
+        return Comparison(self.rows + other.rows, self.values + other.values, (*self.differences, *other.differences))
+
+    def __str__(self) -> str:
+        shown = "".join(f"\n  {each}" for each in self.differences[:_MOST_SHOWN])
+        return f"{self.rows:,} rows and {self.values:,} values compared, {len(self.differences):,} differences{shown}"
+
+
+def compared(table: str, expected: Rows, read: Rows) -> Comparison:
+    """Compare the rows of a table by key: a row too many, a row that is missing, and each value that is another.
+
+    Only the columns of ``expected`` count: a consumer may show more, the commit time for one.
+    """
+    differences: list[str] = []
+    for key in [*expected, *(key for key in read if key not in expected)]:
+        wanted, found = expected.get(key), read.get(key)
+        if wanted is None or found is None:
+            differences.append(f"{table} {key}: a row {'too many' if wanted is None else 'is missing'}")
+            continue
+        differences += [
+            f"{table} {key}: {name} is {found.get(name)!r}, must be {value!r}"
+            for name, value in wanted.items()
+            if name not in found or found[name] != value or isinstance(found[name], bool) != isinstance(value, bool)
+        ]
+    return Comparison(len(expected), sum(map(len, expected.values())), tuple(differences))
+
+
+@dataclass(frozen=True)
+class Result:
+    """A line of the cookbook's table. ``test`` is ``file.py::function`` in this folder."""
+
+    consumer: str
+    version: str
+    protocol: str
+    rows: str
+    values: str
+    differences: str
+    test: str
+
+    def __str__(self) -> str:
+        *facts, test = vars(self).values()
+        return f"| {' | '.join(facts)} | `{test}` |"
+
+
+def results_of_page() -> Iterator[Result]:
+    """Yield the lines of the table in docs/cookbook/index.md."""
+    for found in _RESULT.finditer(_PAGE.read_text(encoding="utf-8")):
+        yield Result(*found.groups())

@@ -1,0 +1,26 @@
+"""The code of the cookbook's pages as the nightly tests run it: what a reader copies, with this run's addresses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from documented import blocks_of
+
+__all__ = ["KAFKA", "REGISTRY", "page_block"]
+
+KAFKA = "127.0.0.1:9092"
+REGISTRY = "http://127.0.0.1:8081"
+"""What the pages call Kafka and the schema registry: the addresses of ``ticdc-emit serve``."""
+
+
+def page_block(page: str, language: str, containing: str = "", *, places: Mapping[str, str] | None = None) -> str:
+    """Return the one block of ``docs/cookbook/{page}.md`` in a language that contains a text.
+
+    ``places``: what the page writes, and what is put instead of it; each must be there.
+    """
+    blocks = [block.code for block in blocks_of(f"docs/cookbook/{page}.md") if block.language == language]
+    (code,) = [each for each in blocks if containing in each]
+    for written, place in (places or {}).items():
+        assert written in code, f"{page}.md: `{written}` is not in the block that contains `{containing}`"
+        code = code.replace(written, place)
+    return code
