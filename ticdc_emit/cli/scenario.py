@@ -141,6 +141,11 @@ def _print(console: Console, made: Scenario, *, sent: bool) -> None:
         for message in made.messages:
             console.print(Text(str(tail.line(message))))
         console.print()
+    else:
+        for topic, count in made.partitions.items():
+            console.print(
+                Text(f"sent to {count} partition{'s' * (count != 1)} of {topic}: verify with partition-num={count}")
+            )
     lineage = made.config.profile.name
     console.print(Text.assemble((made.name, "bold"), f" as {made.protocol} of {lineage}, seed {made.seed}"))
     console.print(Text(made.kind.incident))

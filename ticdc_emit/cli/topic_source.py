@@ -74,6 +74,14 @@ class TopicSource:
         found = self._from_kafka(newest, follow) if self.folder is None else self._from_files(newest, follow)
         return self._of_protocol(found)
 
+    def used_partitions(self) -> dict[str, int]:
+        """Return how many partitions of each topic the changefeed sends to: of its default topic ``partition-num``."""
+        default, asked = self.config.kafka.topic, self.config.kafka.partition_num
+        return {
+            topic: min(count, asked) if topic == default and asked is not None else count
+            for topic, count in self.partitions.items()
+        }
+
     def looked_at(self) -> str:
         """Return the topics that were read, for people; if there are none, those that were looked for."""
         return ", ".join(self.partitions) or str(self.choice)

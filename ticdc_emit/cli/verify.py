@@ -43,14 +43,14 @@ def run(options: SourceOptions, *, claims: bool, show: int, allow_empty: bool, h
     with step("reading", quiet=as_json):
         for message in source.messages():
             verifier.see(message)
-    findings = verifier.finish(source.partitions)
+    findings = verifier.finish(source.used_partitions())
     pictures.add_points(points.all, findings)
     pictures.write()
     if as_json:
         print_json(
             {
                 "messages": dict(verifier.counts),
-                "partitions": source.partitions,
+                "partitions": source.used_partitions(),
                 "topics_left_out": source.foreign,
                 "found": dict(verifier.found),
                 "findings": [vars(finding) for finding in findings],

@@ -217,6 +217,8 @@ def test_a_topic_of_kafka_is_shown_and_verified(capsys: pytest.CaptureFixture[st
         assert code == 1  # the embedded Kafka's topics have 4 partitions, and this changefeed knows of 3
         assert "ticdc-scenario/3 the partition has no watermark" in shown
         assert "watermark: 1 " in shown
+        used = f"kafka://{kafka.bootstrap}/ticdc-scenario?protocol=simple&partition-num="
+        assert run(capsys, "verify", "--sink-uri", f"{used}3")[0] == 0
 
 
 @pytest.mark.parametrize(

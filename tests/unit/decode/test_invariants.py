@@ -286,6 +286,17 @@ def test_a_statement_that_a_partition_lacks_is_found(feed: str) -> None:
     assert "not in partition 2: " in finding.text
 
 
+def test_a_partition_with_messages_counts_whatever_was_said() -> None:
+    stream = clean("simple-json", 3)
+    messages = [
+        message
+        for message, event in zip(stream.messages, stream.events, strict=True)
+        if not (isinstance(event, WatermarkEvent) and message.topic == "shop_orders" and message.partition == 2)
+    ]
+    findings = verify(messages, stream.config, partitions=1)
+    assert [(each.invariant, each.partition) for each in findings] == [("watermark", 2)]
+
+
 def test_a_statement_of_canal_json_outside_partition_0_is_found() -> None:
     stream = clean("canal-json", 3)
     at = next(at for at, event in enumerate(stream.events) if isinstance(event, DdlEvent))

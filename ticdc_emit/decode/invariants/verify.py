@@ -95,12 +95,14 @@ class Verifier:
     def finish(self, partitions: Mapping[str, int] | int | None = None) -> list[Finding]:
         """Return all findings by topic, partition and offset. No message may follow.
 
-        ``partitions``: the partition count of each topic by name, or one for all. Default: the partitions with
-        messages, at least the changefeed's ``partition-num``.
+        ``partitions``: the partition count of each topic by name, or one for all; a partition with messages counts
+        in any case. Default: the partitions with messages, at least the changefeed's ``partition-num``.
         """
         if isinstance(partitions, int):
             partitions = dict.fromkeys(self._stream.partitions, partitions)
         self._stream.partitions |= partitions or {}
+        for topic, partition in self._stream.firsts:
+            self._stream.partitions[topic] = max(self._stream.partitions[topic], partition + 1)
         for invariant in self._invariants:
             self._keep(invariant.end(self._stream))
         return sorted(self._findings, key=_position)
