@@ -1,16 +1,16 @@
-"""Real servers for tests.  What is missing on this machine skips a test, and fails it where ``CI=true``."""
+"""Real servers for tests."""
 
 from __future__ import annotations
 
-import os
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, NoReturn, Protocol
+from typing import Any, Protocol
 
 import pytest
 from apicurio import Apicurio, ServerCertificate, unpacked
 from connect_json import can_compile, connected
+from missing_parts import java_and_jars, missing
 
 from ticdc_emit.errors import MissingDependencyError
 from ticdc_emit.java import find_java
@@ -20,7 +20,6 @@ from ticdc_emit.testing.servers import (
     KraftBroker,
     kafka_jars,
     locked_archive,
-    locked_jars,
 )
 
 _MESSAGE_MAX_BYTES = 12 * 1024 * 1024
@@ -34,12 +33,6 @@ class MakeApicurio(Protocol):
     def __call__(
         self, *, login: tuple[str, str] | None = None, certificate: ServerCertificate | None = None
     ) -> Apicurio: ...
-
-
-def missing(reason: str) -> NoReturn:
-    if os.environ.get("CI") == "true":
-        pytest.fail(reason)
-    pytest.skip(reason)
 
 
 @pytest.fixture(scope="session")
@@ -101,11 +94,7 @@ def apicurio(make_apicurio: MakeApicurio) -> Iterator[Apicurio]:
 @pytest.fixture(scope="session")
 def connect() -> Connect:
     """Kafka Connect's JsonConverter: keys and values in, see :func:`connect_json.connected` for what comes out."""
-    try:
-        java = find_java()
-        jars = locked_jars(Path(__file__).parent / "connect")
-    except (MissingDependencyError, JarsMissingError) as error:
-        missing(str(error))
+    java, jars = java_and_jars(Path(__file__).parent / "connect")
     if not can_compile(java):
         missing(f"{java} has no compiler; a JDK is needed")
     return lambda messages: connected(java, jars, messages)
