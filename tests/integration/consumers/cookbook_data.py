@@ -9,9 +9,11 @@ their rows. One seed, so that the figures of the cookbook are the same each nigh
 from __future__ import annotations
 
 import random
+import re
 from base64 import b64encode
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 __all__ = ["ADDED", "COLUMNS", "DATABASE", "KEYS", "TIME_ZONE", "DataSet", "Row", "data_set"]
@@ -26,40 +28,11 @@ _SEED = 19
 Row = dict[str, str | None]
 Key = tuple[str | None, ...]
 
+SCHEMA = (Path(__file__).parents[3] / "examples/cookbook.sql").read_text(encoding="utf-8")
+
 COLUMNS: dict[str, dict[str, str]] = {
-    "kinds": {
-        "id": "bigint not null",
-        "tiny": "tinyint",
-        "count": "int unsigned",
-        "big": "bigint",
-        "huge": "bigint unsigned",
-        "flag": "bit(1)",
-        "bits": "bit(12)",
-        "price": "decimal(14,4)",
-        "wide": "decimal(38,10)",
-        "ratio": "float",
-        "mass": "double",
-        "name": "varchar(60)",
-        "code": "char(6)",
-        "body": "text",
-        "raw": "varbinary(20)",
-        "day": "date",
-        "at": "datetime(6)",
-        "seen": "timestamp(3)",
-        "clock": "time(3)",
-        "born": "year",
-        "state": "enum('new','paid','it''s')",
-        "tags": "set('a','b','c')",
-        "doc": "json",
-    },
-    "orders": {
-        "id": "bigint not null",
-        "customer": "varchar(40) not null",
-        "total": "decimal(10,2)",
-        "note": "text",
-        "placed": "datetime not null",
-    },
-    "lines": {"order_id": "bigint not null", "sku": "varchar(20) not null", "pieces": "int not null"},
+    table: dict(re.findall(r"^  (?!primary)(\w+) (.+),$", body, re.MULTILINE))
+    for table, body in re.findall(r"^create table shop\.(\w+) \((.+?)^\);", SCHEMA, re.MULTILINE | re.DOTALL)
 }
 """The columns of each table before the first change, with their types."""
 
@@ -144,11 +117,6 @@ class _Drawing:
         self._kinds = 0
 
     def whole(self) -> DataSet:
-        schema = "".join(
-            f"create table {DATABASE}.{table} ({', '.join(f'`{name}` {kind}' for name, kind in columns.items())}, "
-            f"primary key ({', '.join(KEYS[table])}));\n"
-            for table, columns in COLUMNS.items()
-        )
         for step in range(_STEPS):
             self._stamp += self._chance.randint(1, 40) * _MS
             for table, added in ADDED.items():
@@ -158,7 +126,7 @@ class _Drawing:
                         self._columns[table].append(name)
                         self._stamp += _MS
             self._kind_of_row() if step % 3 == 0 else self._transaction()
-        return DataSet(schema, tuple(self._rows), tuple(self._ddl), self._tables)
+        return DataSet(SCHEMA, tuple(self._rows), tuple(self._ddl), self._tables)
 
     def _change(self, table: str, old: Key | None, row: Row | None) -> None:
         """Record a change: an insert without ``old``, a delete without ``row``, else an update of one or the key."""

@@ -16,7 +16,7 @@ from zoneinfo import ZoneInfo
 
 from cookbook_data import ADDED, COLUMNS, TIME_ZONE
 
-__all__ = ["avro", "canal", "debezium", "debezium_avro", "kind_of", "shaped"]
+__all__ = ["Shape", "avro", "canal", "debezium", "debezium_avro", "kind_of", "shaped"]
 
 Shape = Callable[[str, str], Any]
 
