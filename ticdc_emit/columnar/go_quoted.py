@@ -5,14 +5,14 @@ characters that can be printed, has letters for seven controls (``\\n``), and sh
 characters as ``\\u0085`` or ``\\U000e0001``. What can be printed depends on the version of Unicode: Go has 15.0, Python
 13.0 to 15.1, so what these differ in is listed here.
 
-All bytes of the column are gathered from a table of texts. A byte that begins a character is never inside another one,
-so that characters are found everywhere at once.
+All bytes of the column are gathered from a table of texts; what stands for a character stands for its first byte, and
+nothing for the others. A byte that begins a character is never inside another one, so that characters are found
+everywhere at once.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -27,8 +27,16 @@ __all__ = ["go_quoted_json"]
 
 _IN_BOUNDS = pc.TakeOptions(boundscheck=False)
 _LETTERS = {0x07: "a", 0x08: "b", 0x09: "t", 0x0A: "n", 0x0B: "v", 0x0C: "f", 0x0D: "r", 0x22: '"', 0x5C: "\\"}
-_DELETE, _BMP_END = 0x7F, 0x10000
-_NOTHING, _AS_IT_IS, _OTHERS = 256, 257, 513  # places in a table of texts, whose first 256 are those of single bytes
+_DELETE, _TWO_BYTES, _SURROGATES, _AFTER_THEM, _BMP_END = 0x7F, 0x80, 0xD800, 0xE000, 0x10000
+# places in a table of texts: single bytes; nothing; characters of two and three bytes, among which are no surrogates;
+# the bytes of characters of four: each as it is, or the beginning and pairs of digits of what stands for one
+_NOTHING, _CHARACTERS = 256, 257 - _TWO_BYTES
+_AS_IT_IS = _CHARACTERS + _BMP_END - (_AFTER_THEM - _SURROGATES)
+_DIGITS, _BEGINNINGS = _AS_IT_IS + 256, _AS_IT_IS + 512
+_FOLLOWS = np.int8(-0x40)  # as signed numbers, the bytes 10xxxxxx are less than this
+_FIRST_OF_TWO, _FIRSTS_OF_TWO, _FIRST_OF_MORE = np.uint8(0xC2), np.uint8(0xE0 - 0xC2), np.uint8(0xE0)
+_PLACE_OF_TWO = np.uint16((_CHARACTERS - (0xC0 << 6) - 0x80) & 0xFFFF)
+"""What makes of the bytes of a character of two, read as one number of 16 bits, its place in the table."""
 
 _PRINTED = """
 61D 870-88E 898-89F 8B5 8C8-8D2 C3C C5D CDD CF3 ECE 170D 1715 171F 180F 1AC1-1ACE 1B4C 1B7D-1B7E 1DFA 20C0 2C2F 2C5F
@@ -49,45 +57,66 @@ _Ints = npt.NDArray[np.int32]
 
 
 class _Characters(NamedTuple):
-    """Characters beyond ASCII: where each begins, its bytes, its code point."""
+    """Characters of three or four bytes: where each begins, its code point."""
 
     starts: npt.NDArray[np.int64]
-    lengths: _Ints
     codes: _Ints
 
 
 def go_quoted_json(data: pa.Array, writer: JsonWriter) -> pa.Array:
     """Return each element quoted by Go and escaped by ``writer``, without the quotes around it; nulls stay null."""
     parts = text_buffers(data)
-    table, places = _table(writer), pa.array(parts.data)
-    found = _characters(parts.offsets, parts.data)
-    if len(found.starts):
-        table, places = _with_characters(table, parts.data, found)
-    mapped = text_buffers(pc.call_function("array_take", [table, places], _IN_BOUNDS))
+    has_characters = len(parts.data) and int(parts.data.max()) >= _TWO_BYTES
+    places = _places(parts.offsets, parts.data) if has_characters else parts.data
+    mapped = text_buffers(pc.call_function("array_take", [_table(writer), pa.array(places)], _IN_BOUNDS))
     return from_bytes(mapped.offsets[parts.offsets], mapped.data, like=data)
 
 
-def _with_characters(table: pa.Array, data: npt.NDArray[np.uint8], found: _Characters) -> tuple[pa.Array, pa.Array]:
-    """Return the table with what characters need of it, and the places of all bytes in it."""
-    places = data.astype(np.uint16)
-    printed = _are_printed(found.codes)
-    for byte in range(int(found.lengths.max())):
-        longer = found.lengths > byte
-        places[found.starts[printed & longer] + byte] += _AS_IT_IS
-        places[found.starts[~printed & longer] + byte] = _NOTHING
-    others, numbers = np.unique(found.codes[~printed], return_inverse=True)
-    if len(others):
-        if len(others) >= _BMP_END - _OTHERS:
-            places = places.astype(np.int32)
-        places[found.starts[~printed]] = _OTHERS + numbers
-        table = pa.concat_arrays([table, pa.array(map(_escaped, others.tolist()), pa.binary())])
-    return table, pa.array(places)
+def _places(offsets: npt.NDArray[np.int32], data: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint16]:
+    """Return the place in the table of what stands for each byte."""
+    begins = np.zeros(len(data) + 1, np.bool_)  # an element
+    begins[offsets] = True
+    places, follows = data.astype(np.uint16), data[1:].view(np.int8) < _FOLLOWS
+    two = np.flatnonzero((data[:-1] - _FIRST_OF_TWO < _FIRSTS_OF_TWO) & follows)
+    seconds = two + 1
+    if begins[seconds].any():
+        two = two[~begins[seconds]]
+        seconds = two + 1
+    # 110aaaaa 10bbbbbb
+    places[two] = (places[two] << 6) + places[seconds] + _PLACE_OF_TWO
+    places[seconds] = _NOTHING
+    more = np.flatnonzero((data[:-2] >= _FIRST_OF_MORE) & follows[:-1] & follows[1:])
+    starts, codes = _characters(more, begins, data)
+    beyond = codes >= _BMP_END
+    if beyond.any():
+        _put_beyond(places, starts[beyond], codes[beyond])
+        starts, codes = starts[~beyond], codes[~beyond]
+    places[starts] = codes + _CHARACTERS - (codes >= _AFTER_THEM) * (_AFTER_THEM - _SURROGATES)
+    places[starts + 1] = places[starts + 2] = _NOTHING
+    return places
+
+
+def _put_beyond(places: npt.NDArray[np.uint16], starts: npt.NDArray[np.int64], codes: _Ints) -> None:
+    """Put the places of characters of four bytes in those of their bytes."""
+    distinct, numbers = np.unique(codes, return_inverse=True)
+    printed = np.array([_is_printed(code) for code in distinct.tolist()], np.bool_)[numbers]
+    shown, others, codes = starts[printed], starts[~printed], codes[~printed]
+    for byte in range(4):
+        places[shown + byte] += _AS_IT_IS
+    places[others] = _BEGINNINGS + (codes >> 16)
+    places[others + 1] = _DIGITS + (codes >> 8 & 0xFF)
+    places[others + 2] = _DIGITS + (codes & 0xFF)
+    places[others + 3] = _NOTHING
 
 
 @lru_cache(maxsize=4)
 def _table(writer: JsonWriter) -> pa.Array:
     singles = [quoted(_of_byte(byte), writer)[1:-1] for byte in range(256)]
-    return pa.array([*singles, b"", *(bytes([byte]) for byte in range(256))], pa.binary())
+    characters = map(_of_character, (*range(_TWO_BYTES, _SURROGATES), *range(_AFTER_THEM, _BMP_END)))
+    as_they_are = (bytes([byte]) for byte in range(256))
+    digits = (b"%02x" % byte for byte in range(256))
+    beginnings = (b"\\\\U00%02x" % plane for plane in range(17))
+    return pa.array([*singles, b"", *characters, *as_they_are, *digits, *beginnings], pa.binary())
 
 
 def _of_byte(byte: int) -> str:
@@ -96,64 +125,41 @@ def _of_byte(byte: int) -> str:
     return chr(byte) if ord(" ") <= byte < _DELETE else f"\\x{byte:02x}"
 
 
-def _escaped(code: int) -> bytes:
-    """Return a character that is not printed, its backslash escaped for JSON."""
-    return b"\\\\u%04x" % code if code < _BMP_END else b"\\\\U%08x" % code
+def _of_character(code: int) -> bytes:
+    """Return a character of two or three bytes; of one that is not printed, the backslash is escaped for JSON."""
+    return chr(code).encode() if _is_printed(code) else b"\\\\u%04x" % code
 
 
-def _characters(offsets: npt.NDArray[np.int32], data: npt.NDArray[np.uint8]) -> _Characters:
-    """Find all valid characters beyond ASCII that are inside one element."""
-    begins = np.zeros(len(data) + 3, np.bool_)  # an element
-    begins[offsets] = True
-    starts = np.flatnonzero((data[:-1] >= 0xC2) & (data[1:] & 0xC0 == 0x80) & ~begins[1 : len(data)])
-    firsts = data[starts]
-    short = firsts < 0xE0
-    two, longer = starts[short], starts[~short & (firsts <= 0xF4)]
-    padded = np.append(data, np.zeros(2, np.uint8))
-    longer = longer[padded[longer + 2] & 0xC0 == 0x80]
-    codes = (data[two].astype(np.int32) & 0x1F) << 6 | data[two + 1] & 0x3F
-    lengths = np.full(len(two), 2, np.int32)
-    if not len(longer):
-        return _Characters(two, lengths, codes)
-    first, second, third, fourth = (padded[longer + byte].astype(np.int32) for byte in range(4))
+def _characters(
+    starts: npt.NDArray[np.int64], begins: npt.NDArray[np.bool_], data: npt.NDArray[np.uint8]
+) -> _Characters:
+    """Return the valid characters among those that may begin at ``starts``, with two bytes that continue one.
+
+    ``begins``: the bytes with which elements begin, inside of which a character is, and the end of all.
+    """
+    starts = starts[~(begins[starts + 1] | begins[starts + 2])]
+    padded = np.append(data, np.uint8(0))
+    first, second, third, fourth = (padded[starts + byte].astype(np.int32) for byte in range(4))
     has_four = first >= 0xF0
-    valid = ~begins[longer + 2]
-    valid &= ~has_four | ((fourth & 0xC0 == 0x80) & ~begins[longer + 3])
+    valid = ~has_four | ((fourth & 0xC0 == 0x80) & ~begins[np.minimum(starts + 3, len(data))])
+    valid &= first <= 0xF4
     valid &= ~((first == 0xE0) & (second < 0xA0)) & ~((first == 0xED) & (second > 0x9F))
     valid &= ~((first == 0xF0) & (second < 0x90)) & ~((first == 0xF4) & (second > 0x8F))
-    code = (first & 0x0F) << 12 | (second & 0x3F) << 6 | third & 0x3F
-    code = np.where(has_four, (code & 0x7FFF) << 6 | fourth & 0x3F, code)
-    return _Characters(
-        np.append(two, longer[valid]),
-        np.append(lengths, np.where(has_four, 4, 3)[valid].astype(np.int32)),
-        np.append(codes, code[valid]),
-    )
-
-
-def _are_printed(codes: _Ints) -> npt.NDArray[np.bool_]:
-    printed = _bmp()[np.minimum(codes, _BMP_END - 1)]
-    beyond = np.flatnonzero(codes >= _BMP_END)
-    printed[beyond] = [_is_printed(code) for code in codes[beyond].tolist()]
-    return printed
-
-
-@lru_cache(maxsize=1)
-def _bmp() -> npt.NDArray[np.bool_]:
-    """Return for each character of the Basic Multilingual Plane whether it is printed."""
-    return np.array([_is_printed(code) for code in range(_BMP_END)], np.bool_)
+    codes = (first & 0x0F) << 12 | (second & 0x3F) << 6 | third & 0x3F
+    codes = np.where(has_four, (codes & 0x7FFF) << 6 | fourth & 0x3F, codes)
+    return _Characters(starts[valid], codes[valid])
 
 
 def _is_printed(code: int) -> bool:
+    known = _differing().get(code)
+    return chr(code).isprintable() if known is None else known
+
+
+@cache
+def _differing() -> dict[int, bool]:
+    """Return whether each character is printed that some Unicode sees otherwise."""
+    found: dict[int, bool] = {}
     for ranges, whether in ((_PRINTED, True), (_NOT_PRINTED, False)):
-        firsts, lasts = _bounds(ranges)
-        place = bisect_right(firsts, code) - 1
-        if place >= 0 and code <= lasts[place]:
-            return whether
-    return chr(code).isprintable()
-
-
-@lru_cache(maxsize=2)
-def _bounds(ranges: str) -> tuple[list[int], list[int]]:
-    """Return the first and last code points of ranges."""
-    pairs = [(part.split("-") * 2)[:2] for part in ranges.split()]
-    return [int(first, 16) for first, _ in pairs], [int(last, 16) for _, last in pairs]
+        for first, _, last in (part.partition("-") for part in ranges.split()):
+            found.update(dict.fromkeys(range(int(first, 16), int(last or first, 16) + 1), whether))
+    return found
