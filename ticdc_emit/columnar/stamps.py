@@ -55,6 +55,6 @@ def _runs(stamps: pa.Array) -> tuple[pa.Array, pa.Array | None]:
     if len(numbers) < 2:
         return stamps, None
     starts = np.append(True, numbers[1:] != numbers[:-1])
-    if starts.mean() > _SHARED:
+    if np.count_nonzero(starts) > _SHARED * len(starts):
         return stamps, None
     return pa.array(numbers[starts]), pa.array(np.cumsum(starts, dtype=np.int32) - 1)

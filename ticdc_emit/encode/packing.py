@@ -61,13 +61,16 @@ class Packer:
         if len(edges) > 1:
             since = np.arange(count) - np.repeat(edges, np.diff(np.append(edges, count)))
             starts = np.flatnonzero(since % most == 0)
-        before = np.zeros(count + 1, np.int64)
-        for name in ("key", "value"):
-            before += text_buffers(rows.column(name)).offsets
-        before -= np.arange(count + 1) * self._packing.shared
-        if int(np.diff(before[np.append(starts, count)]).max(initial=0)) <= self._room:
+        if int(np.diff(self._before(rows, np.append(starts, count))).max(initial=0)) <= self._room:
             return starts
-        return self._starts_by_size(before, np.append(edges[1:], count))
+        return self._starts_by_size(self._before(rows, np.arange(count + 1)), np.append(edges[1:], count))
+
+    def _before(self, rows: pa.RecordBatch, places: _Places) -> _Places:
+        """Return the bytes that messages have of the rows before each of these places."""
+        before = places * -self._packing.shared
+        for name in ("key", "value"):
+            before += text_buffers(rows.column(name)).offsets[places]
+        return before
 
     def _starts_by_size(self, before: _Places, ends: _Places) -> Starts:
         """Return the starts where messages are full before they have all rows.

@@ -205,10 +205,10 @@ class LargeMessages:
 
     def _too_large(self, made: Encoded) -> npt.NDArray[np.int64]:
         """Return the places of the messages beyond the limit."""
-        lengths = made.lengths()
-        if int(lengths.max(initial=0)) <= self._limit:
+        together = made.values.nbytes + (0 if made.keys is None else made.keys.nbytes)
+        if made.ends is None and together <= self._limit:
             return np.zeros(0, np.int64)
-        return np.flatnonzero(lengths > self._limit)
+        return np.flatnonzero(made.lengths() > self._limit)
 
     def _claims(self, changes: Changes, plain: Encoded, made: Encoded) -> tuple[Claim, ...]:
         keys = [None] * len(made) if made.keys is None else made.keys.to_pylist()
