@@ -62,8 +62,4 @@ class Members:
     def _enclosed(self, column: Column, values: pa.Array) -> pa.Array:
         if not pa.types.is_dictionary(values.type):
             return enclosed(self.content(column, values), self.around(column))
-        distinct, places = values.dictionary, values.indices
-        if values.null_count:  # the last of the distinct values
-            places = places.fill_null(len(distinct))
-            distinct = pa.concat_arrays([distinct, pa.nulls(1, distinct.type)])
-        return enclosed(self.content(column, distinct), self.around(column)).take(places)
+        return enclosed(self.content(column, values.dictionary), self.around(column)).take(values.indices)

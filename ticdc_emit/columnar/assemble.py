@@ -4,15 +4,17 @@ A **fragment** is ``bytes`` (the same for every row) or a string/binary array (o
 empty). A message is a sequence of fragments; :func:`join` makes all messages of the batch at once. The cost is per
 fragment, so neighbouring constants are merged.
 
-Between two nullable members of a JSON object the constant has a few possible forms (quote or ``null`` on either side);
-:class:`ObjectLayout` gathers the right form per row from a small table instead of quoting every value.
+A member of a JSON object that is null is shown as :data:`NULL`, which is what the join of such messages puts in the
+place of a null. Nothing stands around it, so that the constant between two nullable texts has a few possible forms
+(with or without a quote on either side): :class:`ObjectLayout` gathers the right form per row from a small table
+instead of quoting every value.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from itertools import groupby
 from operator import is_
 from typing import Any, TypeAlias
@@ -22,25 +24,32 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_emit.columnar.buffers import null_mask
+from ticdc_emit.columnar.buffers import FEW, from_bytes, null_mask, text_buffers
 
-__all__ = ["Fragment", "Laid", "Mask", "ObjectLayout", "enclosed", "gather", "join", "share"]
+__all__ = ["NULL", "Fragment", "Laid", "Mask", "ObjectLayout", "blank_where", "enclosed", "gather", "join", "share"]
 
 Fragment: TypeAlias = "bytes | pa.Array"
 Mask: TypeAlias = "npt.NDArray[np.bool_]"
 
+NULL = b"null"
 _BINARY, _STRING = pa.binary(), pa.string()
-_FILLED = pc.JoinOptions(null_handling="replace", null_replacement=b"")
 _WHOLE = pc.JoinOptions(null_handling="emit_null")
 _IN_BOUNDS = pc.TakeOptions(boundscheck=False)
 _TWO = np.uint8(2)
+_MOST_BYTES = (1 << 31) - 1  # of an array
 _KEPT_BYTES = 256  # longer constants are not kept: a scalar of them costs little beside its bytes
 
 
-def join(fragments: Iterable[Fragment], count: int) -> pa.Array:
-    """Return a ``binary`` array of ``count`` messages, each the concatenation of its fragments."""
+def join(fragments: Iterable[Fragment], count: int, null: bytes = b"") -> pa.Array:
+    """Return a ``binary`` array of ``count`` messages, each the concatenation of its fragments.
+
+    ``null``: what stands in the place of a null.
+    """
     pieces: list[pa.Scalar | pa.Array] = []
     constant, constants = b"", True
+    fragments = list(fragments)
+    if count > FEW and (rows := _equal_rows(fragments, count)) is not None:
+        return rows
     for fragment in fragments:
         if isinstance(fragment, bytes):
             constant += fragment
@@ -55,7 +64,41 @@ def join(fragments: Iterable[Fragment], count: int) -> pa.Array:
     if constant:
         pieces.append(_scalar(constant))
     pieces.append(_scalar(b""))
-    return pc.call_function("binary_join_element_wise", pieces, _FILLED)
+    return pc.call_function("binary_join_element_wise", pieces, _filled(null))
+
+
+def _equal_rows(fragments: Sequence[Fragment], count: int) -> pa.Array | None:
+    """Return the messages as the rows of a byte matrix, ``None`` if they differ in length within a column.
+
+    Where keys have the same number of digits this costs a fifth.
+    """
+    row, columns = bytearray(), []
+    for fragment in fragments:
+        if isinstance(fragment, bytes):
+            row += fragment
+            continue
+        if fragment.null_count:
+            return None
+        parts = text_buffers(fragment)
+        width, rest = divmod(len(parts.data), count)
+        if rest or (parts.lengths != width).any():
+            return None
+        columns.append((len(row), parts.data, width))
+        row += bytes(width)
+    length = len(row)
+    if not columns or not 0 < length * count <= _MOST_BYTES:
+        return None
+    rows = np.frombuffer(row * count, np.uint8)
+    for place, data, width in columns:
+        if width:
+            cells = np.dtype(f"V{width}")
+            np.ndarray(count, cells, rows, place, length)[:] = data.view(cells)
+    return from_bytes(np.arange(0, len(rows) + 1, length, dtype=np.int32), rows, binary=True)
+
+
+@cache
+def _filled(null: bytes) -> pc.JoinOptions:
+    return pc.JoinOptions(null_handling="replace", null_replacement=null)
 
 
 def _scalar(constant: bytes) -> pa.Scalar:
@@ -73,12 +116,17 @@ def gather(forms: Sequence[bytes], index: npt.NDArray[np.uint8] | npt.NDArray[np
 
 
 def enclosed(text: pa.Array, around: tuple[bytes, bytes]) -> pa.Array:
-    """Return each text with what opens and closes it, ``null`` where it is null."""
+    """Return each text with what opens and closes it, null where it is null."""
     whole = text.view(_BINARY) if text.type == _STRING else text
     if any(around):
         opening, closing = map(_scalar, around)
         whole = pc.call_function("binary_join_element_wise", [opening, whole, closing, _scalar(b"")], _WHOLE)
-    return whole.fill_null(_scalar(b"null")) if whole.null_count else whole
+    return whole
+
+
+def blank_where(text: pa.Array, hidden: Mask) -> pa.Array:
+    """Return texts of which nothing is shown where they are hidden."""
+    return pc.if_else(pa.array(hidden), pa.scalar(b"", text.type), text) if hidden.any() else text
 
 
 def _gathered(forms: pa.Array, index: npt.NDArray[np.uint8] | npt.NDArray[np.int32]) -> pa.Array:
@@ -99,16 +147,19 @@ class Laid:
         yield self.seams[-1]
 
 
-def share(one: Sequence[Fragment], other: Sequence[Fragment], count: int) -> tuple[list[Fragment], list[Fragment]]:
+def share(
+    one: Sequence[Fragment], other: Sequence[Fragment], count: int, null: bytes = b""
+) -> tuple[list[Fragment], list[Fragment]]:
     """Join the runs that two equally long sequences have in common once, for both.
 
     The before and after objects of an update are mostly the same arrays: what is joined once is not joined twice.
+    ``null``: as in :func:`join`.
     """
     shared: tuple[list[Fragment], list[Fragment]] = ([], [])
     for same, run in groupby(zip(one, other, strict=True), key=lambda pair: pair[0] is pair[1] or _equal(*pair)):
         left, right = zip(*run, strict=True)
         if same and sum(not isinstance(fragment, bytes) for fragment in left) > 1:
-            left = right = (join(left, count),)
+            left = right = (join(left, count, null),)
         shared[0].extend(left)
         shared[1].extend(right)
     return shared
@@ -123,7 +174,8 @@ class ObjectLayout:
     """The members of a JSON object: escaped names with quotes and colon (``b'"id":'``), and what stands around values.
 
     ``around[i]`` is what opens and closes member i where it is not null: quotes of a string, nothing for a bare number.
-    ``behind[i]``: what stands behind member i, null or not; empty if nothing stands behind any.
+    ``behind[i]``: what stands behind member i, null or not; empty if nothing stands behind any. Whoever joins what is
+    laid out shows nulls as :data:`NULL`.
     """
 
     names: tuple[bytes, ...]
@@ -137,7 +189,7 @@ class ObjectLayout:
 
         Where ``texts`` holds the very arrays of an earlier call's texts ``like``, that call's ``seams`` serve again.
         """
-        masks: list[Mask | None] = [null_mask(text) for text in texts]
+        masks = [null_mask(text) if any(around) else None for text, around in zip(texts, self.around, strict=True)]
         made: list[Fragment] = []
         for place in range(len(texts) + 1):
             neighbours = slice(max(place - 1, 0), place + 1)
@@ -181,7 +233,7 @@ class ObjectLayout:
         return type(self), (self.names, self.around, self.behind)  # what is made from them is made anew
 
     def sparse_fragments(self, texts: Sequence[pa.Array], shown: Sequence[Mask]) -> list[Fragment]:
-        """Lay out ``{...}`` with only the members that ``shown[i]`` marks per row; ``texts[i]`` is null elsewhere."""
+        """Lay out ``{...}`` with only the members that ``shown[i]`` marks per row; ``texts[i]`` is empty elsewhere."""
         laid: list[Fragment] = [b"{"]
         closes, last = (b"", b"", b""), np.zeros(len(shown[0]) if shown else 0, np.uint8)
         begun = np.zeros(len(last), np.bool_)
@@ -189,7 +241,7 @@ class ObjectLayout:
             nulls = null_mask(text)
             filled = visible if nulls is None else visible & ~nulls
             name, (opening, closing) = self.names[place], self.around[place]
-            opened = [b"", name + b"null", name + opening, b"," + name + b"null", b"," + name + opening]
+            opened = [b"", name, name + opening, b"," + name, b"," + name + opening]
             index = visible * (1 + filled.astype(np.uint8)) + (visible & begun) * np.uint8(2)
             forms = [close + form for close in closes for form in opened]
             laid += [gather(forms, index + np.uint8(len(opened)) * last), text]
@@ -229,7 +281,7 @@ class _Seam:
 
     @cached_property
     def _before_null(self) -> pa.Array:
-        return pa.array([self._plain, self.close + self.between + b"null"], _BINARY)
+        return pa.array([self._plain, self.close + self.between], _BINARY)
 
     @cached_property
     def _behind_null(self) -> pa.Array:
@@ -237,5 +289,5 @@ class _Seam:
 
     @cached_property
     def _amid_nulls(self) -> pa.Array:
-        opened = [self.between + self.opening, self.between + b"null"]
+        opened = [self.between + self.opening, self.between]
         return pa.array([*(self.close + form for form in opened), *opened], _BINARY)

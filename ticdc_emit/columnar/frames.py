@@ -15,29 +15,28 @@ import pyarrow.compute as pc
 from ticdc_emit.columnar.assemble import Fragment, join
 from ticdc_emit.columnar.buffers import element_lengths, from_bytes, text_buffers
 
-__all__ = ["LENGTH_BYTES", "beyond", "framed", "joined"]
+__all__ = ["LENGTH_BYTES", "ROOM", "beyond", "framed", "joined"]
 
 LENGTH_BYTES = 8
+ROOM = bytes(LENGTH_BYTES)
+"""Where a length comes."""
 
 
-def framed(fragments: Sequence[Fragment], count: int, head: bytes = b"") -> pa.Array:
-    """Return ``head``, the length of the fragments together, and the fragments, of ``count`` elements."""
-    made = join([head + bytes(LENGTH_BYTES), *fragments], count)
-    _write_lengths(made, len(head))
-    return made
+def framed(fragments: Sequence[Fragment], count: int, head: bytes = b"", *, null: bytes = b"") -> pa.Array:
+    """Return the fragments as ``count`` elements, their lengths written behind ``head``.
 
-
-def _write_lengths(made: pa.Array, start: int) -> None:
-    """Write the lengths of new elements, of what is behind them, in place: only once joined they are known."""
-    if not len(made):
-        return
-    offsets = text_buffers(made).offsets
-    lengths = offsets[1:] - offsets[:-1] - (start + LENGTH_BYTES)
+    The fragments begin with ``head`` and :data:`ROOM` for the length of what follows: only once joined it is known.
+    ``null``: as in ``columnar.assemble.join``.
+    """
+    made = join(fragments, count, null)
+    if not count:
+        return made
+    offsets = text_buffers(made).offsets.astype(np.intp)
+    before = len(head) + LENGTH_BYTES
     data = np.frombuffer(made.buffers()[2], np.uint8)
-    byte, longest = offsets[:-1] + (start + LENGTH_BYTES - 1), int(lengths.max())
-    while longest:  # the bytes before are zero
-        data[byte] = lengths.astype(np.uint8)
-        byte, lengths, longest = byte - 1, lengths >> 8, longest >> 8
+    places = np.ndarray(len(data) - before + 1, np.dtype(f"V{LENGTH_BYTES}"), data, len(head), 1)
+    places[offsets[:-1]] = (np.diff(offsets) - before).astype(">u8").view(places.dtype)
+    return made
 
 
 def joined(array: pa.Array, starts: npt.NDArray[np.int64], head: bytes = b"") -> pa.Array:

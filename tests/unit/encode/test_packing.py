@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from ticdc_emit.changes.model import Encoded
 from ticdc_emit.changes.packing import Starts
 from ticdc_emit.changes.sizes import MESSAGE_OVERHEAD
-from ticdc_emit.columnar.frames import framed, joined
+from ticdc_emit.columnar.frames import ROOM, framed, joined
 from ticdc_emit.delivery.contract import MESSAGE_SCHEMA
 from ticdc_emit.encode.messages import message_batch
 from ticdc_emit.encode.packing import Packer
@@ -41,7 +41,7 @@ def made_of(sizes: list[int]) -> pa.RecordBatch:
     count = len(sizes)
     keys = pa.array([b"%d" % number for number in range(count)], pa.binary())
     values = pa.array([bytes([number % 251]) * size for number, size in enumerate(sizes)], pa.binary())
-    encoded = Encoded(framed([values], count), framed([keys], count, HEAD))
+    encoded = Encoded(framed([ROOM, values], count), framed([HEAD + ROOM, keys], count, HEAD))
     return message_batch(encoded, "t", 0, pa.array(range(count), pa.uint64()))
 
 

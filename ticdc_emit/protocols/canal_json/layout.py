@@ -25,7 +25,7 @@ from ticdc_emit.changes.images import Image
 from ticdc_emit.changes.members import Members
 from ticdc_emit.changes.model import Changes, Encoded, Op
 from ticdc_emit.changes.sizes import json_overhead
-from ticdc_emit.columnar.assemble import Fragment, Mask, gather, join, share
+from ticdc_emit.columnar.assemble import NULL, Fragment, Mask, blank_where, gather, join, share
 from ticdc_emit.columnar.binaries import base64_text
 from ticdc_emit.columnar.escape import EASYJSON, quoted
 from ticdc_emit.columnar.values import json_content
@@ -192,14 +192,14 @@ class CanalJsonRows:
         """Return one message per change; the key of a Canal-JSON row is always empty."""
         handle_key_only = changes.op is Op.DELETE and self.options.delete_only_output_handle_key_columns
         members = self._handle_key if handle_key_only else self._all
-        return Encoded(join(self._fragments(changes, members, []), len(changes)))
+        return Encoded(join(self._fragments(changes, members, []), len(changes), NULL))
 
     def reduced(self, changes: Changes, locations: Sequence[str] | None) -> Encoded:
         """Return messages with the handle key's columns only, and where each whole message is stored, if it is."""
         told: list[Fragment] = [b',"onlyHandleKey":true']
         if locations is not None:
             told = [b',"claimCheckLocation":', pa.array([json_string(location) for location in locations], pa.binary())]
-        return Encoded(join(self._fragments(changes, self._handle_key, told), len(changes)))
+        return Encoded(join(self._fragments(changes, self._handle_key, told), len(changes), NULL))
 
     def _fragments(self, changes: Changes, members: _Members, told: list[Fragment]) -> list[Fragment]:
         """Lay out messages that show ``members``, with ``told`` at the end of the extension."""
@@ -223,7 +223,7 @@ class CanalJsonRows:
         if self.options.only_output_updated_columns:
             return [b"[", *self._updated(members, changes), b"]"], list(data)
         before = members.object.laid(changes.old, data)
-        old, new = share(list(before), list(data), len(changes))
+        old, new = share(list(before), list(data), len(changes), NULL)
         return [b"[", *old, b"]"], new
 
     def _updated(self, members: _Members, changes: Changes) -> list[Fragment]:
@@ -231,13 +231,6 @@ class CanalJsonRows:
         shown: list[Mask] = []
         for column in members.columns:
             mask = changes.old.changed(column, _FORM, _content)
-            texts.append(_blank_where(changes.old.rendered(column, _FORM, _content), ~mask))
+            texts.append(blank_where(changes.old.rendered(column, _FORM, _content), ~mask))
             shown.append(mask)
         return members.object.layout.sparse_fragments(texts, shown)
-
-
-def _blank_where(text: pa.Array, hidden: Mask) -> pa.Array:
-    if not hidden.any():
-        return text
-    index = pa.array(np.arange(len(hidden)), mask=hidden)
-    return text.take(index)

@@ -20,7 +20,7 @@ from ticdc_emit.changes.images import Image
 from ticdc_emit.changes.members import Members
 from ticdc_emit.changes.model import Changes, Encoded, Op
 from ticdc_emit.changes.sizes import json_overhead
-from ticdc_emit.columnar.assemble import Fragment, join, share
+from ticdc_emit.columnar.assemble import NULL, Fragment, join, share
 from ticdc_emit.columnar.buffers import to_text
 from ticdc_emit.columnar.faults import ValueFault
 from ticdc_emit.errors import InvalidValueError, RowError
@@ -128,7 +128,7 @@ class DebeziumRows:
     def encode(self, changes: Changes) -> Encoded:
         """Return key and value of each change."""
         count = len(changes)
-        values, keys = join(self._value(changes), count), join(self._key(changes), count)
+        values, keys = join(self._value(changes), count, NULL), join(self._key(changes), count, NULL)
         if self.options.disable_schema:
             return Encoded(values, keys)
         return Encoded(values, keys, ends=changes.long_constant(self, lambda encoder: encoder._value_end))
@@ -153,7 +153,7 @@ class DebeziumRows:
         if not self.reads_old:
             return [b'"after":', *shown]
         old = self._object.laid(changes.old, shown)
-        before, after = share(list(old), list(shown), len(changes))
+        before, after = share(list(old), list(shown), len(changes), NULL)
         return [b'"before":', *before, b',"after":', *after]
 
     def _content(self, column: Column, values: pa.Array) -> pa.Array:

@@ -18,12 +18,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_emit.changes.packing import Starts
-from ticdc_emit.columnar.assemble import Fragment
-from ticdc_emit.columnar.frames import LENGTH_BYTES, beyond, framed, joined
+from ticdc_emit.columnar.assemble import NULL, Fragment
+from ticdc_emit.columnar.frames import LENGTH_BYTES, ROOM, beyond, framed, joined
 
-__all__ = ["OpenPacking", "framed_key", "framed_value", "keys_of", "values_of"]
+__all__ = ["KEY_START", "VALUE_START", "OpenPacking", "framed_key", "framed_value", "keys_of", "values_of"]
 
 _VERSION = (1).to_bytes(LENGTH_BYTES, "big")
+KEY_START, VALUE_START = _VERSION + ROOM, ROOM
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class OpenPacking:
         """Return values with what is in their frames changed; an empty one is that of a watermark."""
         if len(values) and pc.max(pc.binary_length(values)).as_py() == LENGTH_BYTES:
             return values
-        return values_of([change(beyond(values, LENGTH_BYTES))], len(values))
+        return values_of([VALUE_START, change(beyond(values, LENGTH_BYTES))], len(values))
 
     def joined(self, keys: pa.Array, values: pa.Array, starts: Starts) -> tuple[pa.Array, pa.Array]:
         """Return the frames of several rows after one version."""
@@ -45,13 +46,13 @@ class OpenPacking:
 
 
 def keys_of(fragments: Sequence[Fragment], count: int) -> pa.Array:
-    """Return the keys of messages of one row."""
+    """Return the keys of messages of one row; the fragments begin with ``KEY_START``."""
     return framed(fragments, count, _VERSION)
 
 
 def values_of(fragments: Sequence[Fragment], count: int) -> pa.Array:
-    """Return the values of messages of one row."""
-    return framed(fragments, count)
+    """Return the values of messages of one row; the fragments begin with ``VALUE_START``. Nulls are JSON's."""
+    return framed(fragments, count, null=NULL)
 
 
 def framed_key(key: bytes) -> bytes:

@@ -25,13 +25,13 @@ import pyarrow.compute as pc
 from ticdc_emit.changes.members import Members
 from ticdc_emit.changes.model import Changes, Encoded, Op
 from ticdc_emit.changes.sizes import json_overhead
-from ticdc_emit.columnar.assemble import Fragment, share
+from ticdc_emit.columnar.assemble import NULL, Fragment, blank_where, share
 from ticdc_emit.columnar.integers import integer_text
 from ticdc_emit.errors import SchemaError
 from ticdc_emit.protocols.open_protocol.control import name_members
-from ticdc_emit.protocols.open_protocol.framing import keys_of, values_of
+from ticdc_emit.protocols.open_protocol.framing import KEY_START, VALUE_START, keys_of, values_of
 from ticdc_emit.protocols.open_protocol.options import OpenOptions, json_string
-from ticdc_emit.protocols.open_protocol.updated import null_where, updated_columns
+from ticdc_emit.protocols.open_protocol.updated import updated_columns
 from ticdc_emit.protocols.open_protocol.values import members_of
 from ticdc_emit.schema.model import TableInfo
 
@@ -118,23 +118,22 @@ class OpenRows:
         partition: list[Fragment] = []
         if self.table.partitions:
             partition = [b',"ptn":', integer_text(changes.physical_table_ids)]
-        laid: list[Fragment] = [b'{"ts":', changes.commit_ts_text(), names]
-        if self.options.switches.row_ids:
-            laid += _row_id(changes, members)
+        row_id = _row_id(changes, members) if self.options.switches.row_ids else []
+        behind = [b',"t":1', *told, *partition, b"}"]
         if self.options.switches.partition == "before-type":
-            return [*laid, *partition, b',"t":1', *told, b"}"]
-        return [*laid, b',"t":1', *told, *partition, b"}"]
+            behind = [*partition, b',"t":1', *told, b"}"]
+        return [KEY_START, b'{"ts":', changes.commit_ts_text(), names, *row_id, *behind]
 
     def _value(self, changes: Changes, members: Members) -> list[Fragment]:
         shown = members.laid(changes.current)
         if changes.op is Op.DELETE:
-            return [b'{"d":', *shown, b"}"]
+            return [VALUE_START + b'{"d":', *shown, b"}"]
         if changes.op is Op.INSERT or not self.options.output_old_value:
-            return [b'{"u":', *shown, b"}"]
+            return [VALUE_START + b'{"u":', *shown, b"}"]
         if self.options.only_output_updated_columns:
-            return [b'{"u":', *shown, *updated_columns(changes, members, self.options.switches), b"}"]
-        new, old = share(list(shown), list(members.laid(changes.old, shown)), len(changes))
-        return [b'{"u":', *new, b',"p":', *old, b"}"]
+            return [VALUE_START + b'{"u":', *shown, *updated_columns(changes, members, self.options.switches), b"}"]
+        new, old = share(list(shown), list(members.laid(changes.old, shown)), len(changes), NULL)
+        return [VALUE_START + b'{"u":', *new, b',"p":', *old, b"}"]
 
 
 def _row_id(changes: Changes, members: Members) -> list[Fragment]:
@@ -142,10 +141,10 @@ def _row_id(changes: Changes, members: Members) -> list[Fragment]:
     numbers = changes.row_ids
     if numbers.null_count == len(numbers):
         return []
-    shown = pc.fill_null(pc.not_equal(numbers, 0), False)
-    if pc.all(shown).as_py():
+    shown = np.asarray(numbers.fill_null(0) if numbers.null_count else numbers) != 0
+    if shown.all():
         key = changes.table.whole_primary_key[:1]
         signed = changes.table.pk_is_handle and not key[0].unsigned and key[0] in members.columns
         return [b',"rid":', members.text(changes.current, key[0]) if signed else integer_text(numbers)]
     texts = pc.binary_join_element_wise(pa.scalar(b',"rid":'), integer_text(numbers).view(pa.binary()), pa.scalar(b""))
-    return [null_where(texts, ~np.asarray(shown))]
+    return [blank_where(texts, ~shown)]

@@ -16,14 +16,14 @@ import pyarrow as pa
 from ticdc_emit.changes.images import differing
 from ticdc_emit.changes.members import Members
 from ticdc_emit.changes.model import Changes
-from ticdc_emit.columnar.assemble import Fragment, Mask, ObjectLayout, join
+from ticdc_emit.columnar.assemble import NULL, Fragment, Mask, ObjectLayout, blank_where, join
 from ticdc_emit.columnar.buffers import null_mask
 from ticdc_emit.config.switches import OpenSwitches
 from ticdc_emit.protocols.open_protocol.values import MEMBER_BEGIN, MEMBER_END
 from ticdc_emit.schema.model import Column
 from ticdc_emit.schema.types import MySQLType
 
-__all__ = ["null_where", "updated_columns"]
+__all__ = ["updated_columns"]
 
 
 class _Shown(NamedTuple):
@@ -44,15 +44,15 @@ def updated_columns(changes: Changes, members: Members, switches: OpenSwitches) 
         around = members.around(column)
         nulled = _nulled(changes, column, rows) if switches.nulled_columns == "nameless" else None
         if nulled is not None:
-            found.append(_Shown(name.split(MEMBER_BEGIN)[-1], around, b"", null_where(text, ~nulled), nulled))
+            found.append(_Shown(name.split(MEMBER_BEGIN)[-1], around, b"", blank_where(text, ~nulled), nulled))
             rows = rows & ~nulled
-        found.append(_Shown(name, around, MEMBER_END, null_where(text, ~rows), rows))
+        found.append(_Shown(name, around, MEMBER_END, blank_where(text, ~rows), rows))
     names, arounds, behinds, texts, shown = zip(*found, strict=True)
     laid = [b',"p":', *ObjectLayout(names, arounds, behinds).sparse_fragments(texts, shown)]
     shows_any = reduce(np.logical_or, shown)
     if shows_any.all() or switches.empty_before == "shown":
         return laid
-    return [null_where(join(laid, len(changes)), ~shows_any)]
+    return [blank_where(join(laid, len(changes), NULL), ~shows_any)]
 
 
 def _rendered(changes: Changes, members: Members, column: Column) -> pa.Array:
@@ -74,10 +74,3 @@ def _nulled(changes: Changes, column: Column, rows: Mask) -> Mask | None:
     if nulls is None or not (rows & nulls).any():
         return None
     return rows & nulls
-
-
-def null_where(texts: pa.Array, hidden: Mask) -> pa.Array:
-    """Return texts with nulls, which a message shows as nothing."""
-    if not hidden.any():
-        return texts
-    return texts.take(pa.array(np.arange(len(hidden)), mask=hidden))

@@ -66,8 +66,5 @@ def _content(column: Column, values: pa.Array, *, writer: JsonWriter, exponent_d
     if column.is_binary:
         return go_quoted_json(values, writer)
     if column.type in FLOAT_TYPES:
-        text = number_text(values, exponent_digits=exponent_digits)
-    else:
-        text = json_content(column, values, writer)
-    # nothing stands around a number, so that the seams need not tell nulls apart
-    return text.fill_null("null") if column.type in _BARE and text.null_count else text
+        return number_text(values, exponent_digits=exponent_digits)
+    return json_content(column, values, writer)

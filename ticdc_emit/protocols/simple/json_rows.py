@@ -23,7 +23,7 @@ import pyarrow as pa
 from ticdc_emit.changes.members import Members
 from ticdc_emit.changes.model import Changes, Encoded, Op
 from ticdc_emit.changes.sizes import json_overhead
-from ticdc_emit.columnar.assemble import Fragment, gather, join, share
+from ticdc_emit.columnar.assemble import NULL, Fragment, blank_where, gather, join, share
 from ticdc_emit.columnar.binaries import base64_text
 from ticdc_emit.columnar.escape import GO_STD
 from ticdc_emit.columnar.values import json_content
@@ -90,7 +90,7 @@ class SimpleJsonRows:
 
     def encode(self, changes: Changes) -> Encoded:
         """Return one message per change; the key of a Simple row is always empty."""
-        return Encoded(join(self._fragments(changes, self._all, []), len(changes)))
+        return Encoded(join(self._fragments(changes, self._all, []), len(changes), NULL))
 
     def reduced(self, changes: Changes, locations: Sequence[str] | None) -> Encoded:
         """Return messages with the handle key's columns only, and where each whole message is stored, if it is."""
@@ -98,7 +98,7 @@ class SimpleJsonRows:
         if locations is not None:
             stored = pa.array([json_string(location) for location in locations], pa.binary())
             told = [b',"claimCheckLocation":', stored, *told]
-        return Encoded(join(self._fragments(changes, self._handle_key, told), len(changes)))
+        return Encoded(join(self._fragments(changes, self._handle_key, told), len(changes), NULL))
 
     def _fragments(self, changes: Changes, members: Members, told: list[Fragment]) -> list[Fragment]:
         """Lay out messages that show ``members``, with ``told`` before the checksum."""
@@ -122,7 +122,7 @@ def _images(changes: Changes, members: Members) -> list[Fragment]:
     if changes.op is Op.INSERT:
         return [b',"data":', *shown]
     before = members.laid(changes.old, shown)
-    data, old = share(list(shown), list(before), len(changes))
+    data, old = share(list(shown), list(before), len(changes), NULL)
     return [b',"data":', *data, b',"old":', *old]
 
 
@@ -139,7 +139,4 @@ def _checksum(changes: Changes) -> list[Fragment]:
     parts: list[Fragment] = [b',"checksum":{"version":', _number(pa.array(sums.version)), b',"corrupted":']
     parts += [gather([b"false", b"true"], sums.corrupted.view(np.uint8))]
     parts += [b',"current":', _number(pa.array(sums.current)), b',"previous":', _number(pa.array(sums.previous)), b"}"]
-    if sums.present.all():
-        return parts
-    made = join(parts, len(changes))
-    return [made.take(pa.array(np.arange(len(changes)), mask=~sums.present))]
+    return parts if sums.present.all() else [blank_where(join(parts, len(changes)), ~sums.present)]
