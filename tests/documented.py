@@ -34,13 +34,14 @@ NOT_RUN = {
     "tox": "as above",
     "ticdc-emit tail --follow": "does not end",
     "ticdc-emit tail --sink-uri @": "tests/unit/cli/test_secret_options.py reads sink URIs from files",
+    "kafka-console-consumer": "does not end; tests/integration/consumers/test_serve_attached.py runs it at night",
     "ticdc-emit serve": "does not end; tests/unit/cli/test_serve.py runs it until a signal",
     "ticdc-emit bench": "measures for minutes; tests/unit/bench runs a short round",
     "ticdc-emit conformance": "tests/vector runs all vectors; tests/unit/conformance runs the command on small files",
 }
 """Commands that are not run, by their beginning, each with the reason."""
 
-AT_NIGHT: dict[str, str] = {}
+AT_NIGHT = {"docs/cookbook/confluent.md": "tests/integration/consumers/test_confluent_cookbook.py"}
 """Pages whose Python blocks need real servers, each with the module of nightly tests that runs the blocks."""
 
 _SMALLER = ((r"--rows \d+", "--rows 200"), (r" --speed \d+", ""))

@@ -36,6 +36,8 @@ _FLINK_FORMATS = {
 """Parse errors: Flink stops at a DDL or a watermark unless it may skip them."""
 _WHOLE = INTEGER_TYPES | {MySQLType.YEAR}
 _FLINK_DIGITS = 38
+_SAFE_DIGITS = 15
+"""Those of a double, as which Debezium's messages have a DECIMAL."""
 
 
 @dataclass(frozen=True)
@@ -97,10 +99,11 @@ def _blocks(served: Served) -> Iterator[tuple[str, str]]:
 
 
 def _java_blocks(served: Served, topic: str) -> Iterator[tuple[str, str]]:
-    yield "kafka-console-consumer", f"--bootstrap-server {served.bootstrap} --topic {topic} --from-beginning"
-    with_format = _flink_format(served)
-    if with_format is not None:
-        yield "Flink SQL", _flink(served, served.tables[0], with_format)
+    tool = "kafka-console-consumer"
+    yield tool, f"{tool} --bootstrap-server {served.bootstrap} --topic {topic} --from-beginning"
+    flink = _flink_source(served, served.tables[0])
+    if flink is not None:
+        yield "Flink SQL", _flink(served, served.tables[0], flink)
     if served.protocol is Protocol.DEBEZIUM:
         yield "Kafka Connect, Debezium's JDBC sink", _jdbc_sink(topic)
     yield (
@@ -156,21 +159,22 @@ def _clickhouse_type(column: Column) -> str:
     return f"Nullable({kind})" if column.nullable else kind
 
 
-def _flink_format(served: Served) -> dict[str, str] | None:
-    if served.protocol is Protocol.AVRO:
-        return {"format": "avro-confluent", "avro-confluent.url": served.registry}
-    return _FLINK_FORMATS.get(served.protocol)
+def _flink_source(served: Served, table: TableInfo) -> dict[str, str] | None:
+    """Return options of connector and format. Only ``upsert-kafka`` reads Avro's deletes, which have no value."""
+    if served.protocol is Protocol.AVRO and table.handle_key:
+        formats = {"format": "avro-confluent", "avro-confluent.url": served.registry}
+        sides = {f"{side}.{name}": value for side in ("key", "value") for name, value in formats.items()}
+        return {"connector": "upsert-kafka", **sides}
+    if served.protocol not in _FLINK_FORMATS:
+        return None
+    return {"connector": "kafka", "scan.startup.mode": "earliest-offset", **_FLINK_FORMATS[served.protocol]}
 
 
-def _flink(served: Served, table: TableInfo, with_format: dict[str, str]) -> str:
+def _flink(served: Served, table: TableInfo, source: dict[str, str]) -> str:
     columns = [f"  `{column.name}` {_flink_type(column, served.protocol)}" for column in table.data_columns]
-    options = {
-        "connector": "kafka",
-        "properties.bootstrap.servers": served.bootstrap,
-        "topic": served.topic(table),
-        "scan.startup.mode": "earliest-offset",
-        **with_format,
-    }
+    if table.handle_key:
+        columns.append(f"  PRIMARY KEY ({', '.join(f'`{column.name}`' for column in table.handle_key)}) NOT ENFORCED")
+    options = {"topic": served.topic(table), "properties.bootstrap.servers": served.bootstrap, **source}
     named = ",\n".join(f"  '{name}' = '{value}'" for name, value in options.items())
     listed = ",\n".join(columns)
     return f"CREATE TABLE {table.name} (\n{listed}\n) WITH (\n{named}\n);\nSELECT * FROM {table.name};"
@@ -185,7 +189,8 @@ def _flink_type(column: Column, protocol: Protocol) -> str:
     if column.type in FLOAT_TYPES:
         return "DOUBLE"
     if column.type is MySQLType.NEWDECIMAL and column.flen <= _FLINK_DIGITS:
-        return f"DECIMAL({column.flen}, {column.decimal})"
+        is_double = protocol is Protocol.DEBEZIUM and column.flen > _SAFE_DIGITS
+        return "DOUBLE" if is_double else f"DECIMAL({column.flen}, {column.decimal})"
     return "BYTES" if is_avro and (column.is_binary or column.type is MySQLType.BIT) else "STRING"
 
 

@@ -29,13 +29,20 @@ class Sent:
 
 
 class Send(Protocol):
-    """Sends everything to a new topic, or with a registry to a topic for each table.
+    """Sends everything to a new topic, or ``by_table`` to a topic for each table, as Avro needs it.
 
     ``options`` go into the sink URI, ``feed`` into ``[sink]`` of the changefeed file.
     """
 
     def __call__(
-        self, protocol: str, options: str = ..., *, registry: str | None = ..., profile: str = ..., **feed: Any
+        self,
+        protocol: str,
+        options: str = ...,
+        *,
+        by_table: bool = ...,
+        registry: str | None = ...,
+        profile: str = ...,
+        **feed: Any,
     ) -> Sent: ...
 
 
@@ -46,11 +53,18 @@ def sender(bootstrap: str) -> Send:
     numbers = count(1)
 
     def send(
-        protocol: str, options: str = "", *, registry: str | None = None, profile: str = "classic", **feed: Any
+        protocol: str,
+        options: str = "",
+        *,
+        by_table: bool = False,
+        registry: str | None = None,
+        profile: str = "classic",
+        **feed: Any,
     ) -> Sent:
+        by_table = by_table or registry is not None
         topic = f"cookbook-{protocol}-{next(numbers)}"
         rule = {"matcher": ["*.*"], "partition": "index-value"}
-        if registry is not None:
+        if by_table:
             rule["topic"] = topic + "_{schema}_{table}"
         uri = f"kafka://{bootstrap}/{topic}?protocol={protocol}&partition-num=3&replication-factor=1"
         sink = TicdcSink(
@@ -64,7 +78,7 @@ def sender(bootstrap: str) -> Send:
         )
         report = sink.changefeed.run(ArrowBatch(history.to_arrow()), 0, final=True)
         assert report.rows >= len(data.rows)  # some updates become a delete and an insert
-        topics = {name: topic if registry is None else f"{topic}_{DATABASE}_{name}" for name in data.tables()}
+        topics = {name: f"{topic}_{DATABASE}_{name}" if by_table else topic for name in data.tables()}
         return Sent(bootstrap, topics, report.messages, data)
 
     return send

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
-from documented import blocks_of
+from documented import ROOT, blocks_of
 
-__all__ = ["KAFKA", "REGISTRY", "page_block"]
+__all__ = ["KAFKA", "REGISTRY", "page_block", "page_table"]
 
 KAFKA = "127.0.0.1:9092"
 REGISTRY = "http://127.0.0.1:8081"
@@ -24,3 +25,11 @@ def page_block(page: str, language: str, containing: str = "", *, places: Mappin
         assert written in code, f"{page}.md: `{written}` is not in the block that contains `{containing}`"
         code = code.replace(written, place)
     return code
+
+
+def page_table(page: str, first: str) -> dict[str, dict[str, str]]:
+    """Return the one table of ``docs/cookbook/{page}.md`` whose first heading is ``first``: cells by row and column."""
+    text = (ROOT / f"docs/cookbook/{page}.md").read_text(encoding="utf-8")
+    (table,) = re.findall(rf"^\| {first} \|.*\n(?:\|.*\n)+", text, re.MULTILINE)
+    head, _, *rows = ([cell.strip() for cell in line.strip("|\n").split("|")] for line in table.splitlines())
+    return {row[0]: dict(zip(head[1:], row[1:], strict=True)) for row in rows}

@@ -24,7 +24,7 @@ from ticdc_emit.testing.servers import free_ports
 pytest.importorskip("confluent_kafka")
 
 TABLE = """create table shop.t (id bigint unsigned primary key, v varchar(9), d decimal(8,2) not null, b blob,
-  f double, y year, day date)"""
+  f double, y year, day date, w decimal(20,2))"""
 
 
 @contextmanager
@@ -91,6 +91,7 @@ def _settings(protocol: str, *, for_java: bool = True) -> str:
 def test_settings_of_canal_json() -> None:
     shown = _settings("canal-json")
     assert "`id` DECIMAL(20, 0),\n  `v` STRING,\n  `d` DECIMAL(8, 2),\n  `b` STRING,\n  `f` DOUBLE" in shown
+    assert "PRIMARY KEY (`id`) NOT ENFORCED" in shown
     assert "'topic' = 'shop_t'" in shown
     assert "'canal-json.ignore-parse-errors' = 'true'" in shown
     assert "JdbcSinkConnector" not in shown
@@ -100,7 +101,8 @@ def test_settings_of_canal_json() -> None:
 def test_settings_of_avro_read_the_registry() -> None:
     shown = _settings("avro")
     assert "`id` BIGINT,\n  `v` STRING,\n  `d` DECIMAL(8, 2),\n  `b` BYTES,\n  `f` DOUBLE,\n  `y` BIGINT" in shown
-    assert "'avro-confluent.url' = 'http://127.0.0.1:8081'" in shown
+    assert "'connector' = 'upsert-kafka'" in shown
+    assert "'value.avro-confluent.url' = 'http://127.0.0.1:8081'" in shown
     assert "`d` Decimal(8, 2), `b` Nullable(String)" in shown
     assert 'SchemaRegistryClient({"url": "http://127.0.0.1:8081"})' in shown
 
@@ -108,6 +110,7 @@ def test_settings_of_avro_read_the_registry() -> None:
 def test_settings_of_debezium() -> None:
     shown = _settings("debezium")
     assert "'debezium-json.schema-include' = 'true'" in shown
+    assert "`w` DOUBLE" in shown
     assert "connector.class=io.debezium.connector.jdbc.JdbcSinkConnector" in shown
 
 

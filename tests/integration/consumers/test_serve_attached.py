@@ -1,0 +1,142 @@
+"""``ticdc-emit serve --broker kafka`` with kafka-console-consumer and Flink attached, by the settings it prints."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from connect_json import can_compile
+from flink_sql import FLINK, sql_command
+from missing_parts import java_and_jars, missing
+
+from ticdc_emit.delivery.kafka_reader import read_topic
+from ticdc_emit.errors import DeliveryError
+from ticdc_emit.testing.forwarder import require_free_port
+from ticdc_emit.testing.servers import free_ports
+
+pytestmark = [pytest.mark.integration, pytest.mark.slow]
+
+ROOT = Path(__file__).parents[3]
+_JVM = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+_MARK = "TICDC_EMIT_TEST_SERVE"
+_ENOUGH = 50
+_START_S = 200
+
+
+@contextmanager
+def _running(
+    command: list[str], folder: Path, name: str, text: str = "", **environment: str
+) -> Iterator[tuple[subprocess.Popen[bytes], Path]]:
+    """Run a command with ``text`` as its input; yield its process and the file of what it prints."""
+    (folder / f"{name}.in").write_text(text, encoding="utf-8")
+    with (folder / f"{name}.in").open() as given, (folder / name).open("w") as shown:
+        process = subprocess.Popen(
+            command,
+            env={**os.environ, **environment},
+            stdin=given,
+            stdout=shown,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    try:
+        yield process, folder / name
+    finally:
+        process.kill()
+        process.wait()
+
+
+def _printed(shown: str, title: str) -> str:
+    """Return the settings that ``serve`` prints for a consumer."""
+    found = re.search(rf"^# {title}\n(.+?)(?=\n\n#|\n*\Z)", shown, re.MULTILINE | re.DOTALL)
+    assert found is not None, shown
+    return found.group(1)
+
+
+def _messages(port: int) -> bool:
+    with suppress(DeliveryError):  # neither the broker nor the topic is there at once
+        return bool(read_topic({"bootstrap.servers": f"127.0.0.1:{port}"}, "shop_kinds", newest=1, timeout_s=2))
+    return False
+
+
+def _descendants(mark: str) -> list[str]:
+    """Return the command lines of all processes with the mark in their environment."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            if f"{_MARK}={mark}".encode() in (folder / "environ").read_bytes().split(b"\0"):
+                found.append((folder / "cmdline").read_bytes().replace(b"\0", b" ").decode())
+    return found
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="processes are found in /proc")
+def test_two_consumers_are_attached_and_ctrl_c_leaves_nothing(kafka_parts: tuple[Path, Path], tmp_path: Path) -> None:
+    java, broker_jars = kafka_parts
+    _, flink_jars = java_and_jars(FLINK)
+    _, tool_jars = java_and_jars(Path(__file__).parent / "kafka_tools")
+    if not can_compile(java):
+        missing(f"{java} has no compiler; a JDK is needed")
+    port, registry = free_ports(2)
+    serve = [sys.executable, "-m", "ticdc_emit", "serve", "--port", str(port), "--registry-port", str(registry)]
+    serve += ["--broker", "kafka", "--schema", str(ROOT / "examples/cookbook.sql"), "--rate", "300"]
+    mark = uuid4().hex
+    with ExitStack() as stack:
+        own = {_MARK: mark, "TMPDIR": str(tmp_path)}
+        process, shown = stack.enter_context(_running(serve, tmp_path, "serve", **own))
+        _wait(lambda: _messages(port), process, shown)
+        settings = shown.read_text()
+
+        options = shlex.split(_printed(settings, "kafka-console-consumer"))[1:]
+        classpath = os.pathsep.join(str(jars / "*") for jars in (tool_jars, broker_jars))
+        tool = [str(java), *_JVM, "-cp", classpath, "org.apache.kafka.tools.consumer.ConsoleConsumer"]
+        console, lines = stack.enter_context(_running([*tool, *options], tmp_path, "console"))
+        sql = _printed(settings, "Flink SQL")
+        flink, changes = stack.enter_context(_running(sql_command(java, flink_jars), tmp_path, "flink", sql + "\n"))
+        _wait(lambda: len(_console_changes(lines)) >= _ENOUGH, console, lines)
+        _wait(lambda: len(_flink_changes(changes)) >= _ENOUGH, flink, changes)
+        assert process.poll() is None
+        assert len(_descendants(mark)) >= 3  # serve itself, the broker, Spark
+
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 0, shown.read_text()
+        assert _descendants(mark) == []
+        assert console.poll() is None, "the consumers are still attached"
+        assert flink.poll() is None
+    require_free_port(port, "--port")
+    require_free_port(registry, "--registry-port")
+    last = re.search(r"([\d,]+) messages", shown.read_text().splitlines()[-1])
+    print(f"{last and last.group()} sent; read by the console: {len(_console_changes(lines)):,} messages", end=", ")
+    print(f"by Flink: {len(_flink_changes(changes)):,} changes")
+    read = {change["type"] for change in _console_changes(lines)}
+    assert {"INSERT", "UPDATE"} <= read
+    # Every column of some row arrives: a type that does not fit would be NULL everywhere.
+    rows = [line.split(" ")[1:] for line in _flink_changes(changes)]
+    assert all(any(row[place] != "-" for row in rows) for place in range(len(rows[0])))
+
+
+def _console_changes(lines: Path) -> list[dict[str, Any]]:
+    whole = lines.read_text("utf-8", "replace").split("\n")[:-1]  # texts may hold other line ends
+    return [json.loads(line) for line in whole if line.startswith('{"id"')]
+
+
+def _flink_changes(changes: Path) -> list[str]:
+    return [line for line in changes.read_text("utf-8", "replace").split("\n")[:-1] if line.startswith(("+", "-"))]
+
+
+def _wait(look: Callable[[], bool], process: subprocess.Popen[bytes], shown: Path) -> None:
+    deadline = time.monotonic() + _START_S
+    while not look():
+        assert process.poll() is None, shown.read_text()[-4000:]
+        assert time.monotonic() < deadline, shown.read_text()[-4000:]
+        time.sleep(0.5)
