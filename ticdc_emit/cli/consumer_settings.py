@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from rich.console import Console
 from rich.text import Text
 
+from ticdc_emit.cli.flink_settings import flink_sql
 from ticdc_emit.config import ChangefeedConfig, Protocol
 from ticdc_emit.routing.topic import Router
 from ticdc_emit.schema.model import Column, TableInfo
@@ -25,19 +26,7 @@ EMBEDDED_LIMITS = (
     "the admin API does not answer, and consumers see messages of aborted transactions",
     "only programs on this machine reach it, not containers",
 )
-_FLINK_FORMATS = {
-    Protocol.CANAL_JSON: {"format": "canal-json", "canal-json.ignore-parse-errors": "true"},
-    Protocol.DEBEZIUM: {
-        "format": "debezium-json",
-        "debezium-json.schema-include": "true",
-        "debezium-json.ignore-parse-errors": "true",
-    },
-}
-"""Parse errors: Flink stops at a DDL or a watermark unless it may skip them."""
 _WHOLE = INTEGER_TYPES | {MySQLType.YEAR}
-_FLINK_DIGITS = 38
-_SAFE_DIGITS = 15
-"""Those of a double, as which Debezium's messages have a DECIMAL."""
 
 
 @dataclass(frozen=True)
@@ -101,9 +90,9 @@ def _blocks(served: Served) -> Iterator[tuple[str, str]]:
 def _java_blocks(served: Served, topic: str) -> Iterator[tuple[str, str]]:
     tool = "kafka-console-consumer"
     yield tool, f"{tool} --bootstrap-server {served.bootstrap} --topic {topic} --from-beginning"
-    flink = _flink_source(served, served.tables[0])
+    flink = flink_sql(served.tables[0], served.protocol, topic, served.bootstrap, served.registry)
     if flink is not None:
-        yield "Flink SQL", _flink(served, served.tables[0], flink)
+        yield "Flink SQL", flink
     if served.protocol is Protocol.DEBEZIUM:
         yield "Kafka Connect, Debezium's JDBC sink", _jdbc_sink(topic)
     yield (
@@ -157,41 +146,6 @@ def _clickhouse_type(column: Column) -> str:
     else:
         kind = f"Decimal({column.flen}, {column.decimal})" if column.type is MySQLType.NEWDECIMAL else "String"
     return f"Nullable({kind})" if column.nullable else kind
-
-
-def _flink_source(served: Served, table: TableInfo) -> dict[str, str] | None:
-    """Return options of connector and format. Only ``upsert-kafka`` reads Avro's deletes, which have no value."""
-    if served.protocol is Protocol.AVRO and table.handle_key:
-        formats = {"format": "avro-confluent", "avro-confluent.url": served.registry}
-        sides = {f"{side}.{name}": value for side in ("key", "value") for name, value in formats.items()}
-        return {"connector": "upsert-kafka", **sides}
-    if served.protocol not in _FLINK_FORMATS:
-        return None
-    return {"connector": "kafka", "scan.startup.mode": "earliest-offset", **_FLINK_FORMATS[served.protocol]}
-
-
-def _flink(served: Served, table: TableInfo, source: dict[str, str]) -> str:
-    columns = [f"  `{column.name}` {_flink_type(column, served.protocol)}" for column in table.data_columns]
-    if table.handle_key:
-        columns.append(f"  PRIMARY KEY ({', '.join(f'`{column.name}`' for column in table.handle_key)}) NOT ENFORCED")
-    options = {"topic": served.topic(table), "properties.bootstrap.servers": served.bootstrap, **source}
-    named = ",\n".join(f"  '{name}' = '{value}'" for name, value in options.items())
-    listed = ",\n".join(columns)
-    return f"CREATE TABLE {table.name} (\n{listed}\n) WITH (\n{named}\n);\nSELECT * FROM {table.name};"
-
-
-def _flink_type(column: Column, protocol: Protocol) -> str:
-    """Return a type that holds the column's values; dates and times come as each protocol writes them, as text."""
-    is_avro = protocol.traits.registers_schemas
-    if column.type in _WHOLE:
-        is_beyond = column.type is MySQLType.LONGLONG and column.unsigned and not is_avro
-        return "DECIMAL(20, 0)" if is_beyond else "BIGINT"
-    if column.type in FLOAT_TYPES:
-        return "DOUBLE"
-    if column.type is MySQLType.NEWDECIMAL and column.flen <= _FLINK_DIGITS:
-        is_double = protocol is Protocol.DEBEZIUM and column.flen > _SAFE_DIGITS
-        return "DOUBLE" if is_double else f"DECIMAL({column.flen}, {column.decimal})"
-    return "BYTES" if is_avro and (column.is_binary or column.type is MySQLType.BIT) else "STRING"
 
 
 def _jdbc_sink(topic: str) -> str:

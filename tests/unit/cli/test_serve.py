@@ -75,11 +75,12 @@ def test_a_port_in_use_is_refused_first(option: str, capsys: pytest.CaptureFixtu
     assert f"choose another port with {option}" in shown.err
 
 
-def _settings(protocol: str, *, for_java: bool = True) -> str:
+def _settings(protocol: str, *, for_java: bool = True, profile: str = "classic") -> str:
     feed = load_changefeed(
         f"kafka://127.0.0.1:9092/ticdc?protocol={protocol}",
         {"sink": {"dispatchers": [{"matcher": ["*.*"], "topic": "{schema}_{table}"}]}},
         schema_registry="http://127.0.0.1:8081",
+        profile=profile,
     )
     tables = tuple(catalog_for(feed, TABLE).tables())
     console = Console(file=io.StringIO(), width=300)
@@ -112,6 +113,13 @@ def test_settings_of_debezium() -> None:
     assert "'debezium-json.schema-include' = 'true'" in shown
     assert "`w` DOUBLE" in shown
     assert "connector.class=io.debezium.connector.jdbc.JdbcSinkConnector" in shown
+
+
+def test_settings_of_debezium_in_avro() -> None:
+    shown = _settings("debezium-avro", profile="next")
+    assert "'debezium-avro-confluent.url' = 'http://127.0.0.1:8081'" in shown
+    assert "`id` BIGINT,\n  `v` STRING,\n  `d` DECIMAL(8, 2),\n  `b` BYTES" in shown
+    assert "`day` INT,\n  `w` DECIMAL(20, 2)," in shown
 
 
 def test_the_embedded_kafka_is_not_offered_to_java() -> None:
