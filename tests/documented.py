@@ -41,7 +41,10 @@ NOT_RUN = {
 }
 """Commands that are not run, by their beginning, each with the reason."""
 
-AT_NIGHT = {"docs/cookbook/confluent.md": "tests/integration/consumers/test_confluent_cookbook.py"}
+AT_NIGHT = {
+    "docs/cookbook/confluent.md": "tests/integration/consumers/test_confluent_cookbook.py",
+    "docs/cookbook/spark.md": "tests/integration/consumers/test_spark_cookbook.py",
+}
 """Pages whose Python blocks need real servers, each with the module of nightly tests that runs the blocks."""
 
 _SMALLER = ((r"--rows \d+", "--rows 200"), (r" --speed \d+", ""))

@@ -16,7 +16,7 @@ from zoneinfo import ZoneInfo
 
 from cookbook_data import ADDED, COLUMNS, TIME_ZONE
 
-__all__ = ["Shape", "avro", "canal", "debezium", "debezium_avro", "kind_of", "shaped"]
+__all__ = ["Shape", "avro", "canal", "debezium", "debezium_avro", "kind_of", "open_protocol", "shaped"]
 
 Shape = Callable[[str, str], Any]
 
@@ -102,6 +102,20 @@ def avro(kind: str, text: str) -> Any:
         number = int(text)
         return number.to_bytes(max(1, (number.bit_length() + 7) // 8), "big")
     return text
+
+
+def open_protocol(kind: str, text: str) -> Any:
+    """Return the value of Open Protocol: numbers as numbers, ENUM, SET and BIT too; TEXT and binary data decoded."""
+    name = kind.partition("(")[0]
+    if name.startswith(_WHOLE) or name == "bit":
+        return int(text)
+    if name in ("float", "double"):
+        return float(text)
+    if name == "enum":
+        return _LABELS[text]
+    if name == "set":
+        return _mask(text)
+    return b64decode(text) if name == "varbinary" else text
 
 
 def _time(name: str, rest: str, text: str) -> Any:
