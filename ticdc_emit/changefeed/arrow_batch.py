@@ -9,7 +9,7 @@ two tasks run over the rows one after the other, in memory up to a limit and in 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -42,7 +42,8 @@ _GREATEST_LIMIT = 1024 * 1024 * 1024  # what is sorted at once must stay below t
 
 class ArrowBatch:
     """``batches``: an iterable of record batches with one schema, which can be iterated more than once; or a table:
-    Arrow's, a pandas or polars DataFrame, or anything else with Arrow's C interface (``changes.tabular``).
+    Arrow's, a pandas or polars DataFrame, or anything else with Arrow's C interface (``changes.tabular``). Or a mapping
+    of such, each in the typed form, by the ``schema.name`` of their tables.
 
     ``table``: ``schema.name`` of rows in the typed form, needed if the changefeed has several tables. ``memory_limit``:
     bytes of compressed messages that are held at once; more go to temporary files. The memory used is a small multiple
@@ -51,11 +52,59 @@ class ArrowBatch:
 
     def __init__(
         self,
-        batches: pa.Table | Iterable[pa.RecordBatch] | Any,
+        batches: pa.Table | Iterable[pa.RecordBatch] | Mapping[str, Iterable[pa.RecordBatch]] | Any,
         table: str | None = None,
         *,
         memory_limit: int = DEFAULT_MEMORY_LIMIT,
     ) -> None:
+        if not 0 < memory_limit <= _GREATEST_LIMIT:
+            raise ConfigError(
+                f"memory_limit={memory_limit!r} is out of range", remedy="Use 1 byte to 1 GiB", option="memory_limit"
+            )
+        by_table: Mapping[Any, Any] = batches if isinstance(batches, Mapping) else {table: batches}
+        self._parts = [_Part(each, name) for name, each in by_table.items()]
+        self._limit = memory_limit
+
+    def ddl_rows(self, database: str, ahead: Ahead | None = None) -> list[DdlStatement]:
+        """Return the rows with ``op = 'ddl'``; their current database is their ``schema``, if any."""
+        found: list[DdlStatement] = []
+        for part in self._parts:
+            if "query" in part.names:
+                for batch in part.rows():
+                    rows = _selected(batch, [name for name in part.names if name not in ("before", "after")])
+                    ddl = rows.filter(is_ddl(rows))
+                    if ddl.num_rows:
+                        found += _statements(ddl, database)
+        return sorted(found)
+
+    def check(self, plan: Plan) -> None:
+        """Check columns and their types, and the tables' names if rows name them."""
+        for part in self._parts:
+            part.check(plan)
+
+    def tables(self, plan: Plan) -> list[tuple[str, str]]:
+        """Return the tables of the rows."""
+        return sorted({table for part in self._parts for table in part.tables(plan)})
+
+    def count_rows(self, task: CountTask) -> list[CountedRows]:
+        """Count the rows here."""
+        counts = (
+            counted for part in self._parts for counted in replace(task, table=part.table_of(task.plan))(part.rows())
+        )
+        return task.read(pa.Table.from_batches(list(counts), schema=COUNT_SCHEMA))
+
+    def run(self, encode: EncodeTask, deliver: DeliverTask) -> dict[Target, TaskResult]:
+        """Run both tasks here: nothing is sent before every row of the batch is encoded."""
+        chunks = (
+            chunk for part in self._parts for chunk in replace(encode, table=part.table_of(encode.plan))(part.rows())
+        )
+        return read_results(replace(deliver, memory_limit=self._limit)(chunks))
+
+
+class _Part:
+    """Rows with the same columns: all of a batch, or those of one table."""
+
+    def __init__(self, batches: Any, table: str | None) -> None:
         if is_tabular(batches):
             batches = changes_table(batches).to_batches()
         if isinstance(batches, Iterator):
@@ -64,36 +113,37 @@ class ArrowBatch:
                 remedy="Give a list, a table, or an object whose __iter__ begins anew",
                 option="batches",
             )
-        if not 0 < memory_limit <= _GREATEST_LIMIT:
-            raise ConfigError(
-                f"memory_limit={memory_limit!r} is out of range", remedy="Use 1 byte to 1 GiB", option="memory_limit"
-            )
         self._batches: Iterable[pa.RecordBatch] = batches
         self._table = table
-        self._limit = memory_limit
 
-    def ddl_rows(self, database: str, ahead: Ahead | None = None) -> list[DdlStatement]:
-        """Return the rows with ``op = 'ddl'``; their current database is their ``schema``, if any."""
-        found: list[DdlStatement] = []
-        if "query" in self._names:
-            for batch in self._rows():
-                rows = _selected(batch, [name for name in self._names if name not in ("before", "after")])
-                ddl = rows.filter(is_ddl(rows))
-                if ddl.num_rows:
-                    found += _statements(ddl, database)
-        return sorted(found)
+    @cached_property
+    def _schema(self) -> pa.Schema | None:
+        first = next(iter(self._batches), None)
+        return None if first is None else first.schema
+
+    @property
+    def names(self) -> list[str]:
+        return [] if self._schema is None else self._schema.names
 
     def table_of(self, plan: Plan) -> tuple[str, str] | None:
         """Return the table of rows in the typed form; ``None`` for the generic form, and without rows."""
-        return typed_table(self._names, self._table, plan) if self._names else None
+        return typed_table(self.names, self._table, plan) if self.names else None
+
+    def rows(self) -> Iterator[pa.RecordBatch]:
+        for batch in self._batches:
+            if batch.schema != self._schema:
+                raise SchemaError(
+                    "the record batches have different columns",
+                    remedy="Give them one schema: the same names, types and order",
+                )
+            yield batch
 
     def check(self, plan: Plan) -> None:
-        """Check columns and their types, and the tables' names if rows name them."""
         if self._schema is None:
             return
         key = self.table_of(plan)
         where = "the changefeed" if key is None else ".".join(key)
-        check_columns(self._names, where)
+        check_columns(self.names, where)
         rows = normal_form(next(iter(self._batches)).slice(0, 0), where)
         positioned(rows, where)
         if key is not None:
@@ -102,46 +152,17 @@ class ArrowBatch:
             for name in self.tables(plan):
                 plan.table(*name)
 
-    def tables(self, plan: Plan) -> list[tuple[str, str]]:
-        """Return the tables of the rows."""
+    def tables(self, plan: Plan) -> set[tuple[str, str]]:
         table = self.table_of(plan)
-        if table is not None or not self._names:
-            return [] if table is None else [table]
+        if table is not None or not self.names:
+            return set() if table is None else {table}
         found: set[tuple[str, str]] = set()
-        for batch in self._rows():
+        for batch in self.rows():
             rows = _selected(batch, (*GENERIC_NAMES, "op", "query"))
-            rows = rows.filter(pc.invert(is_ddl(rows))) if "query" in self._names else rows
+            rows = rows.filter(pc.invert(is_ddl(rows))) if "query" in self.names else rows
             named = pa.table({name: rows.column(name) for name in GENERIC_NAMES}).group_by(list(GENERIC_NAMES))
             found |= {tuple(row.values()) for row in named.aggregate([]).to_pylist() if None not in row.values()}
-        return sorted(found)
-
-    def count_rows(self, task: CountTask) -> list[CountedRows]:
-        """Count the rows here."""
-        task = replace(task, table=self.table_of(task.plan))
-        return task.read(pa.Table.from_batches(list(task(self._rows())), schema=COUNT_SCHEMA))
-
-    def run(self, encode: EncodeTask, deliver: DeliverTask) -> dict[Target, TaskResult]:
-        """Run both tasks here: nothing is sent before every row of the batch is encoded."""
-        encode = replace(encode, table=self.table_of(encode.plan))
-        return read_results(replace(deliver, memory_limit=self._limit)(encode(self._rows())))
-
-    @cached_property
-    def _schema(self) -> pa.Schema | None:
-        first = next(iter(self._batches), None)
-        return None if first is None else first.schema
-
-    @property
-    def _names(self) -> list[str]:
-        return [] if self._schema is None else self._schema.names
-
-    def _rows(self) -> Iterator[pa.RecordBatch]:
-        for batch in self._batches:
-            if batch.schema != self._schema:
-                raise SchemaError(
-                    "the record batches have different columns",
-                    remedy="Give them one schema: the same names, types and order",
-                )
-            yield batch
+        return found
 
 
 def _selected(batch: pa.RecordBatch, names: Collection[str]) -> pa.RecordBatch:

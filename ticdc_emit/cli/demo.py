@@ -11,14 +11,14 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ticdc_emit.changefeed.arrow_batch import ArrowBatch
 from ticdc_emit.cli.console import print_json, result_console, step
 from ticdc_emit.cli.demo_data import CREATED_TS, DATABASE, ORDERS, TABLE, OrderHistory, order_history, span_s
+from ticdc_emit.cli.engine import MOST_ROWS_HERE, CountedBatches, runs_here, spark_for
 from ticdc_emit.cli.html import Pictures
 from ticdc_emit.cli.messages import message_dict, pick_story, print_messages
 from ticdc_emit.cli.place import changefeed_at, messages_at, place
 from ticdc_emit.cli.row_progress import row_progress
-from ticdc_emit.cli.session import SHORT_ROWS, local_spark
+from ticdc_emit.cli.session import SHORT_ROWS
 from ticdc_emit.cli.summary import print_summary
 from ticdc_emit.cli.watermarks import sparse_interval
 from ticdc_emit.config import ChangefeedConfig, mask_uri
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 __all__ = ["run"]
 
 _TOPIC = "ticdc-demo"
-_MOST_ROWS_HERE = 500_000  # more are made faster by all cores, though Spark takes seconds to start
 
 
 def run(
@@ -54,19 +53,15 @@ def run(
         changefeed = protocol_document(protocol)
         kafka, uri = place(stack, sink_uri, _TOPIC, changefeed)
         config = changefeed_at(stack, uri, changefeed, schema_registry, profile=profile)
+        here = CountedBatches(OrderHistory(rows, seed))
         spark = None
-        if on_spark or rows > _MOST_ROWS_HERE:
-            with step("starting Spark", quiet=as_json):
-                spark = stack.enter_context(local_spark("demo", short=rows <= SHORT_ROWS, quiet=as_json))
+        if not runs_here(rows, MOST_ROWS_HERE, on_spark=on_spark, settings={}):
+            spark = spark_for(stack, "demo", short=rows <= SHORT_ROWS, quiet=as_json)
         sink = kafka.sink() if kafka else None
         doing = f"emitting {rows:,} row changes of {TABLE} to {mask_uri(uri)}"
-        with step(doing, quiet=as_json) if spark is None else row_progress(doing, spark, rows, quiet=as_json):
+        with row_progress(doing, spark or (lambda: here.read), rows, quiet=as_json):
             emitter = _emitter(config, sink, sparse_interval(config, rows, span_s(rows)))
-            if spark is None:
-                batch = ArrowBatch(OrderHistory(rows, seed), TABLE)
-                report = emitter.changefeed.run(batch, 0, final=True)
-            else:
-                report = emitter.write(order_history(spark, rows, seed))
+            report = emitter.write({TABLE: here} if spark is None else order_history(spark, rows, seed))
         with step("reading messages back", quiet=as_json):
             messages = messages_at(config, kafka)
         pictures.add_reports([report])

@@ -1,4 +1,4 @@
-"""``ticdc-emit emit``: the user's own data through Spark to Kafka (or files)."""
+"""``ticdc-emit emit``: the user's own data to Kafka or files; small local files without Spark."""
 
 from __future__ import annotations
 
@@ -6,13 +6,15 @@ import time
 from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
-from ticdc_emit.cli.console import print_json, result_console, step
+from ticdc_emit.cli.console import print_json, result_console
+from ticdc_emit.cli.engine import MOST_BYTES_HERE, CountedBatches, runs_here, spark_for
 from ticdc_emit.cli.html import Pictures
 from ticdc_emit.cli.input_data import format_of, read_changes
-from ticdc_emit.cli.local_files import check_readable, local_size
+from ticdc_emit.cli.input_here import changes_here
+from ticdc_emit.cli.local_files import check_readable, files_at, local_size
 from ticdc_emit.cli.row_progress import row_progress
-from ticdc_emit.cli.session import local_spark
 from ticdc_emit.cli.summary import print_summary
 from ticdc_emit.config import ChangefeedConfig, load_changefeed, mask_uri
 from ticdc_emit.errors import SchemaError
@@ -44,13 +46,15 @@ def run(
     registry_tls: tuple[Path | None, Path | None, Path | None],
     bad_rows: str,
     bad_rows_path: str | None,
+    on_spark: bool,
     spark: Mapping[str, str],
     html: Path | None,
     as_json: bool,
 ) -> int:
     """Emit a file or folder of row changes, or of plain rows as inserts; print a summary and return the exit code.
 
-    ``registry_tls``: files of CA, client certificate and key. ``spark``: further settings of Spark.
+    ``registry_tls``: files of CA, client certificate and key. ``on_spark``: even for small files. ``spark``:
+    further settings of Spark.
     """
     pictures = Pictures(html, "ticdc-emit emit")
     changefeed = load_changefeed(
@@ -71,21 +75,25 @@ def run(
         bad_rows=bad_rows,  # type: ignore[arg-type]  # checked there
         bad_rows_path=bad_rows_path,
     )
+    how: dict[str, Any] = {
+        "input_format": input_format,
+        "commit_time_column": commit_time_column,
+        "commit_ts": compose(time.time_ns() // 1_000_000) if commit_ts is None else commit_ts,
+    }
+    doing = f"emitting {input_path} as changes of {info.full_name} to {mask_uri(sink_uri)}"
+    size = local_size(input_path, spark)
+    is_here = runs_here(size, MOST_BYTES_HERE, on_spark=on_spark, settings=spark)
+    rows = changes_here(files_at(input_path, spark), info, **how) if is_here else None
     with ExitStack() as stack:
-        with step("starting Spark", quiet=as_json):
-            short = local_size(input_path, spark) <= _SHORT_BYTES
-            session = stack.enter_context(local_spark("emit", settings=spark, short=short, quiet=as_json))
-        changes = read_changes(
-            session,
-            input_path,
-            info,
-            input_format=input_format,
-            commit_time_column=commit_time_column,
-            commit_ts=compose(time.time_ns() // 1_000_000) if commit_ts is None else commit_ts,
-        )
-        doing = f"emitting {input_path} as changes of {info.full_name} to {mask_uri(sink_uri)}"
-        with row_progress(doing, session, None, quiet=as_json):
-            report = sink.write(changes)
+        if rows is None:
+            session = spark_for(stack, "emit", short=size <= _SHORT_BYTES, settings=spark, quiet=as_json)
+            changes = read_changes(session, input_path, info, **how)
+            with row_progress(doing, session, None, quiet=as_json):
+                report = sink.write(changes)
+        else:
+            batches = CountedBatches(rows)
+            with row_progress(doing, lambda: batches.read, rows.num_rows, quiet=as_json):
+                report = sink.write({info.full_name: batches})
         pictures.add_reports([report])
         pictures.write()
         if as_json:

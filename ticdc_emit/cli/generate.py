@@ -1,4 +1,4 @@
-"""``ticdc-emit generate``: traffic from table schemas alone, through Spark to Kafka (or files)."""
+"""``ticdc-emit generate``: traffic from table schemas alone, to Kafka or files; made here or by Spark."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 from ticdc_emit.changefeed.report import RunReport, RunTotal
 from ticdc_emit.cli.console import print_json, result_console, say, step
+from ticdc_emit.cli.engine import MOST_ROWS_HERE, CountedBatches, runs_here, spark_for
 from ticdc_emit.cli.html import Pictures
 from ticdc_emit.cli.interrupt import Stop, stopped_by_interrupt
 from ticdc_emit.cli.messages import message_dict, print_messages
 from ticdc_emit.cli.place import changefeed_at, messages_at, place
 from ticdc_emit.cli.row_progress import row_progress
-from ticdc_emit.cli.session import SHORT_ROWS, local_spark
+from ticdc_emit.cli.session import SHORT_ROWS
 from ticdc_emit.cli.summary import print_summary
 from ticdc_emit.cli.watermarks import sparse_interval
 from ticdc_emit.config import ChangefeedConfig, mask_uri
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from ticdc_emit.spark import TicdcSink
-    from ticdc_emit.traffic.generate import Traffic, TrafficStream
+    from ticdc_emit.traffic.generate import ArrowTraffic, Traffic, TrafficStream
 
 __all__ = ["Wanted", "run"]
 
@@ -91,13 +92,15 @@ def run(
     config: Path | dict[str, Any] | None,
     profile: str | None,
     schema_registry: str | None,
+    on_spark: bool,
     spark: Mapping[str, str],
     html: Path | None,
     as_json: bool,
 ) -> int:
     """Generate, send and print the report; without a sink URI also the newest messages. Return the exit code.
 
-    ``config``: the changefeed file, or what is in one. ``spark``: further settings of Spark.
+    ``config``: the changefeed file, or what is in one. ``on_spark``: even with few rows. ``spark``: further settings of
+    Spark.
     """
     from ticdc_emit.traffic.generate.plan import check_columns
     from ticdc_emit.traffic.sample_schemas import schema_text
@@ -113,30 +116,47 @@ def run(
         changefeed: str | os.PathLike[str] | dict[str, Any] = config or protocol_document(protocol)
         kafka, uri = place(stack, sink_uri, _TOPIC, changefeed)
         feed = changefeed_at(stack, uri, changefeed, schema_registry, wanted.settings["time_zone"], profile)
-        with step("starting Spark", quiet=as_json):
+        rows_at_once = None if wanted.is_stream else wanted.rows
+        is_here = runs_here(rows_at_once, MOST_ROWS_HERE, on_spark=on_spark, settings=spark)
+        here = _traffic_here(text, wanted) if is_here else None
+        session = None
+        if here is None:
             short = wanted.rows is not None and wanted.rows <= SHORT_ROWS and not wanted.live
-            session = stack.enter_context(local_spark("generate", settings=spark, short=short, quiet=as_json))
+            session = spark_for(stack, "generate", short=short, settings=spark, quiet=as_json)
         if wanted.rows is None and not as_json:
             say("Ctrl-C ends it")
         stop = stack.enter_context(stopped_by_interrupt("batch", quiet=as_json)) if wanted.is_stream else None
         doing = f"generating {amount} to {mask_uri(uri)}"
-        is_batch = not wanted.is_stream
-        with row_progress(doing, session, wanted.rows, quiet=as_json) if is_batch else step(doing, quiet=as_json):
-            report = _send(session, text, wanted, feed, kafka.sink() if kafka else None, stop, reports)
+        sink = kafka.sink() if kafka else None
+        batches = {} if here is None else {table: CountedBatches(each) for table, each in here.changes.items()}
+        source = session or (lambda: sum(each.read for each in batches.values()))
+        with step(doing, quiet=as_json) if stop else row_progress(doing, source, wanted.rows, quiet=as_json):
+            if here is not None:
+                report: RunReport | RunTotal = _emitter(here, wanted, feed, sink, reports).write(batches)
+            else:
+                assert session is not None
+                report = _send(session, text, wanted, feed, sink, stop, reports)
         pictures.add_reports(reports)
         pictures.write()
         code = 0 if stop is None else _exit_code(stop, wanted, report)
-        shown = [] if kafka is None else messages_at(feed, kafka)[-_SHOWN:]
+        newest = [] if kafka is None else messages_at(feed, kafka)[-_SHOWN:]
         if as_json:
             read = Tail(feed).line
-            extra = {"shown": [message_dict(each, read) for each in shown]} if kafka else {}
+            extra = {"shown": [message_dict(each, read) for each in newest]} if kafka else {}
             print_json({"protocol": feed.codec.protocol.value, **report.to_dict(), **extra})
             return code
         console = result_console()
-        if shown:
-            print_messages(console, shown, Tail(feed).line)
+        if newest:
+            print_messages(console, newest, Tail(feed).line)
         print_summary(console, report)
     return code
+
+
+def _traffic_here(schema: str, wanted: Wanted) -> ArrowTraffic | None:
+    from ticdc_emit.traffic.generate import generate_arrow
+
+    assert wanted.rows is not None
+    return generate_arrow(schema, rows=wanted.rows, **{"start": wanted.first_commit(), **wanted.settings})
 
 
 def _exit_code(stop: Stop, wanted: Wanted, report: RunReport | RunTotal) -> int:
@@ -188,7 +208,7 @@ def _warm_up(spark: SparkSession, schema: str, wanted: Wanted, feed: ChangefeedC
 
 
 def _emitter(
-    traffic: Traffic | TrafficStream,
+    traffic: ArrowTraffic | Traffic | TrafficStream,
     wanted: Wanted,
     feed: ChangefeedConfig,
     sink: Sink | None,

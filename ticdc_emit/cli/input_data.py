@@ -1,4 +1,4 @@
-"""Files of row changes, or of plain rows, as a DataFrame in the typed form.
+"""Files of row changes, or of plain rows, as a DataFrame in the typed form; ``input_here`` reads small ones alike.
 
 In: Parquet, CSV or JSON (one object per line). **Change form** is data with an ``op`` column: beside it ``commit_ts``
 or ``commit_time``, and the images as ``before`` and ``after`` structs; CSV, which has no structs, writes them as
@@ -11,6 +11,7 @@ a double; the text must be canonical for its column (``docs/types.md``), binary 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
@@ -22,11 +23,19 @@ from ticdc_emit.traffic.replay.sources import csv_options
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
-__all__ = ["FORMATS", "format_of", "read_changes"]
+__all__ = [
+    "FORMATS",
+    "IMAGES",
+    "check_columns_of_rows",
+    "check_moment",
+    "format_of",
+    "is_changes",
+    "read_changes",
+]
 
 FORMATS = ("parquet", "csv", "json")
 _SUFFIXES = {".parquet": "parquet", ".csv": "csv", ".json": "json", ".jsonl": "json", ".ndjson": "json"}
-_IMAGES = ("before", "after")
+IMAGES = ("before", "after")
 
 
 def read_changes(
@@ -43,9 +52,36 @@ def read_changes(
     Raises :class:`ConfigError` for an unknown format, :class:`MissingColumnError` for missing columns.
     """
     found = _read(spark, path, format_of(path, input_format), info)
-    if "op" in found.columns and "op" not in {column.name for column in info.data_columns}:
+    if is_changes(found.columns, info):
         return _changes(found, info)
+    check_columns_of_rows(found.columns, info)
+    check_moment(found.columns, info, commit_time_column)
     return _inserts(found, info, commit_time_column, commit_ts)
+
+
+def is_changes(names: Sequence[str], info: TableInfo) -> bool:
+    """Return whether columns of these names are in the change form."""
+    return "op" in names and "op" not in {column.name for column in info.data_columns}
+
+
+def check_columns_of_rows(names: Sequence[str], info: TableInfo) -> None:
+    """Raise :class:`MissingColumnError` unless plain rows have all of the table's columns."""
+    missing = [column.name for column in info.data_columns if column.name not in names]
+    if missing:
+        raise MissingColumnError(
+            "the input lacks columns of the table",
+            remedy=f"Missing: {', '.join(missing)}. Row changes need a column op",
+            table=info.full_name,
+            column=missing[0],
+        )
+
+
+def check_moment(names: Sequence[str], info: TableInfo, column: str | None) -> None:
+    """Raise :class:`MissingColumnError` unless the commit time column is among the names, or is not given."""
+    if column is not None and column not in names:
+        raise MissingColumnError(
+            "the input lacks the commit time column", table=info.full_name, column=column, known=list(names)
+        )
 
 
 def format_of(path: str, input_format: str | None) -> str:
@@ -80,7 +116,7 @@ def _read(spark: SparkSession, path: str, given: str, info: TableInfo) -> DataFr
 
 
 def _json_field(name: str, info: TableInfo) -> str:
-    if name not in _IMAGES:
+    if name not in IMAGES:
         return f"{quoted(name)} string"
     columns = ", ".join(f"{quoted(column.name)}: string" for column in info.data_columns)
     return f"{name} struct<{columns}>"
@@ -96,7 +132,7 @@ def _changes(found: DataFrame, info: TableInfo) -> DataFrame:
         columns.append(F.col("commit_time").cast("timestamp").alias("commit_time"))
     if "seq" in found.columns:
         columns.append(F.col("seq").cast("long").alias("seq"))
-    for image in _IMAGES:
+    for image in IMAGES:
         if image in found.columns:
             kind: Any = found.schema[image].dataType
             source = {name: F.col(image)[name] for name in kind.fieldNames()}
@@ -115,30 +151,18 @@ def _inserts(found: DataFrame, info: TableInfo, commit_time_column: str | None, 
     from pyspark.sql import functions as F  # noqa: N812
 
     source = {name: F.col(quoted(name)) for name in found.columns}
-    missing = [column.name for column in info.data_columns if column.name not in source]
-    if missing:
-        raise MissingColumnError(
-            "the input lacks columns of the table",
-            remedy=f"Missing: {', '.join(missing)}. Row changes need a column op",
-            table=info.full_name,
-            column=missing[0],
-        )
     return found.select(
         F.lit("c").alias("op"),
-        _moment(found, info, commit_time_column, commit_ts),
+        _moment(found, commit_time_column, commit_ts),
         _struct(source, info).alias("after"),
     )
 
 
-def _moment(found: DataFrame, info: TableInfo, column: str | None, commit_ts: int) -> Column:
+def _moment(found: DataFrame, column: str | None, commit_ts: int) -> Column:
     from pyspark.sql import functions as F  # noqa: N812
 
     if column is None:
         return F.lit(commit_ts).cast("long").alias("commit_ts")
-    if column not in found.columns:
-        raise MissingColumnError(
-            "the input lacks the commit time column", table=info.full_name, column=column, known=found.columns
-        )
     if found.schema[column].dataType.typeName() in ("long", "integer"):
         return F.col(quoted(column)).alias("commit_ts")
     return F.col(quoted(column)).cast("timestamp").alias("commit_time")

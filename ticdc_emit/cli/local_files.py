@@ -1,7 +1,7 @@
-"""Whether the files that a command is to read are there: asked before Spark starts, which takes seconds.
+"""The local files that a command reads, found without Spark, which takes seconds to start.
 
-In: a path or pattern as Spark takes it. Out: nothing, or an error. Only what is on this machine and can be told without
-Spark is looked at: paths without a scheme or with ``file:``, and patterns of ``*`` and ``?``.
+In: a path or pattern as Spark takes it. Out: the files, their size, or an error. It knows paths on this machine,
+without a scheme or with ``file:``, and patterns of ``*`` and ``?``.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from urllib.parse import unquote
 from ticdc_emit.config.secrets import mask_text
 from ticdc_emit.errors import ConfigError
 
-__all__ = ["check_readable", "local_size"]
+__all__ = ["check_readable", "files_at", "local_size"]
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):")  # one letter is a drive
 _ONLY_SPARK_KNOWS = re.compile(r"[\[{\\,]")
@@ -28,7 +28,7 @@ def check_readable(path: str, option: str, spark: Mapping[str, str]) -> None:
     ``option`` names where it was given. ``spark``: further settings of Spark, which may say that paths without a scheme
     are elsewhere.
     """
-    found = _found(path, spark)
+    found = files_at(path, spark)
     if found is not None and not found:
         raise ConfigError(
             f"there is no file or folder {mask_text(path)}",
@@ -39,7 +39,7 @@ def check_readable(path: str, option: str, spark: Mapping[str, str]) -> None:
 
 def local_size(path: str, spark: Mapping[str, str]) -> float:
     """Return how many bytes the files of a local path or pattern have, infinity where only Spark can tell."""
-    found = _found(path, spark)
+    found = files_at(path, spark)
     if found is None:
         return math.inf
     files = (file for each in found for file in ([each] if each.is_file() else each.rglob("*")))
@@ -49,7 +49,7 @@ def local_size(path: str, spark: Mapping[str, str]) -> float:
         return math.inf
 
 
-def _found(path: str, spark: Mapping[str, str]) -> list[Path] | None:
+def files_at(path: str, spark: Mapping[str, str]) -> list[Path] | None:
     """Return the files and folders at a path; ``None`` where only Spark can tell."""
     scheme = _SCHEME.match(path)
     if scheme is not None:

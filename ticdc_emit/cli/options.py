@@ -19,6 +19,7 @@ __all__ = [
     "BadRowsPath",
     "Html",
     "Lineage",
+    "OnSpark",
     "Registry",
     "RegistryOrVariable",
     "SinkUri",
@@ -38,6 +39,7 @@ Lineage = Annotated[
         "--profile", help="Whose messages: classic or next. Default: what the changefeed file says, or classic."
     ),
 ]
+OnSpark = Annotated[bool, typer.Option("--on-spark", help="Use a local Spark even if this process could do it alone.")]
 Html = Annotated[
     Path | None,
     typer.Option(

@@ -1,7 +1,7 @@
-"""Progress of a Spark job in rows: a bar with rate and time left on a terminal, elsewhere one line at the end.
+"""Progress in rows: a bar with rate and time left on a terminal, elsewhere one line at the end.
 
-In: a local session and how many rows there are, if that is known. Out: what a person sees on stderr. The rows are those
-that workers have encoded so far; sending them follows.
+In: a local Spark session or a count, and the number of rows if it is known. Out: what a person sees on stderr. The rows
+are those that have been encoded so far; sending them follows.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,25 +30,37 @@ _EVERY_S = 0.2
 
 
 @contextmanager
-def row_progress(doing: str, spark: SparkSession, rows: int | None, *, quiet: bool = False) -> Iterator[None]:
-    """Show the rows of the block's jobs, of ``rows`` or of an unknown number; ``quiet``: show nothing."""
+def row_progress(
+    doing: str, source: SparkSession | Callable[[], int], rows: int | None, *, quiet: bool = False
+) -> Iterator[None]:
+    """Show the rows of the block, of ``rows`` or of an unknown number; ``quiet``: show nothing.
+
+    ``source``: the session whose workers encode them, or a function that returns how many were encoded so far.
+    """
     console = Console(file=sys.stderr, highlight=False, soft_wrap=True)
     if quiet or not console.is_terminal:
         with step(doing, quiet=quiet):
             yield
         return
-    from ticdc_emit.spark.row_tally import SETTING
-
     began = time.monotonic()
     console.print(Text(doing))
+    with ExitStack() as stack:
+        read = source if callable(source) else stack.enter_context(_tally_of(source))
+        stack.enter_context(_polled(stack.enter_context(_bar(console)), read, rows))
+        yield
+    console.print(Text.assemble(("✓ ", "green"), doing, (f" {time.monotonic() - began:.1f} s", "dim")))
+
+
+@contextmanager
+def _tally_of(spark: SparkSession) -> Iterator[Callable[[], int]]:
+    from ticdc_emit.spark.row_tally import SETTING, tallied
+
     with tempfile.TemporaryDirectory(prefix="ticdc-emit-", ignore_cleanup_errors=True) as folder:
         spark.conf.set(SETTING, folder)
         try:
-            with _bar(console) as bar, _polled(bar, Path(folder), rows):
-                yield
+            yield lambda: tallied(Path(folder))
         finally:
             spark.conf.unset(SETTING)
-    console.print(Text.assemble(("✓ ", "green"), doing, (f" {time.monotonic() - began:.1f} s", "dim")))
 
 
 def _bar(console: Console) -> Progress:
@@ -57,15 +69,13 @@ def _bar(console: Console) -> Progress:
 
 
 @contextmanager
-def _polled(bar: Progress, folder: Path, rows: int | None) -> Iterator[None]:
-    from ticdc_emit.spark.row_tally import tallied
-
+def _polled(bar: Progress, read: Callable[[], int], rows: int | None) -> Iterator[None]:
     task, ended = bar.add_task("", total=rows), threading.Event()
 
     def show() -> None:
         while not ended.wait(_EVERY_S):
             with suppress(OSError, ValueError):  # a line that is half written counts the next time
-                done = tallied(folder)
+                done = read()
                 bar.update(task, completed=done if rows is None else min(done, rows))
 
     shown = threading.Thread(target=show, daemon=True)

@@ -120,6 +120,7 @@ def _send_traffic(
         profile=profile,
         schema_registry=registry,
         html=None,
+        on_spark=True,
         spark={},
         as_json=False,
     )

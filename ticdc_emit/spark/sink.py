@@ -172,18 +172,21 @@ class TicdcSink:
         with without_size_warnings(batch.session), planned_at_once(batch.session):
             self._changefeed.run(batch, batch_id, final=False)
 
-    def write(self, df: DataFrame | Mapping[str, DataFrame] | Any, *, batch_id: int | None = None) -> RunReport:
+    def write(self, df: DataFrame | Mapping[str, Any] | Any, *, batch_id: int | None = None) -> RunReport:
         """Send complete DataFrames, and the watermark after their last row.
 
         ``df``: one DataFrame in a public form, or typed ones by the ``schema.name`` of their tables, which are one
-        batch; or an Arrow table, a pandas or polars DataFrame, anything with Arrow's C interface, whose rows are in
-        this process and are encoded here, without Spark (``changefeed.ArrowBatch``). ``batch_id`` defaults to the one
+        batch; or an Arrow table, a pandas or polars DataFrame, anything with Arrow's C interface, or several by the
+        names of their tables: these rows are in this process and are encoded here, without Spark
+        (``changefeed.ArrowBatch``). ``batch_id`` defaults to the one
         after the last batch in the state store; a batch that was begun and not finished begins again, with the DDL that
         it had and that of ``df``.
         """
         number = self._changefeed.next_batch_id() if batch_id is None else batch_id
-        if not isinstance(df, Mapping) and not hasattr(df, "sparkSession"):
-            return self._changefeed.run(ArrowBatch(changes_table(df), self._table), number, final=True)
+        frames = df.values() if isinstance(df, Mapping) else [df]
+        if frames and not any(hasattr(each, "sparkSession") for each in frames):
+            rows = df if isinstance(df, Mapping) else changes_table(df)
+            return self._changefeed.run(ArrowBatch(rows, self._table), number, final=True)
         batch = SparkBatch(df, self._table)
         with without_size_warnings(batch.session):
             return self._changefeed.run(batch, number, final=True)

@@ -84,7 +84,7 @@ def test_endless_traffic_is_of_now_and_ends_with_a_watermark(tmp_path: Path) -> 
 def test_what_cannot_be_is_refused_before_spark_starts(
     options: list[str], said: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delattr(generate, "local_spark")
+    monkeypatch.delattr(generate, "spark_for")
     assert exit_code("generate", "--schema", "bank", *options) == 2
     assert said in capsys.readouterr().err
 
@@ -92,7 +92,7 @@ def test_what_cannot_be_is_refused_before_spark_starts(
 def test_wrong_columns_are_refused_before_spark_starts(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delattr(generate, "local_spark")
+    monkeypatch.delattr(generate, "spark_for")
     file = tmp_path / "columns.toml"
     file.write_text("[bank.accounts.currency]\nlabels = ['EURO']", encoding="utf-8")
     assert exit_code("generate", "--schema", "bank", "--columns", str(file)) == 2

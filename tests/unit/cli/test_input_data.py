@@ -1,4 +1,4 @@
-"""Parquet, CSV and JSON as row changes, without loss."""
+"""Parquet, CSV and JSON as row changes, without loss; Spark and this process read the same."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from ticdc_emit.cli.input_data import read_changes
+from ticdc_emit.cli.input_data import format_of, read_changes
+from ticdc_emit.cli.input_here import changes_here
 from ticdc_emit.encoder import Encoder
 from ticdc_emit.errors import ConfigError, MissingColumnError
 from ticdc_emit.schema.catalog import catalog_from_sql
@@ -29,18 +30,25 @@ DATA = '"data":[{"id":"18446744073709551615","d":"12345678901234567.8900000000",
 
 def messages(spark: Any, path: Path, **options: Any) -> list[str]:
     given = {"input_format": None, "commit_time_column": None, "commit_ts": TSO} | options
-    changes = read_changes(spark, str(path), INFO, **given)
-    made = Encoder("memory://x?protocol=canal-json", DDL).encode(changes.toArrow())
-    return [value.decode() for value in made.column("value").to_pylist()]
+    rows = read_changes(spark, str(path), INFO, **given).toArrow()
+    here = changes_here([path], INFO, **given | {"input_format": format_of(str(path), given["input_format"])})
+    assert here is not None
+    assert here.schema.names == rows.schema.names
+    assert here.to_pylist() == rows.to_pylist()
+    made = [Encoder("memory://x?protocol=canal-json", DDL).encode(each) for each in (rows, here)]
+    assert made[0] == made[1]
+    return [value.decode() for value in made[0].column("value").to_pylist()]
 
 
 def test_json_rows_keep_every_digit_and_nested_objects(spark: Any, tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"
     path.write_text(
-        '{"id": 18446744073709551615, "d": 12345678901234567.89, "j": {"b": [1, 2.5]}, "b": "AAE=", "a.b": "x"}\n',
+        '{"id": 18446744073709551615, "d": 12345678901234567.89, "j": {"b": [1, 2.5]}, "b": "AAE=", "a.b": "x"}\n'
+        ' {"id":2 , "d": 1e2, "j" : [ 1.50,  {"k":"\\u00e9\\n" }], "b": null, "a.b": "\\ud83d\\ude00\\"" }\r\n\n'
+        '{"id": "3", "j": true, "other": -0.0}',
         encoding="utf-8",
     )
-    (value,) = messages(spark, path)
+    value, *_ = messages(spark, path)
     assert DATA + r'"j":"{\"b\": [1, 2.5]}","b":"\u0000\u0001","a.b":"x"}]' in value
     assert f'"es":{TSO >> 18}' in value
 
@@ -113,6 +121,7 @@ def test_parquet_brings_its_types(spark: Any, tmp_path: Path) -> None:
     pq.write_table(table, path)
     (value,) = messages(spark, path, commit_time_column="tso")
     assert DATA + r'"j":"{}","b":"\u0000\u0001","a.b":"x"}]' in value
+    messages(spark, path, commit_time_column="at")
     changes = read_changes(spark, str(path), INFO, input_format=None, commit_time_column="at", commit_ts=TSO)
     assert changes.columns == ["op", "commit_time", "after"]
     assert changes.toArrow().column("commit_time").to_pylist() == [moment]
@@ -123,6 +132,8 @@ def test_refusals(spark: Any, tmp_path: Path) -> None:
     path.write_text("id,d\n1,2\n", encoding="utf-8")
     with pytest.raises(MissingColumnError, match=r"Missing: j, b, a\.b"):
         messages(spark, path)
+    with pytest.raises(MissingColumnError, match=r"Missing: j, b, a\.b"):
+        changes_here([path], INFO, input_format="csv", commit_time_column=None, commit_ts=TSO)
     with pytest.raises(ConfigError, match="cannot tell the input's format"):
         messages(spark, tmp_path / "rows.dat")
     with pytest.raises(ConfigError, match="unknown input format 'orc'"):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ticdc_emit.cli import emit, replay
+from ticdc_emit.cli import emit, engine, replay
 from ticdc_emit.cli.local_files import check_readable, local_size
 from ticdc_emit.cli.replay_data import Told
 from ticdc_emit.errors import ConfigError
@@ -66,8 +66,8 @@ def no_spark(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object, **__: object) -> None:
         raise AssertionError("Spark was started")
 
-    for command in (emit, replay):
-        monkeypatch.setattr(command, "local_spark", refuse)
+    for module in (engine, replay):
+        monkeypatch.setattr(module, "local_spark", refuse)
 
 
 @pytest.mark.usefixtures("no_spark")
@@ -90,6 +90,7 @@ def test_emit_and_replay_ask_before_spark_starts(rows: Path) -> None:
             registry_tls=(None, None, None),
             bad_rows="refuse",
             bad_rows_path=None,
+            on_spark=False,
             spark={},
             html=None,
             as_json=True,

@@ -1,7 +1,8 @@
-"""Traffic from table schemas alone: a seeded, endless life of inserts, updates and deletes, made by Spark's workers.
+"""Traffic from table schemas alone: a seeded, endless life of inserts, updates and deletes.
 
-In: SQL text (or a file, or a sample's name) and how much of what. Out: a :class:`Traffic` or a :class:`TrafficStream`:
-row changes in a public form, and the DDL between them.
+In: SQL text (or a file, or a sample's name) and how much of what. Out: row changes in a public form, and the DDL
+between them: a :class:`Traffic` or a :class:`TrafficStream`, made by Spark's workers, or an :class:`ArrowTraffic`, made
+in this process.
 """
 
 from __future__ import annotations
@@ -12,12 +13,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import reduce
 from pathlib import Path
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.config.named import refuse_unknown
 from ticdc_emit.config.secrets import hides_arguments
 from ticdc_emit.errors import ConfigError
+from ticdc_emit.traffic.generate.arrow.changes import ArrowChanges, arrow_changes
 from ticdc_emit.traffic.generate.control import Columns
 from ticdc_emit.traffic.generate.final import final_tables
 from ticdc_emit.traffic.generate.frame import changes_of_stream, changes_of_tables
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
     from ticdc_emit.spark import TicdcSink
     from ticdc_emit.spark.options import TrafficSinkOptions
 
-__all__ = ["Traffic", "TrafficStream", "generate", "generate_stream"]
+__all__ = ["ArrowTraffic", "Traffic", "TrafficStream", "generate", "generate_arrow", "generate_stream"]
 
 Changes = TypeVar("Changes")
 
@@ -53,23 +55,6 @@ class _Planned(Generic[Changes]):
     schema: str
     table: str | None
     time_zone: str = field(default="UTC", kw_only=True)
-    _plan: TrafficPlan | None = field(default=None, kw_only=True, repr=False, compare=False)
-    _spark: SparkSession | None = field(default=None, kw_only=True, repr=False, compare=False)
-
-    def tables(self) -> dict[tuple[str, str], DataFrame]:
-        """Return the tables after the last change and statement, by (schema, table): what a consumer must end up with.
-
-        Each is a typed DataFrame, for one table and for several, of what the changes are made of: nothing is read from
-        messages. Values have Spark's types (docs/types.md), columns are those of the table's last version. Raises
-        :class:`~ticdc_emit.errors.ConfigError` for a stream without end.
-        """
-        if self._plan is None or self._plan.rows is None or self._spark is None:
-            raise ConfigError(
-                "traffic without an end has no last change",
-                remedy="Give rows to generate or generate_stream",
-                option="rows",
-            )
-        return final_tables(self._spark, self._plan, self._plan.rows)
 
     @hides_arguments
     def sink(self, sink_uri: str | ChangefeedConfig, **options: Unpack[TrafficSinkOptions]) -> TicdcSink:
@@ -96,7 +81,28 @@ class _Planned(Generic[Changes]):
 
 
 @dataclass(frozen=True)
-class Traffic(_Planned["dict[str, DataFrame]"]):
+class _OnSpark(_Planned[Changes]):
+    _plan: TrafficPlan | None = field(default=None, kw_only=True, repr=False, compare=False)
+    _spark: SparkSession | None = field(default=None, kw_only=True, repr=False, compare=False)
+
+    def tables(self) -> dict[tuple[str, str], DataFrame]:
+        """Return the tables after the last change and statement, by (schema, table): what a consumer must end up with.
+
+        Each is a typed DataFrame, for one table and for several, of what the changes are made of: nothing is read from
+        messages. Values have Spark's types (docs/types.md), columns are those of the table's last version. Raises
+        :class:`~ticdc_emit.errors.ConfigError` for a stream without end.
+        """
+        if self._plan is None or self._plan.rows is None or self._spark is None:
+            raise ConfigError(
+                "traffic without an end has no last change",
+                remedy="Give rows to generate or generate_stream",
+                option="rows",
+            )
+        return final_tables(self._spark, self._plan, self._plan.rows)
+
+
+@dataclass(frozen=True)
+class Traffic(_OnSpark["dict[str, DataFrame]"]):
     """``changes``: a typed DataFrame for each table, by ``schema.name``, as :meth:`TicdcSink.write` takes them.
 
     The other attributes: ``ddl``, (commit_ts, statement) in order; ``schema``, SQL text of the tables before the first
@@ -116,10 +122,18 @@ class Traffic(_Planned["dict[str, DataFrame]"]):
 
 
 @dataclass(frozen=True)
-class TrafficStream(_Planned["DataFrame"]):
+class TrafficStream(_OnSpark["DataFrame"]):
     """``changes``: a streaming DataFrame, typed if there is one table, else generic: a query has one DataFrame.
 
     The other attributes are those of :class:`Traffic`.
+    """
+
+
+@dataclass(frozen=True)
+class ArrowTraffic(_Planned[dict[str, ArrowChanges]]):
+    """``changes``: for each table its changes as Arrow record batches, by ``schema.name``, made as they are read.
+
+    :meth:`TicdcSink.write` takes them. The other attributes are those of :class:`Traffic`.
     """
 
 
@@ -155,8 +169,21 @@ def generate(
     Before the first row, raises the family of :class:`~ticdc_emit.errors.SchemaError` if the schema cannot be
     generated, and :class:`~ticdc_emit.errors.ConfigError` for wrong ``columns``.
     """
-    lives = Lives(updates, deletes, skew, transaction_size)
-    plan = _plan(schema, rows, seed, tables, start, rate, ddl_rate, lives, time_zone, columns)
+    plan = _plan(
+        schema,
+        rows,
+        seed=seed,
+        tables=tables,
+        start=start,
+        rate=rate,
+        transaction_size=transaction_size,
+        updates=updates,
+        deletes=deletes,
+        skew=skew,
+        ddl_rate=ddl_rate,
+        time_zone=time_zone,
+        columns=columns,
+    )
     changes = changes_of_tables(spark, plan, rows, partitions)
     return Traffic(changes, plan.ddl, plan.schema, _only(plan), time_zone=time_zone, _plan=plan, _spark=spark)
 
@@ -189,8 +216,21 @@ def generate_stream(
     """
     if live and start is None:
         start = compose(time.time_ns() // 1_000_000)
-    lives = Lives(updates, deletes, skew, transaction_size)
-    plan = _plan(schema, rows, seed, tables, start, rate, ddl_rate, lives, time_zone, columns)
+    plan = _plan(
+        schema,
+        rows,
+        seed=seed,
+        tables=tables,
+        start=start,
+        rate=rate,
+        transaction_size=transaction_size,
+        updates=updates,
+        deletes=deletes,
+        skew=skew,
+        ddl_rate=ddl_rate,
+        time_zone=time_zone,
+        columns=columns,
+    )
     if live:
         from ticdc_emit.traffic.generate.live import live_numbers
 
@@ -202,17 +242,35 @@ def generate_stream(
     return TrafficStream(changes, plan.ddl, plan.schema, _only(plan), time_zone=time_zone, _plan=plan, _spark=spark)
 
 
+def generate_arrow(schema: str | Path, *, rows: int, **settings: Any) -> ArrowTraffic | None:
+    """Return the changes of :func:`generate` as Arrow record batches, without Spark.
+
+    ``settings``: its other arguments, except ``partitions``. Returns ``None`` if only Spark can compute the changes:
+    those of tables with stored generated columns, and columns with the distribution ``zipf``. Raises the errors of
+    :func:`generate`.
+    """
+    plan = _plan(schema, rows, **settings)
+    changes = arrow_changes(plan)
+    if changes is None:
+        return None
+    return ArrowTraffic(changes, plan.ddl, plan.schema, _only(plan), time_zone=settings.get("time_zone", "UTC"))
+
+
 def _plan(
     schema: str | Path,
     rows: int | None,
-    seed: int,
-    tables: Iterable[str] | None,
-    start: int | dt.datetime | None,
-    rate: float | None,
-    ddl_rate: float,
-    lives: Lives,
-    time_zone: str,
-    columns: Columns | None,
+    *,
+    seed: int = 0,
+    tables: Iterable[str] | None = None,
+    start: int | dt.datetime | None = None,
+    rate: float | None = None,
+    transaction_size: float = 1.0,
+    updates: float = 3.0,
+    deletes: float = 0.5,
+    skew: float = 1.0,
+    ddl_rate: float = 0.0,
+    time_zone: str = "UTC",
+    columns: Columns | None = None,
 ) -> TrafficPlan:
     given = {} if start is None else {"start": start}
     settings = Settings(
@@ -221,7 +279,7 @@ def _plan(
         tables=tuple(tables or ()),
         rate=DEFAULT_RATE if rate is None else rate,
         ddl_rate=ddl_rate,
-        lives=lives,
+        lives=Lives(updates, deletes, skew, transaction_size),
         time_zone=time_zone,
         columns=columns,
         **given,

@@ -1,0 +1,171 @@
+"""Files of row changes, or of plain rows, as an Arrow table in the typed form: ``input_data`` without Spark.
+
+In: local Parquet, CSV or JSON files. Out: a table of the columns and types that Spark would hand to a worker, or
+``None`` where only Spark knows how to read them: folders, compressed text, types that it reads in a manner of its own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from ticdc_emit.cli.input_data import IMAGES, check_columns_of_rows, check_moment, is_changes
+from ticdc_emit.cli.text_files import csv_columns, json_columns
+from ticdc_emit.schema.model import TableInfo
+
+__all__ = ["changes_here"]
+
+_ENDINGS = {"parquet": (".parquet",), "csv": (".csv",), "json": (".json", ".jsonl", ".ndjson")}
+_INTEGER = r"-?[0-9]{1,18}"
+_MOMENT = r"[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?Z?"
+_UTC = pa.timestamp("us", "UTC")
+_SAME = (pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.bool_(), pa.float32(), pa.float64(), pa.string(),
+         pa.binary(), pa.date32())  # fmt: skip
+
+
+class _NeedsSparkError(Exception):
+    pass
+
+
+def changes_here(
+    files: Sequence[Path] | None,
+    info: TableInfo,
+    *,
+    input_format: str,
+    commit_time_column: str | None,
+    commit_ts: int,
+) -> pa.Table | None:
+    """Return the changes; the arguments are those of ``input_data.read_changes``. ``None``: Spark has to read them.
+
+    Raises :class:`~ticdc_emit.errors.MissingColumnError` for missing columns.
+    """
+    endings = _ENDINGS[input_format]
+    if not files or any(not file.is_file() or file.suffix not in endings or file.name[0] in "._" for file in files):
+        return None
+    try:
+        found = _read(files, input_format, info)
+        if is_changes(list(found), info):
+            return _changes(found, info)
+        if not found or any(image in found for image in IMAGES):
+            return None
+        check_columns_of_rows(list(found), info)
+        check_moment(list(found), info, commit_time_column)
+        return _inserts(found, info, commit_time_column, commit_ts)
+    except (_NeedsSparkError, pa.ArrowException, UnicodeEncodeError, OSError):
+        return None
+
+
+_Found = Mapping[str, pa.Array]
+
+
+def _read(files: Sequence[Path], input_format: str, info: TableInfo) -> _Found:
+    if input_format == "parquet":
+        tables = [pq.ParquetFile(file).read() for file in files]
+        if any(table.schema != tables[0].schema for table in tables):
+            raise _NeedsSparkError
+        whole = pa.concat_tables(tables).combine_chunks()
+        found = {name: _as_spark(_chunk(whole, place)) for place, name in enumerate(whole.schema.names)}
+        if len({name.lower() for name in found}) < len(whole.schema.names):
+            raise _NeedsSparkError
+        return found
+    columns = csv_columns(files) if input_format == "csv" else json_columns(files, IMAGES)
+    if columns is None:
+        raise _NeedsSparkError
+    image = pa.struct([(column.name, pa.string()) for column in info.data_columns])
+    is_json = input_format == "json"
+    return {
+        name: pa.array(values, image if is_json and name in IMAGES else pa.string()) for name, values in columns.items()
+    }
+
+
+def _chunk(table: pa.Table, place: int) -> pa.Array:
+    column = table.column(place)
+    return column.chunk(0) if column.num_chunks else pa.nulls(0, column.type)
+
+
+def _as_spark(column: pa.Array) -> pa.Array:
+    """Return a Parquet column in the type in which Spark hands it to a worker."""
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        return _as_spark(column.dictionary_decode())
+    if pa.types.is_large_string(kind):
+        return column.cast(pa.string())
+    if pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind):
+        return column.cast(pa.binary())
+    if pa.types.is_timestamp(kind) and kind.unit in ("ms", "us"):
+        return column.cast(_UTC if kind.tz is not None else pa.timestamp("us"))
+    if pa.types.is_struct(kind):
+        fields = [_as_spark(field) for field in column.flatten()]
+        return pa.StructArray.from_arrays(fields, [field.name for field in kind], mask=column.is_null())
+    if kind in _SAME or pa.types.is_decimal128(kind):
+        return column
+    raise _NeedsSparkError
+
+
+def _changes(found: _Found, info: TableInfo) -> pa.Table:
+    columns = {"op": found["op"]}
+    if "commit_ts" in found:
+        columns["commit_ts"] = _integers(found["commit_ts"])
+    elif "commit_time" in found:
+        columns["commit_time"] = _moments(found["commit_time"])
+    if "seq" in found:
+        columns["seq"] = _integers(found["seq"])
+    for image in IMAGES:
+        prefix = f"{image}."
+        if image in found:
+            whole = found[image]
+            if not pa.types.is_struct(whole.type):
+                raise _NeedsSparkError
+            source = dict(zip((field.name for field in whole.type), whole.flatten(), strict=True))
+            columns[image] = _struct(source, info, whole.is_null())
+        elif any(name.startswith(prefix) for name in found):
+            named = {name.removeprefix(prefix): found[name] for name in found if name.startswith(prefix)}
+            columns[image] = _struct(named, info)
+    return pa.table(columns)
+
+
+def _inserts(found: _Found, info: TableInfo, commit_time_column: str | None, commit_ts: int) -> pa.Table:
+    rows = len(next(iter(found.values())))
+    columns = {"op": pa.repeat("c", rows)}
+    if commit_time_column is None:
+        columns["commit_ts"] = pa.repeat(pa.scalar(commit_ts, pa.int64()), rows)
+    elif found[commit_time_column].type in (pa.int32(), pa.int64()):
+        columns["commit_ts"] = found[commit_time_column]
+    else:
+        columns["commit_time"] = _moments(found[commit_time_column])
+    return pa.table({**columns, "after": _struct(found, info)})
+
+
+def _struct(source: _Found, info: TableInfo, is_null: pa.Array | None = None) -> pa.StructArray:
+    names = [column.name for column in info.data_columns if column.name in source]
+    if not names:
+        raise _NeedsSparkError
+    return pa.StructArray.from_arrays([source[name] for name in names], names, mask=is_null)
+
+
+def _integers(column: pa.Array) -> pa.Array:
+    """Return what Spark casts to bigint."""
+    if not pa.types.is_integer(column.type):
+        _only(column, _INTEGER)
+    return column.cast(pa.int64())
+
+
+def _moments(column: pa.Array) -> pa.Array:
+    """Return what Spark casts to a timestamp of a session in UTC."""
+    if pa.types.is_timestamp(column.type):
+        return column.cast(_UTC)
+    _only(column, _MOMENT)
+    return pc.utf8_rtrim(column, "Z").cast(pa.timestamp("us")).cast(_UTC)
+
+
+def _only(column: pa.Array, pattern: str) -> None:
+    if not pa.types.is_string(column.type):
+        raise _NeedsSparkError
+    shape = re.compile(pattern)
+    if not all(text is None or shape.fullmatch(text) for text in column.to_pylist()):
+        raise _NeedsSparkError

@@ -1,0 +1,148 @@
+"""CSV and JSON lines as columns of text, read in this process: only what Spark is known to read the same way.
+
+In: local files. Out: text columns by name; nested JSON is text as it stands in the file. ``None`` for everything that
+Spark reads in a manner of its own, or refuses: CSV that is not plain RFC 4180, JSON that is not one object per line.
+Rule source: Spark's CSV reader (univocity) and JSON reader (Jackson) with the options of ``traffic/replay/sources.py``,
+which ``tests/spark/test_emit_both_ways.py`` compares.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from json.decoder import scanstring  # type: ignore[attr-defined]
+from pathlib import Path
+from typing import Any
+
+__all__ = ["Columns", "csv_columns", "json_columns"]
+
+Columns = dict[str, list[Any]]
+"""Values by column: text, ``None`` for NULL, or a mapping of such for a nested object that is wanted as one."""
+
+_FIELD = re.compile(r'(?:"((?:[^"\r]|"")*)"|([^",\r\n]*))(,|\r?\n|\Z)')
+_ODD_SIGN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufeff]")
+_MOST_COLUMNS = 4_000
+_SPACE = re.compile(r"[ \t]*")
+
+
+def csv_columns(files: Sequence[Path]) -> Columns | None:
+    """Return the columns of CSV files that have the same header; an empty field is NULL, ``""`` is empty text."""
+    header: list[str] | None = None
+    rows: list[list[str | None]] = []
+    for file in files:
+        records = _records(file)
+        if not records or not all(records[0]) or header not in (None, records[0]):
+            return None
+        header = [str(name) for name in records[0]]
+        rows += records[1:]
+    if header is None or len({name.lower() for name in header}) < len(header) or len(header) > _MOST_COLUMNS:
+        return None
+    if any(len(row) != len(header) for row in rows):
+        return None
+    return {name: [row[place] for row in rows] for place, name in enumerate(header)}
+
+
+def _records(file: Path) -> list[list[str | None]] | None:
+    text = _text(file)
+    if text is None or _ODD_SIGN.search(text):
+        return None
+    records: list[list[str | None]] = []
+    record: list[str | None] = []
+    ends: set[str] = set()
+    at = 0
+    while at < len(text):
+        match = _FIELD.match(text, at)
+        if match is None:
+            return None
+        quoted, plain, end = match.groups()
+        record.append(quoted.replace('""', '"') if quoted is not None else plain or None)
+        at = match.end()
+        if end == ",":
+            if at == len(text):
+                record.append(None)
+            continue
+        if record == [None] and plain is not None:  # an empty line, which Spark passes over
+            return None
+        records.append(record)
+        record = []
+        ends.add(end)
+    if record:
+        records.append(record)
+    return None if {"\n", "\r\n"} <= ends else records
+
+
+def json_columns(files: Sequence[Path], nested: Sequence[str]) -> Columns | None:
+    """Return the columns of files with a JSON object on each line. Objects in the columns ``nested`` are mappings."""
+    rows: list[dict[str, Any]] = []
+    for file in files:
+        text = _text(file)
+        if text is None or text.startswith("\ufeff") or "\r" in text.replace("\r\n", ""):
+            return None
+        for line in text.split("\n"):
+            content = line.strip(" \t\r")
+            if not content:
+                continue
+            try:
+                row, end = _object(content, 0, nested)
+            except (ValueError, RecursionError):
+                return None
+            if end != len(content):
+                return None
+            rows.append(row)
+    names = sorted({name for row in rows for name in row})
+    if len({name.lower() for name in names}) < len(names):
+        return None
+    return {name: [row.get(name) for row in rows] for name in names}
+
+
+def _object(text: str, at: int, nested: Sequence[str]) -> tuple[dict[str, Any], int]:
+    """Read the members of an object, each as text; raise ``ValueError`` for what is not one, or has a name twice."""
+    members: dict[str, Any] = {}
+    at = _past(text, at, "{")
+    if text[at : at + 1] == "}":
+        return members, at + 1
+    while True:
+        name, at = scanstring(text, _past(text, at, '"', spaced=False), True)
+        at = _past(text, at, ":")
+        if name in members:
+            raise ValueError(name)
+        if name in nested and text[at : at + 1] == "{":
+            members[name], at = _object(text, at, ())
+        else:
+            value, end = _DECODER.raw_decode(text, at)
+            if name in nested and value is not None:
+                raise ValueError(name)
+            members[name] = value if value is None or isinstance(value, str) else text[at:end]
+            at = end
+        at = _spaced(text, at)
+        if text[at : at + 1] == "}":
+            return members, at + 1
+        at = _past(text, at, ",")
+
+
+def _past(text: str, at: int, sign: str, *, spaced: bool = True) -> int:
+    at = _spaced(text, at)
+    if text[at : at + 1] != sign:
+        raise ValueError(f"{sign} was expected")
+    return _spaced(text, at + 1) if spaced else at + 1
+
+
+def _spaced(text: str, at: int) -> int:
+    match = _SPACE.match(text, at)
+    return match.end() if match else at
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is not JSON")
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refuse)
+
+
+def _text(file: Path) -> str | None:
+    """Return a file's text; ``None`` for what is not UTF-8, or cannot be read."""
+    try:
+        return file.read_bytes().decode()
+    except (OSError, UnicodeDecodeError):
+        return None
