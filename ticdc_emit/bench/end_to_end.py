@@ -1,10 +1,10 @@
-"""End to end: Spark to Kafka, against the two things that bound it.
+"""Measure Spark to Kafka end to end, against its two upper bounds.
 
-Three rates over the same rows, in wall-clock seconds: the Spark plan of the sink with an identity ``mapInArrow`` in the
-place of encoding and delivery; a plain confluent-kafka producer that sends the very same messages from memory; and the
-library. A batch sends nothing before all of its rows are encoded, so the two bounds also hold one after the other:
-``in_turn``. In: a Spark session and a place in Kafka. The rows are read from Parquet files that are written first.
-Other ways to Kafka may be measured in between.
+Three rates over the same rows, in wall-clock seconds: the sink's Spark plan with an identity ``mapInArrow`` instead of
+encoding and delivery; a plain confluent-kafka producer that sends the same messages from memory; and the library. A
+batch sends nothing before all of its rows are encoded, so ``in_turn`` gives the bound of doing one after the other. In:
+a Spark session and a Kafka topic. The rows are read from Parquet files that are written first. Other ways to send to
+Kafka can be measured in the same run.
 """
 
 from __future__ import annotations
@@ -50,12 +50,12 @@ class EndToEnd:
 
     @property
     def in_turn(self) -> float:
-        """The rate of reading all rows, then producing all messages, both at their bounds."""
+        """The rate of reading all rows and then producing all messages, each at its upper bound."""
         return 1 / (1 / self.spark_identity + 1 / self.raw_produce)
 
     @property
     def ratio_to_lower(self) -> float:
-        """The library's rate over the lower of the two bounds."""
+        """The library's rate divided by the lower of the two bounds."""
         return self.library / min(self.spark_identity, self.raw_produce)
 
     def as_dict(self) -> dict[str, Any]:
@@ -84,18 +84,17 @@ def measure_end_to_end(
     rounds: int = 1,
     others: Mapping[str, Callable[[Path], None]] | None = None,
 ) -> EndToEnd:
-    """Insert ``rows`` rows of a bench table in three ways, in ``rounds`` that interleave them; each one's median.
+    """Insert ``rows`` rows of a bench table in three ways, interleaved over ``rounds``, and return the median of each.
 
-    ``tables``: over how many typed tables of the same columns, side by side, the library's rows are spread.
-    ``folder`` takes the Parquet files. ``others``: further ways to send a folder's rows, by name. The
-    caller's ``sink`` must lead to the topic of ``changefeed``. Raises the :class:`~ticdc_emit.errors.DeliveryError`
-    family.
+    ``tables``: the number of typed tables with the same columns over which the library's rows are spread. ``folder``:
+    where the Parquet files are written. ``others``: further ways to send a folder's rows, by name. The caller's
+    ``sink`` must write to the topic of ``changefeed``. Raises the :class:`~ticdc_emit.errors.DeliveryError` family.
     """
     from ticdc_emit.spark import TicdcSink
 
     small, full = folder / "warm-up", folder / "rows"
     for source, count in ((small, min(rows, _WARM_UP_ROWS)), (full, rows)):
-        _write_rows(source, table, count, min(_FILE_ROWS, -(-count // tables)))  # a file for each table at least
+        _write_rows(source, table, count, min(_FILE_ROWS, -(-count // tables)))  # at least one file per table
 
     names = [table] if tables == 1 else [f"{table}_{number:02}" for number in range(tables)]
     schema = ";".join(table_sql(table).replace(f"test.{table}", f"test.{name}") for name in names)
@@ -112,7 +111,7 @@ def measure_end_to_end(
     rates: dict[str, list[float]] = {name: [] for name in ways}
     raw = []
     for run in ways.values():
-        run(small)  # the JVMs compile, the workers start and import
+        run(small)  # the first run compiles in the JVM and starts the workers
     for _ in range(rounds):
         for name, run in ways.items():
             started = time.monotonic()
@@ -146,8 +145,8 @@ def _identity(df: DataFrame, changefeed: ChangefeedConfig, table: str) -> None:
 def _raw_produce(source: Path, changefeed: ChangefeedConfig, sink: KafkaSink, table: str) -> float:
     """Send the messages of all files; their encoding is not timed.
 
-    Every file's messages are awaited: a producer that continues sending while the next ones are encoded would be given
-    that time.
+    It waits for the delivery of each file's messages. Otherwise sending during the next file's encoding would not be
+    timed.
     """
     from confluent_kafka import Producer
 

@@ -1,7 +1,7 @@
-"""Proof that the benchmark measures the right bytes: one row of each table against what TiCDC printed for it.
+"""Check that the benchmark measures the right bytes: one row of each table is compared with TiCDC's message for it.
 
-In: ``golden.json``, the messages of TiCDC's encoders for the rows of ``reference.json``. The rows are given in the same
-Arrow types as the benchmark's, so that they take the same way through the encoder.
+In: ``golden.json``, the messages of TiCDC's encoders for the rows of ``reference.json``. The rows have the same Arrow
+types as the benchmark's rows, so the encoder takes the same code path.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def _recorded() -> dict[str, Any]:
 
 
 def golden_catalog(table: str) -> Catalog:
-    """Return a catalog with a bench table as TiCDC's encoders had it: Simple messages show its id and version."""
+    """Return a catalog with a bench table as TiCDC's encoders had it. Simple messages contain its id and version."""
     catalog = Catalog()
     catalog.ensure_database("test")
     catalog.apply(table_sql(table), ids=AssignedIds(**_recorded()["tables"][table]))
@@ -87,6 +87,6 @@ def golden_catalog(table: str) -> Catalog:
 
 
 def golden_value(line: str) -> bytes:
-    """Return the value that TiCDC printed for a line of ``reference.json`` (``variant/table/op``)."""
+    """Return the message value that TiCDC encoded for a line of ``reference.json`` (``variant/table/op``)."""
     value = _recorded()["values"][line]
     return value.encode() if isinstance(value, str) else base64.b64decode(value["base64"])

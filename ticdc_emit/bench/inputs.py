@@ -1,6 +1,6 @@
 """The rows of the benchmark: the two tables of ``reference.json`` with varied values, in Spark's Arrow types.
 
-BIGINT UNSIGNED is ``decimal128(20, 0)``, TIME is text, JSON is canonical text, one value in ten of a nullable column is
+BIGINT UNSIGNED is ``decimal128(20, 0)``, TIME and JSON are canonical text. One in ten values of a nullable column is
 null. An update changes three columns of ``orders`` (of ``sbtest`` one); with ``all_changed`` it changes every cell.
 """
 
@@ -65,14 +65,14 @@ TABLES = tuple(_COLUMNS)
 
 @dataclass(frozen=True)
 class BenchTable:
-    """A table of the benchmark and its rows, one array per column."""
+    """A table of the benchmark and its rows: one array per column."""
 
     info: TableInfo
     columns: dict[str, pa.Array]
 
 
 def make_rows(name: str, count: int, seed: int = 1) -> BenchTable:
-    """Return ``count`` rows of the table, the same for the same seed."""
+    """Return ``count`` rows of the table. The same seed gives the same rows."""
     info = catalog_from_sql(table_sql(name)).table("test", name)
     rng = np.random.default_rng(seed)
     columns = _orders(rng, count) if name == "orders" else _sbtest(rng, count)
@@ -81,7 +81,7 @@ def make_rows(name: str, count: int, seed: int = 1) -> BenchTable:
 
 
 def make_update(table: BenchTable, *, all_changed: bool = False, seed: int = 2) -> dict[str, pa.Array]:
-    """Return before images for the rows of ``table``: most columns equal, the changed ones from other rows."""
+    """Return before images for the rows of ``table``. Most columns are equal; the changed ones come from other rows."""
     other = make_rows(table.info.name, len(table.columns["id"]), seed)
     names = tuple(table.columns) if all_changed else _CHANGED[table.info.name]
     everything = pa.array(np.arange(len(table.columns["id"])))
@@ -94,12 +94,14 @@ def table_sql(name: str) -> str:
 
 
 def sibling_sql(name: str, number: int) -> str:
-    """Return the CREATE TABLE of a table with the columns of a bench table, whose number is in its name."""
+    """Return the CREATE TABLE of a table with the columns of a bench table and a number in its name."""
     return _create(f"{name}_{number:02}", _COLUMNS[name])
 
 
 def relative_sql(name: str, number: int) -> str:
-    """Return that of a table with the same rows and other columns: their order and the length of texts differ."""
+    """Return the CREATE TABLE of a table that takes the same rows, but has another column order and other text
+    lengths.
+    """
     columns = _COLUMNS[name]
     first = number % len(columns)
     turned = (*columns[first:], *columns[:first])

@@ -1,7 +1,8 @@
-"""The lines of the benchmark: what is encoded, from which batch, and what TiCDC's Go encoder does in comparison.
+"""The lines of the benchmark: what each encodes, from which batch, and the rate of TiCDC's Go encoder for it.
 
-A line is a closure from nothing to a message batch. Its input, an Arrow batch in change form, is made before; what the
-closure does is what a worker does with such a batch: read and check it, encode it, lay the messages out for the sink.
+A line is a closure without arguments that returns a message batch. Its input, an Arrow batch in change form, is made
+beforehand. The closure does what a worker does with such a batch: read and check it, encode it, lay out the messages
+for the sink.
 """
 
 from __future__ import annotations
@@ -69,11 +70,11 @@ _UNMEASURED = {
     "debezium-avro": "protocol=debezium-avro&avro-bigint-unsigned-handling-mode=string",
     "open-protocol": "protocol=open-protocol",
 }
-"""Variants of which there are no Go figures."""
+"""Variants without a Go figure."""
 
 _REGISTRY = "http://registry.invalid"  # schemas are registered in memory
 ONE_TABLE_BAR, MIXED_BAR = 2.0, 0.7
-"""What a line with a Go figure reaches at least, in multiples of it: rows of one table, and of many tables mixed."""
+"""The least acceptable multiple of the Go figure: for rows of one table, and for rows of many tables mixed."""
 
 _GROUPS = 60
 _GROUP_ROWS = 10_000
@@ -81,14 +82,14 @@ _OPS = (Op.INSERT, Op.UPDATE)
 
 
 class BenchError(TicdcEmitError, AssertionError):
-    """The encoder's bytes are not TiCDC's, so a rate would mean nothing. ``line`` names what was compared."""
+    """The encoder's bytes differ from TiCDC's, so its rate means nothing. ``line`` names what was compared."""
 
 
 @dataclass(frozen=True)
 class Line:
     """``run`` encodes ``rows`` rows. ``go`` is the Go encoder's rate in units, ``None`` for a line without a bar.
 
-    ``bar``: the least multiple of it.
+    ``bar``: the least acceptable multiple of ``go``.
     """
 
     name: str
@@ -148,7 +149,7 @@ def check_golden() -> list[str]:
 
 
 def bench_lines() -> list[Line]:
-    """Return all lines: first those with a bar, of one table named as in ``reference.json``, then those without."""
+    """Return all lines: first those with a bar (one table, named as in ``reference.json``), then those without."""
     barred: list[Line] = []
     free: list[Line] = []
     for variant in (*VARIANTS, *_UNMEASURED):
@@ -176,9 +177,10 @@ def bench_lines() -> list[Line]:
 
 
 def _many_tables(variant: str, which: str, sql: Callable[[str, int], str]) -> Line:
-    """Encode the inserts of many tables in one stream, row by row in turn, as an encoding task gets them.
+    """Encode the inserts of many tables in one stream that alternates between them row by row, as an encoding task gets
+    it.
 
-    Go's encoders take one row after the other, whatever its table: their figure is that of one table.
+    Go's encoders take one row at a time, whatever its table, so the figure for one table applies.
     """
     catalog = catalog_from_sql(";".join(sql("orders", number) for number in range(_GROUPS)))
     batch = _batch("orders", Op.INSERT, _GROUP_ROWS)

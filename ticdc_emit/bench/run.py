@@ -1,7 +1,7 @@
 """Measure the lines: rows per CPU-second on one core, as multiples of the machine's unit and of TiCDC's Go encoders.
 
-The unit is measured again before every line of every round, so that a machine whose speed drifts (a shared one, a
-laptop) slows both alike; each figure is the median over rounds. Arrow is held to one thread.
+The unit is measured again before every line of every round. So a machine whose speed drifts (a shared one, a laptop)
+affects both alike. Each figure is the median over rounds. Arrow uses one thread.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ __all__ = ["BenchReport", "LineResult", "run_bench"]
 
 @dataclass(frozen=True)
 class LineResult:
-    """``x_unit``: our rate over the unit. ``ratio_to_go``: ``x_unit`` over the Go encoder's, which is to reach ``bar``.
+    """``x_unit``: our rate divided by the unit. ``ratio_to_go``: ``x_unit`` divided by the Go encoder's; it should
+    reach ``bar``.
 
     Both are ``None`` for a line without a bar.
     """
@@ -73,7 +74,7 @@ class BenchReport:
 def run_bench(
     *, quick: bool = False, progress: Callable[[int, int, str], None] | None = None, rounds: int = 5
 ) -> BenchReport:
-    """Check the bytes, then measure. ``quick``: one short round, for a smoke test; its figures are rough.
+    """Check the bytes, then measure. ``quick``: one short round with rough figures, for a smoke test.
 
     Raises :class:`~ticdc_emit.bench.lines.BenchError` if the bytes are not TiCDC's.
     """
@@ -85,7 +86,7 @@ def run_bench(
     pa.set_io_thread_count(1)
     try:
         for line in lines:
-            line.run()  # what is made once (layouts, imports) is not part of a rate
+            line.run()  # one-time work (layouts, imports) is not part of the rate
         measured: list[list[tuple[float, float]]] = [[] for _ in lines]
         for turn in range(rounds):
             for place, line in enumerate(lines):

@@ -1,4 +1,4 @@
-"""The speed unit of this machine: how many rows per CPU-second ``json.dumps`` prints of one fixed row.
+"""The speed unit of this machine: how many copies of one fixed row ``json.dumps`` prints per CPU-second.
 
 TiCDC's Go encoders were measured in the same unit (``reference.json``), so
 ``ratio_to_go = (our rows per CPU-second / our unit) / x_unit of the Go encoder``.

@@ -1,11 +1,10 @@
-"""An archive of the classes that Spark loads, with which later JVMs start in about half the CPU time.
+"""An archive of the classes that Spark loads, which halves the CPU time of later JVM starts.
 
 In: the Java and the pyspark that a command runs on. Out: JVM options that make the archive or use it. It is the JVM's
-own class-data sharing: the JVM writes the file at its end, and one of another Java, or of other jars, it passes over
-without an error. The file (about 160 MB) is in ``~/.cache/ticdc-emit/java``, one at a time, under a name that tells
-which Java and which Spark it is of. Writing it takes several seconds, once, which nobody gets back on a machine that
-is thrown away after a run: so it is made for a person at a terminal, or where ``TICDC_EMIT_CLASS_ARCHIVE=on`` asks for
-it; ``off`` switches all of this off.
+own class-data sharing: the JVM writes the file when it ends, and ignores a file of another Java or of other jars. There
+is one file (about 160 MB) in ``~/.cache/ticdc-emit/java``; its name identifies the Java and the Spark. Writing it takes
+several seconds, which does not pay on a machine that is discarded after one run. So it is written only if stderr is a
+terminal or ``TICDC_EMIT_CLASS_ARCHIVE`` is ``on``. With ``off``, no archive is written or used.
 """
 
 from __future__ import annotations
@@ -24,31 +23,31 @@ __all__ = ["VARIABLE", "ClassArchive", "archive_for"]
 VARIABLE = "TICDC_EMIT_CLASS_ARCHIVE"
 _BASE = Path("lib", "server", "classes.jsa")  # the JVM's own archive, on which another one is built
 _PREFIX = "spark-"
-_SILENT = "-Xlog:disable"  # an archive that does not fit is told on stdout, among the results
+_SILENT = "-Xlog:disable"  # otherwise the JVM reports an archive that does not fit on stdout, among the results
 
 
 @dataclass(frozen=True)
 class ClassArchive:
-    """``path``: where the archive is, or will be."""
+    """``path``: the file, which may not exist yet."""
 
     path: Path
 
     @property
     def is_made(self) -> bool:
-        """Whether there is one to use."""
+        """Whether the file exists."""
         return self.path.is_file()
 
     @property
     def options(self) -> str:
-        """The JVM options to use the archive, or to make it when the JVM ends."""
+        """The JVM options that use the archive, or write it when the JVM ends."""
         if self.is_made:
             return f'"-XX:SharedArchiveFile={self.path}" {_SILENT}'
         return f'"-XX:ArchiveClassesAtExit={self._unfinished}" {_SILENT}'
 
     def keep(self) -> None:
-        """Put what an ended JVM has written in its place, instead of archives for other versions.
+        """Move what the ended JVM wrote to its final place, and delete archives of other versions.
 
-        Nothing happens if it wrote none: a full disk makes later starts slow, not wrong.
+        Does nothing if the JVM wrote no file: with a full disk, later starts are slow, not wrong.
         """
         with suppress(OSError):
             self._unfinished.rename(self.path)
@@ -57,7 +56,7 @@ class ClassArchive:
                     other.unlink()
 
     def give_up(self) -> None:
-        """Remove what a JVM may have begun to write."""
+        """Delete a file that the JVM may have begun to write."""
         with suppress(OSError):
             self._unfinished.unlink()
 
@@ -67,7 +66,9 @@ class ClassArchive:
 
 
 def archive_for(java_home: Path) -> ClassArchive | None:
-    """Return the archive of this Java and the installed pyspark, which is there or is to be made; else ``None``."""
+    """Return the archive for this Java and the installed pyspark, existing or to be written; ``None`` for no
+    archive.
+    """
     wish = os.environ.get(VARIABLE)
     if wish == "off":
         return None

@@ -21,7 +21,7 @@ def run(
     paths: list[Path], *, protocol: str | None, profile: str | None, as_json: bool, dump: Path | None, show: int
 ) -> int:
     """Run and print; return the exit code: 1 if anything differs. ``show``: how many mismatches to print."""
-    # Vectors hold configurations that the library rightly warns about; here that is expected.
+    # vectors contain configurations that the library warns about; here the warnings are expected
     with ExitStack() as stack:
         stack.enter_context(_only_errors("ticdc_emit"))
         stream = stack.enter_context(dump.open("w", encoding="utf-8")) if dump else None

@@ -1,7 +1,7 @@
-"""What every command shares: a console for results, and progress that suits where it is shown.
+"""What every command shares: a console for results, and progress for terminals and logs.
 
-Results go to stdout, progress to stderr. On a terminal there are colours, tables and a bar; elsewhere plain lines,
-which logs keep well, with progress at most every few seconds.
+Results go to stdout, progress to stderr. On a terminal there are colours, tables and a progress bar. Elsewhere there
+are plain lines, with progress at most every few seconds.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class ProgressLine(Protocol):
 
 
 def result_console() -> Console:
-    """Return the console on stdout; its ``is_terminal`` tells tables from plain lines."""
+    """Return the console on stdout; its ``is_terminal`` decides between tables and plain lines."""
     return Console(file=sys.stdout, highlight=False, soft_wrap=True)
 
 
@@ -62,7 +62,7 @@ def progress(title: str) -> Iterator[ProgressLine]:
 
 @contextmanager
 def step(doing: str, *, quiet: bool = False) -> Iterator[None]:
-    """Say on stderr what takes a while: a spinner that becomes a tick on a terminal, a line elsewhere."""
+    """Show on stderr what the block does: on a terminal a spinner that becomes a tick, elsewhere a line at the end."""
     console = Console(file=sys.stderr, highlight=False, soft_wrap=True)
     started = time.monotonic()
     if quiet:

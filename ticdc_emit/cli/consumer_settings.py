@@ -1,7 +1,7 @@
 """How consumers connect to what ``ticdc-emit serve`` runs: settings to copy, for this protocol and these tables.
 
-In: addresses, a changefeed and its tables. Out: text. The pitfalls are those that the consumers' own documentation does
-not name: which rows of the stream they cannot read, and which clients the embedded Kafka does not serve.
+In: addresses, a changefeed and its tables. Out: text. It names pitfalls that the consumers' own documentation omits:
+messages that they cannot read, and clients that do not work with the embedded Kafka.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """``ticdc-emit demo``: the library's main job from end to end, on defaults that need no server.
 
-A table's history is made, encoded and produced, and read back from where it went: an embedded Kafka, or the cluster or
-folder that ``--sink-uri`` names. It is one batch of a changefeed, and as such runs on either engine: Arrow batches in
-this process, which needs no Java and is done in two seconds, or many rows on Spark.
+It makes a table's history, encodes it, sends it and reads it back: from an embedded Kafka, or the cluster or folder of
+``--sink-uri``. The history is one batch of a changefeed, so it runs in this process or on Spark (``cli/engine.py``).
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ def run(
     """Run the demo and print; return the exit code. ``on_spark``: even with few rows."""
     pictures = Pictures(html, "ticdc-emit demo")
     with ExitStack() as stack:
-        # As in TiCDC the URI's protocol, where it names one, wins over the file's.
+        # as in TiCDC, a protocol in the URI overrides that of the file
         changefeed = protocol_document(protocol)
         kafka, uri = place(stack, sink_uri, _TOPIC, changefeed)
         config = changefeed_at(stack, uri, changefeed, schema_registry, profile=profile)
@@ -87,7 +86,7 @@ def run(
 def _emitter(config: ChangefeedConfig, sink: Sink | None, interval_s: float) -> TicdcSink:
     from ticdc_emit.spark import TicdcSink
 
-    # only Simple has watermarks between the rows by default
+    # by default, only Simple has watermarks between the rows
     interval = interval_s if config.codec.protocol.traits.default_ticks else None
     ddl = [(CREATED_TS, ORDERS)]
     return TicdcSink(config, DATABASE, table=TABLE, ddl=ddl, sink=sink, watermark_interval=interval)

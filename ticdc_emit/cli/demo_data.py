@@ -1,8 +1,7 @@
 """The demo's table and its history: orders that are placed, paid, shipped, delivered, and deleted or returned.
 
 Out: row changes in the typed form, as Arrow batches or a Spark DataFrame. Every value is a function of the change's
-number and the seed, so that the history is the same for any number of partitions, and 20 million rows are made like
-20 thousand: by Spark's workers, batch by batch.
+number and the seed. So the history is the same for any number of partitions, and batches are made independently.
 """
 
 from __future__ import annotations
@@ -95,7 +94,7 @@ def order_history(spark: SparkSession, rows: int, seed: int) -> DataFrame:
 
 
 def span_s(rows: int) -> float:
-    """Return how many seconds of commit time that many changes take at most."""
+    """Return the commit time that this number of changes spans at most, in seconds."""
     return (1_000 + rows // _STEPS * _ORDER_MS + _LAST * (_MOST_PACE_MS + _LEAST_PACE_MS)) / 1_000
 
 
@@ -116,7 +115,7 @@ def history_batch(numbers: _Numbers, seed: int) -> pa.RecordBatch:
 
 
 class _Draw:
-    """Random numbers that depend on the seed, the order and a label only."""
+    """Random numbers that depend only on the seed, the order's number and a label."""
 
     def __init__(self, order: _Numbers, seed: int) -> None:
         self.order = order
@@ -142,7 +141,7 @@ class _Draw:
 
 
 def _moment(draw: _Draw, step: _Numbers) -> _Numbers:
-    """Return when a step of an order happens, in ms: orders come every two seconds, their steps minutes apart."""
+    """Return when a step of an order happens, in ms. Orders start every two seconds; their steps are minutes apart."""
     return _START_MS + 1_000 + draw.order * _ORDER_MS + step * (draw.below(_MOST_PACE_MS, "pace") + _LEAST_PACE_MS)
 
 

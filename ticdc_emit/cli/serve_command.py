@@ -34,7 +34,7 @@ def serve(
 ) -> None:
     """Run a Kafka and a schema registry until Ctrl-C, with live traffic if you name a schema.
 
-    Prints how consumers connect: confluent-kafka, kcat, ClickHouse, Flink SQL, Kafka Connect, Spark.
+    Prints connection settings for confluent-kafka, kcat, ClickHouse, Flink SQL, Kafka Connect, Spark.
     """
     from ticdc_emit.cli.serve import BROKERS, run
 

@@ -1,8 +1,8 @@
-"""A local Spark for the commands that need one, and readable errors out of it.
+"""A local Spark for the commands that need one, with readable errors.
 
-In: the environment, and settings of Spark that the user gives. Out: the session of
-:func:`ticdc_emit.spark.local_session`, quiet, with its files in a temporary folder, stopped at the end of the command;
-or the session that this process has, which stays as it is.
+In: the environment, and the user's Spark settings. Out: the session of :func:`ticdc_emit.spark.local_session`, quiet,
+with its files in a temporary folder, stopped when the command ends. A session that this process already has is used as
+it is.
 """
 
 from __future__ import annotations
@@ -36,18 +36,18 @@ _TRACEBACK = "Traceback (most recent call last):"
 _RAISED = re.compile(r"^(?:[\w.]*\.)?(?P<kind>[A-Z]\w+): (?P<text>.+)$", re.MULTILINE)
 
 SHORT_ROWS = 100_000
-"""Up to so many row changes a job is short."""
+"""A job of up to this number of row changes is short."""
 
 _JVM_OPTIONS = "spark.driver.extraJavaOptions"
 _SHORT_JVM = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
-_SHORT = {  # less Java code is made and compiled, and no stage is planned anew behind another
+_SHORT = {  # less Java code is generated and compiled, and later stages are not planned again
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.adaptive.enabled": "false",
 }
 
 
 class SparkJobError(TicdcEmitError, RuntimeError):
-    """A Spark job failed; the message is that of the error which a worker or Spark itself raised."""
+    """A Spark job failed. The message is that of the worker's error, or of Spark's own."""
 
 
 @contextmanager
@@ -56,9 +56,9 @@ def local_spark(
 ) -> Iterator[SparkSession]:
     """Start Spark for the length of the block, unless it runs. Errors of Spark jobs become :class:`SparkJobError`.
 
-    ``settings``: further ones of a Spark that is started here, by their full names; they go before the command's own.
-    ``short``: the block's jobs take seconds, so that compiling for them costs more than it gives. ``quiet``: without
-    progress. Raises :class:`~ticdc_emit.errors.MissingDependencyError` without pyspark or Java.
+    ``settings``: further settings of a Spark that is started here, by full name; they override the command's own.
+    ``short``: the block's jobs take seconds, so compiling for them does not pay. ``quiet``: show no progress. Raises
+    :class:`~ticdc_emit.errors.MissingDependencyError` without pyspark or Java.
     """
     from ticdc_emit.spark.session import require_pyspark
 
@@ -104,7 +104,7 @@ def _started(
                 )
         except (PySparkException, OSError) as error:
             raise SparkJobError(f"Spark did not start: {_last_lines(log) or error}") from None
-        signals.raise_on_signals()  # Spark has taken SIGINT, to cancel jobs with; the whole of Spark is to end
+        signals.raise_on_signals()  # Spark handles SIGINT by cancelling jobs; here all of Spark has to end
         spark.sparkContext.setLogLevel("OFF")
         logging.getLogger("DataFrameQueryContextLogger").setLevel(logging.CRITICAL)
         try:
@@ -112,7 +112,7 @@ def _started(
         except BaseException:
             if signals.received() is None:
                 spark.stop()
-                _ended_jvm().kill()  # at an end of its own it would write the archive first
+                _ended_jvm().kill()  # if it ended by itself, it would write the archive first
             else:
                 signals.end_children()
             if archive is not None:
@@ -126,7 +126,7 @@ def _started(
 
 
 def _ended_jvm() -> subprocess.Popen[bytes]:
-    """Return the JVM of a stopped session after asking it to end; a further session starts one of its own."""
+    """Ask the JVM of a stopped session to end, and return its process. A later session starts a JVM of its own."""
     from pyspark import SparkContext
 
     gateway: Any = SparkContext._gateway
@@ -140,9 +140,9 @@ def _ended_jvm() -> subprocess.Popen[bytes]:
 
 @contextmanager
 def _watched_jvm() -> Iterator[None]:
-    """End the JVM that starts in the block too if a signal ends the command, be it before it answers.
+    """If a signal ends the command, also end the JVM that starts in the block, even before it answers.
 
-    Spark's JVM ignores SIGINT, and one that is left alone while it starts waits forever.
+    Spark's JVM ignores SIGINT, and a JVM that is abandoned while it starts waits forever.
     """
     from pyspark import java_gateway
 
@@ -159,14 +159,14 @@ def _watched_jvm() -> Iterator[None]:
     except KeyboardInterrupt as interrupt:
         if isinstance(interrupt, signals.Interrupted):
             raise
-        signals.raise_interrupted(signal.SIGINT)  # by the handler that Spark has installed
+        signals.raise_interrupted(signal.SIGINT)  # raised by the handler that Spark installed
     finally:
         java_gateway.Popen = started_by
 
 
 @contextmanager
 def _stderr_to(log: Path) -> Iterator[None]:
-    """Give processes that start in the block ``log`` as their stderr: Spark's start-up is talkative."""
+    """Give processes that start in the block ``log`` as their stderr, because Spark prints much while it starts."""
     sys.stderr.flush()
     kept = os.dup(2)
     try:
@@ -184,7 +184,9 @@ def _last_lines(log: Path) -> str:
 
 
 def _readable(text: str) -> SparkJobError:
-    """Return what a worker raised, which Spark buries under both sides' stack traces; else Spark's own first line."""
+    """Return the error that a worker raised, without the stack traces around it; else the first line of Spark's
+    error.
+    """
     raised = _RAISED.search(text.rpartition(_TRACEBACK)[2]) if _TRACEBACK in text else None
     if raised is None:
         return SparkJobError(mask_text(text.strip().partition("\n")[0]))

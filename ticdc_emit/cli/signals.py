@@ -1,11 +1,11 @@
-"""How a command ends when Ctrl-C (SIGINT) or SIGTERM asks for it: one line on stderr, no process left behind.
+"""How a command ends when Ctrl-C (SIGINT) or SIGTERM asks for it: one line on stderr, and no process is left running.
 
-The first signal unwinds the command by an exception, so that files and sessions are closed; the next one kills what
-the command has started and leaves at once. While modules are imported there is nothing to close, and an exception
-inside an import is shown as a traceback by whoever imports: there the first signal leaves at once too.
+The first signal unwinds the command by an exception, so files and sessions are closed. The second one kills the child
+processes and exits at once. While modules are imported there is nothing to close, and an exception would be printed as
+a traceback, so there the first signal exits at once too.
 
-Signal handlers belong to the process, so what they need to know is kept in one place, :data:`_state`. This module
-imports the standard library only: it has to be ready before anything slow is imported.
+Signal handlers belong to the process, so their state is in one place, :data:`_state`. This module imports only the
+standard library, because it must be ready before anything slow is imported.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Interrupted(KeyboardInterrupt):
 
 
 class Child(Protocol):
-    """A process that the command has started, as :class:`subprocess.Popen` describes it."""
+    """A process that the command started, as :class:`subprocess.Popen` describes it."""
 
     def poll(self) -> int | None: ...
     def terminate(self) -> None: ...
@@ -53,7 +53,7 @@ class _State:
     def __init__(self) -> None:
         self.received: int | None = None
         self.waiting: int | None = None
-        """A signal that came while signals were held."""
+        """A signal that arrived while signals were held."""
         self.holds = 0
         self.stderr = 2
         self.streams: tuple[Any, Any] = sys.stderr, sys.unraisablehook
@@ -64,12 +64,12 @@ _state = _State()
 
 
 def exit_code(number: int) -> int:
-    """Return the exit code of a process that signal ``number`` has ended: 130 or 143."""
+    """Return the exit code of a process that signal ``number`` ended: 130 or 143."""
     return 128 + number
 
 
 def received() -> int | None:
-    """Return the signal that is ending the command, ``None`` if there was none."""
+    """Return the signal that is ending the command; ``None`` if there is none."""
     return _state.received
 
 
@@ -80,10 +80,10 @@ def watch(child: Child) -> None:
 
 @contextmanager
 def handled(*, own_process: bool) -> Iterator[None]:
-    """Handle signals for the length of the block, at first by leaving at once; then put the handlers back.
+    """Handle signals for the length of the block, at first by exiting at once; then restore the handlers.
 
-    ``own_process``: the process ends with the block; until it has ended, signals make it leave at once. In another
-    thread than the main one, which is the only one that may, nothing is changed.
+    ``own_process``: the process ends with the block; until it has ended, signals make it exit at once. Does nothing
+    outside the main thread, the only one that may set handlers.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -91,7 +91,7 @@ def handled(*, own_process: bool) -> Iterator[None]:
     _state.__init__()  # type: ignore[misc]  # a command of its own begins
     _state.streams = sys.stderr, sys.unraisablehook
     before = {number: signal.getsignal(number) for number in _LINES}
-    _state.stderr = os.dup(2)  # a command may put a log in its place
+    _state.stderr = os.dup(2)  # a command may redirect it to a log
     _install(_leave)
     try:
         yield
@@ -105,14 +105,14 @@ def handled(*, own_process: bool) -> Iterator[None]:
 
 
 def raise_on_signals() -> None:
-    """Let signals unwind the command from now on. To be called again after a library has taken the signals."""
+    """Let signals unwind the command from now on. Call it again after a library has replaced the handlers."""
     if threading.current_thread() is threading.main_thread():
         _install(_raise)
 
 
 @contextmanager
 def held() -> Iterator[None]:
-    """Let a signal wait until the end of the block: a process that is being started would be lost."""
+    """Delay signals until the end of the block. Otherwise a process that is being started could be lost."""
     _state.holds += 1
     try:
         yield
@@ -124,9 +124,9 @@ def held() -> Iterator[None]:
 
 
 def raise_interrupted(number: int) -> None:
-    """Unwind the command because of signal ``number``. From here on nobody wants to read what else goes wrong.
+    """Unwind the command because of signal ``number``. Later errors are not shown.
 
-    Children are told to end here, not on the way out: PySpark waits there for the job at hand.
+    Children are ended here, not while unwinding, because PySpark waits there for its current job.
     """
     import logging
 
@@ -144,7 +144,7 @@ def raise_interrupted(number: int) -> None:
 
 
 def end_children() -> None:
-    """Wait until the watched processes have ended, as :func:`raise_interrupted` has told them, if need be by force."""
+    """Wait until the processes that :func:`raise_interrupted` asked to end have ended; kill them if necessary."""
     for child in _state.children:
         try:
             child.wait(_PATIENCE_S)
@@ -180,7 +180,7 @@ def _kill_children() -> None:
 
 
 def say_ended(number: int) -> None:
-    """Write the one line on the stderr that the command was started with, past any buffer."""
+    """Write the line to the stderr that the command was started with, unbuffered."""
     with suppress(OSError):
         os.write(_state.stderr, f"ticdc-emit: {_LINES[signal.Signals(number)]}\n".encode())
 

@@ -1,4 +1,4 @@
-"""What a run delivered, for people: the report's own table on a terminal, else plain lines, which logs keep well."""
+"""What a run delivered: a table on a terminal, else plain lines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``ticdc-emit tail``: what is on a topic, decoded, a line per message."""
+"""``ticdc-emit tail``: show the decoded messages of a topic, one per line."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ _FROM = re.compile(r"beginning|newest(?:[ :](\d+))?")
 _CONTROLS = re.compile("[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 _NEWEST = 10
 _LOOK_BACK = 20_000
-"""Messages of a partition in which TiCDC has shown every table that changes: twice its interval of BOOTSTRAPs."""
+"""The number of a partition's messages in which TiCDC repeats the schema of every changing table: twice its BOOTSTRAP
+interval.
+"""
 _STYLES = {
     "insert": "green",
     "update": "yellow",
@@ -42,10 +44,10 @@ def run(
     claims: bool,
     as_json: bool,
 ) -> int:
-    """Print lines in the order in which messages are read, each at once; return the exit code.
+    """Print each message when it is read; return the exit code.
 
-    ``start``: ``beginning``, or ``newest N``; default the newest 10, but the beginning if some of what is there is
-    asked for by table or operation.
+    ``start``: ``beginning``, or ``newest N``; default: the newest 10, or the beginning if a table or operation is
+    selected.
     """
     source = open_source(options)
     store = source.claims() if claims else None

@@ -1,4 +1,4 @@
-"""Which of a broker's topics are read: those that options name, or those that a changefeed sends to."""
+"""Which topics of a broker are read: those of the options, or those that a changefeed sends to."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ _MOST_SHOWN = 10
 
 @dataclass(frozen=True)
 class TopicChoice:
-    """``named``: all of them must exist. Without, ``default`` and what ``expressions`` match, one of which must."""
+    """``named``: topics that must all exist. Without it: ``default`` and the topics that ``expressions`` match, at
+    least one of which must exist.
+    """
 
     named: tuple[str, ...] = ()
     default: str = ""
@@ -26,7 +28,7 @@ class TopicChoice:
 
     @classmethod
     def of(cls, config: ChangefeedConfig, named: Sequence[str]) -> TopicChoice:
-        """Return the topics that are named, else those of the changefeed: its default one and its dispatchers'.
+        """Return the named topics, else those of the changefeed: its default topic and those of its dispatchers.
 
         Raises :class:`~ticdc_emit.errors.ConfigError` for a topic expression that TiCDC refuses.
         """
@@ -62,7 +64,7 @@ class TopicChoice:
 
 
 def missing_topic(topic: str, existing: Collection[str], also: Sequence[str] = (), **place: str) -> UnknownTopicError:
-    """Return the error of a reader for a topic that does not exist. ``also``: expressions that match none either."""
+    """Return the error for a topic that does not exist. ``also``: expressions that match no topic either."""
     shown = sorted(name for name in existing if not name.startswith(_INTERNAL))
     more = f" and {len(shown) - _MOST_SHOWN:,} more" if len(shown) > _MOST_SHOWN else ""
     there = f"Existing topics: {', '.join(shown[:_MOST_SHOWN])}{more}" if shown else "There are no topics yet"

@@ -1,4 +1,4 @@
-"""The commands about what is on topics, and their options: ``scenario``, ``tail``, ``verify``."""
+"""The commands that work with topics, and their options: ``scenario``, ``tail``, ``verify``."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ def scenario(
 def _unless_elsewhere(
     context: typer.Context, sink_uri: str | None, path: Path | None, brokers: str | None
 ) -> str | None:
-    """Return the sink URI; one of the environment only where the command line does not name another place."""
+    """Return the sink URI; that of the environment only if the command line gives no other source."""
     elsewhere = path is not None or brokers is not None
     return None if elsewhere and from_variable(context, "sink_uri") else sink_uri
 

@@ -1,7 +1,6 @@
-"""Where ``tail`` and ``verify`` read: a Kafka topic, or files that a ``file://`` sink has written.
+"""The input of ``tail`` and ``verify``: Kafka topics, or files that a ``file://`` sink wrote.
 
-In: what the options say. Out: the changefeed's configuration, and messages. A sink URI says everything at once; else
-brokers or a path, with the protocol.
+In: the options: a sink URI, or brokers or a path with the protocol. Out: the changefeed's configuration, and messages.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ _POLL_S = 0.5
 
 @dataclass(frozen=True)
 class SourceOptions:
-    """The options that both commands have. ``path`` and ``brokers`` are instead of ``sink_uri``."""
+    """The options of both commands. ``path`` and ``brokers`` replace ``sink_uri``."""
 
     path: Path | None
     sink_uri: str | None
@@ -46,9 +45,9 @@ class SourceOptions:
 
 @dataclass
 class TopicSource:
-    """Messages of a changefeed. ``partitions``: of each topic; of Kafka they are known with the first message.
+    """Messages of a changefeed. ``partitions``: their number in each topic; for Kafka, known after the first message.
 
-    ``choice``: the topics, of files those that are named, or all. ``foreign``: topics that are left out since their
+    ``choice``: the topics; for files the named ones, or all. ``foreign``: topics that are left out because their
     messages are of another protocol.
     """
 
@@ -64,12 +63,12 @@ class TopicSource:
         return ClaimStore.of(self.config.codec.large_message_handle)
 
     def messages(self, *, newest: int | None = None, follow: bool = False) -> Iterator[Message]:
-        """Yield what there is, those of a partition in order. ``newest``: at most so many of each partition.
+        """Yield the messages, in order within each partition. ``newest``: at most this number per partition.
 
-        ``follow``: continue as messages come; then files need not be there yet. Topics of another protocol are left out
-        if the changefeed's dispatchers match them. Raises the family of :class:`~ticdc_emit.errors.DeliveryError` for
-        places without topics, and topics that are not there; :class:`~ticdc_emit.errors.ConfigError` if the messages
-        are of another protocol.
+        ``follow``: wait for new messages; then files need not exist yet. Topics of another protocol are left out if the
+        changefeed's dispatchers match them. Raises the family of :class:`~ticdc_emit.errors.DeliveryError` for a source
+        without topics, and for missing topics; :class:`~ticdc_emit.errors.ConfigError` if the messages are of another
+        protocol.
         """
         found = self._from_kafka(newest, follow) if self.folder is None else self._from_files(newest, follow)
         return self._of_protocol(found)
@@ -83,7 +82,7 @@ class TopicSource:
         }
 
     def looked_at(self) -> str:
-        """Return the topics that were read, for people; if there are none, those that were looked for."""
+        """Return a description of the topics that were read or, if there are none, of those that were looked for."""
         return ", ".join(self.partitions) or str(self.choice)
 
     def _of_protocol(self, messages: Iterator[Message]) -> Iterator[Message]:
@@ -147,7 +146,7 @@ class TopicSource:
 
 
 def open_source(options: SourceOptions) -> TopicSource:
-    """Return where to read. Raises :class:`~ticdc_emit.errors.ConfigError` for options that do not say it."""
+    """Return where to read. Raises :class:`~ticdc_emit.errors.ConfigError` for options that do not name one source."""
     given = [name for name in ("path", "sink_uri", "brokers") if getattr(options, name) is not None]
     if len(given) != 1:
         raise ConfigError(
@@ -158,7 +157,7 @@ def open_source(options: SourceOptions) -> TopicSource:
     named = options.protocol if options.sink_uri is not None and options.config is None else None
     config = load_changefeed(
         _uri(options),
-        # As in TiCDC the URI's protocol, where it names one, wins.
+        # as in TiCDC, a protocol in the URI wins
         options.config if named is None else protocol_document(named),
         profile=options.profile,
         time_zone=options.time_zone,
@@ -205,6 +204,6 @@ def _check(there: Mapping[str, int], topics: Sequence[str], folder: Path) -> Non
 
 
 def _newest(messages: Iterator[Message], count: int) -> Iterator[Message]:
-    """Yield the last messages of each partition, of which all come in a row."""
+    """Yield the last messages of each partition. Those of one partition come in a row."""
     for _, each in groupby(messages, key=itemgetter(0, 1)):
         yield from deque(each, maxlen=count)

@@ -1,4 +1,4 @@
-"""``ticdc-emit verify``: a topic or a file against every invariant."""
+"""``ticdc-emit verify``: check a topic or a file against every invariant."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ _KINDS = {
 
 
 def run(options: SourceOptions, *, claims: bool, show: int, allow_empty: bool, html: Path | None, as_json: bool) -> int:
-    """Read everything that is there now and print what is wrong; return 1 if something is.
+    """Read all messages that exist now and print the problems; return 1 if there are any.
 
-    ``claims``: ask for claim-check objects too. ``show``: how many findings of each invariant. ``allow_empty``: return
-    0, not 1, where there are no messages. ``html``: where to draw what is there.
+    ``claims``: also check that claim-check objects exist. ``show``: how many findings of each invariant to print.
+    ``allow_empty``: return 0, not 1, if there are no messages. ``html``: the file to draw the messages to.
     """
     pictures, points = Pictures(html, "ticdc-emit verify"), Points()
     source = open_source(options)

@@ -1,7 +1,7 @@
-"""How far apart the commands let watermarks stand: at most one watermark message per hundred rows.
+"""The watermark interval of the commands: at most one watermark message per hundred rows.
 
-A running TiCDC sends one about every second to every partition, whatever rows there are. In what the commands show,
-most messages would be watermarks then.
+A running TiCDC sends about one per second to every partition, however few rows there are. Most messages that the
+commands show would then be watermarks.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _ROWS_PER_MESSAGE = 100
 def sparse_interval(config: ChangefeedConfig, rows: int, seconds: float) -> float:
     """Return the interval, in whole seconds of commit time, for ``rows`` changes that take ``seconds`` of it.
 
-    0, which is one watermark at the end, for fewer rows than a watermark on each partition may take.
+    Returns 0, one watermark at the end, if there are too few rows for a watermark on each partition.
     """
     partitions = config.kafka.partition_num or DEFAULT_PARTITION_NUM
     ticks = rows // (_ROWS_PER_MESSAGE * partitions)

@@ -1,11 +1,11 @@
 """Partition rules: which values of a row decide its partition.
 
-In: a dispatcher of the changefeed, then one version of a table.  Out: the pairs (name, column) that the hash of a row
-takes up, or TiCDC's refusal.
+In: a dispatcher of the changefeed, then one version of a table.  Out: the pairs (name, column) that enter the hash of a
+row, or TiCDC's refusal.
 
-TiCDC of the ``classic`` profile finds the columns of a named index, or of ``columns``, by their place in the table, and
-looks there in a row that has no virtual columns.  Behind a virtual column it thus hashes another column's value, or
-crashes at the end of the row; the first is reproduced, the second an error.  The switches are those of
+TiCDC of the ``classic`` profile finds the columns of a named index, or of ``columns``, by their offset in the table,
+but reads that offset in a row, which has no virtual columns. After a virtual column it thus hashes another column's
+value, or crashes at the end of the row. The first is reproduced, the second is an error.  The switches are those of
 :class:`~ticdc_emit.config.switches.RoutingSwitches`.
 
 Source: ``cdc/sink/dmlsink/mq/dispatcher/{event_router.go,partition/}`` and ``cdc/model/schema_storage.go`` of
@@ -28,7 +28,7 @@ __all__ = ["Hashed", "Kind", "PartitionRule"]
 Kind: TypeAlias = Literal["table", "ts", "index-value", "columns"]
 
 Hashed: TypeAlias = tuple[tuple[bytes, Column], ...]
-"""What the hash of a row takes up: the name that is hashed, and the column whose value follows it."""
+"""One input of a row's hash: a name, and the column whose value is hashed after it."""
 
 _KINDS: dict[str, Kind] = {
     "": "table",
@@ -43,7 +43,7 @@ _KINDS: dict[str, Kind] = {
 
 @dataclass(frozen=True)
 class PartitionRule:
-    """How rows are spread over a topic's partitions.  ``index``: of ``index-value``, "" for the handle key."""
+    """How rows are spread over a topic's partitions. ``index``: the index of ``index-value``, "" for the handle key."""
 
     kind: Kind = "table"
     index: str = ""
@@ -51,19 +51,21 @@ class PartitionRule:
 
     @classmethod
     def of(cls, rule: DispatchRule) -> PartitionRule:
-        """Return the rule of a dispatcher; an unknown one spreads by table, as in TiCDC (loading it warns of that)."""
+        """Return the rule of a dispatcher. An unknown one means ``table``, as in TiCDC; loading the configuration warns
+        about it.
+        """
         return cls(_KINDS.get(to_lower(rule.partition), "table"), rule.index, rule.columns)
 
     @property
     def by_value(self) -> bool:
-        """Whether rows of one table and one TSO may go to different partitions."""
+        """Whether rows of one table with the same TSO may go to different partitions."""
         return self.kind in ("index-value", "columns")
 
     def hashed(self, table: TableInfo, switches: RoutingSwitches) -> Hashed:
         """Return what is hashed of a table's rows; nothing for ``table``, ``ts`` and a table without handle key.
 
         Raises :class:`~ticdc_emit.errors.DispatcherError` (CDC:ErrDispatcherFailed) for a column or index that the
-        table has not, for a virtual column, and where TiCDC crashes (above).
+        table lacks, for a virtual column, and where TiCDC crashes (see above).
         """
         if not self.by_value:
             return ()
@@ -75,7 +77,7 @@ class PartitionRule:
         pairs = []
         for column in wanted:
             found = find(table, column)
-            # an index gives its own names, "columns" those of the values that were found
+            # "index" hashes the index's column names, "columns" those of the values that were found
             name = found.name if self.kind == "columns" else column.name
             if switches.hashed_columns == "all" or table.selected is None or found.name in table.selected:
                 pairs.append((name.encode(), found))
@@ -84,8 +86,8 @@ class PartitionRule:
     def verify(self, table: TableInfo) -> None:
         """Refuse what TiCDC refuses of the tables that exist when a changefeed is made.
 
-        Raises :class:`~ticdc_emit.errors.DispatcherError`: as :meth:`hashed` does, and for an index that is not unique,
-        for updates of its columns are not split, so that two changes of a row may go to different partitions.
+        Raises :class:`~ticdc_emit.errors.DispatcherError`: as :meth:`hashed` does, and for an index that is not unique.
+        Updates of its columns are not split, so two changes of a row could go to different partitions.
         """
         if self.kind == "columns":
             self._listed(table)
@@ -120,7 +122,7 @@ class PartitionRule:
 
 
 def _at_table_offset(table: TableInfo, column: Column) -> Column:
-    """Return the column whose value stands in a row where ``column`` stands in the table."""
+    """Return the column whose value a row has at the table offset of ``column``."""
     offset = table.columns.index(column)
     if offset >= len(table.row_columns):
         raise _failed(

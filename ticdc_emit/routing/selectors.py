@@ -1,8 +1,8 @@
-"""Column selectors: which columns of a table's rows messages show.
+"""Column selectors: which columns of a table appear in messages.
 
 In: the changefeed's ``[[sink.column-selectors]]``, then one version of a table.  Out: the same version with the names
-that are left (:attr:`TableInfo.selected <ticdc_emit.schema.model.TableInfo>`).  The first selector whose matcher
-accepts the table serves it.
+of the remaining columns (:attr:`TableInfo.selected <ticdc_emit.schema.model.TableInfo>`).  The first selector whose
+matcher accepts the table applies.
 
 Source: ``cdc/sink/dmlsink/mq/transformer/columnselector/column_selector.go`` of pingcap/tiflow, semantics 4.7.
 """
@@ -49,9 +49,10 @@ class ColumnSelectors:
         )
 
     def select(self, table: TableInfo) -> TableInfo:
-        """Return the table with the columns that are left, the same object where all are.
+        """Return the table with the remaining columns; the same object if all remain.
 
-        Raises :class:`~ticdc_emit.errors.ColumnSelectorError` if no key is left whole, unless a lineage does not ask.
+        Raises :class:`~ticdc_emit.errors.ColumnSelectorError` if no complete key remains, unless the lineage does not
+        check that.
         """
         selector = next(iter(self._serving(table)), None)
         if selector is None:
@@ -62,7 +63,7 @@ class ColumnSelectors:
         return table if len(left) == len(table.columns) else replace(table, selected=left)
 
     def verify(self, table: TableInfo, rule: PartitionRule) -> None:
-        """Refuse what TiCDC refuses of the tables that exist when a changefeed is made: it asks every selector.
+        """Refuse what TiCDC refuses for the tables that exist when a changefeed is created. It checks every selector.
 
         ``rule``: how the table's rows are spread.  Raises :class:`~ticdc_emit.errors.ColumnSelectorError` as
         :meth:`select` does, and for a dropped column that the ``columns`` dispatcher hashes.
@@ -84,7 +85,7 @@ class ColumnSelectors:
 
 
 def _check_keys(table: TableInfo, left: frozenset[str]) -> None:
-    """Its primary key must be left, or any unique index; a table without one, or what stands for it, needs nothing."""
+    """The primary key or any unique index must remain. A table without either needs nothing."""
     key = _primary_key(table)
     uniques = (index.columns for index in table.indexes if index.unique)
     if not left.issuperset(key) and not any(left.issuperset(columns) for columns in uniques):
@@ -95,7 +96,7 @@ def _check_keys(table: TableInfo, left: frozenset[str]) -> None:
 
 
 def _primary_key(table: TableInfo) -> tuple[str, ...]:
-    """The primary key as TiDB sees it: the first unique index without nullable columns stands for a missing one."""
+    """The primary key as TiDB sees it: without one, the first unique index without nullable columns."""
     if table.pk_is_handle:
         return tuple(column.name for column in table.whole_primary_key)
     keys = [index for index in table.indexes if index.primary] or [

@@ -1,9 +1,9 @@
 """Which tables or columns a list of filter rules accepts.
 
 In: the rules of a ``matcher`` (``schema.table`` patterns) or of a column selector (column patterns).  Out:
-:class:`TableFilter` and :class:`ColumnFilter`.  The last rule that matches decides, ``!`` before it refuses, and
-what no rule matches is refused.  A pattern is a name, wildcards (``*``, ``?``, ``[a-z]``, ``[!a-z]``), a quoted name or
-``/a regular expression/``; a rule that is blank or begins with ``#`` says nothing.
+:class:`TableFilter` and :class:`ColumnFilter`.  The last rule that matches decides. A rule that begins with ``!``
+refuses. A name that no rule matches is refused.  A pattern is a name, wildcards (``*``, ``?``, ``[a-z]``, ``[!a-z]``),
+a quoted name or ``/a regular expression/``; a rule that is blank or begins with ``#`` is ignored.
 
 Source: ``pkg/util/table-filter`` of pingcap/tidb (parser, matchers), with its texts.  Rules from a file (``@path``) are
 refused: a plan is made from the changefeed alone.
@@ -26,7 +26,7 @@ from ticdc_emit.schema.identifiers import to_lower
 __all__ = ["ColumnFilter", "TableFilter"]
 
 Matcher: TypeAlias = "str | GoRegexp | Wildcards | None"
-"""A name as it is, a pattern, or ``None`` for every name."""
+"""A literal name, a pattern, or ``None`` for every name."""
 
 _REGEXP = re.compile(r"/(?:\\.|\\(?=\n)|[^/\\])+/")
 _QUOTED = {'"': re.compile(r'"(?:""|[^"])+"'), "`": re.compile(r"`(?:``|[^`])+`")}
@@ -35,7 +35,7 @@ _EVERYTHING = "(?s)^.*$"
 
 
 class _SyntaxError(ValueError):
-    """A rule that TiDB does not read; ``str()`` is its text."""
+    """A rule that TiDB refuses; ``str()`` is TiDB's message."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class _Rule:
 
 @dataclass(frozen=True)
 class TableFilter:
-    """Accepts tables by the names of schema and table."""
+    """Accepts tables by schema and table name."""
 
     rules: tuple[_Rule, ...]
     """The rules, last first."""
@@ -65,7 +65,7 @@ class TableFilter:
         return _accepted(self.rules, (schema, table) if self.case_sensitive else (to_lower(schema), to_lower(table)))
 
     def matches_schema(self, schema: str) -> bool:
-        """Whether the rules accept a schema itself: some rule names it, and none after it refuses all of its tables."""
+        """Whether the rules accept a schema: a rule names it, and no later rule refuses all of its tables."""
         name = schema if self.case_sensitive else to_lower(schema)
         for rule in self.rules:
             if _matches(rule.matchers[0], name) and (rule.positive or rule.matchers[1] is None):
@@ -75,7 +75,7 @@ class TableFilter:
 
 @dataclass(frozen=True)
 class ColumnFilter:
-    """Accepts columns by name, in any case."""
+    """Accepts columns by name, ignoring case."""
 
     rules: tuple[_Rule, ...]
     """The rules, last first."""
@@ -174,9 +174,9 @@ def _pattern(line: str, ignore_case: bool, *, dotted: bool) -> tuple[Matcher, st
 
 
 def _end_of_regexp(line: str) -> int:
-    """Return where ``/.../`` ends, 0 if it does not: at the first slash that is not escaped, else at the last slash.
+    """Return the end of ``/.../``: the first unescaped slash, else the last slash; 0 if there is none.
 
-    TiDB's own expression reads the backslash before that last slash as a character of the pattern.
+    TiDB's own expression treats the backslash before that last slash as part of the pattern.
     """
     found = _REGEXP.match(line)
     if found is not None:
@@ -210,7 +210,7 @@ def _wildcards(line: str, ignore_case: bool, *, dotted: bool) -> tuple[Matcher, 
             regexp += _character_class(found.group())
         elif char in "$_" or char.isalnum() or not char.isascii():
             literal += char
-            regexp += char  # "$" too, unescaped: beside a wildcard it matches nothing, as in TiDB
+            regexp += char  # "$" is unescaped too: next to a wildcard it matches nothing, as in TiDB
         else:
             raise _SyntaxError(f"unexpected special character '{char}'")
         if char != "*" or tokens[-1:] != [STAR]:
@@ -232,14 +232,14 @@ def _escaped(rest: str) -> str:
 
 
 def _character_class(text: str) -> str:
-    """Return ``[...]`` of wildcards as a regular expression: ``!`` negates, ``^`` is a character like any other."""
+    """Return ``[...]`` of wildcards as a regular expression: ``!`` negates, ``^`` is an ordinary character."""
     if text[1] == "!":
         return f"[^{text[2:]}"
     return rf"[\^{text[2:]}" if text[1] == "^" else text
 
 
 def _wildcard_matcher(regexp: str, tokens: list[str], ignore_case: bool) -> Matcher:
-    """Check wildcards as TiDB does, as one regular expression, but match them one character at a time."""
+    """Check wildcards as TiDB does, as one regular expression; they are matched one character at a time."""
     if regexp == _EVERYTHING:
         return None
     try:

@@ -1,10 +1,9 @@
 """Where each kind of event goes: topic and partitions of rows, DDL and watermarks.
 
 In: the changefeed's dispatchers, the partition counts that :meth:`ticdc_emit.delivery.contract.Sink.prepare` returned,
-then names of schema and table (the source's own).  Out: topics, partition rules and ``(topic, partition)`` pairs.  The
-first dispatcher whose matcher accepts a table serves it; a table that none accepts goes to the default topic, spread by
-table.  Source: ``cdc/sink/dmlsink/mq/dispatcher/event_router.go`` and ``cdc/sink/ddlsink/mq/mq_ddl_sink.go`` of
-pingcap/tiflow.
+then the source's schema and table names.  Out: topics, partition rules and ``(topic, partition)`` pairs.  The first
+dispatcher whose matcher accepts a table applies. Other tables go to the default topic, partitioned by table.  Source:
+``cdc/sink/dmlsink/mq/dispatcher/event_router.go`` and ``cdc/sink/ddlsink/mq/mq_ddl_sink.go`` of pingcap/tiflow.
 """
 
 from __future__ import annotations
@@ -40,9 +39,9 @@ _BY_TABLE = PartitionRule()
 
 @dataclass(frozen=True)
 class Router:
-    """Routes by the changefeed's dispatchers, without any by table into the default topic.
+    """Routes by the changefeed's dispatchers; without any, by table into the default topic.
 
-    ``partitions`` holds the partition count of every topic that may be a target.
+    ``partitions``: the partition count of every possible target topic.
     """
 
     default_topic: str
@@ -75,7 +74,7 @@ class Router:
         return _BY_TABLE if route is None else route.rule
 
     def ddl_topic(self, event: DdlEvent) -> str:
-        """The topic of a DDL: the one of the table before it, else of the table after it, else the default topic."""
+        """The topic of a DDL: that of the table before it, else that of the table after it, else the default topic."""
         before = event.pre_table_info
         if self.switches.exchange_partition_topic == "partitioned" and event.action == "exchange partition":
             before = event.table_info

@@ -1,7 +1,7 @@
-"""Wildcards of TiDB's filters: tokens of a pattern in, whether a name matches out, without backtracking.
+"""Wildcards of TiDB's filters. In: tokens of a pattern and a name. Out: whether it matches, without backtracking.
 
-All places of the pattern that the name's characters so far may lead to are kept as the bits of one number, so the time
-is linear in the name's length, whatever stars there are.
+The bits of one number are the positions of the pattern that the name's characters so far can reach. So the time is
+linear in the name's length, however many stars there are.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from ticdc_emit.routing.linear_regexp import GoRegexp
 __all__ = ["END", "STAR", "Wildcards"]
 
 STAR = "*"
-"""The token of any characters or none."""
+"""The token for any number of characters."""
 END = "$"
-"""The token of the name's end: TiDB passes an unescaped ``$`` on to a regular expression."""
+"""The token for the end of the name: TiDB passes an unescaped ``$`` on to a regular expression."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Wildcards:
         return moved
 
     def _skipped(self, places: int, *, at_end: bool) -> int:
-        """Add the places after tokens that need no character."""
+        """Add the positions after tokens that need no character."""
         for place, token in enumerate(self.tokens):
             if places >> place & 1 and (token == STAR or (token == END and at_end)):
                 places |= 2 << place

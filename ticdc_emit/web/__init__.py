@@ -1,5 +1,5 @@
-"""HTTP as this library uses it: one server, asked with bounds, that no answer can turn elsewhere.
+"""HTTP as this library uses it: bounded requests to one server, whose answers cannot redirect them elsewhere.
 
-:mod:`~ticdc_emit.web.address` is where the server is and who asks; :mod:`~ticdc_emit.web.exchange` asks. Both a
-registry's client and a reader of its schemas stand on them, and neither knows what an answer means.
+:mod:`~ticdc_emit.web.address` holds the server's address and the credentials, :mod:`~ticdc_emit.web.exchange` sends
+requests. A registry client and a reader of its schemas use both. Neither module interprets an answer.
 """

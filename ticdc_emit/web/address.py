@@ -1,7 +1,7 @@
-"""The URL of a registry: where it is, and who asks.
+"""The URL of a registry: its address and the credentials.
 
 In: ``http[s]://[user:password@]host[:port][/path]`` as in ``schema-registry`` of a sink URI. Out: the URL without the
-userinfo, the credentials percent-decoded (``https://user:p%40ss@host``), and a form that people may read.
+userinfo, the percent-decoded credentials (``https://user:p%40ss@host``), and a form that is safe to show.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class RegistryAddress:
         return cls(f"{scheme}://{authority}{parts.path.rstrip('/')}", shown, login)
 
     def refusal(self) -> ConfigError:
-        """Return the error for a URL that reads well, and whose host cannot be one all the same."""
+        """Return the error for a URL that parses but whose host is not valid."""
         return _refusal(self.shown)
 
     @property
@@ -54,7 +54,7 @@ class RegistryAddress:
 
     @property
     def loopback(self) -> bool:
-        """Whether it is this machine: Go asks no proxy for it."""
+        """Whether the host is this machine, for which Go uses no proxy."""
         host = urlsplit(self.base).hostname or ""
         try:
             return ipaddress.ip_address(host).is_loopback
@@ -63,16 +63,16 @@ class RegistryAddress:
 
     @property
     def secrets(self) -> tuple[Secret[str], ...]:
-        """What no text may show: the password, or the user without one, and the token of both."""
+        """Secrets that no text may show: the password (or the user if there is none) and the Basic token of both."""
         if self.login is None:
             return ()
         user, password = self.login.reveal()
-        # With a password the user is no secret, and it may be a word of the text.
+        # With a password the user is not a secret, and it may be an ordinary word of the text.
         token = b64encode(user + b":" + password).decode()
         return Secret(token), Secret((password or user).decode("utf-8", "surrogateescape"))
 
     def without_secrets(self, text: str) -> str:
-        """Return a text from elsewhere, say an answer of the registry, without the credentials that it may repeat."""
+        """Return a foreign text, such as a registry's answer, without the credentials that it may repeat."""
         return hide(text, (secret.reveal() for secret in self.secrets))
 
 

@@ -1,10 +1,9 @@
-"""One request and its answer, within bounds that the server cannot move.
+"""One request and its answer, within limits that the server cannot change.
 
 In: method, path, headers and body for one :class:`~ticdc_emit.web.address.RegistryAddress`. Out: an :class:`Answer`, or
-an :class:`ExchangeError`. A redirect is followed within the address's origin (scheme, host and port) and refused
-towards any other, so that a login, a client certificate and a schema go to the configured server alone. The whole
-exchange has one time limit, and an answer one size, also after it is decompressed. httpx is imported when a client is
-made.
+an :class:`ExchangeError`. A redirect is followed only within the address's origin (scheme, host and port). So a login,
+a client certificate and a schema go to the configured server only. The whole exchange has a time limit, and the answer
+has a size limit, which also holds after decompression. httpx is imported when a client is made.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["LARGEST_ANSWER", "Answer", "Exchange", "ExchangeError"]
 
 LARGEST_ANSWER = 16 * 1024 * 1024
-"""Bytes of an answer: a schema of 4,096 columns with long comments has about two million."""
+"""Maximum bytes of an answer. A schema of 4,096 columns with long comments takes about two million."""
 
 _MOST_REDIRECTS = 5
 _CHUNK = 64 * 1024
@@ -39,7 +38,7 @@ _GZIP_OR_ZLIB = 47
 
 
 class ExchangeError(Exception):
-    """No usable answer. ``transient``: another attempt may bring one; ``tls``: TLS itself failed."""
+    """There is no usable answer. ``transient``: another attempt may succeed. ``tls``: TLS itself failed."""
 
     def __init__(self, text: str, *, transient: bool = False, tls: bool = False) -> None:
         super().__init__(text)
@@ -49,9 +48,9 @@ class ExchangeError(Exception):
 
 @dataclass(frozen=True)
 class Answer:
-    """What a server answered. ``method`` is that of the last request: a redirect may turn a POST into a GET.
+    """A server's answer. ``method`` is that of the last request, because a redirect may turn a POST into a GET.
 
-    What it says is not printed: it may repeat the login.
+    Its content is not printed, because it may repeat the login.
     """
 
     status: int
@@ -61,7 +60,7 @@ class Answer:
     method: str
 
     def json(self) -> object:
-        """Return the content's JSON, ``None`` if it is none, or nested too deeply."""
+        """Return the content's JSON; ``None`` if it is not JSON or is nested too deeply."""
         try:
             return parsed(self.content)
         except ValueError:
@@ -73,7 +72,7 @@ class Answer:
 
 
 class Exchange:
-    """A client of one server, one request at a time. Keeps its connection until :meth:`close`."""
+    """A client of one server that sends one request at a time. Keeps its connection until :meth:`close`."""
 
     def __init__(
         self,
@@ -84,9 +83,9 @@ class Exchange:
         proxies: bool = False,
         keep_alive: bool = True,
     ) -> None:
-        """``timeout_s``: for a whole exchange, from connecting to the last byte. ``proxies``: whether those of the
-        environment count. Raises :class:`~ticdc_emit.errors.MissingDependencyError` without httpx, and
-        :class:`~ticdc_emit.errors.ConfigError` for a host that cannot be one.
+        """``timeout_s``: for a whole exchange, from connecting to the last byte. ``proxies``: whether to use the
+        proxies of the environment. Raises :class:`~ticdc_emit.errors.MissingDependencyError` without httpx, and
+        :class:`~ticdc_emit.errors.ConfigError` for an invalid host.
         """
         try:
             import httpx
@@ -102,7 +101,7 @@ class Exchange:
         self._auth = httpx.BasicAuth(*login.reveal()) if login else None
         self._timeout_s = timeout_s
         limits = httpx.Limits() if keep_alive else httpx.Limits(max_keepalive_connections=0)
-        # without TLS there is no context to make, for no redirect leads to it
+        # plain http needs no TLS context: redirects to https are refused
         verify = (tls or ssl.create_default_context()) if address.https else False
         self._client = httpx.Client(verify=verify, timeout=timeout_s, trust_env=proxies, limits=limits)
         self._kept: Any = None
@@ -120,7 +119,7 @@ class Exchange:
 
         with self._lock, _Deadline(self._timeout_s, self._kept) as deadline:
             extensions = {"trace": deadline.trace}
-            # A request of one's own, for a client's has headers beside these, Host and Content-Length.
+            # built here, because a request made by the client also has headers besides these, Host and Content-Length
             request = httpx.Request(
                 method, self._address.base + path, headers=headers, content=body, extensions=extensions
             )
@@ -169,8 +168,8 @@ class Exchange:
 
 
 class _Deadline:
-    """Cuts the connection of an exchange that takes too long: a client's own time-outs hold for each read, and a server
-    that sends a byte a second passes them for ever. ``kept``: the stream that an earlier exchange left open.
+    """Cuts the connection of an exchange that takes too long. A client's own timeouts apply to each read, and a server
+    that sends a byte per second never exceeds them. ``kept``: the stream that an earlier exchange left open.
     """
 
     def __init__(self, seconds: float, kept: Any) -> None:
@@ -202,7 +201,7 @@ class _Deadline:
 
     def _watch(self, stream: Any) -> None:
         own = stream.get_extra_info("socket")
-        # Another handle of the connection: TLS takes the first one over.
+        # a second handle of the connection, because TLS takes over the first one
         with contextlib.suppress(OSError, AttributeError), self._lock:
             self._lines.append(socket.fromfd(own.fileno(), own.family, own.type))
         if self.passed:
@@ -221,7 +220,7 @@ def _origin(url: httpx.URL) -> tuple[str, str, int | None]:
 
 
 def _content(answer: httpx.Response) -> bytes:
-    """Read a body, as far as the limit goes."""
+    """Read a body up to the limit."""
     content = bytearray()
     for chunk in answer.iter_raw(_CHUNK):
         content += chunk
@@ -246,7 +245,7 @@ def _too_large() -> ExchangeError:
 
 
 def _is_refusal_of_tls(error: BaseException | None) -> bool:
-    """Whether TLS itself failed, which another attempt would not mend; a connection cut short may come back."""
+    """Whether TLS itself failed, which another attempt cannot fix. A connection that was cut may work again."""
     while error is not None:
         if isinstance(error, ssl.SSLError):
             return not isinstance(error, (ssl.SSLEOFError, ssl.SSLZeroReturnError, ssl.SSLSyscallError))
