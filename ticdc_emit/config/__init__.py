@@ -1,7 +1,7 @@
-"""Configuration: TiCDC's sink URI and changefeed file in, frozen and validated records out.
+"""Configuration. In: TiCDC's sink URI and changefeed file. Out: frozen, validated records.
 
-:func:`load_changefeed` is the entry; what it returns is :class:`ChangefeedConfig`.  Nothing in it shows a secret when
-printed.  See ``docs/config.md`` for every option.
+:func:`load_changefeed` is the entry point and returns a :class:`ChangefeedConfig`, which shows no secret when printed.
+See ``docs/config.md`` for every option.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""From URI parameters and the ``[sink]`` table to a validated :class:`CodecConfig`.
+"""Make a validated :class:`CodecConfig` from URI parameters and the ``[sink]`` table.
 
-Rules and order of the checks: ``pkg/sink/codec/common/config.go`` of pingcap/tiflow.  Every refusal is TiCDC's own
-text.
+The rules and the order of the checks come from ``pkg/sink/codec/common/config.go`` of pingcap/tiflow.  Every refusal
+has TiCDC's own text.
 """
 
 from __future__ import annotations
@@ -37,21 +37,22 @@ def build_codec(
     own_registry: bool = False,
     switches: OptionSwitches = OptionSwitches(),
 ) -> CodecConfig:
-    """Bind, merge and validate.  ``default_registry`` serves where neither input names a registry; with
-    ``own_registry`` none needs to be named."""
+    """Bind, merge and validate.  ``default_registry`` is used if neither input names a registry; with ``own_registry``
+    none is needed.
+    """
     traits = protocol.traits
     kafka = sink.table("kafka-config") or Section({}, "")
     from_sink = MergedOptions(uri, sink)
     from_kafka = MergedOptions(uri, kafka)
     from_codec = MergedOptions(uri, kafka.table("codec-config") or Section({}, ""))
 
-    # In the order in which TiCDC binds them, so that of two bad texts the same one is refused.
+    # In the order in which TiCDC binds them, so that the same one of two bad texts is refused.
     extension = bool(from_codec.boolean("enable-tidb-extension"))
     max_batch_size = from_codec.integer_or("max-batch-size", _DEFAULTS.max_batch_size)
     max_message_bytes = from_kafka.integer_or("max-message-bytes", _DEFAULTS.max_message_bytes)
     decimal = from_codec.text("avro-decimal-handling-mode") or _DEFAULTS.avro_decimal_handling_mode
     bigint = from_codec.text("avro-bigint-unsigned-handling-mode") or _DEFAULTS.avro_bigint_unsigned_handling_mode
-    # The options of one lineage are asked for there only, so that the other warns that it ignores them.
+    # Options of one lineage are read only there, so that the other one warns that it ignores them.
     before_value = switches.avro_include_before_value and bool(from_codec.boolean("avro-include-before-value"))
     row_key = switches.output_row_key and bool(uri.boolean("output-row-key"))
     start_ts = switches.debezium_include_start_ts and _read_start_ts(uri, sink)
@@ -103,7 +104,9 @@ def build_codec(
 
 
 def _read_output_old_value(sink: Section, protocol: Protocol) -> bool:
-    """Return the option of the protocol's own table; that of the others is read, for TiCDC knows it."""
+    """Return the option of the protocol's own table. The other tables are read too, because TiCDC knows their
+    option.
+    """
     given = {}
     for name in {each.traits.old_value_table for each in Protocol} - {None}:
         table = sink.table(str(name))
@@ -112,7 +115,7 @@ def _read_output_old_value(sink: Section, protocol: Protocol) -> bool:
 
 
 def _read_start_ts(uri: UriParameters, sink: Section) -> bool:
-    """The one option of which the URI's false counts too."""
+    """The only option for which a false in the URI counts too."""
     in_uri = uri.boolean("debezium-include-start-ts")
     table = sink.table("debezium")
     in_file = table.boolean("include-start-ts") if table else None

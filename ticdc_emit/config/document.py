@@ -1,8 +1,8 @@
 """The changefeed file as typed tables that remember what was read.
 
-In: the path of a TOML file, TOML text, or a mapping.  Out: a :class:`Section` over the document; after the options are
-taken out of it, :meth:`Section.unread` names what nobody asked for.  A wrong type is a ``ConfigError`` with the option
-and the two types, never with the value.  Key names match as in BurntSushi's decoder: exactly, else without case.
+In: the path of a TOML file, TOML text, or a mapping.  Out: a :class:`Section` over the document; after all options are
+read, :meth:`Section.unread` names the keys that nothing has read.  A wrong type is a ``ConfigError`` with the option
+and the two types, never with the value.  Key names match as in BurntSushi's decoder: exactly, else ignoring case.
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ _NAMES = {bool: "boolean", int: "integer", float: "float", str: "string", list: 
 
 
 def read_document(changefeed: str | os.PathLike[str] | Mapping[str, Any] | None) -> Section:
-    """The root section.  A text with a newline or ``=`` (or an empty one) is TOML, any other names a file."""
+    """The root section.  A text with a newline or ``=`` (or an empty one) is TOML; any other text is the path of a
+    file.
+    """
     if changefeed is None:
         return Section({}, "")
     if isinstance(changefeed, Mapping):
@@ -55,8 +57,8 @@ def _parse(text: str, place: str) -> dict[str, Any]:
 
 
 def hinted(name: str, known: Collection[str], shown: str | None = None) -> str:
-    """Return an ignored option's name, ``shown`` as that, with the known one that may have been meant."""
-    # TiCDC has options that are ignored rightly and resemble others: the likeness must be great.
+    """Return the name of an ignored option (displayed as ``shown``), and the known option that may have been meant."""
+    # some options that are rightly ignored resemble others, so only a close match counts
     meant = closest(str(name), known, likeness=0.8)
     return (shown or name) + ("" if meant is None else f" (did you mean {meant}?)")
 
@@ -123,12 +125,12 @@ class Section:
         return tuple(self._child(value, f"{self._place(name)}[{index}]") for index, value in enumerate(values))
 
     def unread(self) -> list[str]:
-        """Dotted names of the keys, here and below, that no reader asked for."""
+        """Dotted names of the keys, here and below, that nothing has read."""
         names = [hinted(key, self._read, self._place(key)) for key in self._table if key not in self._read]
         return names + [name for child in self._children.values() for name in child.unread()]
 
     def _child(self, table: Mapping[str, Any], path: str) -> Section:
-        # One child per place, so that several readers share what was read.
+        # one child per key, so that several readers share the record of what was read
         return self._children.setdefault(path, Section(table, path))
 
     def _place(self, name: str) -> str:

@@ -1,4 +1,4 @@
-"""Known secrets in a text from elsewhere, whatever encoded them on their way into it.
+"""Mask known secrets in a foreign text, however they were encoded there.
 
 In: an answer, an error or a log line of another program, and the secrets that this one gave it. Out: the text with
 ``****`` instead of each. A server repeats what it was sent as it likes: in JSON (``\\"``, ``\\u0022``),
@@ -20,7 +20,7 @@ __all__ = ["hide"]
 _MASK = "****"
 _ROUNDS = 3
 _A_WORD = 4
-"""A shorter secret is a part of many words: it counts as a word of its own only."""
+"""A shorter secret is a part of many words, so it is masked only as a whole word."""
 _BACKSLASHES = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f", "0": "\0"}
 _ESCAPE = re.compile(
     r"(?P<utf16>(?:\\u[0-9A-Fa-f]{4})+)|(?P<bytes>(?:\\x[0-9A-Fa-f]{2})+)|\\U00(?P<code>[0-9A-Fa-f]{6})|\\(?P<char>.)",
@@ -32,14 +32,14 @@ _ENTITY = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6}|[a-z]{2,5});")
 
 
 class _View(NamedTuple):
-    """A decoded text; ``places``: where in the first text each character begins, and where the last one ends."""
+    """A decoded text. ``places``: where each character begins in the original text, and where the last one ends."""
 
     text: str
     places: list[int]
 
 
 def hide(text: str, secrets: Iterable[str | bytes]) -> str:
-    """Return ``text`` with every secret masked, in each of the encodings and in up to three around each other."""
+    """Return ``text`` with every secret masked, in each of the encodings and in up to three nested ones."""
     wanted = set(_forms(secrets))
     if not wanted or not text:
         return text
@@ -59,7 +59,7 @@ def _forms(secrets: Iterable[str | bytes]) -> Iterator[str]:
             continue
         yield data.decode("utf-8", "replace")
         for encode in (b64encode, urlsafe_b64encode) if len(data) > _A_WORD else ():
-            for before in range(3):  # without the letters that depend on what is beside the secret
+            for before in range(3):  # without the letters that depend on the neighbours of the secret
                 coded = encode(bytes(before) + data).decode()
                 yield coded[-(-before * 8 // 6) : (before + len(data)) * 8 // 6]
 
@@ -125,7 +125,7 @@ def _entity(match: re.Match[str]) -> list[tuple[str, int]]:
 
 
 def _characters(data: bytes, width: int, errors: str = "surrogateescape") -> list[tuple[str, int]]:
-    """Return UTF-8's characters and how much of the text each takes, if every byte takes ``width``."""
+    """Return the characters of UTF-8 and the length of text that each takes, if every byte takes ``width``."""
     text = data.decode("utf-8", errors)
     return [(char, width * len(char.encode("utf-8", "surrogateescape"))) for char in text]
 

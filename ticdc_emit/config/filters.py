@@ -1,7 +1,7 @@
-"""``[filter]`` of the changefeed file: typed, with the names of events checked.
+"""``[filter]`` of the changefeed file, typed, with checked event names.
 
 In: the changefeed's document. Out: :class:`~ticdc_emit.config.options.FilterConfig`, or TiCDC's refusal. Rules,
-matchers, patterns and expressions are texts here; the room ``filtering`` reads them.
+matchers, patterns and expressions stay texts here; ``filtering`` parses them.
 
 Rule source: ``pkg/config/filter.go``, ``pkg/filter/{sql_event_filter,utils}.go`` of pingcap/tiflow and pingcap/ticdc.
 """
@@ -56,13 +56,13 @@ EVENT_TYPES = {
     "add foreign key": "add foreign key",
     "drop foreign key": "drop foreign key",
 }
-"""The DDL jobs that TiCDC replicates (TiDB's action names), and how ``ignore-event`` calls each."""
+"""The DDL jobs that TiCDC replicates (TiDB's action names), and their names in ``ignore-event``."""
 
 _FOREIGN_KEYS = ("add foreign key", "drop foreign key")
 _IGNORED = frozenset(EVENT_TYPES.values()) | {
     *("all dml", "all ddl", "insert", "update", "delete", "alter table", "create schema", "drop schema")
 }
-# Known to the new architecture, which recognises these two by their text.
+# known only to the new architecture, which recognises these two by their text
 _INDEX_KINDS = frozenset({"add fulltext index", "create hybrid index"})
 
 
@@ -90,7 +90,7 @@ def _read_event_filter(entry: Section, switches: FilterSwitches) -> EventFilter:
         ignore_update_old_value_expr=entry.text("ignore-update-old-value-expr") or "",
         ignore_update_new_value_expr=entry.text("ignore-update-new-value-expr") or "",
         ignore_delete_value_expr=entry.text("ignore-delete-value-expr") or "",
-        # asked for in one lineage only, so that the other warns that it is ignored
+        # read in one lineage only, so that the other one warns that it is ignored
         ignore_update_only_columns=(entry.texts("ignore-update-only-columns") or ())
         if switches.update_only_columns
         else (),

@@ -1,4 +1,4 @@
-"""Texts to values the way Go's standard library reads them, with Go's error texts.
+"""Parse texts as Go's standard library does, with Go's error texts.
 
 In: the text of an option.  Out: bool, int or milliseconds; a :class:`GoSyntaxError` whose message equals Go's.
 Rules: ``strconv.ParseBool``, ``strconv.ParseInt(text, 10, bits)`` and ``time.ParseDuration`` of the Go library.
@@ -30,7 +30,7 @@ _ESCAPES = {"\a": "\\a", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t
 
 
 class GoSyntaxError(ValueError):
-    """A text that Go would not parse; ``str()`` is Go's message."""
+    """A text that Go cannot parse; ``str()`` is Go's message."""
 
 
 def quote(text: str) -> str:

@@ -1,4 +1,4 @@
-"""From URI parameters and ``[sink.kafka-config]`` to a validated :class:`KafkaConfig`.
+"""Make a validated :class:`KafkaConfig` from URI parameters and ``[sink.kafka-config]``.
 
 Rules and texts: ``pkg/sink/kafka/options.go``, ``pkg/sink/kafka/sarama.go`` and ``pkg/security/sasl.go`` of
 pingcap/tiflow.  The SASL/OAUTHBEARER options exist in the changefeed file only, ``max-retry`` in the URI only.

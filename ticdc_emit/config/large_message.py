@@ -1,4 +1,4 @@
-"""``[sink.kafka-config.large-message-handle]``: read, and refused where TiCDC refuses it.
+"""Read ``[sink.kafka-config.large-message-handle]``; refuse what TiCDC refuses.
 
 Rules: ``pkg/config/large_message.go`` and ``SinkConfig.validateAndAdjust`` of pingcap/tiflow.
 """
@@ -83,7 +83,7 @@ def _uri_extension(uri: UriParameters) -> bool:
     try:
         return parse_bool(text)
     except GoSyntaxError as error:
-        # The one place where TiCDC gives no error code.
+        # the only refusal for which TiCDC gives no error code
         raise ConfigError(str(error), option="enable-tidb-extension") from None
 
 

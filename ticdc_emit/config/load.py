@@ -139,14 +139,14 @@ def load_changefeed(
         cluster_id=cluster_id,
         profile=lineage,
     )
-    # Last, when every option has been asked for.
+    # last, after every option has been read
     _warn_unread(parameters, root)
     _warn_unknown_dispatchers(dispatchers)
     return config
 
 
 def _read_choice(own: Section, name: str, choices: tuple[_C, ...]) -> _C:
-    """Return one of ``choices``, the first if nothing is said."""
+    """Return one of ``choices``; by default the first."""
     given = own.text(name)
     for choice in choices:
         if choice == (choices[0] if given is None else given):

@@ -1,7 +1,7 @@
-"""Secrets in what other libraries log: a filter on their loggers that knows the values.
+"""Mask secrets in the logs of other libraries with a filter on their loggers that knows the values.
 
-In: names of loggers, and secrets. Out: nothing; from then on their lines show ``****`` instead. At DEBUG botocore logs
-what it signs, and what it signs holds the access key and the session token.
+In: names of loggers, and secrets. Out: nothing; their lines show ``****`` from then on. At DEBUG, botocore logs the
+text that it signs, which holds the access key and the session token.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ AWS_LOGGERS = (
     "aiobotocore.httpsession",
     "s3fs",
 )
-"""Loggers that get to see a signed request or its answer; a filter on their parent would not be asked."""
+"""Loggers of signed requests and their answers. A filter on their parent would not see these records."""
 HTTP_LOGGERS = ("httpcore.connection", "httpcore.http11", "httpcore.proxy", "httpx")
-"""Loggers that get to see an answer's headers, which may repeat a login."""
+"""Loggers of answers' headers, which may repeat a login."""
 
 
 class _Masking(logging.Filter):
@@ -48,7 +48,7 @@ class _Masking(logging.Filter):
 
 
 def hide_in_logs(loggers: Iterable[str], secrets: Iterable[Secret[str] | None]) -> None:
-    """Mask the secrets in the lines of these loggers; may be called again, with the same or with others."""
+    """Mask the secrets in the lines of these loggers. May be called again, also with other secrets."""
     known = [secret for secret in secrets if secret is not None and secret.reveal()]
     for name in loggers if known else ():
         logger = logging.getLogger(name)

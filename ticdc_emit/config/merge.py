@@ -1,4 +1,4 @@
-"""URI parameters as TiCDC binds them, and the precedence between URI and changefeed file.
+"""Read URI parameters as TiCDC binds them, and merge the URI with the changefeed file.
 
 In: the sink URI's parameters and a table of the file.  Out: typed values; a text that does not parse is refused with
 TiCDC's message.  Rules: gin's query binding (an empty text is ``false`` or 0, the first of several values counts) and
@@ -36,7 +36,7 @@ def merge(file_value: T | None, uri_value: T | None) -> T | None:
 
 
 class UriParameters:
-    """Typed readers over a URI's query that remember what was asked for; None where a parameter is absent."""
+    """Typed readers of a URI's query that remember what was read; None for a missing parameter."""
 
     def __init__(self, uri: SinkUri) -> None:
         self._uri = uri
@@ -63,7 +63,7 @@ class UriParameters:
             raise bind_refused(str(error), option=name) from None
 
     def unread(self) -> list[str]:
-        """Names of the parameters that no reader asked for, and what of the URI was dropped as malformed."""
+        """Names of the parameters that nothing has read, and the parts of the URI that were dropped as malformed."""
         shown = shown_names(name for name, _ in self._uri.params)
         names = [
             # A name without a value may be the rest of an unescaped password.
@@ -76,7 +76,7 @@ class UriParameters:
 
 
 class MergedOptions:
-    """Options of the URI and of one table of the file, by the same name; None where neither has it."""
+    """Options that the URI and one table of the file give under the same name; None if neither does."""
 
     def __init__(self, uri: UriParameters, table: Section) -> None:
         self._uri = uri

@@ -1,6 +1,6 @@
-"""The keyword arguments that public functions hand on, named once: types for editors, and a check for typing errors.
+"""The keyword arguments that public functions pass on: their types for editors, and a check for misspelt names.
 
-``LoadOptions`` is what :func:`~ticdc_emit.load_changefeed` takes; functions that take what others do extend it.
+``LoadOptions`` has those of :func:`~ticdc_emit.load_changefeed`; other functions extend it.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The configuration of a changefeed as frozen records: what PLAN, ENCODE and DELIVER read.
 
-Built by :func:`ticdc_emit.config.load_changefeed` only, already validated; every record is hashable and pickles.  Field
+Only :func:`ticdc_emit.config.load_changefeed` builds them, validated. Every record is hashable and pickles.  Field
 names are TiCDC's option names in snake_case, units are in the name or the comment.  Sources: ``pkg/config/sink.go``,
 ``pkg/sink/codec/common/config.go`` and ``pkg/sink/kafka/options.go`` of pingcap/tiflow.
 """
@@ -35,17 +35,17 @@ __all__ = [
 
 DEFAULT_MAX_MESSAGE_BYTES = 10 * 1024 * 1024
 DEFAULT_PARTITION_NUM = 3
-"""Partitions of a topic that TiCDC creates without being told how many."""
+"""Partitions of a topic that TiCDC creates if no count is given."""
 
 DISPATCHER_NAMES = ("default", "table", "ts", "index-value", "rowid", "columns")
-"""What ``partition`` of a dispatcher may be, in any case; TiCDC takes anything else for ``table``."""
+"""The values of a dispatcher's ``partition``, in any case. TiCDC treats any other value as ``table``."""
 
 
 @dataclass(frozen=True)
 class LargeMessageHandle:
     """``[sink.kafka-config.large-message-handle]``.
 
-    An ``option`` that TiCDC does not know is kept: the reference then handles large messages in neither way.
+    An ``option`` that TiCDC does not know is kept: TiCDC then handles large messages in neither way.
     """
 
     option: str = "none"
@@ -118,13 +118,13 @@ class CodecConfig:
 
     @property
     def has_watermarks(self) -> bool:
-        """Whether there are watermarks, those that TiCDC has for its tests (``avro-enable-watermark``) included."""
+        """Whether there are watermarks, including those of TiCDC's tests (``avro-enable-watermark``)."""
         return self.sends_watermarks or self.avro_enable_watermark
 
 
 @dataclass(frozen=True)
 class TlsConfig:
-    """TLS towards the brokers.  ``ca``, ``cert`` and ``key`` are file paths, given all or none."""
+    """TLS with the brokers. ``ca``, ``cert`` and ``key`` are file paths: all of them, or none."""
 
     enable: bool = False
     ca: str | None = None
@@ -161,7 +161,7 @@ class OAuthConfig:
 
 @dataclass(frozen=True)
 class SaslConfig:
-    """SASL towards the brokers.  ``mechanism`` None: no SASL; else Kafka's own name (``SCRAM-SHA-256`` ...)."""
+    """SASL with the brokers. ``mechanism`` is None for no SASL, else Kafka's own name (``SCRAM-SHA-256`` ...)."""
 
     mechanism: str | None = None
     user: str | None = None
@@ -176,9 +176,9 @@ class KafkaConfig:
 
     brokers: tuple[str, ...] = ()
     topic: str = ""
-    """The default topic, for events that no dispatcher sends elsewhere."""
+    """The default topic, for events without a dispatcher."""
     partition_num: int | None = None
-    """None: as many as the topic has, ``DEFAULT_PARTITION_NUM`` for a topic to be created."""
+    """None: as many as the topic has, or ``DEFAULT_PARTITION_NUM`` for a new topic."""
     replication_factor: int = 1
     required_acks: int = -1
     """-1 all in-sync replicas, 1 the leader, 0 none."""
@@ -216,7 +216,7 @@ class ColumnSelector:
 
 @dataclass(frozen=True)
 class EventFilter:
-    """One ``[[filter.event-filters]]`` entry. Texts as given; an empty expression is none."""
+    """One ``[[filter.event-filters]]`` entry. Texts as given; an empty expression means no expression."""
 
     matcher: tuple[str, ...] = ()
     ignore_event: tuple[str, ...] = ()
@@ -230,7 +230,7 @@ class EventFilter:
 
 @dataclass(frozen=True)
 class FilterConfig:
-    """``[filter]``: which tables, DDL and rows are replicated. Without rules, all tables are."""
+    """``[filter]``: which tables, DDL and rows are replicated. Without rules, all tables are replicated."""
 
     rules: tuple[str, ...] = ()
     ignore_txn_start_ts: tuple[int, ...] = ()

@@ -1,7 +1,7 @@
 """Profiles: TiCDC's two lineages, each as the records of its switches (:mod:`ticdc_emit.config.switches`).
 
-``classic`` is pingcap/tiflow, ``next`` is pingcap/ticdc (the new architecture).  A profile is stated as differences
-over the defaults, and code reads the switch that it needs, never the profile's name.  Out: :class:`Profile`, carried by
+``classic`` is pingcap/tiflow, ``next`` is pingcap/ticdc (the new architecture).  A profile lists its differences from
+the defaults. Code reads the switch that it needs, never the profile's name. Out: :class:`Profile`, an attribute of
 every :class:`~ticdc_emit.config.ChangefeedConfig`.
 """
 
@@ -46,7 +46,9 @@ class Profile:
 
     @classmethod
     def parse(cls, profile: str | Profile) -> Profile:
-        """The profile of that name; a :class:`Profile` passes through.  :class:`ConfigError` for an unknown name."""
+        """The profile of that name; a :class:`Profile` is returned as it is. Raises :class:`ConfigError` for an unknown
+        name.
+        """
         if isinstance(profile, Profile):
             return profile
         try:

@@ -1,4 +1,4 @@
-"""The protocol names that TiCDC accepts, which of them this library writes, and the names that its own options take.
+"""The protocol names that TiCDC accepts, those that this library writes, and the names that its own options accept.
 
 In: the text of ``protocol`` in a sink URI or changefeed.  Out: a :class:`Protocol`, or TiCDC's refusal
 (``pkg/config/sink_protocol.go`` of pingcap/tiflow).  Options of this library (``--protocol``, ``protocol=``) take
@@ -41,7 +41,7 @@ _AVRO_TEXTS = tuple((name, "string") for name, _ in _AVRO_MODES)
 
 
 class Protocol(str, Enum):
-    """A TiCDC message protocol; the value is the name that TiCDC prints, ``traits`` what else is to be known of it."""
+    """A TiCDC message protocol. The value is the name that TiCDC prints; ``traits`` are its properties."""
 
     _value_: str
     traits: Traits
@@ -153,7 +153,7 @@ class Protocol(str, Enum):
     def parse(cls, text: str, lineage: str | None = None) -> Protocol:
         """``text`` in any case, aliases included; :class:`ConfigError` (CDC:ErrSinkUnknownProtocol) otherwise.
 
-        ``lineage``: the one that must have it; by default any may.
+        ``lineage``: the lineage that must have it; by default, any.
         """
         name = text.lower()
         name = _ALIASES.get(name, name)
@@ -186,7 +186,9 @@ FORMS = tuple(name for protocol in WRITTEN for name in _forms(protocol))
 """The protocols that are written, Simple with each of its encodings."""
 
 PROTOCOL_NAMES = tuple(dict.fromkeys(name for protocol in WRITTEN for name in (protocol.value, *_forms(protocol))))
-"""What an option of this library takes as a protocol; ``simple`` is ``simple-json`` unless something else sets it."""
+"""The protocol names that options of this library accept. ``simple`` means ``simple-json`` unless another option sets
+the encoding.
+"""
 
 
 def form_of(protocol: Protocol, encoding: str | None) -> str:
@@ -199,7 +201,7 @@ def parse_protocol_name(text: str) -> tuple[Protocol, str | None]:
     """Return the protocol that an option names, and the encoding of Simple if it names that too.
 
     Takes :data:`PROTOCOL_NAMES`, TiCDC's aliases and ``open``, in any case. Raises
-    :class:`~ticdc_emit.errors.ConfigError` for names that are not known, and for protocols that are not written.
+    :class:`~ticdc_emit.errors.ConfigError` for unknown names, and for protocols that this library does not write.
     """
     name = text.lower()
     if name in _ENCODINGS:
@@ -237,7 +239,7 @@ def protocol_document(text: str) -> dict[str, Any]:
 
 
 def protocol_not_written(protocol: Protocol) -> ConfigError:
-    """Return the refusal of a protocol that TiCDC has and this library does not write; the caller raises it."""
+    """Return the error for a protocol that TiCDC has but this library does not write; the caller raises it."""
     return ConfigError(
         f"the protocol {protocol} is not written by this version",
         remedy=f"Use one of: {', '.join(PROTOCOL_NAMES)}",
@@ -250,14 +252,14 @@ def _offered(lineage: str | None) -> list[str]:
 
 
 def _other_lineage(protocol: Protocol) -> str:
-    """Return how to get a protocol that the lineage does not have."""
+    """Return the remedy for a protocol that the lineage lacks."""
     if protocol not in WRITTEN:
         return f"Use one of: {', '.join(_offered(None))}"
     return f"Only TiCDC's lineage {protocol.traits.lineages[0]} has it: set profile={protocol.traits.lineages[0]}"
 
 
 def _remedy(name: str, lineage: str | None) -> str:
-    """Return how to name a protocol to TiCDC."""
+    """Return the remedy for an unknown protocol name."""
     if name in _ENCODINGS:
         protocol, encoding = _ENCODINGS[name]
         return f"Set protocol={protocol} and encoding-format={encoding}"

@@ -1,4 +1,4 @@
-"""``[sink.kafka-config.glue-schema-registry-config]``: the AWS Glue registry that stands in for ``schema-registry``.
+"""``[sink.kafka-config.glue-schema-registry-config]``: the AWS Glue registry, used instead of ``schema-registry``.
 
 Rules: ``GlueSchemaRegistryConfig.Validate`` and ``SinkConfig.validateAndAdjust`` in ``pkg/config/sink.go`` of
 pingcap/tiflow.

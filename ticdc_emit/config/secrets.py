@@ -1,10 +1,10 @@
 """Keep secrets out of every repr, log line, error and report.
 
-:class:`Secret` holds a value that only :meth:`Secret.reveal` gives back.  :func:`mask_uri` and :func:`mask_text`
-rewrite what people read, and :func:`hides_arguments` keeps a call's arguments out of tracebacks.  Which query
-parameters are sensitive follows ``pkg/util/uri.go`` of pingcap/tiflow: any whose name contains one of its words (so
-``keyspace`` and ``kafka-client-id`` are masked too), plus the signature of an Azure SAS.  A whole userinfo is masked,
-not only its password: a schema registry's user is an API key.
+:class:`Secret` holds a value that only :meth:`Secret.reveal` returns.  :func:`mask_uri` and :func:`mask_text` mask text
+before it is shown, and :func:`hides_arguments` keeps a call's arguments out of tracebacks.  Which query parameters are
+sensitive follows ``pkg/util/uri.go`` of pingcap/tiflow: any whose name contains one of its words (so ``keyspace`` and
+``kafka-client-id`` are masked too), plus the signature of an Azure SAS.  A whole userinfo is masked, not only its
+password: a schema registry's user is an API key.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _SENSITIVE_WORDS = (
 )
 _SENSITIVE_NAMES = frozenset({"sig"})
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*://")
-# the names of a sink URI's parameters and of a storage URI's: any other may be the rest of an unescaped secret
+# parameter names of sink URIs and storage URIs; any other name may be the rest of an unescaped secret
 _PARAMETER_NAMES = """
 auto-create-topic avro-bigint-unsigned-handling-mode avro-decimal-handling-mode avro-enable-watermark ca cert
 compression content-compatible debezium-disable-schema dial-timeout enable-tidb-extension enable-tls encoding-format
@@ -65,7 +65,7 @@ sse sse-kms-key-id storage-class use-accelerate-endpoint
 """
 _PARAMETERS = frozenset(_PARAMETER_NAMES.split())
 _CLIENT = ("client", "kafka-client")
-"""Sensitive to TiCDC, but no secret that people paste."""
+"""Sensitive to TiCDC, but not a secret that people paste."""
 _DEEPEST_URI = 4
 _ENCODED_AT = re.compile(r"@|%(?:25)*40")
 _URI_IN_TEXT = re.compile(r"(?<![A-Za-z0-9+.\-])[A-Za-z0-9+.\-]+://[^\s\"'<>]+")
@@ -73,7 +73,7 @@ _HOST = r"(?:\[[^\]]*\]|[^:\[\],]+)(?::[0-9]*)?"
 _HOSTS = re.compile(rf"{_HOST}(?:,{_HOST})*\Z")
 _NAME = re.compile(r"(?<![\w.\-])(?P<name>[\w.\-]+)\\*[\"']?\s*[=:]\s*")
 _VALUE = re.compile(
-    # a value in quotes ends with the same quote, escaped as often, and not once more
+    # a quoted value ends with the same quote, escaped equally often
     r"(?P<quote>\\*[\"'])(?:.*?(?<!\\)(?P=quote)|.*)|(?P<kind>(?:Bearer|Basic|Digest|Negotiate)\s+)?[^\s,;&]*",
     re.DOTALL | re.IGNORECASE,
 )
@@ -119,10 +119,10 @@ class Secret(Generic[T]):
 
 
 def hides_arguments(function: Callable[P, T]) -> Callable[P, T]:
-    """``function``, whose arguments or locals are secrets in the clear: its errors leave it without its frames.
+    """Decorate a function whose arguments or locals are secrets in clear text: its errors lose its frames.
 
-    Many tools print a traceback with the local variables of every frame.  The library's own errors say all that there
-    is to say; any other exception passes with its traceback whole.
+    Many tools print a traceback with the local variables of every frame.  The library's own errors need no frames; any
+    other exception keeps its whole traceback.
     """
 
     @wraps(function)
@@ -145,8 +145,8 @@ def is_sensitive_name(name: str) -> bool:
 def mask_uri(uri: str) -> str:
     """``uri`` with userinfo, sensitive query values, nested URIs' secrets and the fragment masked.
 
-    Everything else stays as written.  A text without ``scheme://`` is treated as one whose authority comes first.
-    Never raises: broken URIs are masked by the widest reading.
+    Everything else stays as written.  A text without ``scheme://`` is read as if it began with the authority. Never
+    raises: in a broken URI, everything that could be a secret is masked.
     """
     return _mask_uri(uri, 0)
 
@@ -158,8 +158,8 @@ def mask_text(text: str) -> str:
 
 
 def uri_secrets(uri: str) -> tuple[str, ...]:
-    """The password of a URI, or the user without one, and its sensitive query values, decoded: what to look for in the
-    answers of whom the URI leads to.
+    """Return the decoded secrets of a URI: its password (or its user if there is none) and its sensitive query values.
+    The answers of its server may repeat them.
     """
     rest = uri[scheme.end() :] if (scheme := _SCHEME.match(uri)) else uri
     end = _userinfo_end(rest)
@@ -170,9 +170,9 @@ def uri_secrets(uri: str) -> tuple[str, ...]:
 
 
 def shown_names(names: Iterable[str]) -> list[str]:
-    """The names of a query's parameters as people may read them.
+    """Return the names of a query's parameters, safe to show.
 
-    An unknown name behind a secret may be the rest of it: ``password=abc&REST=x`` is ``abc&REST=x`` unescaped.
+    An unknown name after a secret may be the rest of it: ``password=abc&REST=x`` is ``abc&REST=x`` unescaped.
     """
     shown, behind_secret = [], False
     for name in names:
@@ -235,9 +235,9 @@ def _mask_uri(uri: str, depth: int) -> str:
 def _userinfo_end(rest: str) -> int:
     """Where the userinfo ends (after its ``@``), 0 if there is none.
 
-    People paste passwords unescaped, and URIs escaped as a whole.  So ``@`` counts in the path and in a query's text
-    before its first ``=`` too, ``%40`` in the authority, and both anywhere if what stands in the place of the authority
-    is no list of hosts.
+    People paste unescaped passwords, and URIs that are escaped as a whole. So ``@`` also counts in the path and in a
+    query before its first ``=``, ``%40`` counts in the authority, and both count anywhere if the authority is not a
+    list of hosts.
     """
     authority = re.split(r"[/?#]", rest, maxsplit=1)[0]
     encoded = _last_at(authority)

@@ -1,4 +1,4 @@
-"""The sink URI, taken apart as Go's ``net/url`` does it.
+"""The sink URI, parsed as Go's ``net/url`` does.
 
 In: the text of a sink URI.  Out: :class:`SinkUri`, secrets wrapped.  Schemes: TiCDC's ``kafka`` and ``kafka+ssl``, and
 two embedded sinks of this library, ``file://DIRECTORY`` and ``memory://NAME``, which take the same codec parameters.
@@ -39,9 +39,9 @@ class SinkUri:
     """Directory of a ``file`` sink, name of a ``memory`` sink, else the path as written (slashes included)."""
     topic: str
     params: tuple[tuple[str, Secret[str]], ...]
-    """Query parameters in order, decoded; all wrapped, since a value's place does not tell what it holds."""
+    """Query parameters in order, decoded. All are wrapped, because any of them may hold a secret."""
     dropped: tuple[str, ...]
-    """What Go silently drops: parameters with a bare ``;`` or a broken percent escape, text after ``#``."""
+    """Parts that Go silently drops: parameters with a bare ``;`` or a broken percent escape, and text after ``#``."""
     raw: Secret[str]
 
     @property
@@ -100,7 +100,7 @@ class SinkUri:
 
 
 def _invalid(remedy: str) -> ConfigError:
-    # What cannot be taken apart cannot be masked with certainty: it is not shown, as in TiCDC.
+    # A URI that does not parse cannot be masked with certainty, so it is not shown, as in TiCDC.
     return refused("ErrSinkURIInvalid", "sink uri invalid '<invalid uri>'", option="sink-uri", remedy=remedy)
 
 

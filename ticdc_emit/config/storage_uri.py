@@ -1,8 +1,8 @@
 """The URI of an external storage, as TiCDC reads and prints it.
 
-In: ``claim-check-storage-uri``. Out: where objects lie, what messages say of it, and the parameters of the connection.
-Rule sources: ``pingcap/tidb: pkg/objstore/parse.go`` (ParseRawURL, parseBackend, ExtractQueryParameters) and the
-``URI()`` of each of its storages. What is printed never holds a parameter, so no secret either.
+In: ``claim-check-storage-uri``. Out: the folder of the objects, its name in messages, and the parameters of the
+connection. Rule sources: ``pingcap/tidb: pkg/objstore/parse.go`` (ParseRawURL, parseBackend, ExtractQueryParameters)
+and the ``URI()`` of each of its storages. The printed form has no parameters and therefore no secrets.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ _BROKEN_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 class StorageUri:
     """A parsed storage URI. ``kind``: ``file``, ``s3``, ``gcs``, ``azure``, or ``memory`` (of this process, for tests).
 
-    ``root``: the folder, without the slash after it; that of an object store begins with the bucket. ``location``: what
-    a message says of the folder. ``parameters``: the query by name, in lower case with ``-`` for ``_``.
+    ``root``: the folder, without a slash at its end; for an object store it begins with the bucket. ``location``: the
+    folder's name in messages. ``parameters``: the query by name, in lower case with ``-`` for ``_``.
     """
 
     kind: str
@@ -52,7 +52,7 @@ class StorageUri:
         """Read a URI, or a path of this machine; :class:`ConfigError` for one that names no known storage."""
         if _BROKEN_ESCAPE.search(uri):
             raise ConfigError("the storage URI has a % that escapes nothing", option=_OPTION)
-        # TiCDC takes + as it stands, for secret keys have it.
+        # TiCDC keeps + as it is, because secret keys contain it
         try:
             parts = urlsplit(uri.replace("+", _ENCODED_PLUS))
         except ValueError:

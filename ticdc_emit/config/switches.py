@@ -1,8 +1,7 @@
 """The places where TiCDC's two lineages differ, as independent switches: one record for each part that reads them.
 
-The defaults are those of ``classic``; ``config/profiles.py`` states what ``next`` has otherwise. A switch enters
-together with the code that reads it. Rule source: both lineages side by side, pingcap/tiflow c7b2588 and pingcap/ticdc
-b813e76.
+The defaults are those of ``classic``; ``config/profiles.py`` lists the differences of ``next``. Rule source: both
+lineages side by side, pingcap/tiflow c7b2588 and pingcap/ticdc b813e76.
 """
 
 from __future__ import annotations
@@ -27,10 +26,10 @@ __all__ = [
 
 @dataclass(frozen=True)
 class CanalJsonSwitches:
-    """What ``protocols/canal_json`` reads."""
+    """The switches of ``protocols/canal_json``."""
 
     empty_mysql_type: Literal["object", "null"] = "object"
-    """``mysqlType`` of a message that shows no column: ``{}`` or ``null``."""
+    """``mysqlType`` of a message without columns: ``{}`` or ``null``."""
     pk_names: Literal["selected", "whole"] = "selected"
     """``pkNames`` where a column selector drops a column of the primary key."""
     selected_updates: Literal["failing", "compared"] = "failing"
@@ -39,32 +38,36 @@ class CanalJsonSwitches:
 
 @dataclass(frozen=True)
 class AvroSwitches:
-    """What ``protocols/avro`` and the registration of its schemas read."""
+    """The switches of ``protocols/avro`` and of the registration of its schemas."""
 
     key_columns: Literal["handle-key", "primary-key"] = "handle-key"
-    """What keys hold. A table whose handle key is a unique index has no keys with ``primary-key``."""
+    """The columns of keys. With ``primary-key``, a table whose handle key is a unique index has no keys."""
     bit_bytes: Literal["minimal", "fixed"] = "minimal"
-    """BIT values in as few bytes as hold them, or in as many as the column has."""
+    """The length of BIT values: as few bytes as the value needs, or as many as the column has."""
     virtual_columns: Literal["left-out", "null"] = "left-out"
-    """Virtual columns, hidden ones too, are in no value, or always ``null``: rows fail where one is NOT NULL."""
+    """Virtual columns, also hidden ones, are missing from values, or always ``null``: then rows fail if one is NOT
+    NULL.
+    """
     vector_default: Literal["refused", "shown"] = "refused"
     """The DEFAULT of a VECTOR column in schemas."""
     empty_keys: Literal["none", "failing"] = "none"
-    """The keys of a table whose primary key a column selector drops: there are none, or rows fail."""
+    """A table whose primary key is dropped by a column selector: its messages have no keys, or its rows fail."""
     registered_with: Literal["version", "update-ts"] = "version"
-    """What makes TiCDC register a table's schemas anew: each DDL, or each that changes the table's definition."""
+    """When TiCDC registers a table's schemas again: after each DDL, or only after one that changes the table's
+    definition.
+    """
     delete_mark: bool = False
     """With ``avro-enable-watermark``: whether the value of a delete is a byte 3 and its commit_ts."""
 
 
 @dataclass(frozen=True)
 class SimpleSwitches:
-    """What ``protocols/simple`` reads."""
+    """The switches of ``protocols/simple``."""
 
     column_order: Literal["id", "table"] = "id"
     """The order of a table schema's columns."""
     pre_table_schema: Literal["all", "exchange-partition"] = "all"
-    """Which DDL messages show the schema before them."""
+    """Which DDL messages contain the previous schema."""
     exchange_partition: Literal["QUERY", "ALTER"] = "QUERY"
     """The type of EXCHANGE PARTITION."""
     avro_bit: Literal["long", "string"] = "long"
@@ -75,34 +78,34 @@ class SimpleSwitches:
 
 @dataclass(frozen=True)
 class DebeziumSwitches:
-    """What ``protocols/debezium`` reads."""
+    """The switches of ``protocols/debezium``."""
 
     source_schema: Literal["plain", "extended"] = "plain"
     """With ``enable-tidb-extension``: whether the schema of ``source`` has fields ``commit_ts`` and ``cluster_id``."""
     virtual_columns: Literal["last", "twice"] = "last"
     """The schema of rows has virtual columns after the others, or (``twice``) in their place and after the others."""
     key_columns: Literal["selected", "whole"] = "selected"
-    """What keys hold where a column selector drops a column of the handle key."""
+    """The columns of keys if a column selector drops a column of the handle key."""
     partly_zero: Literal["refused", "null"] = "refused"
     """A DATETIME with a zero month or day is refused, or ``null`` (0 where the column is NOT NULL)."""
     null_default: Literal["text", "value"] = "text"
-    """How the DEFAULT is read that stands for NULL: its text, or the value that TiDB's types make of it."""
+    """How the DEFAULT that replaces NULL is read: as its text, or as the value that TiDB's types give it."""
 
 
 @dataclass(frozen=True)
 class OpenSwitches:
-    """What ``protocols/open_protocol`` reads."""
+    """The switches of ``protocols/open_protocol``."""
 
     json: Literal["encoding/json", "json-iterator"] = "encoding/json"
     """The library that escapes texts and prints floats."""
     column_order: Literal["name", "table"] = "name"
     """The order of a row's columns: bytewise by name, or as in the table."""
     row_ids: bool = True
-    """Whether keys show the handle of a row where it is an integer."""
+    """Whether keys contain the handle of a row if it is an integer."""
     partition: Literal["before-type", "last"] = "before-type"
-    """Where a key shows the id of the row's partition."""
+    """Where a key has the id of the row's partition."""
     claims: Literal["plain", "flagged"] = "plain"
-    """Whether a key that says where the message is stored has ``ohk`` too, twice: true and false."""
+    """Whether a key with the location of a stored message also has ``ohk``, twice: true and false."""
     empty_names: Literal["left-out", "shown"] = "left-out"
     """The name of the table in the DDL of a database."""
     empty_before: Literal["left-out", "shown"] = "left-out"
@@ -117,10 +120,10 @@ class OpenSwitches:
 
 @dataclass(frozen=True)
 class OptionSwitches:
-    """What the reading of sink URIs and changefeed files reads."""
+    """The switches of the readers of sink URIs and changefeed files."""
 
     protocols: Literal["classic", "next"] = "classic"
-    """Whose protocols there are: each says in its traits which lineages have it."""
+    """The lineage whose protocols exist. Each protocol's traits name its lineages."""
     large_message_options: Literal["any", "known"] = "any"
     """Whether a ``large-message-handle-option`` of another name is accepted, and has no effect."""
     forced_large_messages: Literal["refused", "accepted"] = "refused"
@@ -141,25 +144,27 @@ class OptionSwitches:
 
 @dataclass(frozen=True)
 class RoutingSwitches:
-    """What dispatchers read."""
+    """The switches of dispatchers."""
 
     bad_topic: Literal["topic-expression", "kafka-config"] = "topic-expression"
     """The code and text of the refusal of a topic expression."""
     hashed_null: bytes | None = b"null"
-    """Dispatchers by value: what is hashed of NULL; ``None``: neither it nor the column's name."""
+    """Dispatchers by value: the text that is hashed for NULL; ``None``: neither it nor the column's name is hashed."""
     hashed_offsets: Literal["table", "row"] = "table"
-    """Dispatchers by named columns: ``table`` offsets miss the right value of a row without virtual columns."""
+    """Dispatchers by named columns: with ``table`` offsets, rows without virtual columns give the wrong value."""
     hashed_columns: Literal["selected", "all"] = "selected"
     """Dispatchers by value: whether they see the columns that a column selector drops."""
     selected_keys: Literal["checked", "unchecked"] = "checked"
-    """Whether rows are refused where a column selector leaves no key whole. Tables at the start always are."""
+    """Whether rows are refused if a column selector leaves no complete key. Tables that exist at the start always
+    are.
+    """
     exchange_partition_topic: Literal["exchanged", "partitioned"] = "exchanged"
-    """EXCHANGE PARTITION: whose topic it goes to, the exchanged table's or the partitioned table's."""
+    """EXCHANGE PARTITION: whether it goes to the topic of the exchanged table or of the partitioned table."""
 
 
 @dataclass(frozen=True)
 class ValueSwitches:
-    """What is read where values are compared and summed up."""
+    """The switches of comparing values and of row checksums."""
 
     checksum_order: Literal["id", "table"] = "id"
     """The order in which a row's checksum takes its columns: by column id, or as in the table."""
@@ -169,19 +174,21 @@ class ValueSwitches:
 
 @dataclass(frozen=True)
 class TransactionSwitches:
-    """What is read where updates are split and ordered."""
+    """The switches of splitting and ordering updates."""
 
     split_order: Literal["by-kind", "inserts-last"] = "by-kind"
-    """A transaction with a split update: deletes, updates, inserts; or as it was, and the inserted halves last."""
+    """The order of a transaction with a split update: deletes, updates, inserts; or unchanged, with the inserted halves
+    last.
+    """
     split_checksums: Literal["zero", "kept"] = "zero"
-    """The checksums that the two halves of a split update show."""
+    """The checksums of the two halves of a split update."""
     filtered_updates: Literal["whole", "split"] = "whole"
     """Filters see an update of a unique key before it is split, or its two halves."""
 
 
 @dataclass(frozen=True)
 class FilterSwitches:
-    """What ``filtering`` and the reading of ``[filter]`` read."""
+    """The switches of ``filtering`` and of the reader of ``[filter]``."""
 
     keyless_tables: Literal["until-keyed", "unseen"] = "until-keyed"
     """Tables without a handle key are left out until they get one, or (``unseen``) for good; DROP is sent, or not."""
@@ -190,27 +197,33 @@ class FilterSwitches:
     event_matchers: Literal["sensitive", "as-rules"] = "sensitive"
     """Event filters match names with case, or as ``case-sensitive`` says of the rules."""
     ignored_text: Literal["given", "restored"] = "given"
-    """Which text of a DDL ``ignore-sql`` searches: the one before it is printed again, or the one after."""
+    """Which text of a DDL ``ignore-sql`` searches: the original, or the one that TiCDC prints."""
     bad_ignore_sql: Literal["rule-dropped", "refused"] = "rule-dropped"
-    """What a wrong pattern in ``ignore-sql`` does: all but the expressions of its event filter is gone, or refused."""
+    """The effect of a wrong pattern in ``ignore-sql``: its event filter keeps only its expressions, or it is
+    refused.
+    """
     foreign_key_events: Literal["known", "failing"] = "known"
-    """ADD and DROP FOREIGN KEY in an event filter: like any other, or refused, and failing where a filter matches."""
+    """ADD and DROP FOREIGN KEY in an event filter: like any other DDL, or refused; then the DDL fails if a filter
+    matches.
+    """
     update_only_columns: bool = False
     """Whether ``ignore-update-only-columns`` is known."""
     checked_expressions: Literal["at-start", "at-first-row"] = "at-start"
     """When the columns of a filter's expressions are looked up in the tables that exist at the start."""
     judged_ddl: Literal["by-snapshot", "by-store"] = "by-snapshot"
-    """What a DDL must fit: the tables that the filter let through so far, or the schema store, which has them all."""
+    """What a DDL is applied to: the tables that the filter accepted so far, or the schema store, which has all
+    tables.
+    """
 
 
 @dataclass(frozen=True)
 class DdlSwitches:
-    """What is read where DDL events and their texts are made."""
+    """The switches of DDL events and their texts."""
 
     renamed_schema: Literal["lower-case", "as-created"] = "lower-case"
-    """How a table names its database after a RENAME of one table, until its next DDL."""
+    """The database name of a table after a RENAME of one table, until its next DDL."""
     built_texts: Literal["by-owner", "by-store"] = "by-owner"
-    """Which texts are built anew, and how: those of the changefeed's owner, or those of the schema store."""
+    """Which DDL texts are rebuilt, and how: as by the changefeed's owner, or as by the schema store."""
     several_statements: bool = False
     """Whether a text of several statements is printed, with ``;`` between."""
     watermarks: bool = True

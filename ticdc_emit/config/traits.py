@@ -1,5 +1,5 @@
-"""What the rest of the library must know of a protocol. The record stands beside the protocol's name, in
-:class:`~ticdc_emit.config.protocol.Protocol`; nobody asks which protocol it is.
+"""What the rest of the library must know about a protocol. The record belongs to the protocol's name in
+:class:`~ticdc_emit.config.protocol.Protocol`; no other code compares protocol names.
 
 A protocol of this library is a package in ``protocols/`` that writes it, a package of the same name in ``decode/`` that
 reads it, and this record.
@@ -17,40 +17,40 @@ SWITCH = ("false", "true")
 
 
 class Given(Enum):
-    """Whether a protocol has something: always, where ``enable-tidb-extension`` is on, or never."""
+    """Whether a protocol has a feature: always, only with ``enable-tidb-extension``, or never."""
 
     ALWAYS = "always"
     WITH_EXTENSION = "with enable-tidb-extension"
     NEVER = "never"
 
     def holds(self, *, extension: bool) -> bool:
-        """Return whether it is there, with or without the extension."""
+        """Return whether the feature exists, with or without the extension."""
         return self is Given.ALWAYS or (self is Given.WITH_EXTENSION and extension)
 
 
 @dataclass(frozen=True)
 class Traits:
-    """The defaults are those of a protocol that TiCDC has and this library does not write.
+    """The properties of a protocol. The defaults are those of one that TiCDC has but this library does not write.
 
     ``package``: its name in ``protocols/`` and ``decode/``. ``lineages``: those of TiCDC that have it, as profiles name
-    them. ``title``: how TiCDC's refusals name it. ``encodings``: the values of ``encoding-format``, the first
-    one is the default. ``extension``: whether ``enable-tidb-extension`` has an effect. ``registers_schemas``: in a
-    schema registry, which it needs; it then has a subject for each topic, so a topic expression must name schema and
+    them. ``title``: its name in TiCDC's refusals. ``encodings``: the values of ``encoding-format``, the first one is
+    the default. ``extension``: whether ``enable-tidb-extension`` has an effect. ``registers_schemas``: it registers
+    schemas in a schema registry. It then has one subject per topic, so a topic expression must contain schema and
     table, and a consumer needs the schemas.
 
     ``ddl``: DDL is sent, ``ddl_everywhere``: to every partition of its topic, else to the first one. ``watermarks``:
-    when they are sent, ``default_ticks``: whether between the rows too where no interval is set. ``bootstraps``:
-    messages with a table's schema go ahead of its rows. ``tells_defaults``: what rows that were there have in a new
-    column, a consumer can tell from DDL or schemas. ``row_checksums``: rows can carry them.
+    when they are sent, ``default_ticks``: whether they are also sent between rows if no interval is set.
+    ``bootstraps``: messages with a table's schema are sent before its rows. ``tells_defaults``: a consumer can learn
+    the value of existing rows in a new column from DDL or schemas. ``row_checksums``: rows can carry them.
 
-    ``old_values``: whether updates show what was before; ``old_value_table``: the table under ``[sink]`` that can
-    turn it off. ``large_messages``: whether they can be handled, ``raw_claims``: stored as the bare value.
-    ``handle_key_deletes``: ``delete-only-output-handle-key-columns`` has an effect.
-    ``content_compatible``: whether the sink URI's option concerns it. ``force_replicate``: whether tables without a
-    handle key can be sent. ``packs_rows``: one message can hold several, as ``max-batch-size`` says.
+    ``old_values``: whether updates contain the old values; ``old_value_table``: the table under ``[sink]`` that can
+    turn them off. ``large_messages``: whether large messages can be handled; ``raw_claims``: whether the bare value can
+    be stored. ``handle_key_deletes``: ``delete-only-output-handle-key-columns`` has an effect. ``content_compatible``:
+    whether the sink URI's option has an effect. ``force_replicate``: whether tables without a handle key can be sent.
+    ``packs_rows``: one message can hold several rows, up to ``max-batch-size``.
 
-    ``parameters``: those of the sink URI that change its messages and have few values, the default first. ``lossless``:
-    parameters of the sink URI, as name and value, with which no value loses precision.
+    ``parameters``: parameters of the sink URI that change the messages and have few values, the default first.
+    ``lossless``: parameters of the sink URI, as name and value, that keep the precision of every value.
     """
 
     package: str | None = None
@@ -79,5 +79,5 @@ class Traits:
 
     @property
     def is_written(self) -> bool:
-        """Whether this library writes the protocol, and reads it."""
+        """Whether this library writes and reads the protocol."""
         return self.package is not None

@@ -1,7 +1,7 @@
-"""Schema registries: a subject and a schema text in, an id and the header of messages out.
+"""Schema registries. In: a subject and a schema text. Out: an id and the header of messages.
 
-:mod:`~ticdc_emit.registry.contract` is what the rest of the library knows. httpx, tenacity and boto3 are imported when
-a client is made, not with this package.
+:mod:`~ticdc_emit.registry.contract` is the interface for the rest of the library. httpx, tenacity and boto3 are
+imported when a client is made, not with this package.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""When a schema is registered: TiCDC's cache, one entry per subject, valid for one table version.
+"""When a schema is registered: TiCDC's cache, with one entry per subject that is valid for one table version.
 
 In: the schemas that messages need, in the messages' order. Out: headers. A subject that several tables or versions
-share is registered again at every change between them, which gives the ids that it had: registering is idempotent.
-Source: ``pingcap/tiflow: pkg/sink/codec/avro/confluent_schema_registry.go`` (GetCachedOrRegister).
+share is registered again at every change between them. It gets the same ids, because registering is idempotent. Source:
+``pingcap/tiflow: pkg/sink/codec/avro/confluent_schema_registry.go`` (GetCachedOrRegister).
 
-The reference compares versions only. One DDL job gives several tables one version (RENAME of several tables, EXCHANGE
-PARTITION); where they share a topic too, TiCDC writes the rows of one with the schema of the other. With equal fields
-that is harmless and done here too; with other fields it corrupts data, and is refused here.
+TiCDC compares versions only. One DDL job can give several tables the same version (RENAME of several tables, EXCHANGE
+PARTITION). If they also share a topic, TiCDC writes the rows of one with the schema of the other. With equal fields
+that is harmless and this library does the same. With other fields it corrupts data and is refused.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class _Entry(NamedTuple):
 
 
 class SubjectCache:
-    """Asks the registry where the version of a subject's table changed."""
+    """Asks the registry if the version of a subject's table changed."""
 
     def __init__(self, registry: SchemaRegistry) -> None:
         self._registry = registry

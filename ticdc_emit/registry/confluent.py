@@ -1,13 +1,13 @@
 """A registry with Confluent's HTTP API: Confluent, Apicurio (``…/apis/ccompat/v7``), Karapace, Redpanda ...
 
 In: subject and schema text. Out: the id that the registry answers. The requests are TiCDC's own
-(:mod:`ticdc_emit.registry.request`), which confluent-kafka's client would not keep: it adds ``schemaType``,
+(:mod:`ticdc_emit.registry.request`). confluent-kafka's client is not used, because it adds ``schemaType``,
 ``normalize`` and headers.
 
-Source of the rules: ``pingcap/tiflow: pkg/sink/codec/avro/confluent_schema_registry.go``. One of them is wider here.
-TiCDC starts with a GET of the URL whose answer must be ``{}``, as Confluent's is. Apicurio answers a page of HTML, so
-TiCDC itself would refuse it; here any other answer leads to a second question, ``GET /schemas/types``, and where
-neither a list nor an error of Confluent's form comes back, there is no registry.
+Source of the rules: ``pingcap/tiflow: pkg/sink/codec/avro/confluent_schema_registry.go``. One of them is relaxed here.
+TiCDC starts with a GET of the URL whose answer must be ``{}``, like Confluent's. Apicurio answers with an HTML page, so
+TiCDC itself would refuse it. Here any other answer leads to a second request, ``GET /schemas/types``. If its answer is
+neither a list nor an error in Confluent's form, the server is not a registry.
 """
 
 from __future__ import annotations
@@ -53,9 +53,9 @@ class ConfluentRegistry:
     ) -> None:
         """``url``: ``http[s]://[user:password@]host[:port][/path]``, user and password percent-encoded.
 
-        ``timeout_s`` holds for a whole request, from connecting to the last byte of the answer. Network errors and 5xx
-        are tried ``attempts`` times; the first wait is ``backoff_s`` seconds, each next one twice as long, at most 30
-        seconds. Nothing is sent before the first :meth:`register`.
+        ``timeout_s`` applies to a whole request, from connecting to the last byte of the answer. After network errors
+        and 5xx, a request is tried up to ``attempts`` times. The first wait is ``backoff_s`` seconds; each next one is
+        twice as long, up to 30 seconds. Nothing is sent before the first :meth:`register`.
 
         Raises :class:`~ticdc_emit.errors.ConfigError` for a bad URL or TLS file, and
         :class:`~ticdc_emit.errors.MissingDependencyError` without the extra ``avro``.
@@ -111,7 +111,7 @@ class ConfluentRegistry:
         answer = self._transport.ask("GET", "", {}, subject=subject)
         if answer.content == b"{}":
             return
-        # A page for people may need no password where the API needs one.
+        # an HTML page may need no password even if the API needs one
         answer = self._transport.ask("GET", "/schemas/types", {"Accept": ACCEPT}, subject=subject)
         if answer.status in (401, 403):
             raise self._error(f"answered {answer.status}", answer, subject)
@@ -134,7 +134,9 @@ class ConfluentRegistry:
 
 
 def _of_a_registry(content: object) -> bool:
-    """Whether this answers the question for types; a registry older than the question refuses it in its own form."""
+    """Whether this is an answer to ``GET /schemas/types``. A registry that is too old for it refuses it in Confluent's
+    form.
+    """
     return isinstance(content, list) or (isinstance(content, dict) and "error_code" in content)
 
 

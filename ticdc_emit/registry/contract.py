@@ -1,7 +1,7 @@
-"""What a schema registry is to the rest of the library.
+"""The interface of a schema registry.
 
-In: a subject and a schema text. Out: the id that the registry gave it, and the header with which messages refer to it.
-Registries are asked on the driver only (PLAN); workers get headers.
+In: a subject and a schema text. Out: the registry's id, and the header with which messages refer to it. Only the driver
+(PLAN) sends requests to registries; workers get headers.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
 In: subject (the schema's name there) and schema text, sent as it is. Out: a SchemaVersionId. Source of the requests:
 ``pingcap/tiflow: pkg/sink/codec/avro/glue_schema_registry.go``: GetRegistry once, then GetSchemaVersion (latest) by
-name and RegisterSchemaVersion, or CreateSchema (AVRO, compatibility NONE) where there is no such schema. TiCDC takes
-the id at once; Glue checks compatibility after it has answered, so here a version that is PENDING is asked for until it
-is AVAILABLE or refused: no message may refer to a version that never comes to be.
+name and RegisterSchemaVersion, or CreateSchema (AVRO, compatibility NONE) where there is no such schema. TiCDC uses the
+id at once. Glue checks compatibility after its answer, so this client polls a PENDING version until it is AVAILABLE or
+refused. No message may refer to a version that never becomes available.
 """
 
 from __future__ import annotations
@@ -52,9 +52,10 @@ class GlueRegistry:
         backoff_s: float = 0.5,
         client: Any = None,
     ) -> None:
-        """``attempts`` and ``timeout_s`` hold for each request (boto3's standard retries), and a PENDING version is
-        asked for as often, first after ``backoff_s`` seconds, then twice as long each time, at most 5 seconds.
-        ``client``: a boto3 Glue client of the caller's, instead of one of the configuration. Nothing is sent yet.
+        """``attempts`` and ``timeout_s`` apply to each request (boto3's standard retries). A PENDING version is polled
+        up to ``attempts`` times, first after ``backoff_s`` seconds, then after twice as long each time, up to 5
+        seconds. ``client``: the caller's boto3 Glue client, instead of one made from the configuration. Nothing is sent
+        yet.
 
         Raises :class:`~ticdc_emit.errors.MissingDependencyError` without the extra ``glue``.
         """
@@ -156,7 +157,7 @@ class GlueRegistry:
             return operation(**request)
 
     def _clean(self, text: object) -> str:
-        """Return what AWS says without the credentials: of a wrong signature it repeats all that was signed."""
+        """Return AWS's message without credentials. For a wrong signature it repeats everything that was signed."""
         return hide(str(text), (secret.reveal() for secret in self._credentials if secret is not None))
 
 

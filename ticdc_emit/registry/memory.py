@@ -1,7 +1,7 @@
 """A registry in this process: for tests, conformance runs, and encoding without a server.
 
-In: schemas. Out: ids from 1, one per distinct schema text whatever its subject, as real registries give them. It keeps
-what was posted, in order, and checks no compatibility.
+In: schemas. Out: ids from 1, one per distinct schema text, whatever its subject, as in real registries. It records all
+registrations in order and does not check compatibility.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ __all__ = ["MemoryRegistry", "SchemaPost"]
 
 @dataclass(frozen=True)
 class SchemaPost:
-    """One registration as it was asked for; ``id`` is ``None`` where it was refused (``status`` 409, else 200)."""
+    """One request to register; ``id`` is ``None`` if it was refused (``status`` 409, else 200)."""
 
     subject: str
     schema: str

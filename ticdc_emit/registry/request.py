@@ -1,10 +1,10 @@
 """The HTTP request with which TiCDC registers a schema, as plain data.
 
-In: subject and schema text. Out: path, headers and body, byte for byte those of the reference; nothing is sent here, so
-a conformance run can compare them. Source: ``pingcap/tiflow: pkg/sink/codec/avro/confluent_schema_registry.go``
+In: subject and schema text. Out: path, headers and body, byte for byte those of TiCDC. Nothing is sent here, so a
+conformance run can compare them. Source: ``pingcap/tiflow: pkg/sink/codec/avro/confluent_schema_registry.go``
 (Register). The subject is escaped with Go's ``url.QueryEscape`` (a space becomes ``+``), the schema text goes through
 ``json.Compact`` and then, as a JSON string, through ``json.Marshal``, which escapes ``<``, ``>``, ``&``, U+2028 and
-U+2029. There is no ``schemaType``: registries older than 5.5 refuse it, and Avro is the default.
+U+2029. ``schemaType`` is missing because registries older than 5.5 refuse it; Avro is the default.
 """
 
 from __future__ import annotations
@@ -32,7 +32,9 @@ _STRING_OR_SPACE = re.compile(r'("(?:[^"\\]|\\.)*")|[ \t\r\n]+')
 
 @dataclass(frozen=True)
 class RegistrationRequest:
-    """A POST. ``path`` is escaped and follows the registry's URL; ``headers`` are those beyond what HTTP needs."""
+    """A POST. ``path`` is escaped and follows the registry's URL; ``headers`` are those that HTTP itself does not
+    require.
+    """
 
     path: str
     headers: Mapping[str, str]
@@ -54,7 +56,9 @@ def registration_request(subject: str, schema: str) -> RegistrationRequest:
 
 
 def compact_json(text: str) -> str:
-    """Return a JSON text without the white space between its tokens, all else as written, or raise ``ValueError``."""
+    """Return a JSON text without the white space between its tokens and otherwise unchanged; raise ``ValueError`` if it
+    is not JSON.
+    """
     try:
         json.loads(text, parse_constant=_refuse_constant)
     except RecursionError:

@@ -1,7 +1,7 @@
-"""TLS towards a registry: a custom CA and a client certificate (mTLS).
+"""TLS with a registry: a custom CA and a client certificate (mTLS).
 
-In: file paths. Out: an ``ssl.SSLContext``. TiCDC itself has no such options for its registry (it passes no credential);
-without them the CAs of the system count, as in Go.
+In: file paths. Out: an ``ssl.SSLContext``. TiCDC itself has no such options for its registry (it passes no credential).
+Without them the system's CAs apply, as in Go.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class RegistryTls:
         context = ssl.create_default_context(cafile=self.ca)
         if self.cert is not None:
             try:
-                # Without a password OpenSSL would ask for one on the terminal.
+                # without a password here, OpenSSL would prompt for one on the terminal
                 context.load_cert_chain(self.cert, self.key, password="")
             except (ssl.SSLError, ValueError) as error:
                 _refuse("key", self.key or self.cert, error)

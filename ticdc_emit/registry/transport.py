@@ -1,9 +1,9 @@
-"""Requests to a registry's HTTP API, as often as they need.
+"""Requests to a registry's HTTP API, with retries.
 
-In: method, path, headers and body. Out: the registry's answer below 500, whatever it says. Network errors and 5xx are
-tried again with exponential back-off, up to a limit (TiCDC: until the changefeed is stopped; ``httpRetry`` in
-``pingcap/tiflow: pkg/sink/codec/avro/confluent_schema_registry.go``). TLS that fails is an error at once. What one
-request may cost is bounded in :mod:`ticdc_emit.web.exchange`.
+In: method, path, headers and body. Out: any answer with a status below 500. After network errors and 5xx, the request
+is tried again with exponential back-off, up to a limit (TiCDC: until the changefeed is stopped; ``httpRetry`` in
+``pingcap/tiflow: pkg/sink/codec/avro/confluent_schema_registry.go``). A TLS failure is an error at once. The limits of
+one request are in :mod:`ticdc_emit.web.exchange`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ logger = logging.getLogger(__name__)
 _LONGEST_WAIT_S = 30.0
 _SHOWN_ANSWER = 1000
 _READ_ANSWER = 64 * 1024
-"""What of an answer is searched for secrets and shown at most."""
+"""How much of an answer is searched for secrets and shown at most."""
 
 
 class _TransientError(Exception):
@@ -61,7 +61,7 @@ class RegistryTransport:
         """Send a request; ``path`` is escaped already and follows the address, ``subject`` is for errors.
 
         Raises :class:`~ticdc_emit.errors.RegistryUnreachableError` after the last attempt, and
-        :class:`~ticdc_emit.errors.RegistryError` for what another attempt would not mend.
+        :class:`~ticdc_emit.errors.RegistryError` for an error that another attempt cannot fix.
         """
         from tenacity import RetryError, Retrying, retry_if_exception_type, stop_after_attempt, wait_exponential
 
@@ -95,7 +95,7 @@ class RegistryTransport:
         )
 
     def cause(self, answer: Answer) -> str:
-        """Return what the registry says, as far as it says something; a page of HTML does not."""
+        """Return the registry's message, if it has one; an HTML page has none."""
         content = answer.json()
         if isinstance(content, dict) and content.get("message"):
             text = str(content["message"])
@@ -136,7 +136,7 @@ def _exchange(address: RegistryAddress, tls: RegistryTls | None, timeout_s: floa
         import tenacity  # noqa: F401 - part of the same extra as httpx
     except ImportError as error:
         raise MissingDependencyError("a schema registry needs httpx and tenacity", extra="avro") from error
-    # The system's CAs, as in Go; httpx would bring its own.
+    # the system's CAs, as in Go; httpx would use its own
     context = (tls or RegistryTls()).context() if address.https else None
-    # The proxy of the environment counts, as in Go, but not towards this machine.
+    # the environment's proxy is used, as in Go, but not for this machine
     return Exchange(address, context, timeout_s=timeout_s, proxies=not address.loopback)

@@ -1,4 +1,4 @@
-"""Routing: which topic and which partitions each event goes to, and which columns its rows show."""
+"""Routing: which topic and which partitions each event goes to, and which columns appear in messages."""
 
 from __future__ import annotations
 

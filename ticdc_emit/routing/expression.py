@@ -1,4 +1,4 @@
-"""Topic expressions: a topic's name made of a table's.
+"""Topic expressions: make a topic's name from a table's name.
 
 In: the ``topic`` of a dispatcher, then names of schema and table.  Out: the topic's name, or TiCDC's refusal of the
 expression.  Source: ``cdc/sink/dmlsink/mq/dispatcher/topic/expression.go`` of pingcap/tiflow, semantics 4.5.
@@ -36,7 +36,7 @@ class TopicExpression:
 
     @classmethod
     def parse(cls, text: str, protocol: Protocol, switches: RoutingSwitches = RoutingSwitches()) -> TopicExpression:
-        """Check an expression; Avro wants both placeholders, unless there is none at all.
+        """Check an expression. With Avro it must have both placeholders or none.
 
         Raises :class:`~ticdc_emit.errors.ConfigError` (CDC:ErrKafkaTopicExprInvalid, or CDC:ErrKafkaInvalidConfig).
         """
@@ -47,7 +47,7 @@ class TopicExpression:
             if switches.bad_topic == "kafka-config":
                 cause = f"invalid topic expression {text}: {rule}" if avro else f"invalid topic expression: {text}"
                 raise refused("ErrKafkaInvalidConfig", cause, option="topic", remedy=remedy)
-            # Go's formatter found no place for the second text in TiCDC's template
+            # TiCDC's template has no verb for the second argument, so Go's formatter appends it
             extra = f"%!(EXTRA string={rule})" if avro else ""
             cause = f"invalid topic expression: {text} {extra}"
             raise refused("ErrKafkaTopicExprInvalid", cause, option="topic", remedy=remedy)
@@ -63,7 +63,7 @@ class TopicExpression:
         return re.compile("".join(parts))
 
     def topic(self, schema: str, table: str) -> str:
-        """Return the topic of a table: what Kafka forbids in a name becomes ``_``, longer ones end at 249 bytes."""
+        """Return the topic of a table. Characters that Kafka forbids become ``_``; the name is cut to 249 bytes."""
         if _HARD_CODED.fullmatch(self.text):
             return self.text
         name = self.text.replace("{schema}", _FORBIDDEN.sub("_", schema)).replace("{table}", _FORBIDDEN.sub("_", table))

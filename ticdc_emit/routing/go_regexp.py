@@ -1,13 +1,14 @@
-"""Go's regular expressions as Python's, for the question whether a name matches.
+"""Translate Go's regular expressions to Python's, to decide whether a name matches.
 
 In: a pattern of Go's ``regexp`` package (RE2 syntax).  Out: a pattern of Python's ``re`` that matches where Go's does,
-or a :class:`GoRegexpError` with Go's text.  Only whether there is a match counts, so groups do not capture, and greedy
-or not makes no difference.  Python tries one way after the other where Go follows all of them at once: in how many ways
-a pattern may match is counted, for :mod:`ticdc_emit.routing.linear_regexp` to refuse what would take too long.
+or a :class:`GoRegexpError` with Go's text.  Only whether there is a match counts, so groups do not capture, and
+greediness makes no difference. Go follows all possible matches at once, Python tries one after the other. So the number
+of ways in which a pattern can match is counted, and :mod:`ticdc_emit.routing.linear_regexp` refuses patterns that would
+take too long.
 
 Where the two differ: ``$`` is the end of the text only; ``\\d \\w \\s \\b`` and ``[[:alpha:]]`` are ASCII; flags such
-as ``(?i)`` hold to the end of their group; ``\\Q...\\E`` quotes; ``{,2}`` is no repetition.  Python has no Unicode
-classes (``\\pL``): these are refused, and so is what only Python has (look-around, back references).
+as ``(?i)`` hold to the end of their group; ``\\Q...\\E`` quotes; ``{,2}`` is not a repetition.  Python has no Unicode
+classes (``\\pL``): these are refused, and so are features that only Python has (look-around, back references).
 
 Source: the documentation of Go's package ``regexp/syntax``.
 """
@@ -24,7 +25,7 @@ _Ranges = tuple[tuple[int, int], ...]
 _LAST = 0x10FFFF
 _MAX_REPEAT = 1000
 _NAME_LENGTH = 64
-"""Characters of the longest name in TiDB: an unbounded repetition repeats no more than that."""
+"""Characters of the longest name in TiDB, which limits an unbounded repetition."""
 _COUNTLESS = 10**9
 _PERL: dict[str, _Ranges] = {
     "d": ((0x30, 0x39),),
@@ -61,7 +62,7 @@ _HEX = re.compile(r"x(?:\{([0-9A-Fa-f]+)\}|([0-9A-Fa-f]{2}))")
 
 
 class GoRegexpError(ValueError):
-    """A pattern that Go would not compile, or that Python cannot; ``str()`` begins as Go's message does."""
+    """A pattern that Go or Python cannot compile; ``str()`` begins like Go's message."""
 
     def __init__(self, cause: str, part: str) -> None:
         super().__init__(f"error parsing regexp: {cause}: `{part}`")
@@ -69,7 +70,7 @@ class GoRegexpError(ValueError):
 
 @dataclass(frozen=True)
 class Translated:
-    """A pattern of ``re``, and in how many ways it may match a name from one place on."""
+    """A pattern of ``re``, and in how many ways it can match a name from one position."""
 
     regexp: re.Pattern[str]
     ways: int
@@ -94,7 +95,7 @@ class _Flags:
 
 @dataclass
 class _Ways:
-    """In how many ways a group may match: the branches before this one, this branch, its last atom, what is before it.
+    """In how many ways a group can match: the previous branches, this branch, its last atom, and the part before that.
 
     ``repeats``: how often the counted repetitions in the group repeat an atom, one inside of the other.
     """
@@ -127,7 +128,7 @@ class _Ways:
 
 
 class _Translation:
-    """One pass over a pattern; ``_at`` is the place of the next character."""
+    """One pass over a pattern; ``_at`` is the index of the next character."""
 
     def __init__(self, pattern: str, ignore_case: bool) -> None:
         self._pattern = pattern
@@ -207,7 +208,7 @@ class _Translation:
             self._ways.add()
 
     def _cased(self, text: str) -> str:
-        """Return ``text`` under the flag ``i`` that holds here."""
+        """Return ``text`` with the current value of the flag ``i``."""
         if self._flags.i == self._outer:
             return text
         return f"(?{'i' if self._flags.i else '-i'}:{text})"
@@ -218,7 +219,9 @@ class _Translation:
         return self._cased(re.escape(char))
 
     def _set(self, ranges: _Ranges, *, negated: bool) -> str:
-        """Return one character of a set. Without case, Python takes all letters i for one, Go keeps ``ı`` and ``İ``."""
+        """Return one character of a set. When ignoring case, Python treats all letters i as equal; Go keeps ``ı`` and
+        ``İ`` apart.
+        """
         text = self._cased(f"[{'^' if negated else ''}{_body(ranges)}]")
         if not self._flags.i:
             return text
@@ -329,7 +332,7 @@ class _Translation:
         return code
 
     def _character(self, start: int) -> tuple[int, int]:
-        """Return the code point that the escape at ``start`` means, and the place after it."""
+        """Return the code point of the escape at ``start``, and the index after it."""
         place = start + 1
         char = self._pattern[place : place + 1]
         if not char:
@@ -348,7 +351,7 @@ class _Translation:
 
 
 def _complement(ranges: _Ranges) -> _Ranges:
-    """Return what ascending ranges leave out."""
+    """Return the complement of ascending ranges."""
     starts = [0, *(high + 1 for _, high in ranges)]
     ends = [*(low - 1 for low, _ in ranges), _LAST]
     return tuple((low, high) for low, high in zip(starts, ends, strict=True) if low <= high)

@@ -1,8 +1,8 @@
 """Regular expressions of TiDB's filters, matched in time linear in the name's length.
 
-In: a pattern of Go's ``regexp`` package.  Out: a :class:`GoRegexp`, whose ``search`` returns whether it matches.  RE2
-does it where the extra ``re2`` is installed.  Elsewhere Python's ``re`` does, for patterns that match in few ways;
-others could take years, so they are a :class:`CostlyRegexpError`.
+In: a pattern of Go's ``regexp`` package.  Out: a :class:`GoRegexp`, whose ``search`` returns whether it matches.  It
+uses RE2 if the extra ``re2`` is installed. Otherwise it uses Python's ``re`` for patterns that can match in few ways;
+other patterns could take years and raise :class:`CostlyRegexpError`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class _Searches(Protocol):
 
 @dataclass(frozen=True)
 class GoRegexp:
-    """A pattern that was compiled once without error; any process compiles it again."""
+    """A pattern that compiles without error; each process compiles it again."""
 
     pattern: str
     ignore_case: bool = False
@@ -67,7 +67,7 @@ def _compiled(pattern: str, ignore_case: bool) -> _Searches:
 
 
 def _re2(pattern: str) -> _Searches | None:
-    """Return the pattern compiled by RE2, ``None`` where RE2 is not installed or does not read it."""
+    """Return the pattern compiled by RE2; ``None`` if RE2 is not installed or refuses it."""
     try:
         import re2
     except ImportError:

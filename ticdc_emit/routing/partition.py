@@ -1,8 +1,8 @@
 """Which partition an event goes to: TiCDC's position-inertia hash.
 
-In: names of schema and table, and the rows of a batch with what a rule hashes of them.  Out: an unsigned 32-bit hash,
-``partition = hash mod partitions``.  The hash is the CRC-32 of schema and table joined, XOR the CRC-32 of each hashed
-column's name and value text joined.
+In: schema and table name, and the columns of a batch that a rule hashes.  Out: an unsigned 32-bit hash, ``partition =
+hash mod partitions``.  The hash is the CRC-32 of schema and table joined, XOR the CRC-32 of each hashed column's name
+and value text joined.
 
 Source: ``pkg/hash/position_inertia.go``, ``cdc/sink/dmlsink/mq/dispatcher/partition/`` and ``ColumnValueString`` of
 ``cdc/model/sink.go`` in pingcap/tiflow; semantics 4.6.
@@ -54,12 +54,12 @@ def partitions_of(
     count: int,
     null_text: bytes | None,
 ) -> int | pa.Array:
-    """The partition of each row of a table (``int32``), or one number where the rule gives all rows the same.
+    """The partition of each row of a table (``int32``), or one number if it is the same for all rows.
 
     ``hashed`` is the rule's for this table version, ``seed`` the :func:`table_hash` of all rows or of each, ``image``
     the rows after the change (before it for deletes), ``commit_ts`` their TSOs (``uint64``), ``count`` the number of
-    partitions.  ``null_text`` is hashed of NULL; ``None`` leaves out the column's name too.  Raises what reading a
-    value raises.
+    partitions.  ``null_text`` is hashed for NULL; with ``None`` the column's name is not hashed either. Raises the
+    errors of reading a value.
     """
     if count == 1:
         return 0
@@ -74,7 +74,7 @@ def partitions_of(
 
 
 def _column_hashes(name: bytes, column: Column, values: pa.Array, null_text: bytes | None) -> Hashes:
-    """What one column adds to the hash of each row."""
+    """The contribution of one column to the hash of each row."""
     nulls = null_mask(values)
     places: npt.NDArray[np.int64] | None = None
     if pa.types.is_dictionary(values.type):
