@@ -45,8 +45,8 @@ _TOPIC = "ticdc-traffic"
 _SHOWN = 5
 _POLL_S = 0.2
 _NOW = "now"
-_STREAM_ROWS = 1_000_000_000  # of a stream, whose end is not known: its rate alone counts
-_LIVE_TRIGGER = "500 milliseconds"  # a batch of its own costs about 0.3 s of CPU, whatever its rows
+_STREAM_ROWS = 1_000_000_000  # rows assumed for a stream without end, for which only the rate matters
+_LIVE_TRIGGER = "500 milliseconds"  # each batch costs about 0.3 s of CPU time, however few rows it has
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class Wanted:
         return self.stream or self.live
 
     def first_commit(self) -> int | None:
-        """Return the TSO at which to begin, as of now; ``None`` for the library's own.
+        """Return the TSO of the first commit; ``None`` for the library's default.
 
         Raises :class:`ConfigError` for a text that is not a moment.
         """
@@ -110,7 +110,7 @@ def run(
     if wanted.rows is None and not wanted.is_stream:
         raise ConfigError("only a stream is without end", remedy="Add --live or --stream", option="endless")
     check_columns(text, wanted.settings.get("columns"), wanted.settings["tables"])
-    wanted.first_commit()  # a text that is no moment is refused before Spark starts
+    wanted.first_commit()  # a text that is not a time is refused before Spark starts
     amount = "changes without end" if wanted.rows is None else f"{wanted.rows:,} changes"
     with ExitStack() as stack:
         changefeed: str | os.PathLike[str] | dict[str, Any] = config or protocol_document(protocol)
@@ -160,7 +160,7 @@ def _traffic_here(schema: str, wanted: Wanted) -> ArrowTraffic | None:
 
 
 def _exit_code(stop: Stop, wanted: Wanted, report: RunReport | RunTotal) -> int:
-    """Return 0 if all is sent. Ctrl-C is the usual end of traffic without one."""
+    """Return 0 if everything was sent. Ctrl-C is the usual end of endless traffic."""
     if wanted.rows is None:
         return stop.exit_code(unless=signal.SIGINT)
     return 0 if report.rows >= wanted.rows else stop.exit_code()
@@ -175,7 +175,9 @@ def _send(
     stop: Callable[[], bool] | None,
     reports: list[RunReport],
 ) -> RunReport | RunTotal:
-    """``stop``: of a stream, asked between batches. ``reports``: where those of all batches go."""
+    """``stop``: called between the batches of a stream, whether to stop. ``reports``: receives the report of each
+    batch.
+    """
     from ticdc_emit.traffic.generate import generate, generate_stream
 
     if wanted.live and wanted.start in (None, _NOW):
@@ -190,9 +192,10 @@ def _send(
 
 
 def _warm_up(spark: SparkSession, schema: str, wanted: Wanted, feed: ChangefeedConfig) -> None:
-    """Send other changes of these tables to files of no use: what is due while Spark compiles would come late.
+    """Send other changes of these tables to temporary files, so that Spark compiles before the first real change is
+    due.
 
-    Not where large ones are stored outside: objects would be left behind that no message names.
+    Does nothing if large messages go to external storage, where unused objects would remain.
     """
     from ticdc_emit.spark.warm_up import warm_up_stream
     from ticdc_emit.traffic.generate import generate_stream
@@ -219,7 +222,9 @@ def _emitter(
     if wanted.settings["ddl_rate"] and not traffic.ddl:
         say(_without_ddl(wanted))
     interval = None
-    if feed.codec.protocol.traits.default_ticks and not wanted.live:  # the others have none between the rows
+    if (
+        feed.codec.protocol.traits.default_ticks and not wanted.live
+    ):  # other protocols have no watermarks between the rows
         rows = _STREAM_ROWS if wanted.stream or wanted.rows is None else wanted.rows
         interval = sparse_interval(feed, rows, rows / (wanted.settings["rate"] or DEFAULT_RATE))
     return traffic.sink(feed, sink=sink, watermark_interval=interval, on_report=reports.append)
@@ -236,7 +241,7 @@ def _without_ddl(wanted: Wanted) -> str:
 
 
 def _stream(traffic: TrafficStream, emitter: TicdcSink, wanted: Wanted, stop: Callable[[], bool]) -> RunTotal:
-    """Run the query until all rows are sent or ``stop`` says so, then end the changefeed after the last batch."""
+    """Run the query until all rows are sent or ``stop`` returns true, then end the changefeed after the last batch."""
     busy = threading.Lock()
     stopping = False
 
@@ -245,7 +250,7 @@ def _stream(traffic: TrafficStream, emitter: TicdcSink, wanted: Wanted, stop: Ca
 
     def send(batch: DataFrame, number: int) -> None:
         with busy:
-            if not ended():  # behind the last row there are only empty batches
+            if not ended():  # after the last row there are only empty batches
                 emitter(batch, number)
 
     with tempfile.TemporaryDirectory(prefix="ticdc-emit-", ignore_cleanup_errors=True) as checkpoint:
@@ -254,7 +259,7 @@ def _stream(traffic: TrafficStream, emitter: TicdcSink, wanted: Wanted, stop: Ca
         try:
             while query.isActive and not ended() and not stop():
                 time.sleep(_POLL_S)
-            with busy:  # the batch at hand is sent to its end
+            with busy:  # the current batch is sent completely
                 stopping = True
         finally:
             query.stop()

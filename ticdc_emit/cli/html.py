@@ -1,7 +1,7 @@
-"""``--html FILE``: the pictures of a command's run in one file.
+"""``--html FILE``: pictures of a command's run in one file.
 
-In: reports of batches, and points of messages with what ``verify`` found. Out: the file. What it needs is asked for
-before the command does anything: plotly, and a folder to write to.
+In: reports of batches, and messages with the findings of ``verify``. Out: the file. plotly and the folder are checked
+before the command does anything.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _MOST_LISTED = 200
 
 
 class Pictures:
-    """The page of one command; without a path it draws nothing."""
+    """The page of one command. Without a path it draws nothing."""
 
     def __init__(self, path: Path | None, title: str) -> None:
         self._page = None if path is None else Page(path, title)
@@ -38,14 +38,14 @@ class Pictures:
         return self._page is not None
 
     def add_reports(self, reports: Sequence[RunReport]) -> None:
-        """Draw what batches did."""
+        """Draw the reports of batches."""
         if self._page is not None and reports:
             from ticdc_emit.changefeed.report_figure import report_figure
 
             self._page.add(report_figure(reports))
 
     def add_points(self, points: Sequence[Point], findings: Sequence[Finding]) -> None:
-        """Draw what is on topics, a timeline of each partition with findings, and list these."""
+        """Draw the messages of topics and a timeline of each partition with findings, and list the findings."""
         if self._page is None or not points:
             return
         from ticdc_emit.decode.overview_figure import overview_figure
@@ -77,6 +77,6 @@ class Pictures:
         self.add_points(points.all, verifier.finish())
 
     def write(self) -> None:
-        """Write the file and say where it is."""
+        """Write the file and print its path."""
         if self._page is not None:
             say(f"pictures: {self._page.write()}")

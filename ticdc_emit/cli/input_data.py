@@ -5,8 +5,8 @@ or ``commit_time``, and the images as ``before`` and ``after`` structs; CSV, whi
 columns ``before.<name>`` and ``after.<name>``. **Plain rows** have the table's columns and become inserts, at
 the time in ``commit_time_column`` or all in one transaction.
 
-Parquet brings its own types. CSV and JSON are read as text, for guessed types would turn ``12345678901234567.89`` into
-a double; the text must be canonical for its column (``docs/types.md``), binary columns are base64.
+Parquet brings its own types. CSV and JSON are read as text, because inferred types would turn ``12345678901234567.89``
+into a double. The text must be canonical for its column (``docs/types.md``); binary columns are base64.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ def _read(spark: SparkSession, path: str, given: str, info: TableInfo) -> DataFr
     if given == "csv":
         return spark.read.csv(path, **csv_options())
     names = spark.read.option("primitivesAsString", True).json(path).columns
-    # Fields read as strings keep a number's digits and a nested object's text.
+    # fields that are read as strings keep the digits of numbers and the text of nested objects
     return spark.read.schema(", ".join(_json_field(name, info) for name in names)).json(path)
 
 
@@ -169,7 +169,7 @@ def _moment(found: DataFrame, column: str | None, commit_ts: int) -> Column:
 
 
 def _struct(source: dict[str, Any], info: TableInfo) -> Column:
-    """Return the table's columns as a struct; those that the source lacks are missing in it too, and told later."""
+    """Return the table's columns as a struct. Columns that the source lacks are missing; later checks report them."""
     from pyspark.sql import functions as F  # noqa: N812
 
     names = [column.name for column in info.data_columns if column.name in source]

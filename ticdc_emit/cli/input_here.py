@@ -1,7 +1,7 @@
 """Files of row changes, or of plain rows, as an Arrow table in the typed form: ``input_data`` without Spark.
 
 In: local Parquet, CSV or JSON files. Out: a table of the columns and types that Spark would hand to a worker, or
-``None`` where only Spark knows how to read them: folders, compressed text, types that it reads in a manner of its own.
+``None`` if Spark has to read them: folders, compressed text, types that it reads in its own way.
 """
 
 from __future__ import annotations

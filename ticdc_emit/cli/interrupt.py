@@ -1,4 +1,4 @@
-"""Ctrl-C (or SIGTERM) as a wish to end well: the work at hand is finished, the changefeed is ended."""
+"""Ctrl-C (or SIGTERM) ends the command in order: the current work is finished and the changefeed is ended."""
 
 from __future__ import annotations
 
@@ -15,23 +15,27 @@ __all__ = ["Stop", "stopped_by_interrupt"]
 
 
 class Stop:
-    """Asked between pieces of work: true once the user wants the command to end."""
+    """Called between pieces of work: true once a signal has asked the command to end."""
 
     def __init__(self) -> None:
         self.number: int | None = None
-        """The signal that asked."""
+        """The signal that arrived."""
 
     def __call__(self) -> bool:
         return self.number is not None
 
     def exit_code(self, *, unless: int | None = None) -> int:
-        """Return the code of a command that the signal ended early; 0 if it is ``unless``, or if there was none."""
+        """Return the exit code of a command that the signal ended early; 0 if the signal is ``unless``, or if there was
+        none.
+        """
         return 0 if self.number is None or self.number == unless else signals.exit_code(self.number)
 
 
 @contextmanager
 def stopped_by_interrupt(piece: str, *, quiet: bool) -> Iterator[Stop]:
-    """Yield what the first signal turns true; a second one ends the command at once. ``piece``: what is finished."""
+    """Yield an object that the first signal turns true; a second signal ends the command at once. ``piece``: what is
+    finished first.
+    """
     stop = Stop()
 
     def on_signal(number: int, frame: Any) -> None:

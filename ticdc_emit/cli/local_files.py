@@ -23,10 +23,10 @@ _ONLY_SPARK_KNOWS = re.compile(r"[\[{\\,]")
 
 
 def check_readable(path: str, option: str, spark: Mapping[str, str]) -> None:
-    """Raise :class:`ConfigError` for a local path or pattern that nothing is at.
+    """Raise :class:`ConfigError` for a local path or pattern without a file or folder.
 
-    ``option`` names where it was given. ``spark``: further settings of Spark, which may say that paths without a scheme
-    are elsewhere.
+    ``option``: the option with the path. ``spark``: further settings of Spark, which may set another default file
+    system.
     """
     found = files_at(path, spark)
     if found is not None and not found:
@@ -38,7 +38,7 @@ def check_readable(path: str, option: str, spark: Mapping[str, str]) -> None:
 
 
 def local_size(path: str, spark: Mapping[str, str]) -> float:
-    """Return how many bytes the files of a local path or pattern have, infinity where only Spark can tell."""
+    """Return the total size in bytes of the files at a local path or pattern; infinity if only Spark can find them."""
     found = files_at(path, spark)
     if found is None:
         return math.inf
@@ -50,7 +50,7 @@ def local_size(path: str, spark: Mapping[str, str]) -> float:
 
 
 def files_at(path: str, spark: Mapping[str, str]) -> list[Path] | None:
-    """Return the files and folders at a path; ``None`` where only Spark can tell."""
+    """Return the files and folders at a path; ``None`` if only Spark can find them."""
     scheme = _SCHEME.match(path)
     if scheme is not None:
         if scheme[1].lower() != "file":

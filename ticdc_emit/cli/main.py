@@ -1,4 +1,4 @@
-"""The entry point of ``ticdc-emit``: run the commands, turn what goes wrong into one readable line and an exit code.
+"""The entry point of ``ticdc-emit``: run a command; turn an error into one readable line and an exit code.
 
 Exit codes: 0 done, 1 a check found a difference, 2 wrong usage, configuration or data, 130 interrupted (Ctrl-C),
 143 terminated (SIGTERM).
@@ -26,7 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             number = signals.received()
             if number is None:
                 raise
-            # Whatever the signal made fail on the way out is not what the user wants to read.
+            # errors that the signal caused on the way out are not shown
             signals.end_children()
             signals.say_ended(number)
             sys.exit(signals.exit_code(number))
@@ -42,7 +42,7 @@ def _run(arguments: Sequence[str] | None) -> None:
             raise
         _fail(str(MissingDependencyError("the command line needs typer and rich", extra="cli")))
     signals.raise_on_signals()
-    with warnings.catch_warnings():  # which puts back what shows them, too
+    with warnings.catch_warnings():  # which also restores the function that shows warnings
         _warn_once()
         _run_app(app, arguments)
 
@@ -55,13 +55,13 @@ def _run_app(app: Any, arguments: Sequence[str] | None) -> None:
     except TicdcEmitError as error:
         _fail(str(error))
     except BrokenPipeError:
-        # The reader of a pipe has gone; the interpreter must not complain about it once more at exit.
+        # the reader of the pipe has gone; the interpreter must not report that again at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
 
 
 def _warn_once() -> None:
-    """Let a warning of this library be one line, however often and from wherever it is given."""
+    """Print each warning of this library as one line, once."""
     shown: set[str] = set()
     usual = warnings.showwarning
 

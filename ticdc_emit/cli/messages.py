@@ -1,8 +1,8 @@
-"""Messages for people: which ones tell a story, and how one is laid out.
+"""Messages for people: which ones to show, and their layout.
 
-In: :class:`~ticdc_emit.delivery.message.Message` records as read from a topic, and what says in a line what each is
-(``decode.Tail``). Out: on a terminal panels with JSON in colour, one member per line; elsewhere one plain line per
-message, text as it is and binary messages as what they say.
+In: :class:`~ticdc_emit.delivery.message.Message` records as read from a topic, and a function that describes each in a
+line (``decode.Tail``). Out: on a terminal, panels with coloured JSON, one member per line; elsewhere one plain line per
+message: text as it is, binary messages decoded.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ticdc_emit.delivery.message import Message
 __all__ = ["Reader", "message_dict", "pick_story", "print_messages"]
 
 Reader: TypeAlias = Callable[[Message], "TailLine | None"]
-"""What tells a message in a line, as :meth:`ticdc_emit.decode.Tail.line` does."""
+"""Describes a message in a line, like :meth:`ticdc_emit.decode.Tail.line`."""
 
 _LONGEST_STORY = 3
 _FIRST_PRINTABLE = 0x20
@@ -31,9 +31,9 @@ _PLACE = ("topic", "partition", "offset")
 
 
 def pick_story(messages: Sequence[Message], read: Reader) -> list[Message]:
-    """Return the newest key's life as far as it is there (insert, updates, delete), and the last message of all.
+    """Return the messages of the newest key (insert, updates, delete), and the last message of all.
 
-    Of messages that are of no row, the newest few.
+    If no message is of a row, return the newest few.
     """
     lines = [(message, read(message)) for message in messages]
     by_key: dict[str, list[tuple[Message, TailLine]]] = {}
@@ -56,7 +56,7 @@ def pick_story(messages: Sequence[Message], read: Reader) -> list[Message]:
 
 
 def message_dict(message: Message, read: Reader) -> dict[str, Any]:
-    """Return a message for JSON output; binary key and value are base64, with what they say beside them."""
+    """Return a message for JSON output. Binary key and value are base64, with their decoded form."""
     found = {
         "topic": message.topic,
         "partition": message.partition,
@@ -76,7 +76,7 @@ def _as_json(data: bytes | None) -> Any:
 
 
 def _is_binary(data: bytes) -> bool:
-    """Return whether the data is no text: not UTF-8, or with control characters, which JSON escapes."""
+    """Return whether the data is not text: not UTF-8, or with control characters that JSON would escape."""
     try:
         data.decode()
     except UnicodeDecodeError:
@@ -85,7 +85,7 @@ def _is_binary(data: bytes) -> bool:
 
 
 def print_messages(console: Console, messages: Sequence[Message], read: Reader) -> None:
-    """Print messages for reading."""
+    """Print messages for people."""
     for message in messages:
         if console.is_terminal:
             console.print(_panel(message, read(message)), soft_wrap=False)
@@ -100,7 +100,7 @@ def _said(line: TailLine) -> dict[str, Any]:
 
 
 def _members(message: Message) -> dict[str, Any] | None:
-    """Return the members of a JSON object; of Debezium's envelope those of the payload, which the schema hides."""
+    """Return the members of a JSON object; for Debezium's envelope, those of the payload."""
     try:
         value = json.loads(message.value or b"")
     except ValueError:

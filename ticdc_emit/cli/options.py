@@ -50,9 +50,10 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document, f
 
 
 def from_file(param: typer.CallbackParam, value: str | None) -> str | None:
-    """Return an option's value; of ``@path`` the first line of that file, so that no secret is on a command line.
+    """Return an option's value; for ``@path`` the first line of that file, so that a secret need not be on the command
+    line.
 
-    Raises :class:`ConfigError` for a file that cannot be read or says nothing.
+    Raises :class:`ConfigError` for a file that cannot be read or whose first line is empty.
     """
     if value is None or not value.startswith("@"):
         return value
@@ -79,9 +80,10 @@ def from_file(param: typer.CallbackParam, value: str | None) -> str | None:
 
 
 def uri_option(name: str, metavar: str, text: str, *, envvar: str | None = None) -> Any:
-    """Return an option that may hold a secret, and so takes ``@FILE`` too, and if it has one a variable's value.
+    """Return an option that may hold a secret: it also takes ``@FILE`` and, with ``envvar``, an environment variable's
+    value.
 
-    Commands that make up what they send have no variable: one that is forgotten must not lead them to a real topic.
+    Commands that send made-up data have no variable: a variable that is still set must not lead them to a real topic.
     """
     return typer.Option(name, metavar=f"{metavar}|@FILE", help=text, envvar=envvar, callback=from_file)
 
@@ -111,18 +113,20 @@ SparkSettings = Annotated[
 
 
 def examples(*commands: str) -> str:
-    """Return the end of a command's ``--help``: how it is used, a line for each command."""
+    """Return the end of a command's ``--help``: one example per line."""
     return "\n\n".join(["Examples:", *commands])
 
 
 def from_variable(context: typer.Context, name: str) -> bool:
-    """Return whether a parameter has its value from an environment variable."""
+    """Return whether a parameter's value comes from an environment variable."""
     source = context.get_parameter_source(name)
     return source is not None and source.name == "ENVIRONMENT"
 
 
 def spark_settings(given: Sequence[str] | None) -> dict[str, str]:
-    """Read ``spark.name=value`` arguments; :class:`ConfigError` for others, without the value, which may be secret."""
+    """Read ``spark.name=value`` arguments. Raises :class:`ConfigError` for others, without the value, which may be
+    secret.
+    """
     found: dict[str, str] = {}
     for place, entry in enumerate(given or ()):
         name, equals, value = entry.partition("=")

@@ -1,7 +1,7 @@
-"""Where a command that may run without any server sends to, and how it reads back what arrived.
+"""The target of a command that can run without any server, and reading the messages back from it.
 
-In: the sink URI of the command line, if there is one. Out: an embedded Kafka and schema registry in its place, the
-configuration, the newest messages.
+In: the sink URI of the command line, if any. Out: otherwise an embedded Kafka and schema registry; the configuration;
+the newest messages.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ _READ_BACK = 2_000  # messages per partition
 def place(
     stack: ExitStack, sink_uri: str | None, topic: str, changefeed: str | os.PathLike[str] | dict[str, Any]
 ) -> tuple[EmbeddedKafka | None, str]:
-    """Return the sink URI, and the embedded Kafka that it leads to where none was given.
+    """Return the sink URI. If none was given, start an embedded Kafka and return that too.
 
-    ``changefeed``: the changefeed file; a protocol that has TiDB's extension fields gets them in the embedded Kafka.
+    ``changefeed``: the changefeed file. With the embedded Kafka, a protocol with TiDB extension fields writes them.
     """
     if sink_uri is not None:
         return None, sink_uri
@@ -49,7 +49,7 @@ def changefeed_at(
     time_zone: str = "UTC",
     profile: str | None = None,
 ) -> ChangefeedConfig:
-    """Load the configuration; where it lacks a schema registry, with an embedded one."""
+    """Load the configuration; if it lacks a schema registry, start an embedded one."""
     options: dict[str, Any] = {"time_zone": time_zone, "profile": profile}
     try:
         return load_changefeed(uri, changefeed, schema_registry=schema_registry, **options)

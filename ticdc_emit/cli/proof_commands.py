@@ -1,4 +1,4 @@
-"""The commands that prove and measure the library, and their options: ``conformance`` and ``bench``."""
+"""The commands that check and measure the library, and their options: ``conformance`` and ``bench``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``ticdc-emit replay``: files and tables with history, through Spark, as the stream that TiCDC would have sent."""
+"""``ticdc-emit replay``: send the history in files and tables, through Spark, as TiCDC would have sent it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _UNITS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400}
 
 @dataclass(frozen=True)
 class Asked:
-    """What the command was asked for. ``told``: of the tables' columns. ``spark``: further settings of Spark."""
+    """The options of the command. ``told``: those about the tables' columns. ``spark``: further settings of Spark."""
 
     schema: Path
     tables: Sequence[str]
@@ -57,7 +57,7 @@ class Asked:
 
 
 def run(asked: Asked) -> int:
-    """Replay, print what became of each slice and of the whole; return the exit code."""
+    """Replay, print the result of each slice and the total; return the exit code."""
     from ticdc_emit.traffic.replay import read_ddl, replay
     from ticdc_emit.traffic.replay.sources import FILE_FORMATS, format_of
 
@@ -82,7 +82,7 @@ def run(asked: Asked) -> int:
     if asked.state_uri is not None and asked.told.takes_the_clock:
         raise ConfigError("a replay that can be resumed needs a fixed time", remedy="Add --at", option="at")
     catalog = catalog_for(changefeed, _text(asked.schema))
-    # of DDL that names none, as in the changefeed that replay makes
+    # the database of DDL without one, as in the changefeed of the replay
     database = current_database(next(iter(sources)) if len(sources) == 1 else None, catalog)
     ddl = () if asked.ddl is None else read_ddl(_text(asked.ddl))
     width = None if asked.slice is None else seconds_of(asked.slice)
@@ -101,7 +101,7 @@ def run(asked: Asked) -> int:
         }
         if not asked.as_json:
             say(f"replaying {', '.join(sources)} to {mask_uri(asked.sink_uri)}")
-        # A replay in one slice has nothing to finish first: there a signal ends the command as any other.
+        # a replay in one slice has nothing to finish first, so a signal ends it like any other command
         sliced = asked.speed is not None or width is not None
         stop = stack.enter_context(stopped_by_interrupt("slice", quiet=asked.as_json)) if sliced else Stop()
         report = replay(
@@ -162,7 +162,7 @@ def _reader(spark: SparkSession) -> Callable[[str, str | None], Any]:
 
 
 def print_report(report: ReplayReport, asked: Asked) -> None:
-    """Print what became of the replay, as JSON if that was asked for."""
+    """Print the report of the replay, as JSON with ``--json``."""
     if asked.as_json:
         print_json(report.to_dict())
         return

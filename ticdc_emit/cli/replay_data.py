@@ -1,7 +1,7 @@
-"""Sources of ``ticdc-emit replay`` as row changes: which columns tell what, by mode.
+"""Sources of ``ticdc-emit replay`` as row changes: the meaning of their columns in each mode.
 
-In: a source per table, what the command was told of its columns, the tables' schema and DDL. Out: typed row changes.
-Columns of the source that no version of the table has are left out.
+In: a source per table, the options about its columns, the tables' schema and DDL. Out: typed row changes. Columns of
+the source that no version of the table has are left out.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ __all__ = ["BASED", "MODES", "Told", "history_of"]
 
 MODES = ("snapshot", "diff", "validity", "operations")
 BASED = ("diff", "operations")
-"""The modes that may have rows before."""
+"""The modes that take rows from before the history."""
 
 _MODES_OF = {
     "time_column": ("snapshot", "diff", "operations"),
@@ -44,14 +44,14 @@ _MODES_OF = {
     **dict.fromkeys(("op", "order_by", "transaction"), ("operations",)),
     **dict.fromkeys(("valid_from", "valid_to"), ("validity",)),
 }
-_BEFORE_ALL = 1  # the TSO of rows that were there before the history
+_BEFORE_ALL = 1  # the TSO of rows from before the history
 
 
 @dataclass(frozen=True)
 class Told:
-    """What the user says of the sources, ``None`` or empty where nothing. ``keys``: by default each table's handle key.
+    """The options about the sources; ``None`` or empty if not given. ``keys``: by default each table's handle key.
 
-    Raises :class:`ConfigError` for an unknown mode, and for what means nothing to the mode.
+    Raises :class:`ConfigError` for an unknown mode, and for options that have no meaning in the mode.
     """
 
     mode: str
@@ -79,7 +79,7 @@ class Told:
 
     @property
     def takes_the_clock(self) -> bool:
-        """Whether rows get the time of the call, for nothing else tells theirs."""
+        """Whether rows get the time of the call, because no option gives their time."""
         return self.mode in ("snapshot", "diff") and self.time_column is None and self.at is None
 
     @property
@@ -103,8 +103,8 @@ def history_of(
 ) -> DataFrame:
     """Return the row changes of one table. ``before``: the source of its rows before the history, if there is one.
 
-    ``database``: of DDL that names none. Raises :class:`ConfigError` for what the mode lacks, and what the functions of
-    ``traffic.replay`` raise.
+    ``database``: the database of DDL without one. Raises :class:`ConfigError` for options that the mode lacks, and the
+    errors of ``traffic.replay``.
     """
     versions = versions_of(copy.deepcopy(catalog), ddl, table, database=database)
     keys = list(told.keys) or [column.name for column in versions[0][1].whole_handle_key]

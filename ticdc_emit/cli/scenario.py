@@ -1,4 +1,4 @@
-"""``ticdc-emit scenario``: what breaks consumers, sent to a topic or shown, and a consumer's tables checked."""
+"""``ticdc-emit scenario``: send or show messages that break consumers, and check a consumer's tables."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["list_scenarios", "require_name", "run"]
 
 
 def list_scenarios(*, as_json: bool) -> int:
-    """Print what there is; return the exit code."""
+    """Print the list of scenarios; return the exit code."""
     if as_json:
         told = ("name", "protocols", "incident", "breaks", "outcome")
         print_json([{name: getattr(kind, name) for name in told} for kind in scenarios()])

@@ -1,7 +1,7 @@
 """``ticdc-emit serve``: a Kafka and a schema registry that stay up until Ctrl-C, optionally with live traffic.
 
-Kafka is librdkafka's mock cluster in this process behind a fixed port, or a real broker as a child process. Traffic is
-that of ``generate --live --endless``, each table in a topic of its own.
+Kafka is librdkafka's mock cluster in this process behind a fixed port, or a real broker as a child process. Traffic
+comes from ``generate --live --endless``; each table has its own topic.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ticdc_emit.plan.tables import catalog_for
 __all__ = ["BROKERS", "run"]
 
 BROKERS = ("embedded", "kafka")
-_DEFAULT_TOPIC = "ticdc"  # of DDL that is of no table
+_DEFAULT_TOPIC = "ticdc"  # for DDL without a table
 _TOPIC_OF_TABLE = "{schema}_{table}"
 _POLL_S = 0.2
 
@@ -43,7 +43,7 @@ def run(
     """Serve until a signal; return 0 if that was Ctrl-C, the usual end.
 
     Raises :class:`~ticdc_emit.errors.ConfigError` for a port in use, before anything starts, and
-    :class:`~ticdc_emit.errors.ServerError` for a broker that does not come up.
+    :class:`~ticdc_emit.errors.ServerError` for a broker that does not start.
     """
     from ticdc_emit.testing import EmbeddedRegistry
     from ticdc_emit.testing.forwarder import require_free_port

@@ -1,9 +1,9 @@
-"""CSV and JSON lines as columns of text, read in this process: only what Spark is known to read the same way.
+"""Read CSV and JSON lines as columns of text in this process, if Spark reads them the same way.
 
 In: local files. Out: text columns by name; nested JSON is text as it stands in the file. ``None`` for everything that
-Spark reads in a manner of its own, or refuses: CSV that is not plain RFC 4180, JSON that is not one object per line.
-Rule source: Spark's CSV reader (univocity) and JSON reader (Jackson) with the options of ``traffic/replay/sources.py``,
-which ``tests/spark/test_emit_both_ways.py`` compares.
+Spark reads in its own way or refuses: CSV that is not plain RFC 4180, JSON that is not one object per line. Rule
+source: Spark's CSV reader (univocity) and JSON reader (Jackson) with the options of ``traffic/replay/sources.py``,
+which ``tests/unit/cli/test_input_data.py`` compares.
 """
 
 from __future__ import annotations

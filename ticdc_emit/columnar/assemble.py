@@ -1,4 +1,4 @@
-"""The assembler: messages of a whole batch from constant bytes and rendered columns.
+"""The assembler: makes the messages of a whole batch from constant bytes and rendered columns.
 
 A **fragment** is ``bytes`` (the same for every row) or a string/binary array (one piece per row; null counts as
 empty). A message is a sequence of fragments; :func:`join` makes all messages of the batch at once. The cost is per
@@ -111,7 +111,7 @@ def _kept_scalar(constant: bytes) -> pa.Scalar:
 
 
 def gather(forms: Sequence[bytes], index: npt.NDArray[np.uint8] | npt.NDArray[np.int32]) -> Fragment:
-    """Return per row the form that ``index`` names."""
+    """Return for each row the form at ``index``."""
     return _gathered(pa.array(forms, _BINARY), index)
 
 
@@ -135,7 +135,7 @@ def _gathered(forms: pa.Array, index: npt.NDArray[np.uint8] | npt.NDArray[np.int
 
 @dataclass(frozen=True)
 class Laid:
-    """An object laid out: the members' texts, and the seams before, between and behind them."""
+    """The layout of an object: the members' texts, and the seams before, between and after them."""
 
     texts: tuple[pa.Array, ...]
     seams: tuple[Fragment, ...]
@@ -171,7 +171,7 @@ def _equal(one: Fragment, other: Fragment) -> bool:
 
 @dataclass(frozen=True)
 class ObjectLayout:
-    """The members of a JSON object: escaped names with quotes and colon (``b'"id":'``), and what stands around values.
+    """The members of a JSON object: escaped names with quotes and colon (``b'"id":'``), and the bytes around values.
 
     ``around[i]`` is what opens and closes member i where it is not null: quotes of a string, nothing for a bare number.
     ``behind[i]``: what stands behind member i, null or not; empty if nothing stands behind any. Whoever joins what is
@@ -187,7 +187,8 @@ class ObjectLayout:
     ) -> Laid:
         """Lay out ``{...}`` with every member; ``texts[i]`` is member i's content, null where the member is ``null``.
 
-        Where ``texts`` holds the very arrays of an earlier call's texts ``like``, that call's ``seams`` serve again.
+        Where ``texts`` has the same array objects as an earlier call's texts ``like``, that call's ``seams`` are used
+        again.
         """
         masks = [null_mask(text) if any(around) else None for text, around in zip(texts, self.around, strict=True)]
         made: list[Fragment] = []
@@ -230,7 +231,7 @@ class ObjectLayout:
         return tuple(map(_Seam, closes, betweens, openings))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.names, self.around, self.behind)  # what is made from them is made anew
+        return type(self), (self.names, self.around, self.behind)  # derived values are computed again
 
     def sparse_fragments(self, texts: Sequence[pa.Array], shown: Sequence[Mask]) -> list[Fragment]:
         """Lay out ``{...}`` with only the members that ``shown[i]`` marks per row; ``texts[i]`` is empty elsewhere."""
@@ -246,7 +247,7 @@ class ObjectLayout:
             forms = [close + form for close in closes for form in opened]
             laid += [gather(forms, index + np.uint8(len(opened)) * last), text]
             begun = begun | visible
-            # what was shown last: nothing, a null, a value
+            # what the last member was: none yet, a null, a value
             behind = self._behind(place)
             closes, last = (b"", behind, closing + behind), visible.astype(np.uint8) + filled
         laid.append(gather([close + b"}" for close in closes], last) if len(texts) else b"}")
@@ -255,9 +256,9 @@ class ObjectLayout:
 
 @dataclass(frozen=True)
 class _Seam:
-    """What stands between two values: what closes the one, the name of the next and what opens it.
+    """The bytes between two values: the end of the first, the next name, and the beginning of the second.
 
-    A null is neither closed nor opened: there are four forms, made once.
+    A null has neither end nor beginning, so there are four forms, made once.
     """
 
     close: bytes
@@ -265,7 +266,7 @@ class _Seam:
     opening: bytes
 
     def fragment(self, was_null: Mask | None, is_null: Mask | None) -> Fragment:
-        """Return the seam of each row, by the nulls before and behind it; ``None``: there are none."""
+        """Return the seam of each row, by the nulls before and after it. ``None`` means no nulls."""
         if was_null is None and is_null is None:
             return self._plain
         if was_null is None:

@@ -2,7 +2,7 @@
 
 In: accepted values (``columnar.values``). Out: pieces of messages (``columnar.cells``): zigzag varints, floats,
 decimals and bit strings as cells, text as a length and its bytes. A nullable column's value begins with the index of
-its branch (:class:`Union`), and that is all there is of a null.
+its branch (:class:`Union`); a null has no other bytes.
 
 Rule sources: Avro specification "Binary Encoding"; semantics 2.1; reference ``linkedin/goavro: logical_type.go``
 (toSignedBytes) for decimals, ``pingcap/tidb: pkg/types/binary_literal.go`` (NewBinaryLiteralFromUint) for BIT.
@@ -44,14 +44,14 @@ __all__ = [
     "text_pieces",
 ]
 
-_PACKED_TEXT = 32  # bytes; a column of texts of one length up to this is cheaper packed than joined
-_WORD_DIGITS = 18  # decimals of so many digits fit the low word
+_PACKED_TEXT = 32  # bytes; a column whose texts all have one length up to this is cheaper to pack than to join
+_WORD_DIGITS = 18  # decimals of this many digits fit the low word
 _PACKED_CHOICE = 64
 
 
 @dataclass(frozen=True)
 class Union:
-    """The branches of a value, as the bytes of their indexes; ``first``: what every value but null begins with."""
+    """The branches of a value, as the bytes of their indexes; ``first``: the beginning of every value but null."""
 
     value: int
     null: int
@@ -64,7 +64,7 @@ class Union:
 
     @property
     def lead(self) -> bytes:
-        """What stands before the value's own bytes."""
+        """The bytes before the value's own bytes."""
         return bytes([self.value]) + self.first
 
 
@@ -92,7 +92,7 @@ def _shown_cells(cells: Sequence[Cell], valid: Mask | None) -> list[Piece]:
 
 
 def long_pieces(values: pa.Array, union: Union | None = None) -> list[Piece]:
-    """Return ``int``/``long`` values of 64-bit integers; of ``uint64`` as ``int64``, so that they may wrap."""
+    """Return ``int``/``long`` values of 64-bit integers; ``uint64`` is read as ``int64``, so it may wrap."""
     valid = _valid(values)
     numbers = zigzag(fixed_values(values, np.int64).astype(np.int64, copy=False), valid)
     return [*_branch(union, valid), *_shown_cells(varints(numbers), valid)]
@@ -152,12 +152,12 @@ def _texts_of_one_length(text: pa.Array, width: int, union: Union | None, valid:
 def choice_pieces(
     codes: npt.NDArray[Any], texts: Sequence[bytes], union: Union | None, valid: Mask | None
 ) -> list[Piece]:
-    """Return ``string`` values of which there are few: row i is ``texts[codes[i]]``, null where not ``valid``."""
+    """Return ``string`` values from a few texts: row i is ``texts[codes[i]]``, null where not ``valid``."""
     return _choices(codes, [zigzag_bytes(len(text)) + text for text in texts], union, valid)
 
 
 def _choices(codes: npt.NDArray[Any], forms: Sequence[bytes], union: Union | None, valid: Mask | None) -> list[Piece]:
-    """Return values of which there are few, each as the bytes of its own: row i is ``forms[codes[i]]``."""
+    """Return values from a few byte strings: row i is ``forms[codes[i]]``."""
     lead = b"" if union is None else union.lead
     led = [lead + form for form in forms]
     if valid is None:
@@ -166,7 +166,7 @@ def _choices(codes: npt.NDArray[Any], forms: Sequence[bytes], union: Union | Non
 
 
 def _few(codes: npt.NDArray[Any], forms: Sequence[bytes]) -> list[Piece]:
-    """Return per row the bytes that ``codes`` names."""
+    """Return for each row the bytes at its code."""
     width = max(map(len, forms))
     if width > _PACKED_CHOICE:
         return [pa.array(forms, pa.binary()).take(pa.array(codes))]
@@ -179,7 +179,7 @@ def _few(codes: npt.NDArray[Any], forms: Sequence[bytes]) -> list[Piece]:
 
 
 def label_pieces(column: Column, numbers: pa.Array, union: Union | None = None) -> list[Piece]:
-    """Return the labels of ENUM and SET values as ``string``; an ENUM's 0 is the empty one."""
+    """Return the labels of ENUM and SET values as ``string``. The ENUM value 0 is the empty string."""
     encoded = numbers if pa.types.is_dictionary(numbers.type) else numbers.dictionary_encode()
     texts = [(text or "").encode() for text in distinct_labels(column, encoded.dictionary).to_pylist()]
     codes = np.asarray(encoded.indices.fill_null(0))
@@ -187,7 +187,7 @@ def label_pieces(column: Column, numbers: pa.Array, union: Union | None = None) 
 
 
 def number_pieces(numbers: pa.Array, union: Union | None = None) -> list[Piece]:
-    """Return ``long`` values of ``uint64``, or a dictionary of it: ENUM and SET by number, which may wrap."""
+    """Return ``long`` values of ``uint64`` or a dictionary of it: ENUM and SET as numbers, which may wrap."""
     if not pa.types.is_dictionary(numbers.type):
         return long_pieces(numbers, union)
     known = numbers.dictionary.fill_null(0).cast(pa.int64(), safe=False)
@@ -197,7 +197,7 @@ def number_pieces(numbers: pa.Array, union: Union | None = None) -> list[Piece]:
 
 
 def refuse_enum_zero(column: Column, numbers: pa.Array) -> None:
-    """Raise :class:`ValueFault` for an ENUM's 0, MySQL's mark of an invalid value, which has no label."""
+    """Raise :class:`ValueFault` for the ENUM value 0, MySQL's mark of an invalid value, which has no label."""
     if column.type is not MySQLType.ENUM:
         return
     known = numbers.dictionary if pa.types.is_dictionary(numbers.type) else numbers
@@ -209,7 +209,9 @@ def refuse_enum_zero(column: Column, numbers: pa.Array) -> None:
 
 
 def bit_pieces(values: pa.Array, union: Union | None = None, *, width: int | None = None) -> list[Piece]:
-    """Return the ``bytes`` of BIT values: big-endian, ``width`` bytes or else as few as hold the value, one for 0."""
+    """Return the ``bytes`` of BIT values: big-endian, in ``width`` bytes, or by default as few as the value needs (one
+    for 0).
+    """
     valid = _valid(values)
     numbers = fixed_values(values, np.uint64).astype(np.uint64, copy=False)
     if valid is not None:
@@ -237,7 +239,7 @@ def _big_endian(numbers: npt.NDArray[np.uint64], size: int | npt.NDArray[np.uint
 
 
 def decimal_pieces(values: pa.Array, union: Union | None = None) -> list[Piece]:
-    """Return the ``bytes`` of decimals: the unscaled number in two's complement, big-endian, as short as can be."""
+    """Return the ``bytes`` of decimals: the unscaled number in two's complement, big-endian, as short as possible."""
     valid = _valid(values)
     if values.type.precision > _WORD_DIGITS:
         return [*_branch(union, valid), _wide_decimals(values)]
@@ -258,7 +260,7 @@ def _words(values: pa.Array) -> npt.NDArray[np.int64]:
 
 
 def _wide_decimals(values: pa.Array) -> pa.Array:
-    """Return length and bytes of decimals of more than one word: sign bytes that say nothing are not kept."""
+    """Return length and bytes of decimals of more than one word, without redundant sign bytes."""
     words = _words(values)
     width = words.shape[1] * 8
     cells = words.view(np.uint8).reshape(len(values), width)[:, ::-1]
@@ -266,7 +268,7 @@ def _wide_decimals(values: pa.Array) -> pa.Array:
     telling = cells != sign[:, None]
     first = np.where(telling.any(axis=1), telling.argmax(axis=1), width - 1)
     lead = cells[np.arange(len(cells)), first]
-    first -= (lead ^ sign) > 0x7F  # the byte before says the sign
+    first -= (lead ^ sign) > 0x7F  # the previous byte has the sign
     size = (width - first).astype(np.uint8)
     rows = np.column_stack([size * np.uint8(2), cells])
     keep = np.column_stack([np.ones(len(cells), np.bool_), np.arange(width) >= first[:, None]])

@@ -19,7 +19,7 @@ __all__ = ["byte_counts", "varints", "zigzag", "zigzag_bytes"]
 
 Words: TypeAlias = "npt.NDArray[np.uint64]"
 _GROUP = 7
-# How to spread groups of seven bits to bytes, by word size: (mask of what moves, shift, mask of what stays).
+# How to spread groups of seven bits to bytes, by word size: (mask of moved bits, shift, mask of kept bits).
 _SPREADS = {
     1: (),
     2: ((0x3F80, 1, 0x7F),),
@@ -30,7 +30,7 @@ _SPREADS = {
         (0x3F803F803F803F80, 1, 0x007F007F007F007F),
     ),
 }
-_WORD_BITS = 56  # what eight bytes hold
+_WORD_BITS = 56  # the bits that eight bytes hold
 
 
 def zigzag(numbers: npt.NDArray[np.int64], valid: Mask | None = None) -> Words:
@@ -70,7 +70,7 @@ def _count(number: int, bits: int) -> int:
 
 
 def varints(numbers: Words) -> list[Cell]:
-    """Return the varints of numbers that are folded already (:func:`zigzag`): one cell, two from 2^56 on."""
+    """Return the varints of folded numbers (:func:`zigzag`): one cell, or two from 2^56 on."""
     lengths = byte_counts(numbers, _GROUP)
     most = lengths if isinstance(lengths, int) else int(lengths.max())
     if most <= 8:
@@ -95,6 +95,6 @@ def _spread(numbers: Words, size: int) -> npt.NDArray[Any]:
 
 @lru_cache(maxsize=8)
 def _more(size: int) -> npt.NDArray[Any]:
-    """Return by length the bits that say that another byte follows, for the bytes of one word."""
+    """Return for each length the continuation bits of the bytes of one word."""
     masks = [int.from_bytes(b"\x80" * min(length - 1, size), "little") if length else 0 for length in range(11)]
     return np.array(masks, f"<u{size}")

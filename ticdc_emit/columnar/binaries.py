@@ -20,15 +20,15 @@ _IN_BOUNDS = pc.TakeOptions(boundscheck=False)
 
 @lru_cache(maxsize=4)
 def _latin1_table(writer: JsonWriter) -> pa.Array:
-    """Return the 256 escaped characters that the bytes 0..255 stand for."""
+    """Return the escaped characters of the bytes 0..255."""
     return escape_text(pa.array([chr(code) for code in range(256)], pa.string()), writer)
 
 
 def latin1_json(data: pa.Array, writer: JsonWriter) -> pa.Array:
     """Return each byte as the code point of the same number, in UTF-8 and escaped for a JSON string (semantics 2.6).
 
-    All bytes of the column are gathered from a table of 256 texts; the old offsets, looked up in the gathered array's
-    own offsets, are the new ones.
+    All bytes of the column are gathered from a table of 256 texts. The gathered array's offsets at the old offsets are
+    the new offsets.
     """
     parts = text_buffers(data)
     mapped = text_buffers(pc.call_function("array_take", [_latin1_table(writer), pa.array(parts.data)], _IN_BOUNDS))

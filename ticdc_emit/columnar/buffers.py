@@ -1,7 +1,7 @@
 """Views over Arrow buffers as numpy arrays, and back.
 
-Every function takes arrays as they come (sliced, large, chunk-free) and gives zero-copy views where the layout allows.
-Text is always ``int32``-offset ``string``/``binary`` here: chunks are bounded far below 2 GiB by the encoder.
+Every function takes any array (sliced, large) and returns zero-copy views where the layout allows. Text always has
+``int32`` offsets (``string``/``binary``), because the encoder keeps chunks far below 2 GiB.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 FEW = 4
-"""So many values are sooner looked at one by one: a call of a kernel costs some microseconds, whatever it is given."""
+"""Up to this number of values, a Python loop is faster than a kernel, whose call costs some microseconds."""
 
 Bytes = npt.NDArray[np.uint8]
 _NULL = pa.null()
@@ -55,7 +55,7 @@ class TextBuffers:
 
 
 def as_text(array: pa.Array) -> pa.Array:
-    """Return string-like arrays as plain ``string``/``binary`` (views, large and dictionary types are unfolded)."""
+    """Return string-like arrays as plain ``string``/``binary`` (views, large and dictionary types are converted)."""
     kind = array.type
     if pa.types.is_dictionary(kind):
         return as_text(array.dictionary_decode())
@@ -71,7 +71,7 @@ def as_text(array: pa.Array) -> pa.Array:
 
 
 def to_text(array: pa.Array) -> pa.Array:
-    """Return numbers, days or moments as Arrow prints them."""
+    """Return numbers, dates or timestamps as Arrow prints them."""
     return pc.call_function("cast", [array], _AS_TEXT)
 
 
@@ -94,7 +94,9 @@ def text_buffers(array: pa.Array) -> TextBuffers:
 
 
 def compact(array: pa.Array) -> pa.Array:
-    """Return a plain string/binary array without bytes under its nulls, which whole-buffer kernels would read."""
+    """Return a plain string/binary array without bytes under its nulls, because whole-buffer kernels would read
+    them.
+    """
     nulls = null_mask(array)
     if nulls is None or not text_buffers(array).lengths[nulls].any():
         return array
@@ -129,7 +131,7 @@ def null_mask(array: pa.Array) -> npt.NDArray[np.bool_] | None:
     """Return a mask that is true where ``array`` is null, or ``None`` if it holds no null at all."""
     if array.null_count == 0:
         return None
-    if array.type == _NULL:  # as the field of a struct it has the struct's bitmap, in which rows are valid
+    if array.type == _NULL:  # a struct's field has the struct's bitmap, in which these rows are valid
         return np.ones(len(array), np.bool_)
     bitmap = array.buffers()[0]
     if bitmap is None or pa.types.is_dictionary(array.type):
@@ -143,7 +145,7 @@ def null_mask(array: pa.Array) -> npt.NDArray[np.bool_] | None:
 
 
 def python_value(scalar: pa.Scalar) -> Any:
-    """Return a scalar's value; of text that is not UTF-8, its bytes."""
+    """Return a scalar's value; for text that is not UTF-8, its bytes."""
     try:
         return scalar.as_py()
     except UnicodeDecodeError:
@@ -152,7 +154,7 @@ def python_value(scalar: pa.Scalar) -> Any:
 
 
 def fixed_values(array: pa.Array, dtype: npt.DTypeLike) -> npt.NDArray[np.generic]:
-    """Return the value buffer of a fixed-width array as ``dtype``; what stands under nulls is unspecified."""
+    """Return the value buffer of a fixed-width array as ``dtype``; values under nulls are unspecified."""
     item = np.dtype(dtype)
     data = array.buffers()[1]
     if data is None:

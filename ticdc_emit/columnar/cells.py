@@ -1,8 +1,8 @@
 """Short binary values of whole columns, packed row by row.
 
-In: **cells**, fixed-width numpy elements of which each row shows the first few bytes, and constants. Out: one binary
-array with the rows' bytes. A join pays per fragment and row, and more than a value of a few bytes costs here: a strided
-store, and where lengths vary one more run of bytes that the mask keeps.
+In: **cells** (fixed-width numpy elements of which each row uses the first few bytes), and constants. Out: one binary
+array with the rows' bytes. A join costs more per fragment and row than a short value costs here: one strided store, and
+one more masked copy if lengths vary.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ticdc_emit.columnar.buffers import from_bytes
 
 __all__ = ["Cell", "Lengths", "Piece", "cut", "join_pieces", "share_pieces"]
 
-_KEPT_BYTES = 256  # longer constants are not kept: a cell of them costs little beside its bytes
+_KEPT_BYTES = 256  # longer constants are not cached: copying their bytes costs more than making the cell
 Lengths: TypeAlias = "int | npt.NDArray[np.uint8]"
 
 
@@ -30,7 +30,7 @@ Lengths: TypeAlias = "int | npt.NDArray[np.uint8]"
 class Cell:
     """Row i is the first ``length`` bytes of ``data[i]`` in memory order; ``length`` is one number or one per row.
 
-    Elements are little-endian unsigned integers, or raw bytes (``V``), of which each row shows all or none.
+    Elements are little-endian unsigned integers, or raw bytes (``V``), of which each row uses all or none.
     """
 
     data: npt.NDArray[Any]
@@ -51,14 +51,14 @@ def cut(piece: Piece, start: int, length: int) -> Piece:
         return piece
     if isinstance(piece, Cell):
         end, lengths = start + length, piece.length
-        data = piece.data if len(piece.data) == 1 else piece.data[start:end]  # one element stands for all rows
+        data = piece.data if len(piece.data) == 1 else piece.data[start:end]  # one element for all rows
         return Cell(data, lengths if isinstance(lengths, int) else lengths[start:end])
     return piece.slice(start, length)
 
 
 def join_pieces(pieces: Iterable[Piece], count: int) -> pa.Array:
     """Return a ``binary`` array of ``count`` messages, each the concatenation of its pieces; null counts as empty."""
-    if count == 1:  # whose pieces cost less one by one than as columns
+    if count == 1:  # few rows cost less one by one than as columns
         return pa.array([b"".join(map(_only, pieces))], pa.binary())
     fragments: list[Fragment] = []
     for arrays, run in groupby(pieces, key=lambda piece: isinstance(piece, pa.Array)):
@@ -70,7 +70,7 @@ def join_pieces(pieces: Iterable[Piece], count: int) -> pa.Array:
 
 
 def _only(piece: Piece) -> bytes:
-    """Return what the only row shows of a piece."""
+    """Return the bytes of a piece in the only row."""
     if isinstance(piece, bytes):
         return piece
     if isinstance(piece, Cell):
@@ -83,7 +83,7 @@ def _only(piece: Piece) -> bytes:
 def share_pieces(
     one: Sequence[Sequence[Piece]], other: Sequence[Sequence[Piece]], count: int
 ) -> tuple[list[Piece], list[Piece]]:
-    """Return two equally long sequences of entries as pieces; runs of the very same entries are joined once, for both.
+    """Return two sequences of entries of equal length as pieces. Runs of identical entries are joined only once.
 
     The images of an update are mostly the same pieces.
     """
@@ -131,7 +131,7 @@ def _cell_of(value: bytes) -> Cell:
 
 
 def _exact(cell: Cell) -> Iterator[Cell]:
-    """Cut a cell of one length into cells that show every byte."""
+    """Split a cell of constant length into cells that are used completely."""
     if cell.length == cell.width:
         yield cell
         return
@@ -176,7 +176,7 @@ def _field(rows: npt.NDArray[np.uint8], kind: np.dtype[Any], place: int, count: 
 
 @lru_cache(maxsize=64)
 def _kept(width: int) -> npt.NDArray[Any]:
-    """Return by length the mask of an element: as many ones as bytes are shown."""
+    """Return for each length the mask of an element's used bytes."""
     kind = f"<u{width}" if width in (1, 2, 4, 8) else f"V{width}"
     rows = np.tri(width + 1, width, -1, np.uint8)
     return np.frombuffer(rows.tobytes(), kind)

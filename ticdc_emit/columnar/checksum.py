@@ -38,7 +38,7 @@ _WORDS = INTEGER_TYPES | {MySQLType.YEAR, MySQLType.BIT, MySQLType.ENUM, MySQLTy
 
 
 def row_crc(columns: Sequence[tuple[Column, pa.Array]], zone: str) -> npt.NDArray[np.uint32]:
-    """Return the checksum of every row. ``columns``: every data column of the table, in the order that counts.
+    """Return the checksum of every row. ``columns``: every data column of the table, in checksum order.
 
     Raises :class:`ValueFault` for a TIMESTAMP that the clocks of ``zone`` never show.
     """
@@ -79,7 +79,7 @@ def _vector_parts(texts: pa.Array) -> Iterator[pa.Array]:
     items = pc.split_pattern(inner, ",")
     sizes = pc.if_else(pc.equal(inner, ""), 0, pc.list_value_length(items)).fill_null(0).cast(pa.int32())
     numbers = items.flatten()
-    numbers = numbers.filter(pc.not_equal(numbers, "")).cast(pa.float32())  # the one item of [] is empty
+    numbers = numbers.filter(pc.not_equal(numbers, "")).cast(pa.float32())  # [] splits into one empty item
     yield _words32(sizes.to_numpy(), texts)
     ends = np.zeros(len(texts) + 1, np.int32)
     np.cumsum(sizes.to_numpy() * 4, out=ends[1:])

@@ -2,7 +2,7 @@
 
 In: an array of messages. Out: an array of the same length. Rule sources: semantics 2.0.8; reference ``pingcap/tiflow:
 pkg/compression/compress.go``: ``snappy`` is the raw block format, ``lz4`` the frame format with a checksum of the
-content. Both compress an empty message too, to bytes that are not empty.
+content. Both compress an empty message to a non-empty one.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _FASTEST = 0  # the level of TiCDC's lz4
 
 
 def compressor(name: str) -> Callable[[bytes], bytes]:
-    """Return what compresses one message; ``name`` is ``none``, ``snappy`` or ``lz4``.
+    """Return a function that compresses one message; ``name`` is ``none``, ``snappy`` or ``lz4``.
 
     Raises :class:`ConfigError` for another name, :class:`MissingDependencyError` without cramjam.
     """

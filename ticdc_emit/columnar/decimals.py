@@ -63,7 +63,7 @@ def _converted(array: pa.Array, kind: pa.DataType) -> pa.Array:
     text = as_text(array)
     if pa.types.is_binary(text.type):
         raise TypeError("binary is not a number")
-    # Arrow reads some exponents, and numbers that overflow on their way to the scale, wrong and without a word
+    # Arrow silently misreads some exponents, and numbers that overflow while being scaled
     if longest(text) + kind.scale <= _ARROW_DIGITS and not pc.any(pc.match_substring_regex(text, "[eE]")).as_py():
         try:
             return text.cast(kind)
@@ -91,7 +91,7 @@ def _by_row(items: list[Decimal | str | None], kind: pa.DataType) -> pa.Array:
 
 
 def _refuse_overflow(values: pa.Array, kind: pa.DataType) -> None:
-    """A buffer can hold more digits than its type says: TiDB could not have stored it."""
+    """Refuse values with more digits than their type allows: a buffer can hold them, but TiDB cannot store them."""
     if kind.precision > 18 or len(values) == values.null_count:
         return
     words = np.frombuffer(values.buffers()[1], np.int64, len(values) * 2, values.offset * 16)

@@ -1,8 +1,8 @@
-"""Dates and times as Debezium counts them: canonical text (``columnar.times``) in, numbers or text in UTC out.
+"""Dates and times as Debezium counts them. In: canonical text (``columnar.times``). Out: numbers, or text in UTC.
 
-DATE is days, DATETIME ms or us of a clock in UTC, TIME signed us; TIMESTAMP stays text, moved to UTC. A date with a
-zero month or day has no number: null. A TIMESTAMP that is zero in part is refused, a DATETIME if so asked. Years
-below 100 are read as two digits, so 0018 is 2018 and 0070 is 1970.
+DATE is days, DATETIME ms or us of a clock in UTC, TIME signed us; TIMESTAMP stays text, converted to UTC. A date with a
+zero month or day becomes null. A TIMESTAMP that is zero in part is refused; a DATETIME only on request. Years below 100
+are read as two digits, so 0018 is 2018 and 0070 is 1970.
 
 Rule sources: semantics 2.4 (type table); reference ``pingcap/tiflow: pkg/sink/codec/debezium/codec.go``
 (writeDebeziumFieldValue), ``pingcap/tidb: pkg/types/core_time.go`` (GoTime).
@@ -26,11 +26,11 @@ from ticdc_emit.schema.model import Column
 __all__ = ["EARLIEST_ZONED", "clock_micros", "date_days", "datetime_ticks", "zoned_text"]
 
 EARLIEST_ZONED = "1970-01-01T00:00:00"
-"""What stands for every TIMESTAMP before the first one, the zero timestamp included."""
+"""The value for every TIMESTAMP before the first one, including the zero timestamp."""
 
 _FIRST_TIMESTAMP = "1970-01-01 00:00:01"
 _ZERO_DATE = "0000-00-00"
-_ZERO_PART = "-00"  # nothing but a zero month or day: the time of day has no hyphen
+_ZERO_PART = "-00"  # matches only a zero month or day, because the time of day has no hyphen
 _MILLIS_FSP = 3
 _ZERO = 0x30
 _CENTURY, _MONTH, _DAY = (0, 1), (5, 6), (8, 9)  # places of two digits in YYYY-MM-DD
@@ -45,7 +45,7 @@ def date_days(texts: pa.Array) -> pa.Array:
 def datetime_ticks(column: Column, texts: pa.Array, partly_zero: Literal["refused", "null"] = "refused") -> pa.Array:
     """Return DATETIME text as ms since the epoch, from fsp 4 on as us, ``int64``.
 
-    Raises :class:`ValueFault` for a date that is zero in part, where that is ``refused``.
+    Raises :class:`ValueFault` for a date that is zero in part, if ``refused``.
     """
     texts = compact(texts)
     if partly_zero == "refused":
@@ -62,7 +62,7 @@ def _refuse_partly_zero(texts: pa.Array) -> None:
 
 
 def _dates(texts: pa.Array) -> pa.Array:
-    """Return text that begins with a day of the calendar and a full year, null where there is no such day."""
+    """Return the text with a four-digit year if it begins with a calendar day, else null."""
     if _has_zero_part(texts):
         texts = pc.if_else(pc.match_substring(texts, _ZERO_PART), pa.scalar(None, pa.string()), texts)
     if not _has_zeros(compact(texts), _CENTURY):
@@ -77,7 +77,7 @@ def _has_zero_part(texts: pa.Array) -> bool:
 
 
 def _has_zeros(texts: pa.Array, *pairs: tuple[int, int]) -> bool:
-    """Whether any text has the digit 0 at both places of a pair; all texts have one width, and nulls no bytes."""
+    """Whether any text has the digit 0 at both places of a pair. All texts have the same width; nulls have no bytes."""
     if len(texts) <= FEW:
         return any(text[first : second + 1] == "00" for text in texts.to_pylist() if text for first, second in pairs)
     parts = text_buffers(texts)
@@ -98,7 +98,7 @@ def clock_micros(texts: pa.Array) -> pa.Array:
         return pa.nulls(len(texts), pa.int64())
     first = int(filled.argmax())
     text = parts.data[parts.offsets[first] : parts.offsets[first + 1]].tobytes()
-    colon = len(text) - text.index(b":")  # the same in every row: only sign and hours vary
+    colon = len(text) - text.index(b":")  # the rest has the same width in every row
     hours = parts.offsets[1:][filled] - colon
     starts = parts.offsets[:-1][filled]
     negative = parts.data[starts] == ord("-")
@@ -123,7 +123,7 @@ def _micros(text: str) -> int:
 
 
 def _number(data: npt.NDArray[np.uint8], starts: npt.NDArray[np.int32], digits: int) -> npt.NDArray[np.int64]:
-    """Return the number that stands in ``digits`` bytes from each start on."""
+    """Return the number in the ``digits`` bytes at each start."""
     number = np.zeros(len(starts), np.int64)
     for place in range(digits):
         number = number * 10 + (data[starts + place] - np.uint8(_ZERO))

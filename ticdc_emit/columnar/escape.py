@@ -1,10 +1,10 @@
 """JSON string escaping of whole columns, exactly as TiCDC's Go writers do it.
 
-In: a string array. Out: a string array with the content between the quotes of a JSON string. The four writers of TiCDC
-differ in few characters (semantics 2.0.1); :class:`JsonWriter` holds that difference, the kernel is one.
+In: a string array. Out: a string array with the content between the quotes of a JSON string. TiCDC's four writers
+differ in few characters (semantics 2.0.1). :class:`JsonWriter` describes the differences; they share one kernel.
 
-Most columns hold nothing to escape, which a few searches over the data buffer prove. Otherwise the whole buffer is
-at once and the offsets are shifted by what was added before them.
+Most columns have nothing to escape, as a few searches over the data buffer show. Otherwise the whole buffer is at once
+and the offsets are shifted by what was added before them.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ _LINE_SEPARATORS = (b"\xe2\x80\xa8", b"\xe2\x80\xa9")
 
 @dataclass(frozen=True)
 class JsonWriter:
-    """What one Go JSON writer escapes beyond the quote, the backslash and the control characters."""
+    """What a Go JSON writer escapes besides the quote, the backslash and the control characters."""
 
     name: str
     html: bool  # < > & as \u003c \u003e \u0026, and U+2028/9
     short_bf: bool  # \b \f instead of \u0008 \u000c
-    invalid: bytes | None = None  # what stands for each byte that is not UTF-8; None: the byte itself
+    invalid: bytes | None = None  # the replacement of each byte that is not UTF-8; None: the byte itself
 
     def replacement(self, char: int) -> bytes:
         """Return the escape of one ASCII character."""
@@ -123,7 +123,7 @@ def escape_text(array: pa.Array, writer: JsonWriter) -> pa.Array:
 
 
 def escape_bytes(array: pa.Array, writer: JsonWriter) -> pa.Array:
-    """:func:`escape` for text that may hold bytes that are not UTF-8, of which the writer makes what it does."""
+    """:func:`escape` for text with bytes that may not be UTF-8; the writer replaces them in its own way."""
     parts = text_buffers(array)
     if first_invalid_utf8(parts.offsets, parts.data) is None:
         return escape_text(array, writer)
@@ -141,14 +141,14 @@ def _escaped_bytes(element: bytes, writer: JsonWriter) -> bytes:
 
 
 def _specials(raw: bytes, data: npt.NDArray[np.uint8], writer: JsonWriter) -> set[int]:
-    """Return which characters to escape occur; 0xE2 stands for U+2028 and U+2029.
+    """Return which of the characters to escape occur; 0xE2 means U+2028 or U+2029.
 
-    Most columns hold none: one search per character (memchr) proves it faster than any pass that looks at each byte.
+    Most columns have none. One search per character (memchr) shows that faster than any pass over each byte.
     """
     found = {char for char in b'"\\' + (_HTML if writer.html else b"") if bytes([char]) in raw}
     if len(data) and int(data.min()) < _FIRST_PRINTABLE:
         rest = raw.translate(None, delete=_NOT_CONTROL)
-        while rest:  # a pass per kind in C beats one over every byte in Python
+        while rest:  # one pass per character in C is faster than one over every byte in Python
             found.add(rest[0])
             rest = rest.translate(None, delete=rest[:1])
     if writer.html and not raw.isascii() and any(separator in raw for separator in _LINE_SEPARATORS):

@@ -1,8 +1,8 @@
-"""Values that their column cannot hold, told by position; the encoder turns them into ``InvalidValueError`` with the
-place.
+"""Values that their column cannot hold, by row number. The encoder turns them into ``InvalidValueError`` with table,
+column and row.
 
-Renderers see one column without its name and key, so they only say which rows of the batch are wrong and why: the first
-one, and all of them where one look at the column tells. :func:`bad_places` finds the others by asking again.
+Renderers see one column without its name and key, so they only report which rows of the batch are wrong and why: the
+first one, or all of them if one pass finds them. :func:`bad_places` finds the others by checking again.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ _Read = TypeVar("_Read")
 
 
 class ValueFault(Exception):  # noqa: N818 - not an error that users see
-    """Row ``index`` of a column holds something that the column's type refuses; ``reason`` says what.
+    """Row ``index`` of a column has a value that the column's type refuses; ``reason`` says why.
 
-    ``bad``: which rows the column refuses alike, ``None`` where only the first is known.
+    ``bad``: all rows refused for this reason; ``None`` if only the first is known.
     """
 
     def __init__(self, index: int, reason: str, remedy: str = "", bad: npt.NDArray[np.bool_] | None = None) -> None:
@@ -40,9 +40,9 @@ class ValueFault(Exception):  # noqa: N818 - not an error that users see
 def bad_places(
     values: pa.Array | pa.RecordBatch, fault: ValueFault, check: Callable[[Any], object]
 ) -> npt.NDArray[np.int64]:
-    """Return the places of values that ``check`` refuses, ``fault`` being what it raised for them together.
+    """Return the row numbers of the values that ``check`` refuses. ``fault``: the error for all of them together.
 
-    Where the fault does not tell, halves are asked until only refused ones are left.
+    If the fault does not name them, halves are checked until only refused values remain.
     """
     if fault.bad is not None:
         return np.flatnonzero(fault.bad)
@@ -66,7 +66,7 @@ def bad_places(
 def fault_at(
     values: pa.Array | pa.RecordBatch, place: int, fault: ValueFault, check: Callable[[Any], object]
 ) -> ValueFault:
-    """Return what ``check`` says of one value, ``fault`` being what it raised for them together."""
+    """Return the error of ``check`` for one value. ``fault``: the error for all values together."""
     if place != fault.index:
         try:
             check(values.slice(place, 1))
@@ -82,10 +82,10 @@ def read_each(
     *,
     where: npt.NDArray[np.bool_] | None = None,
 ) -> list[_Read | None]:
-    """Return what ``read`` makes of each value, ``None`` of ``None``.
+    """Return ``read`` of each value; ``None`` for ``None``.
 
-    It raises ``ValueError`` with the reason for one that it refuses: :class:`ValueFault` tells all of these. ``where``:
-    which rows of the column the values are.
+    ``read`` raises ``ValueError`` with the reason for a value that it refuses; :class:`ValueFault` lists all of these.
+    ``where``: the row numbers of the values.
     """
     found: list[_Read | None] = []
     bad: list[int] = []

@@ -1,7 +1,7 @@
 """FLOAT and DOUBLE columns, and the float text of Go.
 
 In: float32, float64, integers, decimals or text. Out: ``float32`` for FLOAT, ``float64`` for DOUBLE. NaN and infinity
-are refused, for TiDB cannot store them.
+are refused, because TiDB cannot store them.
 
 Text is Go's ``FormatFloat(v, 'f', -1, bits)`` (semantics 2.0.2 "fixed32"/"fixed64"): the shortest digits that read
 back, never an exponent, no ``.0``. The digits come from one ``orjson`` dump of the column; the few values that it
@@ -72,7 +72,7 @@ def _as_double(array: pa.Array) -> pa.Array:
         return array
     if pa.types.is_null(kind) or pa.types.is_floating(kind) or pa.types.is_integer(kind):
         return array.cast(pa.float64(), safe=False)
-    if pa.types.is_decimal(kind):  # decimal -> double of Arrow is not correctly rounded: go through text
+    if pa.types.is_decimal(kind):  # Arrow's cast from decimal to double is not correctly rounded, so cast to text first
         return array.cast(pa.string()).cast(pa.float64())
     text = as_text(array)
     if pa.types.is_binary(text.type):
@@ -84,7 +84,7 @@ def _as_double(array: pa.Array) -> pa.Array:
 
 
 def _by_row(items: list[str | None]) -> pa.Array:
-    """Parse one by one, for the rows' positions in the error (and for blanks around a number)."""
+    """Parse one by one, to report row numbers in the error (and to allow blanks around a number)."""
 
     def read(item: str) -> float:
         if not _NUMBER_TEXT.fullmatch(item.strip()):

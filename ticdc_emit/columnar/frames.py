@@ -1,4 +1,4 @@
-"""Frames: elements with their lengths before them, and several elements as one.
+"""Frames: elements after their lengths, and several elements as one.
 
 In: fragments, or ``binary`` arrays without nulls. Out: ``binary`` arrays. Lengths are 64 bits, big-endian.
 """
@@ -42,7 +42,7 @@ def framed(fragments: Sequence[Fragment], count: int, head: bytes = b"", *, null
 def joined(array: pa.Array, starts: npt.NDArray[np.int64], head: bytes = b"") -> pa.Array:
     """Return the elements from each of ``starts`` to the next as one.
 
-    ``head``: with what every element begins, and what those that continue another then do not have.
+    ``head``: the beginning of every element; elements that continue another one lose it.
     """
     parts = text_buffers(beyond(array, len(head)) if head else array)
     together = from_bytes(parts.offsets[np.append(starts, len(array))], parts.data, binary=True)
@@ -51,5 +51,5 @@ def joined(array: pa.Array, starts: npt.NDArray[np.int64], head: bytes = b"") ->
 
 def beyond(array: pa.Array, count: int) -> pa.Array:
     """Return the elements without their first bytes."""
-    longest = int(element_lengths(array).max(initial=count))  # without an end, the kernel asks for negative memory
+    longest = int(element_lengths(array).max(initial=count))  # without an end, the kernel would request negative memory
     return pc.binary_slice(array, count, longest)

@@ -1,9 +1,9 @@
 """Binary data as Go's ``strconv.Quote`` prints it, inside a JSON string.
 
-In: ``binary`` arrays. Out: ``string`` arrays: what stands between the quotes, escaped once more for JSON. Quote keeps
-characters that can be printed, has letters for seven controls (``\\n``), and shows other bytes as ``\\x00``, other
-characters as ``\\u0085`` or ``\\U000e0001``. What can be printed depends on the version of Unicode: Go has 15.0, Python
-13.0 to 15.1, so what these differ in is listed here.
+In: ``binary`` arrays. Out: ``string`` arrays: the text between the quotes, escaped again for JSON. Quote keeps
+printable characters, uses letters for seven control characters (``\\n``), and writes other bytes as ``\\x00``, other
+characters as ``\\u0085`` or ``\\U000e0001``. Which characters are printable depends on the version of Unicode: Go has
+15.0, Python 13.0 to 15.1. The differences are listed here.
 
 All bytes of the column are gathered from a table of texts; what stands for a character stands for its first byte, and
 nothing for the others. A byte that begins a character is never inside another one, so that characters are found
@@ -49,9 +49,9 @@ _PRINTED = """
 1FA75-1FA77 1FA7B-1FA7C 1FA87-1FA88 1FAA9-1FAAF 1FAB7-1FABD 1FABF 1FAC3-1FAC5 1FACE-1FACF 1FAD7-1FADB 1FAE0-1FAE8
 1FAF0-1FAF8 2A6DE-2A6DF 2B735-2B739 31350-323AF
 """
-"""Characters that Unicode 15.0 has and 13.0 has not."""
+"""Characters of Unicode 15.0 that 13.0 lacks."""
 _NOT_PRINTED = "2FFC-2FFF 31EF 2EBF0-2EE5D"
-"""Those that 15.1 has and 15.0 has not."""
+"""Characters of 15.1 that 15.0 lacks."""
 
 _Ints = npt.NDArray[np.int32]
 

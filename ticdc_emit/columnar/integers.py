@@ -69,7 +69,7 @@ def integer_text(values: pa.Array) -> pa.Array:
 def parse_integers(array: pa.Array, *, unsigned: bool, bounds: tuple[int, int] | None = None) -> pa.Array:
     """Return any accepted integer-like array as ``uint64`` or ``int64``; ``TypeError`` for other Arrow types.
 
-    ``bounds``: what the error of a number beyond 64 bits says that the range is.
+    ``bounds``: the range in the error for a number beyond 64 bits.
     """
     kind, target = array.type, pa.uint64() if unsigned else pa.int64()
     bounds = bounds or (_UINT64 if unsigned else _INT64)
@@ -146,7 +146,7 @@ def _from_text(array: pa.Array, target: pa.DataType, bounds: tuple[int, int]) ->
 
 
 def _by_row(array: pa.Array, target: pa.DataType, bounds: tuple[int, int]) -> pa.Array:
-    """Parse one by one, for the rows' positions in the error (and for forms such as ``+5`` or ``5.0``)."""
+    """Parse one by one, to report row numbers in the error (and to allow forms such as ``+5`` or ``5.0``)."""
 
     def read(text: str) -> int:
         whole, _, fraction = text.strip().partition(".")

@@ -1,12 +1,13 @@
-"""JSON columns: the text as TiDB prints it, proven column-wise, normalised one by one only where the proof fails.
+"""JSON columns: the text as TiDB prints it. A check of the whole column shows which texts are canonical; only others
+are normalised one by one.
 
 TiDB's form (semantics 2.0.3): ``", "`` and ``": "`` between items, object keys sorted bytewise, the last of equal keys,
 doubles in fixed notation with at least one fraction digit and an exponent only from 1e15 and below 1e-15.
 
-The proof works on **shapes**. Two texts that differ only in digits have the same shape (digits written as ``0``). One
+The check works on **shapes**. Two texts that differ only in digits have the same shape (digits written as ``0``). One
 text of each shape is normalised for real; if it comes back unchanged, every text of that shape is canonical too,
 provided that the digits at a few known places (a leading digit, a last fraction digit) are not zero, which is checked
-for all rows at once. Machine-made JSON has few shapes; where a column has many, each row is normalised by itself.
+for all rows at once. Machine-made JSON has few shapes; if a column has many, each row is normalised.
 """
 
 from __future__ import annotations
@@ -32,9 +33,9 @@ __all__ = ["canonical_json", "normalise"]
 _DIGITS_AS_ZERO = bytes(0x30 if 0x31 <= code <= 0x39 else code for code in range(256))
 _ZERO = 0x30
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|-?\d[-+.eE\d]*')
-_MAX_EXACT_DIGITS = 15  # any decimal of so many digits is its own shortest form
+_MAX_EXACT_DIGITS = 15  # a decimal of up to this many digits is its own shortest form
 _MAX_INT_DIGITS = 18
-_MOST_DIGITS = 21  # of an integer in TiDB's JSON, with its sign
+_MOST_DIGITS = 21  # characters of an integer in TiDB's JSON, including the sign
 
 
 def canonical_json(array: pa.Array) -> pa.Array:
@@ -74,7 +75,7 @@ def _canonical(text: str) -> str:
 
 
 def _proven(offsets: npt.NDArray[np.int32], data: npt.NDArray[np.uint8], shapes: pa.Array) -> npt.NDArray[np.bool_]:
-    """Return which rows have a canonical shape and no zero at the places where their shape forbids one."""
+    """Return which rows have a canonical shape and no zero where their shape forbids one."""
     kinds = np.asarray(shapes.indices.fill_null(0))
     places = [_nonzero_places(shape) for shape in shapes.dictionary.to_pylist()]
     width = max((len(each) for each in places if each is not None), default=0)
@@ -95,9 +96,10 @@ def _proven(offsets: npt.NDArray[np.int32], data: npt.NDArray[np.uint8], shapes:
 
 @lru_cache(maxsize=8192)
 def _nonzero_places(shape: str) -> tuple[int, ...] | None:
-    """Return the byte places that must not be ``0`` for a text of this shape to be canonical; ``None`` if unknowable.
+    """Return the byte places that must not be ``0`` for a text of this shape to be canonical; ``None`` if that is
+    unknown.
 
-    The shape itself is tried with ones for zeros, which no number rule forbids.
+    The shape is tried with ones instead of zeros, because no rule for numbers forbids ones.
     """
     if "\\" in shape:
         return None
@@ -142,7 +144,7 @@ _NOT_PYTHON_FORM = re.compile("[0-9][eE][-+0-9]|[0-9]{16}[.]|[\u2028\u2029]")
 
 
 def _plainly_canonical(text: str) -> bool:
-    """Return True if Python's C encoder gives the text back and no spot in it is one that TiDB prints otherwise."""
+    """Return True if Python's C encoder returns the same text and nothing in it is printed differently by TiDB."""
     if text.count("[") + text.count("{") > DEEPEST:
         return False
     try:
@@ -152,7 +154,9 @@ def _plainly_canonical(text: str) -> bool:
 
 
 def normalise(text: str) -> str:
-    """Return one JSON document as TiDB prints it; ``ValueError`` if it is none (NaN and Infinity included)."""
+    """Return one JSON document as TiDB prints it; raise ``ValueError`` if it is not JSON (NaN and Infinity
+    included).
+    """
     try:
         content = json.loads(text, parse_constant=_refuse, parse_int=_integer, parse_float=_double)
     except RecursionError:
@@ -168,7 +172,7 @@ def _refuse(name: str) -> Any:
 
 def _integer(text: str) -> int | float:
     """TiDB keeps an integer in int64, else uint64, else as a double (``types/json_binary.go`` appendBinaryNumber)."""
-    if len(text) > _MOST_DIGITS:  # Python converts no number of thousands of digits
+    if len(text) > _MOST_DIGITS:  # Python does not convert numbers of thousands of digits
         return _double(text)
     value = int(text)
     return value if -(1 << 63) <= value < 1 << 64 else _double(text)

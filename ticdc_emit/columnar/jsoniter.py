@@ -1,8 +1,8 @@
 """Numbers as json-iterator writes them (semantics 2.0.2): the JSON library of Debezium messages.
 
-In: floats and decimals. Out: text in fixed notation, with an exponent of two digits for what is below 1e-6 or from 1e21
-on; Go's ``encoding/json`` writes the same, with one digit where that is enough. A DECIMAL becomes a double first: the
-precision is lost by design.
+In: floats and decimals. Out: text in fixed notation, with an exponent of two digits below 1e-6 and from 1e21 on. Go's
+``encoding/json`` writes the same, but with one digit if that is enough. A DECIMAL becomes a double first, so it loses
+precision, as in TiCDC.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ticdc_emit.columnar.floats import fixed_text
 __all__ = ["decimal_as_double", "number_text"]
 
 _EXPONENT_BELOW, _EXPONENT_FROM = 1e-6, 1e21
-_EXACT_DIGITS = 15  # any so many digits survive a double, so they are the shortest that read back
+_EXACT_DIGITS = 15  # this many digits survive a double, so they are the shortest form
 _FIXED_SCALE = 6  # up to this scale no decimal but zero is below 1e-6
 
 

@@ -1,4 +1,4 @@
-"""ENUM and SET columns: labels or numbers in, ordinals (ENUM, from 1) or bit masks (SET) out.
+"""ENUM and SET columns. In: labels or numbers. Out: ordinals (ENUM, from 1) or bit masks (SET).
 
 A protocol prints either the number (Canal-JSON, Simple JSON) or the labels (Avro, Debezium). Distinct values are few,
 so the work is done per distinct value and gathered.
@@ -49,7 +49,7 @@ def label_text(column: Column, numbers: pa.Array) -> pa.Array:
 
 
 def distinct_labels(column: Column, numbers: pa.Array) -> pa.Array:
-    """Return the labels of numbers that are few, as those of a dictionary."""
+    """Return the labels of a few numbers, such as those of a dictionary."""
 
     def print_one(number: int) -> str:
         if column.type == MySQLType.ENUM:
@@ -72,7 +72,7 @@ def _by_distinct(array: pa.Array, read: Callable[[str], int]) -> pa.Array:
     if unknown:
         codes = np.asarray(encoded.indices.cast(pa.int64()).fill_null(-1))
         bad = np.isin(codes, list(unknown))
-        if bad.any():  # a dictionary may hold what no row has
+        if bad.any():  # a dictionary may have values that no row uses
             index = int(bad.argmax())
             remedy = "Give one of the column's labels, or its number"
             raise ValueFault(index, unknown[int(codes[index])], remedy, bad)

@@ -1,13 +1,13 @@
 """Columns of one kind, from many tables, accepted and rendered in one call.
 
-Most of what a few rows cost is paid per call and not per value, so the columns of small groups of rows (a table
-version and a kind of change each) are brought together: in go arrays with the columns that they are of, out come each
-array's own accepted form (``columnar.values``) and renderings, slices of what was made for all arrays of one kind. A
-**kind** is all that a column says of its values (:attr:`Column.kind`), and the Arrow type of the array. How long a text
-may be is not part of it: tables differ in that more than in anything else, and few texts come near what they may have.
+With few rows, most of the cost is per call and not per value. So the columns of small groups of rows (each of one table
+version and kind of change) are pooled. In: arrays with their columns. Out: each array's accepted form
+(``columnar.values``) and renderings, as slices of those made for all arrays of one kind. A **kind** is everything that
+a column defines about its values (:attr:`Column.kind`), and the array's Arrow type. The maximum length of texts is not
+part of it, because tables differ most in that, and few texts come near it.
 
-What is wrong with a value is not told here: whoever asked gets ``None`` and makes the column alone, so that errors name
-their place as ever. A kind with a single array is left to its owner too.
+Errors of values are not reported here: the caller gets ``None`` and renders the column alone, so that the error names
+its place. A kind with a single array is also left to the caller.
 """
 
 from __future__ import annotations
@@ -29,8 +29,9 @@ from ticdc_emit.schema.model import Column
 __all__ = ["ColumnPool", "Pieces", "Pooled", "Render"]
 
 Render: TypeAlias = Callable[[Column, pa.Array], pa.Array]
-"""Text of accepted values; of the column it reads anything but its name. One that needs the name raises ``TypeError``
-for a column without, and is asked again for each column alone."""
+"""Renders accepted values as text without using the column's name. A rendering that needs the name raises ``TypeError``
+for a column without one, and is called again for each column alone.
+"""
 
 Pieces: TypeAlias = Callable[[Column, pa.Array], Sequence[Piece]]
 """The same for binary formats: the pieces of each value."""
@@ -40,15 +41,15 @@ _NOT_POOLED = (ValueFault, TypeError, pa.ArrowException)
 
 
 class ColumnPool:
-    """The columns of some groups of rows. All of them are added before anything is asked for."""
+    """The columns of some groups of rows. All must be added before the first result is read."""
 
     def __init__(self, how: Rendering) -> None:
         self._how = how
-        self._kinds: dict[int, list[_Kind]] = {}  # by the identity of what a column says of its values
+        self._kinds: dict[int, list[_Kind]] = {}  # by the identity of the column's kind
         self._is_sound: bool | None = None
 
     def add(self, column: Column, array: pa.Array) -> Pooled | None:
-        """Take a column of a group; ``None`` for an Arrow type whose arrays do not simply follow one another."""
+        """Add a column of a group; return ``None`` for an Arrow type whose arrays cannot be concatenated."""
         arrow_type, values, limit = array.type, column.kind, NO_LIMIT
         if column.is_text:
             values, limit = _without_limit(values), column.flen
@@ -69,7 +70,7 @@ class ColumnPool:
 
 
 class Pooled:
-    """One array in the pool. Every answer is ``None`` where its owner has to make it alone.
+    """One array in the pool. Every result is ``None`` if the caller has to make it alone.
 
     ``limit``: the length, in characters or bytes, up to which a text is accepted; ``NO_LIMIT`` for none.
     """
@@ -91,12 +92,12 @@ class Pooled:
         return self._kind.accepted().slice(self._start, self._length) if self.is_sound() else None
 
     def rendered(self, form: str, render: Render) -> pa.Array | None:
-        """Return the rendering; ``form`` names it, so that it is made once."""
+        """Return the rendering, made once for each ``form``."""
         whole = self._kind.made(form, render) if self._is_sound or self.is_sound() else None
         return None if whole is None else whole.slice(self._start, self._length)
 
     def pieces(self, form: str, make: Pieces) -> list[Piece] | None:
-        """Return the pieces; ``form`` names them."""
+        """Return the pieces, made once for each ``form``."""
         whole = self._kind.made(form, make) if self._is_sound or self.is_sound() else None
         return None if whole is None else [cut(piece, self._start, self._length) for piece in whole]
 

@@ -1,7 +1,7 @@
-"""TSOs of rows as messages show them.
+"""TSOs of rows in the forms that messages use.
 
 In: ``uint64`` TSOs, those of one transaction next to each other. Out: decimal text of each, or of its physical time in
-ms. What neighbours have in common is printed once.
+ms. Equal neighbours are printed once.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from ticdc_emit.tso import LOGICAL_BITS
 __all__ = ["COMMIT_TS", "commit_times", "tso_ms_text", "tso_text"]
 
 COMMIT_TS = Column(0, "commit_ts", MySQLType.LONGLONG, 20, 0, flags=ColumnFlag.UNSIGNED | ColumnFlag.NOT_NULL)
-"""What TSOs are, as a column: beside a table's own, they are made as those are (``columnar.pool``)."""
+"""TSOs as a column, so that ``columnar.pool`` can render them like a table's columns."""
 
-_SHARED = 0.6  # share of rows that begin a new transaction, from which every TSO is printed by itself
+_SHARED = 0.6  # from this share of rows that begin a transaction, each TSO is printed by itself
 
 
 @cache
@@ -50,7 +50,7 @@ def tso_ms_text(column: Column, stamps: pa.Array) -> pa.Array:
 
 
 def _runs(stamps: pa.Array) -> tuple[pa.Array, pa.Array | None]:
-    """Return the distinct TSO of neighbours and each row's place among them; ``None`` if sharing saves nothing."""
+    """Return the distinct TSOs of neighbours and each row's index into them; ``None`` if sharing does not pay."""
     numbers = stamps.to_numpy()
     if len(numbers) < 2:
         return stamps, None

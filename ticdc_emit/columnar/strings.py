@@ -101,7 +101,7 @@ def _padded(data: pa.Array, width: int) -> pa.Array:
 
 
 def accept_vector(column: Column, array: pa.Array) -> pa.Array:
-    """Return the text ``[1,2.5,-3]`` of VECTOR values; lists of floats and text are taken, dimensions are checked."""
+    """Return the text ``[1,2.5,-3]`` of VECTOR values, given as lists of floats or text; dimensions are checked."""
     kind = array.type
     if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
         if not (pa.types.is_floating(kind.value_type) or pa.types.is_integer(kind.value_type)):
@@ -117,7 +117,7 @@ def accept_vector(column: Column, array: pa.Array) -> pa.Array:
         refuse_any(np.isin(np.arange(len(lists)), owners), "a number of the vector is not a finite float32")
     if column.flen > 0:
         wrong = np.asarray(sizes) != column.flen
-        if not column.nullable:  # what an INSERT that leaves the column out stores, SQL mode permitting
+        if not column.nullable:  # stored by an INSERT without the column, if the SQL mode permits
             wrong &= np.asarray(sizes) != 0
         nulls = null_mask(lists)
         if nulls is not None:

@@ -1,12 +1,12 @@
 """DATE, DATETIME, TIMESTAMP and TIME columns: acceptance and text with exactly ``fsp`` fraction digits.
 
 In: Arrow dates, timestamps (with a zone: an instant, shown in the changefeed's zone; without: the wall clock as it is),
-durations and times of day, or text, which alone can hold zero dates (``0000-00-00``, ``2024-00-00``) and what lies
-outside Arrow's and Spark's ranges. Out: text, for every protocol but one prints text (Debezium reads numbers back
-from it).
+durations and times of day, or text, the only form for zero dates (``0000-00-00``, ``2024-00-00``) and for values
+outside Arrow's and Spark's ranges. Out: text, because all protocols but Debezium print text (and Debezium parses
+numbers from it).
 
-Text in the column's own layout is checked by columns of bytes; any other row is read one by one and rewritten, so a
-shorter or longer fraction is fine as long as no digit is lost.
+Text in the column's own layout is checked by columns of bytes. Other rows are parsed one by one and rewritten, so a
+shorter or longer fraction is accepted if no digit is lost.
 """
 
 from __future__ import annotations
@@ -250,7 +250,7 @@ def _cells(
 
 
 def _in_calendar(cells: npt.NDArray[np.uint8], layout: str) -> npt.NDArray[np.bool_]:
-    """Test month, day, hour, minute and second by their tens digit only: the rare rest is read row by row."""
+    """Check month, day, hour, minute and second only by their tens digit; the rare other rows are parsed one by one."""
     clock = layout.find(":") - 2
     good = np.ones(len(cells), np.bool_)
     if layout.startswith("dddd"):

@@ -1,4 +1,4 @@
-"""A column's type in the user's words, and what to give or cast where a value or an Arrow type does not fit it.
+"""A column's type in the user's words, and the remedy for a value or an Arrow type that does not fit it.
 
 In: a column. Out: text for errors, made only where one is raised.
 """
@@ -35,19 +35,19 @@ _CASTS = {
 
 
 def user_type(column: Column) -> str:
-    """Return the column's type as its DDL has it: ``TEXT``, ``DECIMAL(6,2)``, ``BIGINT UNSIGNED``, ``ENUM``."""
+    """Return the column's type as in its DDL: ``TEXT``, ``DECIMAL(6,2)``, ``BIGINT UNSIGNED``, ``ENUM``."""
     is_plain = column.type in _PLAIN_NAMES  # without display width or labels
     name = (type_name(column.type, column.charset) if is_plain else sql_type(column)).upper()
     return f"{name} UNSIGNED" if column.unsigned and column.type not in (MySQLType.YEAR, MySQLType.BIT) else name
 
 
 def mismatch(column: Column, kind: pa.DataType) -> str:
-    """Return what is wrong where an Arrow type cannot hold the column's values."""
+    """Return the error message for an Arrow type that cannot hold the column's values."""
     return f"Column `{column.name}` is {user_type(column)}, but the input is {kind}"
 
 
 def cast_remedy(column: Column) -> str:
-    """Return what to do about an Arrow type that cannot hold the column's values."""
+    """Return the remedy for an Arrow type that cannot hold the column's values."""
     kind = column.type
     if kind in INTEGER_TYPES:
         return "Cast it to an integer type first"
@@ -57,7 +57,7 @@ def cast_remedy(column: Column) -> str:
 
 
 def value_remedy(column: Column) -> str:
-    """Return which values the column takes, as an instruction."""
+    """Return the values that the column accepts, as an instruction."""
     kind, size = column.type, column.flen
     if kind in INTEGER_TYPES:
         low, high = integer_range(kind, unsigned=column.unsigned)

@@ -1,8 +1,8 @@
-"""One table of renderers: which function accepts and prints the values of each MySQL type.
+"""The table of renderers: which functions accept and print the values of each MySQL type.
 
-``accept`` turns whatever Arrow type the caller has (the documented ones: docs/types.md) into the checked form that the
-renderers know; ``plain_text`` gives TiCDC's canonical text of it (semantics 2.0.3 "T-text"); ``json_content`` the
-same as the content of a JSON string. Nulls stay null everywhere.
+``accept`` turns any supported Arrow type (docs/types.md) into the checked form that the renderers use; ``plain_text``
+gives TiCDC's canonical text of it (semantics 2.0.3 "T-text"); ``json_content`` the same as the content of a JSON
+string. Nulls stay null everywhere.
 
 ===========================  ==========================================
 MySQL type                   accepted form
@@ -54,7 +54,7 @@ _NUMBERS = INTEGER_TYPES | {MySQLType.YEAR, MySQLType.BIT, MySQLType.ENUM, MySQL
 class Rendering:
     """How values are read: the changefeed's time zone, and whether JSON text is normalised or taken verbatim.
 
-    ``switches``: how values are compared and what their checksums run over.
+    ``switches``: how values are compared, and the column order of checksums.
     """
 
     __slots__ = ("switches", "verbatim_json", "zone")
@@ -81,7 +81,7 @@ def accept(column: Column, array: pa.Array, how: Rendering) -> pa.Array:
         refuse_any(nulls, "NULL in a NOT NULL column", "Give a value, or make the column nullable")
     try:
         return _accepted(column, array, how)
-    except UnicodeDecodeError:  # text of a column that is no text, such as a number
+    except UnicodeDecodeError:  # text for a column that is not text, such as a number
         raise _not_utf8(array) from None
 
 

@@ -1,8 +1,8 @@
-"""TIMESTAMP in UTC: text of the changefeed's zone in, text of the same moment in UTC out.
+"""TIMESTAMP in UTC. In: text in the changefeed's zone. Out: text of the same instant in UTC.
 
-Where clocks are set back, the text of a zone means two instants: Go's ``time.Date`` takes the offset that holds at
-(wall clock read as UTC - offset then), so it is the earlier instant west of Greenwich and the later one east of it.
-Where clocks are set forward, some texts mean none, and TiDB refuses them.
+When clocks are set back, a local time means two instants. Go's ``time.Date`` uses the offset that applies at (wall
+clock read as UTC - offset then), which gives the earlier instant west of Greenwich and the later one east of it. When
+clocks are set forward, some local times do not exist, and TiDB refuses them.
 
 Rule sources: reference ``pingcap/tidb: pkg/types/time.go`` (ConvertTimeZone), ``pkg/types/core_time.go`` (GoTime), Go's
 ``time.Date``.
@@ -71,9 +71,9 @@ def _offset_at(instants: Seconds, zone: str) -> Seconds:
 
 @lru_cache(maxsize=32)
 def _transitions(zone: str) -> tuple[Seconds, Seconds]:
-    """Return from which instant on which offset holds, for the years of TIMESTAMP.
+    """Return the offsets and the instants from which each applies, for the years of TIMESTAMP.
 
-    Found by asking for every day and halving where the answer changes: no zone ever changed twice within a day.
+    It looks at every day and bisects where the offset changes: no zone has changed twice within a day.
     """
     place, epoch = ZoneInfo(zone), dt.datetime(1970, 1, 1, tzinfo=dt.timezone.utc)
 

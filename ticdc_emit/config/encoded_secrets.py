@@ -1,10 +1,10 @@
 """Mask known secrets in a foreign text, however they were encoded there.
 
-In: an answer, an error or a log line of another program, and the secrets that this one gave it. Out: the text with
-``****`` instead of each. A server repeats what it was sent as it likes: in JSON (``\\"``, ``\\u0022``),
-percent-encoded, as a form, in HTML, in base64, in Python's ``repr``, or in several of these around each other. So the
-text is decoded in every order, and what is a secret in any of the results is masked where it came from. This needs the
-secrets; :func:`ticdc_emit.config.secrets.mask_text` guesses where there is none to compare with.
+In: an answer, an error or a log line of another program, and the secrets that it was given. Out: the text with ``****``
+in their place. A server may repeat its input in any encoding: JSON (``\\"``, ``\\u0022``), percent-encoding, a form,
+HTML, base64, Python's ``repr``, or several of these nested. So the text is decoded in every order, and each secret
+found in a result is masked at its origin. This needs the secrets; :func:`ticdc_emit.config.secrets.mask_text` guesses
+without them.
 """
 
 from __future__ import annotations
