@@ -58,7 +58,7 @@ def cut(piece: Piece, start: int, length: int) -> Piece:
 
 def join_pieces(pieces: Iterable[Piece], count: int) -> pa.Array:
     """Return a ``binary`` array of ``count`` messages, each the concatenation of its pieces; null counts as empty."""
-    if count == 1:  # few rows cost less one by one than as columns
+    if count == 1:  # one row costs less in Python than as columns
         return pa.array([b"".join(map(_only, pieces))], pa.binary())
     fragments: list[Fragment] = []
     for arrays, run in groupby(pieces, key=lambda piece: isinstance(piece, pa.Array)):

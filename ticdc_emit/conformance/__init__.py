@@ -1,7 +1,7 @@
 """Conformance: the library against golden vectors, byte for byte.
 
 In: vector files (TiCDC's own output for recorded events, see ``docs/cli.md``). Out: a :class:`Report` of what matched,
-what differs and where, and what this version leaves out. Behind ``ticdc-emit conformance``.
+what differs and where, and what this version leaves out. ``ticdc-emit conformance`` runs it.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""The row changes of a case in the form that the library takes, and the plans of their tables.
+"""The row changes of a case as input of the library, and the plans of their tables.
 
 In: a case, its schemas and one sink's configuration. Out: per event a batch in change form with the plan of its table,
-as :class:`~ticdc_emit.encoder.Encoder` has them before it encodes. A ``row`` event is one change that TiCDC's
-encoder received as it is; the rows of a ``txn`` event are one transaction, ``seq`` telling the order in which they were
-read, and come out split and ordered.
+as :class:`~ticdc_emit.encoder.Encoder` has them before it encodes. A ``row`` event is one change as TiCDC's encoder
+received it. The rows of a ``txn`` event are one transaction in the order of ``seq``; the library splits and orders
+them.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _KINDS = ("delete", "update", "insert")
 
 
 class CaseChanges:
-    """The changes of each event of a case; what no configuration touches, so each is read once."""
+    """The changes of each event of a case. They do not depend on a configuration, so each is read once."""
 
     def __init__(self, case: Case, history: CaseHistory) -> None:
         self.case = case
@@ -52,10 +52,10 @@ class CaseChanges:
 
 
 class PlannedChanges:
-    """The changes of a case under one configuration, every topic having ``partitions`` partitions.
+    """The changes of a case under one configuration. Every topic has ``partitions`` partitions.
 
-    ``plan`` is the one of control events, and knows no table. Raises :class:`~ticdc_emit.errors.ConfigError` for rules
-    that name no table or topic.
+    ``plan`` is for control events and has no tables. Raises :class:`~ticdc_emit.errors.ConfigError` for rules that name
+    no table or topic.
     """
 
     def __init__(self, changes: CaseChanges, config: ChangefeedConfig, partitions: int) -> None:
@@ -69,7 +69,7 @@ class PlannedChanges:
         self.plan = self._plan({})
 
     def of_event(self, index: int) -> tuple[Plan, TablePlan, pa.RecordBatch]:
-        """Return an event's changes as they go out, with their plan.
+        """Return an event's changes in output order, with their plan.
 
         Raises the :class:`~ticdc_emit.errors.RowError` and :class:`~ticdc_emit.errors.SchemaError` families.
         """
@@ -92,7 +92,7 @@ def transaction(event: Mapping[str, Any], profile: Profile) -> list[dict[str, An
     """Return the rows of a recorded transaction as changes, in the order in which TiCDC reads them."""
     rows = event["rows"]
     if profile.transactions.split_order == "inserts-last":
-        # recorded in key order, which the store of pingcap/ticdc (logservice/eventstore/format.go) sorts by kind
+        # recorded in key order; the store of pingcap/ticdc (logservice/eventstore/format.go) sorts them by kind
         rows = sorted(rows, key=lambda row: _KINDS.index(row["op"]))
     whole = {"commit_ts": event["commit_ts"], START_TS: event.get(START_TS)}
     return [{**_change({**whole, **row}), "seq": seq} for seq, row in enumerate(rows)]

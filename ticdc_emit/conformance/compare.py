@@ -1,7 +1,7 @@
-"""Compare what the library gave with what TiCDC gave, and say readably where they part.
+"""Compare the library's output with TiCDC's, and describe the first difference.
 
 In: two :class:`~ticdc_emit.conformance.vectors.Outcome` or two JSON-like trees. Out: ``None``, or text that names the
-place: for bytes the offset of the first difference and both sides around it.
+place; for bytes, the offset of the first difference with both sides around it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = [
 ]
 
 _OK = 200
-_STABLE_ROWS = 12  # Go sorts up to so many by insertion, which keeps the order of equal ones
+_STABLE_ROWS = 12  # Go sorts up to this many by insertion, which keeps the order of equal elements
 _BEFORE, _AFTER = 36, 48  # bytes of context around the first difference
 
 
@@ -41,10 +41,10 @@ def free_runs(event: Mapping[str, Any], profile: Profile) -> tuple[int, ...]:
 
 
 def compare_outcomes(expected: Outcome, got: Outcome, *, dml: bool, runs: Sequence[int] = ()) -> str | None:
-    """Return what differs, ``None`` if nothing does.
+    """Return the difference; ``None`` if there is none.
 
-    A refusal matches any error that the library raises on purpose. ``dml``: a null key stands for one of zero length.
-    ``runs``: lengths of runs of messages that may come in any order (see :func:`free_runs`).
+    A refusal matches any deliberate error of the library. ``dml``: a null key means a key of zero length. ``runs``:
+    lengths of runs of messages that may come in any order (see :func:`free_runs`).
     """
     if got.crashed:
         return f"the library crashed: {got.error}"
@@ -75,7 +75,7 @@ def _with_key(record: Record) -> Record:
 
 
 def _aligned(expected: Sequence[Record], got: Sequence[Record], runs: Iterable[int]) -> list[Record]:
-    """Return the messages with those of each run in the expected order, as far as they are the expected ones."""
+    """Return the messages, with those of each run in the expected order if they are among the expected ones."""
     aligned: list[Record] = []
     for length in runs:
         start = len(aligned)
@@ -98,14 +98,14 @@ def _record_difference(expected: Record, got: Record) -> str | None:
     for part, left, right in (("key", expected.key, got.key), ("value", expected.value, got.value)):
         if left != right:
             return byte_diff(left, right, part)
-    # a file need not record the stored objects, and a value says whether there is one
+    # a file need not record the stored objects; the value shows whether there is one
     if expected.claim is not None and expected.claim != got.claim:
         return byte_diff(expected.claim, got.claim, "claim")
     return None
 
 
 def byte_diff(expected: bytes | None, got: bytes | None, what: str) -> str:
-    """Return where two differing byte strings part, with both sides around that place and a caret below it."""
+    """Return where two byte strings begin to differ, with both sides around that place and a caret below it."""
     if expected is None or got is None:
         return "\n".join(
             (
@@ -148,7 +148,9 @@ def _printable(data: bytes) -> str:
 
 
 def compare_targets(expected: Sequence[Target], got: Sequence[Target]) -> str | None:
-    """Return what differs between where TiCDC and the library sent the rows of an event, ``None`` if nothing does."""
+    """Return the difference between the targets of an event's rows in TiCDC and in the library; ``None`` if there is
+    none.
+    """
     for place, (left, right) in enumerate(zip(expected, got, strict=False)):
         wanted = left._asdict()
         if left.panic and right.error is not None:
@@ -163,7 +165,7 @@ def compare_targets(expected: Sequence[Target], got: Sequence[Target]) -> str | 
 
 
 def compare_registration(expected: Mapping[str, Any] | None, got: SchemaPost | None) -> str | None:
-    """Return what differs between a recorded request to the schema registry and ours, ``None`` if nothing does."""
+    """Return the difference between a recorded request to the schema registry and ours; ``None`` if there is none."""
     if got is None:
         return f"TiCDC registers {expected['subject'] if expected else 'nothing'}, the library nothing"
     if expected is None:
@@ -186,7 +188,7 @@ def compare_registration(expected: Mapping[str, Any] | None, got: SchemaPost | N
 
 
 def first_difference(got: Any, expected: Any, path: str = "") -> str | None:
-    """Return the first place where two trees of dicts and lists differ, ``None`` if they are equal."""
+    """Return the first difference between two trees of dicts and lists; ``None`` if they are equal."""
     if isinstance(got, Mapping) and isinstance(expected, Mapping):
         for name in sorted(got.keys() | expected.keys()):
             place = f"{path}.{name}" if path else name

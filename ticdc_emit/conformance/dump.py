@@ -2,10 +2,10 @@
 
 One object per line, ``{case, variant, event, key, value, error}``: key and value in base64, null as the vectors write
 it (a row's key of zero length is null). An event that is refused is one line with the error's text and neither key nor
-value; a refused configuration is one line whose event is null. An event that gives no message gives no line. Before an
-event's lines stand the schemas that it registered, ``{case, variant, registration: {subject, schema, id}}``; the id of
-one that the registry refused is null. A message whose claim-check storage holds an object has ``claim`` too: the
-object in base64.
+value; a refused configuration is one line whose event is null. An event without messages has no line. The schemas that
+an event registered come before its lines: ``{case, variant, registration: {subject, schema, id}}``; the id is null if
+the registry refused the schema. A message with an object in the claim-check storage also has ``claim``: the object in
+base64.
 
 Routes: ``{case, route, event, topic, partition, error}``, one line per DDL (its partition is null) and per row that
 goes out, in order. A refused row has the error's text and no partition; a refused configuration is one line whose event

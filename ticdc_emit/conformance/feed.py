@@ -1,8 +1,8 @@
-"""One changefeed under a recorded sequence: DDL and transactions in, verdicts and messages out.
+"""One changefeed that runs a recorded sequence of DDL and transactions.
 
-In: the inputs of a :class:`~ticdc_emit.conformance.sequences.Sequence`, one after the other. Out: per job and per row
-what became of it, and the messages of what goes out. The way is that of :class:`~ticdc_emit.encoder.Encoder`: catalog,
-replication, plan, arranged rows, messages.
+In: the inputs of a :class:`~ticdc_emit.conformance.sequences.Sequence`, one after the other. Out: a verdict on each job
+and each row, and the messages of those that are sent. The steps are those of :class:`~ticdc_emit.encoder.Encoder`:
+catalog, replication, plan, arranged rows, messages.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _RESULTS = ("sent", "ignored", "discarded")
 
 @dataclass(frozen=True)
 class Sent:
-    """What goes out of one job or one transaction of a table: what it is, for people, and its messages."""
+    """The output of one job, or of one table in a transaction: its name for people, and its messages."""
 
     what: str
     outcome: Outcome
@@ -49,7 +49,9 @@ class Sent:
 
 
 class Feed:
-    """A changefeed that starts behind ``before``. Raises :class:`~ticdc_emit.errors.ConfigError` as TiCDC refuses."""
+    """A changefeed that starts after the SQL ``before``. Raises :class:`~ticdc_emit.errors.ConfigError` for what TiCDC
+    refuses.
+    """
 
     def __init__(self, config: ChangefeedConfig, before: Iterable[str], now_ms: int) -> None:
         self._config = config
@@ -66,9 +68,9 @@ class Feed:
         self._known: Plan | None = None
 
     def ddl(self, given: Mapping[str, Any]) -> tuple[list[str], list[Sent]]:
-        """Apply one statement; return what became of each job, and what goes out.
+        """Apply one statement; return the verdict on each job, and the output.
 
-        Raises the family of :class:`~ticdc_emit.errors.TicdcEmitError` for a statement that is not understood.
+        Raises the family of :class:`~ticdc_emit.errors.TicdcEmitError` for a statement that cannot be parsed.
         """
         results: list[str] = []
         sent: list[Sent] = []
@@ -89,9 +91,9 @@ class Feed:
     def _applied(
         self, sql: str, jobs: list[Mapping[str, Any]], given: Mapping[str, Any]
     ) -> list[tuple[Mapping[str, Any], list[DdlEvent]]]:
-        """Apply one statement; return each of its jobs with the events of it.
+        """Apply one statement; return its jobs with their events.
 
-        TiCDC looks at the kind of a job before its text: what is of no kind that it replicates need not be understood.
+        TiCDC checks the kind of a job before its text, so a job of a kind that is not replicated need not be parsed.
         """
         first, is_batch = jobs[0], _is_batch(jobs)
         try:
@@ -121,7 +123,7 @@ class Feed:
         return Sent(f"ddl {event.action} {event.schema}.{event.table}", Outcome(records), is_ddl=True)
 
     def transaction(self, given: Mapping[str, Any]) -> tuple[list[str], list[Sent]]:
-        """Return what became of each row of a transaction, and what goes out, by table and physical table."""
+        """Return the verdict on each row of a transaction, and the output by table and physical table."""
         results = [self._row(given, row) for row in given["rows"] or ()]
         if any(result.startswith("error") for result in results):
             return results, []
@@ -180,7 +182,7 @@ class Feed:
 
     @staticmethod
     def _name(plan: Plan, schema: str, table: str) -> tuple[str, str]:
-        """Return the name by which the plan has a table: a database may be in lower case there."""
+        """Return a table's name in the plan, where the database may be in lower case."""
         folded = (schema.lower(), table.lower())
         return next((key for key in plan.tables if (key[0].lower(), key[1].lower()) == folded), (schema, table))
 
@@ -194,7 +196,7 @@ class Feed:
 
 
 def _statements(given: Mapping[str, Any]) -> Iterator[tuple[str, list[Mapping[str, Any]]]]:
-    """Yield each statement of an input that makes jobs, and its jobs: TiDB makes no job of two statements."""
+    """Yield each statement of an input that has jobs, with its jobs; a job never belongs to two statements."""
     jobs: list[Mapping[str, Any]] = given["jobs"] or []
     is_one = len(jobs) < 2 or _is_batch(jobs) or len(split_statements(given["sql"], given.get("sql_mode") or "")) < 2
     if is_one and jobs:
@@ -209,7 +211,7 @@ def _is_batch(jobs: Iterable[Mapping[str, Any]]) -> bool:
 
 
 def _whole(verdicts: Iterable[Verdict]) -> str:
-    """Return what became of a job with parts: the best of them."""
+    """Return the verdict on a job with parts: the best verdict of its parts."""
     found = {verdict.result for verdict in verdicts}
     return next((result for result in _RESULTS if result in found), "discarded")
 

@@ -1,7 +1,7 @@
-"""Golden vector files on disk: which there are, what they are called, what they hold.
+"""Golden vector files on disk: finding, naming and reading them.
 
-In: files and folders. Out: paths in the order of their names, and the JSON document of one, decompressed by what the
-name ends in: ``.json`` as it is, ``.json.gz``, ``.json.zst``; of DDL texts, ``.jsonl`` and its kind, one for each line.
+In: files and folders. Out: paths in the order of their names, and the JSON document of a file, decompressed by its
+suffix (``.json``, ``.json.gz``, ``.json.zst``). Files of DDL texts (``.jsonl`` and so on) have one document per line.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ TEXT_SUFFIXES = SUFFIXES[3:]
 
 
 class VectorError(TicdcEmitError, ValueError):
-    """A path holds no vectors, or a file is not one. ``path`` names it."""
+    """``path`` has no vectors, or is not a vector file."""
 
 
 def find_vectors(paths: Iterable[Path]) -> list[Path]:
@@ -45,13 +45,13 @@ def find_vectors(paths: Iterable[Path]) -> list[Path]:
 
 
 def vector_name(path: Path) -> str:
-    """Return the name of a vector file's case: the file's name without what it ends in."""
+    """Return the name of a vector file's case: the file name without its suffixes."""
     endings = (suffix for suffix in reversed(SUFFIXES) if path.name.endswith(suffix))
     return path.name.removesuffix(next(endings, path.suffix))
 
 
 def holds_texts(path: Path) -> bool:
-    """Whether a file holds DDL texts, one document for each line, and not one case."""
+    """Whether a file has DDL texts, one document per line, and not a case."""
     return path.name.endswith(TEXT_SUFFIXES)
 
 

@@ -1,8 +1,8 @@
-"""The schemas of a case: its DDL events applied to a :class:`Catalog`, and compared with what TiDB had.
+"""The schemas of a case: its DDL events, applied to a :class:`Catalog` and compared with TiDB's.
 
-In: a :class:`~ticdc_emit.conformance.vectors.Case`. Out: the :class:`DdlEvent` of every DDL event (or why there is
-none) and the history of every table. Ids and versions, which only TiDB can know, are taken from the recorded
-``table_info``; everything else follows from the SQL.
+In: a :class:`~ticdc_emit.conformance.vectors.Case`. Out: the :class:`DdlEvent` of every DDL event (or the error) and
+the history of every table. Ids and versions, which only TiDB can know, are taken from the recorded ``table_info``;
+everything else follows from the SQL.
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ __all__ = ["CaseHistory"]
 
 
 class CaseHistory:
-    """``ddl``: by event index, the event or the exception. ``differences``: by event index, what differs from TiDB."""
+    """``ddl``: by event index, the event or the exception. ``differences``: the differences from TiDB by event
+    index.
+    """
 
     def __init__(self, case: Case) -> None:
         self.ddl: dict[int, DdlEvent | Exception] = {}
@@ -54,7 +56,9 @@ class CaseHistory:
             raise UnknownTableError("the DDL of the case made no such table", table=f"{schema}.{name}") from None
 
     def version(self, schema: str, name: str, commit_ts: int) -> TableInfo:
-        """Return a table as rows committed at ``commit_ts`` see it; :class:`UnknownTableError` if it is not there."""
+        """Return the version of a table for rows committed at ``commit_ts``; :class:`UnknownTableError` if there is
+        none.
+        """
         since = [info for start, info in self.table(schema, name) if start < commit_ts]
         if not since or since[-1] is None:
             raise UnknownTableError("the table does not exist at this commit_ts", table=f"{schema}.{name}")
@@ -71,7 +75,7 @@ class CaseHistory:
                     catalog.apply(event["query"], schema="test", commit_ts=event["commit_ts"], ids=_ids(event))
                 )
                 self.ddl[index] = made = texts.named(made)
-            except Exception as fault:  # a crash is this event's result, the case goes on
+            except Exception as fault:  # a crash is the result of this event; the case continues
                 self.ddl[index] = fault
                 continue
             difference = first_difference(_shown(made), _recorded(event))

@@ -1,8 +1,8 @@
 """Events of a case whose messages hold several rows.
 
-In: what each event becomes, row by row. Out: the same with the messages of several rows. The vectors have one group of
-rows between two statements or watermarks, and its messages stand at the group's last event; a row that is refused is in
-none.
+In: the outcome of each event, row by row. Out: the same with messages of several rows. The vectors have one group of
+rows between two statements or watermarks. Its messages belong to the group's last event. A refused row is in no
+message.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _BREAKS = frozenset({"ddl", "watermark"})
 
 
 def packed_outcomes(events: Iterable[Mapping[str, Any]], outcomes: Iterable[Outcome], plan: Plan) -> list[Outcome]:
-    """Return the outcomes of a case's events, of which each is given as messages of one row."""
+    """Return the outcomes of a case's events with packed messages; the given ones have one row per message."""
     found: list[Outcome] = []
     group: list[Record] = []
     last = None

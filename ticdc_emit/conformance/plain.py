@@ -1,7 +1,7 @@
-"""Messages of one compression, decompressed: two compressors need not write the same bytes.
+"""Decompress messages before comparing them, because two compressors need not write the same bytes.
 
-In: :class:`Record` of either side, and what a plan says of large messages. Out: the records with keys, values and
-stored objects as they were before compression. What does not decompress stays as it is, and so differs.
+In: :class:`Record` of either side, and a plan's settings for large messages. Out: the records with keys, values and
+stored objects before compression. Data that cannot be decompressed stays as it is, and so differs.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __all__ = ["plain_outcome"]
 
 
 def plain_outcome(outcome: Outcome, large: LargeMessages) -> Outcome:
-    """Return an outcome without compression; the same one where there is none."""
+    """Return an outcome without compression; the same object if there is none."""
     if not large.compressed_parts:
         return outcome
     return Outcome(
@@ -45,7 +45,7 @@ def _decompressed(data: bytes | None, large: LargeMessages) -> bytes | None:
 
 
 def _plain_members(claim: bytes, large: LargeMessages) -> bytes | None:
-    """Return an object's JSON with the members that are compressed replaced in place, so that all else is compared."""
+    """Return an object's JSON with its compressed members replaced in place, so that the rest is compared too."""
     try:
         members = json.loads(claim)
         for name in large.compressed_parts:

@@ -1,8 +1,8 @@
 """Encode the events of a case with the library, as a changefeed would.
 
-In: the changes of a case and one variant's configuration. Out: an :class:`Outcome` per event. Rows take the same way as
-in :class:`~ticdc_emit.encoder.Encoder` and in a Spark worker (change form, total order, :func:`prepare`,
-messages); DDL and watermarks are the codec's control messages.
+In: the changes of a case and one variant's configuration. Out: an :class:`Outcome` per event. Rows take the same steps
+as in :class:`~ticdc_emit.encoder.Encoder` and in a Spark worker (change form, total order, :func:`prepare`, messages);
+DDL and watermarks are the codec's control messages.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _RECORDED_REGISTRY = "http://127.0.0.1:8081"
 
 def load_variant(case: Case, sink: SinkConfig) -> ChangefeedConfig:
     """Load a sink's configuration; :class:`~ticdc_emit.errors.ConfigError` where it is refused."""
-    # The recorder gave its registry's address to the variants whose URI says a protocol that needs one.
+    # the recorder gave its registry's address to variants whose URI has a protocol that needs one
     named = any(f"protocol={each.value}" in sink.sink_uri for each in Protocol if each.traits.registers_schemas)
     registry = _RECORDED_REGISTRY if named else None
     with warnings.catch_warnings():
@@ -66,8 +66,8 @@ def refusal(fault: Exception) -> Outcome:
 class VariantEncoder:
     """Encodes the events of one case under one configuration.
 
-    Nothing that it does depends on earlier events, but for the ``registry``, which remembers what it was sent. Raises
-    :class:`~ticdc_emit.errors.ConfigError` for a configuration that is refused once its rules are read.
+    It does not depend on earlier events, except for the ``registry``, which remembers its requests. Raises
+    :class:`~ticdc_emit.errors.ConfigError` for a configuration whose rules are refused.
     """
 
     def __init__(self, changes: CaseChanges, config: ChangefeedConfig) -> None:
@@ -80,17 +80,19 @@ class VariantEncoder:
 
     @property
     def large(self) -> LargeMessages:
-        """What the configuration says of large messages and compression."""
+        """The configuration's settings for large messages and compression."""
         return self._planned.plan.large
 
     def outcomes(self) -> Iterator[Outcome]:
-        """Yield what each event becomes, in order."""
+        """Yield the outcome of each event, in order."""
         plain = map(self.encode, range(len(self._case.events)))
         plan = self._planned.plan
         return plain if plan.packing is None else iter(packed_outcomes(self._case.events, plain, plan))
 
     def encode(self, index: int) -> Outcome:
-        """Return what the event becomes; every exception is an outcome, for one event must not hide the others."""
+        """Return the outcome of the event. Every exception is an outcome, because one event must not hide the
+        others.
+        """
         event = self._case.events[index]
         try:
             if event["kind"] in DML_KINDS:
@@ -106,7 +108,9 @@ class VariantEncoder:
             return refusal(fault)
 
     def _rows(self, index: int) -> tuple[Record, ...]:
-        """Return a message or refusal per row. Only a row by itself tells its refusal and its stored object."""
+        """Return a message or refusal per row. Rows are encoded one by one, to get each one's refusal and stored
+        object.
+        """
         plan, table, batch = self._planned.of_event(index)
         if batch.num_rows == 1:
             return self._encoded(plan, table, batch)

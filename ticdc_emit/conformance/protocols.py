@@ -1,7 +1,7 @@
-"""Which protocol a sink means, even where its configuration is refused.
+"""The protocol of a sink, even if its configuration is refused.
 
-In: its sink URI and changefeed text. Out: a :class:`Protocol`, ``None`` where neither names one that exists, and
-its encoding.
+In: its sink URI and changefeed text. Out: a :class:`Protocol`, ``None`` if neither names an existing one, and its
+encoding.
 """
 
 from __future__ import annotations
@@ -28,6 +28,6 @@ def sink_protocol(sink: SinkConfig) -> tuple[Protocol | None, str]:
 
 
 def is_written(sink: SinkConfig) -> bool:
-    """Return whether this library writes the protocol that a sink means."""
+    """Return whether this library writes the sink's protocol."""
     protocol, _ = sink_protocol(sink)
     return protocol is not None and protocol.traits.is_written

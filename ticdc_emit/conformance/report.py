@@ -28,7 +28,7 @@ class Tally:
 
 @dataclass
 class LeftOut:
-    """How much of the vectors was not run for one reason."""
+    """The number of checks that were not run for one reason."""
 
     variants: int = 0
     events: int = 0
@@ -40,7 +40,7 @@ class LeftOut:
 
 @dataclass(frozen=True)
 class Mismatch:
-    """One difference. ``event`` is the index into the case's events, ``None`` where the whole variant or case is meant.
+    """One difference. ``event`` is the index into the case's events; ``None`` for the whole variant or case.
 
     ``variant``: of a dispatcher configuration its id; ``protocol`` is ``routes`` there, ``catalog`` of a table
     schema, ``texts`` of a DDL text.

@@ -1,7 +1,7 @@
-"""Runs a recorded sequence through a changefeed and compares: verdicts first, then messages byte for byte.
+"""Run a recorded sequence through a changefeed, and compare first the verdicts, then the messages byte for byte.
 
 In: a :class:`~ticdc_emit.conformance.sequences.Sequence`. Out: checks in the report: one for each job and each row
-(``changefeed``), one for each event that goes out and each protocol. Events are counted as they go out.
+(``changefeed``), one for each sent event and each protocol. Events are counted when they are sent.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _VERDICTS = "changefeed"
 
 
 def run_sequence(sequence: Sequence, report: Report, dump: Dump | None, asked: Callable[[SinkConfig], bool]) -> None:
-    """Run every variant that is ``asked`` for; a sequence without variants is run for its verdicts alone."""
+    """Run every variant that ``asked`` accepts. A sequence without variants is run only for its verdicts."""
     run = _Run(sequence, report, dump)
     variants = [variant for variant in sequence.variants if asked(variant)]
     written = [variant for variant in variants if is_written(variant)]
@@ -56,7 +56,7 @@ class _Run:
         return Feed(_config(self._sequence, variant), self._sequence.before, self._sequence.now_ms)
 
     def verdicts(self, variant: Variant | None) -> None:
-        """Compare what becomes of each job and each row, up to the one at which the changefeed ends."""
+        """Compare the verdicts on each job and each row, up to the one at which the changefeed fails."""
         expected = self._sequence.config_error
         try:
             feed = self._feed(variant)
@@ -88,14 +88,14 @@ class _Run:
             self._report.mismatches.append(mismatch)
 
     def messages(self, variant: Variant) -> None:
-        """Compare what goes out of one variant, event by event."""
+        """Compare the output of one variant, event by event."""
         protocol, _ = sink_protocol(variant)
         try:
             feed = self._feed(variant)
         except ConfigError as fault:
             if self._dump is not None:
                 self._dump.refused(self._sequence.name, variant.id, fault.message)
-            return  # told with the verdicts
+            return  # reported with the verdicts
         index, ignored = 0, False
         for given in self._sequence.inputs:
             results, sent = ([], []) if given["kind"] == "session" else _run_input(feed, given)

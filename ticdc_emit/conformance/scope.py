@@ -1,4 +1,4 @@
-"""What a conformance run leaves out: named in the report, with its counts. All depends on what TiCDC encoded before."""
+"""What a conformance run leaves out; the report names and counts it. All of it depends on what TiCDC encoded before."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Recorded sequences of a running changefeed: what goes into TiDB, and what TiCDC makes of it.
+"""Recorded sequences of a running changefeed: the statements in TiDB, and TiCDC's output.
 
-In: JSON documents with ``inputs`` (docs/cli.md). Out: :class:`Sequence`. What goes out is made of the inputs alone; of
-the recorded events only the messages are read, to compare with.
+In: JSON documents with ``inputs`` (docs/cli.md). Out: :class:`Sequence`. The library's output is made from the inputs
+only. Of the recorded events, only the messages are read, for comparison.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ __all__ = ["Sequence", "is_sequence", "read_sequence"]
 class Sequence:
     """One file. ``before``: SQL from before the changefeed's start. ``changefeed``: TiCDC's TOML, "" without.
 
-    ``inputs``: sessions, DDL and transactions in order, with what TiCDC decides on each. ``config_error``: why TiCDC
-    refuses the changefeed, if it does.
+    ``inputs``: sessions, DDL and transactions in order, with TiCDC's verdicts. ``config_error``: why TiCDC refuses the
+    changefeed, if it does.
     """
 
     name: str
@@ -41,7 +41,7 @@ class Sequence:
 
 
 def is_sequence(document: object) -> bool:
-    """Return whether a document is one of these, not a vector of codecs."""
+    """Return whether a document is a sequence, not a vector of codecs."""
     return isinstance(document, Mapping) and ("inputs" in document or "config_error" in document)
 
 

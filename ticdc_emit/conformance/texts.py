@@ -1,7 +1,7 @@
-"""DDL texts as TiCDC prints them: a file of texts in, a check for each text and profile out.
+"""DDL texts as TiCDC prints them. In: a file of texts. Out: a check for each text and profile.
 
-A line holds ``query``, ``sql_mode`` and ``charset`` of its session, and ``restored``, or ``error`` where TiCDC's parser
-fails: only that it fails is compared. ``next`` holds the new architecture's outcome where it differs.
+A line holds ``query``, ``sql_mode`` and ``charset`` of its session, and ``restored``, or ``error`` if TiCDC's parser
+fails; its text is not compared. ``next`` has the outcome of the new architecture if it differs.
 """
 
 from __future__ import annotations

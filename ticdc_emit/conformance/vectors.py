@@ -1,8 +1,8 @@
 """Golden vector files as records.
 
-In: JSON documents, one per case. Out: :class:`Case` with its events as recorded; per :class:`Variant` (one sink) what
-TiCDC's encoder gave for each event (messages, nothing, or a refusal), and per :class:`Route` (one dispatcher
-configuration) where each event went. The format is described in ``docs/cli.md``.
+In: JSON documents, one per case. Out: :class:`Case` with its events as recorded; per :class:`Variant` (one sink) the
+output of TiCDC's encoder for each event (messages, nothing, or a refusal), and per :class:`Route` (one dispatcher
+configuration) the target of each event. The format is described in ``docs/cli.md``.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ __all__ = [
 ]
 
 DML_KINDS = frozenset({"row", "txn"})
-"""Event kinds whose null key means a key of zero length on Kafka; of all others it is Kafka's null."""
+"""Event kinds whose null key means a key of zero length on Kafka. For all others it means Kafka's null."""
 
 
 class Record(NamedTuple):
     """Key and value of one message, and the object stored for its claim check.
 
-    ``error``: in place of the message, why this row of a transaction has none.
+    ``error``: why this row of a transaction has no message.
     """
 
     key: bytes | None
@@ -47,7 +47,7 @@ class Record(NamedTuple):
 
 
 class Target(NamedTuple):
-    """Where one row or DDL goes; a DDL has no partition here. ``error``: in place of the partition.
+    """The target of one row or DDL; a DDL has no partition here. ``error``: why there is no partition.
 
     ``panic``: TiCDC crashed, so any error is right.
     """
@@ -60,9 +60,9 @@ class Target(NamedTuple):
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one event becomes: messages (none where the protocol says nothing), or the text of a refusal.
+    """The outcome of one event: messages (none if the protocol sends nothing), or the text of a refusal.
 
-    ``crashed``: the error is none that the library raises on purpose. ``left_out``: why there is nothing to compare.
+    ``crashed``: the error is not a deliberate one of the library. ``left_out``: why there is nothing to compare.
     """
 
     records: tuple[Record, ...] = ()
@@ -73,7 +73,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class SinkConfig:
-    """TiCDC's two inputs of one sink, and why it refuses them, if it does."""
+    """TiCDC's two inputs for one sink, and why it refuses them, if it does."""
 
     id: str
     sink_uri: str
@@ -107,7 +107,7 @@ class Route(SinkConfig):
 class Case:
     """One vector file. ``now_ms`` is the wall clock of its messages, in ms since the epoch; events are as recorded.
 
-    ``registry_reject``: the schema registry refused every schema text that holds this.
+    ``registry_reject``: the schema registry refused every schema text that contains this.
     """
 
     name: str
@@ -126,7 +126,8 @@ class Case:
 def read_case(path: Path, profile: str | Profile | None = None) -> Case:
     """Read one vector file; :class:`VectorError` if it is not one.
 
-    ``profile``: the lineage whose bytes the file holds; by default the one after which its folder is named, or classic.
+    ``profile``: the lineage whose bytes the file holds; by default the one that its folder is named after, else
+    classic.
     """
     data = read_document(path)
     try:

@@ -1,1 +1,1 @@
-"""What a changefeed replicates: which tables, which DDL, which rows, by ``[filter]`` and TiCDC's own lists."""
+"""Which tables, DDL and rows a changefeed replicates, by ``[filter]`` and TiCDC's own lists."""

@@ -1,6 +1,6 @@
-"""Which DDL TiCDC's classic lineage sends: jobs go through the rules, are applied to a snapshot, then filtered.
+"""Which DDL TiCDC's classic lineage sends: the rules check a job, it is applied to a snapshot, and then filtered.
 
-In: the events of one statement after the other. Out: a :class:`~ticdc_emit.filtering.verdicts.Verdict` each. A job that
+In: the events of each statement in order. Out: a :class:`~ticdc_emit.filtering.verdicts.Verdict` on each. A job that
 the rules (or ``ignore-txn-start-ts``) discard is never applied: its tables stay unknown, and a later statement about
 them fails the changefeed.
 
@@ -36,7 +36,7 @@ _UNKNOWN_REMEDY = "Do not filter out the statement that makes it, or leave this 
 
 
 class SnapshotJudge:
-    """Judges DDL in order. ``schemas`` and ``tables`` are those at the start."""
+    """Judges DDL in order. ``schemas`` and ``tables``: those that exist at the start."""
 
     def __init__(self, guards: Guards, schemas: Iterable[str], tables: Iterable[TableInfo]) -> None:
         self._guards = guards
@@ -44,11 +44,11 @@ class SnapshotJudge:
         self._snapshot = Snapshot(known, (info for info in tables if guards.has(info)))
 
     def knows(self, info: TableInfo) -> bool:
-        """Return whether a table was made by a statement that was applied."""
+        """Return whether the statement that created a table was applied."""
         return self._snapshot.table(info.id) is not None
 
     def taken_for(self, info: TableInfo) -> TableInfo | None:
-        """Return the table for which the rows of one are taken, by their physical id; ``None`` for no table."""
+        """Return the table to which rows with this physical id belong for TiCDC; ``None`` for no table."""
         return self._snapshot.physical(info.id)
 
     def judge(self, events: Sequence[DdlEvent], start_ts: int, bdr_role: str) -> list[Verdict]:
@@ -102,12 +102,12 @@ class SnapshotJudge:
     def _of_table(self, event: DdlEvent, info: TableInfo, *, ignored: bool) -> Verdict:
         is_exchange = event.action == "exchange partition"
         before = event.pre_table_info
-        # The job of an EXCHANGE names the database of the exchanged table, and TiCDC takes its table from the result.
+        # the job of an EXCHANGE names the database of the exchanged table; TiCDC takes the table from the result
         job = before if is_exchange and before is not None else info
         schema, name = job.schema, info.name
         is_known = self._snapshot.has_schema(schema)
         if not is_known:
-            # The job of several tables names none of them, and says its database in lower case.
+            # the job of several tables names none of them, and has its database in lower case
             schema, name = to_lower(schema), "" if event.action == "create tables" else to_lower(job.name)
         if ignored or not self._guards.rules.has_table(schema, name):
             return Verdict.discarded(event, START_TS if ignored else RULES)
@@ -155,12 +155,12 @@ class SnapshotJudge:
             self._snapshot.rename_all(renamed)
         except UnknownObjectError as fault:
             raise self._unknown(first, fault) from None
-        # TiCDC looks at the first table before the job and at the last one after it, for all of them.
+        # for all of them, TiCDC checks the first table before the job and the last one after it
         whole = self._eligible(last, before_first, _info(last))
         return found if whole.is_sent else [Verdict.discarded(event, KEYLESS) for event in events]
 
     def _eligible(self, event: DdlEvent, old: TableInfo | None, info: TableInfo) -> Verdict:
-        """Judge by the table's key after the job, which is applied, and before it."""
+        """Decide by the table's key before and after the job, which is applied."""
         after = self._snapshot.table(info.id)
         if after is None or self._guards.keys.allows(after):
             return Verdict.sent(event)

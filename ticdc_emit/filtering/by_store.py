@@ -1,7 +1,8 @@
-"""Which DDL TiCDC's new architecture sends: a store applies every job, and each changefeed filters what it reads.
+"""Which DDL TiCDC's new architecture sends: a store applies every job, and each changefeed filters what it reads from
+the store.
 
-In: the events of one statement after the other. Out: a :class:`~ticdc_emit.filtering.verdicts.Verdict` each. A table
-without a handle key at its creation stays unseen for good.
+In: the events of each statement in order. Out: a :class:`~ticdc_emit.filtering.verdicts.Verdict` on each. A table
+without a handle key at its creation is never replicated.
 
 Rule source: ``logservice/schemastore/persist_storage_ddl_handlers.go`` (buildDDLEvent...) and ``pkg/filter/filter.go``
 of pingcap/ticdc.
@@ -31,7 +32,7 @@ __all__ = ["StoreJudge"]
 
 
 class StoreJudge:
-    """Judges DDL in order. ``tables`` are those at the start."""
+    """Judges DDL in order. ``tables``: those that exist at the start."""
 
     def __init__(self, guards: Guards, tables: Iterable[TableInfo]) -> None:
         self._guards = guards
@@ -39,7 +40,7 @@ class StoreJudge:
         self._unknown: set[str] = set()
 
     def knows(self, info: TableInfo) -> bool:
-        """Return whether a table had a key when it was made."""
+        """Return whether a table had a key when it was created."""
         return info.id not in self._unseen
 
     def taken_for(self, info: TableInfo) -> TableInfo | None:
@@ -47,7 +48,7 @@ class StoreJudge:
         return info
 
     def judge(self, events: Sequence[DdlEvent], start_ts: int, bdr_role: str) -> list[Verdict]:
-        """Return the verdicts on one statement's events; ``bdr_role`` counts for no Kafka sink here.
+        """Return the verdicts on one statement's events; ``bdr_role`` has no effect on Kafka sinks here.
 
         Raises :class:`~ticdc_emit.errors.DdlError` where the changefeed fails.
         """
@@ -60,7 +61,7 @@ class StoreJudge:
         return [self._one(event, ignored) for event in events]
 
     def _follow(self, event: DdlEvent) -> None:
-        """Remember tables that are made without a key; one that another id replaces stays unseen."""
+        """Remember tables that are created without a key; they stay unseen even under a new id."""
         info, before = event.table_info, event.pre_table_info
         if info is None:
             return
@@ -72,7 +73,9 @@ class StoreJudge:
             self._unseen.discard(info.id)
 
     def _check_known(self, event: DdlEvent) -> None:
-        """Raise where a job is about a database that came back: the store, which knows no such job, panics."""
+        """Raise for a job in a database that FLASHBACK DATABASE restored: the store does not know that job and
+        panics.
+        """
         if event.action == "flashback schema":
             self._unknown.add(to_lower(event.schema))
         elif self._unknown and self._guards.is_replicated_kind(event):
@@ -105,7 +108,7 @@ class StoreJudge:
         assert normal is not None
         if not self._guards.keys.allows(info):
             return Verdict.discarded(event, KEYLESS)
-        if self._guards.has(info):  # the event filters look at the partitioned table alone
+        if self._guards.has(info):  # the event filters check only the partitioned table
             return _judged(event, ignored or self._guards.ignored_by(event, info))
         return Verdict.sent(event) if self._guards.has(normal) else Verdict.discarded(event, RULES)
 
@@ -115,7 +118,7 @@ class StoreJudge:
         assert old is not None
         if not self._guards.keys.allows(info) or not self.knows(info):
             return Verdict.discarded(event, KEYLESS)
-        if event.given is not None:  # rules may look at case, and the store takes the old name from the statement
+        if event.given is not None:  # rules may be case-sensitive, and the store takes the old name from the statement
             old = replace(old, schema=event.given.renamed_as[0], name=event.given.renamed_as[1])
         if not self._guards.has(old):
             if self._guards.has(info):

@@ -1,10 +1,10 @@
 """Event filters: ``[[filter.event-filters]]`` by the type of an event and by the text of a DDL.
 
-In: the changefeed's event filters. Out: :class:`EventFilters`, which says of a DDL or of a kind of rows whether a
-filter ignores it, and which. Expressions over values are read elsewhere (``filtering.rows``).
+In: the changefeed's event filters. Out: :class:`EventFilters`, which tells whether a filter ignores a DDL or a kind of
+row changes, and which filter. ``filtering.rows`` handles expressions over values.
 
 Rule source: ``pkg/filter/sql_event_filter.go`` and ``pkg/binlog-filter`` of pingcap/tiflow and pingcap/ticdc. The two
-lineages differ in what a bad pattern does, in the case of matchers and in foreign keys
+lineages differ in the effect of a bad pattern, the case-sensitivity of matchers, and foreign keys
 (:class:`~ticdc_emit.config.switches.FilterSwitches`).
 """
 
@@ -29,7 +29,7 @@ logger = logging.getLogger(__name__)
 
 _OPTION = "filter.event-filters"
 _ALIASES = {"create schema": "create database", "drop schema": "drop database"}
-# The jobs that "alter table" stands for: not those that make, empty or drop a table, nor foreign keys.
+# the jobs that "alter table" covers: not those that create, truncate or drop a table, nor foreign keys
 _ALTERS = frozenset(EVENT_TYPES) - {
     *("create schema", "drop schema", "modify schema charset and collate", "create table", "create tables"),
     *("drop table", "truncate table", "recover table", "create view", "drop view"),
@@ -39,7 +39,7 @@ _ALTERS = frozenset(EVENT_TYPES) - {
 
 @dataclass(frozen=True)
 class EventRule:
-    """One event filter. ``name``: how reports and errors name it; ``text``: what ``ignore-sql`` searches for."""
+    """One event filter. ``name``: its name in reports and errors; ``text``: what ``ignore-sql`` searches for."""
 
     name: str
     tables: TableFilter
@@ -48,7 +48,7 @@ class EventRule:
     config: EventFilter
 
     def ignored_by(self, action: str, query: str) -> str | None:
-        """Return the option that ignores a DDL job of a matching table, ``None`` if the rule lets it pass."""
+        """Return the option that ignores a DDL job of a matching table; ``None`` if it is not ignored."""
         event = EVENT_TYPES[action]
         if event in self.types or "all ddl" in self.types or ("alter table" in self.types and action in _ALTERS):
             return f"{self.name}.ignore-event"
@@ -59,7 +59,7 @@ class EventRule:
 
 @dataclass(frozen=True)
 class EventFilters:
-    """All event filters of a changefeed, in their order."""
+    """All event filters of a changefeed, in order."""
 
     rules: tuple[EventRule, ...]
     switches: FilterSwitches
@@ -78,7 +78,7 @@ class EventFilters:
             except GoRegexpError as fault:
                 if config.profile.filtering.bad_ignore_sql == "refused":
                     raise _bad_pattern(entry, index, fault) from None
-                # TiCDC logs it and goes on without the rule's types and texts.
+                # TiCDC logs it and continues without the rule's types and texts
                 logger.warning(
                     "%s[%d] has no effect on event types and DDL texts, as in TiCDC: %s", _OPTION, index, fault
                 )
@@ -93,7 +93,7 @@ class EventFilters:
         return cls(tuple(rules), config.profile.filtering)
 
     def ignored_by(self, schema: str, table: str, action: str, query: str) -> str | None:
-        """Return what ignores a DDL of a table ("" for a database), ``None`` if it is sent.
+        """Return the name of the filter that ignores a DDL of a table ("" for a database); ``None`` if it is sent.
 
         Raises :class:`~ticdc_emit.errors.DdlError` where TiCDC fails: a foreign key of a table that a filter matches.
         """
@@ -114,7 +114,9 @@ class EventFilters:
         return None
 
     def ignored_kinds(self, schema: str, table: str) -> dict[Op, str]:
-        """Return the kinds of row changes of a table that are ignored whatever their values, and what ignores each."""
+        """Return the kinds of a table's row changes that are ignored whatever their values, with the name of the filter
+        for each.
+        """
         found: dict[Op, str] = {}
         for rule in self.rules:
             if rule.tables.matches(schema, table):
@@ -125,7 +127,7 @@ class EventFilters:
 
 
 def _pattern(patterns: tuple[str, ...]) -> GoRegexp | None:
-    """Return one expression for all patterns, which are joined without groups, as TiCDC joins them."""
+    """Return one expression for all patterns, joined without groups, as in TiCDC."""
     return compile_regexp("|".join(patterns), ignore_case=True) if patterns else None
 
 

@@ -1,6 +1,6 @@
 """Which tables have a handle key: a primary key, or a unique key over columns that are NOT NULL.
 
-TiCDC replicates only those, unless ``force-replicate`` is set. Views need none.
+TiCDC replicates only these tables, unless ``force-replicate`` is set. Views need no key.
 
 Rule sources: pingcap/tiflow ``cdc/model/schema_storage.go`` (IsEligible, IsIndexUnique); pingcap/ticdc
 ``pkg/common/table_info.go``.
@@ -18,7 +18,7 @@ __all__ = ["KeyRule"]
 
 @dataclass(frozen=True)
 class KeyRule:
-    """``forced``: every table is replicated. ``virtual_keys``: whether a unique key over virtual columns is one."""
+    """``forced``: every table is replicated. ``virtual_keys``: whether a unique key over virtual columns counts."""
 
     forced: bool
     virtual_keys: bool

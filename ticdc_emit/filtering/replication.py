@@ -1,8 +1,8 @@
-"""What a changefeed replicates of a catalog: its DDL as it goes by, and which versions of which tables have rows.
+"""What a changefeed replicates of a catalog: its DDL, and which versions of which tables have rows.
 
 In: the configuration, the tables and databases at the start, then the events of each statement in order. Out: verdicts
-on the events, and the catalog's histories without what TiCDC leaves out, with the spans of time that are left out and
-why. A version that a discarded DDL made of a known table is as if it had never been: rows keep the one before.
+on the events, and the catalog's histories without the versions that TiCDC leaves out, with their time spans and
+reasons. A version of a known table that a discarded DDL made is ignored: rows keep the previous one.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from ticdc_emit.schema.model import TableInfo
 __all__ = ["LeftOut", "Replication", "TableHistory", "Unreplicated"]
 
 TableHistory: TypeAlias = Iterable[tuple[int, "TableInfo | None"]]
-"""Versions of one table name: (commit_ts from which it holds, the schema; ``None`` once dropped), ascending."""
+"""Versions of one table name: (commit_ts from which it applies, the schema; ``None`` once dropped), ascending."""
 
 
 class LeftOut(NamedTuple):
-    """The rows with since < commit_ts <= until are left out (``until`` ``None``: without end), and why.
+    """Rows with since < commit_ts <= until are left out, and why. ``until`` is ``None`` for no end.
 
-    ``columns``: those that a DDL made which is as if it had not been run; rows may have them, and none is left out.
+    ``columns``: columns added by a discarded DDL. Rows may have them, and no row is left out.
     """
 
     since: int
@@ -39,11 +39,11 @@ class LeftOut(NamedTuple):
 
 
 Unreplicated: TypeAlias = Mapping[tuple[str, str], tuple[LeftOut, ...]]
-"""By table name, the spans of time in which its rows are left out."""
+"""The time spans in which a table's rows are left out, by table name."""
 
 
 class Replication:
-    """Follows a changefeed's DDL. ``filtered_ddl`` counts what was kept back, by reason."""
+    """Follows a changefeed's DDL. ``filtered_ddl`` counts the DDL that is not sent, by reason."""
 
     def __init__(self, config: ChangefeedConfig, schemas: Iterable[str], tables: Iterable[TableInfo]) -> None:
         self._guards = Guards.of(config)
@@ -59,17 +59,17 @@ class Replication:
 
     @classmethod
     def of(cls, config: ChangefeedConfig, catalog: Catalog) -> Replication:
-        """Return what a changefeed replicates that starts with the catalog as it is now.
+        """Return the replication of a changefeed that starts with the catalog's current state.
 
         Raises :class:`~ticdc_emit.errors.ConfigError` for rules that TiCDC refuses at start.
         """
         return cls(config, catalog.databases(), catalog.tables())
 
     def judge(self, events: Sequence[DdlEvent], commit_ts: int, bdr_role: str = "") -> list[Verdict]:
-        """Return what becomes of the events of the next statement.
+        """Return the verdicts on the events of the next statement.
 
         The transaction of a statement begins one tick before its ``commit_ts``; ``bdr_role`` is that of the cluster
-        (``primary``, ``secondary`` or ""). Raises :class:`~ticdc_emit.errors.DdlError` where TiCDC's changefeed fails.
+        (``primary``, ``secondary`` or ""). Raises :class:`~ticdc_emit.errors.DdlError` if TiCDC's changefeed fails.
         """
         verdicts = self._judge.judge(events, commit_ts - 1, bdr_role)
         for verdict in verdicts:
@@ -102,7 +102,9 @@ class Replication:
             self._fates[_version(info)] = KEYLESS if self._keyless_is_final else RULES
 
     def _as_before(self, info: TableInfo, reason: str) -> None:
-        """Take a version that a job made for what a changefeed which did not apply the job knows by its id."""
+        """Replace a version that a job made by the one that the changefeed knows under its id, if it did not apply the
+        job.
+        """
         known = None if reason == KIND else self._judge.taken_for(info)
         if known is None:
             self._fates[_version(info)] = reason
@@ -112,7 +114,9 @@ class Replication:
     def histories(
         self, histories: Mapping[tuple[str, str], TableHistory]
     ) -> tuple[dict[tuple[str, str], TableHistory], Unreplicated]:
-        """Return a catalog's histories with ``None`` for each version whose rows are left out, and when and why."""
+        """Return a catalog's histories with ``None`` for each version whose rows are left out, and the spans with
+        reasons.
+        """
         kept: dict[tuple[str, str], TableHistory] = {}
         left_out: dict[tuple[str, str], tuple[LeftOut, ...]] = {}
         for key, history in histories.items():
@@ -138,7 +142,7 @@ class Replication:
         return None if info is None else self._instead.get(_version(info), info)
 
     def _fate(self, info: TableInfo | None) -> str | None:
-        """Return why a version has no rows in the changefeed, ``None`` if it has."""
+        """Return why a version has no rows in the changefeed; ``None`` if it has rows."""
         if info is None:
             return None
         special = self._fates.get(_version(info))

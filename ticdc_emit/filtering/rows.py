@@ -1,8 +1,7 @@
-"""What ``[[filter.event-filters]]`` says of the rows of one table version.
+"""The effect of ``[[filter.event-filters]]`` on the rows of one table version.
 
-In: the event filters and a version of a table. Out: :class:`RowFilter`: the kinds of changes that are ignored, the
-expressions over values that ignore some, and the columns whose change alone is ignored. ``arrange.selection`` applies
-it to rows.
+In: the event filters and a version of a table. Out: :class:`RowFilter`: the ignored kinds of changes, the expressions
+that ignore some rows, and the columns whose change alone is ignored. ``arrange.selection`` applies it to rows.
 
 Rule source: ``pkg/filter/{expr_filter,sql_event_filter,update_only_columns_filter}.go`` of pingcap/tiflow and
 pingcap/ticdc.
@@ -45,7 +44,7 @@ class ValueFilter:
 
 @dataclass(frozen=True)
 class OnlyColumns:
-    """Updates that change none but these columns are ignored. ``columns``: names of the table's row columns."""
+    """Updates that change only these columns are ignored. ``columns``: names of the table's row columns."""
 
     name: str
     columns: frozenset[str]
@@ -83,7 +82,8 @@ class RowFilter:
 
 
 def check_expressions(filters: EventFilters, info: TableInfo, config: ChangefeedConfig) -> None:
-    """Refuse what cannot be evaluated of a table that exists at the start, and what TiCDC refuses of it then.
+    """Refuse expressions that cannot be evaluated for a table that exists at the start, and those that TiCDC refuses at
+    the start.
 
     Raises :class:`~ticdc_emit.errors.ConfigError`.
     """
@@ -107,7 +107,7 @@ def _value_filters(rule: EventRule, info: TableInfo, zone: str) -> list[ValueFil
 
 
 def _only_columns(rule: EventRule, info: TableInfo, case_sensitive: bool) -> OnlyColumns | None:
-    """Return the listed columns that the table has; none of its keys."""
+    """Return the listed columns that the table has, without key columns."""
     listed = rule.config.ignore_update_only_columns
     names = set(listed) if case_sensitive else {to_lower(name) for name in listed}
     keys = {name for index in info.indexes if index.primary or index.unique for name in index.columns}

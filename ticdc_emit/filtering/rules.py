@@ -1,7 +1,7 @@
-"""Table rules: which tables and databases a changefeed looks at, by their names.
+"""Table rules: which tables and databases a changefeed replicates, by name.
 
-In: ``filter.rules`` and ``case-sensitive``. Out: :class:`TableRules`. Without rules every table is in; the databases
-that belong to the system never are.
+In: ``filter.rules`` and ``case-sensitive``. Out: :class:`TableRules`. Without rules all tables are replicated, except
+those of system databases.
 
 Rule source: ``pkg/filter/{filter,utils}.go`` of pingcap/tiflow; ``pkg/util/{filter,table-filter}`` of pingcap/tidb.
 """

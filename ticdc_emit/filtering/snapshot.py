@@ -1,9 +1,8 @@
-"""The tables and databases that a changefeed knows: what its DDL so far was applied to.
+"""The tables and databases that a changefeed knows from its DDL so far.
 
-TiCDC's classic lineage keeps a schema snapshot that DDL must fit: what was never applied (filtered out, or of an
-ignored transaction) is not in it, and a later statement about it fails the changefeed. In: tables and databases at
-the start, then each DDL that is applied. Out: what is known, and :class:`UnknownObjectError` where a statement does
-not fit.
+TiCDC's classic lineage keeps a schema snapshot. An object whose DDL was never applied (filtered out, or in an ignored
+transaction) is not in it, and a later statement about it fails the changefeed. In: tables and databases at the start,
+then each DDL that is applied. Out: the known objects, and :class:`UnknownObjectError` for a statement about others.
 
 Rule source: ``cdc/entry/schema/snapshot.go`` of pingcap/tiflow.
 """
@@ -25,7 +24,7 @@ _NEW_IDS = ("truncate table", "alter table partition by", "alter table remove pa
 
 
 class UnknownObjectError(LookupError):
-    """A statement is about a table or database that the changefeed does not know; ``str()`` says which."""
+    """A statement is about a table or database that the changefeed does not know; ``str()`` names it."""
 
 
 class Snapshot:
@@ -62,7 +61,7 @@ class Snapshot:
             self._tables = {key: info for key, info in self._tables.items() if to_lower(info.schema) != name}
 
     def apply(self, event: DdlEvent) -> None:
-        """Apply the DDL of one table, but for RENAME and EXCHANGE PARTITION."""
+        """Apply the DDL of one table, except RENAME and EXCHANGE PARTITION."""
         info, before = event.table_info, event.pre_table_info
         assert info is not None
         if event.action in _CREATES:
@@ -76,14 +75,14 @@ class Snapshot:
             self._tables[info.id] = info
 
     def rename(self, info: TableInfo) -> None:
-        """Give one table its new name; a table that goes to an unknown database is forgotten."""
+        """Rename one table; a table that moves to an unknown database is forgotten."""
         self._known(info.id, info)
         del self._tables[info.id]
         if self.has_schema(info.schema):
             self._tables[info.id] = info
 
     def rename_all(self, infos: Iterable[TableInfo]) -> None:
-        """Give the tables of one statement their new names; each may have one, in a known database."""
+        """Rename the tables of one statement; each new name must be free and in a known database."""
         renamed = list(infos)
         for info in renamed:
             self._known(info.id, info)
@@ -94,7 +93,7 @@ class Snapshot:
             self._tables[info.id] = info
 
     def exchange(self, partitioned: TableInfo) -> None:
-        """Put a table in the place of a partition; ``partitioned`` is the partitioned table after it."""
+        """Exchange a table with a partition; ``partitioned`` is the partitioned table afterwards."""
         old = self._known(partitioned.id, partitioned)
         left, joined = ({each.id for each in info.partitions} for info in (old, partitioned))
         (normal_id,) = joined - left

@@ -1,7 +1,7 @@
-"""What becomes of a DDL in a changefeed, and how a lineage that judges it is shaped.
+"""The verdict on a DDL in a changefeed, and the interface of the lineages that decide it.
 
-``sent``: applied and sent; ``ignored``: applied to the schema, not sent; ``discarded``: neither, as if it had not been
-run. Where TiCDC itself fails, a :class:`~ticdc_emit.errors.DdlError` with its error code is raised.
+``sent``: applied and sent; ``ignored``: applied to the schema, not sent; ``discarded``: neither. If TiCDC itself fails,
+a :class:`~ticdc_emit.errors.DdlError` with its error code is raised.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _SYNC_RENAME = "ErrSyncRenameTableFailed"
 
 @dataclass(frozen=True)
 class Verdict:
-    """What becomes of one event. ``reason``: what kept it back, by the name of the option or rule; "" if it is sent."""
+    """The verdict on one event. ``reason``: the option or rule that kept it from being sent; "" if it is sent."""
 
     event: DdlEvent
     result: Result
@@ -58,7 +58,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Guards:
-    """What a changefeed's configuration says of tables and events."""
+    """A changefeed's rules for tables and events."""
 
     rules: TableRules
     filters: EventFilters
@@ -78,11 +78,11 @@ class Guards:
         )
 
     def has(self, info: TableInfo) -> bool:
-        """Return whether the rules let a table through."""
+        """Return whether the rules accept a table."""
         return self.rules.has_table(info.schema, info.name)
 
     def replicates(self, info: TableInfo) -> bool:
-        """Return whether the rules let a table through and it has a key."""
+        """Return whether the rules accept a table and it has a key."""
         return self.has(info) and self.keys.allows(info)
 
     @staticmethod
@@ -90,7 +90,7 @@ class Guards:
         return event.action in EVENT_TYPES
 
     def ignored_by(self, event: DdlEvent, info: TableInfo | None) -> str | None:
-        """Return which event filter ignores the event, by the name of ``info`` (``None``: of its database)."""
+        """Return the event filter that ignores the event, by the name of ``info`` (``None``: of its database)."""
         text = event.filter_text or event.query
         if info is None:
             return self.filters.ignored_by(event.schema, "", event.action, text)
@@ -103,14 +103,14 @@ def is_rename_of_many(events: Sequence[DdlEvent]) -> bool:
 
 
 def failure(event: DdlEvent, message: str, code: str, remedy: str) -> DdlError:
-    """Return the error of a DDL at which TiCDC's changefeed fails; the caller raises it."""
+    """Return the error for a DDL at which TiCDC's changefeed fails; the caller raises it."""
     table = f"{event.schema}.{event.table}" if event.table else None
     schema = None if event.table else event.schema
     return DdlError(message, remedy=remedy, statement=event.query, table=table, schema=schema, code=f"CDC:{code}")
 
 
 def renamed_into(event: DdlEvent) -> DdlError:
-    """Return the error of a RENAME of a table that the rules leave out to a name that they let through."""
+    """Return the error for a RENAME from a name that the rules refuse to one that they accept."""
     return failure(
         event,
         "the table's old name is not in filter.rules and its new name is, at which TiCDC's changefeed fails",
@@ -120,5 +120,5 @@ def renamed_into(event: DdlEvent) -> DdlError:
 
 
 def with_before(event: DdlEvent, before: TableInfo | None) -> DdlEvent:
-    """Return the event with the version before it that the changefeed knows."""
+    """Return the event with the previous version that the changefeed knows."""
     return event if before is event.pre_table_info else replace(event, pre_table_info=before)

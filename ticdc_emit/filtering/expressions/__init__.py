@@ -1,10 +1,10 @@
 """Expressions of ``[[filter.event-filters]]`` over the rows of a table, evaluated column by column.
 
-In: an expression's text and a table version; then an image of rows. Out: which rows it ignores: those for which its
-value *holds the integer 1*, as TiDB's datum has it. So ``n`` ignores rows with n = 1 only, a decimal, a float or a text
-ignores none, an ENUM its first label, and JSON its objects.
+In: an expression's text and a table version; then an image of rows. Out: the rows that it ignores: those for which its
+value *holds the integer 1* in TiDB's datum. So ``n`` ignores only rows with n = 1; a decimal, float or text ignores
+none, an ENUM its first label, and JSON its objects.
 
-What cannot be evaluated exactly is refused where the expression is read, by evaluating it over no rows.
+An expression that cannot be evaluated exactly is refused when it is read, by evaluating it over zero rows.
 
 Rule source: ``pkg/filter/expr_filter.go`` of pingcap/tiflow and pingcap/ticdc; ``pkg/types/datum.go`` of pingcap/tidb.
 """
@@ -33,7 +33,7 @@ from ticdc_emit.schema.model import Column, TableInfo
 __all__ = ["TableExpression", "UnknownColumnError"]
 
 _REMEDY = "docs/filters.md lists what can be evaluated; filter the rows before they come here, or remove the expression"
-_MAX_DEPTH = 8  # of virtual columns made of virtual columns
+_MAX_DEPTH = 8  # nesting of virtual columns made from virtual columns
 
 
 class UnknownColumnError(SchemaError):
@@ -42,7 +42,7 @@ class UnknownColumnError(SchemaError):
 
 @dataclass(frozen=True)
 class TableExpression:
-    """One expression over one version of a table. ``fault``: why TiCDC fails at the first row that it meets."""
+    """One expression over one version of a table. ``fault``: why TiCDC fails at the first row."""
 
     text: str
     info: TableInfo
@@ -79,14 +79,14 @@ class TableExpression:
                 table=info.full_name,
             ) from None
         except EvaluationError:
-            pass  # of constants alone, at which TiCDC too fails with the first row only
+            pass  # only constants: TiCDC also fails only at the first row
         return made
 
     def ignored(self, image: Image, count: int) -> Mask:
         """Return which of ``count`` rows the expression ignores.
 
-        Raises the :class:`~ticdc_emit.errors.RowError` family for a value that TiDB fails at, and
-        :class:`UnknownColumnError` for a column that the table does not have.
+        Raises the :class:`~ticdc_emit.errors.RowError` family for a value at which TiDB fails, and
+        :class:`UnknownColumnError` for a column that the table lacks.
         """
         if self.fault is not None:
             raise self.fault
@@ -124,7 +124,7 @@ class TableExpression:
         visible = [column for column in info.columns if not column.hidden]
         fits = not reference.table or to_lower(reference.table) == to_lower(info.name)
         if reference.schema and fits and to_lower(reference.schema) == to_lower(info.schema):
-            return visible[0]  # TiDB's rewriter loses the place of a column that its database qualifies
+            return visible[0]  # TiDB's rewriter loses the offset of a column that is qualified by its database
         wanted = to_lower(reference.name)
         found = next((column for column in visible if to_lower(column.name) == wanted), None)
         if found is None or not fits or reference.schema:
@@ -140,7 +140,7 @@ class TableExpression:
 
 
 class _NoRows:
-    """An image without rows, of the types that accepted columns have."""
+    """An image without rows, with the types of accepted columns."""
 
     def __init__(self, info: TableInfo, zone: str) -> None:
         self._how = Rendering(zone)
@@ -157,10 +157,10 @@ def _none_of(column: Column) -> pa.Array:
 
 
 def _holds_one(value: Value) -> Any:
-    """Return for which rows the datum's integer is 1."""
+    """Return the rows whose datum has the integer 1."""
     if value.kind is Kind.INT and pa.types.is_boolean(value.data.type):
         return value.data
     if value.kind in (Kind.INT, Kind.LABEL):
         data = to_integer(value)
-        return pc.equal(data, pa.scalar(1, data.type))  # a plain 1 would make int64 of uint64
+        return pc.equal(data, pa.scalar(1, data.type))  # a plain 1 would turn uint64 into int64
     return is_object(value.data) if value.kind is Kind.JSON else pa.scalar(False)

@@ -1,9 +1,8 @@
-"""Arithmetic: integers with their range checked, decimals exactly, floats as they are.
+"""Arithmetic: range-checked integers, exact decimals, floats.
 
-In: numbers. Out: numbers of the type that TiDB computes them in; NULL for a division by zero,
-:class:`EvaluationError` for a result out of range. Rule source: pingcap/tidb
-``pkg/expression/{builtin_arithmetic,builtin_math,builtin_op}.go``, ``pkg/types/mydecimal.go`` (a quotient has whole
-words of nine digits).
+In: numbers. Out: numbers of the type that TiDB computes them in; NULL for a division by zero, :class:`EvaluationError`
+for a result out of range. Rule source: pingcap/tidb ``pkg/expression/{builtin_arithmetic,builtin_math,builtin_op}.go``,
+``pkg/types/mydecimal.go`` (a quotient has a multiple of nine digits).
 """
 
 from __future__ import annotations

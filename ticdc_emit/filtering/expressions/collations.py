@@ -1,8 +1,8 @@
-"""Text as keys: two texts compare as their keys do, bytewise.
+"""Text as keys that compare bytewise like the texts.
 
 In: texts and the collation by which they are compared. Out: string or binary arrays. ``_bin`` collations ignore
-trailing blanks. Case-insensitive ones fold letters: of ASCII exactly; other letters with a case or an accent need
-TiDB's weight tables, and are a :class:`EvaluationError` that names the text.
+trailing blanks. Case-insensitive ones fold ASCII letters. Other letters with a case or an accent need TiDB's weight
+tables, and raise an :class:`EvaluationError` that names the text.
 
 Rule source: ``pkg/util/collate`` of pingcap/tidb.
 """
@@ -45,7 +45,7 @@ def ignores_case(collate: str) -> bool:
 
 
 def keys(data: Data, collate: str, *, ordered: bool) -> Data:
-    """Return keys of texts. ``ordered``: whether their order counts, not only which are equal."""
+    """Return keys of texts. ``ordered``: whether their order matters, not only equality."""
     if collate in _PADDED:
         return pc.utf8_rtrim(data, characters=" ")
     if collate in _EXACT:
@@ -64,7 +64,7 @@ def _general_key(text: str) -> str:
 
 
 def weight(char: str) -> str:
-    """Return what a character compares as in ``utf8mb4_general_ci``; :class:`EvaluationError` where only TiDB knows."""
+    """Return the key of a character in ``utf8mb4_general_ci``; :class:`EvaluationError` if only TiDB knows it."""
     if char.isascii():
         return char.upper()
     if ord(char) >= _BMP:

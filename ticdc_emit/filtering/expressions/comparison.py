@@ -1,4 +1,4 @@
-"""Comparisons: which type two operands are compared in, as TiDB chooses it, and the comparison itself.
+"""Comparisons, in the type that TiDB chooses for two operands.
 
 In: two values and an operator. Out: a truth value, NULL where either side is. Rule source: pingcap/tidb
 ``pkg/expression/builtin_compare.go`` (GetAccurateCmpType, RefineComparedConstant).
@@ -76,7 +76,7 @@ def compare(operator: str, left: Value, right: Value) -> Value:
 
 
 def same(left: Value, right: Value) -> Value:
-    """Return ``left <=> right``: never NULL, and true for two of them."""
+    """Return ``left <=> right``, which is never NULL, and true for two NULLs."""
     equal = compare("=", left, right).data
     either_null = pc.or_(_is_null(left), _is_null(right))
     both_null = pc.and_(_is_null(left), _is_null(right))
@@ -125,7 +125,7 @@ def _durations(left: Value, right: Value) -> tuple[Data, Data]:
 
 
 def _refined(value: Value, beside: Value) -> Value:
-    """Return a constant as the integer that it says, beside an integer: TiDB does not go through floats there."""
+    """Return a constant compared with an integer as an integer: TiDB does not use floats there."""
     if beside.kind in _INTEGERS and value.is_constant and value.kind is Kind.TEXT:
         if value.is_literal:
             return Value(Kind.INT, to_integer(value))
@@ -148,7 +148,7 @@ def _integers(left: Data, right: Data) -> tuple[Data, Data]:
     if left.type == right.type:
         return left, right
     for one, other in ((left, right), (right, left)):
-        # a constant that fits the column's type, which it nearly always does, costs no cast of the column
+        # a constant that fits the column's type, as nearly all do, needs no cast of the column
         if isinstance(one, pa.Scalar) and isinstance(other, pa.Array) and one.is_valid:
             low, high = (0, 1 << 64) if pa.types.is_uint64(other.type) else (-(1 << 63), 1 << 63)
             if low <= one.as_py() < high:
@@ -189,7 +189,7 @@ def like(value: Value, pattern: Value, escape: str = "\\") -> Value:
     text = subject.data
     regexp = _like_regexp(pattern.data.as_py(), escape, ignores_case(collate))
     if ignores_case(collate):
-        text = keys(pc.binary_join_element_wise(text, ".", ""), collate, ordered=False)  # blanks at the end count
+        text = keys(pc.binary_join_element_wise(text, ".", ""), collate, ordered=False)  # trailing blanks count
         return boolean(mapped(lambda key: regexp.fullmatch(key[:-1]) is not None, pa.bool_(), text))
     return boolean(mapped(lambda key: regexp.fullmatch(key) is not None, pa.bool_(), text))
 

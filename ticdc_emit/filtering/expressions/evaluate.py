@@ -1,8 +1,8 @@
-"""Evaluates an expression over a batch: the nodes of its text in, one :class:`Value` out.
+"""Evaluate an expression over a batch. In: its syntax tree. Out: one :class:`Value`.
 
-The text is read by the grammar of TiDB's expressions (``schema.grammar``). Kernels of Arrow compute what they
-compute as TiDB does; the rest goes through each distinct value once. No engine at hand has MySQL's rules: to DuckDB
-``'a '`` and ``'a'`` differ and a text beside a number is an error, and sqlglot's executor runs Python's operators.
+The text is read by the grammar of TiDB's expressions (``schema.grammar``). Arrow kernels are used where they give
+TiDB's results; other functions run once per distinct value. Existing engines do not have MySQL's rules: in DuckDB ``'a
+'`` and ``'a'`` differ and comparing text with a number is an error; sqlglot's executor uses Python's operators.
 
 Rule source: pingcap/tidb ``pkg/expression``.
 """
@@ -38,9 +38,9 @@ Function = Callable[[Sequence[Value]], Value]
 
 
 def evaluate(node: Node, column: Callable[[Reference], Value]) -> Value:
-    """Return the value of an expression; ``column`` gives those of columns.
+    """Return the value of an expression; ``column`` returns the values of columns.
 
-    Raises :class:`NotExactError` for what cannot be evaluated exactly, :class:`EvaluationError` where TiDB fails.
+    Raises :class:`NotExactError` if it cannot be evaluated exactly, :class:`EvaluationError` if TiDB fails.
     """
     match node:
         case Reference():

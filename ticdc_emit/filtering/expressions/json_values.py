@@ -23,7 +23,7 @@ _NULL, _NUMBER, _STRING, _OBJECT, _ARRAY, _BOOLEAN = range(6)
 
 
 def to_json(value: Value) -> Data:
-    """Return a value beside JSON as JSON text."""
+    """Return a value that is compared with JSON as JSON text."""
     if value.kind is Kind.JSON:
         return value.data
     if value.kind is Kind.TEXT and not value.is_binary:
@@ -38,7 +38,7 @@ def to_json(value: Value) -> Data:
 
 
 def compare_json(left: str, right: str, *, ordered: bool) -> int:
-    """Return a number below, of or above 0 as two JSON values order."""
+    """Return a number below, equal to or above 0: the order of two JSON values."""
     one, other = json.loads(left), json.loads(right)
     ranks = _rank(one), _rank(other)
     if ranks[0] != ranks[1]:
@@ -65,7 +65,7 @@ def _rank(value: Any) -> int:
 
 
 def extract(value: Value, path: Value) -> Value:
-    """Return JSON_EXTRACT(value, path): the value at a path of names and places, NULL where there is none."""
+    """Return JSON_EXTRACT(value, path): the value at a path of names and indexes, NULL if there is none."""
     if value.kind is not Kind.JSON:
         raise NotExactError(f"JSON_EXTRACT() of {value.kind.value}")
     if path.kind is not Kind.TEXT or not path.is_constant:
@@ -83,7 +83,7 @@ def extract(value: Value, path: Value) -> Value:
                 if leg >= len(found):
                     return None
                 found = found[leg]
-            elif leg:  # the first place of what is no array is itself
+            elif leg:  # element 0 of a value that is not an array is the value itself
                 return None
         return normalise(json.dumps(found, ensure_ascii=False))
 

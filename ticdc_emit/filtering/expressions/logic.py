@@ -103,7 +103,7 @@ def null_if(left: Value, right: Value) -> Value:
 
 
 def _merged(values: Sequence[Value]) -> tuple[Kind, list[Value]]:
-    """Return values in one form, as the branches of a choice have it."""
+    """Return the branches of a choice in one common form."""
     kinds = {value.kind for value in values} - {Kind.NULL}
     if not kinds:
         return Kind.NULL, list(values)
@@ -124,7 +124,7 @@ def _merged(values: Sequence[Value]) -> tuple[Kind, list[Value]]:
 
 
 def _typed(value: Value, kind: pa.DataType) -> Data | None:
-    """Return NULL as a value of that type; ``None`` for a value that is not NULL by itself."""
+    """Return a NULL literal as a value of that type; ``None`` for any other value."""
     return pa.scalar(None, kind) if value.kind is Kind.NULL else None
 
 

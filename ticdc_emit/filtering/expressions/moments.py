@@ -1,7 +1,7 @@
-"""Dates and times: parts of them, their text in a format, and what they are compared with.
+"""Dates and times: their parts, formatting and comparison.
 
 In: canonical texts of DATE, DATETIME and TIMESTAMP (in the changefeed's time zone). Out: integers, texts, or pairs of
-texts that compare as the moments do.
+texts that compare like the moments.
 
 Rule source: pingcap/tidb ``pkg/expression/builtin_time.go``, ``pkg/types/time.go``.
 """
@@ -35,7 +35,7 @@ _PARTS: dict[str, tuple[int, int]] = {
 
 
 def comparable_moments(left: Value, right: Value) -> tuple[Data, Data]:
-    """Return a date beside another, or beside a constant that says one, as texts of one width."""
+    """Return two dates, or a date and a constant, as texts of equal width."""
     one, other = _as_moment(left), _as_moment(right)
     fsp = max(one.fsp, other.fsp)
     return _widened(one, fsp), _widened(other, fsp)
@@ -92,7 +92,7 @@ def _widened(value: Value, fsp: int) -> Data:
 
 
 def parsed_duration(text: str) -> int:
-    """Return a time as microseconds; :class:`NotExactError` for what does not say hours and minutes."""
+    """Return a time as microseconds; :class:`NotExactError` for a text without hours and minutes."""
     found = _DURATION.fullmatch(text.strip())
     if found is None:
         raise NotExactError(f"the time {text!r}")
@@ -104,7 +104,7 @@ def parsed_duration(text: str) -> int:
 
 
 def moment_of(text: str) -> Value:
-    """Return the date that a text says."""
+    """Return the date in a text."""
     return _parsed(text)
 
 

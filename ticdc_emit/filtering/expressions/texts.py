@@ -1,6 +1,6 @@
-"""Text functions: lengths, parts, letters and joins of texts.
+"""Text functions: length, substrings, case and concatenation.
 
-In: texts, and what TiDB turns into texts. Out: texts and integers. Rule source: pingcap/tidb
+In: texts, and values that TiDB converts to text. Out: texts and integers. Rule source: pingcap/tidb
 ``pkg/expression/builtin_string.go``.
 """
 
@@ -119,7 +119,7 @@ def trimmed(name: str, values: Sequence[Value]) -> Value:
 
 
 def replaced(values: Sequence[Value]) -> Value:
-    """Return REPLACE, which minds case whatever the collation."""
+    """Return REPLACE, which is case-sensitive in every collation."""
     if any(value.kind is Kind.NULL for value in values):
         return null()
     texts = [to_text(value) for value in values]
@@ -132,7 +132,7 @@ def replaced(values: Sequence[Value]) -> Value:
 
 
 def locate(needle: Value, haystack: Value) -> Value:
-    """Return LOCATE(needle, haystack): a place from 1 on, 0 if it is not there."""
+    """Return LOCATE(needle, haystack): a position from 1 on, 0 if it is not found."""
     if Kind.NULL in (needle.kind, haystack.kind):
         return null()
     one, other = to_text(needle), to_text(haystack)

@@ -1,8 +1,7 @@
-"""Values of an expression over a batch: one array, or one scalar for all rows, and what it is in TiDB.
+"""Values of an expression over a batch: an array, or a scalar for all rows, with its type in TiDB.
 
 In: accepted columns (``columnar.values``) and literals. Out: :class:`Value`, with conversions to the types that TiDB
-computes in. :class:`NotExactError` is what this library cannot compute exactly, :class:`EvaluationError` what TiDB
-fails at.
+computes in. :class:`NotExactError`: this library cannot compute it exactly. :class:`EvaluationError`: TiDB fails.
 """
 
 from __future__ import annotations
@@ -59,15 +58,15 @@ _NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?")
 
 
 class NotExactError(ValueError):
-    """The expression cannot be evaluated exactly; ``str()`` says what in it."""
+    """The expression cannot be evaluated exactly; ``str()`` names the cause."""
 
 
 class EvaluationError(ValueError):
-    """TiDB fails at a value, and with it the changefeed; ``str()`` is the reason."""
+    """TiDB fails at a value, and so does the changefeed; ``str()`` is the reason."""
 
 
 class Kind(Enum):
-    """What TiDB computes with; LABEL and BIT are text or a number by what surrounds them."""
+    """The kinds of values in TiDB. The context decides whether LABEL and BIT are text or a number."""
 
     INT = "an integer"
     DECIMAL = "a decimal"
@@ -87,8 +86,8 @@ class Value:
     binary; DATETIME and JSON canonical text; DURATION int64 microseconds; LABEL uint64 or a dictionary of it; BIT
     uint64.
 
-    ``fsp``: digits after the second of a DATETIME, -1 of a DATE. ``is_literal``: bits or hex digits of the text itself,
-    which are a number beside numbers.
+    ``fsp``: digits after the second of a DATETIME, -1 of a DATE. ``is_literal``: a bit or hex literal, which is a
+    number next to numbers.
     """
 
     kind: Kind
@@ -172,7 +171,7 @@ def _microseconds(text: str) -> int:
 
 
 def mapped(function: Callable[..., Any], kind: pa.DataType, *data: Data) -> Data:
-    """Return a function of values, row by row; where all but one are constant, once for each distinct value.
+    """Apply a function to values row by row; if all but one are constant, once for each distinct value.
 
     A NULL gives NULL.
     """
@@ -197,7 +196,7 @@ def mapped(function: Callable[..., Any], kind: pa.DataType, *data: Data) -> Data
 
 
 def to_integer(value: Value) -> Data:
-    """Return a whole number as int64 or uint64; of INT, LABEL, BIT and literals of bits."""
+    """Return INT, LABEL, BIT and bit literals as int64 or uint64."""
     if value.kind is Kind.INT:
         return value.data.cast(pa.int64()) if pa.types.is_boolean(value.data.type) else value.data
     if value.kind in (Kind.LABEL, Kind.BIT):
@@ -209,7 +208,7 @@ def to_integer(value: Value) -> Data:
 
 
 def to_decimal(value: Value) -> Data:
-    """Return a number as a decimal of as many digits as it may have."""
+    """Return a number as a decimal with as many digits as its type can have."""
     if value.kind is Kind.DECIMAL:
         return value.data
     whole = to_integer(value)
