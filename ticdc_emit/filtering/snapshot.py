@@ -82,7 +82,7 @@ class Snapshot:
             self._tables[info.id] = info
 
     def rename_all(self, infos: Iterable[TableInfo]) -> None:
-        """Rename the tables of one statement; each new name must be free and in a known database."""
+        """Rename the tables of one statement at once; each must move to a known database."""
         renamed = list(infos)
         for info in renamed:
             self._known(info.id, info)
