@@ -24,7 +24,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_emit.columnar.buffers import FEW, from_bytes, null_mask, text_buffers
+from ticdc_emit.columnar.buffers import from_bytes, null_mask, text_buffers
 
 __all__ = ["NULL", "Fragment", "Laid", "Mask", "ObjectLayout", "blank_where", "enclosed", "gather", "join", "share"]
 
@@ -36,6 +36,7 @@ _BINARY, _STRING = pa.binary(), pa.string()
 _WHOLE = pc.JoinOptions(null_handling="emit_null")
 _IN_BOUNDS = pc.TakeOptions(boundscheck=False)
 _TWO = np.uint8(2)
+_MANY = 256  # rows, from which their lengths are worth a look
 _MOST_BYTES = (1 << 31) - 1  # of an array
 _KEPT_BYTES = 256  # longer constants are not kept: a scalar of them costs little beside its bytes
 
@@ -48,7 +49,7 @@ def join(fragments: Iterable[Fragment], count: int, null: bytes = b"") -> pa.Arr
     pieces: list[pa.Scalar | pa.Array] = []
     constant, constants = b"", True
     fragments = list(fragments)
-    if count > FEW and (rows := _equal_rows(fragments, count)) is not None:
+    if count >= _MANY and (rows := _equal_rows(fragments, count)) is not None:
         return rows
     for fragment in fragments:
         if isinstance(fragment, bytes):
