@@ -22,6 +22,7 @@ from ticdc_emit.columnar.buffers import from_bytes
 
 __all__ = ["Cell", "Lengths", "Piece", "cut", "join_pieces", "share_pieces"]
 
+_APART_BYTES = 32  # that each row shows next to each other are sooner joined to the others than squeezed with them
 _KEPT_BYTES = 256  # longer constants are not cached: copying their bytes costs more than making the cell
 Lengths: TypeAlias = "int | npt.NDArray[np.uint8]"
 
@@ -63,7 +64,7 @@ def join_pieces(pieces: Iterable[Piece], count: int) -> pa.Array:
     fragments: list[Fragment] = []
     for arrays, run in groupby(pieces, key=lambda piece: isinstance(piece, pa.Array)):
         group = list(run)
-        fragments += group if arrays else [_packed(group, count)]
+        fragments += group if arrays else _packed(group, count)
     if len(fragments) == 1 and not isinstance(fragments[0], bytes) and fragments[0].null_count == 0:
         return fragments[0].view(pa.binary())
     return join(fragments, count)
@@ -97,7 +98,7 @@ def share_pieces(
     return shared
 
 
-def _packed(run: Sequence[bytes | Cell], count: int) -> Fragment:
+def _packed(run: Sequence[bytes | Cell], count: int) -> list[Fragment]:
     cells: list[Cell] = []
     constant = b""
     for piece in run:
@@ -109,12 +110,30 @@ def _packed(run: Sequence[bytes | Cell], count: int) -> Fragment:
             constant = b""
         cells.append(piece)
     if not cells or count == 0:
-        return constant
+        return [constant]
     if constant:
         cells.append(_constant(constant))
+    laid: list[Fragment] = []
+    loose: list[Cell] = []
+    for same, group in groupby(cells, key=lambda cell: isinstance(cell.length, int)):
+        part = list(group)
+        if not same or sum(map(_length, part)) < _APART_BYTES:
+            loose += part
+            continue
+        laid += [*_together(loose, count), _whole(part, count)]
+        loose = []
+    return [*laid, *_together(loose, count)]
+
+
+def _together(cells: Sequence[Cell], count: int) -> list[Fragment]:
     if all(isinstance(cell.length, int) for cell in cells):
-        return _whole([part for cell in cells for part in _exact(cell)], count)
-    return _squeezed(cells, count)
+        return [_whole(cells, count)] if cells else []
+    return [_squeezed(cells, count)]
+
+
+def _length(cell: Cell) -> int:
+    assert isinstance(cell.length, int)
+    return cell.length
 
 
 def _constant(value: bytes) -> Cell:
@@ -143,6 +162,7 @@ def _exact(cell: Cell) -> Iterator[Cell]:
 
 
 def _whole(cells: Sequence[Cell], count: int) -> Fragment:
+    cells = [part for cell in cells for part in _exact(cell)]
     width = sum(cell.width for cell in cells)
     rows = np.empty(count * width, np.uint8)
     place = 0

@@ -35,6 +35,7 @@ _MILLIS_FSP = 3
 _ZERO = 0x30
 _CENTURY, _MONTH, _DAY = (0, 1), (5, 6), (8, 9)  # places of two digits in YYYY-MM-DD
 _CLOCK_WIDTH = len(":MM:SS")
+_DAY_WIDTH = len("YYYY-MM-DD")
 
 
 def date_days(texts: pa.Array) -> pa.Array:
@@ -99,17 +100,19 @@ def clock_micros(texts: pa.Array) -> pa.Array:
     first = int(filled.argmax())
     text = parts.data[parts.offsets[first] : parts.offsets[first + 1]].tobytes()
     colon = len(text) - text.index(b":")  # the rest has the same width in every row
-    hours = parts.offsets[1:][filled] - colon
-    starts = parts.offsets[:-1][filled]
-    negative = parts.data[starts] == ord("-")
-    amount = _number(parts.data, hours - 2, 2)
-    hundreds = hours - starts - negative > 2
-    amount[hundreds] += 100 * _number(parts.data, hours[hundreds] - 3, 1)
-    seconds = amount * 3600 + _number(parts.data, hours + 1, 2) * 60 + _number(parts.data, hours + 4, 2)
+    data, starts = parts.data, parts.offsets[:-1][filled]
+    negative = data[starts] == ord("-")
+    if len(starts) * len(text) == len(data) and (parts.lengths[filled] == len(text)).all():
+        clock = data.reshape(-1, len(text))[:, -colon - 2 :]
+    else:
+        clock = data[parts.offsets[1:][filled, None] + np.arange(-colon - 2, 0)]
+    amount = _number(clock, 0, 2)
+    hundreds = parts.lengths[filled] - negative > colon + 2
+    amount[hundreds] += 100 * _number(data[starts[hundreds] + negative[hundreds], None], 0, 1)
+    micros = (amount * 3600 + _number(clock, 3, 2) * 60 + _number(clock, 6, 2)) * 1_000_000
     fsp = max(colon - _CLOCK_WIDTH - 1, 0)
-    micros = seconds * 1_000_000
     if fsp:
-        micros += _number(parts.data, hours + _CLOCK_WIDTH + 1, fsp) * 10 ** (6 - fsp)
+        micros += _number(clock, 9, fsp) * 10 ** (6 - fsp)
     found = np.zeros(len(texts), np.int64)
     found[filled] = np.where(negative, -micros, micros)
     return pa.array(found, mask=None if filled.all() else ~filled)
@@ -122,23 +125,39 @@ def _micros(text: str) -> int:
     return -micros if text.startswith("-") else micros
 
 
-def _number(data: npt.NDArray[np.uint8], starts: npt.NDArray[np.int32], digits: int) -> npt.NDArray[np.int64]:
-    """Return the number in the ``digits`` bytes at each start."""
-    number = np.zeros(len(starts), np.int64)
-    for place in range(digits):
-        number = number * 10 + (data[starts + place] - np.uint8(_ZERO))
+def _number(rows: npt.NDArray[np.uint8], start: int, digits: int) -> npt.NDArray[np.int64]:
+    """Return the number in the ``digits`` bytes of each row from ``start`` on."""
+    number = np.zeros(len(rows), np.int64)
+    for place in range(start, start + digits):
+        number = number * 10 + (rows[:, place] - np.uint8(_ZERO))
     return number
 
 
-def zoned_text(column: Column, texts: pa.Array, zone: str) -> pa.Array:
-    """Return TIMESTAMP text of ``zone`` as ``YYYY-MM-DDTHH:MM:SS[.f]`` in UTC, without the closing ``Z``.
+def zoned_text(column: Column, texts: pa.Array, zone: str, end: str = "") -> pa.Array:
+    """Return TIMESTAMP text of ``zone`` as ``YYYY-MM-DDTHH:MM:SS[.f]`` in UTC, and ``end``: its closing ``Z``.
 
     Text below 1970-01-01 00:00:01, as the zone's clocks show it, gives :data:`EARLIEST_ZONED`. Raises
     :class:`ValueFault` for a text that the clocks of ``zone`` never show, or with a zero month or day.
     """
     texts = compact(texts)
     _refuse_partly_zero(texts)
-    parts = text_buffers(in_utc(column, texts, zone))
-    moved = from_bytes(parts.offsets, parts.data.tobytes().replace(b" ", b"T"), like=texts)
-    early = pc.less(texts, _FIRST_TIMESTAMP)
-    return pc.if_else(early, EARLIEST_ZONED, moved) if pc.any(early).as_py() else moved
+    parts = text_buffers(compact(in_utc(column, texts, zone)))
+    width = int(parts.lengths.max(initial=0))  # of every text
+    if not width:
+        return texts
+    longer = width + len(end)
+    rows = np.frombuffer(bytearray(bytes(width) + end.encode()) * (len(parts.data) // width), np.uint8)
+    kind = np.dtype(f"V{width}")
+    np.ndarray(len(rows) // longer, kind, rows, 0, longer)[:] = parts.data.view(kind)
+    rows[_DAY_WIDTH::longer] = ord("T")
+    moved = from_bytes(parts.offsets // width * longer, rows, like=texts)
+    if not _any_early(texts, width):
+        return moved
+    return pc.if_else(pc.less(texts, _FIRST_TIMESTAMP), EARLIEST_ZONED + end, moved)
+
+
+def _any_early(texts: pa.Array, width: int) -> bool:
+    """Whether a text's year may be that of the first TIMESTAMP, or before."""
+    data = text_buffers(texts).data
+    years = np.ndarray(len(data) // width, ">u4", data, 0, width)
+    return bool(years.min() <= int.from_bytes(_FIRST_TIMESTAMP[:4].encode(), "big"))

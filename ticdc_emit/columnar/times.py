@@ -222,13 +222,13 @@ def _checked_text(text: pa.Array, layout: str, read: Callable[[str], str]) -> pa
         fits &= ~nulls
     cells = _cells(parts.offsets, parts.data, fits, len(layout))
     low, span = _layout_bounds(layout)
-    good = ((cells - low) <= span).all(axis=1)
-    good &= _in_calendar(cells, layout)
+    good, in_calendar = (cells - low) <= span, _in_calendar(cells, layout)
+    if len(cells) + text.null_count == len(text) and good.all() and in_calendar.all():
+        return text
+    good = good.all(axis=1) & in_calendar
     regular = fits.copy()
     regular[fits] = good
     odd = ~regular if nulls is None else ~regular & ~nulls
-    if not odd.any():
-        return text
 
     def read_one(item: str) -> str:
         try:

@@ -35,6 +35,7 @@ __all__ = [
     "ticks",
     "ticks_content",
     "wrapped_content",
+    "zoned",
     "zoned_content",
 ]
 
@@ -105,6 +106,11 @@ def micros_content(column: Column, values: pa.Array, reading: Reading) -> pa.Arr
 def zoned_content(column: Column, values: pa.Array, reading: Reading) -> pa.Array:
     """TIMESTAMP in UTC, without the ``Z`` at its end."""
     return zoned_text(column, values, reading.zone)
+
+
+def zoned(column: Column, values: pa.Array, reading: Reading) -> pa.Array:
+    """Return TIMESTAMP in UTC."""
+    return zoned_text(column, values, reading.zone, "Z")
 
 
 def days(column: Column, values: pa.Array, reading: Reading) -> pa.Array:

@@ -31,7 +31,7 @@ from ticdc_emit.columnar.labels import label_text
 from ticdc_emit.columnar.values import plain_text
 from ticdc_emit.protocols.connect.nulls import Value, null_value, refused_at
 from ticdc_emit.protocols.connect.reading import Reading
-from ticdc_emit.protocols.connect.renderings import days, ticks, zoned_content
+from ticdc_emit.protocols.connect.renderings import days, ticks, zoned
 from ticdc_emit.protocols.debezium_avro.options import DebeziumAvroOptions
 from ticdc_emit.protocols.debezium_avro.schema import connect_of
 from ticdc_emit.schema.model import Column
@@ -72,11 +72,6 @@ def _days(column: Column, values: pa.Array, reading: Reading) -> pa.Array:
 
 def _micros(column: Column, values: pa.Array, reading: Reading) -> pa.Array:
     return clock_micros(values)
-
-
-def _zoned(column: Column, values: pa.Array, reading: Reading) -> pa.Array:
-    text = zoned_content(column, values, reading)
-    return pc.binary_join_element_wise(text, pa.scalar("Z", text.type), pa.scalar("", text.type))
 
 
 def _longs(column: Column, values: pa.Array) -> list[Piece]:
@@ -122,7 +117,7 @@ _TYPES = {
     MySQLType.DATE: _Row(_days, _longs),
     MySQLType.NEWDATE: _Row(_days, _longs),
     MySQLType.DATETIME: _Row(ticks, _longs),
-    MySQLType.TIMESTAMP: _Row(_zoned, _texts),
+    MySQLType.TIMESTAMP: _Row(zoned, _texts),
     MySQLType.DURATION: _Row(_micros, _longs),
     MySQLType.ENUM: _LABELS,
     MySQLType.SET: _LABELS,
