@@ -20,11 +20,11 @@ from ticdc_emit.changes.peers import Peers
 from ticdc_emit.changes.row_keys import row_ids_of, row_keys_of
 from ticdc_emit.columnar.assemble import Fragment
 from ticdc_emit.columnar.buffers import element_lengths
-from ticdc_emit.columnar.cells import Piece
+from ticdc_emit.columnar.cells import Piece, join_pieces
 from ticdc_emit.columnar.pool import ColumnPool, Pieces, Pooled, Render
 from ticdc_emit.columnar.stamps import COMMIT_TS, tso_ms_text, tso_text
 from ticdc_emit.delivery.claims import Claim
-from ticdc_emit.schema.model import TableInfo
+from ticdc_emit.schema.model import Column, TableInfo
 
 __all__ = ["Changes", "Encoded", "Op", "ReducibleRows", "RowEncoder", "with_ends"]
 
@@ -176,9 +176,13 @@ class Changes:
     def commit_pieces(self, form: str, make: Pieces) -> Sequence[Piece]:
         """Return pieces of the TSOs, for binary formats; ``form`` names them."""
         pooled = self._pooled.get("commit_ts")
+
+        def join(column: Column, stamps: pa.Array) -> pa.Array:
+            return join_pieces(make(column, stamps), len(stamps))
+
         # a column of the table may be of the kind of TSOs, but is no TSO
-        together = None if pooled is None else pooled.pieces(f"{form}, of TSOs", make)
-        return make(COMMIT_TS, self.commit_ts) if together is None else together
+        together = None if pooled is None else pooled.rendered(f"{form}, of TSOs, joined", join)
+        return make(COMMIT_TS, self.commit_ts) if together is None else [together]
 
     @cached_property
     def _commit_ts_text(self) -> pa.Array:
