@@ -83,6 +83,13 @@ def _branch(union: Union | None, valid: Mask | None) -> list[Piece]:
     return [Cell(np.where(valid, np.uint8(union.value), np.uint8(union.null)), 1)]
 
 
+def _of_one(content: bytes | None, union: Union | None) -> list[Piece]:
+    """Return the only value of a column, which costs less as a constant than as a column."""
+    if content is None:
+        return [] if union is None else [bytes([union.null])]
+    return [content] if union is None else [union.lead + content]
+
+
 def _shown(length: int | npt.NDArray[np.uint8], valid: Mask | None) -> int | npt.NDArray[np.uint8]:
     return length if valid is None else np.multiply(length, valid, dtype=np.uint8)
 
@@ -93,6 +100,10 @@ def _shown_cells(cells: Sequence[Cell], valid: Mask | None) -> list[Piece]:
 
 def long_pieces(values: pa.Array, union: Union | None = None) -> list[Piece]:
     """Return ``int``/``long`` values of 64-bit integers; ``uint64`` is read as ``int64``, so it may wrap."""
+    if len(values) == 1:
+        is_null = values.null_count or values.type == pa.null()
+        number = None if is_null else int(fixed_values(values, np.int64)[0])
+        return _of_one(None if number is None else zigzag_bytes(number), union)
     valid = _valid(values)
     numbers = zigzag(fixed_values(values, np.int64).astype(np.int64, copy=False), valid)
     return [*_branch(union, valid), *_shown_cells(varints(numbers), valid)]
@@ -119,6 +130,9 @@ def bit_flag_pieces(values: pa.Array, union: Union | None = None) -> list[Piece]
 
 def text_pieces(text: pa.Array, union: Union | None = None) -> list[Piece]:
     """Return ``string``/``bytes`` values of a plain string or binary array: the length and the bytes."""
+    if len(text) == 1:
+        content = text[0].as_buffer()
+        return _of_one(None if content is None else zigzag_bytes(len(content)) + content.to_pybytes(), union)
     valid = _valid(text)
     parts = text_buffers(text)
     lengths = parts.lengths if valid is None else parts.lengths[valid]
@@ -180,6 +194,9 @@ def _few(codes: npt.NDArray[Any], forms: Sequence[bytes]) -> list[Piece]:
 
 def label_pieces(column: Column, numbers: pa.Array, union: Union | None = None) -> list[Piece]:
     """Return the labels of ENUM and SET values as ``string``. The ENUM value 0 is the empty string."""
+    if len(numbers) == 1:
+        (label,) = distinct_labels(column, numbers).to_pylist()
+        return _of_one(None if label is None else zigzag_bytes(len(label.encode())) + label.encode(), union)
     encoded = numbers if pa.types.is_dictionary(numbers.type) else numbers.dictionary_encode()
     texts = [(text or "").encode() for text in distinct_labels(column, encoded.dictionary).to_pylist()]
     codes = np.asarray(encoded.indices.fill_null(0))
