@@ -141,7 +141,11 @@ def zoned_text(column: Column, texts: pa.Array, zone: str, end: str = "") -> pa.
     """
     texts = compact(texts)
     _refuse_partly_zero(texts)
-    parts = text_buffers(compact(in_utc(column, texts, zone)))
+    moved = compact(in_utc(column, texts, zone))
+    if len(texts) <= FEW:
+        pairs = zip(texts.to_pylist(), moved.to_pylist(), strict=True)
+        return pa.array([None if text is None else _zoned(text, to) + end for text, to in pairs], pa.string())
+    parts = text_buffers(moved)
     width = int(parts.lengths.max(initial=0))  # of every text
     if not width:
         return texts
@@ -154,6 +158,10 @@ def zoned_text(column: Column, texts: pa.Array, zone: str, end: str = "") -> pa.
     if not _any_early(texts, width):
         return moved
     return pc.if_else(pc.less(texts, _FIRST_TIMESTAMP), EARLIEST_ZONED + end, moved)
+
+
+def _zoned(text: str, moved: str) -> str:
+    return EARLIEST_ZONED if text < _FIRST_TIMESTAMP else moved.replace(" ", "T")
 
 
 def _any_early(texts: pa.Array, width: int) -> bool:
