@@ -26,6 +26,7 @@ EMBEDDED_LIMITS = (
     "the admin API does not answer, and consumers see messages of aborted transactions",
     "only programs on this machine reach it, not containers",
 )
+_CONVERTER = "org.apache.kafka.connect.json.JsonConverter"
 _WHOLE = INTEGER_TYPES | {MySQLType.YEAR}
 
 
@@ -94,7 +95,7 @@ def _java_blocks(served: Served, topic: str) -> Iterator[tuple[str, str]]:
     if flink is not None:
         yield "Flink SQL", flink
     if served.protocol is Protocol.DEBEZIUM:
-        yield "Kafka Connect, Debezium's JDBC sink", _jdbc_sink(topic)
+        yield "Kafka Connect, Debezium's JDBC sink", _jdbc_sink(served)
     yield (
         "Spark",
         f'spark.readStream.format("kafka").option("kafka.bootstrap.servers", "{served.bootstrap}")'
@@ -148,19 +149,31 @@ def _clickhouse_type(column: Column) -> str:
     return f"Nullable({kind})" if column.nullable else kind
 
 
-def _jdbc_sink(topic: str) -> str:
-    converter = "org.apache.kafka.connect.json.JsonConverter"
-    return "\n".join(
-        [
-            "connector.class=io.debezium.connector.jdbc.JdbcSinkConnector",
-            f"topics={topic}",
-            "connection.url=jdbc:postgresql://127.0.0.1:5432/postgres",
-            "insert.mode=upsert",
-            "delete.enabled=true",
-            "primary.key.mode=record_key",
-            "schema.evolution=basic",
-            "collection.name.format=${source.db}_${source.table}",
-            f"key.converter={converter}",
-            f"value.converter={converter}",
-        ]
-    )
+def _jdbc_sink(served: Served) -> str:
+    """Return what docs/cookbook/jdbc-sink.md says, with the columns left out at which the sink stops."""
+    database = served.tables[0].schema
+    left_out = sorted({column.name for table in served.tables for column in table.data_columns if _stops_sink(column)})
+    settings = {
+        "name": database,
+        "connector.class": "io.debezium.connector.jdbc.JdbcSinkConnector",
+        "topics": ",".join(served.topics),
+        "connection.url": f"jdbc:postgresql://127.0.0.1:5432/{database}",
+        "connection.username": database,
+        "connection.password": database,
+        "key.converter": _CONVERTER,
+        "value.converter": _CONVERTER,
+        "collection.name.format": "${source.db}_${source.table}",
+        "primary.key.mode": "record_key",
+        "insert.mode": "upsert",
+        "delete.enabled": "true",
+        "schema.evolution": "basic",
+        **({"field.exclude.list": ",".join(left_out)} if left_out else {}),
+        "transforms": "rows",
+        "transforms.rows.type": "io.debezium.transforms.SchemaChangeEventFilter",
+        "transforms.rows.schema.change.event.exclude.list": "CREATE,ALTER,DROP,TRUNCATE,DATABASE",
+    }
+    return "\n".join(f"{name}={value}" for name, value in settings.items())
+
+
+def _stops_sink(column: Column) -> bool:
+    return column.type is MySQLType.DURATION or (column.type is MySQLType.BIT and column.flen > 1)

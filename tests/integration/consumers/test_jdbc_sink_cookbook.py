@@ -53,7 +53,7 @@ def worker(
     send: Send, sent: Sent, postgres: Postgres, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[ConnectWorker]:
     """A worker with the page's sink, and one more for each of the faults."""
-    places = {"shop_kinds,shop_orders,shop_lines": _topic(sent), "127.0.0.1:5432": postgres.address}
+    places = {"shop_kinds,shop_lines,shop_orders": _topic(sent), "127.0.0.1:5432": postgres.address}
     page = properties(page_block("jdbc-sink", "properties", "connector.class", places=places))
     sinks = [
         _sink(page, "whole"),

@@ -27,7 +27,7 @@ from wire_values import Shape, avro, canal, debezium, shaped
 from ticdc_emit.java import java_env
 
 pyspark = pytest.importorskip("pyspark")
-pytestmark = [pytest.mark.integration, pytest.mark.spark, pytest.mark.slow]
+pytestmark = [pytest.mark.integration, pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(600)]
 
 ALL = "shop_kinds,shop_orders,shop_lines"
 VERSION = ".".join(pyspark.__version__.split(".")[:2])
@@ -97,7 +97,7 @@ def found(all_sent: Mapping[str, Sent], apicurio: Apicurio, tmp_path_factory: py
         capture_output=True,
         text=True,
         check=False,
-        timeout=280,
+        timeout=500,
     )
     assert answer.returncode == 0, answer.stderr[-5000:]
     return dict(pickle.loads((folder / "found").read_bytes()))

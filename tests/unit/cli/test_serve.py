@@ -13,6 +13,7 @@ from contextlib import contextmanager
 
 import pytest
 from child import exit_code
+from documented import ROOT, blocks_of
 from rich.console import Console
 
 from ticdc_emit.cli.consumer_settings import EMBEDDED_LIMITS, Served, print_settings
@@ -75,16 +76,16 @@ def test_a_port_in_use_is_refused_first(option: str, capsys: pytest.CaptureFixtu
     assert f"choose another port with {option}" in shown.err
 
 
-def _settings(protocol: str, *, for_java: bool = True, profile: str = "classic") -> str:
+def _settings(protocol: str, *, for_java: bool = True, profile: str = "classic", tables: str = TABLE) -> str:
     feed = load_changefeed(
         f"kafka://127.0.0.1:9092/ticdc?protocol={protocol}",
         {"sink": {"dispatchers": [{"matcher": ["*.*"], "topic": "{schema}_{table}"}]}},
         schema_registry="http://127.0.0.1:8081",
         profile=profile,
     )
-    tables = tuple(catalog_for(feed, TABLE).tables())
+    infos = tuple(catalog_for(feed, tables).tables())
     console = Console(file=io.StringIO(), width=300)
-    print_settings(console, Served("127.0.0.1:9092", "http://127.0.0.1:8081", feed, tables, for_java))
+    print_settings(console, Served("127.0.0.1:9092", "http://127.0.0.1:8081", feed, infos, for_java))
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue()
 
@@ -112,7 +113,12 @@ def test_settings_of_debezium() -> None:
     shown = _settings("debezium")
     assert "'debezium-json.schema-include' = 'true'" in shown
     assert "`w` DOUBLE" in shown
-    assert "connector.class=io.debezium.connector.jdbc.JdbcSinkConnector" in shown
+
+
+def test_the_jdbc_sink_has_the_settings_of_its_page() -> None:
+    shown = _settings("debezium", tables=(ROOT / "examples" / "cookbook.sql").read_text("utf-8"))
+    (page,) = [each.code for each in blocks_of("docs/cookbook/jdbc-sink.md") if "connector.class" in each.code]
+    assert set(page.splitlines()) <= set(shown.splitlines())
 
 
 def test_settings_of_debezium_in_avro() -> None:
