@@ -13,7 +13,7 @@ __all__ = ["Comparison", "Result", "compared", "results_of_page"]
 _MOST_SHOWN = 20
 _PAGE = Path(__file__).parents[3] / "docs/cookbook/index.md"
 _RESULT = re.compile(
-    r"^\| (.+) \| (.+) \| (.+) \| ([\d,]+) \| ([\d,]+) \| ([\d,]+) \| `(\w+\.py::\w+)` \|$", re.MULTILINE
+    r"^\| (.+) \| (.+) \| (.+) \| ([\d,]+) \| ([\d,]+) \| ([\d,]+) \| \[(\w+)\]\(\S+/(\w+\.py)\) \|$", re.MULTILINE
 )
 
 Rows = Mapping[Any, Mapping[str, Any]]
@@ -68,10 +68,12 @@ class Result:
 
     def __str__(self) -> str:
         *facts, test = vars(self).values()
-        return f"| {' | '.join(facts)} | `{test}` |"
+        module, _, name = test.partition("::")
+        return f"| {' | '.join(facts)} | [{name}](../../tests/integration/consumers/{module}) |"
 
 
 def results_of_page() -> Iterator[Result]:
     """Yield the lines of the table in docs/cookbook/index.md."""
     for found in _RESULT.finditer(_PAGE.read_text(encoding="utf-8")):
-        yield Result(*found.groups())
+        *facts, name, module = found.groups()
+        yield Result(*facts, f"{module}::{name}")
