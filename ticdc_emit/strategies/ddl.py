@@ -165,7 +165,9 @@ def _modifications(info: TableInfo, shape: TableShape, catalog: Catalog) -> _Sta
     clauses = [
         f"{quoted(column.name)} {wider} {'null' if column.nullable else 'not null'}"
         for column in _visible(info)
-        if column.generated is None and column.name not in generating
+        if column.generated is None
+        and column.name not in generating
+        and not (column.is_primary_key and _rewritten(column))
         for wider in _wider(column)
     ]
     return _of_columns(clauses, lambda clause: f"alter table {_name(info)} modify column {clause}")
@@ -213,6 +215,11 @@ def _wider(column: Column) -> list[str]:
         labels = ",".join(map(literal, (*column.elems, _LAST_LABEL)))
         return [f"{kind.name.lower()}({labels}){_charset(column)}"]
     return [f"double{sign}"] if kind is MySQLType.FLOAT and column.decimal < 0 else []
+
+
+def _rewritten(column: Column) -> bool:
+    """Whether TiDB stores the values anew in the wider type: it refuses that for a column of the primary key."""
+    return column.type in {MySQLType.NEWDECIMAL, MySQLType.FLOAT, *_FRACTIONS}
 
 
 def _charset(column: Column) -> str:

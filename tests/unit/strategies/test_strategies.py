@@ -257,6 +257,11 @@ class TestDdl:
         catalog = catalog_from_sql(f"create table test.t ({columns})")
         never(ddl(catalog, kinds=["drop column"]), lambda query: "`a`" in query)
 
+    def test_key_columns_whose_values_would_be_stored_anew_stay(self) -> None:
+        columns = "a float, b time(2), c decimal(5,2), d int, e varchar(5), primary key (a, b, c, d, e)"
+        catalog = catalog_from_sql(f"create table test.t ({columns})")
+        never(ddl(catalog, kinds=["modify column"]), lambda query: any(f"column `{name}`" in query for name in "abc"))
+
     @pytest.mark.parametrize("kinds", ["add column", [], ["add columns"]])
     def test_wrong_kinds(self, kinds: Any) -> None:
         with pytest.raises(StrategyError, match="kinds of DDL"):
