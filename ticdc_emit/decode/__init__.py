@@ -1,4 +1,4 @@
-"""Readers of the messages, for round trips and for consumers: they share no code with the encoders.
+"""Readers of the messages, for round trips and for consumers. They share no code with the encoders.
 
 Nothing here imports ``protocols``, ``columnar`` or ``encode``, so an error in one is not repeated in the other.
 """

@@ -1,6 +1,6 @@
-"""What the readers of Avro with registered schemas share: the header of a message, the fields of a record.
+"""Shared by the readers of Avro with registered schemas: message headers and record fields.
 
-A message's schema comes from elsewhere, so only fields of plain types are taken, and decimals that TiDB has.
+A message's schema is foreign input, so only fields of plain types and decimals of TiDB are accepted.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def decimal_scales(schema: Mapping[str, Any]) -> dict[str, int]:
 
 
 def decimals(fields: dict[str, Any], scales: Mapping[str, int]) -> None:
-    """Turn the bytes of decimals into numbers. Raises ``ValueError`` for one that no DECIMAL holds."""
+    """Convert the bytes of decimals to numbers. Raises ``ValueError`` for one that does not fit a DECIMAL."""
     for name, scale in scales.items():
         data = fields[name]
         if data is not None:
@@ -82,7 +82,7 @@ def _within(number: object, most: int) -> bool:
 
 
 def only_type(kind: Any) -> Any:
-    """Return the one type of a field beside null."""
+    """Return the type of a field without null."""
     if not isinstance(kind, list):
         return kind
     others = [each for each in kind if each != "null"]
@@ -90,16 +90,16 @@ def only_type(kind: Any) -> Any:
 
 
 def plain_type(kind: Any) -> Any:
-    """Return a type without what it stands for."""
+    """Return a type without its logical type."""
     if isinstance(kind, list):
         return [plain_type(each) for each in kind]
     return kind["type"] if isinstance(kind, Mapping) else kind
 
 
 def split_header(data: bytes) -> tuple[SchemaId, bytes]:
-    """Return the schema id that a key or value names (a number, or a UUID as text) and the encoded record.
+    """Return the schema id of a key or value (a number, or a UUID as text) and the encoded record.
 
-    Raises :class:`DecodeError` for other bytes, those of Avro's DDL and watermarks included.
+    Raises :class:`DecodeError` for other bytes, including Avro's DDL and watermarks.
     """
     if data[:1] == b"\x00" and len(data) >= _CONFLUENT_BYTES:
         return int.from_bytes(data[1:_CONFLUENT_BYTES], "big"), data[_CONFLUENT_BYTES:]
@@ -112,7 +112,7 @@ def split_header(data: bytes) -> tuple[SchemaId, bytes]:
 
 
 def known_schema(number: SchemaId, kind: str, make: Callable[[], _T]) -> _T:
-    """Return what ``make`` makes of a schema's text; :class:`DecodeError` where it is not one of a ``kind``."""
+    """Return ``make`` of a schema's text; :class:`DecodeError` if it is not a schema of a ``kind``."""
     try:
         return make()
     except MissingDependencyError:
@@ -124,7 +124,7 @@ def known_schema(number: SchemaId, kind: str, make: Callable[[], _T]) -> _T:
 
 
 def split_known(part: str, data: bytes, schema_of: Callable[[SchemaId], _T]) -> tuple[SchemaId, bytes, _T]:
-    """Return the schema id that a key or value names, the encoded record, and the schema; errors say the ``part``."""
+    """Return the schema id of a key or value, the encoded record, and the schema; errors name the ``part``."""
     try:
         number, body = split_header(data)
         return number, body, schema_of(number)
@@ -135,15 +135,15 @@ def split_known(part: str, data: bytes, schema_of: Callable[[SchemaId], _T]) -> 
 def read_record(
     part: str, number: SchemaId, body: bytes, parsed: Any, finish: Callable[[dict[str, Any]], None]
 ) -> dict[str, Any]:
-    """Decode a record by the schema that fastavro has parsed; ``finish`` makes of its fields what they stand for.
+    """Decode a record by a schema that fastavro has parsed; ``finish`` converts its fields to their logical values.
 
-    Raises :class:`DecodeError` for bytes, and fields, that are not of the schema.
+    Raises :class:`DecodeError` for bytes or fields that do not fit the schema.
     """
     stream = io.BytesIO(body)
     try:
         fields: dict[str, Any] = fastavro_module().schemaless_reader(stream, parsed, None)
         finish(fields)
-    except Exception as fault:  # fastavro raises whatever it meets: EOFError, IndexError, ValueError
+    except Exception as fault:  # fastavro raises EOFError, IndexError, ValueError and others
         raise DecodeError(
             f"the bytes are not of their schema: {type(fault).__name__} {fault}", part=part, schema_id=number
         ) from fault

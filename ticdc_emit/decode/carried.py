@@ -1,10 +1,10 @@
-"""Rows of one version of a table as another one has them, in canonical text.
+"""Convert rows from one version of a table to another, in canonical text.
 
 In: two versions of a table, rows of the first. Out: the same rows with the columns of the second. A column is the same
-if it has the same id, or where MODIFY COLUMN gave it a new one, the same name. A new column has its DEFAULT, without
-one NULL or its type's zero. A value that only TiDB knows (DEFAULT CURRENT_TIMESTAMP, a DEFAULT that is not UTF-8,
-MODIFY COLUMN to another kind of type) is missing in the row until the row changes. Rule sources: reference
-``pingcap/tidb: pkg/ddl/column.go`` (generateOriginDefaultValue), ``pkg/table/column.go`` (GetZeroValue).
+if it has the same id or, if MODIFY COLUMN gave it a new id, the same name. A new column has its DEFAULT; without one,
+NULL or its type's zero. A value that only TiDB knows (DEFAULT CURRENT_TIMESTAMP, a DEFAULT that is not UTF-8, MODIFY
+COLUMN to another kind of type) is missing in the row until the row changes. Rule sources: reference ``pingcap/tidb:
+pkg/ddl/column.go`` (generateOriginDefaultValue), ``pkg/table/column.go`` (GetZeroValue).
 """
 
 from __future__ import annotations
@@ -31,13 +31,15 @@ from ticdc_emit.schema.types import (
 __all__ = ["Carrier", "value_in_old_rows"]
 
 _CLOCKS = MOMENT_TYPES | {MySQLType.DURATION}
-_REPLACEMENT = "\ufffd"  # what TiDB keeps of a default that is not UTF-8
+_REPLACEMENT = "\ufffd"  # TiDB's replacement in a default that is not UTF-8
 _ZERO_MOMENT = "0000-00-00 00:00:00"
 _UNKNOWN = object()
 
 
 class Carrier:
-    """Carries rows from the version ``before`` to the version ``after``; ``zone``: in which TIMESTAMP is shown."""
+    """Converts rows from the version ``before`` to the version ``after``. ``zone``: the time zone of TIMESTAMP
+    values.
+    """
 
     def __init__(self, before: TableInfo, after: TableInfo, zone: str) -> None:
         self._kept: list[tuple[str, str, bool, Callable[[str], str] | None]] = []
@@ -79,9 +81,9 @@ class Carrier:
 
 
 def value_in_old_rows(column: Column, zone: str) -> object:
-    """Return what rows that were there before it have in a new column: text or ``None``; else only TiDB knows.
+    """Return the value of a new column in existing rows: text or ``None``; otherwise only TiDB knows it.
 
-    ``zone``: the changefeed's, in which TIMESTAMP is shown.
+    ``zone``: the changefeed's, for TIMESTAMP.
     """
     default, kind = column.default, column.type
     if default is None:
@@ -148,7 +150,7 @@ def _source(column: Column, before: TableInfo, lost: set[int]) -> Column | None:
 
 
 def _conversion(old: Column, new: Column) -> tuple[bool, Callable[[str], str] | None]:
-    """Return whether values of ``old`` are known in ``new``, and what makes them that if their text changes."""
+    """Return whether values of ``old`` are known in ``new``, and the conversion if their text changes."""
     kind = new.type
     if old.type in INTEGER_TYPES and (kind in INTEGER_TYPES or (kind in STRING_TYPES and not new.is_binary)):
         return True, None
@@ -183,7 +185,7 @@ def _finer(fsp: int) -> Callable[[str], str]:
 
 
 def _characters(old: Column, new: Column) -> tuple[bool, Callable[[str], str] | None]:
-    """BINARY is padded with zero bytes, CHAR shows no blanks at its end."""
+    """BINARY is padded with zero bytes; CHAR loses trailing blanks."""
     if not new.is_binary:
         return not old.is_binary, (lambda text: text.rstrip(" ")) if new.type is MySQLType.STRING else None
     width = new.flen if new.type is MySQLType.STRING else 0

@@ -1,6 +1,6 @@
-"""The bytes of values that a row checksum runs over, the same whatever protocol shows them.
+"""The bytes of values in a row checksum, the same in every protocol.
 
-In: a value. Out: what TiDB's CRC32 takes of it. Rule sources: "TiCDC Row Data Checksum Verification Based on Avro"
+In: a value. Out: its bytes in TiDB's CRC32. Rule sources: "TiCDC Row Data Checksum Verification Based on Avro"
 (``buildChecksumBytes``); reference ``pingcap/tidb: pkg/util/rowcodec/common.go`` (``appendDatumForChecksum``).
 """
 
@@ -33,7 +33,7 @@ def double(value: float) -> bytes:
 
 
 def text(value: str) -> bytes:
-    """Text, and whatever else is printed: DECIMAL, JSON, times."""
+    """Text, and values that are printed: DECIMAL, JSON, times."""
     if not isinstance(value, str):
         raise TypeError(f"{type(value).__name__} is not text")
     return blob(value.encode())
@@ -53,7 +53,7 @@ def vector(value: str) -> bytes:
 
 
 def in_utc(text: str, time_zone: str) -> str:
-    """Return TIMESTAMP text in UTC, reading a wall clock that shows twice as Go's ``time.Date`` does."""
+    """Return TIMESTAMP text in UTC; an ambiguous local time is read as by Go's ``time.Date``."""
     if text.startswith(_ZERO_DAY) or time_zone == "UTC":
         return text
     if not _MOMENT.fullmatch(text):

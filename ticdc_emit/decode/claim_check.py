@@ -1,9 +1,9 @@
-"""Whole messages that a claim-check storage holds, read back.
+"""Read whole messages from a claim-check storage.
 
-In: the location that a message on Kafka names (``claimCheckLocation``), and what gives an object's bytes
-(``delivery.ClaimStore.get``, or a consumer's own). Out: key and value as a message that is not too large
-would have them on Kafka, still compressed: a reader of the protocol takes them. Rule sources: "TiCDC Canal-JSON
-Protocol"; reference ``pingcap/tiflow: pkg/sink/codec/common/message.go`` (ClaimCheckMessage).
+In: the location in a message on Kafka (``claimCheckLocation``), and a function that returns an object's bytes
+(``delivery.ClaimStore.get``, or a consumer's own). Out: key and value as they would be on Kafka, still compressed, for
+a reader of the protocol. Rule sources: "TiCDC Canal-JSON Protocol"; reference ``pingcap/tiflow:
+pkg/sink/codec/common/message.go`` (ClaimCheckMessage).
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ def read_claim(location: str, get: Callable[[str], bytes], *, raw_value: bool = 
 
 
 class Claims:
-    """What a protocol's reader does with rows that name a location.
+    """Replaces rows that name a location by the stored ones.
 
-    ``get``: what gives the object; ``None``: rows stay as they are on Kafka. ``read``: the protocol's reader.
+    ``get``: returns the object; ``None``: rows stay as they are on Kafka. ``read``: the protocol's reader.
     """
 
     def __init__(
@@ -72,7 +72,9 @@ class Claims:
         self._raw_value = raw_value
 
     def whole(self, row: _Row) -> _Row:
-        """Return the stored row of one that names it, any other as it is. Raises what :func:`read_claim` does."""
+        """Return the stored row for a row that names it; any other row unchanged. Raises the errors of
+        :func:`read_claim`.
+        """
         if row.claim_check is None or self._get is None:
             return row
         stored = read_claim(row.claim_check, self._get, raw_value=self._raw_value)

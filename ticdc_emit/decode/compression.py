@@ -1,7 +1,7 @@
 """Messages of a changefeed with ``large-message-handle-compression``, decompressed.
 
-In: keys and values as they lie on Kafka. Out: what the readers read, if it is not larger than a limit: a message of
-4 MB may hold 1 GB. Rule source: reference ``pingcap/tiflow: pkg/compression/compress.go``: ``snappy`` is the raw block
+In: keys and values as they are on Kafka. Out: decompressed bytes up to a limit, because a message of 4 MB may
+decompress to 1 GB. Rule source: reference ``pingcap/tiflow: pkg/compression/compress.go``: ``snappy`` is the raw block
 format, ``lz4`` the frame format.
 """
 
@@ -21,18 +21,18 @@ MAX_DECOMPRESSED_BYTES = 256 * 1024 * 1024
 
 _LZ4_EXPANSION = 255
 _SNAPPY_EXPANSION = 22
-"""At most so many bytes out of one, as the formats write lengths."""
+"""The maximum number of bytes from one compressed byte."""
 _SMALLEST_BUFFER = 64 * 1024
 _BUFFER_TOO_SMALL = "failed to write whole buffer"
 
 
 def decompress(data: bytes, compression: str, *, max_decompressed_bytes: int = MAX_DECOMPRESSED_BYTES) -> bytes:
-    """Return what was compressed; raises what :func:`decompressor` and what it returns do."""
+    """Return the decompressed bytes; raises the errors of :func:`decompressor` and of its result."""
     return decompressor(compression, max_decompressed_bytes=max_decompressed_bytes)(data)
 
 
 def decompressor(compression: str, *, max_decompressed_bytes: int = MAX_DECOMPRESSED_BYTES) -> Callable[[bytes], bytes]:
-    """Return what decompresses one key or value, or raises :class:`DecodeError`, also beyond the limit.
+    """Return a function that decompresses one key or value. It raises :class:`DecodeError`, also beyond the limit.
 
     ``compression`` is ``none``, ``snappy`` or ``lz4``. Raises :class:`~ticdc_emit.errors.ConfigError` for another one,
     :class:`~ticdc_emit.errors.MissingDependencyError` without cramjam.
@@ -65,7 +65,7 @@ def decompressor(compression: str, *, max_decompressed_bytes: int = MAX_DECOMPRE
 
 
 def _snappy(data: bytes, limit: int) -> bytes:
-    """Decompress a raw block, which begins with the length of what it holds."""
+    """Decompress a raw block, which begins with the length of its content."""
     from cramjam import snappy
 
     length = snappy.decompress_raw_len(data)
@@ -77,7 +77,7 @@ def _snappy(data: bytes, limit: int) -> bytes:
 
 
 def _lz4(data: bytes, limit: int) -> bytes:
-    """Decompress a frame, whose length is not known, into memory that is taken as it is written to."""
+    """Decompress a frame of unknown length into memory that is allocated while it is written."""
     from cramjam import DecompressionError, lz4
 
     most = max(_LZ4_EXPANSION * len(data), _SMALLEST_BUFFER)

@@ -1,9 +1,9 @@
-"""A reference consumer: messages of all topics and partitions of a changefeed in, tables out.
+"""A reference consumer. In: messages of all topics and partitions of a changefeed. Out: tables.
 
 It does what a correct consumer of TiCDC's messages must: it holds rows and DDL until the watermarks of all partitions
 have passed them and applies them by commit_ts, so neither redelivery nor the order between partitions matters. Where a
 configuration sends no watermarks (Canal-JSON and Debezium without TiDB extension, Avro) it applies messages as they
-arrive, and a row does not overwrite one of a later commit. docs/consumer.md says what no consumer can know.
+arrive, and a row does not overwrite one of a later commit. docs/consumer.md lists what no consumer can know.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class ReferenceConsumer:
     def take_all(self, messages: Iterable[Message]) -> None:
         """Take messages one after the other. Those of one partition must be in order."""
         collects = gc.isenabled()
-        gc.disable()  # folding makes no cycles, and looking for them among all rows takes a third of the time
+        gc.disable()  # folding makes no reference cycles, and searching for them takes a third of the time
         try:
             for message in messages:
                 self.take(message)
@@ -157,7 +157,7 @@ class ReferenceConsumer:
         if commit is not None and self._is_repeated(event, commit, place):
             self.duplicates += 1
         elif not self._waits or commit is None or commit <= self._floor:
-            # at or below the floor: of a partition that was not known when the others had got further
+            # at or below the floor: from a partition that was unknown when the others were already further
             self._apply(event, commit, place)
         else:
             self._arrived += 1
@@ -176,13 +176,13 @@ class ReferenceConsumer:
     def _ddl(self, event: DdlEvent, place: Place) -> None:
         commit = _commit_of(event)
         statement = commit, event.schema, event.table, event.query
-        if statement in self._statements:  # every partition has it, and each may have it again
+        if statement in self._statements:  # every partition has it, perhaps several times
             self.duplicates += 1
             return
         self._statements.add(statement)
         if self._waits and commit is not None and commit > self._floor:
             self._arrived += 1
-            heappush(self._pending, (commit, True, self._arrived, event, place))  # behind the rows of its commit
+            heappush(self._pending, (commit, True, self._arrived, event, place))  # after the rows of its commit
         else:
             self._follow(event, commit, parks=True)
 
@@ -214,7 +214,7 @@ class ReferenceConsumer:
                 self._follow(event, stamp)
 
     def _follow(self, event: DdlEvent, commit: int | None, *, parks: bool = False) -> None:
-        """Apply a statement, then what has waited for one. ``parks``: it may be ahead of another topic's."""
+        """Apply a statement, then the rows that waited for one. ``parks``: it may come before that of another topic."""
         try:
             self._tables.ddl(event, commit)
         except SchemaError:
@@ -245,9 +245,9 @@ def _places(partitions: Mapping[str, int]) -> set[Place]:
 
 
 def _commit_of(event: RowEvent | DdlEvent) -> int | None:
-    """Return the TSO of a commit; where only its millisecond is known, that of the millisecond.
+    """Return the TSO of a commit; if only its millisecond is known, a TSO of that millisecond.
 
-    A row counts as the last of its millisecond, so that it is behind a DDL of the same one.
+    A row counts as the last of its millisecond, so it comes after a DDL in the same one.
     """
     if event.commit_ts is not None or event.commit_ms is None:
         return event.commit_ts

@@ -1,4 +1,4 @@
-"""What can be wrong with a message that is read."""
+"""Errors of reading messages."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ticdc_emit.errors import SchemaError, TicdcEmitError
 __all__ = ["FAULTS", "ChecksumMismatchError", "DecodeError", "as_decode_error"]
 
 FAULTS = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, RecursionError)
-"""What Python raises where a value is not what it is taken for."""
+"""The errors that Python raises for an unexpected value."""
 
 
 class DecodeError(TicdcEmitError, ValueError):
@@ -24,10 +24,10 @@ class ChecksumMismatchError(DecodeError):
 
 
 class _AsDecodeError:
-    """``with as_decode_error:`` a message that no reader has refused, but that makes reading fail, is refused."""
+    """``with as_decode_error:`` turns other errors while reading a message into :class:`DecodeError`."""
 
     def __enter__(self) -> None:
-        """Do nothing: reading has not begun."""
+        """Does nothing."""
 
     def __exit__(self, _: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None) -> None:
         known = isinstance(fault, TicdcEmitError) and not isinstance(fault, SchemaError)

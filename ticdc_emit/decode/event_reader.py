@@ -1,6 +1,6 @@
-"""What all readers of messages are: key and value of a Kafka record in, an event out, and its images as text.
+"""The interface of all readers of messages. In: key and value of a Kafka record. Out: an event, and its images as text.
 
-Each protocol's package here has one, and says in methods of it what differs for those that use events: the reference
+Each protocol's package here has one. Its methods cover the differences that matter to users of events: the reference
 consumer, the invariants, the lines of a topic. The package offers two functions:
 
 - ``make_reader(inputs)``, of :class:`ReaderInputs`;
@@ -31,7 +31,9 @@ Part: TypeAlias = "tuple[bytes | None, bytes | None]"
 
 @dataclass(frozen=True)
 class ReaderInputs:
-    """What :func:`~ticdc_emit.decode.readers.reader_for` was given; of a protocol that registers schemas, with them."""
+    """The arguments of :func:`~ticdc_emit.decode.readers.reader_for`; with schemas for a protocol that registers
+    them.
+    """
 
     config: ChangefeedConfig
     schemas: SchemaSource | None
@@ -44,14 +46,14 @@ class EventReader(ABC):
 
     @abstractmethod
     def read(self, key: bytes | None, value: bytes | None) -> Event:
-        """Return what a record says. Raises :class:`~ticdc_emit.decode.errors.DecodeError` for one that is no message
-        of the protocol.
+        """Return the event of a record. Raises :class:`~ticdc_emit.decode.errors.DecodeError` for a record that is not
+        a message of the protocol.
         """
 
     def parts(self, key: bytes | None, value: bytes | None) -> Sequence[Part]:
-        """Return records that say together what one says: where messages can hold several rows, one for each.
+        """Return records with the same content as this one: one per row if messages can hold several rows.
 
-        Raises as :meth:`read`, which takes records of one row.
+        Raises the errors of :meth:`read`, which takes records of one row.
         """
         return ((key, value),)
 
@@ -59,49 +61,50 @@ class EventReader(ABC):
     def image(self, event: RowEvent, image: Image | None, table: TableInfo | None) -> dict[str, str | None] | None:
         """Return one image of the event (``before``, ``after`` or ``key``) in canonical text.
 
-        ``table`` and errors as of :meth:`text`.
+        ``table`` and errors: as for :meth:`text`.
         """
 
     def text(self, event: RowEvent, table: TableInfo | None = None) -> RowEvent:
         """Return the event with its images in canonical text.
 
-        ``table``: the table as the row's commit_ts had it; without it, what the message itself tells of types is used,
-        and what it does not tell stays as it is on the wire. Raises :class:`~ticdc_emit.decode.errors.DecodeError` for
-        a value that is not of its column, and :class:`~ticdc_emit.errors.UnknownTableError` without a table for a row
-        of Simple whose version no message has shown.
+        ``table``: the table at the row's commit_ts. Without it, the types in the message itself are used, and values of
+        unknown type stay as they are on the wire. Raises :class:`~ticdc_emit.decode.errors.DecodeError` for a value
+        that does not fit its column, and :class:`~ticdc_emit.errors.UnknownTableError` without a table for a row of
+        Simple whose version no message has shown.
         """
         before, after, key = (self.image(event, image, table) for image in (event.before, event.after, event.key))
         return replace(event, before=before, after=after, key=key)
 
     def check(self, event: RowEvent) -> None:  # noqa: B027 - most protocols have no checksums
-        """Compare a row with its checksum, where the protocol has any. A row without one passes.
+        """Compare a row with its checksum, if the protocol has checksums. A row without one passes.
 
-        Raises :class:`~ticdc_emit.decode.errors.ChecksumMismatchError` for a row that is not the one that was sent,
-        :class:`~ticdc_emit.decode.errors.DecodeError` for values that are not of their columns.
+        Raises :class:`~ticdc_emit.decode.errors.ChecksumMismatchError` for a row that differs from its checksum,
+        :class:`~ticdc_emit.decode.errors.DecodeError` for values that do not fit their columns.
         """
 
     def key_names(self, event: RowEvent) -> tuple[str, ...]:
-        """Return the columns of the handle key; ``()`` for a table without, or where no message has told."""
+        """Return the columns of the handle key; ``()`` for a table without one, or if no message has shown it."""
         return tuple(event.key or ())
 
     def likely_key_names(self, event: RowEvent) -> tuple[str, ...]:
-        """Return :meth:`key_names`, or what messages have told of the table's newest version, which seldom differs."""
+        """Return :meth:`key_names`, or those of the newest version of the table that messages have shown, which seldom
+        differ.
+        """
         return self.key_names(event)
 
     def content(self, event: RowEvent, key: bytes | None, value: bytes | None) -> Hashable:
-        """Return what a row's record says, whenever and by whichever run it was made.
+        """Return the content of a row's record that is the same in every run.
 
-        A producer that sends a message again may say another time at which it made it, show the columns in another
-        order (Simple Avro: Go's maps have none) and name another object of the claim-check storage (each encoding
-        draws a name); nothing else may differ.
+        A message that is sent again may have another encoding time, another order of columns (Simple Avro, because Go's
+        maps have no order) and another claim-check object (each encoding draws a name). Nothing else may differ.
         """
         return key, value
 
     def learn(self, key: bytes | None, value: bytes | None) -> None:  # noqa: B027 - most messages tell all
-        """Take what a record from before the first row tells of tables; raises as :meth:`read`."""
+        """Read the table schemas in a record from before the first row; raises the errors of :meth:`read`."""
 
     def knows(self, event: RowEvent) -> bool:
-        """Return whether rows of the event's table can be read, or an earlier record has to tell of it."""
+        """Return whether rows of the event's table can be read without an earlier record."""
         return True
 
     def make_tables(self, catalog: Catalog, zone: str, lookup: Lookup | None) -> Tables:
@@ -116,4 +119,4 @@ class ReaderPackage(Protocol):
         """Return the reader of a changefeed's messages."""
 
     def recognizers(self) -> Mapping[str, list[Recognizer]]:
-        """Return what takes the messages of each form, and no others."""
+        """Return for each form a function that accepts only its messages."""

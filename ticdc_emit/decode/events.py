@@ -1,8 +1,8 @@
-"""What messages say, whatever the protocol: row changes, DDL, watermarks and bootstraps.
+"""The content of messages in every protocol: row changes, DDL, watermarks and bootstraps.
 
 An :class:`~ticdc_emit.decode.readers.EventReader` makes them. Images hold the values as the message has them (*wire
-values*); ``EventReader.text`` turns them into canonical text (docs/types.md). ``commit_ts`` is a TSO, ``None`` where
-the message does not tell it: Canal-JSON without TiDB extension, Avro without it, and every delete of Avro.
+values*); ``EventReader.text`` turns them into canonical text (docs/types.md). ``commit_ts`` is a TSO, or ``None`` if
+the message does not have it: Canal-JSON without TiDB extension, Avro without it, and every delete of Avro.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Image: TypeAlias = Mapping[str, Any]
 class RowEvent:
     """One row change.
 
-    ``before``: the row before an update or delete, as far as the message shows it: only the changed columns
+    ``before``: the row before an update or delete, as far as the message has it: only the changed columns
     (``only-output-updated-columns``), only the handle key, or ``None``. ``after``: the row after an insert or update.
     ``key``: the handle key if the message has a key (Avro, Debezium). ``commit_ms``: the physical time of the commit,
     if the message has only that. ``schema_version`` (Simple) is a TSO.
@@ -84,7 +84,7 @@ def kind_of(event: Event) -> str:
 
 
 def table_of(event: Event) -> str:
-    """Return ``schema.table``, a DDL's database alone where it has no table, and "" for a watermark."""
+    """Return ``schema.table``, only the database for a DDL without a table, and "" for a watermark."""
     if isinstance(event, WatermarkEvent):
         return ""
     return f"{event.schema}.{event.table}" if event.table else event.schema

@@ -1,7 +1,7 @@
-"""Which protocol a message seems to be of, to tell a wrong protocol from damaged messages.
+"""Guess a message's protocol, to distinguish a wrong protocol from damaged messages.
 
-In: a record. Out: the name of a protocol as options name it, or nothing where that is not clear (a tombstone, a
-compressed value, something else altogether).
+In: a record. Out: the protocol's name in options, or nothing if that is not clear (a tombstone, a compressed value,
+anything else).
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ __all__ = ["ProtocolGuess"]
 
 
 class ProtocolGuess:
-    """Asks the readers of all protocols, at most one of which can read a message."""
+    """Tries the readers of all protocols, at most one of which can read a message."""
 
     def __init__(self) -> None:
         self._recognizers: dict[str, list[Recognizer]] = {}
-        # frames first, then schema ids: frames may look like an id, and what follows one like Simple in Avro
+        # frames first, then schema ids: frames may look like an id, and the bytes after an id like Simple in Avro
         for protocol in sorted(WRITTEN, key=_told_from):
             self._recognizers |= package_of(protocol).recognizers()
 

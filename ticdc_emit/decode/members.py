@@ -1,6 +1,6 @@
-"""Members of a decoded JSON or Avro object, checked for what they must be.
+"""Type-checked members of a decoded JSON or Avro object.
 
-In: an object and a member's name. Out: the member. ``part`` says in errors whether a ``key`` or a ``value`` is read.
+In: an object and a member's name. Out: the member. ``part`` (``key`` or ``value``) is for errors.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def document(text: bytes, part: str, **hooks: Any) -> dict[str, Any]:
     """Return a JSON object; ``hooks``: those of :func:`json.loads`. Raises :class:`DecodeError` for another text."""
     try:
         members = parsed(text, **hooks)
-        if b"\\u" in text:  # half a surrogate pair is JSON, but no text
+        if b"\\u" in text:  # a lone surrogate is JSON, but not text
             json.dumps(members, ensure_ascii=False).encode()
     except ValueError as fault:  # so is UnicodeError
         raise DecodeError(f"the {part} is not JSON: {fault}", part=part) from fault
@@ -37,7 +37,7 @@ def document(text: bytes, part: str, **hooks: Any) -> dict[str, Any]:
 def member(
     members: Mapping[str, Any], name: str, kind: type[_T], default: _T = _REQUIRED, *, part: str = "value"
 ) -> _T:
-    """Return a member, which must be of a type; one without default must be there. Raises :class:`DecodeError`."""
+    """Return a member of the given type; without a default it must exist. Raises :class:`DecodeError`."""
     found: Any = members.get(name, default)
     if type(found) is kind:
         return found
@@ -66,7 +66,7 @@ def _refused(members: Mapping[str, Any], name: str, most: int) -> NoReturn:
 
 
 def check_image(image: Mapping[str, Any], part: str) -> None:
-    """Raise :class:`DecodeError` for a row of which a column is a list or an object."""
+    """Raise :class:`DecodeError` for a row in which a column is a list or an object."""
     if not _PLAIN.issuperset(map(type, image.values())):
         name = next(name for name, value in image.items() if type(value) not in _PLAIN)
         raise DecodeError("a value is neither text, number, boolean nor null", part=part, field=name)
@@ -89,5 +89,5 @@ def texts(members: Mapping[str, Any], name: str) -> tuple[str, ...]:
 
 
 def in_any_order(image: Mapping[str, Any] | None) -> list[tuple[str, Any]] | None:
-    """Return an image's columns so that the order in which a message shows them makes no difference."""
+    """Return an image's columns in a form that does not depend on their order in the message."""
     return None if image is None else sorted(image.items())

@@ -1,6 +1,6 @@
-"""What is on topics, at a glance: messages by topic-partition over time, rate, lag to the watermark, sizes.
+"""An overview of topics: messages by topic-partition over time, rate, lag to the watermark, sizes.
 
-In: points. Out: a plotly figure with four panels. Time is commit time; where messages do not tell it (Avro without the
+In: points. Out: a plotly figure with four panels. Time is commit time or, if messages do not have it (Avro without the
 TiDB extension), the order of arrival.
 """
 
@@ -131,7 +131,7 @@ class _Axis:
 
 
 def _by_place(points: Sequence[Point], axis: _Axis) -> list[tuple[str, list[int]]]:
-    """Return messages in each bin by topic-partition; beyond the busiest, together."""
+    """Return messages in each bin by topic-partition; all but the busiest are combined."""
     sent = [point for point in points if point.bytes or point.kind == "unreadable"]
     total = Counter(point.place for point in sent)
     kept = sorted(place for place, _ in total.most_common(_MOST_PLACES if len(total) > _MOST_PLACES + 1 else None))
@@ -143,7 +143,7 @@ def _by_place(points: Sequence[Point], axis: _Axis) -> list[tuple[str, list[int]
 
 
 def _add_lags(figure: Figure, points: Sequence[Point], axis: _Axis) -> None:
-    """Draw how far rows are ahead of the last watermark that their partition had before them, at most in each bin."""
+    """Draw for each bin the greatest distance of a row from the last watermark before it in its partition."""
     go = require_plotly()
     passed: dict[Place, int] = {}
     lags: dict[Place, list[tuple[Point, float]]] = defaultdict(list)
@@ -176,7 +176,7 @@ def _add_lags(figure: Figure, points: Sequence[Point], axis: _Axis) -> None:
 
 
 def _sizes(points: Sequence[Point]) -> tuple[list[str], dict[str, list[int]]]:
-    """Return how many messages of each kind are of each size, in powers of two."""
+    """Return the number of messages of each kind by size, in powers of two."""
     found: dict[str, Counter[int]] = defaultdict(Counter)
     for point in points:
         if point.bytes:

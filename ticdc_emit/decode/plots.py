@@ -46,11 +46,11 @@ def plot_timeline(
     schemas: SchemaSource | None = None,
     most: int = 1000,
 ) -> Figure:
-    """Return one partition's commit times against offsets, what :func:`~ticdc_emit.verify` finds there marked.
+    """Return one partition's commit times against offsets, with the findings of :func:`~ticdc_emit.verify` marked.
 
-    ``topic``, ``partition``: default those of the first finding, else of the busiest partition. ``key``: the handle
-    key to follow (``id=7``), default the first finding's. ``most``: how many messages to draw. ``config``,
-    ``schemas``: as of :func:`plot_messages`, ``partitions``: as of :func:`~ticdc_emit.verify`. Raises
+    ``topic``, ``partition``: default those of the first finding, else of the busiest partition. ``key``: the handle key
+    to follow (``id=7``), default the first finding's. ``most``: how many messages to draw. ``config``, ``schemas``: as
+    for :func:`plot_messages`; ``partitions``: as for :func:`~ticdc_emit.verify`. Raises
     :class:`~ticdc_emit.errors.ConfigError` for a partition or key without messages.
     """
     points, findings = _verified(messages, config, schemas, partitions)

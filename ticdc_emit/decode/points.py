@@ -1,4 +1,4 @@
-"""What a picture of messages needs of each: its place, kind, commit time, size, and whether it is a redelivery.
+"""Messages as points of a picture: place, kind, commit time, size, and whether it is a redelivery.
 
 In: what a :class:`~ticdc_emit.decode.invariants.Verifier` reads (``watch=points.see``), so nothing is decoded twice.
 Out: :class:`Point` records in the order of arrival. Memory: about 300 bytes for each row and control message.
@@ -23,9 +23,8 @@ KINDS = ("insert", "update", "delete", "ddl", "bootstrap", "watermark", "unreada
 class Point:
     """One row, statement, BOOTSTRAP or watermark. ``kind``: one of :data:`KINDS`.
 
-    ``commit_ts``: TSO, and ``time_ms``: its physical time, where the message tells them. ``bytes``: key and value; 0
-    for the further rows of a message that holds several. ``again``: its partition has had it before. ``text``: a
-    statement.
+    ``commit_ts``: TSO, and ``time_ms``: its physical time, if the message has them. ``bytes``: of key and value; 0 for
+    further rows of the same message. ``again``: whether its partition has had it before. ``text``: a statement.
     """
 
     topic: str
@@ -76,6 +75,6 @@ class Points:
             return
         text = event.query if isinstance(event, DdlEvent) else ""
         control = (message[:2], kind_of(event), commit_ts, text or table)
-        again = control in self._controls and kind_of(event) != "bootstrap"  # TiCDC repeats these by itself
+        again = control in self._controls and kind_of(event) != "bootstrap"  # TiCDC repeats these regularly
         self._controls.add(control)
         self.all.append(Point(*place, kind_of(event), size, table, "", commit_ts, time_ms, again, text))

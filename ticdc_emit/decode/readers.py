@@ -1,4 +1,6 @@
-"""One reader for all protocols: key and value of a Kafka record in, an :data:`~ticdc_emit.decode.events.Event` out."""
+"""One reader for all protocols. In: key and value of a Kafka record. Out: an
+:data:`~ticdc_emit.decode.events.Event`.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,7 @@ def reader_for(
 
 
 def package_of(protocol: Protocol) -> ReaderPackage:
-    """Return the package here that reads a protocol, which must be one that has any."""
+    """Return the package that reads a protocol, which must have one."""
     return cast("ReaderPackage", import_module(f"ticdc_emit.decode.{protocol.traits.package}"))
 
 

@@ -1,9 +1,8 @@
-"""Rows of tables without handle key that are sent again: what tells them from equal rows.
+"""Distinguish repeated rows from equal rows in tables without a handle key.
 
-In: rows of one table in the order of a partition. Out: whether a row has been there already. A producer that begins
-again goes back in commit_ts, so the order of a partition falls into runs that do not. A row that a run has n times was
-sent n times, however often runs repeat it. Equal rows of one commit that are repeated inside a run cannot be told
-apart.
+In: rows of one table in the order of a partition. Out: whether a row is a repetition. A restarted producer goes back in
+commit_ts, so a partition consists of runs with ascending commit_ts. A row that occurs n times in a run was sent n
+times, however many runs repeat it. Equal rows of one commit that are repeated inside a run cannot be told apart.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ class Redelivery:
         self._newest = -1
 
     def is_repeated(self, event: RowEvent, commit: int) -> bool:
-        """Return whether the next row of the partition is one that it had sent before."""
+        """Return whether the partition has sent the next row before."""
         if commit < self._newest:
             self._run = {}
         self._newest = commit
@@ -38,16 +37,16 @@ class Redelivery:
         return False
 
     def begin_again(self) -> None:
-        """Take the next row as the first of a run: the partition has gone back with what is not told here."""
+        """Treat the next row as the first of a run: the partition went back with messages that are not passed here."""
         self._run = {}
 
     def forget(self, commit: int) -> None:
-        """Forget commits up to one: whatever is sent of them again is known to be that."""
+        """Forget commits up to this one: later rows at or below it are known repetitions."""
         for known in (self._sent, self._run):
             for old in [each for each in known if each <= commit]:
                 del known[old]
 
 
 def _items(image: Any) -> Any:
-    """Return what can be compared: a repetition may show the columns in another order (Simple Avro)."""
+    """Return a comparable form: a repetition may have the columns in another order (Simple Avro)."""
     return None if image is None else frozenset(image.items())

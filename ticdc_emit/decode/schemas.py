@@ -1,9 +1,9 @@
-"""Where a reader finds the schema that a message names by its id.
+"""Sources of the schemas that messages name by id.
 
-In: a schema id (a number: Confluent; a UUID text: AWS Glue). Out: the schema text. Any callable or mapping will do;
-:class:`RegistrySchemas` asks a Confluent-compatible registry with the request of the verification document
-(``GET /schemas/ids/{id}``), once per id. What one request may cost, and that no redirect takes the login elsewhere, is
-in :mod:`ticdc_emit.web.exchange`.
+In: a schema id (a number: Confluent; a UUID text: AWS Glue). Out: the schema text. Any callable or mapping works.
+:class:`RegistrySchemas` reads from a Confluent-compatible registry with the request of the verification document (``GET
+/schemas/ids/{id}``), once per id. :mod:`ticdc_emit.web.exchange` limits each request, and keeps redirects from sending
+the login to another server.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The rows of one table: by handle key, or as a multiset where the table has none.
+"""The rows of one table: by handle key, or as a multiset if the table has none.
 
 In: rows in canonical text. Out: ``rows``, by the texts of the handle key in table order; without one by the texts of
 all columns in table order and the number of the row among equal ones (from 0).
@@ -18,7 +18,7 @@ RowKey: TypeAlias = "tuple[Any, ...]"
 
 
 class Change(NamedTuple):
-    """What last changed a row: its commit, the rank of its kind in the commit, the partition that it came by."""
+    """The last change of a row: its commit, the rank of its kind in the commit, its partition."""
 
     commit: int
     rank: int
@@ -46,7 +46,7 @@ class TableRows:
         return tuple([row[name] for name in self.handle])
 
     def last(self, key: RowKey) -> Change | None:
-        """Return what last changed the row of a handle key, deletes included."""
+        """Return the last change of the row of a handle key, including deletes."""
         return self._last.get(key)
 
     def put(self, row: Row, key: RowKey, change: Change | None = None) -> None:
@@ -63,7 +63,7 @@ class TableRows:
             self._last[key] = change
 
     def remove(self, row: Mapping[str, Any] | None, key: RowKey, change: Change | None = None) -> None:
-        """Take a row away; one from before the beginning is not there."""
+        """Remove a row; one from before the beginning does not exist."""
         if not self.handle:
             texts = self._texts(row or {})
             number = self._equal.get(texts, 0)

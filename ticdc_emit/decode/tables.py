@@ -1,7 +1,7 @@
-"""Tables as messages tell of them: row events and DDL in, rows in canonical text out.
+"""Tables from messages. In: row events and DDL. Out: rows in canonical text.
 
-A catalog follows the DDL, so a row is read with the version of its table that was valid at its commit, and carried to
-the current one if DDL has come between. Row events are given in the order in which they shall be applied.
+A catalog follows the DDL, so a row is read with the version of its table at its commit, and converted to the current
+version if there was DDL in between. Row events must come in the order in which to apply them.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _EMPTIES = frozenset({"create table", "truncate table"})
 
 
 class Outcome(Enum):
-    """What became of a row event: done, done before, or of a table or column that no DDL has shown yet."""
+    """The outcome of a row event: done, done before, or of a table or column that no DDL has shown yet."""
 
     APPLIED = "applied"
     REPEATED = "repeated"
@@ -53,21 +53,21 @@ class Tables:
         self._carriers: dict[tuple[int, int], tuple[TableInfo, TableInfo, Carrier]] = {}
 
     def rows(self) -> dict[TableName, dict[RowKey, Row]]:
-        """Return the rows by table and key; they are those that later events change."""
+        """Return the rows by table and key; later events change these objects."""
         return {name: table.rows for name, table in self._tables.items()}
 
     def has_handle_key(self, event: RowEvent) -> bool:
-        """Return whether the row's table has a handle key, as far as is known."""
+        """Return whether the row's table is known to have a handle key."""
         table = self._tables.get((event.schema, event.table))
         return table is None or bool(table.handle)
 
     # -- rows ----------------------------------------------------------------------------------------------------
 
     def row(self, event: RowEvent, commit: int | None, place: tuple[str, int]) -> Outcome:
-        """Apply a row event. ``commit``: its TSO, or the last one of its millisecond; ``None`` where it is not known.
+        """Apply a row event. ``commit``: its TSO, or the last one of its millisecond; ``None`` if it is not known.
 
-        Raises :class:`DecodeError` for a row of which the message shows the handle key only, unless it is deleted or
-        can be looked up, and for values that are not of their columns.
+        Raises :class:`DecodeError` for a message with only the handle key, unless the row is deleted or can be looked
+        up, and for values that do not fit their columns.
         """
         table = self._tables.get((event.schema, event.table))
         version = None if table is None else table.info
@@ -89,7 +89,7 @@ class Tables:
         )
 
     def _version(self, event: RowEvent, commit: int) -> TableInfo | None:
-        """Return the version of the table that its rows of a commit are of; a DDL comes behind its own commit."""
+        """Return the version of the table for rows of a commit; a DDL takes effect after its own commit."""
         try:
             return self._catalog.at(event.schema, event.table, commit - 1)
         except UnknownTableError:
@@ -142,7 +142,7 @@ class Tables:
         commit: int | None,
         place: tuple[str, int],
     ) -> Outcome:
-        """Put the row ``new`` in the place of ``old``, unless a later commit has changed it."""
+        """Replace the row ``old`` by ``new``, unless a later commit has changed it."""
         (old_key, before), (key, after) = old, new
         rank = _RANKS[op]
         change = None if commit is None else Change(commit, rank, place)
@@ -175,13 +175,13 @@ class Tables:
         return dict(self._lookup(event))
 
     def finish(self) -> None:
-        """Do what is left to do when no event follows."""
+        """Complete the tables when no event follows."""
 
     # -- DDL -----------------------------------------------------------------------------------------------------
 
     def ddl(self, event: DdlEvent, commit: int | None) -> None:
         """Apply a statement. Raises :class:`~ticdc_emit.errors.SchemaError` for one that the tables do not allow, and
-        :class:`DecodeError` for one that takes away rows which the messages do not name.
+        :class:`DecodeError` for one that removes rows which the messages do not name.
         """
         for made in self._made(event, commit or 0):
             self._follow(made, commit or 0)
@@ -219,7 +219,7 @@ class Tables:
         self._tables[name] = table.refilled(info, commit, rows, same_keys=_same_keys(table.info, info))
 
     def _change_partitions(self, event: SchemaEvent, names: set[TableName], commit: int) -> None:
-        """Follow DROP, TRUNCATE or EXCHANGE PARTITION, for which a row would have to be computed."""
+        """Apply DROP, TRUNCATE or EXCHANGE PARTITION, which would need the partition of each row."""
         if any(name in self._tables and self._tables[name].rows for name in names):
             raise DecodeError(
                 "the messages do not show which rows are in a partition",
@@ -230,14 +230,14 @@ class Tables:
 
 
 def _says_which(event: RowEvent) -> bool:
-    """Return whether a message shows the whole row before; an update that shows no column has changed none."""
+    """Return whether a message has the whole previous row; an update without columns has changed none."""
     return event.op == "insert" or (event.before is not None if event.op == "update" else bool(event.before))
 
 
 def _needed(event: RowEvent, table: TableRows, version: TableInfo) -> Image:
-    """Return what must be known of the row before: its handle key, or all of it in a table that has none.
+    """Return the needed part of the previous row: its handle key, or all of it in a table without one.
 
-    Messages with the changed columns alone do not show the others again.
+    Messages with only the changed columns do not repeat the others.
     """
     assert event.before is not None
     if not table.handle:

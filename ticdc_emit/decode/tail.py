@@ -1,7 +1,7 @@
-"""What is on a topic, one line per row, statement or watermark, for people and for programs that filter.
+"""The content of a topic, one line per row, statement or watermark, for people and for programs that filter.
 
-In: messages and the changefeed that sent them. Out: :class:`TailLine` records, those that are asked for. Values are in
-canonical text as far as the message alone tells types (docs/consumer.md).
+In: messages and the changefeed that sent them. Out: the selected :class:`TailLine` records. Values are in canonical
+text as far as the message alone defines their types (docs/consumer.md).
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ _ABSENT = object()
 
 @dataclass(frozen=True)
 class TailLine:
-    """What one message says, or one row of it. ``op``: one of :data:`OPERATIONS`.
+    """The content of one message, or of one row in it. ``op``: one of :data:`OPERATIONS`.
 
-    ``time_ms``: the physical time of the commit, ``None`` where the message does not tell it, as for ``commit_ts``
-    (TSO). ``key``: the handle key. ``old`` and ``new``: of an update the columns that changed, as far as the message
-    shows both; else all columns that are not the key's. ``text``: a statement, or why the message cannot be read.
+    ``time_ms``: the physical time of the commit, ``None`` if the message does not have it, like ``commit_ts`` (TSO).
+    ``key``: the handle key. ``old`` and ``new``: for an update the changed columns, if the message has both images;
+    else all columns outside the key. ``text``: a statement, or why the message cannot be read.
     """
 
     topic: str
@@ -58,7 +58,7 @@ class TailLine:
 
     @property
     def time(self) -> str:
-        """The commit's time in UTC to the millisecond, ``-`` where it is not known."""
+        """The commit's time in UTC to the millisecond, ``-`` if it is not known."""
         if self.time_ms is None:
             return "-"
         moment = dt.datetime(1970, 1, 1) + dt.timedelta(milliseconds=self.time_ms)
@@ -79,7 +79,7 @@ class TailLine:
         return " ".join(part for part in parts if part)
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON: what is not known or empty is left out."""
+        """Return a dict for JSON, without unknown and empty members."""
         members = {name: getattr(self, name) for name in ("topic", "partition", "offset", "op", "commit_ts")}
         members["time"] = None if self.time_ms is None else self.time
         members |= {name: getattr(self, name) for name in ("table", "key", "old", "new", "text")}
@@ -121,11 +121,11 @@ class Tail:
         self._earlier = earlier
 
     def line(self, message: Message) -> TailLine | None:
-        """Return the line of a message, of its first row if it holds several; ``None`` if that is not asked for."""
+        """Return the line of a message, or of its first row; ``None`` if it is not selected."""
         return next(iter(self.lines(message)), None)
 
     def lines(self, message: Message) -> list[TailLine]:
-        """Return the lines of a message, one for each row that it holds, as far as they are asked for."""
+        """Return the selected lines of a message, one per row."""
         try:
             with as_decode_error:
                 parts = self._reader.parts(message.key, message.value)

@@ -1,7 +1,7 @@
-"""What the readers' texts share: a column's type and a wire value in, canonical text (docs/types.md) out.
+"""Shared by the readers' texts. In: a column's type and a wire value. Out: canonical text (docs/types.md).
 
 A :data:`Convert` takes a value that is not NULL; a column without one has canonical text on the wire. FLOAT and DOUBLE
-are the shortest digits that read back, without an exponent; DATETIME, TIMESTAMP and TIME have the column's fsp digits.
+have the shortest digits that read back, without an exponent; DATETIME, TIMESTAMP and TIME have the column's fsp digits.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ _Made = TypeVar("_Made")
 BINARY_TYPES = frozenset({"binary", "varbinary", "tinyblob", "blob", "mediumblob", "longblob"})
 """The types of binary data, as messages name them."""
 
-_DIGITS = Context(prec=100)  # a DECIMAL has 65, and the double nearest to one may have one more
+_DIGITS = Context(prec=100)  # a DECIMAL has at most 65, and the nearest double may have one more
 
 
 def converted(image: Mapping[str, Any], converts: Mapping[str, Convert], *, table: str) -> dict[str, str | None]:
     """Return an image with every value converted that has a :data:`Convert` and is not NULL.
 
-    Raises :class:`DecodeError` for a value that is not of its column.
+    Raises :class:`DecodeError` for a value that does not fit its column.
     """
     found = dict(image)
     for name, convert in converts.items():
@@ -74,7 +74,7 @@ def raw_text(raw: bytes) -> str:
 
 
 def enum_label(column: Column) -> Convert:
-    """Return what reads an ENUM's number; 0 is the empty text of a value that was no label."""
+    """Return a function that reads an ENUM's number; 0 is the empty text of an invalid value."""
     labels = ("", *column.elems)
 
     def read(value: Any) -> str:
@@ -87,7 +87,7 @@ def enum_label(column: Column) -> Convert:
 
 
 def set_labels(column: Column) -> Convert:
-    """Return what reads a SET's bit mask."""
+    """Return a function that reads a SET's bit mask."""
     labels = column.elems
 
     @lru_cache(maxsize=1024)
@@ -107,7 +107,7 @@ def moment_text(value: dt.datetime, fsp: int) -> str:
 
 
 def clock_text(micros: int, fsp: int) -> str:
-    """Return the text of a TIME of so many microseconds."""
+    """Return the text of a TIME, given in microseconds."""
     seconds, rest = divmod(abs(micros), 1_000_000)
     fraction = f".{rest:06d}"[: fsp + 1] if fsp > 0 else ""
     sign = "-" if micros < 0 else ""
@@ -115,35 +115,35 @@ def clock_text(micros: int, fsp: int) -> str:
 
 
 def in_zone(text: str, shown_in: str, zone: str, fsp: int | None = None) -> str:
-    """Return TIMESTAMP text as the clocks of ``zone`` show it; zero stays zero. ``fsp``: its digits, default as given.
+    """Return TIMESTAMP text in ``zone``; zero stays zero. ``fsp``: its fraction digits, by default those of the text.
 
-    Of an hour that clocks show twice, the first one is meant.
+    For an ambiguous local time, the first one is meant.
     """
     if shown_in == zone or text.startswith("0000-00-00"):
         return text
-    clock, _, digits = text.partition(".")  # Python 3.10 reads three or six digits of a second alone
+    clock, _, digits = text.partition(".")  # Python 3.10 parses only three or six fraction digits
     shown = dt.datetime.fromisoformat(clock).replace(microsecond=int(f"{digits:0<6}"), tzinfo=_zone(shown_in))
     return moment_text(shown.astimezone(_zone(zone)), len(digits) if fsp is None else fsp)
 
 
 def fsp_of(column: Column) -> int:
-    """Return the column's digits of a second's fraction, 0 to 6."""
+    """Return the column's fractional seconds precision, 0 to 6."""
     return max(column.decimal, 0)
 
 
 def by_column(columns: Iterable[Column], convert_of: Callable[[Column], Convert | None]) -> dict[str, Convert]:
-    """Return the converts of the columns that need one."""
+    """Return the conversions of the columns that need one."""
     return {column.name: convert for column in columns if (convert := convert_of(column)) is not None}
 
 
 def per_object(make: Callable[[_Of], _Made]) -> Callable[[_Of], _Made]:
-    """Return ``make`` that is called once for each object: tables and schemas are dear to hash, or have none."""
+    """Return ``make`` cached by object identity, because tables and schemas are expensive to hash or not hashable."""
     known: dict[int, tuple[_Of, _Made]] = {}
 
     def get(of: _Of) -> _Made:
         found = known.get(id(of))
         if found is None:
-            found = known[id(of)] = of, make(of)  # who is kept alive keeps its id
+            found = known[id(of)] = of, make(of)  # an object that is kept alive keeps its id
         return found[1]
 
     return get

@@ -1,8 +1,8 @@
 """The life of one partition: commit time against offset, with DDL, BOOTSTRAP, watermarks, redeliveries and findings.
 
-In: points, and what :func:`~ticdc_emit.decode.verify` found. Out: a plotly figure. A watermark says that every change
-up to its commit time has arrived. The shaded area is what it covers: a row there is a redelivery, or it is a fault,
-because a consumer that trusts the watermark has already moved on.
+In: points, and what :func:`~ticdc_emit.decode.verify` found. Out: a plotly figure. A watermark means that every change
+up to its commit time has arrived. The shaded area is what it covers. A row there is a redelivery or an error, because a
+consumer that trusts the watermark has already moved on.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def _place(
 
 
 class _Shown:
-    """The points of a partition that are drawn, with a height for those that tell no commit time."""
+    """The drawn points of a partition, with a height for those without a commit time."""
 
     def __init__(self, here: Sequence[Point], findings: Sequence[Finding], key: str | None, most: int) -> None:
         self._key, self._findings = key, findings
@@ -211,7 +211,7 @@ class _Shown:
             )
 
     def _draw_texts(self, figure: Figure, findings: Sequence[Finding], by_offset: Mapping[int, Point]) -> None:
-        """Say what the first findings are, at the top left, where there is room since commit times rise."""
+        """Write the first findings at the top left, where there is room because commit times rise."""
         texts: dict[int, list[str]] = {}
         for each in findings:
             if each.offset is not None:
@@ -245,7 +245,7 @@ class _Shown:
 
 
 def _told(point: Point) -> str:
-    """Return what the mouse shows of a point."""
+    """Return the hover text of a point."""
     facts = [
         f"<b>offset {point.offset:,}: {point.kind}{', again' if point.again else ''}</b>",
         escape(" ".join(part for part in (point.table, point.key) if part)),

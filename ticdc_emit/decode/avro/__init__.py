@@ -17,12 +17,12 @@ _SCHEMA_ID_BYTES = 5
 
 def make_reader(inputs: ReaderInputs) -> EventReader:
     """Return the reader of a changefeed's messages."""
-    assert inputs.schemas is not None  # readers.reader_for has seen to that
+    assert inputs.schemas is not None  # ensured by readers.reader_for
     return AvroEvents(inputs.schemas, inputs.config.time_zone)
 
 
 def recognizers() -> Mapping[str, list[Recognizer]]:
-    """Return what takes these messages, and no others. Schemas are not asked for: the ids before them are enough."""
+    """Return a function that accepts only these messages. It reads the schema ids, not the schemas."""
     return {"avro": [_with_schema_ids]}
 
 

@@ -1,8 +1,8 @@
 """The consumer's side of row checksums, after "TiCDC Row Data Checksum Verification Based on Avro".
 
-In: a decoded value and its schema. Out: the checksum, or an error. The schema alone says how: its fields up to
-``_tidb_op`` are the columns in the order of their ids, each with its ``tidb_type``; the CRC32 runs over the bytes that
-``buildChecksumBytes`` of the document makes of each value.
+In: a decoded value and its schema. Out: the checksum, or an error. The schema defines the computation: its fields up to
+``_tidb_op`` are the columns in the order of their ids, each with its ``tidb_type``. The CRC32 runs over the bytes that
+the document's ``buildChecksumBytes`` makes from each value.
 
 Where the document's program is wrong or silent:
 
@@ -21,9 +21,9 @@ says that columns are sorted       so only with integrity checks on; without, th
 by id
 =================================  ============================================================================
 
-What no consumer can know: which of two elements a label is that differ only in ``''`` and ``'``, where an element of an
-ENUM ends that has a backslash as its last character, whether an empty SET holds an element without characters, and the
-values of columns that a column selector took away.
+No consumer can know which of two elements that differ only in ``''`` and ``'`` a label is, where an ENUM element that
+ends with a backslash ends, whether an empty SET contains the empty element, and the values of columns that a column
+selector removed.
 """
 
 from __future__ import annotations
@@ -50,9 +50,9 @@ def verify_checksum(
 ) -> int | None:
     """Check a decoded value against its checksum, and return the checksum; ``None`` if it has none.
 
-    ``schema``: the registered schema of the value, parsed or as text. ``time_zone``: the changefeed's, in which
-    TIMESTAMP values are shown. Raises :class:`ChecksumMismatchError`, and :class:`DecodeError` for a value or schema
-    that TiCDC would not send.
+    ``schema``: the registered schema of the value, parsed or as text. ``time_zone``: the changefeed's, of TIMESTAMP
+    values. Raises :class:`ChecksumMismatchError`, and :class:`DecodeError` for a value or schema that TiCDC would not
+    send.
     """
     stated = None if value is None else value.get(_CHECKSUM)
     if value is None or stated in (None, "", "0"):
@@ -149,5 +149,5 @@ def _elements(parameters: Mapping[str, str]) -> list[str]:
 
 
 def _as_allowed(label: str) -> str:
-    """Return a label as ``allowed`` shows it (pkg/sink/codec/common: EscapeEnumAndSetOptions)."""
+    """Return a label as it is in ``allowed`` (pkg/sink/codec/common: EscapeEnumAndSetOptions)."""
     return label.replace(",", "\\,").replace("\\'", "'").replace("''", "'")

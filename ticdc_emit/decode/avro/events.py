@@ -1,8 +1,8 @@
 """Avro records as neutral events, and their images in canonical text.
 
-Rows come with their types, so a table gives no more than the names: schemas show ``_`` for what Avro does not allow in
-them, and which columns are virtual: those are in no row, and always NULL where a lineage shows them.
-``avro-enable-watermark``, which exists for tests, sends DDL and watermarks as well.
+Rows come with their types, so a table adds only the original names (schemas have ``_`` for characters that Avro does
+not allow) and which columns are virtual. Virtual columns are missing from rows or, in one lineage, always NULL.
+``avro-enable-watermark``, which exists for tests, also sends DDL and watermarks.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _DDL, _WATERMARK = b"\x01", b"\x02"
 class AvroEvents(EventReader):
     """A reader of Avro messages.
 
-    Without TiDB extension inserts and updates look alike: both are ``insert``.
+    Without the TiDB extension, inserts and updates look alike: both are ``insert``.
     """
 
     def __init__(self, schemas: SchemaSource, zone: str = "UTC") -> None:
@@ -78,7 +78,7 @@ class AvroEvents(EventReader):
         return {names.get(name, name): value for name, value in shown.items()} if names else shown
 
     def check(self, event: RowEvent) -> None:
-        """Compare a row with its checksum, unless its schema leaves open which its labels are."""
+        """Compare a row with its checksum, unless its labels are ambiguous in its schema."""
         message: AvroRow = event.message
         try:
             message.verify(self._zone)

@@ -1,4 +1,4 @@
-"""Reader of TiCDC's Avro messages: bytes of a Kafka record in, a row out. Decoding is fastavro's.
+"""Reader of TiCDC's Avro messages. In: bytes of a Kafka record. Out: a row. fastavro decodes.
 
 A key or value begins with the id of its schema: a zero byte and four bytes big-endian (Confluent), or ``03 00`` and
 the 16 bytes of a UUID (AWS Glue). A null value is a delete. Rule sources: "TiCDC Avro Protocol" and "TiCDC Row Data
@@ -40,15 +40,14 @@ _PHYSICAL_BITS = 18
 class AvroRow:
     """One row change.
 
-    ``table`` and ``namespace``: those of the schema, where ``_`` stands for characters that Avro names cannot have.
-    ``key``: the handle key, ``None`` for a table without. ``value``: every column of the row after the change,
-    ``None`` for a delete. ``before``: every column of the row before an update or delete, with
-    ``avro-include-before-value``.
+    ``table`` and ``namespace``: those of the schema, with ``_`` for characters that Avro names cannot have. ``key``:
+    the handle key; ``None`` for a table without one. ``value``: every column of the row after the change, ``None`` for
+    a delete. ``before``: every column of the row before an update or delete, with ``avro-include-before-value``.
 
     With the TiDB extension fields: ``op`` (``c``, ``u`` or ``d``), ``commit_ts`` (TSO), ``commit_physical_ms``. A
-    delete without a value has none of them; its ``op`` is ``d``. With row checksums: ``checksum`` (``None`` where the
-    row has none), ``corrupted``, ``checksum_version``. ``fields`` is the decoded value with all of these, ``schema``
-    its schema, ``key_schema`` that of the key.
+    delete without a value has none of them; its ``op`` is ``d``. With row checksums: ``checksum`` (``None`` if the row
+    has none), ``corrupted``, ``checksum_version``. ``fields`` is the decoded value with all of these, ``schema`` its
+    schema, ``key_schema`` that of the key.
     """
 
     table: str
@@ -67,12 +66,12 @@ class AvroRow:
     key_schema: Mapping[str, Any] | None = field(default=None, compare=False, repr=False)
 
     def verify(self, time_zone: str = "UTC") -> int | None:
-        """Check the row against its checksum (:func:`verify_checksum`); ``None`` where there is nothing to check."""
+        """Check the row against its checksum (:func:`verify_checksum`); ``None`` if there is nothing to check."""
         return None if self.schema is None else verify_checksum(self.fields, self.schema, time_zone)
 
 
 class _Known(NamedTuple):
-    """A schema as the registry has it, as fastavro reads by it, and its decimals' digits after the point."""
+    """A schema of the registry, the schema that fastavro reads by, and the scales of its decimals."""
 
     schema: dict[str, Any]
     parsed: Schema
@@ -162,13 +161,13 @@ def _known(text: str) -> _Known:
 
 
 def _parted(fields: dict[str, Any], schema: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the columns and the extension fields behind them."""
+    """Return the columns and the extension fields after them."""
     columns = {field["name"]: fields[field["name"]] for field in column_fields(schema)}
     return columns, {name: value for name, value in fields.items() if name not in columns}
 
 
 def column_fields(schema: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return the fields of a record's schema that are columns; those of the TiDB extension are behind them."""
+    """Return the fields of a record's schema that are columns; those of the TiDB extension come after them."""
     fields: list[Mapping[str, Any]] = schema["fields"]
     names = [field["name"] for field in fields]
     if before_schema(schema) is not None:

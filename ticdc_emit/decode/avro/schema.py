@@ -1,8 +1,8 @@
-"""The schemas of TiCDC's Avro messages: flat records, and nothing else.
+"""The schemas of TiCDC's Avro messages, which are flat records.
 
-In: a schema text, as a registry has it. Out: the schema, and what fastavro reads messages by. A message's schema
-comes from elsewhere, and Avro's own may refer to themselves, nest without end and hold lists of things without size,
-of which a few bytes make gigabytes. TiCDC's have fields of plain types, each nullable or not, and with
+In: a schema text, as a registry has it. Out: the schema, and the schema that fastavro reads by. A message's schema is
+foreign input, and Avro schemas can refer to themselves, nest without limit and contain lists of zero-size items, so a
+few bytes can become gigabytes. TiCDC's have fields of plain types, each nullable or not, and with
 ``avro-include-before-value`` one more field: the row before the change, a record of the same kind or null. Any other
 schema is refused before a decoder sees it. Rule source: reference ``pingcap/tiflow: pkg/sink/codec/avro/avro.go``
 (columnToAvroSchema).
@@ -44,23 +44,25 @@ def read_schema(text: str) -> dict[str, Any]:
 
 
 def before_schema(schema: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """Return the schema of the row before the change, ``None`` where messages do not show it."""
+    """Return the schema of the row before the change; ``None`` if messages do not have it."""
     return next((before for field in schema["fields"] if (before := _before(field)) is not None), None)
 
 
 def plain_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a decoder needs of a schema: names and plain types. Decimals are read as bytes (:func:`decimals`)."""
+    """Return the part of a schema that a decoder needs: names and plain types. Decimals are read as bytes
+    (:func:`decimals`).
+    """
     fields = [{"name": field["name"], "type": _plain_type(field)} for field in schema["fields"]]
     return {"type": "record", "name": schema["name"], "namespace": schema.get("namespace", ""), "fields": fields}
 
 
 def _before(field: Any) -> Mapping[str, Any] | None:
-    """Return the record that the field of the row before holds. Raises ``ValueError`` for one that is not TiCDC's."""
+    """Return the record in the field of the previous row. Raises ``ValueError`` for one that is not TiCDC's."""
     if not isinstance(field, Mapping) or field.get("name") != BEFORE:
         return None
     record = only_type(field.get("type"))
     if not isinstance(record, Mapping) or record.get("type") != "record":
-        return None  # a column may have the name
+        return None  # a column may have this name
     named = isinstance(record.get("name"), str) and isinstance(record.get("namespace", ""), str)
     if not named or not isinstance(record.get("fields"), list):
         raise ValueError(f"the field {BEFORE} is not a row")

@@ -1,8 +1,8 @@
-"""Tables as Avro messages tell of them: rows come with their schemas, and no DDL.
+"""Tables from Avro messages: rows come with their schemas, without DDL.
 
-A column that a newer schema has shows in older rows what its default says; one that it lacks goes away. Which schema is
-the newest follows from the rows' commit_ts, without it from their order. A table that the catalog does not have is what
-the first of its messages says, under the names that Avro shows.
+A column that is new in a newer schema has its default in older rows; a column that the schema lacks is removed. The
+newest schema follows from the rows' commit_ts or, without it, from their order. A table that the catalog lacks is
+defined by its first message, with Avro's names.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ["AvroTables"]
 
 
 class AvroTables(Tables):
-    """``catalog``: the tables before the first message; names are taken from it where Avro shows others."""
+    """``catalog``: the tables before the first message; its names replace those of Avro."""
 
     def __init__(self, catalog: Catalog, reader: EventReader, zone: str, lookup: Lookup | None = None) -> None:
         super().__init__(catalog, reader, zone, lookup)
@@ -35,14 +35,14 @@ class AvroTables(Tables):
         return bool(event.key)
 
     def row(self, event: RowEvent, commit: int | None, place: tuple[str, int]) -> Outcome:
-        """Apply a row event; a delete of a table without handle key says nothing, and is :attr:`Outcome.UNKNOWN`."""
+        """Apply a row event. A delete in a table without handle key has no data, and is :attr:`Outcome.UNKNOWN`."""
         name = self._names.get((event.schema, event.table))
         if name is None or name not in self._tables:
             name = self._learn(event)
         table = self._tables[name]
         shown: Image | None = event.key
         if not shown and not table.info.whole_primary_key:
-            # a unique key has no message key in the new architecture: the row shows it, if there is one
+            # in the new architecture a unique key has no message key, so it is read from the row, if there is one
             shown = event.after if event.after is not None else event.before
             if shown is None:
                 return Outcome.UNKNOWN
@@ -66,7 +66,7 @@ class AvroTables(Tables):
         self._newest.clear()
 
     def finish(self) -> None:
-        """Bring all rows to the newest schema of their table."""
+        """Convert all rows to the newest schema of their table."""
         for name, (_, message) in self._newest.items():
             table = self._tables[name]
             own = avro_names(table.info)

@@ -1,8 +1,8 @@
 """Canonical text of Avro's values, by the schema that a message names.
 
-In: a record's schema, values as fastavro reads them. Out: text; each field's ``tidb_type`` says what it holds, so that
-no table need be known. Names are those of Avro, where ``_`` stands for what it does not allow, unless a table gives
-them back. Rule source: "TiCDC Avro Protocol" (data type mapping, TiDB type and Avro type).
+In: a record's schema, values as fastavro reads them. Out: text. Each field's ``tidb_type`` defines its values, so no
+table is needed. Names are Avro's, with ``_`` for characters that it does not allow, unless a table has the original
+ones. Rule source: "TiCDC Avro Protocol" (data type mapping, TiDB type and Avro type).
 """
 
 from __future__ import annotations
@@ -50,23 +50,25 @@ _TYPES = {
 
 
 def avro_name(name: str) -> str:
-    """Return a name as Avro shows it."""
+    """Return a name in Avro's form."""
     clean = _OTHER.sub("_", name)
     return "_" + clean if clean[:1].isdigit() else clean
 
 
 def avro_names(table: TableInfo) -> dict[str, str]:
-    """Return a table's column names by what Avro shows of them, where that differs."""
+    """Return a table's column names by their Avro names, where these differ."""
     return {shown: column.name for column in table.columns if (shown := avro_name(column.name)) != column.name}
 
 
 def avro_virtual(table: TableInfo) -> frozenset[str]:
-    """Return what Avro shows of the names of a table's virtual columns."""
+    """Return the Avro names of a table's virtual columns."""
     return frozenset(avro_name(column.name) for column in table.columns if column.is_virtual)
 
 
 def avro_convert(field: Mapping[str, Any]) -> Convert | None:
-    """Return what makes canonical text of a field's values. Raises :class:`DecodeError` for a field without type."""
+    """Return a function that converts a field's values to canonical text. Raises :class:`DecodeError` for a field
+    without type.
+    """
     kind = _kind(field)
     tidb_type = _tidb_type(field, kind)
     if tidb_type == "BIGINT UNSIGNED":
@@ -84,9 +86,9 @@ def avro_convert(field: Mapping[str, Any]) -> Convert | None:
 
 
 def avro_default(field: Mapping[str, Any]) -> str | None:
-    """Return what rows that were there before have in a field that is new: its default as text, or its type's zero.
+    """Return the value of a new field in existing rows: its default as text, or its type's zero.
 
-    The schema shows no default of a DECIMAL, and of a NOT NULL column without one only its type.
+    The schema has no default of a DECIMAL, and only the type of a NOT NULL column without one.
     """
     kind = _kind(field)
     tidb_type = _tidb_type(field, kind)
@@ -100,7 +102,7 @@ def avro_default(field: Mapping[str, Any]) -> str | None:
 
 
 def avro_table(schema: Mapping[str, Any], key: Collection[str], namespace: str) -> TableInfo:
-    """Return the table that a message's schema describes, for readers that know no other; ``key``: the handle key."""
+    """Return the table that a message's schema describes, for readers without another one; ``key``: the handle key."""
     fields = column_fields(schema)
     made = tuple(_column(number, field, field["name"] in key) for number, field in enumerate(fields, 1))
     return TableInfo(namespace, schema["name"], 0, made)

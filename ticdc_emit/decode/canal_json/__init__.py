@@ -25,5 +25,5 @@ def make_reader(inputs: ReaderInputs) -> EventReader:
 
 
 def recognizers() -> Mapping[str, list[Recognizer]]:
-    """Return what takes these messages, and no others."""
+    """Return a function that accepts only these messages."""
     return {"canal-json": [CanalJsonReader().read]}

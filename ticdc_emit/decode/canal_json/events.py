@@ -34,7 +34,7 @@ class CanalEvents(EventReader):
         self._converts = per_object(_converts_of)
 
     def read(self, key: bytes | None, value: bytes | None) -> Event:
-        """Return what a record says."""
+        """Return the event of a record."""
         message = self._reader.read(key, value)
         if isinstance(message, CanalRow):
             return _row(self._claims.whole(message))
@@ -58,7 +58,7 @@ class CanalEvents(EventReader):
         return message.pk_names if event.key is None else super().key_names(event)
 
     def content(self, event: RowEvent, key: bytes | None, value: bytes | None) -> Hashable:
-        """Return what the row says, whenever it was made."""
+        """Return the content of the row, without the time of encoding."""
         row: CanalRow = event.message
         old = None if row.old is None else frozenset(row.old.items())
         parts = row.handle_key_only, row.claim_check is not None

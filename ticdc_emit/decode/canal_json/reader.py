@@ -1,7 +1,7 @@
-"""Reader of TiCDC's Canal-JSON messages: the value of a Kafka record in, a record of what it says out.
+"""Reader of TiCDC's Canal-JSON messages. In: the value of a Kafka record. Out: a record with its content.
 
-A Canal-JSON message has no key: that of a row is empty, that of a DDL or watermark null. Every value of a row is text
-or ``None``; :mod:`ticdc_emit.decode.canal_json.text` reads it by the column's type. Rule sources: "TiCDC Canal-JSON
+A Canal-JSON message has no key: it is empty for a row, null for a DDL or watermark. Every value of a row is text or
+``None``; :mod:`ticdc_emit.decode.canal_json.text` reads it by the column's type. Rule sources: "TiCDC Canal-JSON
 Protocol" (message format); reference ``pingcap/tiflow: pkg/sink/codec/canal/canal_json_decoder.go``.
 """
 
@@ -29,13 +29,14 @@ _Told: TypeAlias = tuple[tuple[str, ...], dict[str, str], dict[str, int]]
 
 
 class CanalRow(NamedTuple):
-    """A row change. ``op``: ``INSERT``, ``UPDATE`` or ``DELETE``; ``data`` is the row after it (of a delete: before),
-    ``old`` that before an update, of its changed columns alone with ``only-output-updated-columns``.
+    """A row change. ``op``: ``INSERT``, ``UPDATE`` or ``DELETE``; ``data`` is the row after the change (for a delete:
+    before it). ``old`` is the row before an update, with only the changed columns under
+    ``only-output-updated-columns``.
 
     ``es`` is the physical time of the commit in ms, ``ts`` the wall clock of the encoder in ms. ``mysql_type`` and
     ``sql_type`` are by column. ``commit_ts`` (TSO) is ``None`` without ``enable-tidb-extension``; ``handle_key_only``:
-    the message was too large and has only the handle key's columns; ``claim_check``: the same, and where it is stored.
-    ``row_key``: the row's key in TiKV, with ``output-row-key``.
+    the message was too large and has only the handle key's columns; ``claim_check``: the same, and the location of the
+    whole message. ``row_key``: the row's key in TiKV, with ``output-row-key``.
     """
 
     database: str
@@ -137,7 +138,7 @@ class CanalJsonReader:
         database, table = member(members, "database", str), member(members, "table", str)
         told = members.get("pkNames"), members.get("mysqlType"), members.get("sqlType")
         known = self._told.get((database, table))
-        if known is None or known[1] != told:  # most rows of a table say the same: it is checked and takes room once
+        if known is None or known[1] != told:  # most rows of a table have the same, so it is checked and stored once
             known = self._told[database, table] = _told(members), told
         pk_names, mysql_type, sql_type = known[0]
         return CanalRow(
@@ -166,7 +167,7 @@ def _row_key(extension: Mapping[str, Any]) -> bytes:
 
 
 def _told(members: Mapping[str, Any]) -> _Told:
-    """Return what a row says of its table: names of the key, types by column; ``null`` is none."""
+    """Return a row's data about its table: names of the key, types by column; ``null`` means none."""
     names = texts(members, "pkNames") if members.get("pkNames") is not None else ()
     mysql, sql = (
         member(members, name, dict) if members.get(name) is not None else {} for name in ("mysqlType", "sqlType")
@@ -189,7 +190,7 @@ def _members(value: bytes) -> dict[str, Any]:
 
 
 def _image(members: Mapping[str, Any], name: str) -> dict[str, str | None] | None:
-    """Return the one row of a list of rows; ``None`` where there is no list."""
+    """Return the row in a list of one row; ``None`` if there is no list."""
     rows = members.get(name)
     if rows is None:
         return None

@@ -1,8 +1,8 @@
 """Canonical text of Canal-JSON's values.
 
 Every value is text, and most are canonical as they are. ENUM and SET are numbers, binary columns are one character per
-byte (ISO-8859-1). Without a table, ``mysqlType`` tells the type; only with ``content-compatible`` the labels too, and
-without them the numbers stay. Rule source: "TiCDC Canal-JSON Protocol" (data types).
+byte (ISO-8859-1). Without a table, the type comes from ``mysqlType``, which has labels only with
+``content-compatible``. Without labels the numbers stay. Rule source: "TiCDC Canal-JSON Protocol" (data types).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ticdc_emit.schema.types import MySQLType
 
 __all__ = ["canal_convert", "canal_type_convert", "canal_type_converts"]
 
-# The one float whose shortest digits are a tie, which Go does not round to even.
+# the only float whose shortest digits are a tie, which Go does not round to even
 _GO_TIE = {"0.00024414063": "0.00024414062", "-0.00024414063": "-0.00024414062"}
 _NAME = re.compile(r"[a-z_]+")
 _LABEL = re.compile(r"'((?:[^'\\]|''|\\.)*)'", re.DOTALL)
@@ -26,7 +26,7 @@ _ESCAPE = re.compile(r"''|\\[0nr]")
 
 
 def canal_convert(column: Column) -> Convert | None:
-    """Return what makes canonical text of a column's values, ``None`` where they are that already."""
+    """Return a function that converts a column's values to canonical text; ``None`` if they already are."""
     if column.type is MySQLType.ENUM:
         return enum_label(column)
     if column.type is MySQLType.SET:
@@ -37,7 +37,7 @@ def canal_convert(column: Column) -> Convert | None:
 
 
 def canal_type_convert(mysql_type: str) -> Convert | None:
-    """Return the same for a column of which only the message's ``mysqlType`` is known."""
+    """Return the same for a column, if only the message's ``mysqlType`` is known."""
     name = _NAME.match(mysql_type)
     kind = "" if name is None else name[0]
     if kind in ("enum", "set") and "(" in mysql_type:
@@ -50,7 +50,7 @@ def canal_type_convert(mysql_type: str) -> Convert | None:
 
 
 def canal_type_converts(types: Mapping[str, Any]) -> dict[str, Convert]:
-    """Return the converts of a message's ``mysqlType``."""
+    """Return the conversions for a message's ``mysqlType``."""
     return {name: convert for name, kind in types.items() if (convert := canal_type_convert(kind)) is not None}
 
 

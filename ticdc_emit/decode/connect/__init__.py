@@ -1,1 +1,1 @@
-"""What the readers of Debezium's messages in JSON and in Avro share: records, and text by Kafka Connect's types."""
+"""Shared by the readers of Debezium's messages in JSON and in Avro: records, and text by Kafka Connect's types."""

@@ -1,4 +1,4 @@
-"""Schema changes of Debezium's messages, whatever they are encoded in: a payload in, a record of what it says out."""
+"""Schema changes in Debezium's messages, in any encoding. In: a payload. Out: a record with its content."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def nullable(members: Mapping[str, Any], name: str, kind: type[_T], part: str = 
 
 
 def ddl_record(payload: Mapping[str, Any], source: DebeziumSource, ts_ms: int) -> DebeziumDdl:
-    """Return what the payload of a schema change says. Raises :class:`DecodeError` for one that is none."""
+    """Return the content of a schema change's payload. Raises :class:`DecodeError` for another payload."""
     return DebeziumDdl(
         source,
         ts_ms,

@@ -1,4 +1,4 @@
-"""Debezium's messages as neutral events, whatever they are encoded in."""
+"""Debezium's messages as neutral events, in any encoding."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _OPS: dict[str, RowOp] = {"c": "insert", "u": "update", "d": "delete"}
 
 
 def event_of(message: DebeziumMessage) -> Event:
-    """Return what a message says; its record is the event's ``message``."""
+    """Return the event of a message, whose record is the event's ``message``."""
     if isinstance(message, DebeziumRow):
         return _row_event(message)
     source = message.source

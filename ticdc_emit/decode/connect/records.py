@@ -1,4 +1,4 @@
-"""What the messages of the Debezium protocol say.
+"""The content of messages of the Debezium protocol.
 
 Rule source: "TiCDC Debezium Protocol" (message format). ``ts_ms`` of a message is the wall clock of the encoder in ms,
 ``source.ts_ms`` the physical part of ``source.commit_ts`` (TSO) in ms.
@@ -25,11 +25,11 @@ __all__ = [
 
 @dataclass(frozen=True)
 class DebeziumSource:
-    """Where a message comes from. ``name`` and ``cluster_id`` are TiCDC's cluster id.
+    """The source of a message. ``name`` and ``cluster_id`` are TiCDC's cluster id.
 
-    ``db`` and ``table`` are empty for a watermark, ``table`` for the DDL of a database. What MySQL alone has
+    ``db`` and ``table`` are empty for a watermark, ``table`` for the DDL of a database. Members that only MySQL has
     (``server_id``, ``gtid``, ``file``, ``pos``, ``row``, ``thread``, ``query``) is 0, empty or ``None``. ``start_ts``
-    (TSO): of a row, with ``debezium-include-start-ts``.
+    (TSO): only in rows, with ``debezium-include-start-ts``.
     """
 
     version: str
@@ -53,11 +53,11 @@ class DebeziumSource:
 
 @dataclass(frozen=True)
 class DebeziumField:
-    """A column as the schema of a row or key has it.
+    """A column in the schema of a row or key.
 
-    ``type`` is Kafka Connect's, ``semantic_type`` Debezium's name for what it stands for (``io.debezium.time.Date``),
-    ``None`` where there is none. ``parameters``: the ``length`` of BIT, the ``allowed`` labels of ENUM and SET.
-    ``default`` is as the message has it: a number of days, base64, text ...; ``None`` for none.
+    ``type`` is Kafka Connect's, ``semantic_type`` Debezium's name of its meaning (``io.debezium.time.Date``), or
+    ``None``. ``parameters``: the ``length`` of BIT, the ``allowed`` labels of ENUM and SET. ``default`` is as the
+    message has it: a number of days, base64, text ...; ``None`` for none.
     """
 
     name: str
@@ -121,7 +121,7 @@ class DebeziumTable:
 
 @dataclass(frozen=True)
 class DebeziumTableChange:
-    """What a DDL does to a table. ``type``: ``CREATE``, ``ALTER`` or ``DROP``; ``id``: its quoted name, both for a
+    """The effect of a DDL on a table. ``type``: ``CREATE``, ``ALTER`` or ``DROP``; ``id``: its quoted name, both for a
     rename. ``table`` is ``None`` once it is dropped.
     """
 

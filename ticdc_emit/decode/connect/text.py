@@ -1,10 +1,10 @@
 """Canonical text of Debezium's values.
 
-In: a column and values as JSON has them. Out: text. The column is the table's own, or what the schema that comes with a
-message tells of it (:func:`debezium_column`). What the protocol does not carry is listed in docs/consumer.md: a DECIMAL
-is the double nearest to it, dates that do not exist are NULL or 1970-01-01, NULL in a column with a DEFAULT is that
-default. Rule sources: "TiCDC Debezium Protocol" (data types); reference
-``pingcap/tiflow: pkg/sink/codec/debezium/codec.go`` (writeDebeziumFieldValue).
+In: a column and values as JSON has them. Out: text. The column is the table's own, or made from the message's schema
+(:func:`debezium_column`). docs/consumer.md lists the losses of the protocol: a DECIMAL is the double nearest to it,
+dates that do not exist are NULL or 1970-01-01, NULL in a column with a DEFAULT is that default. Rule sources: "TiCDC
+Debezium Protocol" (data types); reference ``pingcap/tiflow: pkg/sink/codec/debezium/codec.go``
+(writeDebeziumFieldValue).
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _PLAIN = {
 
 
 def debezium_convert(column: Column, zone: str) -> Convert | None:
-    """Return what makes canonical text of a column's values; ``zone``: the changefeed's."""
+    """Return a function that converts a column's values to canonical text. ``zone``: the changefeed's."""
     kind, fsp = column.type, fsp_of(column)
     if kind in INTEGER_TYPES:
         return (lambda value: str(value & _WORD)) if column.unsigned else str
@@ -77,8 +77,8 @@ def debezium_convert(column: Column, zone: str) -> Convert | None:
 
 
 def debezium_column(field: DebeziumField) -> Column:
-    """Return what a message's schema tells of a column: fraction digits are those that Debezium's unit has, and the
-    signs of integers and binary data only with ``enable-tidb-extension``.
+    """Return a column from a message's schema. Fraction digits are those of Debezium's unit; UNSIGNED and binary types
+    are known only with ``enable-tidb-extension``.
     """
     known = field.tidb_type or ""
     kind, decimal = _SEMANTIC.get(field.semantic_type or "", (_PLAIN.get(field.type, MySQLType.UNSPECIFIED), 0))

@@ -17,5 +17,5 @@ def make_reader(inputs: ReaderInputs) -> EventReader:
 
 
 def recognizers() -> Mapping[str, list[Recognizer]]:
-    """Return what takes these messages, with and without schema, and no others."""
+    """Return functions that accept only these messages, with and without schema."""
     return {"debezium": [DebeziumReader(schema, typed=False).read for schema in (True, False)]}

@@ -38,11 +38,11 @@ class DebeziumEvents(EventReader):
         self._converts = per_object(self._converts_of_table)
 
     def read(self, key: bytes | None, value: bytes | None) -> Event:
-        """Return what a record says."""
+        """Return the event of a record."""
         return event_of(self._reader.read(key, value))
 
     def content(self, event: RowEvent, key: bytes | None, value: bytes | None) -> Hashable:
-        """Return what the row says, whenever it was made."""
+        """Return the content of the row, without the time of encoding."""
         row: DebeziumRow = event.message
         images = in_any_order(row.key), in_any_order(row.before), in_any_order(row.after)
         return repr((row.op, row.source, images))

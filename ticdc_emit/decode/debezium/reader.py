@@ -1,8 +1,8 @@
-"""Reader of TiCDC's Debezium messages: key and value of a Kafka record in, a record of what they say out.
+"""Reader of TiCDC's Debezium messages. In: key and value of a Kafka record. Out: a record with their content.
 
-Row values are Python's where the message has its schema (:mod:`ticdc_emit.decode.debezium.values`), JSON's where it has
-none. Rule sources: "TiCDC Debezium Protocol" (message format); reference
-``pingcap/tiflow: pkg/sink/codec/debezium/codec.go``.
+Row values are Python values if the message has its schema (:mod:`ticdc_emit.decode.debezium.values`), else JSON values.
+Rule sources: "TiCDC Debezium Protocol" (message format); reference ``pingcap/tiflow:
+pkg/sink/codec/debezium/codec.go``.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ class DebeziumReader:
     ``has_schema``: false with the changefeed's ``debezium-disable-schema``. ``compression``: its
     ``large-message-handle-compression``, of keys and values. Raises :class:`~ticdc_emit.errors.ConfigError` for an
     unknown compression, :class:`~ticdc_emit.errors.MissingDependencyError` without cramjam. ``typed``: whether values
-    become Python's if there is a schema; else they stay JSON's. ``max_decompressed_bytes``: the limit of a key or
-    value.
+    become Python values if there is a schema; otherwise they stay JSON values. ``max_decompressed_bytes``: the limit of
+    a key or value.
     """
 
     def __init__(
@@ -99,7 +99,9 @@ class DebeziumReader:
 
 
 def _first_of_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Keep the first of two members of one name: a NULL in a VARBINARY with DEFAULT is that in base64, then as text."""
+    """Keep the first of two members with the same name: a NULL in a VARBINARY with DEFAULT has it in base64, then as
+    text.
+    """
     found: dict[str, Any] = {}
     for name, value in pairs:
         found.setdefault(name, value)
@@ -107,7 +109,7 @@ def _first_of_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _whole(text: str) -> int | float:
-    """Keep the sign of a float's negative zero, which is printed like a whole number."""
+    """Keep the sign of a float's negative zero, which is printed as an integer."""
     return -0.0 if text == "-0" else int(text)
 
 
@@ -148,7 +150,7 @@ def _images(op: str, payload: Mapping[str, Any]) -> tuple[Mapping[str, Any] | No
 
 
 def _row_fields(schema: Mapping[str, Any]) -> tuple[DebeziumField, ...]:
-    """Return the columns that the schema of a value gives both images."""
+    """Return the columns in the schema of a value, which both images share."""
     images = [each for each in objects(schema, "fields") if each.get("field") in ("before", "after")]
     found = [_fields(image, "value") for image in images]
     if len(found) != 2 or found[0] != found[1]:

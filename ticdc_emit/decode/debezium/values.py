@@ -1,6 +1,6 @@
-"""Row values of Debezium messages by the schema that comes with them.
+"""Row values of Debezium messages, by their schema.
 
-In: a schema's ``fields`` and an image as JSON has it. Out: a mapping from column to value:
+In: a schema's ``fields`` and an image of JSON values. Out: a mapping from column to value:
 
 ==================================== ================================================================================
 BIT(1)                               bool
@@ -14,9 +14,9 @@ CHAR, TEXT, JSON, VECTOR, ENUM, SET  str: labels with commas between
 BINARY, VARBINARY, BLOB              bytes; base64 text without ``tidb_type``, for nothing else tells them from text
 ==================================== ================================================================================
 
-A NULL in a column with a DEFAULT comes as that default, dates that do not exist as NULL or as 1970-01-01: the messages
-do not tell them apart. Rule sources: "TiCDC Debezium Protocol" (data types); reference
-``pingcap/tiflow: pkg/sink/codec/debezium/codec.go`` (``writeDebeziumFieldValue``).
+A NULL in a column with a DEFAULT arrives as that default, a date that does not exist as NULL or 1970-01-01. The
+messages do not distinguish them. Rule sources: "TiCDC Debezium Protocol" (data types); reference ``pingcap/tiflow:
+pkg/sink/codec/debezium/codec.go`` (``writeDebeziumFieldValue``).
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def _text(value: Any) -> str:
 
 
 def _year(value: Any) -> int:
-    # The default that stands for a NULL is text.
+    # the default that replaces a NULL is text
     return int(value) if isinstance(value, str) and value.isdecimal() else _integer(value, 32)
 
 

@@ -13,17 +13,17 @@ from ticdc_emit.decode.event_reader import EventReader, ReaderInputs, Recognizer
 __all__ = ["DebeziumAvroReader", "make_reader", "recognizers"]
 
 _SOURCE = b"\x162.4.0.Final\nTiCDC"
-"""``version`` and ``connector`` of every message, each behind its length."""
+"""``version`` and ``connector`` of every message, each after its length."""
 
 
 def make_reader(inputs: ReaderInputs) -> EventReader:
     """Return the reader of a changefeed's messages."""
-    assert inputs.schemas is not None  # readers.reader_for has seen to that
+    assert inputs.schemas is not None  # ensured by readers.reader_for
     return DebeziumAvroEvents(inputs.schemas, inputs.config.time_zone)
 
 
 def recognizers() -> Mapping[str, list[Recognizer]]:
-    """Return what takes these messages. Schemas are not asked for: the ids, and who wrote the message, are enough."""
+    """Return a function that accepts these messages by their schema ids and their producer, without the schemas."""
     return {"debezium-avro": [_with_source]}
 
 

@@ -1,7 +1,7 @@
-"""The schemas of DDL and watermarks in Avro (``avro-enable-watermark``): fixed but for the names of their records.
+"""The schemas of DDL and watermarks in Avro (``avro-enable-watermark``), which are fixed except for record names.
 
-In: a schema text, as a registry has it. Out: which of the two it is, and what fastavro reads messages by. As with rows,
-a schema of any other shape is refused before a decoder sees it. Rule source: reference ``pingcap/ticdc:
+In: a schema text, as a registry has it. Out: which of the two it is, and the schema that fastavro reads by. As with
+rows, any other schema is refused before decoding. Rule source: reference ``pingcap/ticdc:
 pkg/sink/codec/debezium/codec.go`` (EncodeDDLEvent, EncodeCheckpointEvent).
 """
 
@@ -19,7 +19,7 @@ __all__ = ["ControlSchema", "control_schema"]
 
 
 class ControlSchema(Enum):
-    """What a message is, if it is not a row."""
+    """The kind of a message that is not a row."""
 
     DDL = "DDL"
     WATERMARK = "watermark"
@@ -29,11 +29,11 @@ _NAMES = {
     "key": {"SchemaChangeKey": ControlSchema.DDL, "Key": ControlSchema.WATERMARK},
     "value": {"SchemaChangeValue": ControlSchema.DDL, "Envelope": ControlSchema.WATERMARK},
 }
-"""The last parts of the names of records; those of rows end in Key and Envelope behind the name of their table."""
+"""The last parts of record names. For rows, they are Key and Envelope after the table name."""
 
 
 def _members(text: str) -> dict[str, Any]:
-    """Return a record's members by name from ``name:type``; of a type with ``?`` null is one too."""
+    """Return a record's members by name from ``name:type``; a type with ``?`` is nullable."""
     pairs = (entry.split(":") for entry in text.split())
     return {name: ["null", kind.rstrip("?")] if kind.endswith("?") else kind for name, kind in pairs}
 
@@ -76,9 +76,9 @@ _SHAPES: Mapping[tuple[ControlSchema, str], Any] = {
 
 
 def control_schema(text: str, part: str) -> tuple[ControlSchema, Mapping[str, Any]] | None:
-    """Return which control message a schema is of, and the schema without what fields stand for; ``None``: of a row.
+    """Return the kind of a control message's schema, and the schema without logical types; ``None`` for a row's schema.
 
-    Raises :class:`DecodeError` for one that has the name and not the shape.
+    Raises :class:`DecodeError` for one with the right name and another shape.
     """
     try:
         given = parsed(text.encode())
@@ -88,13 +88,13 @@ def control_schema(text: str, part: str) -> tuple[ControlSchema, Mapping[str, An
     if kind is None:
         return None
     shape = _SHAPES[kind, part]
-    if json.dumps(_shape(given)) != json.dumps(shape):  # the order of members counts
+    if json.dumps(_shape(given)) != json.dumps(shape):  # the order of members matters
         raise DecodeError(f"the schema is not the one of a {kind.value}", part=part)
     return kind, _plain(shape, [0])
 
 
 def _shape(given: Any) -> Any:
-    """Return what a schema is, as :data:`_SHAPES` says it; anything for one that has no shape of theirs."""
+    """Return a schema in the form of :data:`_SHAPES`; any other value for a schema without such a form."""
     if isinstance(given, list):
         return [_shape(each) for each in given]
     if not isinstance(given, Mapping):
@@ -109,7 +109,7 @@ def _shape(given: Any) -> Any:
 
 
 def _plain(shape: Any, count: list[int]) -> Any:
-    """Return a schema of this shape, whose records have names of their own."""
+    """Return a schema of this shape with unique record names."""
     if isinstance(shape, Mapping):
         count[0] += 1
         name = f"record{count[0]}"

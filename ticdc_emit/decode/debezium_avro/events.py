@@ -1,8 +1,8 @@
 """Debezium's records in Avro as neutral events, and their images in canonical text.
 
-In: records. Out: rows, and the DDL and watermarks of ``avro-enable-watermark``. What a message tells of a column's type
-is enough but for fraction digits, and for a FLOAT that has a scale: those a table tells, as long as the message's type
-is still the table's.
+In: records. Out: rows, and the DDL and watermarks of ``avro-enable-watermark``. The types in a message suffice, except
+for fraction digits and for a FLOAT with a scale. These come from a table, as long as the message's type is still the
+table's.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ class DebeziumAvroEvents(EventReader):
         self._converts: dict[tuple[int, int], tuple[object, object, dict[str, Convert]]] = {}
 
     def read(self, key: bytes | None, value: bytes | None) -> Event:
-        """Return what a record says."""
+        """Return the event of a record."""
         return event_of(self._reader.read(key, value))
 
     def content(self, event: RowEvent, key: bytes | None, value: bytes | None) -> Hashable:
-        """Return what the row says, whenever it was made."""
+        """Return the content of the row, without the time of encoding."""
         row: DebeziumRow = event.message
         return repr((row.op, row.source, row.key, row.before, row.after))
 
@@ -65,7 +65,7 @@ class DebeziumAvroEvents(EventReader):
             own = {} if table is None else {column.name: column for column in table.columns}
             made = {field.name: _convert(field, own.get(field.name), self._zone) for field in fields}
             known = {name: convert for name, convert in made.items() if convert is not None}
-            self._converts[place] = fields, table, known  # who is kept alive keeps its id
+            self._converts[place] = fields, table, known  # an object that is kept alive keeps its id
         return self._converts[place][2]
 
 
@@ -76,7 +76,7 @@ def _convert(field: DebeziumField, own: Column | None, zone: str) -> Convert | N
     if field.type == "bytes":
         return _bits if field.semantic_type else raw_text
     if field.semantic_type is None and field.type == "string":
-        return None  # DECIMAL and BIGINT UNSIGNED in modes of text too
+        return None  # also DECIMAL and BIGINT UNSIGNED in text modes
     shown = debezium_column(field)
     return debezium_convert(shown if own is None or not _is_alike(shown, own) else own, zone)
 

@@ -1,4 +1,4 @@
-"""Reader of Debezium's messages in Avro: bytes of a Kafka record in, what they say out. Decoding is fastavro's.
+"""Reader of Debezium's messages in Avro. In: bytes of a Kafka record. Out: their content. fastavro decodes.
 
 A key or value begins with the id of its schema, as in TiCDC's Avro. Rule source: reference ``pingcap/ticdc:
 pkg/sink/codec/debezium/avro.go`` (buildDebeziumAvroValueMessage).
@@ -21,14 +21,16 @@ from ticdc_emit.decode.schemas import SchemaId, SchemaSource, schema_text
 __all__ = ["DebeziumAvroReader"]
 
 _SHOWN = {"c": (False, True), "u": (None, True), "d": (True, False)}
-"""By kind of change: whether before and after are shown; an update shows before unless ``output-old-value`` is off."""
+"""By kind of change, whether ``before`` and ``after`` exist; an update has ``before`` unless ``output-old-value`` is
+off.
+"""
 
 
 class DebeziumAvroReader:
     """Reads the records of a topic. ``schemas``: a mapping or callable from schema id to schema text.
 
     Values are fastavro's: int, float, bool, text, ``bytes`` of binary data and of BIT (little-endian), ``Decimal``.
-    Dates and times are numbers as Debezium counts them, TIMESTAMP is text in UTC.
+    Dates and times are numbers in Debezium's units; TIMESTAMP is text in UTC.
     """
 
     def __init__(self, schemas: SchemaSource) -> None:

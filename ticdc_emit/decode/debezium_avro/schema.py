@@ -1,8 +1,8 @@
 """The schemas of Debezium's messages in Avro: an envelope with two images of one row and its source, or a flat key.
 
-In: a schema text, as a registry has it. Out: the columns, and what fastavro reads messages by. A message's schema
-comes from elsewhere: one of any other shape is refused before a decoder sees it, for Avro's may nest without end. Rule
-source: reference ``pingcap/ticdc: pkg/sink/codec/debezium/avro.go`` (toAvroSchema).
+In: a schema text, as a registry has it. Out: the columns, and the schema that fastavro reads by. A message's schema is
+foreign input and could nest without limit, so any other schema is refused before decoding. Rule source: reference
+``pingcap/ticdc: pkg/sink/codec/debezium/avro.go`` (toAvroSchema).
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ _CONNECT = {"int": "int32", "long": "int64"}
 
 @dataclass(frozen=True)
 class RowSchema:
-    """What a registered schema says.
+    """The content of a registered schema.
 
-    ``table``: namespace and name of the table, as Avro shows them. ``names``: of each field, its column. ``plain``:
-    what a decoder reads by; ``scales``: the decimals' digits after the point, by field.
+    ``table``: namespace and name of the table, in Avro's form. ``names``: the column of each field. ``plain``: the
+    schema that a decoder reads by. ``scales``: the decimals' digits after the point, by field.
     """
 
     table: str
@@ -91,7 +91,7 @@ def _plain_record(record: Mapping[str, Any], name: str = "row") -> dict[str, Any
 
 
 def _column(described: Mapping[str, Any]) -> DebeziumField:
-    """Return a column; ``type`` is Kafka Connect's, but that of text in base64 is ``bytes``."""
+    """Return a column. ``type`` is Kafka Connect's, except ``bytes`` for base64 text."""
     kind = only_type(described["type"])
     told: Mapping[str, Any] = kind if isinstance(kind, Mapping) else {"type": kind}
     name, tidb_type = described.get("connect.field", described["name"]), described.get("tidb_type")

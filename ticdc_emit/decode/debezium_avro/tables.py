@@ -1,8 +1,8 @@
-"""Tables as Debezium's messages in Avro tell of them: rows come with their schemas, and DDL only for tests.
+"""Tables from Debezium's messages in Avro: rows come with their schemas, DDL only in tests.
 
-A column that a newer schema lacks goes away; one that it has in addition is missing in older rows until they change,
-for the schemas show no defaults. Which schema is the newest follows from the rows' commit_ts. A table that the catalog
-does not have is what the first of its messages says.
+A column that a newer schema lacks is removed. A new column is missing in older rows until they change, because the
+schemas have no defaults. The newest schema follows from the rows' commit_ts. A table that the catalog lacks is defined
+by its first message.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class DebeziumAvroTables(Tables):
         self._newest: dict[TableName, tuple[int, frozenset[str]]] = {}
 
     def row(self, event: RowEvent, commit: int | None, place: tuple[str, int]) -> Outcome:
-        """Apply a row event; one without a key says nothing, and is :attr:`Outcome.UNKNOWN`."""
+        """Apply a row event. One without a key is :attr:`Outcome.UNKNOWN`."""
         if not event.key:
             return Outcome.UNKNOWN
         name = event.schema, event.table
@@ -59,7 +59,7 @@ class DebeziumAvroTables(Tables):
         self._newest.clear()
 
     def finish(self) -> None:
-        """Take away what the newest schema of a table does not have."""
+        """Remove columns that the newest schema of a table lacks."""
         for name, (_, shape) in self._newest.items():
             rows = self._tables[name].rows
             for key, row in rows.items():

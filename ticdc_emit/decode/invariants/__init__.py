@@ -1,4 +1,4 @@
-"""What every stream of TiCDC's messages keeps to, and what finds where one does not."""
+"""The invariants of every stream of TiCDC's messages, and their checks."""
 
 from __future__ import annotations
 

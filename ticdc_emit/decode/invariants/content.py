@@ -16,7 +16,7 @@ __all__ = ["Checksums", "ClaimChecks", "KeyColumns"]
 
 
 class Checksums:
-    """Avro, Simple: a row that has a checksum is the one that it was computed of, and not marked as corrupted."""
+    """Avro, Simple: a row with a checksum matches it, and is not marked as corrupted."""
 
     name = "checksum"
 
@@ -43,7 +43,7 @@ class Checksums:
 
 
 class KeyColumns:
-    """A row shows its handle key, and where the message has a key of its own, both are equal (Avro, Debezium)."""
+    """A row has its handle key; if the message also has a key (Avro, Debezium), both are equal."""
 
     name = "key-columns"
 
@@ -72,9 +72,9 @@ class KeyColumns:
 
 
 class ClaimChecks:
-    """The object that a message names is there, and holds the whole of that message.
+    """The object that a message names exists, and has the whole message.
 
-    ``claims``: what gives an object's bytes by its location.
+    ``claims``: returns an object's bytes by its location.
     """
 
     name = "claim-check"

@@ -1,4 +1,4 @@
-"""What invariants see, and what they say.
+"""The input and output of invariants.
 
 In: each message with its row's key and content (:class:`Seen`). Out: :class:`Finding` records.
 """
@@ -43,12 +43,12 @@ class Finding:
 
 @dataclass(slots=True)
 class Seen:
-    """A message that could be read; nobody changes it.
+    """A message that could be read. Do not change it.
 
-    ``key``: of a row, names and wire values of its handle key; ``None`` if that is not known or the table has none.
-    ``number``: stands for the key in its partition, 0 without one. ``commit``: TSO, or where messages have only that,
-    physical ms. ``content``: a hash of what the message says, without what TiCDC makes anew each time. ``first``: this
-    partition has not shown that message before.
+    ``key``: names and wire values of a row's handle key; ``None`` if it is unknown or the table has none. ``number``:
+    the number of the key in its partition, 0 without one. ``commit``: TSO, or physical ms if messages have only that.
+    ``content``: a hash of the message without the parts that TiCDC makes new each time. ``first``: whether this
+    partition has not had the message before.
     """
 
     message: Message
@@ -81,7 +81,7 @@ class Seen:
 
 
 class Invariant(Protocol):
-    """A rule that a stream keeps to."""
+    """A rule that every stream obeys."""
 
     name: str
 
@@ -89,12 +89,12 @@ class Invariant(Protocol):
         """Take the next message of its partition."""
 
     def end(self, stream: Stream) -> Iterable[Finding]:
-        """Return what is wrong with the whole of it: no message follows."""
+        """Return findings about the whole stream; no message follows."""
 
 
 @dataclass
 class Stream:
-    """What is known of the topics. ``firsts``: the first offset that was seen of each partition."""
+    """What is known about the topics. ``firsts``: the first offset seen in each partition."""
 
     partitions: dict[str, int] = field(default_factory=dict)
     firsts: dict[Place, int] = field(default_factory=dict)
@@ -104,5 +104,5 @@ class Stream:
         return ((topic, number) for number in range(self.partitions.get(topic, 0)))
 
     def begins(self, place: Place) -> bool:
-        """Whether nothing is missing before what was seen of a partition."""
+        """Whether a partition was read from its beginning."""
         return self.firsts.get(place, 0) == 0

@@ -1,7 +1,7 @@
-"""Invariants of order and repetition: a key's changes by their commits, nothing new behind a watermark.
+"""Invariants of order and repetition: a key's changes are in commit order, and nothing new comes after a watermark.
 
-Delivery is at least once: a producer that begins again sends what it had sent, from some checkpoint on (1 2 3 2 3). So
-a lower commit_ts is right if it is a repetition, and repetitions say the same. Rule sources: the protocol documents
+Delivery is at least once: a restarted producer repeats messages from some checkpoint on (1 2 3 2 3). So a lower
+commit_ts is correct for a repetition, and repetitions have the same content. Rule sources: the protocol documents
 (order of one key, meaning of WATERMARK); reference ``pingcap/tiflow: cmd/kafka-consumer/writer.go``.
 """
 
@@ -17,7 +17,7 @@ __all__ = ["Duplicates", "KeyOrder", "Watermarks"]
 
 
 class KeyOrder:
-    """Of one key in one partition, a row that is new has no lower commit_ts than those before it."""
+    """Within a partition, a new row of a key has no lower commit_ts than the key's previous rows."""
 
     name = "key-order"
 
@@ -26,7 +26,7 @@ class KeyOrder:
         self._behind: dict[int, Seen] = {}
 
     def see(self, seen: Seen) -> Iterable[Finding]:
-        """Compare with what the key had before."""
+        """Compare with the key's previous rows."""
         if seen.key is None or seen.commit is None:
             return ()
         known = self._newest.get(seen.number)
@@ -48,7 +48,7 @@ class KeyOrder:
 
 
 class Duplicates:
-    """Of one key, two messages of one commit and operation say the same."""
+    """Two messages of the same key, commit and operation have the same content."""
 
     name = "duplicates"
 
@@ -56,7 +56,7 @@ class Duplicates:
         self._known: dict[int, tuple[int, int]] = {}
 
     def see(self, seen: Seen) -> Iterable[Finding]:
-        """Compare with the message that said the same commit."""
+        """Compare with the earlier message of the same commit."""
         row = seen.row
         if row is None or row.commit_ts is None or seen.key is None:
             return ()
@@ -73,9 +73,10 @@ class Duplicates:
 
 
 class Watermarks:
-    """A watermark is no lower than the one before, unless it comes again; nothing at or below it is new behind it.
+    """A watermark is not lower than the previous one, unless it is a repetition. Nothing new at or below it comes after
+    it.
 
-    If a topic has watermarks, each of its partitions has.
+    If a topic has watermarks, each of its partitions has them.
     """
 
     name = "watermark"

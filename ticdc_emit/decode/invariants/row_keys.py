@@ -1,4 +1,4 @@
-"""Which row a message is of, as the message itself tells it."""
+"""The row of a message, identified by the message itself."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["row_key"]
 
 
 def row_key(event: RowEvent, names: tuple[str, ...]) -> tuple[tuple[str, Any], ...] | None:
-    """Return the handle key, of these columns, with its values; ``None`` if the message does not show all of it."""
+    """Return the values of these handle key columns; ``None`` if the message lacks some of them."""
     image: Mapping[str, Any] = event.key or event.after or event.before or {}
     if not names or not image.keys() >= set(names):
         return None

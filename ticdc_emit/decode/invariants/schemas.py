@@ -1,4 +1,4 @@
-"""Invariants of schemas: known before the rows that need them, and those that the rows are of.
+"""Invariants of schemas: they come before the rows that need them, and match the rows.
 
 Rule sources: "TiCDC Simple Protocol" (BOOTSTRAP, schemaVersion), "TiCDC Avro Protocol" (schema ids), the documents on
 DDL events (to which partitions a statement goes).
@@ -22,9 +22,9 @@ _Version = tuple[str, str, int]
 class SchemaFirst:
     """Simple: DDL or BOOTSTRAP has shown a table's version before the first row of it.
 
-    With ``send-bootstrap-to-all-partition`` that is so in every partition, else the topic shows it somewhere; of a
-    table whose rows have come to this topic by RENAME TABLE, the statement does in the topic before. Not checked where
-    a partition's first messages are missing.
+    With ``send-bootstrap-to-all-partition`` this holds in every partition, else somewhere in the topic. For a table
+    that moved to this topic by RENAME TABLE, the statement in the previous topic counts. Not checked if a partition's
+    first messages are missing.
     """
 
     name = "schema-first"
@@ -64,7 +64,7 @@ class SchemaFirst:
 
 
 class SchemaIds:
-    """Avro: the schemas that key and value name are of one table. (That they are known, reading has shown.)"""
+    """Avro: the schemas of key and value belong to the same table. (Reading has shown that they exist.)"""
 
     name = "schema-id"
 
@@ -85,7 +85,7 @@ class SchemaIds:
 
 
 class DdlPartitions:
-    """A statement is in every partition of its topic, in Canal-JSON in partition 0 alone."""
+    """A statement is in every partition of its topic; in Canal-JSON only in partition 0."""
 
     name = "ddl-partitions"
 
@@ -94,7 +94,7 @@ class DdlPartitions:
         self._seen: dict[tuple[str, int | None, str], dict[int, Seen]] = {}
 
     def see(self, seen: Seen) -> Iterable[Finding]:
-        """Remember where statements are."""
+        """Remember the partitions of statements."""
         event = seen.event
         if not isinstance(event, DdlEvent):
             return

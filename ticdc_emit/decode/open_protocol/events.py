@@ -34,11 +34,11 @@ class OpenEvents(EventReader):
         self._told_converts = per_object(_told_converts_of)
 
     def parts(self, key: bytes | None, value: bytes | None) -> Sequence[Part]:
-        """Return a record for each row that a record holds."""
+        """Return one record per row of a record."""
         return self._reader.parts(key, value)
 
     def read(self, key: bytes | None, value: bytes | None) -> Event:
-        """Return what a record of one row, a statement or a watermark says."""
+        """Return the event of a record with one row, a statement or a watermark."""
         message = self._reader.read(key, value)
         if isinstance(message, OpenRow):
             return _row(self._claims.whole(message))
@@ -60,7 +60,7 @@ class OpenEvents(EventReader):
         return tuple(name for name, column in message.columns.items() if column.is_handle_key)
 
     def content(self, event: RowEvent, key: bytes | None, value: bytes | None) -> Hashable:
-        """Return what the row says, whenever it was made."""
+        """Return the content of the row, without the time of encoding."""
         row: OpenRow = event.message
         old = None if row.old is None else frozenset(row.old.items())
         parts = row.handle_key_only, row.claim_check is not None, row.partition

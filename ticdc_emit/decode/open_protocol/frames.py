@@ -1,7 +1,7 @@
-"""Frames of keys and values, taken apart.
+"""Parse the frames of keys and values.
 
-In: a record. Out: what is in its frames, and records of one row each. A key begins with a version; each key and value
-has its length before it, 64 bits, big-endian.
+In: a record. Out: the content of its frames, and records of one row each. A key begins with a version; each key and
+value has its length before it, 64 bits, big-endian.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def contents(key: bytes | None, value: bytes | None) -> list[tuple[bytes, bytes]
 
 
 def records_of(key: bytes | None, value: bytes | None) -> list[Part]:
-    """Return a record of one row for each that a record holds; raises as :func:`contents`."""
+    """Return one record per row of a record; raises the errors of :func:`contents`."""
     found = contents(key, value)
     if len(found) == 1:
         return [(key, value)]

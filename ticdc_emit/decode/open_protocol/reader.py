@@ -1,6 +1,6 @@
 """A reader of Open Protocol.
 
-In: key and value of a Kafka record. Out: a record of what it says. Rule sources: reference ``pingcap/tiflow:
+In: key and value of a Kafka record. Out: a record with its content. Rule sources: reference ``pingcap/tiflow:
 pkg/sink/codec/open/open_protocol_decoder.go``, ``pkg/sink/codec/internal/message_key.go``.
 """
 
@@ -28,8 +28,8 @@ _Told: TypeAlias = "list[tuple[str, Any, Any, Any]]"
 class OpenProtocolReader:
     """Reads the records of a topic.
 
-    ``compression``: the changefeed's ``large-message-handle-compression``; ``max_decompressed_bytes``: of a value,
-    which is refused beyond it. Raises :class:`~ticdc_emit.errors.ConfigError` for a compression that is not known, and
+    ``compression``: the changefeed's ``large-message-handle-compression``; ``max_decompressed_bytes``: the limit of a
+    value. Raises :class:`~ticdc_emit.errors.ConfigError` for an unknown compression, and
     :class:`~ticdc_emit.errors.MissingDependencyError` without cramjam.
     """
 
@@ -38,21 +38,23 @@ class OpenProtocolReader:
         self._told: dict[tuple[str, str], tuple[_Told, dict[str, OpenColumn]]] = {}
 
     def read_all(self, key: bytes | None, value: bytes | None) -> list[OpenMessage]:
-        """Return what a record says: one statement or watermark, or as many rows as it holds.
+        """Return the content of a record: one statement or watermark, or its rows.
 
-        Raises :class:`DecodeError` for one that is no message of Open Protocol.
+        Raises :class:`DecodeError` for a record that is not a message of Open Protocol.
         """
         return [self._message(*content) for content in contents(key, value)]
 
     def read(self, key: bytes | None, value: bytes | None) -> OpenMessage:
-        """Return what a record of one row, a statement or a watermark says; raises as :meth:`read_all`."""
+        """Return the content of a record with one row, a statement or a watermark; raises the errors of
+        :meth:`read_all`.
+        """
         found = contents(key, value)
         if len(found) > 1:
             raise DecodeError(f"the record holds {len(found)} rows", remedy="Read it with read_all")
         return self._message(*found[0])
 
     def parts(self, key: bytes | None, value: bytes | None) -> list[Part]:
-        """Return a record of one row for each that a record holds."""
+        """Return one record per row of a record."""
         return records_of(key, value)
 
     def _message(self, key: bytes, value: bytes) -> OpenMessage:
@@ -93,16 +95,16 @@ class OpenProtocolReader:
     def _columns(self, schema: str, table: str, image: Mapping[str, Any]) -> dict[str, OpenColumn]:
         told = [(name, each.get("t"), each.get("f"), each.get("h")) for name, each in image.items()]
         known = self._told.get((schema, table))
-        if known is None or known[0] != told:  # most rows of a table say the same: it is checked and takes room once
+        if known is None or known[0] != told:  # most rows of a table have the same, so it is checked and stored once
             known = self._told[schema, table] = told, {name: _column(each) for name, each in image.items()}
         return known[1]
 
 
 def _images(said: Mapping[str, Any]) -> tuple[RowOp, dict[str, Any], dict[str, Any] | None]:
-    """Return what happened, the image that shows the row now or last, and that before an update.
+    """Return the operation, the current or last image of the row, and the image before an update.
 
-    ``p`` may hold members of columns that lost their names (the next lineage, for what becomes NULL); they are no
-    columns.
+    ``p`` may have members of columns that lost their names (the next lineage, for values that become NULL); they are
+    ignored.
     """
     if "d" in said:
         return "delete", member(said, "d", dict), None
@@ -126,7 +128,7 @@ def _column(said: Mapping[str, Any]) -> OpenColumn:
 
 
 def _whole(text: str) -> int | float:
-    """Return a number without fraction; a DOUBLE of it may be negative zero."""
+    """Return a number without fraction; as a DOUBLE it may be negative zero."""
     return -0.0 if text == "-0" else int(text)
 
 

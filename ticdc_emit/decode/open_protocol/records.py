@@ -1,4 +1,4 @@
-"""What messages of Open Protocol say, as records."""
+"""The content of Open Protocol messages, as records."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _BINARY, _UNSIGNED = 1, 128
 
 
 class OpenColumn(NamedTuple):
-    """What a message says of a column: the byte of its MySQL type, its flags, and whether it is of the handle key."""
+    """A column in a message: its MySQL type code, its flags, and whether it belongs to the handle key."""
 
     type: int
     flags: int
@@ -22,7 +22,7 @@ class OpenColumn(NamedTuple):
 
     @property
     def is_binary(self) -> bool:
-        """Whether the column's charset is ``binary``, as that of numbers is too."""
+        """Whether the column's charset is ``binary``, which is also that of numbers."""
         return bool(self.flags & _BINARY)
 
     @property
@@ -31,13 +31,14 @@ class OpenColumn(NamedTuple):
 
 
 class OpenRow(NamedTuple):
-    """A row change. ``data`` is the row after it (of a delete: before), ``old`` that before an update, of its changed
-    columns alone with ``only-output-updated-columns``, both as the message's JSON has them; ``columns`` says of which
-    columns.
+    """A row change. ``data`` is the row after the change (for a delete: before it). ``old`` is the row before an
+    update, with only the changed columns under ``only-output-updated-columns``. Both have the message's JSON values;
+    ``columns`` describes their columns.
 
-    ``op``: an update without ``old`` is an ``insert``, for nothing tells them apart. ``row_id``: the row's handle, 0 if
-    that is not an integer or not told; ``partition``: the id of its partition. ``handle_key_only``: the message was too
-    large and has only the handle key's columns; ``claim_check``: the same, and where it is stored.
+    ``op``: an update without ``old`` is an ``insert``, because nothing distinguishes them. ``row_id``: the row's
+    handle, 0 if it is not an integer or unknown; ``partition``: the id of its partition. ``handle_key_only``: the
+    message was too large and has only the handle key's columns; ``claim_check``: the same, and the location of the
+    whole message.
     """
 
     schema: str

@@ -1,8 +1,8 @@
 """Canonical text of Open Protocol's values.
 
-CHAR, DECIMAL, times, JSON and VECTOR are canonical as they are. Numbers are JSON numbers, ENUM and SET too, TEXT and
-BLOB base64; BINARY and VARBINARY are as Go's ``strconv.Quote`` prints them. Without a table, a column's type and flags
-tell the same, but no labels: the numbers stay.
+CHAR, DECIMAL, times, JSON and VECTOR are already canonical. Numbers, ENUM and SET are JSON numbers, TEXT and BLOB are
+base64, BINARY and VARBINARY are printed by Go's ``strconv.Quote``. Without a table, the message's types and flags are
+used; they have no labels, so those numbers stay.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _WHOLE = INTEGER_TYPES | {MySQLType.YEAR, MySQLType.BIT}
 
 
 def open_convert(column: Column) -> Convert | None:
-    """Return what makes canonical text of a column's values, ``None`` where they are that already."""
+    """Return a function that converts a column's values to canonical text; ``None`` if they already are."""
     if column.type is MySQLType.ENUM:
         return enum_label(column)
     if column.type is MySQLType.SET:
@@ -36,7 +36,7 @@ def open_convert(column: Column) -> Convert | None:
 
 
 def open_type_convert(column: OpenColumn) -> Convert | None:
-    """Return the same for a column of which only a message tells."""
+    """Return the same for a column that is known only from a message."""
     if column.type in (MySQLType.ENUM, MySQLType.SET):
         return str
     return _convert(column.type, is_binary=column.is_binary)
@@ -79,7 +79,7 @@ def _binary(value: Any) -> str:
 
 
 def unquoted(text: str) -> bytes:
-    """Return the bytes that ``strconv.Quote`` printed, without the quotes; ``ValueError`` for another text."""
+    """Return the bytes that ``strconv.Quote`` printed (without the quotes); ``ValueError`` for any other text."""
     if "\\" not in text:
         return text.encode()
     found, end = [], 0

@@ -19,7 +19,7 @@ def make_reader(inputs: ReaderInputs) -> EventReader:
 
 
 def recognizers() -> Mapping[str, list[Recognizer]]:
-    """Return what takes these messages, and no others; without fastavro only those in JSON."""
+    """Return functions that accept only these messages; without fastavro, only JSON."""
     made: dict[str, list[Recognizer]] = {"simple-json": [SimpleReader("json").read]}
     with suppress(MissingDependencyError):
         made["simple-avro"] = [SimpleReader("avro").read]

@@ -1,8 +1,8 @@
-"""Simple Avro: bytes of a value in, the members of the JSON form of the same message out. Decoding is fastavro's.
+"""Simple Avro. In: bytes of a value. Out: the members of the same message in JSON. fastavro decodes.
 
-Values have no header: each is a ``Message`` of ``simple_message.avsc``, a union of all records that occur. Differences
-of the encodings end here: a table schema calls its database ``schema``, a BIT's default is a number, numbers from 2^63
-on are not negative, a member that is null is left out. Rule source: reference ``pingcap/tiflow:
+Values have no header: each is a ``Message`` of ``simple_message.avsc``, a union of all record types. Differences
+between the encodings are removed here: a table schema's database is ``schema``, a BIT's default is a number, numbers
+from 2^63 on are positive, members that are null are left out. Rule source: reference ``pingcap/tiflow:
 pkg/sink/codec/simple/avro.go``.
 """
 
@@ -38,14 +38,14 @@ class AvroMembers:
         self._schema = fastavro.parse_schema(json.loads(text))
 
     def __call__(self, value: bytes) -> dict[str, Any]:
-        """Return the members of a message. Raises :class:`DecodeError` for bytes that are none."""
+        """Return the members of a message. Raises :class:`DecodeError` for other bytes."""
         stream = io.BytesIO(value)
         try:
             # A BIT's default is bytes in a string; in any other place such bytes are refused below.
             read: Any = self._read(
                 stream, self._schema, None, return_record_name=True, handle_unicode_errors="surrogateescape"
             )
-        except Exception as fault:  # fastavro raises whatever it meets: EOFError, IndexError, ValueError
+        except Exception as fault:  # fastavro raises EOFError, IndexError, ValueError and others
             raise DecodeError(f"the value is not a Simple Avro message: {type(fault).__name__} {fault}") from fault
         if stream.tell() != len(value):
             raise DecodeError("the value is not a Simple Avro message: some bytes are left over")
@@ -75,7 +75,7 @@ def _members(kind: str, payload: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _record(value: Any) -> dict[str, Any]:
-    """Return a record's fields, be it one of a union, which fastavro shows with its name, or not."""
+    """Return a record's fields, also for a record in a union, which fastavro returns with its name."""
     return dict(value[1] if isinstance(value, tuple) else value)
 
 

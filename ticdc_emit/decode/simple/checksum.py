@@ -1,8 +1,8 @@
-"""Whether rows of Simple are those that were sent.
+"""Verify the checksums of Simple's rows.
 
-A row says the checksums of both its images; which bytes they run over, its table's schema says, whose columns are in
-the order of the column ids. Rule sources: "TiCDC Simple Protocol" (Checksum definition); reference
-``pingcap/tiflow: pkg/sink/codec/common/verify_checksum.go``.
+A row has the checksums of both images. The bytes follow from the table's schema, whose columns are in column id order.
+Rule sources: "TiCDC Simple Protocol" (Checksum definition); reference ``pingcap/tiflow:
+pkg/sink/codec/common/verify_checksum.go``.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _NUMBERS = INTEGER_TYPES | {MySQLType.YEAR, MySQLType.BIT, MySQLType.ENUM, MySQL
 
 
 def check_images(event: RowEvent, stated: SimpleChecksum, table: TableInfo) -> None:
-    """Compare both images of a row, as the message shows them, with the checksums that it states.
+    """Compare both images of a row with the checksums in the message.
 
     Raises :class:`ChecksumMismatchError`, and :class:`DecodeError` for values that are not of their columns.
     """

@@ -31,8 +31,7 @@ _OPS: dict[str, RowOp] = {"INSERT": "insert", "UPDATE": "update", "DELETE": "del
 class SimpleEvents(EventReader):
     """A reader of either encoding of the Simple protocol.
 
-    Rows do not say their types: without a table, those of the schemas that DDL and BOOTSTRAP messages have shown are
-    used.
+    Rows do not contain their types. Without a table, the schemas from DDL and BOOTSTRAP messages are used.
     """
 
     def __init__(
@@ -55,7 +54,7 @@ class SimpleEvents(EventReader):
         self._names = per_object(_names_of)
 
     def read(self, key: bytes | None, value: bytes | None) -> Event:
-        """Return what a record says."""
+        """Return the event of a record."""
         message = self._reader.read(key, value)
         if isinstance(message, SimpleRow):
             return _row(self._claims.whole(message))
@@ -73,8 +72,8 @@ class SimpleEvents(EventReader):
         return WatermarkEvent(message.commit_ts, message)
 
     def learn(self, key: bytes | None, value: bytes | None) -> None:
-        """Take the table schemas of a record, of any kind; raises as :meth:`read`."""
-        # A row in JSON is left unread: most records are rows, and the name stands in the others alone.
+        """Read the table schemas of a record of any kind; raises the errors of :meth:`read`."""
+        # a row in JSON is not parsed: most records are rows, and only others contain this name
         if self._reader.encoding == "avro" or self._reader.packed or b"ableSchema" in (value or b""):
             self.read(key, value)
 
@@ -87,7 +86,7 @@ class SimpleEvents(EventReader):
         return self._shown.get((event.schema, event.table, event.schema_version or 0))
 
     def key_names(self, event: RowEvent) -> tuple[str, ...]:
-        """Return the columns of the handle key; ``()`` for a table without, or where no message has told."""
+        """Return the columns of the handle key; ``()`` for a table without one, or if no message has shown it."""
         return _handle_key(self.shown(event)) if event.key is None else super().key_names(event)
 
     def likely_key_names(self, event: RowEvent) -> tuple[str, ...]:
@@ -97,14 +96,14 @@ class SimpleEvents(EventReader):
         return self.key_names(event) or _handle_key(newest)
 
     def content(self, event: RowEvent, key: bytes | None, value: bytes | None) -> Hashable:
-        """Return what the row says, whenever it was made."""
+        """Return the content of the row, without the time of encoding."""
         row: SimpleRow = event.message
         told = {name: value for name, value in vars(row).items() if name not in _MADE_ANEW}
         told |= {"data": in_any_order(row.data), "old": in_any_order(row.old), "claimed": row.claim_check is not None}
         return repr(told)
 
     def check(self, event: RowEvent) -> None:
-        """Compare a row with its checksums: one that shows all columns, of a table that a message has shown."""
+        """Compare a row with its checksums, if it has all columns and a message has shown its table."""
         stated, table = event.message.checksum, self.shown(event)
         partial = event.handle_key_only or (event.op == "delete" and self._handle_key_deletes)
         if stated is not None and table is not None and not partial:

@@ -1,8 +1,8 @@
-"""Reader of TiCDC's Simple messages in either encoding: the value of a Kafka record in, a record of what it says out.
+"""Reader of TiCDC's Simple messages in either encoding: from the value of a Kafka record to a record with its content.
 
-A Simple message has no key: that of a row is empty, that of a DDL or watermark null. Rule sources: "TiCDC Simple
-Protocol" (message format); reference ``pingcap/tiflow: pkg/sink/codec/simple/decoder.go``. Row values stay as the
-encoding has them, for their types are in another message: see :mod:`ticdc_emit.decode.simple.values`.
+A Simple message has no key: it is empty for a row, null for a DDL or watermark. Rule sources: "TiCDC Simple Protocol"
+(message format); reference ``pingcap/tiflow: pkg/sink/codec/simple/decoder.go``. Row values stay as they are in the
+encoding, because their types are in another message: see :mod:`ticdc_emit.decode.simple.values`.
 """
 
 from __future__ import annotations

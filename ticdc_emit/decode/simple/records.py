@@ -1,4 +1,4 @@
-"""What the messages of the Simple protocol say, the same for both encodings.
+"""The content of messages of the Simple protocol, the same for both encodings.
 
 Rule source: "TiCDC Simple Protocol" (message format, TableSchema, Column, Index definitions). ``commit_ts`` is a TSO,
 ``build_ts`` the wall clock of the encoder in ms. A ``version`` of a table is the TSO of its last schema change; rows
@@ -29,7 +29,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class SimpleTimestamp:
-    """A TIMESTAMP: the text that the time zone ``location`` shows."""
+    """A TIMESTAMP: its text in the time zone ``location``."""
 
     location: str
     value: str
@@ -49,7 +49,7 @@ class SimpleChecksum:
 class SimpleColumn:
     """A column. ``decimal``: digits of a DECIMAL's fraction (JSON: also those of a time); ``elements``: labels.
 
-    ``default``: as TiDB stores it, ``None`` for none; that of a BIT is a number.
+    ``default``: as TiDB stores it; ``None`` for none; a number for BIT.
     """
 
     name: str
@@ -78,7 +78,7 @@ class SimpleIndex:
 
 @dataclass(frozen=True)
 class SimpleTableSchema:
-    """A table at one version. ``table_id`` is the table's own where rows have that of their partition."""
+    """A table at one version. ``table_id`` is the table's own id, even if rows have that of their partition."""
 
     schema: str
     table: str
@@ -99,9 +99,9 @@ class SimpleTableSchema:
 class SimpleRow:
     """A row change. ``op``: ``INSERT``, ``UPDATE`` or ``DELETE``; ``data`` is the row after it, ``old`` before it.
 
-    Their values are those of the encoding; :func:`~ticdc_emit.decode.simple.values.row_values` reads them by the
-    table's schema. JSON: text, :class:`SimpleTimestamp` or ``None``. Avro: numbers, text, bytes,
-    :class:`SimpleTimestamp` or ``None``.
+    Values are those of the encoding; :func:`~ticdc_emit.decode.simple.values.row_values` reads them by the table's
+    schema. JSON: text, :class:`SimpleTimestamp` or ``None``. Avro: numbers, text, bytes, :class:`SimpleTimestamp` or
+    ``None``.
 
     ``handle_key_only``: the message was too large and has only the handle key's columns; ``claim_check`` is where the
     whole one is stored, if it is.

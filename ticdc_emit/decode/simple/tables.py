@@ -1,8 +1,8 @@
-"""Tables as Simple messages tell of them, for a consumer that begins anywhere: no catalog is needed.
+"""Tables from Simple messages, for a consumer that starts anywhere without a catalog.
 
-A table that the catalog does not have is what a DDL or BOOTSTRAP shows of it, from the version on that the row or
-statement names. Statements are followed as in every protocol; where one is about what messages do not show (partitions,
-foreign keys), the table is the one that the message shows after it, and a column is known by its name.
+A table that the catalog lacks is defined by DDL or BOOTSTRAP messages, from the version on that the row or statement
+names. Statements are applied as in every protocol. If a statement concerns something that messages do not have
+(partitions, foreign keys), the table in the message is used, and columns are matched by name.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class SimpleTables(Tables):
         self._events = reader
 
     def has_handle_key(self, event: RowEvent) -> bool:
-        """Return whether the row's table has a handle key, as far as is known."""
+        """Return whether the row's table is known to have a handle key."""
         shown = self._events.shown(event) if (event.schema, event.table) not in self._tables else None
         return super().has_handle_key(event) if shown is None else bool(shown.whole_handle_key)
 
@@ -69,9 +69,9 @@ class SimpleTables(Tables):
             self._tables[info.schema, info.name] = TableRows(info, info.version)
 
     def _as_told(self, event: DdlEvent, said: SimpleDdl, commit: int) -> tuple[SchemaEvent, ...]:
-        """Return what a statement did that the catalog cannot follow, by the table that the message shows."""
+        """Return the effect of a statement that the catalog cannot apply, from the table in the message."""
         if said.table_schema is None:
-            return ()  # of a database whose tables are not known
+            return ()  # for a database whose tables are not known
         before = self._tables.get((event.schema, event.table))
         info = simple_table(said.table_schema)
         if before is not None:
@@ -88,7 +88,7 @@ class SimpleTables(Tables):
 
 
 def _without_hidden_keys(info: TableInfo, event: RowEvent) -> TableInfo:
-    """Return a table without the indexes over columns that rows do not show: virtual ones."""
+    """Return a table without indexes over virtual columns, which rows do not have."""
     image = event.after if event.after is not None else event.before or {}
     if event.handle_key_only:
         return info
@@ -97,7 +97,7 @@ def _without_hidden_keys(info: TableInfo, event: RowEvent) -> TableInfo:
 
 
 def _with_ids_of(before: TableInfo, info: TableInfo) -> TableInfo:
-    """Return a version of a table whose columns have the ids of those of the same name before it."""
+    """Return a version of a table whose columns have the ids of the previous columns of the same name."""
     known = {column.name.lower(): column.id for column in before.columns}
     last = max(known.values(), default=0)
     ids = (known.get(column.name.lower(), last + column.id) for column in info.columns)

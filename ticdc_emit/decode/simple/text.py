@@ -1,8 +1,8 @@
 """Canonical text of the Simple protocol's values, in either encoding.
 
 In: a column as the table's schema has it, and values as :class:`~ticdc_emit.decode.simple.records.SimpleRow` shows
-them. A TIMESTAMP names the time zone that shows it; the text is moved to the changefeed's where that is another.
-Rule source: "TiCDC Simple Protocol" (mysqlType reference table).
+them. A TIMESTAMP names its time zone; the text is converted to the changefeed's zone if that differs. Rule source:
+"TiCDC Simple Protocol" (mysqlType reference table).
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _TYPES = {
 
 
 def simple_convert(column: Column, zone: str) -> Convert | None:
-    """Return what makes canonical text of a column's values; ``zone``: the changefeed's."""
+    """Return a function that converts a column's values to canonical text. ``zone``: the changefeed's."""
     kind = column.type
     if kind in INTEGER_TYPES or kind in (MySQLType.YEAR, MySQLType.BIT):
         unsigned = column.unsigned or kind is MySQLType.BIT
@@ -71,7 +71,7 @@ def simple_convert(column: Column, zone: str) -> Convert | None:
 
 
 def simple_table(schema: SimpleTableSchema) -> TableInfo:
-    """Return the table that a message's schema describes, for readers that know no other."""
+    """Return the table that a message's schema describes, for readers without another one."""
     primary = {name for index in schema.indexes if index.primary for name in index.columns}
     return TableInfo(
         schema.schema,

@@ -37,7 +37,7 @@ _WORD = (1 << 64) - 1
 
 
 def row_values(schema: SimpleTableSchema, image: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an image's values. Raises :class:`DecodeError` for a column or value that is not of the schema."""
+    """Return an image's values. Raises :class:`DecodeError` for a column or value that does not fit the schema."""
     columns = {column.name: column for column in schema.columns}
     found = {}
     for name, value in image.items():
@@ -75,7 +75,7 @@ def _single(column: SimpleColumn, value: Any) -> float:
 
 
 def _label(column: SimpleColumn, value: Any) -> str:
-    """Number 0 is the empty text of a value that was no label."""
+    """Number 0 is the empty text of an invalid value."""
     number = int(value)
     if number < 0:
         raise ValueError("a negative number")
