@@ -81,5 +81,5 @@ ACTION_CODES = {
 
 
 def action_code(action: str) -> int:
-    """Return the ActionType number of an action name; ``KeyError`` if TiDB has none of that name."""
+    """Return the ActionType number of an action name; ``KeyError`` if TiDB has no such action."""
     return ACTION_CODES[action]

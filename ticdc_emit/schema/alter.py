@@ -54,7 +54,7 @@ _CALLS_NOT_IN_ADD = frozenset({"rand", "uuid", "uuid_to_bin", "replace", "upper"
 
 @dataclass(frozen=True)
 class Alteration:
-    """One step of an ALTER TABLE; ``action`` is "" where TiDB runs no job."""
+    """One step of an ALTER TABLE; ``action`` is "" if TiDB runs no job."""
 
     state: TableState
     action: str = ""
@@ -68,7 +68,7 @@ class TableAlterer:
         self._zone = zone
 
     def alter(self, state: TableState, specs: tuple[nodes.AlterSpec, ...]) -> tuple[Alteration, ...]:
-        """Return the jobs that TiDB runs, in order: one for several specs, else one for each option or none."""
+        """Return the jobs that TiDB runs, in order: one for several specs, otherwise one per option, or none."""
         steps: list[Alteration] = []
         worked = [spec for spec in specs if not (isinstance(spec, nodes.NoSchemaChange) and not spec.action)]
         if len(worked) > 1:
@@ -249,7 +249,7 @@ class TableAlterer:
     # -- the table -----------------------------------------------------------------------------------------------
 
     def _alter_options(self, spec: nodes.AlterOptions, state: TableState) -> tuple[Alteration, ...]:
-        """Each option is a job of its own; charset and collation are one, and so are the TTL options."""
+        """Each option is a job of its own, except that charset and collation are one, and so are the TTL options."""
         steps: list[Alteration] = []
         done: set[str] = set()
         for option in spec.options:
@@ -339,7 +339,7 @@ def _check_rename(state: TableState, old: str, new: str) -> None:
 
 
 def _renumber_indexes(state: TableState, column: str) -> TableState:
-    """A column whose data is rewritten has its indexes rebuilt under new ids, in their old places."""
+    """If a column's data is rewritten, its indexes are rebuilt with new ids in their old positions."""
     indexes = []
     number = state.max_index_id
     for index in state.info.indexes:
@@ -351,7 +351,7 @@ def _renumber_indexes(state: TableState, column: str) -> TableState:
 
 
 def _check_disjoint(specs: list[nodes.AlterSpec]) -> None:
-    """One ALTER may touch each column and index once."""
+    """One ALTER may change each column and index only once."""
     columns: list[str] = []
     indexes: list[str] = []
     touched: dict[type, Callable[..., str]] = {

@@ -1,9 +1,8 @@
-"""The schema catalog: DDL statements go in, versions of :class:`TableInfo` and :class:`DdlEvent` come out.
+"""The schema catalog. In: DDL statements. Out: versions of :class:`TableInfo`, and :class:`DdlEvent`.
 
 A :class:`Catalog` holds databases and tables as TiDB does after a history of DDL. It is deterministic: the same history
-gives the same ids and versions. A statement applies as a whole or, with an error, not at all.
-Rule source: pingcap/tidb ``pkg/ddl`` and, for what one statement becomes on the wire, TiCDC (one event per renamed or
-dropped table).
+gives the same ids and versions. A statement applies completely or, with an error, not at all. Rule source: pingcap/tidb
+``pkg/ddl`` and, for what one statement becomes on the wire, TiCDC (one event per renamed or dropped table).
 """
 
 from __future__ import annotations
@@ -49,9 +48,8 @@ class Catalog:
     ) -> None:
         """``time_zone`` (a name or ``+08:00``) is the session's: TIMESTAMP defaults are written in it, kept in UTC.
 
-        ``sql_mode`` is the session's too, as SET SQL_MODE takes it: how statements are read (``ANSI_QUOTES`` ...).
-
-        ``renamed_schema``: how a table names its database after a RENAME of one table, until its next DDL. TiCDC
+        ``sql_mode``: the session's, as for SET SQL_MODE; it affects how statements are read (``ANSI_QUOTES`` ...).
+        ``renamed_schema``: the case of a table's database name after a RENAME of one table, until its next DDL. TiCDC
         classic writes it in lower case, the new architecture as it was created.
         """
         try:
@@ -88,11 +86,11 @@ class Catalog:
     ) -> tuple[DdlEvent, ...]:
         """Apply one DDL statement and return its events (none if TiDB does nothing, as for USE or IF NOT EXISTS).
 
-        Several CREATE TABLE in one text are one job, as BR, Lightning and TiDB's fast table creation make it;
-        ``batch``: one alone is such a job too. ``schema`` is the current database of this statement, ``commit_ts`` a
-        TSO, ``ids`` the known ids of the events. ``sql_mode``: the session's, if it differs from the catalog's;
-        ``charset``: the session's, which TiDB keeps for CREATE INDEX and ADD INDEX alone. Raises ``DdlError`` (the
-        statement cannot be read or applied) and ``UnknownTableError``.
+        Several CREATE TABLE in one text are one job, like those of BR, Lightning and TiDB's fast table creation;
+        ``batch``: also treat a single one as such a job. ``schema`` is the current database of this statement,
+        ``commit_ts`` a TSO, ``ids`` the known ids of the events. ``sql_mode``: the session's, if it differs from the
+        catalog's; ``charset``: the session's, which TiDB keeps only for CREATE INDEX and ADD INDEX. Raises ``DdlError``
+        (the statement cannot be read or applied) and ``UnknownTableError``.
         """
         assigned = (ids,) if isinstance(ids, AssignedIds) else tuple(ids or ())
         try:
@@ -110,7 +108,7 @@ class Catalog:
             self.apply(f"CREATE DATABASE {quoted(name)}", commit_ts=commit_ts)
 
     def adopt(self, info: TableInfo, *, commit_ts: int) -> bool:
-        """Add a table that is known from elsewhere, valid from ``commit_ts`` (TSO) on; create its database.
+        """Add a table from another source, valid from ``commit_ts`` (TSO) on; create its database.
 
         Returns ``False`` and does nothing if the name has a version of that time or later.
         """
@@ -150,7 +148,7 @@ def _with_statement(error: SchemaError, query: str) -> NoReturn:
 
 
 def _position_of(error: SchemaError, query: str) -> int:
-    """Where the statement names what the error is about; its start if it does not."""
+    """The position of the error's object in the statement; its start if the statement does not name it."""
     for key in ("column", "index", "partition", "table", "schema"):
         name = str(error.context.get(key, "")).rpartition(".")[2]
         if name and (found := re.search(rf"(?<!\w){re.escape(name)}(?!\w)", query, re.IGNORECASE)):

@@ -93,7 +93,7 @@ def python_codec(charset: str) -> str:
 def resolve(charset: str, collation: str, *inherited: tuple[str, str]) -> tuple[str, str]:
     """Return the (charset, collation) that result from an explicit pair and the levels it inherits from.
 
-    Each level may leave either or both empty; a collation alone implies its charset, a charset alone its default
+    Either or both may be empty at each level; a collation alone implies its charset, a charset alone its default
     collation. ``SchemaError`` for an unknown name or a collation of another charset.
     """
     for level_charset, level_collation in ((charset, collation), *inherited):
@@ -110,7 +110,7 @@ def resolve(charset: str, collation: str, *inherited: tuple[str, str]) -> tuple[
 
 
 def collation_key(text: str, collation: str) -> str:
-    """Return a key that is equal for labels which the collation holds equal (case folding, PAD SPACE).
+    """Return a key that is equal for labels that are equal in the collation (case folding, PAD SPACE).
 
     Accents are not folded: a label that differs only by accent is matched exactly or not at all.
     """

@@ -1,4 +1,4 @@
-"""Names of collations that TiDB's parser knows, many more than TiDB supports. A name in, its own form out.
+"""Names of collations that TiDB's parser knows, many more than TiDB supports, and their canonical form.
 
 Rule source: pingcap/tidb ``pkg/parser/charset/charset.go`` (``collations``, ``GetCollationByName``).
 """

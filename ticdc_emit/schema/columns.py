@@ -1,4 +1,4 @@
-"""From a column definition to a :class:`Column`: lengths, charset, flags, default. What TiDB derives, derived.
+"""Make a :class:`Column` from a column definition, with everything that TiDB derives: lengths, charset, flags, default.
 
 Rule source: pingcap/tidb ``pkg/ddl/add_column.go`` (``buildColumnAndConstraint``, ``columnDefToCol``,
 ``processColumnFlags``) and ``pkg/planner/core/preprocess.go`` (``checkColumn``), with ``sql_mode=''``.
@@ -94,7 +94,7 @@ def _check_default(column: Column, is_null: bool) -> None:
 
 @dataclass
 class _Said:
-    """What the options of a column say."""
+    """The content of a column's options."""
 
     flags: ColumnFlag
     constraints: list[Constraint]
@@ -180,7 +180,7 @@ class _Builder:
         collate_option = self._options.get("collate")
         collate = str(collate_option.value) if collate_option else ""
         if spec.type not in _WITH_CHARSET:
-            resolve("", collate)  # an unknown collation is an error even where it has no effect
+            resolve("", collate)  # an unknown collation is an error even if it has no effect
             return BINARY_CHARSET, BINARY_CHARSET
         charset, resolved = resolve(spec.charset, collate, self._inherited)
         if spec.binary and not (spec.charset and collate) and charset != BINARY_CHARSET:

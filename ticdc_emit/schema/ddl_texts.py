@@ -1,9 +1,9 @@
-"""The text of a DDL event as each lineage of TiCDC sends it, and as its event filters see it. Events in, events out.
+"""The text of a DDL event as each lineage of TiCDC sends it, and as its event filters match it.
 
-Most statements go out in TiDB's canonical form. What names several objects, or none with its database, is built again:
-DROP, RENAME, EXCHANGE PARTITION, and in the new architecture CREATE TABLE ... LIKE and views. Several CREATE TABLE of
-one job are taken apart by printing them. Rule source: TiCDC classic ``cdc/model/sink.go`` (``DDLEvent.FromJob``),
-``cdc/owner/ddl_manager.go``, ``pkg/ddl/util.go``; the new architecture
+Most statements are sent in TiDB's canonical form. Statements with several objects, or with objects without their
+database, are rebuilt: DROP, RENAME, EXCHANGE PARTITION, and in the new architecture CREATE TABLE ... LIKE and views.
+Several CREATE TABLE in one job are split by printing them. Rule source: TiCDC classic ``cdc/model/sink.go``
+(``DDLEvent.FromJob``), ``cdc/owner/ddl_manager.go``, ``pkg/ddl/util.go``; the new architecture
 ``logservice/schemastore/persist_storage_ddl_handlers.go``, ``pkg/common/event/util.go``.
 """
 
@@ -28,13 +28,13 @@ __all__ = ["DdlTexts"]
 _UTF8 = "utf8mb4"
 _DROPS = {"drop table": "TABLE", "drop view": "VIEW"}
 _LIKE = re.compile(r"CREATE (?:TEMPORARY )?TABLE (?:IF NOT EXISTS )?`(?:[^`]|``)+`(?:\.`(?:[^`]|``)+`)? LIKE ")
-_UPPER = str.maketrans(ascii_lowercase, ascii_uppercase)  # one for one, so that places stay
+_UPPER = str.maketrans(ascii_lowercase, ascii_uppercase)  # one character for one, so positions stay
 _EXCHANGE = "EXCHANGE PARTITION"
 _NEW_TABLES = ("create table", "create tables", "recover table")
 
 
 class DdlTexts:
-    """``built`` and ``filtered``: switches of the lineage; without ``restored`` every text stays as it was given."""
+    """``built`` and ``filtered``: switches of the lineage. Without ``restored``, every text stays as given."""
 
     def __init__(
         self, built: Literal["by-owner", "by-store"], filtered: Literal["given", "restored"], *, restored: bool
@@ -44,16 +44,16 @@ class DdlTexts:
         self._restored = restored
 
     def seen(self, event: DdlEvent) -> DdlEvent:
-        """Return the event with the text that event filters match: canonical in next, in classic not yet so."""
+        """Return the event with the text that event filters match: canonical in next, the original in classic."""
         if not self._restored or event.given is None:
             return event
         try:
             return replace(event, filter_text=self._seen(event, event.given))
         except DdlError:
-            return event  # it fails when it is sent, which it may not be
+            return event  # it fails only if it is sent
 
     def sent(self, event: DdlEvent) -> DdlEvent:
-        """Return the event with the text that goes out; :class:`~ticdc_emit.errors.DdlError` where TiCDC stops."""
+        """Return the event with the text to send; :class:`~ticdc_emit.errors.DdlError` if TiCDC stops at it."""
         given = event.given
         if self._by_store and event.action == "create tables":
             event = replace(event, action="create table")
@@ -62,7 +62,7 @@ class DdlTexts:
         return replace(self.named(event), query=self._text(event, given), given=None)
 
     def named(self, event: DdlEvent) -> DdlEvent:
-        """Return the event with the tables that it names: the schema store names the one that is exchanged.
+        """Return the event with its table names: the schema store uses the exchanged table.
 
         It takes the old name of a RENAME from the statement.
         """
@@ -77,17 +77,17 @@ class DdlTexts:
         return event
 
     def check(self, event: DdlEvent) -> None:
-        """Raise :class:`~ticdc_emit.errors.DdlError` where TiCDC stops at a DDL that it does not even send.
+        """Raise :class:`~ticdc_emit.errors.DdlError` if TiCDC stops at a DDL even without sending it.
 
-        The new architecture reads the text of a new table once more, in the default SQL mode: a table's comment that
-        ends in a backslash is no text then.
+        The new architecture parses the text of a new table again, in the default SQL mode, where a comment that ends
+        with a backslash is not valid.
         """
         given = event.given
         if not (self._restored and self._by_store) or given is None or event.action not in _NEW_TABLES:
             return
         text = self._printed(event, given)
         if text is not event.query and "\\" not in text:
-            return  # nothing else that is printed means another thing in that mode
+            return  # no other printed text has another meaning in that mode
         try:
             parse_ddl(text)
         except DdlError as error:
@@ -115,9 +115,9 @@ class DdlTexts:
     # -- by owner ------------------------------------------------------------------------------------------------
 
     def _built(self, event: DdlEvent, given: GivenText) -> str:
-        """Return classic's text before it is restored, which builds no text that restoring would change.
+        """Return classic's text before it is restored; restoring does not change what is built here.
 
-        But for several CREATE TABLE, which it takes apart twice, as the rules and as the events of a job want them.
+        Except several CREATE TABLE, which it splits twice, for the rules and for the events of a job.
         """
         if given.batch:
             return plain_statements(plain_statements(given.batch[given.part])[0])[0] + ";"
@@ -131,9 +131,9 @@ class DdlTexts:
         return event.query
 
     def _exchanged(self, event: DdlEvent, other: TableInfo) -> str:
-        """Return the text of EXCHANGE PARTITION, for which classic cuts the given one at fixed places.
+        """Return the text of EXCHANGE PARTITION, which classic makes by cutting the original at fixed words.
 
-        Where there are two blanks between the words it takes what stands at that place for the partition.
+        With two blanks between words, it takes the text at that place for the partition.
         """
         upper = event.query.translate(_UPPER)
         start, end = upper.find(_EXCHANGE) + len(_EXCHANGE), upper.find("WITH TABLE")
@@ -148,7 +148,7 @@ class DdlTexts:
 
     @staticmethod
     def _unescaped(event: DdlEvent, schema: str, table: str) -> str:
-        """Return a name as classic quotes it: a backquote inside breaks its own text."""
+        """Return a name as classic quotes it: it does not escape a backquote inside."""
         if "`" in schema + table:
             message = f"classic does not escape the backquote in {schema}.{table}: its changefeed stops"
             raise DdlError(message, statement=event.query, table=f"{schema}.{table}", remedy="Rename the table")
@@ -158,7 +158,7 @@ class DdlTexts:
 
     @staticmethod
     def _printed(event: DdlEvent, given: GivenText) -> str:
-        """Return TiDB's text; where it prints none, the given one goes out."""
+        """Return TiDB's text; if it prints none, the original."""
         if isinstance(given.canonical, UnprintableDdlError) and not given.batch:
             return event.query
         return given.restored(event)
@@ -170,7 +170,7 @@ class DdlTexts:
             names = f"{quoted(*given.renamed_as)} TO {quoted(event.schema, event.table)}"
             return f"RENAME TABLE {names}{';' if given.several else ''}"
         text = self._printed(event, given)
-        if given.batch:  # taken apart for the rules and for the events
+        if given.batch:  # split for the rules and for the events
             for _ in range(2):
                 text = restored_statements(text, "", _UTF8)[0]
             return text + ";"
@@ -197,7 +197,7 @@ class DdlTexts:
         try:
             statement = parse_ddl(text)
         except DdlError:
-            return text  # as the new architecture does with what it cannot read again
+            return text  # as in the new architecture for a text that it cannot parse again
         assert isinstance(statement, CreateView)
         if given.stored is None:
             return text

@@ -1,4 +1,4 @@
-"""Column defaults as TiDB stores them: the DEFAULT of a definition and its column in, text (BIT: bytes) out.
+"""Column defaults as TiDB stores them. In: a DEFAULT and its column. Out: text (bytes for BIT).
 
 Rule source: pingcap/tidb ``pkg/ddl/add_column.go`` (``getDefaultValue``, ``SetDefaultValue``, ``checkDefaultValue``)
 with ``sql_mode=''``. Some stored texts are the literal's own (DECIMAL, YEAR, CHAR), others the converted value's
@@ -166,7 +166,7 @@ def _bit_default(literal: Literal, column: Column) -> bytes:
 
 
 def _decoded(raw: bytes, column: Column) -> bytes:
-    """Bring a hex or bit literal from the column's charset to UTF-8; binary columns keep the bytes."""
+    """Convert a hex or bit literal from the column's charset to UTF-8; binary columns keep the bytes."""
     codec = python_codec(column.charset)
     return raw.decode(codec).encode() if codec else raw
 

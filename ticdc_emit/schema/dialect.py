@@ -1,4 +1,4 @@
-"""From text to statements: SQL in, :data:`Statement` nodes out; scripts split at their semicolons.
+"""Parse SQL text to :data:`Statement` nodes; split scripts at their semicolons.
 
 The grammar is :mod:`ticdc_emit.schema.grammar`, over the tokens of :mod:`ticdc_emit.schema.tokens`.
 """
@@ -22,7 +22,7 @@ __all__ = ["parse_ddl", "parse_expression", "plain_statements", "restored_statem
 def parse_ddl(sql: str, sql_mode: str = "", charset: str = "utf8mb4") -> Statement | OtherStatement:
     """Parse one DDL statement (a trailing semicolon is fine) that the catalog can run, or several CREATE TABLE.
 
-    Raises ``DdlError`` with ``statement`` and ``position`` (offset in characters) if it is not understood.
+    Raises ``DdlError`` with ``statement`` and ``position`` (offset in characters) if it cannot be parsed.
     """
     mode = sql_mode_of(sql_mode)
     try:
@@ -42,7 +42,7 @@ def parse_ddl(sql: str, sql_mode: str = "", charset: str = "utf8mb4") -> Stateme
 
 
 def parse_expression(text: str) -> Node:
-    """Parse an expression alone; ``DdlError`` if it is none that TiDB reads."""
+    """Parse a single expression; ``DdlError`` if TiDB cannot parse it."""
     check_text(text)
     mode = sql_mode_of("")
     try:
@@ -58,7 +58,7 @@ def plain_statements(sql: str) -> list[str]:
 
 
 def restored_statements(sql: str, sql_mode: str, charset: str, style: Style = WIRE) -> list[str]:
-    """Return TiDB's canonical text of every statement in ``sql``, of those that are not DDL too where it is known."""
+    """Return TiDB's canonical text of every statement in ``sql``, also of those that are not DDL if it is known."""
     mode = sql_mode_of(sql_mode)
     try:
         return [

@@ -1,4 +1,4 @@
-"""The event that one DDL job becomes."""
+"""The event of one DDL job."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ __all__ = ["DdlEvent", "GivenText"]
 
 @dataclass(frozen=True)
 class GivenText:
-    """What the text that goes out is made of.
+    """The parts of the text to send.
 
-    ``canonical``: the whole statement as TiDB prints it, or the error with which it does not. ``several``: the
-    statement renames or drops more than one object. ``database``: the current database. ``renamed_from``: schema and
-    name before a RENAME; ``renamed_as``: the same as the statement writes it; ``renames``: both names of each, for
-    several. ``batch``: the texts of all CREATE TABLE of one job, of which this is number ``part``. ``sql_mode``: the
-    session's. ``stored``: a view's SELECT as TiDB keeps it, or why it is not known.
+    ``canonical``: the whole statement as TiDB prints it, or the error of printing it. ``several``: the statement
+    renames or drops more than one object. ``database``: the current database. ``renamed_from``: schema and name before
+    a RENAME; ``renamed_as``: the same as written in the statement; ``renames``: the old and new names of several
+    tables. ``batch``: the texts of all CREATE TABLE of one job, of which this is number ``part``. ``sql_mode``: the
+    session's. ``stored``: a view's SELECT as TiDB stores it, or why it is not known.
     """
 
     canonical: str | UnprintableDdlError
@@ -35,7 +35,7 @@ class GivenText:
     stored: Query | UnprintableDdlError | None = None
 
     def restored(self, event: DdlEvent) -> str:
-        """Return the canonical text; raises what TiDB fails with."""
+        """Return the canonical text; raises TiDB's error."""
         if isinstance(self.canonical, UnprintableDdlError):
             error = self.canonical
             context = {"statement": event.query, **error.context}
@@ -45,14 +45,14 @@ class GivenText:
 
 @dataclass(frozen=True)
 class DdlEvent:
-    """What an encoder receives of a DDL.
+    """A DDL event, as an encoder receives it.
 
-    ``query`` is the statement exactly as given (one per table where it renames or drops several); ``action`` is TiDB's
+    ``query`` is the statement exactly as given (one per table if it renames or drops several); ``action`` is TiDB's
     ActionType by name; ``schema`` and ``table`` are those after the DDL, ``table`` "" for a database. ``table_info`` is
-    the version after, ``pre_table_info`` the one before: None where TiCDC has none. ``commit_ts`` is a TSO.
-    ``filter_text``: what event filters see in place of ``query``, "" for the same. ``given``: what
-    :class:`~ticdc_emit.schema.ddl_texts.DdlTexts` makes a text of. ``others``: the tables that the job changes
-    besides, as they are after it: the exchanged one of EXCHANGE PARTITION, those that FLASHBACK DATABASE brings back.
+    the version after it, ``pre_table_info`` the one before; None where TiCDC has none. ``commit_ts`` is a TSO.
+    ``filter_text``: the text that event filters match instead of ``query``; "" for the same. ``given``: the input of
+    :class:`~ticdc_emit.schema.ddl_texts.DdlTexts`. ``others``: further tables that the job changes, as they are after
+    it: the exchanged table of EXCHANGE PARTITION, the tables restored by FLASHBACK DATABASE.
     """
 
     query: str

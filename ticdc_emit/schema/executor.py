@@ -1,6 +1,6 @@
-"""Runs one parsed DDL statement against the store: statement node in, :class:`DdlEvent` tuple out.
+"""Run one parsed DDL statement against the store; return its :class:`DdlEvent` tuple.
 
-Rule source: pingcap/tidb ``pkg/ddl/executor.go`` (what a statement does, and how many jobs it is) and TiCDC's
+Rule source: pingcap/tidb ``pkg/ddl/executor.go`` (the effect of a statement, and its number of jobs) and TiCDC's
 ``entry/schema_storage`` (which table infos an event carries).
 """
 
@@ -53,7 +53,7 @@ class DdlExecutor(JobRecorder):
         self._zone = zone
         self._renamed_schema = renamed_schema
         self._others = OtherObjects()
-        self._temporary: set[tuple[str, str]] = set()  # local ones: TiDB makes no job of them
+        self._temporary: set[tuple[str, str]] = set()  # local statements, for which TiDB makes no job
 
     def execute(
         self,
@@ -64,7 +64,7 @@ class DdlExecutor(JobRecorder):
         assigned: tuple[AssignedIds, ...],
         sql_mode: str = "",
     ) -> tuple[DdlEvent, ...]:
-        """Apply ``statement`` as a whole or not at all; ``schema`` is the current database if not None."""
+        """Apply ``statement`` completely or not at all; ``schema`` is the current database if not None."""
         self._query, self._commit_ts, self._assigned, self._sql_mode = query, commit_ts, assigned, sql_mode
         self._canonical = canonical_text(statement)
         self._schema = self._store.current if schema is None else schema
@@ -277,7 +277,7 @@ class DdlExecutor(JobRecorder):
                 self._store.keep_dropped(self._ids.last_id, state)
 
     def _is_temporary(self, name: nodes.TableName, *, drop: bool = False) -> bool:
-        """Whether a name is that of the session's own table; ``drop``: until now."""
+        """Whether a name is that of a temporary table of the session; ``drop``: forget it."""
         key = ((name.schema or self._schema).lower(), name.name.lower())
         is_temporary = key in self._temporary
         if drop:
@@ -312,7 +312,7 @@ class DdlExecutor(JobRecorder):
         own_query: bool = False,
         own_job: bool = True,
     ) -> None:
-        """Rename a table, which the statement calls ``written``; one of several has a text of its own."""
+        """Rename a table, named ``written`` in the statement; each of several has a text of its own."""
         database, name = self._resolve(nodes.TableName(new.schema or self._schema, new.name))
         check_identifier(name, "table")
         before = state.info
@@ -323,7 +323,7 @@ class DdlExecutor(JobRecorder):
         self._is_free(database, name, if_not_exists=False)
         query = f"RENAME TABLE {quoted(*old)} TO {quoted(database.name, name)}" if own_query else None
         after = replace(state, info=replace(before, schema=database.name, name=name))
-        # A job that renames one table names its database in lower case, and classic takes the name from the job; the
+        # A job that renames one table has its database in lower case, and classic takes the name from the job; the
         # new architecture takes those of several from the statement.
         if self._renamed_schema == "lower-case":
             schema = None if own_query else to_lower(database.name)
@@ -356,7 +356,7 @@ class DdlExecutor(JobRecorder):
                 before = self._finish(step.action, before, step.state).info
 
     def _runs(self, statement: _S, query: str) -> _S:
-        """Take the statement that TiDB runs in place of the one given."""
+        """Replace the statement by the one that TiDB runs."""
         self._query, self._canonical = query, canonical_text(statement)
         return statement
 
@@ -371,7 +371,7 @@ class DdlExecutor(JobRecorder):
         partitions = tuple(replace(p, id=other.info.id) if p is partition else p for p in state.info.partitions)
         exchanged = replace(state, info=replace(state.info, partitions=partitions))
         done = self._finish("exchange partition", other.info, exchanged)
-        # One job, one version: TiDB writes both tables with it.
+        # one job has one version, which TiDB writes to both tables
         after = replace(other.info, id=partition.id, version=done.info.version)
         self._store.stage(replace(other, info=after))
         self._events[-1] = replace(self._events[-1], others=(after,))

@@ -1,4 +1,4 @@
-"""Expressions inside DDL: the text that TiDB keeps of them and the columns they name. Text or a tree in, text out.
+"""Expressions inside DDL: the text that TiDB keeps, and the columns that they name.
 
 Rule source: pingcap/tidb ``pkg/ddl`` (``restoreExpr`` flags: :data:`~ticdc_emit.schema.nodes.style.STORED`).
 """

@@ -1,4 +1,4 @@
-"""What callers give where the text of DDL statements is wanted."""
+"""Check arguments that should be DDL text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where ids and versions come from: assigned as TiDB assigns them, or given by the caller.
+"""Ids and versions: assigned as in TiDB, or given by the caller.
 
 TiDB draws the ids of databases, tables, partitions and DDL jobs from one counter. The same history of DDL therefore
 gives the same ids, here as in a fresh cluster. ``version`` (a TSO: when the DDL finished) and ``update_ts`` (when the
@@ -13,12 +13,12 @@ from dataclasses import dataclass, field
 __all__ = ["FIRST_USER_ID", "AssignedIds", "IdSource"]
 
 FIRST_USER_ID = 116
-"""The first id that a fresh TiDB has left after its system tables (as the golden vectors show)."""
+"""The first free id in a fresh TiDB after its system tables (as in the golden vectors)."""
 
 
 @dataclass(frozen=True)
 class AssignedIds:
-    """Ids of one DDL event's result as the caller knows them; what is None or absent is assigned.
+    """Known ids of one DDL event's result; those that are None or missing are assigned.
 
     ``column_ids`` and ``partition_ids`` are by name; ``version`` and ``update_ts`` are TSOs.
     """
@@ -31,7 +31,7 @@ class AssignedIds:
 
 
 class IdSource:
-    """Deterministic ids: one counter for everything that TiDB numbers, one for versions without a commit_ts."""
+    """Deterministic ids: one counter for all of TiDB's ids, and one for versions without a commit_ts."""
 
     def __init__(self, first_id: int = FIRST_USER_ID) -> None:
         self._next_id = first_id
@@ -44,11 +44,11 @@ class IdSource:
 
     @property
     def last_id(self) -> int:
-        """The id drawn last: a job's, where the job's is drawn last."""
+        """The last id drawn, which is the job's if the job draws its id last."""
         return self._next_id - 1
 
     def reserve(self, used: int) -> None:
-        """Keep later ids above one that the caller gave."""
+        """Keep later ids above a given one."""
         self._next_id = max(self._next_id, used + 1)
 
     def save(self) -> tuple[int, int]:
@@ -56,10 +56,10 @@ class IdSource:
         return self._next_id, self._last_version
 
     def restore(self, saved: tuple[int, int]) -> None:
-        """Take back what was drawn since :meth:`save`."""
+        """Take back the ids drawn since :meth:`save`."""
         self._next_id, self._last_version = saved
 
     def version(self, commit_ts: int) -> int:
-        """Return a version above all before: ``commit_ts`` where that is one."""
+        """Return a version above all previous ones: ``commit_ts`` if it is."""
         self._last_version = max(self._last_version + 1, commit_ts)
         return self._last_version

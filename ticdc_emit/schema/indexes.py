@@ -1,8 +1,8 @@
 """Keys and constraints: checked against the table's columns, named as TiDB names them, added as :class:`Index`.
 
 Rule source: pingcap/tidb ``pkg/ddl/create_table.go`` (``BuildTableInfo``, ``setEmptyConstraintName``) and
-``pkg/ddl/index.go`` (``buildIndexColumns``, ``GetName4AnonymousIndex``). A single integer PRIMARY KEY that is clustered
-is the row id itself and no index; a foreign key gets an index of its own where none covers it.
+``pkg/ddl/index.go`` (``buildIndexColumns``, ``GetName4AnonymousIndex``). A clustered PRIMARY KEY of a single integer is
+the row id itself and not an index. A foreign key gets an index of its own if none covers it.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _MAX_NAME, _MAX_KEY_PARTS = 64, 16
 _MAX_INDEXES = 512
 """The most that TiDB's ``index-limit`` can be set to."""
 _MAX_FOREIGN_KEYS = 4096
-"""TiDB has no limit; no table comes near this one, which bounds the work."""
+"""TiDB has no limit. This one bounds the work; no real table comes near it."""
 _INDEX_KINDS = ("unique", "index", "columnar")
 _BLOBS = frozenset({MySQLType.TINY_BLOB, MySQLType.BLOB, MySQLType.MEDIUM_BLOB, MySQLType.LONG_BLOB})
 _ANONYMOUS_EXPRESSION, _ANONYMOUS_VECTOR = "expression_index", "vector_index"
@@ -45,7 +45,7 @@ _DISTANCES = ("vec_l2_distance", "vec_cosine_distance")
 
 
 def names_for_create(constraints: tuple[Constraint, ...]) -> tuple[Constraint, ...]:
-    """Name the anonymous keys of a CREATE TABLE after their first column, numbered where that is taken."""
+    """Name the anonymous keys of a CREATE TABLE after their first column, with a number if that name is taken."""
     _check_count(sum(constraint.kind in _INDEX_KINDS for constraint in constraints))
     _check_foreign_keys(sum(constraint.kind == "foreign" for constraint in constraints))
     taken: set[str] = set()
@@ -163,7 +163,7 @@ def add_secondary_index(state: TableState, constraint: Constraint) -> TableState
 
 
 def _vector_part(expression: Expression, constraint: Constraint) -> KeyPart:
-    """Return the column whose distance a vector index is by: it needs no hidden one."""
+    """Return the column of a vector index, which needs no hidden column."""
     node = expression.node
     if isinstance(node, Call) and node.name.lower() in _DISTANCES and len(node.arguments) == 1:
         (column,) = node.arguments

@@ -1,8 +1,9 @@
-"""INTERVAL partitioning, which TiDB spells out before it runs a statement: a statement in, the job's and its text out.
+"""INTERVAL partitioning, which TiDB expands before it runs a statement. In: a statement. Out: the job's statement and
+its text.
 
 ``INTERVAL (10) FIRST PARTITION LESS THAN (0) LAST ...`` becomes definitions, ``LAST PARTITION`` an ADD PARTITION,
-``FIRST PARTITION`` a DROP PARTITION; partitions are called ``P_LT_`` and their bound. A job's text has nothing else, so
-changefeeds never see the interval. Rule source: pingcap/tidb ``pkg/ddl/partition.go``
+``FIRST PARTITION`` a DROP PARTITION; partitions are called ``P_LT_`` and their bound. A job's text has only the
+expanded form, so changefeeds never see the interval. Rule source: pingcap/tidb ``pkg/ddl/partition.go``
 (``generatePartitionDefinitionsFromInterval``, ``GeneratePartDefsFromInterval``, ``getPartitionIntervalFromTable``) and
 ``pkg/ddl/executor.go``.
 """
@@ -32,7 +33,7 @@ _SPELL_OUT = "Write the partitions out"
 
 
 def has_interval(statement: CreateTable | AlterTable) -> bool:
-    """Whether the statement says anything of intervals."""
+    """Whether the statement uses intervals."""
     if isinstance(statement, CreateTable):
         return statement.partitioning is not None and statement.partitioning.key.interval is not None
     return any(_is_interval(clause) for clause in statement.clauses)
@@ -49,8 +50,8 @@ def create_spelled_out(
 ) -> tuple[CreateTable, str]:
     """Return the statement as TiDB runs it, and the text of its job.
 
-    ``state`` is the new table without its partitions; ``quote`` puts a name between quotes. Raises ``DdlError`` with
-    ``position`` for what TiDB refuses, and for bounds that are not constants.
+    ``state`` is the new table without its partitions; ``quote`` quotes a name. Raises ``DdlError`` with ``position``
+    for statements that TiDB refuses, and for bounds that are not constants.
     """
     assert statement.partitioning is not None
     by, text = _defined(statement.partitioning, query, state, quote)
@@ -60,9 +61,9 @@ def create_spelled_out(
 def alter_spelled_out(
     statement: AlterTable, query: str, state: TableState, quote: Callable[[str], str]
 ) -> tuple[AlterTable, str]:
-    """Return the statement as TiDB runs it, and the text of its job, as :func:`create_spelled_out`."""
+    """Return the statement as TiDB runs it, and the text of its job, like :func:`create_spelled_out`."""
     clauses: list[AlterSpec] = []
-    for clause in reversed(statement.clauses):  # so that what is spliced in moves no other clause
+    for clause in reversed(statement.clauses):  # so that inserted text does not move other clauses
         if isinstance(clause, ChangePartitions) and clause.by is not None and clause.by.key.interval is not None:
             by, query = _defined(clause.by, query, state, quote)
             clause = replace(clause, by=by)
@@ -202,7 +203,7 @@ _DAY = 24 * 60 * 60
 
 
 def _guessed(kind: RangeKind, bounds: list[Bound]) -> tuple[int, str]:
-    """Return the interval that the bounds are apart, as TiDB guesses it: it keeps none."""
+    """Return the interval between the bounds, guessed as in TiDB, which does not store it."""
     steps = len(bounds) - 1
     apart = kind.distance(bounds[0], bounds[-1]) // steps if steps > 0 else 0
     unit = ""

@@ -1,4 +1,4 @@
-"""The events of the jobs of one statement, with ids and versions as TiDB gives them. Tables in, :class:`DdlEvent` out.
+"""Record the events of one statement's jobs, with ids and versions as in TiDB.
 
 Rule source: pingcap/tidb ``pkg/ddl`` (``genGlobalIDs``, ``updateVersionAndTableInfo``).
 """
@@ -17,14 +17,14 @@ from ticdc_emit.schema.store import SchemaStore
 
 __all__ = ["JobRecorder", "canonical_text"]
 
-# Jobs that leave TiDB's update_ts of the table as it was.
+# jobs that do not change TiDB's update_ts of the table
 _KEEPS_UPDATE_TS = frozenset(
     {"rename table", "truncate table", "drop table", "drop view", "truncate partition", "exchange partition"}
 )
 
 
 class JobRecorder:
-    """Holds what the statement that runs is, and the events of its jobs so far."""
+    """The statement that runs, and the events of its jobs so far."""
 
     def __init__(self, store: SchemaStore, ids: IdSource) -> None:
         self._store = store
@@ -39,11 +39,11 @@ class JobRecorder:
 
     @property
     def _current(self) -> str:
-        """The current database, as it was created."""
+        """The current database, with its name as created."""
         return self._store.database(self._schema).name if self._store.has_database(self._schema) else self._schema
 
     def _true_name(self, info: TableInfo) -> tuple[str, str]:
-        """Return (schema, name), the database as it was created: a table after RENAME may show it in lower case."""
+        """Return (schema, name) with the database name as created: after RENAME a table may have it in lower case."""
         return self._store.database(info.schema).name, info.name
 
     def _database_event(self, action: str, name: str, table: str = "", *, others: tuple[TableInfo, ...] = ()) -> None:
@@ -68,8 +68,8 @@ class JobRecorder:
     ) -> TableState:
         """Give ids and versions, stage the table unless it is gone, and record the event.
 
-        ``schema``: how the table names its database from now on; by default as that was created. ``version``: that of a
-        job with several tables, which draws its id itself.
+        ``schema``: the table's database name from now on; by default as created. ``version``: for a job with several
+        tables, which draws its id itself.
         """
         number = len(self._events)
         assigned = self._assigned[number] if number < len(self._assigned) else AssignedIds()
@@ -95,7 +95,7 @@ class JobRecorder:
         return state
 
     def _last_version(self) -> int:
-        """The version that the job gave the table before: all tables of a job have one."""
+        """The version that the job gave its previous table: all tables of a job have the same one."""
         last = self._events[-1].table_info
         assert last is not None
         return last.version
@@ -124,7 +124,7 @@ class JobRecorder:
 
 
 def canonical_text(statement: Node) -> str | UnprintableDdlError:
-    """Return the text as TiDB prints it, or the error with which it does not; ``DdlError`` if nested too deeply."""
+    """Return the text as TiDB prints it, or the error of printing it; ``DdlError`` if nested too deeply."""
     try:
         return statement.restore()
     except UnprintableDdlError as error:

@@ -1,4 +1,4 @@
-"""Constants as TiDB's datums turn into text: a :class:`Literal` in, the stored text of a DEFAULT out.
+"""Convert constants to text like TiDB's datums. In: a :class:`Literal`. Out: the stored text of a DEFAULT.
 
 Rule source: pingcap/tidb ``pkg/types`` (``Datum.ToString``, ``Datum.ConvertTo``). Conversions that TiDB refuses raise
 ``ValueError``.
@@ -59,7 +59,7 @@ def float_text(value: float, *, single: bool = False) -> str:
 
 
 def bits_number(raw: bytes) -> int:
-    """Return the number that a hex or bit literal stands for; ``ValueError`` above 64 bits, as in TiDB."""
+    """Return the number of a hex or bit literal; ``ValueError`` above 64 bits, as in TiDB."""
     significant = raw.lstrip(b"\0")
     if len(significant) > _MAX_INTEGER_BYTES:
         raise ValueError("a hex or bit literal of more than 64 bits is out of range")
@@ -67,7 +67,7 @@ def bits_number(raw: bytes) -> int:
 
 
 def number_of(text: str) -> Decimal:
-    """Return the number that a text holds; ``ValueError`` if it is another text.
+    """Return the number in a text; ``ValueError`` for any other text.
 
     The exponent may be huge: compare the number's ``adjusted()`` before an ``int()`` writes out its digits.
     """
@@ -111,7 +111,7 @@ def integer_text(literal: Literal, kind: MySQLType, *, unsigned: bool) -> str:
 
 
 def rounded_float(literal: Literal, kind: MySQLType, flen: int, decimal: int, *, unsigned: bool) -> str:
-    """Return the text of a FLOAT or DOUBLE default, rounded to ``decimal`` digits where the type has them."""
+    """Return the text of a FLOAT or DOUBLE default, rounded to ``decimal`` digits if the type has them."""
     value = float(_number(literal))
     if isinstance(literal.value, Decimal) and not value:
         value = 0.0  # a decimal has no negative zero

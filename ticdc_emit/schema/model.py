@@ -1,7 +1,7 @@
 """The schema of one table version: ``TableInfo``, ``Column``, ``Index``; immutable, hashable, picklable.
 
-A ``TableInfo`` is what TiDB's own ``model.TableInfo`` shows to a TiCDC encoder (and what the golden vectors print under
-``table_info``). Everything derives from the DDL but the ids and versions, which TiDB assigns and the caller may give.
+A ``TableInfo`` has what a TiCDC encoder reads from TiDB's own ``model.TableInfo`` (printed as ``table_info`` in the
+golden vectors). Everything derives from the DDL, except ids and versions, which TiDB assigns and the caller may give.
 """
 
 from __future__ import annotations
@@ -44,15 +44,17 @@ class Column:
     comment: str = ""
     generated: str | None = None  # None, "virtual" or "stored"
     generated_expr: str = ""
-    hidden: bool = False  # made by TiDB for an expression index; no message shows it
+    hidden: bool = False  # made by TiDB for an expression index; not in rows
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out what is made from the rest."""
+        """Leave out derived values."""
         return {each.name: getattr(self, each.name) for each in fields(self)}
 
     @cached_property
     def kind(self) -> Column:
-        """What the column says of its values: all but its id, name and comment. Equal kinds are the same object."""
+        """The definition of the column's values: everything but its id, name and comment. Equal kinds are the same
+        object.
+        """
         return _kept_kind(replace(self, id=0, name="", comment=""))
 
     @property
@@ -102,7 +104,7 @@ class Index:
     primary: bool = False
     visible: bool = True
     prefixes: bool = False
-    """Whether a column counts with its first characters only."""
+    """Whether only the first characters of a column are indexed."""
     marks: bool = True
     """Whether TiDB marks its first column: not for an index that CREATE TABLE adds for a foreign key."""
 
@@ -119,7 +121,7 @@ class Partition:
 class TableInfo:
     """One version of one table (or view). ``version`` and ``update_ts`` are TSOs, ``columns`` are in table order.
 
-    ``selected``: the names of the columns that the changefeed's column selectors left; ``None``: all of them.
+    ``selected``: the names of the columns that remain after the changefeed's column selectors; ``None``: all.
     """
 
     schema: str
@@ -175,32 +177,32 @@ class TableInfo:
 
     @cached_property
     def row_columns(self) -> tuple[Column, ...]:
-        """The columns whose values a row has, in table order: neither virtual nor hidden (semantics 2.0.6)."""
+        """The columns whose values a row has, in table order: not virtual and not hidden (semantics 2.0.6)."""
         return tuple(c for c in self.columns if not c.is_virtual and not c.hidden)
 
     @cached_property
     def data_columns(self) -> tuple[Column, ...]:
-        """The columns whose values row changes carry, in table order: those of the row that selectors left."""
+        """The columns in row changes, in table order: those of the row that remain after selectors."""
         return self._left(self.row_columns)
 
     @cached_property
     def shown_columns(self) -> tuple[Column, ...]:
-        """All columns that selectors left, virtual and hidden ones too, in table order."""
+        """All columns that remain after selectors, including virtual and hidden ones, in table order."""
         return self._left(self.columns)
 
     @cached_property
     def primary_key(self) -> tuple[Column, ...]:
-        """The PRIMARY KEY columns that selectors left, in table order; empty without one."""
+        """The PRIMARY KEY columns that remain after selectors, in table order; empty without a primary key."""
         return self._left(self.whole_primary_key)
 
     @cached_property
     def handle_key(self) -> tuple[Column, ...]:
-        """The handle key's columns that selectors left, in table order; empty without one."""
+        """The handle key's columns that remain after selectors, in table order; empty without a handle key."""
         return self._left(self.whole_handle_key)
 
     @cached_property
     def order_columns(self) -> tuple[Column, ...]:
-        """What orders changes of equal commit_ts: the whole handle key, or the whole row of a table that has none."""
+        """The columns that order changes of equal commit_ts: the whole handle key, or the whole row without one."""
         return self.whole_handle_key or self.row_columns
 
     @cached_property
@@ -211,7 +213,7 @@ class TableInfo:
 
     @cached_property
     def whole_primary_key(self) -> tuple[Column, ...]:
-        """The PRIMARY KEY columns in table order, whatever selectors left of them; empty without one."""
+        """The PRIMARY KEY columns in table order, ignoring selectors; empty without a primary key."""
         return tuple(c for c in self.row_columns if c.is_primary_key)
 
     @cached_property
@@ -219,7 +221,7 @@ class TableInfo:
         """The handle key in table order (semantics 2.0.5): the primary key, else the best unique index, else ().
 
         Among unique indexes whose columns are all NOT NULL and none virtual: fewest columns, tie by smallest index id.
-        Selectors do not change which it is.
+        Selectors do not affect the choice.
         """
         if self.whole_primary_key:
             return self.whole_primary_key

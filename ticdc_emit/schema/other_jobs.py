@@ -1,7 +1,7 @@
 """The jobs of statements about sequences, policies, resource groups and the like. Statement in, jobs out.
 
-A changefeed never sends them; the catalog keeps their names alone, for IF [NOT] EXISTS, and draws their ids. It takes
-it from TiDB that an object is there that it has not seen. Rule source: pingcap/tidb ``pkg/ddl/executor.go``.
+A changefeed never sends them. The catalog keeps only their names, for IF [NOT] EXISTS, and draws their ids. It accepts
+statements about objects that it has not seen. Rule source: pingcap/tidb ``pkg/ddl/executor.go``.
 """
 
 from __future__ import annotations
@@ -23,7 +23,9 @@ __all__ = ["Job", "OtherObjects"]
 
 @dataclass(frozen=True)
 class Job:
-    """``schema``: the database, or the name of what is in none. ``ids``: how many it takes from TiDB's counter."""
+    """``schema``: the database, or the name of an object outside databases. ``ids``: how many ids it takes from TiDB's
+    counter.
+    """
 
     action: str
     schema: str
@@ -38,7 +40,9 @@ class OtherObjects:
         self._names: set[tuple[str, str, str]] = set()
 
     def run(self, statement: OtherStatement, database: str) -> Iterator[Job]:
-        """Yield the jobs of a statement; ``database`` is the current one. LOCK TABLES, for one, is none by default."""
+        """Yield the jobs of a statement; ``database`` is the current one. LOCK TABLES, for example, is not a job by
+        default.
+        """
         if isinstance(statement, Sequence):
             schema = statement.name.schema or database
             is_new = statement.verb == "CREATE"
@@ -46,7 +50,7 @@ class OtherObjects:
         elif isinstance(statement, DropSequences):
             for name in statement.names:
                 yield from self._drop("sequence", name.schema or database, name.name, if_exists=statement.if_exists)
-        elif isinstance(statement, PlacementPolicy):  # numbered by a counter of their own
+        elif isinstance(statement, PlacementPolicy):  # numbered by their own counter
             yield from self._one("placement policy", statement, statement.name)
         elif isinstance(statement, ResourceGroup):
             is_new = statement.verb == "CREATE"

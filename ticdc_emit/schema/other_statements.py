@@ -1,6 +1,6 @@
-"""Statements that TiDB's parser takes for DDL or near it, and that change no definition of a table; and how they print.
+"""DDL and related statements of TiDB's parser that do not change a table's definition, and how they print.
 
-They have a text, so that it can be asked for. Those that are jobs the catalog runs too. Rule source: pingcap/tidb
+Their canonical text is available. The catalog also runs those that are jobs. Rule source: pingcap/tidb
 ``pkg/parser/ast/ddl.go``, ``pkg/parser/ast/stats.go``.
 """
 
@@ -133,7 +133,9 @@ class Compact:
 
 @dataclass(frozen=True)
 class PlacementPolicy:
-    """CREATE, ALTER or DROP PLACEMENT POLICY; its options are placement, which a changefeed leaves out one by one."""
+    """CREATE, ALTER or DROP PLACEMENT POLICY; its options are placement options, which a changefeed leaves out one by
+    one.
+    """
 
     verb: str
     name: str
@@ -174,7 +176,7 @@ class DropSequences:
 
 @dataclass(frozen=True)
 class ResourceGroup:
-    """CREATE, ALTER or DROP RESOURCE GROUP; of its options it is known only where they start (``None`` without)."""
+    """CREATE, ALTER or DROP RESOURCE GROUP; only the start of its options is known (``None`` for no options)."""
 
     verb: str
     name: str

@@ -1,4 +1,4 @@
-"""What quoted strings and names, hex and bit literals stand for: their text in SQL in, a value out.
+"""The values of quoted strings and names, hex and bit literals in SQL.
 
 Rule source: pingcap/tidb ``pkg/parser/lexer.go`` (``scanString``, ``handleEscape``).
 """

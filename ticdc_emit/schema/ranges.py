@@ -1,4 +1,4 @@
-"""The upper bounds of RANGE partitions over one value: a partitioning in, their texts as TiDB keeps them out.
+"""The upper bounds of RANGE partitions over one value, in the text form that TiDB keeps.
 
 Rule source: pingcap/tidb ``pkg/ddl/partition.go`` (``buildRangePartitionDefinitions``, ``getLowerBoundInt``).
 """
@@ -35,9 +35,9 @@ _MONTHS = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}
 
 @dataclass(frozen=True)
 class RangeKind:
-    """What the bounds are: integers, dates (``fsp`` -1) or times of a day with ``fsp`` digits.
+    """The kind of bounds: integers, dates (``fsp`` -1) or date-times with ``fsp`` digits.
 
-    ``floor`` is the least value, "" where it is not known.
+    ``floor`` is the least value, "" if unknown.
     """
 
     is_integer: bool
@@ -45,7 +45,7 @@ class RangeKind:
     fsp: int = -1
 
     def read(self, node: Node) -> Bound:
-        """Return the value of a constant; ``DdlError`` if it is none."""
+        """Return the value of a constant; ``DdlError`` if it is not a constant."""
         if isinstance(node, Parenthesised):
             return self.read(node.operand)
         negative = isinstance(node, Unary) and node.operator == "-"
@@ -67,7 +67,7 @@ class RangeKind:
             raise DdlError(f"the bound {text!r} is not a date") from None
 
     def text(self, bound: Bound) -> str:
-        """Return a bound as TiDB shows it."""
+        """Return a bound as TiDB prints it."""
         if self.is_integer:
             return str(bound)
         if self.fsp < 0:
@@ -75,7 +75,7 @@ class RangeKind:
         return str(bound.isoformat(" ", "microseconds"))[: 19 + (self.fsp and self.fsp + 1)]
 
     def least(self) -> Node:
-        """Return the bound of the partition for NULL alone; ``DdlError`` where it is not known."""
+        """Return the bound of the partition for NULL only; ``DdlError`` if it is not known."""
         if not self.floor:
             raise DdlError("the type of the partitioning's expression is not known")
         if self.fsp < 0:
@@ -90,7 +90,9 @@ class RangeKind:
         return Unary("-", number) if text.startswith("-") else number
 
     def after(self, bound: Bound, amount: int, unit: str) -> Bound:
-        """Return the bound and an amount of a unit, "" for integers. A day that a month does not have is its last."""
+        """Return the bound plus an amount of a unit ("" for integers). A day that a month lacks becomes its last
+        day.
+        """
         if not unit:
             return bound + amount
         try:
@@ -104,12 +106,12 @@ class RangeKind:
             raise DdlError("a bound is after the year 9999") from None
 
     def distance(self, first: Bound, last: Bound) -> int:
-        """Return how far two bounds are apart: a number, or whole seconds."""
+        """Return the distance between two bounds: a number, or whole seconds."""
         return last - first if self.is_integer else int((last - first).total_seconds())
 
 
 def range_kind(key: PartitionKey, state: TableState) -> RangeKind | None:
-    """Return what a table is partitioned by; ``None`` for several values, and those that no interval is of."""
+    """Return the kind of a table's partitioning; ``None`` for several values, and for kinds without intervals."""
     if key.method != "range" or len(key.columns) > 1:
         return None
     if key.columns:
@@ -132,13 +134,13 @@ def _of_column(column: Column) -> RangeKind | None:
 
 
 def range_kind_of(state: TableState) -> RangeKind | None:
-    """Return what a table is partitioned by, as :func:`range_kind`."""
+    """Return the kind of a table's partitioning, like :func:`range_kind`."""
     ranges = state.ranges
     return None if ranges is None else RangeKind(ranges.is_integer, ranges.floor, ranges.fsp)
 
 
 def ranges_of(key: PartitionKey, definitions: Iterable[PartitionDefinition], state: TableState) -> Ranges | None:
-    """Return the bounds of a newly partitioned table; ``None`` where they are not of one known value."""
+    """Return the bounds of a newly partitioned table; ``None`` unless they are of one known value."""
     kind = range_kind(key, state)
     if kind is None:
         return None
@@ -168,7 +170,7 @@ def _with(ranges: Ranges, kind: RangeKind, definitions: Iterable[PartitionDefini
 
 
 def _shown(kind: RangeKind, bound: Node) -> str:
-    """Return a bound's text; "" where it is not a constant."""
+    """Return a bound's text; "" if it is not a constant."""
     try:
         if not kind.is_integer and isinstance(bound, Constant) and str(bound.value).startswith(_FIRST_DATE):
             return str(bound.value)  # of the year 0, which is for NULL

@@ -1,4 +1,4 @@
-"""Does MODIFY COLUMN rewrite the data? If so TiDB makes a new column, with a new id, in the old one's place.
+"""Whether MODIFY COLUMN rewrites the data. If it does, TiDB replaces the column by a new one with a new id.
 
 Rule source: pingcap/tidb ``pkg/ddl/modify_column.go`` (``noReorgDataStrict``).
 """
@@ -15,7 +15,9 @@ _CHAR, _VARCHARS = MySQLType.STRING, (MySQLType.VARCHAR, MySQLType.VAR_STRING)
 
 
 def needs_reorg(old: Column, new: Column, *, indexed: bool) -> bool:
-    """Return whether the stored data of ``old`` does not serve as ``new``. ``indexed``: an index holds the column."""
+    """Return whether the stored data of ``old`` must be rewritten for ``new``. ``indexed``: whether an index has the
+    column.
+    """
     if old.type is new.type:
         return _same_type_differs(old, new)
     if {old.type, new.type} <= STRING_TYPES:

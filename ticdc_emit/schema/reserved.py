@@ -94,4 +94,4 @@ CALL_WORDS = frozenset(
     TRANSLATE TRIM VARIANCE VAR_POP VAR_SAMP
     """.split()  # noqa: SIM905 (a table of words)
 )
-"""Words that are a function, and no name, where a parenthesis follows at once."""
+"""Words that are a function, not a name, if a parenthesis follows directly."""

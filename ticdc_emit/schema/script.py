@@ -1,8 +1,8 @@
-"""Scripts of statements as the ``mysql`` client reads them: a file's text in, its statements with their places out.
+"""Split scripts into statements like the ``mysql`` client. In: a file's text. Out: its statements with their positions.
 
-``DELIMITER`` lines count, as mysqldump writes them around triggers and routines. What dumps have besides schemas is
-known here too: :func:`schema_statements` passes over it. Rule source: MySQL's ``client/mysql.cc`` (``add_line``), and
-the files of mysqldump and Dumpling.
+``DELIMITER`` lines, which mysqldump writes around triggers and routines, take effect. :func:`schema_statements` skips
+everything in dumps that is not schema. Rule source: MySQL's ``client/mysql.cc`` (``add_line``), and the files of
+mysqldump and Dumpling.
 """
 
 from __future__ import annotations
@@ -43,7 +43,9 @@ _SHOWN = 60
 
 
 class ScriptStatement(NamedTuple):
-    """``start``: where the text begins in the script; ``word``: its first one in upper case, which is at ``first``."""
+    """``start``: the offset of the text in the script; ``word``: its first word in upper case; ``first``: the offset of
+    that word.
+    """
 
     text: str
     start: int
@@ -85,7 +87,7 @@ def script_statements(script: str, sql_mode: str = "") -> Iterator[ScriptStateme
 
 
 def _first(script: str, position: int) -> int:
-    """Return where a statement's code begins, behind blanks and comments."""
+    """Return where a statement's code begins, after blanks and comments."""
     while True:
         if blank := _BLANK.match(script, position):
             position = blank.end()
@@ -95,7 +97,7 @@ def _first(script: str, position: int) -> int:
 
 
 def _behind(script: str, position: int) -> int:
-    """Return where to continue after ``/*``: after the comment, or after its opener if what it holds is code."""
+    """Return where to continue after ``/*``: after the comment, or after its opener if it contains code."""
     code = code_after(script, position)
     end = script.find("*/", position + 2) + 2
     if code is None and end < 2:
@@ -115,7 +117,7 @@ def _end(script: str, position: int, pieces: re.Pattern[str]) -> tuple[int, int]
 
 
 def schema_statements(script: str, sql_mode: str = "") -> Iterator[ScriptStatement]:
-    """Yield the statements that may concern schemas: no SET, no rows, no triggers, routines, events and users.
+    """Yield the statements that may concern schemas, without SET, rows, triggers, routines, events and users.
 
     A trigger or routine with a body needs DELIMITER lines around it; else it is a ``DdlError``.
     """
@@ -135,7 +137,7 @@ def schema_statements(script: str, sql_mode: str = "") -> Iterator[ScriptStateme
 
 
 def check_text(sql: object) -> None:
-    """Raise ``DdlError`` for what is not text, or none that UTF-8 has."""
+    """Raise ``DdlError`` for a value that is not text, or cannot be encoded as UTF-8."""
     if not isinstance(sql, str):
         what = f"a DDL statement must be str, not {type(sql).__name__}"
         raise DdlError(what, remedy="Decode it as UTF-8 first" if isinstance(sql, bytes) else "", position=0)

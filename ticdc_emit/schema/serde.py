@@ -1,8 +1,8 @@
 """``TableInfo`` to and from a plain dict, in the shape of the golden vectors' ``table_info``.
 
 The shape (``tests/vectors``): empty lists of flags and labels are null; ``default``, ``comment`` and ``generated`` are
-absent where there is none; a default that is not UTF-8 is ``{"base64": ...}``. It has no index ids (the order is
-TiDB's, so it stands in for them), no partitions, no table comment and no ON UPDATE flag.
+absent if there is none; a default that is not UTF-8 is ``{"base64": ...}``. It has no index ids (the order is TiDB's
+and replaces them), no partitions, no table comment and no ON UPDATE flag.
 """
 
 from __future__ import annotations
@@ -151,5 +151,5 @@ def _default_from_dict(default: Any, kind: MySQLType) -> str | bytes | None:
         return None
     if isinstance(default, Mapping):
         return base64.b64decode(default["base64"])
-    # BIT alone keeps its default as raw bytes (TiDB: DefaultValueBit); everything else is text.
+    # only BIT keeps its default as raw bytes (TiDB: DefaultValueBit); everything else is text.
     return str(default).encode() if kind is MySQLType.BIT else str(default)

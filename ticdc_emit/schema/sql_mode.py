@@ -1,7 +1,7 @@
-"""The SQL modes that change how TiDB reads a statement. Names as SET SQL_MODE takes them in, flags out.
+"""The SQL modes that change how TiDB parses a statement. In: names as for SET SQL_MODE. Out: flags.
 
-Rule source: pingcap/tidb ``pkg/parser/mysql/const.go`` (``Str2SQLMode``, ``CombinationSQLMode``). The modes that change
-what a statement may do, and not what it says, are known names without effect here.
+Rule source: pingcap/tidb ``pkg/parser/mysql/const.go`` (``Str2SQLMode``, ``CombinationSQLMode``). Modes that change
+what a statement may do, but not its meaning, are known names without effect here.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _WITHOUT_EFFECT = frozenset(
 
 @dataclass(frozen=True)
 class SqlMode:
-    """What the reader of statements must know; by default nothing, as TiDB's own default mode has it."""
+    """The flags of the parser; by default none, as in TiDB's default mode."""
 
     ansi_quotes: bool = False
     high_not_precedence: bool = False

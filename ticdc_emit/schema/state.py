@@ -1,4 +1,4 @@
-"""What the catalog keeps of a table beside its :class:`TableInfo`: the counters behind new columns' and indexes' ids.
+"""The catalog's state of a table besides its :class:`TableInfo`: the counters for ids of new columns and indexes.
 
 TiDB never reuses the id of a dropped column or index (``MaxColumnID``, ``MaxIndexID``), so they outlive the columns.
 """
@@ -45,7 +45,7 @@ class TableState:
     partition_columns: tuple[str, ...] = ()
     ttl_column: str = ""
     ranges: Ranges | None = None
-    """``None`` where the table is not by RANGE of one integer, DATE or DATETIME."""
+    """``None`` if the table is not partitioned by RANGE of one integer, DATE or DATETIME."""
 
     def find_column(self, name: str) -> Column | None:
         """Return the column called ``name`` in any case, hidden ones included."""
@@ -89,7 +89,7 @@ class TableState:
         return state.with_indexes((*self.info.indexes, replace(index, id=number)))
 
     def replace_column(self, old_name: str, new: Column) -> TableState:
-        """Put ``new`` in the place of a column, and its name into the indexes and foreign keys."""
+        """Replace a column by ``new``, also in indexes and foreign keys."""
         wanted = old_name.lower()
         columns = tuple(new if column.name.lower() == wanted else column for column in self.info.columns)
         state = self.with_columns(columns)

@@ -54,7 +54,7 @@ def _if_not_exists(given: bool) -> str:
 class CreateTable:
     """``temporary``: GLOBAL TEMPORARY (which has an ``on_commit``) or TEMPORARY, "" for neither.
 
-    ``duplicates``: IGNORE or REPLACE before AS ``select``; ``offset``: where what is not a definition starts.
+    ``duplicates``: IGNORE or REPLACE before AS ``select``; ``offset``: the start of the text after the definitions.
     """
 
     table: TableName
@@ -89,7 +89,7 @@ class CreateTable:
 
 @dataclass(frozen=True)
 class CreateTables:
-    """Several CREATE TABLE that are one job, as BR and fast table creation make them; ``texts`` as they were given."""
+    """Several CREATE TABLE in one job, like those of BR and fast table creation; ``texts``: the original texts."""
 
     tables: tuple[CreateTable, ...]
     texts: tuple[str, ...]
@@ -224,7 +224,7 @@ class CreateDatabase(_WithDatabaseOptions):
 
 @dataclass(frozen=True)
 class AlterDatabase(_WithDatabaseOptions):
-    """``name`` is None where the statement leaves it to the current database."""
+    """``name`` is None for the current database."""
 
     name: str | None
     options: tuple[DatabaseOption, ...] = ()

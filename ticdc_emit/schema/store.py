@@ -1,7 +1,7 @@
 """Databases, tables and their history by name.
 
-Names keep their case and are found in any (``lower_case_table_names=2``). Changes are staged and take effect together,
-so that a statement that fails half-way leaves nothing behind.
+Names keep their case and are found in any case (``lower_case_table_names=2``). Changes are staged and take effect
+together, so a statement that fails has no effect.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Database:
 
 @dataclass(frozen=True)
 class DroppedTable:
-    """A table as it was before the DDL job that dropped or truncated it."""
+    """A table before the DDL job that dropped or truncated it."""
 
     job: int
     state: TableState
@@ -52,7 +52,7 @@ class SchemaStore:
     # -- databases -----------------------------------------------------------------------------------------------
 
     def database(self, name: str) -> Database:
-        """Return a database; ``DdlError`` if there is none of that name."""
+        """Return a database; ``DdlError`` if it does not exist."""
         found = self._databases.get(name.lower())
         if found is None:
             raise DdlError(f"unknown database {name!r}", schema=name)
@@ -77,7 +77,7 @@ class SchemaStore:
         self._dropped_databases[name.lower()] = database, tables
 
     def dropped_database(self, name: str) -> tuple[Database, tuple[TableState, ...]]:
-        """Return a dropped database and its tables; ``DdlError`` if none of that name was dropped."""
+        """Return a dropped database and its tables; ``DdlError`` if there is none."""
         found = self._dropped_databases.get(name.lower())
         if found is None:
             raise DdlError(f"no database {name!r} was dropped", schema=name)
@@ -106,7 +106,7 @@ class SchemaStore:
         self._dropped.append(DroppedTable(job, state))
 
     def dropped_table(self, schema: str, name: str, job: int = 0) -> TableState:
-        """Return what the last such job took, or that of an id; ``DdlError`` if there is none."""
+        """Return the table of the last such job, or of a job id; ``DdlError`` if there is none."""
         for each in reversed(self._dropped):
             info = each.state.info
             named = (info.schema.lower(), info.name.lower()) == (schema.lower(), name.lower())
@@ -116,11 +116,13 @@ class SchemaStore:
         raise DdlError(f"there is no dropped or truncated table of {what}", table=f"{schema}.{name}" if name else None)
 
     def stage(self, state: TableState) -> None:
-        """Put a table's new state, visible to :meth:`find` at once, lasting from :meth:`commit` on."""
+        """Stage a table's new state: visible to :meth:`find` at once, permanent with :meth:`commit`."""
         self._staged[state.info.schema.lower(), state.info.name.lower()] = state
 
     def adopt(self, state: TableState, commit_ts: int) -> bool:
-        """Put a table whose statements were not seen, valid from ``commit_ts`` on; ``False`` if its name has newer."""
+        """Add a table without its statements, valid from ``commit_ts`` on; return ``False`` if its name has a newer
+        version.
+        """
         history = self._history.get((state.info.schema.lower(), state.info.name.lower()), [])
         if history and history[-1][0] >= commit_ts:
             return False
@@ -132,7 +134,7 @@ class SchemaStore:
         self._staged[info.schema.lower(), info.name.lower()] = None
 
     def commit(self, commit_ts: int) -> None:
-        """Make the staged changes last; they are valid from ``commit_ts`` on."""
+        """Make the staged changes permanent, valid from ``commit_ts`` on."""
         for key, state in self._staged.items():
             history = self._history.setdefault(key, [])
             if state is None:
@@ -157,7 +159,7 @@ class SchemaStore:
         return info
 
     def histories(self) -> dict[tuple[str, str], tuple[tuple[int, TableInfo | None], ...]]:
-        """Return the versions of every name that ever was a table's, oldest first, under the name's last spelling."""
+        """Return the versions of every table name, oldest first, under the last spelling of the name."""
         found = {}
         for versions in self._history.values():
             known = [info for _, info in versions if info is not None]

@@ -1,8 +1,8 @@
-"""A view's SELECT as TiDB stores it, and CREATE VIEW as the new architecture sends it for that.
+"""A view's SELECT as TiDB stores it, and the CREATE VIEW that the new architecture sends for it.
 
-In: CREATE VIEW, and the tables that it reads. Out: every table with its database, every output with a name, ``*`` as
-columns; columns are as they were written. The new architecture sends that SELECT where it reads another database than
-the view's or names a column by its table, which gets its database then. Rule source: pingcap/tidb
+In: CREATE VIEW, and the tables that it reads. Out: the SELECT with every table qualified by its database, every output
+named, and ``*`` expanded; columns stay as written. The new architecture sends that SELECT if it reads another database
+than the view's, or qualifies a column by its table, which then gets its database. Rule source: pingcap/tidb
 ``pkg/planner/core/logical_plan_builder.go`` (``unfoldWildStar``, ``addAliasName``), ``pkg/ddl`` (``BuildViewInfo``);
 pingcap/ticdc ``pkg/common/event/ddl_query_normalizer.go``.
 """
@@ -31,9 +31,9 @@ _IN_TABLE = 2  # parts of a column's name with its table
 def stored_select(
     statement: CreateView, sql: str, database: str, table: Callable[[TableName], TableInfo]
 ) -> Query | UnprintableDdlError:
-    """Return the SELECT that TiDB keeps; an error where its planner writes more of it than is known here.
+    """Return the SELECT that TiDB stores; an error if its planner rewrites more than is known here.
 
-    ``sql`` is the statement's text, ``database`` the current one, ``table`` looks up what ``*`` stands for.
+    ``sql`` is the statement's text, ``database`` the current one; ``table`` looks up the columns of ``*``.
     """
     try:
         return _Stored(sql, database, table).of(statement.query)
@@ -46,7 +46,7 @@ def stored_select(
 def sent_view(statement: CreateView, stored: Query | UnprintableDdlError, schema: str, database: str) -> CreateView:
     """Return the statement as the new architecture sends it; ``schema`` is the view's database.
 
-    Raises :class:`~ticdc_emit.errors.UnprintableDdlError` where it sends a SELECT that is not known.
+    Raises :class:`~ticdc_emit.errors.UnprintableDdlError` if it sends a SELECT that is not known.
     """
     if isinstance(stored, UnprintableDdlError):
         if _may_be_replaced(statement.query, schema, database):
@@ -95,7 +95,7 @@ class _Stored:
                     yield Field(ColumnName((schema, name, column.name)), column.name)
 
     def _check(self, select: Select) -> None:
-        """Raise where the planner puts something else in the place of what was written."""
+        """Raise an error if the planner replaces what was written."""
         joins = [node for node in _nodes(select.tables) if isinstance(node, Join)]
         has_star = any(isinstance(field.value, WildCard) for field in select.fields)
         if has_star and any(join.natural or join.using for join in joins):
@@ -113,7 +113,7 @@ class _Stored:
 
 
 def _with_databases(node: _N, scope: dict[str, str] | None = None) -> _N:
-    """Return a query whose columns that are named by a table of its FROM, not by an alias, have the database too."""
+    """Return a query in which columns qualified by a table of its FROM (not by an alias) have the database too."""
     if isinstance(node, Select):
         scope = _scope(node)
     if isinstance(node, ColumnName) and scope and len(node.parts) == _IN_TABLE:
@@ -123,7 +123,7 @@ def _with_databases(node: _N, scope: dict[str, str] | None = None) -> _N:
 
 
 def _scope(select: Select) -> dict[str, str]:
-    """Return the database by table; "" for what is an alias too, or two tables."""
+    """Return the database of each table name; "" if the name is also an alias, or that of two tables."""
     found: dict[str, str] = {}
     aliases = set()
     for source in sources(select.tables):
@@ -145,7 +145,7 @@ def _may_be_replaced(query: Query, schema: str, database: str) -> bool:
 
 
 def _mapped(node: _N, change: Callable[[object], object]) -> _N:
-    """Return a node with every child changed."""
+    """Return a node with a function applied to every child."""
     if isinstance(node, tuple):
         return tuple(change(child) for child in node)  # type: ignore[return-value]
     if not is_dataclass(node) or isinstance(node, type):

@@ -1,6 +1,6 @@
-"""CREATE TABLE: the statement's node in, a :class:`TableState` out (ids of table and partitions still 0).
+"""CREATE TABLE. In: the statement's node. Out: a :class:`TableState` (ids of table and partitions are still 0).
 
-Rule source: pingcap/tidb ``pkg/ddl/create_table.go``. A primary key is clustered unless it says NONCLUSTERED
+Rule source: pingcap/tidb ``pkg/ddl/create_table.go``. A primary key is clustered unless it is NONCLUSTERED
 (``tidb_enable_clustered_index = ON``, TiDB's default).
 """
 
@@ -59,7 +59,7 @@ def unique_names(names: Iterable[str], what: str) -> None:
 
 
 def charset_of_options(options: Iterable[TableOption]) -> tuple[str, str]:
-    """Return the (charset, collation) that table options give, "" where they give none."""
+    """Return the (charset, collation) of table options, "" where they have none."""
     charset = collate = ""
     for option in options:
         if option.name == "charset":
@@ -125,7 +125,7 @@ def _with_constraints(state: TableState, constraints: tuple[Constraint, ...]) ->
 
 
 def check_generated(definition: ColumnDef, state: TableState) -> None:
-    """A generated column may name existing columns only, and of the generated ones only earlier ones."""
+    """A generated column may only use existing columns; of generated ones, only earlier ones."""
     option = next((o for o in definition.options if o.kind.startswith("generated")), None)
     if option is None or not isinstance(option.value, Expression):
         return
@@ -197,7 +197,7 @@ def with_ttl(state: TableState, options: tuple[TableOption, ...]) -> TableState:
 
 
 def clone_table(source: TableState, schema: str, name: str) -> TableState:
-    """CREATE TABLE ... LIKE: everything but the foreign keys, with ids of table and partitions open again."""
+    """CREATE TABLE ... LIKE: everything but the foreign keys, with new ids of table and partitions."""
     check_identifier(name, "table")
     if source.info.is_view:
         raise DdlError(f"{source.info.full_name} is a view, LIKE needs a table")

@@ -1,4 +1,4 @@
-"""MySQL's lenient date and time texts: the literal of a DEFAULT in, TiDB's canonical text out.
+"""MySQL's lenient date and time texts. In: the literal of a DEFAULT. Out: TiDB's canonical text.
 
 Rule source: pingcap/tidb ``pkg/types/time.go`` (``parseDatetime``, ``ParseDuration``) with ``sql_mode=''``: zero and
 partial zero dates are allowed, impossible ones are not; fractions are rounded half up to the column's fsp.
@@ -33,7 +33,7 @@ _PACKED_WIDTHS = {  # digits -> fields of a date and time without separators
     6: (2, 2, 2),
     5: (2, 2, 1),
 }
-# (from, to, what to add, what to multiply with) brings a number to YYYYMMDDHHMMSS; two-digit years turn at 70
+# (from, to, addend, factor) converts a number to YYYYMMDDHHMMSS; two-digit years switch at 70
 _NUMBER_RANGES = (
     (101, 691231, 20_000_000, 1_000_000),
     (700101, 991231, 19_000_000, 1_000_000),
@@ -48,7 +48,7 @@ _OFFSET = re.compile(r"([+-])(\d{1,2}):?(\d{2})")
 
 @dataclass(frozen=True)
 class Moment:
-    """Date and time fields, zero parts allowed; ``micro`` has been rounded to the fsp."""
+    """Date and time fields, with zero parts allowed; ``micro`` is rounded to the fsp."""
 
     year: int
     month: int
@@ -96,7 +96,7 @@ def time_zone_of(name: str) -> dt.tzinfo:
 
 
 def parse_moment(text: str, fsp: int, zone: dt.tzinfo = dt.timezone.utc) -> Moment:
-    """Parse a date or date-time text, bringing an offset suffix to ``zone``; ``ValueError`` if it is impossible."""
+    """Parse a date or date-time text, converting an offset suffix to ``zone``; ``ValueError`` if it is impossible."""
     text = text.strip()
     separated = _SEPARATED.fullmatch(text)
     if separated:
@@ -118,7 +118,7 @@ def parse_moment(text: str, fsp: int, zone: dt.tzinfo = dt.timezone.utc) -> Mome
 
 
 def moment_of_number(number: int) -> Moment:
-    """Read YYMMDD, YYYYMMDD, YYMMDDHHMMSS or YYYYMMDDHHMMSS written as a number; ``ValueError`` if it is none."""
+    """Read YYMMDD, YYYYMMDD, YYMMDDHHMMSS or YYYYMMDDHHMMSS written as a number; ``ValueError`` for any other text."""
     if number == 0:
         return Moment(0, 0, 0)
     for low, high, offset, factor in _NUMBER_RANGES:
@@ -169,7 +169,7 @@ def _fraction(micro: int, fsp: int) -> str:
 
 
 def normalise_duration(text: str, fsp: int) -> str:
-    """Return TiDB's text of a TIME value (``-12:34:56.500``); ``ValueError`` if ``text`` is none."""
+    """Return TiDB's text of a TIME value (``-12:34:56.500``); ``ValueError`` if ``text`` is not a time."""
     text = text.strip()
     negative = text.startswith("-")
     parsed = _DURATION.fullmatch(text.lstrip("-") if negative else text)

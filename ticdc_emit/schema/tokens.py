@@ -1,7 +1,7 @@
-"""Tokens of SQL text as TiDB's lexer has them: text and SQL mode in, :class:`Token` out, the last one ``end``.
+"""Tokens of SQL text as in TiDB's lexer. In: text and SQL mode. Out: :class:`Token` records, the last one ``end``.
 
-Rule source: pingcap/tidb ``pkg/parser/lexer.go``, ``pkg/parser/misc.go``, ``pkg/parser/tidb/features.go``. What
-``/*! ... */`` and ``/*T![feature] ... */`` comments hold is code, if TiDB knows the feature; every token keeps its
+Rule source: pingcap/tidb ``pkg/parser/lexer.go``, ``pkg/parser/misc.go``, ``pkg/parser/tidb/features.go``. The content
+of ``/*! ... */`` and ``/*T![feature] ... */`` comments is code, if TiDB knows the feature. Every token keeps its
 position in the text.
 """
 
@@ -72,7 +72,7 @@ _TOKEN = r"""
 class Token(NamedTuple):
     """``text``: a word in upper case or a symbol, "" for the rest; ``value``: a name or literal without its quotes.
 
-    A ``call`` is a function's name that its parenthesis follows; a word beside a dot is a ``name``, never a keyword.
+    A ``call`` is a function's name followed by its parenthesis; a word next to a dot is a ``name``, never a keyword.
     """
 
     kind: str
@@ -150,7 +150,7 @@ class _Scanner:
         return tokens
 
     def _qualifies(self) -> bool:
-        """Whether the dot that was read last follows a name at once: digits behind it are a name too."""
+        """Whether the last dot directly follows a name: then digits after it are a name too."""
         return (
             len(self._tokens) > 1 and self._tokens[-2].kind == "name" and self._tokens[-2].end == self._tokens[-1].start
         )
@@ -166,7 +166,7 @@ class _Scanner:
         raise DdlError(f"DDL cannot be read: {what} at {rest!r}", statement=self._sql, position=position)
 
     def _comment(self, start: int) -> int:
-        """Return where to continue: after the comment, or after its opener if what it holds is code."""
+        """Return where to continue: after the comment, or after its opener if it contains code."""
         code = code_after(self._sql, start)
         if code is not None:
             self._in_code_comment = True

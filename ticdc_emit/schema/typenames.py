@@ -1,7 +1,8 @@
-"""Type names of a column, as TiDB and TiCDC print them: ``Column`` in, SQL type text out.
+"""Type names of a column, as TiDB and TiCDC print them.
 
 Rule source: semantics 2.0.4 and pingcap/tidb ``pkg/parser/types`` (``TypeToStr``, ``FieldType.CompactStr``,
-``ColumnInfo.GetTypeDesc``). TiCDC leaves the strict integer display width off, so integers always show their width.
+``ColumnInfo.GetTypeDesc``). TiCDC does not enable the strict integer display width, so integers always have their
+width.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ _BINARY_NAMES = {
     MySQLType.MEDIUM_BLOB: "mediumblob",
     MySQLType.LONG_BLOB: "longblob",
 }
-# (length, decimals) that TiDB fills in where the DDL gives none.
+# (length, decimals) that TiDB fills in if the DDL has none
 _DEFAULT_LENGTHS = {
     MySQLType.BIT: (1, 0),
     MySQLType.TINY: (4, 0),

@@ -22,7 +22,7 @@ __all__ = [
 
 BINARY_CHARSET = "binary"
 LATIN1_CHARSET = "latin1"
-"""The one character set whose text TiDB neither checks nor converts: columns hold any bytes."""
+"""The only character set whose text TiDB neither checks nor converts: columns can have any bytes."""
 
 
 class MySQLType(IntEnum):
@@ -60,7 +60,7 @@ class MySQLType(IntEnum):
 
 
 class ColumnFlag(IntFlag):
-    """The flags that the golden vectors show; values are MySQL's own."""
+    """The flags in the golden vectors; values are MySQL's own."""
 
     NONE = 0
     NOT_NULL = 1

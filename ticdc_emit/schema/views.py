@@ -1,4 +1,5 @@
-"""CREATE VIEW: the columns of its SELECT. They have a name and no type (TiDB finds the types when the view is read).
+"""CREATE VIEW: the columns of its SELECT. They have a name but no type, because TiDB resolves types when the view is
+read.
 
 Rule source: pingcap/tidb ``pkg/planner/core`` (``buildProjection``: a column without alias is named by its own text)
 and ``pkg/ddl`` (``CreateView``).
@@ -27,7 +28,7 @@ def build_view(
 ) -> TableInfo:
     """Build a view's ``TableInfo`` (id 0) from its statement in ``sql``.
 
-    ``table`` looks up what its SELECT reads from, for ``*``.
+    ``table`` looks up the tables of its SELECT, for ``*``.
     """
     check_identifier(statement.table.name, "view")
     names = tuple(_output_names(statement.query, sql, table))
@@ -63,7 +64,7 @@ def _first_select(query: Query) -> Select:
 
 
 def field_name(field: Field, sql: str) -> str:
-    """Return how a column of a SELECT in ``sql`` is called."""
+    """Return the name of a column of a SELECT in ``sql``."""
     if field.alias:
         return field.alias
     value, text = field.value, sql[field.start : field.end]
@@ -94,7 +95,7 @@ def _star_names(select: Select, qualifier: tuple[str, ...], table: Callable[[Tab
 
 
 def sources(factor: TableFactor | object | None) -> Iterator[Source]:
-    """Yield what a FROM reads, from left to right."""
+    """Yield the sources of a FROM, from left to right."""
     if isinstance(factor, Source):
         yield factor
     elif isinstance(factor, Join):

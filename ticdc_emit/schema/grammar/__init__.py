@@ -1,1 +1,1 @@
-"""The TiDB grammar in layers, each a class over the one below it: from single tokens up to whole statements."""
+"""The TiDB grammar in layers, from single tokens up to whole statements. Each layer is a subclass of the one below."""

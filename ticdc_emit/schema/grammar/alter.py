@@ -189,7 +189,7 @@ class AlterGrammar(MinorChangeGrammar):
         return AlterOptions(tuple(options), convert=True)
 
     def _last_change(self) -> AlterSpec:
-        """What TiDB takes once, behind all other changes and without a comma."""
+        """A change that TiDB accepts once, after all other changes and without a comma."""
         if self._accept("PARTITION", "BY"):
             return self._partition_by_change()
         if self._accept("REMOVE", "TTL"):

@@ -1,7 +1,7 @@
-"""Ground layer of the TiDB grammar: words, names, numbers and strings on a list of tokens.
+"""The lowest layer of the TiDB grammar: words, names, numbers and strings on a list of tokens.
 
 Each layer of this package adds rules to the one below it; the whole is :class:`~.statement.StatementGrammar`. The rules
-match words by their text, not by token types, since TiDB takes most keywords as identifiers too.
+match words by text, not by token type, because TiDB also accepts most keywords as identifiers.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _MAX_DEPTH = 120
 class BaseGrammar:
     """Rules over single tokens; one that fails raises ``DdlError`` with the statement and the position.
 
-    ``charset`` is the session's: the introducer of strings that have none.
+    ``charset`` is the session's, for strings without an introducer.
     """
 
     def __init__(self, sql: str, tokens: list[Token], mode: SqlMode, charset: str = "utf8mb4") -> None:
@@ -142,7 +142,7 @@ class BaseGrammar:
         return word
 
     def _any_word(self, what: str) -> str:
-        """Consume a word, whichever it is; return it in upper case."""
+        """Consume any word; return it in upper case."""
         word = self._word_at()
         if not word:
             self._fail(f"expected {what}")
@@ -163,7 +163,7 @@ class BaseGrammar:
         return self._accept("NOT")
 
     def _list(self, rule: Callable[[], _T]) -> tuple[_T, ...]:
-        """What a rule yields, once or more, commas between."""
+        """The results of a rule, one or more, separated by commas."""
         members = [rule()]
         while self._accept_symbol(","):
             members.append(rule())
@@ -182,14 +182,14 @@ class BaseGrammar:
         return token.kind == "name" or (token.kind == "word" and token.text not in RESERVED_WORDS)
 
     def _at_plain_name(self) -> bool:
-        """Whether a name follows that is not a keyword: only such names call functions that TiDB has no rule for."""
+        """Whether a name follows that is not a keyword. Only such names can call functions without a grammar rule."""
         token = self._curr
         if token.kind == "word":
             return token.text not in RESERVED_WORDS and token.text not in UNRESERVED_WORDS
         return token.kind == "name"
 
     def _name(self, what: str = "a name") -> str:
-        """Consume an identifier; unquoted, it must not be a reserved word (but may be one beside a dot)."""
+        """Consume an identifier. Unquoted, it must not be a reserved word, except next to a dot."""
         if not self._at_name():
             self._fail(f"expected {what}")
         name = self._curr.value

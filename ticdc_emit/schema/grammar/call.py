@@ -1,4 +1,4 @@
-"""Calls of functions, each by the rule it has. Tokens in, the nodes of :mod:`~ticdc_emit.schema.nodes.calls` out.
+"""Calls of functions, each by its own rule. Tokens in, the nodes of :mod:`~ticdc_emit.schema.nodes.calls` out.
 
 Rule source: pingcap/tidb ``pkg/parser/parser.y`` (``FunctionCallKeyword``, ``FunctionCallNonKeyword``,
 ``FunctionCallGeneric``).

@@ -1,7 +1,7 @@
 """CAST, CONVERT and the types they take. Tokens in, :class:`Cast` nodes out.
 
 Rule source: pingcap/tidb ``pkg/parser/parser.y`` (``CastType``), ``pkg/parser/types/field_type.go``
-(``RestoreAsCastType``): a type that says nothing of its length gets what TiDB makes of it.
+(``RestoreAsCastType``): a type without a length gets TiDB's default.
 """
 
 from __future__ import annotations

@@ -67,7 +67,7 @@ class ColumnGrammar(TypeGrammar):
         return tuple(options)
 
     def _column_option(self) -> tuple[ColumnOption, ...] | None:
-        """Consume one option; None where none follows."""
+        """Consume one option; None if none follows."""
         word = self._word_at()
         if word not in _OPTION_WORDS:
             return None

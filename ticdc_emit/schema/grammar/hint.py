@@ -1,7 +1,7 @@
 """Optimizer hints, ``/*+ ... */`` after SELECT. A hint comment's token in, :class:`Hint` nodes out.
 
-Rule source: pingcap/tidb ``pkg/parser/hintparser.y``. A hint that is not in the tables below is an error here, where
-TiDB drops it with a warning or prints it: which of the two is not known.
+Rule source: pingcap/tidb ``pkg/parser/hintparser.y``. A hint that is not in the tables below is an error here. TiDB
+either drops it with a warning or prints it; which of the two is not known.
 """
 
 from __future__ import annotations

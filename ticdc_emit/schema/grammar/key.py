@@ -103,7 +103,7 @@ class KeyGrammar(ColumnGrammar):
         return options
 
     def _index_option(self) -> dict[str, object] | None:
-        """Consume one option; {} for one that says nothing, None where none follows."""
+        """Consume one option; {} for one without effect, None if none follows."""
         word = self._word_at()
         if word in ("CLUSTERED", "NONCLUSTERED"):
             return {"clustered": self._clustered()}
@@ -164,5 +164,5 @@ class KeyGrammar(ColumnGrammar):
 
 
 def _said(name: str, value: object) -> dict[str, object]:
-    """An option that is empty leaves what an earlier one said."""
+    """An empty option does not override an earlier one."""
     return {name: value} if value else {}

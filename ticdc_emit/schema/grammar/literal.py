@@ -1,4 +1,4 @@
-"""Default values and constants. Tokens in, syntax trees with what the catalog makes of them out.
+"""Default values and constants. Tokens in, syntax trees with their values out.
 
 Rule source: pingcap/tidb ``pkg/parser/parser.y`` (``DefaultValueExpr``, ``SignedLiteral``, ``NowSymOptionFraction``).
 """
@@ -58,7 +58,7 @@ class LiteralGrammar(QueryGrammar):
         return DefaultExpression("call", text=name), ColumnName((name,))
 
     def _as_default(self, expression: Expression) -> DefaultExpression:
-        """What the catalog makes of an expression that ALTER COLUMN sets as the default."""
+        """The value of an expression that ALTER COLUMN sets as the default."""
         node = expression.node
         if isinstance(node, Call) and node.name.upper() in ("CURRENT_TIMESTAMP", "NOW", *_NOW_WORDS):
             fsp = node.arguments[0] if node.arguments else None
@@ -121,7 +121,7 @@ class LiteralGrammar(QueryGrammar):
 
 
 def datum_of(node: Node) -> Literal:
-    """Return the constant that a signed literal stands for."""
+    """Return the constant of a signed literal."""
     if isinstance(node, Unary):
         assert isinstance(node.operand, Constant)
         datum = datum_of(node.operand)

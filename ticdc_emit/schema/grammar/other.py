@@ -1,4 +1,4 @@
-"""Statements that change no definition of a table: RECOVER and FLASHBACK, and those that no changefeed sends.
+"""Statements that do not change a table's definition: RECOVER and FLASHBACK, and those that no changefeed sends.
 
 Tokens in, one node out.
 
@@ -209,7 +209,7 @@ class OtherGrammar(StatementGrammar):
         offset = None if self._at_end else self._curr.start
         if offset is not None and verb == "DROP":
             self._fail("not understood")
-        self._advance(self._last - self._index)  # no job of its options concerns a changefeed
+        self._advance(self._last - self._index)  # its options have no job that concerns a changefeed
         return ResourceGroup(verb, name, condition, offset)
 
     def _placement_policy(self) -> PlacementPolicy:

@@ -103,7 +103,7 @@ class PartitionGrammar(TableOptionGrammar):
         return self._in_parentheses(self._bit_expression)
 
     def _partition_count(self) -> int:
-        """Consume how many partitions there are to be; nothing is made of a count before it is checked."""
+        """Consume the number of partitions, which is checked before it is used."""
         count = self._integer("a number of partitions")
         if not count:
             self._fail("the number of partitions must not be 0", self._prev)

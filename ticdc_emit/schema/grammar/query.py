@@ -1,7 +1,7 @@
 """SELECT, TABLE, VALUES, WITH and set operations. Tokens in, the nodes of :mod:`~ticdc_emit.schema.nodes.queries` out.
 
 Rule source: pingcap/tidb ``pkg/parser/parser.y`` (``SelectStmt``, ``SetOprStmt``, ``SelectStmtWithClause``,
-``SubSelect``). TiDB's tree of a set operation is kept in its odd corners too: the ORDER BY of a last query without
+``SubSelect``). TiDB's tree of a set operation is kept with its oddities: the ORDER BY of a last query without
 parentheses belongs to the whole, and a WITH inside the parentheses of the last one prints twice.
 """
 
@@ -27,7 +27,7 @@ _QUERY_WORDS = ("SELECT", "TABLE", "VALUES", "WITH")
 
 class QueryGrammar(SelectGrammar):
     def _query(self) -> Query:
-        """A query as a statement has it, perhaps wholly between parentheses."""
+        """A query of a statement, perhaps in parentheses as a whole."""
         start = self._index
         subquery = self._try_subselect() if self._symbol_at("(") else None
         if subquery is None:
@@ -99,7 +99,9 @@ class QueryGrammar(SelectGrammar):
         return query
 
     def _try_scalar_subselect(self) -> Subquery | None:
-        """As ``_try_subselect``, where an expression may stand too: there, parentheses around a subquery are kept."""
+        """Like ``_try_subselect``, where an expression is possible too; there, parentheses around a subquery are
+        kept.
+        """
         start = self._index
         query = self._try_subselect()
         if query is not None and start in self._doubled:
@@ -108,7 +110,9 @@ class QueryGrammar(SelectGrammar):
         return query
 
     def _try_subselect(self) -> Subquery | None:
-        """Consume a query between parentheses if there is one here; each place is read once, however deep it is."""
+        """Consume a query in parentheses if there is one here. Each position is parsed once, however deeply it is
+        nested.
+        """
         start = self._index
         if not self._symbol_at("("):
             return None

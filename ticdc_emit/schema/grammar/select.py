@@ -91,7 +91,7 @@ class SelectGrammar(SourceGrammar):
         )
 
     def _accept_from(self) -> bool:
-        """Consume FROM; the table DUAL is none."""
+        """Consume FROM; the table DUAL means no table."""
         if not self._accept("FROM"):
             return False
         return not self._accept("DUAL")

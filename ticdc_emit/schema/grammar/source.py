@@ -1,7 +1,8 @@
-"""What a SELECT reads from. Tokens in, :class:`Source` and :class:`Join` nodes out.
+"""The sources of a SELECT. Tokens in, :class:`Source` and :class:`Join` nodes out.
 
 Rule source: pingcap/tidb ``pkg/parser/parser.y`` (``TableRefs``, ``TableRef``, ``TableFactor``, ``JoinTable``). A join
-with a condition takes its right side as far as joins go; the condition then belongs to the innermost that has none.
+with a condition extends its right side over all following joins; the condition then belongs to the innermost join
+without one.
 """
 
 from __future__ import annotations

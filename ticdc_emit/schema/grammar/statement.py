@@ -44,7 +44,7 @@ _CONSTRAINT_KINDS: dict[str, ConstraintKind] = {
 
 class StatementGrammar(AlterGrammar):
     def whole_expression(self) -> Node:
-        """Consume an expression, and nothing behind it."""
+        """Consume an expression that ends the text."""
         if self._at_end:
             self._fail("expected an expression")
         node = self._expression()

@@ -74,7 +74,7 @@ class TableGrammar(PartitionGrammar):
         return self._word_at() in ("SELECT", "TABLE", "VALUES", "WITH")
 
     def _try_subselect_here(self) -> object | None:
-        """The query between the parentheses here, which are then no list of columns. Nothing is consumed."""
+        """The query in the parentheses here, if they are not a list of columns. Nothing is consumed."""
         start = self._index
         ahead = 1
         while self._symbol_at("(", ahead):

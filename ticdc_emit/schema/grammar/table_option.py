@@ -42,7 +42,7 @@ _DURATION = re.compile(r"(?:\d+(?:\.\d*)?(?:d|h|m))+", re.ASCII)
 
 class TableOptionGrammar(KeyGrammar):
     def _table_options(self, *, commas: bool = True) -> tuple[TableOption, ...]:
-        """Options up to the first token that is none; CREATE TABLE allows ``commas`` between them."""
+        """Options up to the first other token; CREATE TABLE allows ``commas`` between them."""
         options: list[TableOption] = []
         while (option := self._table_option()) is not None:
             options.append(option)

@@ -1,8 +1,9 @@
-"""The type of an expression index's hidden column: an expression and the table in, a nameless :class:`Column` out.
+"""The type of an expression index's hidden column. In: an expression and the table. Out: a :class:`Column` without a
+name.
 
-``rewriting`` makes functions of the statement's syntax tree, ``typing`` walks them, ``functions`` has a row for each,
-and the other modules have the rules that the rows name. Debezium and Simple messages show hidden columns, so a type
-that is not known is a ``DdlError``, never a guess. Rule source: pingcap/tidb ``pkg/ddl/create_table.go``
+``rewriting`` turns the statement's syntax tree into functions, ``typing`` walks them, ``functions`` has a row for each,
+and the other modules have the rules that the rows name. Debezium and Simple messages contain hidden columns, so an
+unknown type is a ``DdlError``, never a guess. Rule source: pingcap/tidb ``pkg/ddl/create_table.go``
 (``BuildHiddenColumnInfo``), ``pkg/ddl/index.go`` (``checkIndexColumn``) and ``pkg/expression``.
 """
 

@@ -58,7 +58,7 @@ def _pair(arguments: Arguments) -> Arguments:
 
 
 def _numeric(operand: Operand) -> Eval:
-    """Return the kind of number that an operand is in arithmetic: ``INT``, ``DECIMAL`` or ``REAL``."""
+    """Return the kind of number of an operand in arithmetic: ``INT``, ``DECIMAL`` or ``REAL``."""
     if operand.type in TEMPORAL_TYPES:
         return Eval.DECIMAL if operand.decimal > 0 else Eval.INT
     if operand.type is MySQLType.BIT or (operand.is_constant and isinstance(operand.value, bytes)):
@@ -120,7 +120,7 @@ def modulo(arguments: Arguments) -> Operand:
 
 
 def unary_minus(arguments: Arguments) -> Operand:
-    """``-x``: an integer literal that has no negative counterpart becomes a decimal."""
+    """``-x``: an integer literal without a negative counterpart becomes a decimal."""
     (argument,) = arguments
     if argument.is_null:
         raise DdlError("a negated NULL")
@@ -155,7 +155,7 @@ def abs_(arguments: Arguments) -> Operand:
 
 
 def floor(arguments: Arguments) -> Operand:
-    """FLOOR and CEILING: an integer, but for decimals that an integer may not hold."""
+    """FLOOR and CEILING: an integer, except for decimals that an integer may not hold."""
     (argument,) = arguments
     total = _number(argument)
     if total is Eval.REAL:

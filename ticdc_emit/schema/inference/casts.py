@@ -59,7 +59,7 @@ def duration_width(fsp: int) -> int:
 
 
 def as_eval(operand: Operand, wanted: Eval) -> Operand:
-    """Return an argument as a function takes it: unchanged if it has the type already."""
+    """Return an argument in the type that a function takes; unchanged if it already has it."""
     match wanted:
         case Eval.INT:
             return _as_int(operand)
@@ -147,7 +147,7 @@ def _as_string(operand: Operand) -> Operand:
 
 
 def _with_text_length(text: Operand, source: Operand) -> Operand:
-    """Give text of open length the length that every value of ``source`` needs."""
+    """Give text of unspecified length the length that every value of ``source`` needs."""
     if text.flen != UNSPECIFIED or text.type is MySQLType.STRING or source.is_null or source.is_hybrid:
         return text
     flen, kind = UNSPECIFIED, text.type
@@ -201,7 +201,7 @@ def _temporal(operand: Operand, kind: MySQLType, flen: int, fsp: int) -> Operand
         coercibility=operand.coercibility,
         is_constant=operand.is_constant,
         value=operand.value,
-        maybe_null=operand.is_constant,  # text may be no date
+        maybe_null=operand.is_constant,  # text may not be a date
     )
 
 
@@ -210,7 +210,7 @@ def _as_json(operand: Operand) -> Operand:
 
 
 def cast(operand: Operand, target: Operand) -> Operand:
-    """Return ``CAST(operand AS target)``; ``target`` has a length of -1 where the statement says none."""
+    """Return ``CAST(operand AS target)``; ``target`` has length -1 if the statement has none."""
     if target.is_array and operand.eval is not Eval.JSON:
         raise DdlError("CAST ... AS ... ARRAY takes JSON")
     if target.eval is Eval.STRING and operand.type is MySQLType.BIT:

@@ -1,4 +1,4 @@
-"""The charset and collation of a function's result: its operands in, a :class:`Collation` out.
+"""The charset and collation of a function's result, from those of its operands.
 
 Rule source: pingcap/tidb ``pkg/expression/collation.go`` (``inferCollation``, ``CheckAndDeriveCollationFromExprs``,
 ``safeConvert``).
@@ -35,7 +35,7 @@ BYTES = Collation(BINARY_CHARSET, BINARY_CHARSET, Coercibility.NUMERIC, is_ascii
 
 
 def derived(operands: Sequence[Operand], *, gives_text: bool = True) -> Collation:
-    """Return what the operands agree on; ``DdlError`` if they do not, as TiDB's "illegal mix of collations"."""
+    """Return the collation that the operands agree on; else ``DdlError``, like TiDB's "illegal mix of collations"."""
     collation = _of(operands[0])
     has_unknown = False
     for operand in operands[1:]:

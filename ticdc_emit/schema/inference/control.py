@@ -115,7 +115,7 @@ def _check_condition(condition: Operand) -> None:
 
 
 def _finished(result: Operand, sources: Arguments) -> Operand:
-    """Give the result the place in derivations that its sources leave it, and blobs their type."""
+    """Give the result the derivation that follows from its sources, and blobs their type."""
     if result.eval is Eval.STRING:
         collation = derived(sources)
         result = replace(result, coercibility=collation.coercibility, is_ascii=collation.is_ascii)

@@ -1,4 +1,4 @@
-"""Calls by name: aliases, what TiDB refuses in an expression index, and the row that the rest is typed by.
+"""Calls by name: aliases, functions that TiDB refuses in an expression index, and the row of every other one.
 
 Rule source: pingcap/tidb ``pkg/expression/function_traits.go`` (``IllegalFunctions4GeneratedColumns``).
 """
@@ -41,7 +41,7 @@ _ILLEGAL = frozenset(
 
 
 def call(name: str, arguments: Arguments) -> Operand:
-    """Return the type of a call; ``DdlError`` for a function that TiDB refuses here, or that has no row."""
+    """Return the type of a call; ``DdlError`` for a function that TiDB refuses here, or that is not in the table."""
     if name in _ILLEGAL:
         raise DdlError(f"an expression index cannot call {name.upper()}(), whose value changes")
     function = FUNCTIONS.get(_ALIASES.get(name, name))

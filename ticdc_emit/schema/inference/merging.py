@@ -52,7 +52,7 @@ _NEXT_WIDER = {
 
 
 def _merged_types(left: MySQLType, right: MySQLType) -> MySQLType:
-    """Return the type that holds values of both. TiDB's table is not symmetric where this is not."""
+    """Return the type that holds values of both. It is asymmetric where TiDB's table is."""
     pair = (left, right)
     if left in _BLOBS or right in _BLOBS:
         if MySQLType.JSON in pair or MySQLType.VECTOR_FLOAT32 in pair:
@@ -79,7 +79,7 @@ def _merged_numbers(left: MySQLType, right: MySQLType) -> MySQLType:
     if MySQLType.NEWDECIMAL in pair:
         return MySQLType.NEWDECIMAL
     if MySQLType.FLOAT in pair:
-        is_first = left is MySQLType.FLOAT and right is MySQLType.LONGLONG  # one way round only
+        is_first = left is MySQLType.FLOAT and right is MySQLType.LONGLONG  # in one order only
         return MySQLType.DOUBLE if pair & _WIDE and not is_first else MySQLType.FLOAT
     if MySQLType.BIT in pair:
         return MySQLType.LONGLONG
@@ -91,7 +91,7 @@ def _merged_numbers(left: MySQLType, right: MySQLType) -> MySQLType:
 
 
 def aggregated_type(operands: Arguments) -> MySQLType:
-    """Return the type of a value that is one of the operands; a wider one where signs are mixed."""
+    """Return the type of a value that is one of the operands; a wider type if signs are mixed."""
     kind, is_unsigned, is_mixed = operands[0].type, operands[0].is_unsigned, False
     for operand in operands[1:]:
         kind = _merged_types(kind, operand.type)
@@ -104,7 +104,7 @@ def aggregated_type(operands: Arguments) -> MySQLType:
 
 
 def _aggregated_eval(operands: Arguments) -> tuple[Eval, bool]:
-    """Return what the operands are computed as together, and whether that is unsigned."""
+    """Return the common evaluation type of the operands, and whether it is unsigned."""
     total, is_unsigned = operands[0].eval, operands[0].is_unsigned
     for operand in operands[1:]:
         pair = {total, operand.eval}
@@ -121,7 +121,7 @@ def _aggregated_eval(operands: Arguments) -> tuple[Eval, bool]:
 
 
 def merged_operand(operands: Arguments, *, by_case: bool = False) -> Operand:
-    """Return the type of a value that is one of the operands, NULL literals among them; ``by_case``: of a CASE."""
+    """Return the type of a value that is one of the operands, including NULL literals; ``by_case``: in a CASE."""
     present = [operand for operand in operands if not operand.is_null]
     if not present:
         return replace(operands[0], flen=0, decimal=0)

@@ -1,4 +1,4 @@
-"""An operand: the type of an expression as TiDB's type inference sees it, with what its collation and constants need.
+"""An operand: the type of an expression in TiDB's type inference, with its collation and constant value.
 
 Columns come in, operands go out to the rules of this package. Rule source: pingcap/tidb ``pkg/parser/types``
 (``EvalType``, ``Hybrid``), ``pkg/expression/builtin.go`` (``getRetTp``), ``pkg/expression/collation.go``
@@ -38,11 +38,11 @@ MAX_INT_WIDTH, MAX_REAL_WIDTH, MAX_DECIMAL, MAX_SCALE, MAX_FSP = 20, 23, 65, 30,
 MAX_BLOB_WIDTH, MAX_LONG_BLOB_WIDTH = 16777216, 4294967295
 _MEDIUM_BLOB_WIDTH = 65536
 CONNECTION = ("utf8mb4", "utf8mb4_bin")  # charset and collation of the session that runs DDL
-UNKNOWN: Final = object()  # the value of a constant that TiDB folds and we do not evaluate
+UNKNOWN: Final = object()  # the value of a constant that TiDB folds and this library does not evaluate
 
 
 class Eval(Enum):
-    """What TiDB computes an expression as."""
+    """TiDB's evaluation types."""
 
     INT = "int"
     REAL = "real"
@@ -61,7 +61,7 @@ class Eval(Enum):
 
 
 class Coercibility(IntEnum):
-    """Whose collation wins; the lower, the stronger."""
+    """The precedence of collations; a lower value is stronger."""
 
     EXPLICIT = 0
     NONE = 1
@@ -88,7 +88,7 @@ _HYBRIDS = frozenset({MySQLType.BIT, MySQLType.ENUM, MySQLType.SET})
 
 @dataclass(frozen=True)
 class Operand:
-    """The type of a (sub)expression. ``collate`` is "" where TiDB leaves it open until a COLLATE says it."""
+    """The type of a (sub)expression. ``collate`` is "" if TiDB leaves it open until a COLLATE defines it."""
 
     type: MySQLType
     flen: int
@@ -99,11 +99,11 @@ class Operand:
     elems: tuple[str, ...] = ()
     is_array: bool = False
     coercibility: Coercibility = Coercibility.NUMERIC
-    is_ascii: bool = True  # every character it can hold is ASCII ("repertoire")
+    is_ascii: bool = True  # all its possible characters are ASCII ("repertoire")
     is_constant: bool = False
-    value: object = None  # of a constant; ``UNKNOWN`` where folding is TiDB's
+    value: object = None  # of a constant; ``UNKNOWN`` if only TiDB can fold it
     is_column: bool = False
-    maybe_null: bool = False  # a folded constant of which only TiDB knows whether it is NULL
+    maybe_null: bool = False  # a folded constant; only TiDB knows whether it is NULL
 
     @property
     def eval(self) -> Eval:

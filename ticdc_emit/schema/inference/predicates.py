@@ -1,4 +1,4 @@
-"""Comparisons: the type is always a BIGINT of length 1, so what is left is when TiDB folds it or makes it NOT NULL.
+"""Comparisons. The type is always a BIGINT of length 1; the rules decide when TiDB folds it or makes it NOT NULL.
 
 Rule source: pingcap/tidb ``pkg/expression/builtin_compare.go`` (``refineArgs``, ``RefineComparedConstant``),
 ``builtin_like.go``, ``builtin_other.go`` (``in``), ``constant_fold.go`` (``isNullHandler``).
@@ -17,7 +17,7 @@ from ticdc_emit.schema.types import INTEGER_TYPES, ColumnFlag, MySQLType, intege
 
 __all__ = ["compare", "in_", "is_null", "matches"]
 
-# What TiDB puts in the place of "x IS NULL" where x is NOT NULL; it does not say that the constant is NOT NULL.
+# TiDB's replacement for "x IS NULL" if x is NOT NULL; the constant is not marked NOT NULL
 _ZERO = Operand(MySQLType.TINY, 1, 0, flags=ColumnFlag.UNSIGNED, is_constant=True, value=0)
 
 
@@ -64,7 +64,7 @@ def _check_range(value: Operand, constant: Operand) -> None:
 
 
 def in_(arguments: Arguments) -> Operand:
-    """IN: with one value, TiDB compares."""
+    """IN: with one value, TiDB uses a comparison."""
     if len(arguments) == 2:
         return compare("=", arguments)
     if arguments[0].eval is Eval.STRING:

@@ -1,8 +1,8 @@
-"""From the syntax tree of an expression to the functions that TiDB makes of it: a tree in, operands by name out.
+"""Convert the syntax tree of an expression to the functions that TiDB evaluates.
 
-``BETWEEN`` becomes two comparisons, ``a + INTERVAL 1 DAY`` a date_add, ``NOT LIKE`` a not of a like. What has no place
-in an expression index or a filter (subqueries, rows, variables, aggregates, windows) is a ``DdlError`` that names it.
-Rule source: pingcap/tidb ``pkg/planner/core/expression_rewriter.go``.
+``BETWEEN`` becomes two comparisons, ``a + INTERVAL 1 DAY`` a date_add, ``NOT LIKE`` a not of a like. Expressions that
+an expression index or a filter cannot have (subqueries, rows, variables, aggregates, windows) are a ``DdlError`` that
+names them. Rule source: pingcap/tidb ``pkg/planner/core/expression_rewriter.go``.
 """
 
 from __future__ import annotations
@@ -54,13 +54,13 @@ _NOT_HERE: Mapping[type, str] = {
 
 
 def expression_of(text: str) -> syntax.Node:
-    """Read an expression's text; ``DdlError`` if TiDB does not, or for what has no place here."""
+    """Parse an expression; ``DdlError`` if TiDB cannot parse it, or if it is not allowed here."""
     return rewritten(parse_expression(text))
 
 
 @singledispatch
 def rewritten(node: Node) -> syntax.Node:
-    """Return what TiDB computes for a tree; ``DdlError`` names what has no place here."""
+    """Return the functions for a tree; ``DdlError`` names an expression that is not allowed here."""
     raise DdlError(f"{_NOT_HERE.get(type(node), type(node).__name__)} is not allowed in it")
 
 

@@ -1,7 +1,7 @@
-"""The functions and operators that an expression index may hold: one row each. Name and arguments in, a type out.
+"""The functions and operators that an expression index may use, one row each: from name and arguments to a type.
 
-A row says: result, arguments (a letter each, :class:`Signature`), length, and what else differs from the default.
-Functions whose type does not follow from such a row have a rule of their own. Rule source: pingcap/tidb
+A row has the result, the arguments (a letter each, :class:`Signature`), the length, and other differences from the
+default. Functions whose type does not follow from such a row have a rule of their own. Rule source: pingcap/tidb
 ``pkg/expression/builtin.go`` (``funcs``) and ``builtin_*.go``.
 """
 

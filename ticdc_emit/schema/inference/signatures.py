@@ -1,4 +1,4 @@
-"""A row of the function table: what a function takes and the type that it gives. Operands in, one operand out.
+"""A row of the function table: the arguments of a function and the type of its result.
 
 The steps are TiDB's (``pkg/expression/builtin.go``: ``newBaseBuiltinFuncWithTp``, ``pkg/expression/constant_fold.go``):
 derive the collation, convert the arguments, make the default type of the result, set its length, fold constants.
@@ -41,7 +41,7 @@ _LETTERS = {
     "u": Eval.DURATION,
     "j": Eval.JSON,
 }
-# result -> (type, length, decimals) where a row says nothing else
+# result -> (type, length, decimals) unless a row differs
 _DEFAULTS = {
     Eval.INT: (MySQLType.LONGLONG, MAX_INT_WIDTH, 0),
     Eval.REAL: (MySQLType.DOUBLE, MAX_REAL_WIDTH, UNSPECIFIED),
@@ -55,9 +55,9 @@ _DEFAULTS = {
 
 @dataclass(frozen=True)
 class Signature:
-    """``takes``: a letter per argument (int, real, decimal, string, t datetime, u time, json, ``.`` as it comes).
+    """``takes``: a letter per argument (int, real, decimal, string, t datetime, u time, json, ``.`` unchanged).
 
-    Letters in brackets may be left out; ``*`` repeats the last one. ``flen`` and ``decimal`` are numbers, or rules over
+    Letters in brackets are optional; ``*`` repeats the last one. ``flen`` and ``decimal`` are numbers, or rules over
     the converted arguments. ``collation`` is a rule over the arguments as written.
     """
 

@@ -1,4 +1,4 @@
-"""What an expression is computed by: one immutable node per operand, whatever operator or function made it."""
+"""The syntax of an expression after rewriting: one immutable node per operand."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["Call", "Cast", "CastType", "Collated", "Constant", "Node", "Referenc
 
 @dataclass(frozen=True)
 class Reference:
-    """A column, with the table and database that qualify it, "" without."""
+    """A column, with its qualifying table and database ("" for none)."""
 
     name: str
     table: str = ""
@@ -40,7 +40,7 @@ class Call:
 
 @dataclass(frozen=True)
 class CastType:
-    """The type after CAST ... AS; ``flen`` and ``decimal`` are -1 where the statement gives none."""
+    """The type after CAST ... AS; ``flen`` and ``decimal`` are -1 if the statement has none."""
 
     type: MySQLType
     flen: int = -1

@@ -89,7 +89,7 @@ def replaced_length(arguments: Arguments) -> int:
 
 
 def padded_length(arguments: Arguments) -> int:
-    """LPAD and RPAD: the number of characters that the literal says, else a blob."""
+    """LPAD and RPAD: the number of characters in the literal, else a blob."""
     text, length, pad = arguments
     width = MAX_BLOB_WIDTH
     if length.is_constant:
@@ -130,7 +130,7 @@ def _hex_length(arguments: Arguments) -> int:
 
 
 def hex_(arguments: Arguments) -> Operand:
-    """HEX: of a number its digits, of text two for each byte of its characters."""
+    """HEX: the digits of a number, or two for each byte of text."""
     if arguments[0].eval in (Eval.INT, Eval.REAL, Eval.DECIMAL):
         flen = arguments[0].flen * 2
         return Signature(Eval.STRING, "i", flen, collation=ASCII_TEXT)(arguments)

@@ -159,7 +159,7 @@ def from_unixtime(arguments: Arguments) -> Operand:
 
 
 def str_to_date(arguments: Arguments) -> Operand:
-    """STR_TO_DATE: a literal format says whether it is a date, a time or both."""
+    """STR_TO_DATE: a literal format decides whether it is a date, a time or both."""
     text, pattern = arguments
     if not pattern.is_constant:
         return _datetime(MAX_FSP)

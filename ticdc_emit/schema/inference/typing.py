@@ -1,4 +1,4 @@
-"""From an expression's nodes to the type of its result: nodes and a table in, an :class:`Operand` out.
+"""The type of an expression over a table. In: its nodes and the table. Out: an :class:`Operand`.
 
 Rule source: pingcap/tidb ``pkg/planner/core/expression_rewriter.go`` and ``pkg/types/field_type.go``
 (``DefaultTypeForValue``).
@@ -31,7 +31,7 @@ from ticdc_emit.schema.types import BINARY_CHARSET, LABEL_TYPES, ColumnFlag, MyS
 __all__ = ["type_of"]
 
 _INT64 = 1 << 63
-# (length, decimals) of the types that CAST gives where the statement does not
+# (length, decimals) of CAST types if the statement has none
 _CAST_LENGTHS = {
     MySQLType.DATE: (10, 0),
     MySQLType.DATETIME: (19, 0),
@@ -162,7 +162,7 @@ def _cast_charset(to: CastType) -> tuple[str, str]:
     if to.type in (MySQLType.VAR_STRING, MySQLType.STRING):
         if not to.charset:
             return CONNECTION
-        default_collation(to.charset)  # refuses what TiDB does not know
+        default_collation(to.charset)  # refuses names that TiDB does not know
         return to.charset, ""
     return CONNECTION if to.type is MySQLType.JSON else (BINARY_CHARSET, BINARY_CHARSET)
 

@@ -1,7 +1,7 @@
-"""The syntax tree of DDL: one immutable node per clause, change and expression. Each node knows how it prints.
+"""The syntax tree of DDL: one immutable node per clause, change and expression. Each node can print itself.
 
-Nodes hold what the SQL says, nothing that TiDB derives from it (that is :mod:`ticdc_emit.schema.columns` and its
-neighbours). ``restore`` returns TiDB's canonical text, under one of the two styles of :mod:`.style`.
+Nodes have the content of the SQL, without anything that TiDB derives from it (that is :mod:`ticdc_emit.schema.columns`
+and its neighbours). ``restore`` returns TiDB's canonical text, under one of the two styles of :mod:`.style`.
 """
 
 from __future__ import annotations

@@ -62,7 +62,7 @@ class QualifiedCall:
 
 @dataclass(frozen=True)
 class KeywordCall:
-    """A call whose arguments stand between keywords: TRIM(LEADING a FROM b), CONVERT(a USING b), EXTRACT(DAY FROM a).
+    """A call with keywords between its arguments: TRIM(LEADING a FROM b), CONVERT(a USING b), EXTRACT(DAY FROM a).
 
     ``pieces`` are nodes and the words between them, one blank apart.
     """
@@ -76,7 +76,7 @@ class KeywordCall:
 
 @dataclass(frozen=True)
 class DateArithmetic:
-    """DATE_ADD and its kin: what ``a + INTERVAL 1 DAY`` is, too."""
+    """DATE_ADD and related functions, and ``a + INTERVAL 1 DAY``."""
 
     name: str
     moment: Node
@@ -129,7 +129,7 @@ class Aggregate:
 
 @dataclass(frozen=True)
 class CastType:
-    """The type of a CAST: ``precision`` are the numbers in parentheses, TiDB's own charset does not print.
+    """The type of a CAST: ``precision`` has the numbers in parentheses; TiDB's own charset is not printed.
 
     CHAR(n) CHARSET binary prints as BINARY(n), which is another type.
     """

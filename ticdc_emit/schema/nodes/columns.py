@@ -127,7 +127,7 @@ OptionKind: TypeAlias = Choice[
 
 @dataclass(frozen=True)
 class ColumnOption:
-    """One column option, in the order written. ``value`` is what the catalog needs of it; by itself it prints its kind.
+    """One column option, in the order written. ``value`` is what the catalog needs; by default a node prints its kind.
 
     ``value`` for PRIMARY KEY: clustered (True, False or None).
     """
@@ -165,7 +165,7 @@ class AutoRandom(ColumnOption):
 
 @dataclass(frozen=True)
 class ComputedOption(ColumnOption):
-    """DEFAULT or ON UPDATE: ``node`` is the expression, ``value`` what the catalog makes of it."""
+    """DEFAULT or ON UPDATE: ``node`` is the expression, ``value`` its value for the catalog."""
 
     node: Node | None = None
     needs_parentheses: bool = False
@@ -219,7 +219,7 @@ class ReferenceOption(ColumnOption):
 
 @dataclass(frozen=True)
 class ClauseOption(ColumnOption):
-    """COLUMN_FORMAT, STORAGE or SECONDARY_ENGINE_ATTRIBUTE: without effect in TiDB; ``words`` is how it prints."""
+    """COLUMN_FORMAT, STORAGE or SECONDARY_ENGINE_ATTRIBUTE: without effect in TiDB; ``words`` is the printed form."""
 
     words: str = ""
 
@@ -229,7 +229,7 @@ class ClauseOption(ColumnOption):
 
 @dataclass(frozen=True)
 class ColumnDef:
-    """``qualifier``: schema and table, where the definition names them before the column."""
+    """``qualifier``: schema and table, if the definition has them before the column."""
 
     name: str
     type: TypeSpec

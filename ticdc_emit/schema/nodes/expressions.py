@@ -128,7 +128,7 @@ class In:
 
 @dataclass(frozen=True)
 class Like:
-    """LIKE or ILIKE; ``escape`` is None where none is written."""
+    """LIKE or ILIKE; ``escape`` is None if not written."""
 
     word: str
     operand: Node
@@ -283,7 +283,7 @@ class Assignment:
 
 @dataclass(frozen=True)
 class SystemVariable:
-    """``scope``: GLOBAL, INSTANCE, SESSION, or "" where none is written."""
+    """``scope``: GLOBAL, INSTANCE, SESSION, or "" if not written."""
 
     name: str
     scope: str = ""

@@ -29,7 +29,7 @@ class HintTable:
 
 @dataclass(frozen=True)
 class Hint:
-    """``block`` is the query block's name, behind an @ unless the hint is what names it (``bare_block``)."""
+    """``block`` is the query block's name, after an @ unless the hint defines the name (``bare_block``)."""
 
     name: str
     block: str = ""

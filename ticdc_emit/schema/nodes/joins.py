@@ -1,8 +1,8 @@
-"""What a SELECT reads from: tables, subqueries and joins, and how they print.
+"""The sources of a SELECT: tables, subqueries and joins, and how they print.
 
 Rule source: pingcap/tidb ``pkg/parser/ast/dml.go`` (``Join``, ``TableSource``, ``NewCrossJoin``). A join without
-condition takes the place of the leftmost table of what stands to its right: ``a JOIN (b LEFT JOIN c)`` written without
-parentheses is ``(a JOIN b) LEFT JOIN c``.
+condition replaces the leftmost table on its right side: ``a JOIN (b LEFT JOIN c)`` written without parentheses is ``(a
+JOIN b) LEFT JOIN c``.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class Source:
-    """A table or subquery as it stands in FROM."""
+    """A table or subquery in FROM."""
 
     origin: TableName | Subquery
     alias: str = ""

@@ -38,7 +38,7 @@ class KeyPart:
 
 @dataclass(frozen=True)
 class Reference:
-    """REFERENCES; ``parts`` is None where no columns are named, the actions are "" where there are none."""
+    """REFERENCES; ``parts`` is None if no columns are named; the actions are "" if there are none."""
 
     table: TableName
     parts: tuple[KeyPart, ...] | None = None
@@ -75,7 +75,7 @@ class Split:
 
 @dataclass(frozen=True)
 class IndexOptions:
-    """What may follow an index's columns. ``visible`` and ``clustered`` are None where nothing is said."""
+    """Options after an index's columns. ``visible`` and ``clustered`` are None if not given."""
 
     clustered: bool | None = None
     visible: bool | None = None

@@ -22,7 +22,7 @@ _LARGEST_DECIMAL = "9" * 65
 class Constant:
     """``value``: digits of an integer or decimal, float, text, bytes of a hex or bit literal; None for the words.
 
-    ``charset`` is what a string's introducer says; "" for a string that prints none. That of bytes never prints.
+    ``charset`` is that of a string's introducer; "" if none is printed. It is never printed for bytes.
     """
 
     kind: Choice["null", "true", "false", "integer", "decimal", "float", "string", "hex", "bits"]
@@ -60,7 +60,7 @@ def exponent_text(value: float) -> str:
 
 
 def decimal_digits(text: str) -> str:
-    """Return a decimal literal as TiDB keeps it: no zeros before the number, as many digits as its nine words hold."""
+    """Return a decimal literal as TiDB keeps it: no leading zeros, and as many digits as its nine words hold."""
     whole, _, fraction = text.partition(".")
     whole = whole.lstrip("0")
     words = -(-len(whole) // _WORD_DIGITS)

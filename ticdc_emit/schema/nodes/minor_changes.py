@@ -1,4 +1,4 @@
-"""Changes of ALTER TABLE that leave columns and indexes alone, and how they print.
+"""Changes of ALTER TABLE that do not affect columns or indexes, and how they print.
 
 Rule source: pingcap/tidb ``pkg/parser/ast/ddl.go`` (``AlterTableSpec.Restore``).
 """
@@ -31,7 +31,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class NoSchemaChange:
-    """``action`` is the change's ActionType, "" where TiDB ignores it; ``words`` is all that prints."""
+    """``action`` is the change's ActionType, "" if TiDB ignores it; ``words`` is the printed form."""
 
     words: str = ""
     action: str = ""

@@ -12,7 +12,7 @@ __all__ = ["CURRENT_USER", "TableName", "User"]
 
 @dataclass(frozen=True)
 class TableName:
-    """``schema`` is "" where the statement leaves it to the current database."""
+    """``schema`` is "" for the current database."""
 
     schema: str
     name: str

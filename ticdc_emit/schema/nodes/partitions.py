@@ -92,7 +92,7 @@ class Interval:
 
 @dataclass(frozen=True)
 class PartitionKey:
-    """The method and what it works on: an expression, or columns. ``count`` of partitions, 0 where none is said."""
+    """The method and its expression or columns. ``count``: the number of partitions, 0 if not given."""
 
     method: PartitionMethod
     columns: tuple[ColumnName, ...] = ()
@@ -122,7 +122,7 @@ class PartitionKey:
 
 @dataclass(frozen=True)
 class Partitioning:
-    """PARTITION BY. ``names`` are those of the definitions, or p0 ... for HASH and KEY."""
+    """PARTITION BY. ``names``: those of the definitions, or p0 ... for HASH and KEY."""
 
     key: PartitionKey
     definitions: tuple[PartitionDefinition, ...] = ()

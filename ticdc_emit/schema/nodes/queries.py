@@ -1,4 +1,4 @@
-"""SELECT and its kin as views, CREATE TABLE ... AS and subqueries have them, and how they print.
+"""SELECT and related queries in views, CREATE TABLE ... AS and subqueries, and how they print.
 
 Rule source: pingcap/tidb ``pkg/parser/ast/dml.go`` (the ``Restore`` methods of ``SelectStmt``, ``SetOprStmt``,
 ``WithClause``, ``Limit`` ...).
@@ -45,7 +45,7 @@ class WildCard:
 
 @dataclass(frozen=True)
 class Field:
-    """One column of a SELECT; ``start`` and ``end`` are where it stands in the statement."""
+    """One column of a SELECT; ``start`` and ``end`` are its position in the statement."""
 
     value: Node
     alias: str = ""
@@ -99,7 +99,7 @@ class Lock:
 
 @dataclass(frozen=True)
 class Tail:
-    """What may end any query: ORDER BY, LIMIT and the lock."""
+    """The end of any query: ORDER BY, LIMIT and the lock."""
 
     order: OrderBy | None = None
     limit: Limit | None = None
@@ -132,7 +132,7 @@ class With:
 
 @dataclass(frozen=True)
 class Query:
-    """What SELECT, TABLE, VALUES and a set operation have in common: WITH before, parentheses around, a tail."""
+    """Common parts of SELECT, TABLE, VALUES and set operations: a WITH, parentheses, a tail."""
 
     tail: Tail = Tail()
     common: With | None = None
@@ -208,7 +208,7 @@ class ValuesQuery(Query):
 class SetClause:
     """One query of a set operation after its ``operator`` (UNION ALL ...; "" for the first).
 
-    Between parentheses it may be a list of clauses with a WITH and a tail of its own.
+    In parentheses it may be a list of clauses with its own WITH and tail.
     """
 
     queries: tuple[Node, ...]

@@ -1,9 +1,9 @@
-"""How nodes print: the texts that TiDB makes of one syntax tree, and the pieces that they are made of.
+"""How nodes print: TiDB's different texts of one syntax tree, and helpers to build them.
 
 Rule source: pingcap/tidb ``pkg/parser/format/format.go`` (``RestoreCtx``). :data:`WIRE` has the flags of TiCDC's DDL
 (``cdc/owner/ddl_sink.go``, next's ``pkg/common/event/util.go``), :data:`STORED` those that ``pkg/ddl`` uses for the
 expressions it keeps in a schema (defaults, generated columns), :data:`PLAIN` TiDB's default flags, with which classic
-takes several CREATE TABLE apart (``pkg/ddl/util.go``).
+splits several CREATE TABLE (``pkg/ddl/util.go``).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["PLAIN", "STORED", "WIRE", "Node", "Style", "joined", "special_commen
 class Style:
     """``upper``: keywords in upper case; ``spaced``: blanks around operators; ``qualified``: columns with tables.
 
-    ``sent``: for another database: what only TiDB knows in comments, without placement policies, TTL off.
+    ``sent``: for another database: TiDB-only syntax in comments, no placement policies, TTL off.
     """
 
     upper: bool
@@ -30,7 +30,9 @@ class Style:
     sent: bool = True
 
     def word(self, text: str) -> str:
-        """Return keywords in the style's case. A function's name may have letters that are not ASCII's: one for one."""
+        """Return keywords in the style's case. A function's name may have non-ASCII letters; each stays one
+        character.
+        """
         if text.isascii():
             return text.upper() if self.upper else text.lower()
         return "".join(_cased(char, upper=self.upper) for char in text)
@@ -62,12 +64,12 @@ def joined(nodes: Iterable[Node], style: Style, separator: str = ",") -> str:
 
 
 def string(value: str) -> str:
-    """Return a string between single quotes. Backslashes stay single: so TiDB prints options and labels."""
+    """Return a string in single quotes. Backslashes stay single, as TiDB prints options and labels."""
     return "'" + value.replace("'", "''") + "'"
 
 
 def special_comment(text: str, feature: str = "", style: Style = WIRE) -> str:
-    """Return what only TiDB understands as ``/*T![feature] text */``."""
+    """Return TiDB-only syntax as ``/*T![feature] text */``."""
     if not style.sent:
         return text
     return f"/*T![{feature}] {text} */" if feature else f"/*T! {text} */"

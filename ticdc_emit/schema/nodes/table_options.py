@@ -109,7 +109,7 @@ def is_placement(option: TableOption) -> bool:
 
 
 def with_ttl_off(options: tuple[TableOption, ...]) -> tuple[TableOption, ...]:
-    """Return the options as a changefeed sends them: no row shall expire downstream, so every TTL is off."""
+    """Return the options as a changefeed sends them: every TTL is off, so that rows do not expire downstream."""
     result: list[TableOption] = []
     for option in options:
         if option.name == "ttl_enable":

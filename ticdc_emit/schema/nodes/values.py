@@ -1,7 +1,7 @@
-"""What the catalog makes of an expression: its source text, or the constant or moment that a default is.
+"""The catalog's values of expressions: source text, or the constant or time of a default.
 
-Nodes hold what the SQL says, nothing that TiDB derives from it (that is :mod:`ticdc_emit.schema.columns` and its
-neighbours).
+Nodes have the content of the SQL, without anything that TiDB derives from it (that is :mod:`ticdc_emit.schema.columns`
+and its neighbours).
 """
 
 from __future__ import annotations

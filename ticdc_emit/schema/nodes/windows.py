@@ -11,7 +11,7 @@ __all__ = ["Frame", "FrameBound"]
 
 @dataclass(frozen=True)
 class FrameBound:
-    """``word`` is all there is for UNBOUNDED and CURRENT ROW; else the direction of ``amount`` (of a time ``unit``)."""
+    """``word`` alone for UNBOUNDED and CURRENT ROW; else the direction of ``amount`` (of a time ``unit``)."""
 
     word: str
     amount: Node | None = None
