@@ -1,4 +1,4 @@
-"""Traffic: histories of tables, made or taken from data, as what a changefeed would send of them."""
+"""Traffic: histories of tables, generated or from data, as a changefeed would send them."""
 
 from __future__ import annotations
 

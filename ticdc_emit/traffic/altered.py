@@ -1,8 +1,8 @@
-"""Rows that are in a table when a DDL changes its columns.
+"""Existing rows of a table when a DDL changes its columns.
 
-In: rows in canonical text, two versions of their table. Out: the rows as TiDB shows them behind the DDL.
-A column is the same one if it has the same id; where MODIFY COLUMN gave it a new id, if it has the same name. Rule
-sources: pingcap/tidb ``pkg/table/column.go`` (``GetColOriginDefaultValue``, ``GetZeroValue``), ``pkg/types`` (casts).
+In: rows in canonical text, two versions of their table. Out: the rows as TiDB shows them after the DDL. A column is the
+same if it has the same id or, if MODIFY COLUMN gave it a new id, the same name. Rule sources: pingcap/tidb
+``pkg/table/column.go`` (``GetColOriginDefaultValue``, ``GetZeroValue``), ``pkg/types`` (casts).
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ _Cast: TypeAlias = Callable[[str], str]
 _FRACTIONS = frozenset({MySQLType.DATETIME, MySQLType.TIMESTAMP, MySQLType.DURATION})
 _SAME_TEXT = frozenset({MySQLType.YEAR, MySQLType.JSON, MySQLType.DATE, MySQLType.NEWDATE, MySQLType.DOUBLE})
 _DIGITS = Context(prec=65)  # of a DECIMAL
-_REPLACEMENT = "\ufffd"  # what TiDB keeps of a default that is not UTF-8
+_REPLACEMENT = "\ufffd"  # TiDB's replacement in a default that is not UTF-8
 _ZERO_DAY, _ZERO_CLOCK = "0000-00-00", "00:00:00"
 
 
 def altered(rows: Iterable[Row], before: TableInfo, after: TableInfo, time_zone: str) -> Iterator[Row]:
     """Yield each row with the columns of ``after``, in their order.
 
-    Raises :class:`SchemaError` where a column's values cannot be known, if there is a row.
+    Raises :class:`SchemaError` if a column's values cannot be known and there are rows.
     """
     makers: list[tuple[str, Callable[[Row], str | None]]] | None = None
     for row in rows:
@@ -67,7 +67,7 @@ def _maker(column: Column, before: TableInfo, after: TableInfo, zone: str) -> Ca
 
 
 def _cast(old: Column, new: Column) -> _Cast:
-    """Return what brings a value of ``old`` to ``new``: where its text stays, or only gains zeros."""
+    """Return the conversion of a value of ``old`` to ``new``, if its text stays or only gains zeros."""
     kinds = {old.type, new.type}
     if kinds <= INTEGER_TYPES or (old.type is new.type and new.type in _SAME_TEXT):
         return _same
@@ -100,7 +100,7 @@ def _characters(new: Column) -> _Cast:
         return _same
     if new.is_binary:
         return lambda text: _base64(base64.b64decode(text).ljust(new.flen, b"\0"))
-    return lambda text: text.rstrip(" ")  # CHAR shows no blanks at its end
+    return lambda text: text.rstrip(" ")  # CHAR loses trailing blanks
 
 
 def _with_fraction(text: str, digits: int) -> str:
@@ -125,9 +125,9 @@ def _base64(raw: bytes) -> str:
 
 
 def value_of_old_rows(column: Column, time_zone: str) -> str | None:
-    """Return what rows that are there have in a new column: its DEFAULT, else NULL or the zero of its type.
+    """Return the value of a new column in existing rows: its DEFAULT, else NULL or the zero of its type.
 
-    TIMESTAMP is shown in ``time_zone``. Raises :class:`SchemaError` for a default that only TiDB knows.
+    TIMESTAMP is in ``time_zone``. Raises :class:`SchemaError` for a default that only TiDB knows.
     """
     if column.default is None:
         return None if column.nullable else _zero(column)
@@ -189,9 +189,10 @@ def _zero(column: Column) -> str:
 
 
 def _year(text: str) -> int:
-    """Read a default as TiDB does, which keeps it as text: DEFAULT 0 is DEFAULT '0', so 2000, and 0 is '0000' alone.
+    """Read a YEAR default as TiDB does, which stores it as text: DEFAULT 0 is DEFAULT '0' and means 2000; only '0000'
+    means 0.
 
-    MySQL tells the number from the text, and has 0 for DEFAULT 0.
+    MySQL distinguishes the number from the text, and reads DEFAULT 0 as 0.
     """
     number = int(text)
     if number >= 100 or (number == 0 and len(text) == 4):

@@ -1,9 +1,8 @@
-"""A history: tables, what happens to their rows and columns, and what is left of it at the end.
+"""A history: tables, the changes of their rows and columns, and the final tables.
 
-In: DDL text and row changes in the generic form, their images in canonical text (docs/types.md). Out: the same as
-TiCDC's messages (:meth:`History.messages`), as an Arrow table for any engine (:meth:`History.to_arrow`), and the
-tables that a consumer must end up with (:meth:`History.tables`), which are folded from the rows and never from
-messages.
+In: DDL text and row changes in the generic form, their images in canonical text (docs/types.md). Out: TiCDC's messages
+(:meth:`History.messages`), an Arrow table for any engine (:meth:`History.to_arrow`), and the expected final tables of a
+consumer (:meth:`History.tables`), which are folded from the rows and never from messages.
 """
 
 from __future__ import annotations
@@ -67,7 +66,7 @@ class History:
     time_zone: str = field(default="UTC", kw_only=True)
 
     def __repr__(self) -> str:
-        """Show a small history whole, as Hypothesis prints examples, and of a large one what is in it."""
+        """Show a small history completely, as Hypothesis prints examples, and a summary of a large one."""
         if len(self.rows) <= _MOST_SHOWN:
             return (
                 f"History(schema={self.schema!r}, rows={self.rows!r}, ddl={self.ddl!r}, time_zone={self.time_zone!r})"

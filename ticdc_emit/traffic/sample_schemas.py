@@ -34,9 +34,9 @@ def sample_schema(name: str) -> str:
 
 
 def schema_text(schema: str | Path) -> str:
-    """Return SQL text: ``schema`` itself if it is some, else that of the file or sample which it names.
+    """Return SQL text: ``schema`` itself if it is SQL, else that of the file or sample that it names.
 
-    Raises :class:`SchemaError` for what is none of them.
+    Raises :class:`SchemaError` if it is none of these.
     """
     if isinstance(schema, str) and "(" in schema:
         return schema

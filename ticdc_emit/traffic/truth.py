@@ -1,8 +1,8 @@
-"""The tables that a history ends with, folded from its rows alone: what every consumer of its messages is held to.
+"""The final tables of a history, folded from its rows only: the expected result for every consumer of its messages.
 
 In: a catalog, row changes in the generic form, DDL. Out: rows in canonical text by handle key. A transaction is the
-rows of one table and commit_ts: its ``seq`` orders them; without one, or where an update moves a row to another key,
-all that it takes away goes before what it adds, as in TiCDC (semantics 4.1). DDL comes after the rows of its commit.
+rows of one table and commit_ts. ``seq`` orders them; without it, or if an update changes a row's key, removed rows come
+before added ones, as in TiCDC (semantics 4.1). DDL comes after the rows of its commit.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from ticdc_emit.traffic.altered import Row, altered
 __all__ = ["Row", "Rows", "TableFold", "Tables", "fold_tables"]
 
 Rows: TypeAlias = "dict[tuple[Any, ...], Row]"
-"""By the texts of the handle key, in table order; without one by all texts, and the number among equal rows."""
+"""Rows by the texts of the handle key, in table order; without one, by all texts and the number among equal rows."""
 
 Tables: TypeAlias = "dict[tuple[str, str], Rows]"
-"""By (schema, table); a table without rows is there as well."""
+"""Rows by (schema, table), including tables without rows."""
 
 _Change: TypeAlias = Mapping[str, Any]
 _LOSES_ROWS = frozenset({"drop partition", "truncate partition", "exchange partition"})
@@ -33,16 +33,16 @@ _EMPTIES = frozenset({"create table", "truncate table"})
 
 
 def fold_tables(catalog: Catalog, rows: Iterable[_Change], ddl: Iterable[tuple[int, str]], time_zone: str) -> Tables:
-    """Return the tables after the last row and statement. The catalog is left at the version after the last one.
+    """Return the tables after the last row and statement. The catalog is then at the version after the last statement.
 
-    Raises :class:`SchemaError` for a statement whose effect on rows the history does not tell, and the family of
+    Raises :class:`SchemaError` for a statement whose effect on rows does not follow from the history, and the family of
     :class:`~ticdc_emit.errors.RowError` for a change that lacks an image or a column.
     """
     return TableFold(catalog, time_zone).follow(rows, ddl)
 
 
 class TableFold:
-    """Follows a history in commit order; ``tables`` is what there is so far, ``catalog`` the tables' versions."""
+    """Follows a history in commit order; ``tables``: the tables so far, ``catalog``: their versions."""
 
     def __init__(self, catalog: Catalog, time_zone: str) -> None:
         self.catalog = catalog
@@ -51,7 +51,7 @@ class TableFold:
         self._database = current_database(None, catalog)
 
     def follow(self, rows: Iterable[_Change], ddl: Iterable[tuple[int, str]]) -> Tables:
-        """Take a whole history, in any order, and return the tables behind it."""
+        """Take a whole history, in any order, and return its final tables."""
         statements = sorted(ddl, key=_first)
         place = 0
         for (commit_ts, *_), transaction in groupby(sorted(rows, key=_place), key=_place):
@@ -80,7 +80,9 @@ class TableFold:
             _add(rows, info, new)
 
     def apply(self, commit_ts: int, query: str) -> None:
-        """Take a statement that comes behind everything so far; the family of :class:`SchemaError` if it cannot."""
+        """Take a statement that comes after everything so far; raises the family of :class:`SchemaError` if it cannot
+        be applied.
+        """
         for event in self.catalog.apply(query, schema=self._database, commit_ts=commit_ts):
             self._follow(event)
 
@@ -124,7 +126,7 @@ def _first(entry: tuple[Any, ...]) -> Any:
 
 
 def _image(change: _Change, which: str, info: TableInfo) -> Row | None:
-    """Return an image that the change's operation has, cut to the columns of the table's version."""
+    """Return an image that the change's operation must have, with only the columns of the table's version."""
     if Op.parse(change["op"]) is (Op.INSERT if which == "before" else Op.DELETE):
         return None
     image = change.get(which)
@@ -149,7 +151,7 @@ def _add(rows: Rows, info: TableInfo, row: Row | None) -> None:
 
 
 def _remove(rows: Rows, info: TableInfo, row: Row | None) -> None:
-    """Take a row away, if it is there: a history need not begin with empty tables."""
+    """Remove a row if it exists: a history need not begin with empty tables."""
     if row is None:
         return
     key: tuple[Any, ...] = handle_of(info, row)

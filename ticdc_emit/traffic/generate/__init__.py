@@ -1,8 +1,8 @@
 """Traffic from table schemas alone: a seeded, endless life of inserts, updates and deletes.
 
-In: SQL text (or a file, or a sample's name) and how much of what. Out: row changes in a public form, and the DDL
-between them: a :class:`Traffic` or a :class:`TrafficStream`, made by Spark's workers, or an :class:`ArrowTraffic`, made
-in this process.
+In: SQL text (or a file, or a sample's name) and settings. Out: row changes in a public form, and the DDL between them:
+a :class:`Traffic` or a :class:`TrafficStream`, made by Spark's workers, or an :class:`ArrowTraffic`, made in this
+process.
 """
 
 from __future__ import annotations
@@ -86,11 +86,12 @@ class _OnSpark(_Planned[Changes]):
     _spark: SparkSession | None = field(default=None, kw_only=True, repr=False, compare=False)
 
     def tables(self) -> dict[tuple[str, str], DataFrame]:
-        """Return the tables after the last change and statement, by (schema, table): what a consumer must end up with.
+        """Return the tables after the last change and statement, by (schema, table): the expected final tables of a
+        consumer.
 
-        Each is a typed DataFrame, for one table and for several, of what the changes are made of: nothing is read from
-        messages. Values have Spark's types (docs/types.md), columns are those of the table's last version. Raises
-        :class:`~ticdc_emit.errors.ConfigError` for a stream without end.
+        Each is a typed DataFrame, computed like the changes: nothing is read from messages. Values have Spark's types
+        (docs/types.md), columns are those of the table's last version. Raises :class:`~ticdc_emit.errors.ConfigError`
+        for a stream without end.
         """
         if self._plan is None or self._plan.rows is None or self._spark is None:
             raise ConfigError(
@@ -110,8 +111,8 @@ class Traffic(_OnSpark["dict[str, DataFrame]"]):
     """
 
     def mixed(self) -> DataFrame:
-        """Return the changes as one DataFrame: of several tables in the generic form, which is slower to make and to
-        send; of one table in the typed form.
+        """Return the changes as one DataFrame: in the generic form for several tables, which is slower to make and to
+        send; in the typed form for one table.
         """
         plan = self._plan
         if plan is None or self._spark is None:

@@ -1,4 +1,4 @@
-"""Numbers as Spark SQL: in the range that a word of the column's name tells, else a middle one or an end of the type.
+"""Numbers as Spark SQL: in the range for a word of the column's name, else in a middle range or at an end of the type.
 
 In: a column and a function that gives hashes. Out: SQL of an integer, a decimal or a float that fits the column.
 """
@@ -33,7 +33,7 @@ def integer(column: Column, bits: Bits) -> str:
     if named := _named_range(column, low, high):
         return between(bits(0), *named)
     common = between(bits(0), max(low, -1_000_000), min(high, 1_000_000))
-    top = min(high, (1 << 63) - 1)  # of what a Spark long holds
+    top = min(high, (1 << 63) - 1)  # the greatest value of a Spark long
     bottom = "(-9223372036854775807L - 1L)" if low == -(1 << 63) else f"{low}L"
     if isinstance(alternating := bits(0), Alternating):  # the bottom is even, and the top is odd
         end = f"if({alternating.parity} = 0L, {bottom}, {top}L)"
@@ -42,9 +42,9 @@ def integer(column: Column, bits: Bits) -> str:
 
 
 def _named_range(column: Column, low: int, high: int) -> tuple[int, int] | None:
-    """Return the range that a word of the column's name tells, from ``low`` to ``high``; ``None`` if it has none there.
+    """Return the range for a word of the column's name, limited to ``low`` to ``high``; ``None`` if there is none.
 
-    The last word that is known counts, as in ``birth_year``.
+    The last known word decides, as in ``birth_year``.
     """
     least, most = next((RANGES[token] for token in reversed(tokens(column.name)) if token in RANGES), (1, 0))
     least, most = max(least, low), min(most, high)
@@ -65,7 +65,7 @@ def decimal(column: Column, bits: Bits) -> str:
 
 
 def binary_float(column: Column, bits: Bits) -> str:
-    """Return hundredths of few enough digits for the shortest text of the float to be theirs."""
+    """Return hundredths with so few digits that the shortest text of the float has the same digits."""
     most, places = 9_999 if column.type is MySQLType.FLOAT else 999_999, 2
     if column.decimal >= 0:
         most, places = min(most, 10 ** max(column.flen - column.decimal, 0) - 1), min(column.decimal, 2)

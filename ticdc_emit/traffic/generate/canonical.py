@@ -1,6 +1,6 @@
-"""Canonical text (docs/types.md) of a native value, as Spark SQL: what the generic form's images hold.
+"""Canonical text (docs/types.md) of a native value, as Spark SQL, for the images of the generic form.
 
-In: SQL of a value and its column. Out: SQL of type string, NULL for NULL. The session's time zone has no say in it.
+In: SQL of a value and its column. Out: SQL of type string, NULL for NULL. The session's time zone has no effect.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def canonical_text(column: Column, value: str, time_zone: str) -> str:
 
 
 def _clock(column: Column, value: str) -> str:
-    """Return a timestamp_ntz with all its fraction digits; a cast leaves zeros at the end out."""
+    """Return a timestamp_ntz with all its fraction digits; a cast drops trailing zeros."""
     fsp = max(column.decimal, 0)
     text = f"cast({value} as string)"
     return text if fsp == 0 else f"rpad(if(length({text}) = 19, concat({text}, '.'), {text}), {20 + fsp}, '0')"

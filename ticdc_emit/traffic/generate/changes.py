@@ -1,8 +1,8 @@
-"""One table's changes as layers of Spark SQL: from the place of a change to op, commit_ts, before and after.
+"""One table's changes as layers of Spark SQL: from the position of a change to op, commit_ts, before and after.
 
 In: the plans of the tables, and the cycle. Out: lists of expressions, each a ``SELECT`` over the one before; the first
-takes the columns ``_c`` (cycle, bigint) and ``_i`` (int, the change's number among the table's in the cycle). Spark
-merges the layers where that is cheap; they are there so that what is used twice is computed once.
+takes the columns ``_c`` (cycle, bigint) and ``_i`` (int, the change's number among the table's in the cycle). The
+layers exist so that a value used twice is computed once; Spark merges them where that is cheap.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from ticdc_emit.tso import LOGICAL_BITS
 __all__ = ["TableChanges"]
 
 _BACK = 8
-"""How many cycles, its own included, the rows stand from which a foreign key takes its own."""
+"""How many cycles back, including its own, the rows are that a foreign key can refer to."""
 
 _WHOLE_STAGE_IMAGES = 32
-"""How many values a projection may make in whole-stage code. The JVM compiles no method beyond 64 KB."""
+"""How many values a projection may have in whole-stage code. The JVM does not compile methods beyond 64 KB."""
 
 
 class TableChanges:
@@ -61,7 +61,7 @@ class TableChanges:
 
     @property
     def hashed_by(self) -> Column | None:
-        """The integer column by which the table has HASH partitions, if rows keep its value for life."""
+        """The integer column of the table's HASH partitioning, if its value never changes in a row."""
         by = self._own.table.partitioning
         if by is None or by.method != "hash" or by.expression is None:
             return None
@@ -170,7 +170,7 @@ class TableChanges:
         return self._seed, *keys.table.name
 
     def _key_value(self, keys: TableKeys, name: str, number: str) -> str:
-        """Return the value of a key column of the row with a number, NULL for NULL."""
+        """Return the value of a key column in the row with this number; NULL for NULL."""
         column, role = keys.table.column(name), keys.roles[name]
         if isinstance(role, Follows):
             parent = self._keys[keys.table.references[role.reference].parent]
@@ -192,7 +192,7 @@ class TableChanges:
         return f"if({number} is null, null, {made})"
 
     def _parent_of(self, reference: int, number: str, keys: TableKeys | None = None) -> str:
-        """Return the number of the row that a foreign key of the row with a number refers to."""
+        """Return the number of the row that a foreign key of the row with this number refers to."""
         own = keys or self._own
         target = own.table.references[reference]
         parent = self._keys[target.parent]

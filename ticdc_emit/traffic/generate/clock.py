@@ -1,7 +1,7 @@
-"""Commit times: when changes and the schema changes between them stand.
+"""Commit times of changes and of the schema changes between them.
 
-In: the number of a change, or its commit time as SQL. Out: TSO, and how many schema changes stand before it, by
-arithmetic alone, so that no list grows with the traffic.
+In: the number of a change, or its commit time as SQL. Out: TSO, and the number of schema changes before it, computed
+without a list that would grow with the traffic.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ def gap_of(rate: float, ddl_rate: float) -> int:
 class Clock:
     """Change number n commits at ``start + n * tick``, both TSO.
 
-    Schema change number n stands halfway between change ``(n + 1) * gap >> 20`` and the next one; ``gap`` 0: there are
-    none.
+    Schema change number n is halfway between change ``(n + 1) * gap >> 20`` and the next one; ``gap`` 0 means no schema
+    changes.
     """
 
     start: int
@@ -39,11 +39,11 @@ class Clock:
         return (self.start >> LOGICAL_BITS) * 1000
 
     def stamp(self, change: str) -> str:
-        """Return SQL of when a change commits."""
+        """Return SQL of a change's commit time."""
         return f"{self.start}L + {change} * {self.tick}L"
 
     def schema_changes(self, rows: int) -> Iterator[int]:
-        """Yield when schema changes stand, before the last of ``rows`` changes."""
+        """Yield the commit times of schema changes before the last of ``rows`` changes."""
         for number in count(1) if self.gap else ():
             place = number * self.gap >> _GAP_BITS
             if place >= rows - 1:
@@ -51,6 +51,6 @@ class Clock:
             yield self.start + place * self.tick + self.tick // 2
 
     def schema_changes_before(self, stamp: str) -> str:
-        """Return SQL of how many schema changes stand before a change that commits at ``stamp``."""
+        """Return SQL of the number of schema changes before a change that commits at ``stamp``."""
         change = f"(({stamp} - {self.start}L) div {self.tick}L)"
         return f"((shiftleft({change}, {_GAP_BITS}) - 1L) div {self.gap}L)"

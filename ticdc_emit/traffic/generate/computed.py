@@ -1,7 +1,7 @@
-"""The values of a table's generated columns, each made of other columns' values.
+"""The values of a table's generated columns, computed from other columns.
 
-In: a table, and SQL of the values of its other columns. Out: SQL of the generated ones that are stored, or needed by
-one that is.
+In: a table, and SQL of the values of its other columns. Out: SQL of stored generated columns, and of those that they
+need.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ __all__ = ["add_computed"]
 
 
 def add_computed(info: TableInfo, values: dict[str, str]) -> None:
-    """Add the values of generated columns to ``values``, by name in lower case; those that others are made of first.
+    """Add the values of generated columns to ``values``, by name in lower case, in order of dependency.
 
-    Raises :class:`SchemaError` for an expression that is not understood, and for columns that are made of each other.
+    Raises :class:`SchemaError` for an expression that cannot be translated, and for cyclic dependencies.
     """
     held = {column.name.lower(): column for column in info.columns}
     waiting = [column for column in info.columns if column.generated is not None and not column.hidden]

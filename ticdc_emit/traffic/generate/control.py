@@ -1,7 +1,8 @@
-"""What a user says of generated columns: ranges, labels, weights, distributions, NULLs, text patterns.
+"""The user's options for columns: ranges, labels, weights, distributions, NULLs, text patterns.
 
-In: a TOML file, or a mapping of ``schema.table.column`` to options. Out: a checked :class:`Control` per column. What
-cannot be obeyed is a :class:`~ticdc_emit.errors.ConfigError` that names table, column and option, before Spark starts.
+In: a TOML file, or a mapping of ``schema.table.column`` to options. Out: a checked :class:`Control` per column. An
+option that cannot be applied is a :class:`~ticdc_emit.errors.ConfigError` that names table, column and option, before
+Spark starts.
 """
 
 from __future__ import annotations
@@ -45,11 +46,11 @@ Columns = str | os.PathLike[str] | Mapping[str, Any]
 OPTIONS = ("range", "distribution", "labels", "weights", "pattern", "nulls")
 DISTRIBUTIONS = ("uniform", "normal", "zipf")
 FRACTION_DIGITS = 6
-"""Digits of a DECIMAL behind the point that vary."""
+"""Fraction digits of a DECIMAL that vary."""
 
 _MOST_LABELS = 1000
 _MOST_POINTS = 1 << 62
-_MOST_FLOAT = 1 << 53  # of integers that a DOUBLE holds
+_MOST_FLOAT = 1 << 53  # integers that a DOUBLE holds exactly
 _EPOCH = dt.datetime(1970, 1, 1)
 _LABELLED = INTEGER_TYPES | FLOAT_TYPES | STRING_TYPES | LABEL_TYPES | {MySQLType.NEWDECIMAL, MySQLType.YEAR}
 _LABELLED |= {MySQLType.DATE, MySQLType.DATETIME, MySQLType.DURATION, MySQLType.JSON}
@@ -74,12 +75,12 @@ class Control:
 
     @property
     def has_values(self) -> bool:
-        """Whether it says what the values are, not only how many are NULL."""
+        """Whether it defines values, not only the share of NULLs."""
         return bool(self.count or self.labels or self.pattern)
 
     @property
     def varies(self) -> bool:
-        """Whether there are two values that are not NULL."""
+        """Whether there are at least two values besides NULL."""
         if self.pattern:
             return any(is_placeholder for is_placeholder, _ in pattern_parts(self.pattern))
         return max(self.count, len(self.labels)) > 1
@@ -93,7 +94,7 @@ def controls_of(columns: Columns | None, tables: Sequence[SourceTable]) -> dict[
     """Return the controls of the tables' columns.
 
     Raises :class:`~ticdc_emit.errors.ConfigError` for a file that cannot be read, a column that does not exist or is
-    generated, and an option that is not known, of the wrong type, or not possible for the column's type.
+    generated, and an option that is unknown, of the wrong type, or not possible for the column's type.
     """
     if columns is None:
         return {}
@@ -109,7 +110,9 @@ def controls_of(columns: Columns | None, tables: Sequence[SourceTable]) -> dict[
 
 
 def pattern_parts(pattern: str) -> Iterator[tuple[bool, str]]:
-    """Yield the parts of a pattern: (whether they are placeholders, text); placeholders of one kind come together."""
+    """Yield the parts of a pattern: (whether it is placeholders, text). Consecutive placeholders of one kind are one
+    part.
+    """
     parts: list[tuple[bool, str]] = []
     escaped = False
     for sign in pattern:
@@ -126,7 +129,7 @@ def pattern_parts(pattern: str) -> Iterator[tuple[bool, str]]:
 
 
 def unit_of(column: Column) -> int:
-    """Return how many points of a range one is (DECIMAL, FLOAT, DOUBLE), or how many microseconds a point is."""
+    """Return how many points of a range make 1 (DECIMAL, FLOAT, DOUBLE), or how many microseconds make a point."""
     if column.type in MOMENT_TYPES:
         return int(10 ** (6 - max(column.decimal, 0)))
     if column.type is MySQLType.NEWDECIMAL:

@@ -1,7 +1,7 @@
-"""The value of a column that the user controls, as Spark SQL.
+"""The value of a column with options of the user, as Spark SQL.
 
-In: a column, its :class:`~ticdc_emit.traffic.generate.control.Control`, hashes. Out: SQL of the column's native type.
-A range or a list of labels is a number of points; the distribution draws one of them, with integers and functions that
+In: a column, its :class:`~ticdc_emit.traffic.generate.control.Control`, hashes. Out: SQL of the column's native type. A
+range or a list of labels has a number of points. The distribution draws one of them, with integers and functions that
 give the same result on every machine.
 
 Hashes of the column that must show every update alternate (:class:`~ticdc_emit.traffic.generate.sql.Alternating`): its
@@ -38,7 +38,7 @@ def controlled(column: Column, control: Control, bits: Bits) -> str:
 
 
 def is_null(control: Control, bits: str) -> str:
-    """Return whether the value is NULL, of a hash of its own."""
+    """Return whether the value is NULL, from a separate hash."""
     return f"{units(bits, _SHARES)} < {round((control.nulls or 0) * _SHARES)}L"
 
 
@@ -67,7 +67,7 @@ def _label(control: Control, bits: Bits) -> str:
 
 
 def _among(drawn: str, bounds: Sequence[float], low: int, high: int) -> str:
-    """Return which of the spans between bounds a number from 0 to 1 is in, in as few comparisons as it takes."""
+    """Return the index of the span between bounds that has a number from 0 to 1, by binary search."""
     if high - low == 1:
         return f"{low}L"
     middle = (low + high) // 2
@@ -80,9 +80,9 @@ def _point(count: int, distribution: str, bits: Bits) -> str:
     if distribution == "uniform" or count == 1:
         return units(bits(0), count)
     drawn = str(bits(0))
-    if distribution == "zipf":  # the logarithm is even: each next order of magnitude is as likely as the one before
+    if distribution == "zipf":  # the logarithm is uniform: every order of magnitude is equally likely
         made = f"(cast(floor(pow({count + 1}D, pmod({drawn}, {1 << 30}L) / {1 << 30}D)) as bigint) - 1L)"
-    else:  # the sum of some even numbers
+    else:  # the sum of some uniform numbers
         parts = [
             f"(shiftright({drawn}, {_NORMAL_BITS * n}) & {(1 << _NORMAL_BITS) - 1}L)" for n in range(_NORMAL_PARTS)
         ]
@@ -92,7 +92,7 @@ def _point(count: int, distribution: str, bits: Bits) -> str:
 
 
 def _alternated(point: str, count: int, bits: Bits) -> str:
-    """Return the point; of alternating hashes that of its pair whose parity is the step's."""
+    """Return the point; for alternating hashes, the point of its pair with the step's parity."""
     alternating = bits(0)
     if not isinstance(alternating, Alternating) or count == 1:
         return point

@@ -1,9 +1,9 @@
-"""Schema changes at a rate: what statements a history has, when, and which columns they give to rows.
+"""Schema changes at a rate: the statements of a history, their times, and the columns that they add to rows.
 
-In: the catalog, the tables, and how many changes stand between two statements. Out: (commit_ts, SQL) in order, and the
-columns that rows gain. Each table in turn gains a column with a default, an index on it, gives the column another name,
-loses the index and loses the column; then the next column comes. There is one column of each kind: when all have come
-and gone, the first comes again, as a new one under its old names, so that rows do not grow with the traffic.
+In: the catalog, the tables, and the times of statements. Out: (commit_ts, SQL) in order, and the added columns. Each
+table in turn gets a column with a default and an index on it, renames the column, drops the index and drops the column;
+then the next column follows. There is one column of each kind. After the last kind, the first is added again as a new
+column under its old names, so rows do not grow with the traffic.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ _STEPS_OF_A_NAME = 2  # ADD COLUMN and ADD INDEX, or RENAME COLUMN and DROP INDE
 
 @dataclass(frozen=True)
 class AddedColumn:
-    """A column that comes and goes, under every one of ``names`` at some time.
+    """A column that is added and dropped again and again, and has each of ``names`` at some time.
 
     Statement number ``first``, and every ``period`` statements another one, adds it. Each name lasts for ``lasting``
-    statements. ``default``: SQL of what rows have that were last written before; ``None`` for NULL.
+    statements. ``default``: SQL of the value in rows that were last written before; ``None`` for NULL.
     """
 
     column: Column
@@ -47,17 +47,17 @@ class AddedColumn:
     names: tuple[str, ...]
 
     def additions(self, statements: str) -> str:
-        """Return SQL of how often it has come, from SQL of how many statements there were."""
+        """Return SQL of how often it was added, from SQL of the number of statements."""
         return f"(({statements} + {self.period - 1 - self.first}L) div {self.period}L)"
 
     def named(self, name: str, statements: str) -> str:
-        """Return SQL of whether the column is in the table under one of its names, as above."""
+        """Return SQL of whether the table has the column under this name."""
         age = f"pmod({statements} - {self.first + 1}L, {self.period}L)"  # before the first ADD COLUMN it is large
         nth = self.names.index(name)
         return f"({age} >= {nth * self.lasting}L and {age} < {(nth + 1) * self.lasting}L)"
 
     def name_after(self, statements: int) -> str | None:
-        """Return the name that the column has after so many statements, ``None`` while it is not in the table."""
+        """Return the column's name after this number of statements; ``None`` while it is not in the table."""
         nth = (statements - self.first - 1) % self.period // self.lasting
         return self.names[nth] if nth < len(self.names) else None
 
@@ -72,7 +72,7 @@ class SchemaChanges(NamedTuple):
 def plan_ddl(catalog: Catalog, tables: Sequence[SourceTable], stamps: Iterable[int]) -> SchemaChanges:
     """Return one statement for each TSO; ``catalog`` takes those of the first round.
 
-    Raises the family of :class:`~ticdc_emit.errors.SchemaError` for a table that takes none of them.
+    Raises the family of :class:`~ticdc_emit.errors.SchemaError` for a table that does not accept them.
     """
     period = len(tables) * _STEPS * len(_KINDS)
     statements: list[tuple[int, str]] = []

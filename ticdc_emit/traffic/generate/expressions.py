@@ -1,10 +1,9 @@
-"""Generated columns: the expression of the DDL as Spark SQL with the same result, or a refusal that says what stands
-in it.
+"""Translate expressions of generated columns to Spark SQL with the same result, or refuse them with the reason.
 
-In: a column with its canonical expression text, and SQL of the columns which it may name. Out: SQL of the column's
-native type. What MySQL and Spark compute alike is translated: integers and decimals with + - *, comparisons, text
-functions, years and months of dates, IF, CASE, IFNULL. Rule source: MySQL's reference on each; lengths in bytes and
-characters differ.
+In: a column with its canonical expression text, and SQL of the columns that it may use. Out: SQL of the column's native
+type. Translated is what MySQL and Spark compute alike: integers and decimals with + - *, comparisons, text functions,
+years and months of dates, IF, CASE, IFNULL. Rule source: MySQL's reference on each; lengths in bytes and characters
+differ.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ _ARITHMETIC = (exp.Add, exp.Sub, exp.Mul)
 def generated(column: Column, columns: Mapping[str, Column], values: Mapping[str, str], table: str) -> str:
     """Return the value of a generated column from the ``values`` of others, by name in lower case.
 
-    Raises :class:`SchemaError` for what is not known to give the same result in MySQL and in Spark.
+    Raises :class:`SchemaError` for an expression that may not give the same result in MySQL and in Spark.
     """
     try:
         tree = sqlglot.parse_one(column.generated_expr, dialect="mysql")

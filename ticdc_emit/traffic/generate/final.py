@@ -1,7 +1,7 @@
-"""The tables that a plan's changes end with, as typed DataFrames: computed like the changes, never read from messages.
+"""The final tables of a plan's changes, as typed DataFrames: computed like the changes, never read from messages.
 
 In: a Spark session and a :class:`TrafficPlan` with an end. Out: a DataFrame for each table. A row's last change is the
-newest one of its number; a column that was added later has its default there.
+newest one with its number; columns added later have their default.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def final_tables(spark: SparkSession, plan: TrafficPlan, rows: int) -> dict[tupl
 
 
 def _newest(changes: DataFrame) -> DataFrame:
-    """Return the last image of each row that is not deleted: ``_row``, and when it was written: ``_at``."""
+    """Return the last image of each row that is not deleted: ``_row``, and its commit time: ``_at``."""
     from pyspark.sql import functions as F  # noqa: N812
 
     last = F.max_by(F.struct("op", "after", "commit_ts"), "commit_ts").alias("last")

@@ -1,8 +1,8 @@
 """The changes of a plan as Spark DataFrames, for a span of change numbers or as a stream.
 
-In: a Spark session and a :class:`TrafficPlan`. Out: the public forms: of a span a typed DataFrame for each table, of a
-stream one DataFrame of all, typed for one table, else generic. A change is a function of its number alone, so that
-partitions, micro-batches and restarts change nothing.
+In: a Spark session and a :class:`TrafficPlan`. Out: the public forms: for a span a typed DataFrame per table, for a
+stream one DataFrame, typed for one table, else generic. A change is a function of its number, so partitions,
+micro-batches and restarts make no difference.
 """
 
 from __future__ import annotations
@@ -24,9 +24,10 @@ _ROWS_PER_TASK = 250_000
 def changes_of_tables(
     spark: SparkSession, plan: TrafficPlan, rows: int, partitions: int | None = None, *, typed: bool = True
 ) -> dict[str, DataFrame]:
-    """Return those of the first ``rows`` changes that are of each table, by ``schema.name``; ``partitions``: of each.
+    """Return the changes of each table among the first ``rows`` changes, by ``schema.name``. ``partitions``: of each
+    table.
 
-    ``typed``: whether in the typed form, else in the generic one.
+    ``typed``: in the typed form, else in the generic one.
     """
     return {
         table.info.full_name: changes_of_table(spark, plan, number, 0, rows, partitions, typed=typed)
@@ -45,7 +46,7 @@ def changes_of_table(
     typed: bool,
     numbered: bool = False,
 ) -> DataFrame:
-    """Return those of the changes that are of table ``number``. ``numbered``: with the row's number in ``_k``."""
+    """Return the changes of table ``number``. ``numbered``: with the row's number in ``_k``."""
     size = plan.cycle.tables[number].size
     low, high = plan.cycle.count(number, first), plan.cycle.count(number, last)
     tasks = partitions or max(1, -(-(high - low) // _ROWS_PER_TASK))

@@ -1,12 +1,12 @@
-"""How each key column gets values that are unique, or those of the row that it refers to.
+"""Roles of key columns: unique values, or the values of a referenced row.
 
-In: the tables, and for how many rows. Out: per column a role, per table a :class:`Shape`.
+In: the tables. Out: a role per column, a :class:`Shape` per table.
 
-A row's **number** is ``birth * slots + slot``: unique in its table for ever. A unique key without foreign keys has one
-**serial** column, whose value tells the number. A unique key with foreign keys is made of **digits** of the slot: each
-of its foreign keys refers to an anchor of the row's own cycle, which one is one digit, and a further column holds the
-rest (the lines of an order: 1, 2, 3). All other columns of unique keys, and those which foreign keys refer to, are
-**fixed** in a row's life.
+A row's **number** is ``birth * slots + slot``: always unique in its table. A unique key without foreign keys has one
+**serial** column, whose value encodes the number. A unique key with foreign keys consists of **digits** of the slot:
+each of its foreign keys refers to an anchor of the row's own cycle, chosen by one digit, and a further column has the
+rest (the lines of an order: 1, 2, 3). All other columns of unique keys, and columns that foreign keys refer to, are
+**fixed** for a row's life.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ SLOTS = 120
 """Rows of a table that a cycle begins."""
 
 ANCHORS = 16
-"""How many of them foreign keys may refer to."""
+"""How many of these rows foreign keys may refer to."""
 
 
 @dataclass(frozen=True)
 class Serial:
-    """The value tells the row's number; ``width``: in how many characters or bytes it must."""
+    """The value encodes the row's number; ``width``: the number of characters or bytes for it, if limited."""
 
     width: int | None = None
 
@@ -49,7 +49,7 @@ class Digit:
 
 @dataclass(frozen=True)
 class Follows:
-    """The value is that of ``parent_column`` of the row which foreign key number ``reference`` refers to."""
+    """The value is that of ``parent_column`` in the row that foreign key number ``reference`` refers to."""
 
     reference: int
     parent_column: str
@@ -57,7 +57,7 @@ class Follows:
 
 @dataclass(frozen=True)
 class Fixed:
-    """The value depends on the row's number alone."""
+    """The value depends only on the row's number."""
 
 
 Role = Serial | Digit | Follows | Fixed
@@ -78,9 +78,9 @@ class TableKeys:
 
 
 def plan_keys(tables: Sequence[SourceTable], controls: Controls | None = None) -> dict[Name, TableKeys]:
-    """Return the plan of every table, parents first. ``controls``: what the user says of columns.
+    """Return the plan of every table, parents first. ``controls``: the user's options for columns.
 
-    Raises :class:`SchemaError` for a unique key that cannot be filled, or a foreign key that cannot be obeyed.
+    Raises :class:`SchemaError` for a unique key that cannot be filled, or a foreign key that cannot be satisfied.
     """
     referenced = {
         (each.parent, column) for table in tables for each in table.references for column in each.parent_columns
@@ -162,7 +162,7 @@ class _Planner:
         ]
 
     def _distinct(self, key: UniqueKey) -> None:
-        """See to it that no two rows have the same values of the key."""
+        """Make the key's values different in all rows."""
         inside = self._references_in(key)
         if any(isinstance(self._roles.get(name), Serial) for name in key.columns):
             return

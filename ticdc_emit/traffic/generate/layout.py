@@ -1,13 +1,13 @@
-"""The cycle: which row of which table changes when, for ever, as short tables of numbers.
+"""The cycle: which row of which table changes when, as short tables of numbers that repeat endlessly.
 
-In: how many rows of each table a cycle begins, and what happens to a row. Out: a :class:`Cycle`, the same for the same
-seed. Change number ``n`` stands at position ``n % size`` of cycle ``n // size``; every cycle repeats the same positions
-with new rows. So the table, row, step of its life and transaction of any change, and the time of the row's last change,
-are looked up and not remembered.
+In: how many new rows each table has in a cycle, and what happens to a row. Out: a :class:`Cycle`, the same for the same
+seed. Change number ``n`` is at position ``n % size`` of cycle ``n // size``; every cycle repeats the same positions
+with new rows. So the table, row, step and transaction of any change, and the time of the row's previous change, are
+looked up. No state is needed.
 
-A cycle begins ``slots`` rows of a table, one per slot. Most lives end inside their cycle; those of hot slots last
-``spans`` cycles. **Anchors** are the first slots of a table that foreign keys refer to: born at the head of the cycle,
-parents first, never deleted. A row may refer to any anchor of its own or an earlier cycle.
+In a cycle, ``slots`` rows of a table begin, one per slot. Most rows end in their cycle; those of hot slots last
+``spans`` cycles. **Anchors** are the first slots of a table that foreign keys refer to: inserted at the start of the
+cycle, parents first, and never deleted. A row may refer to any anchor of its own or an earlier cycle.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Shape:
 
 @dataclass(frozen=True)
 class Lives:
-    """What happens to rows. ``updates``: of a row, on average. ``deletes``: the share of rows that are deleted.
+    """The lives of rows. ``updates``: updates of a row, on average. ``deletes``: the share of rows that are deleted.
 
     ``skew``: exponent of the Zipf distribution of updates over rows, 0 for all alike. ``transaction_size``: changes
     with one commit_ts, on average.
@@ -52,8 +52,8 @@ class TableCycle:
 
     ``position``: in the cycle. ``slot``; ``visit``: the change's number among those of its slot, ``visits``: how many
     there are. ``spans``: cycles that a life lasts. ``deleted``: 1 if the last step deletes. ``transaction``: position
-    of the first change of its transaction. ``previous``: that of the row's change before, negative in an earlier cycle.
-    ``born``: that of the row's insert, in the cycle of its birth.
+    of the first change of its transaction. ``previous``: the position of the row's previous change, negative in an
+    earlier cycle. ``born``: the position of the row's insert, in the cycle of its birth.
     """
 
     slots: int
@@ -81,7 +81,7 @@ class Cycle:
     tables: tuple[TableCycle, ...]
 
     def place(self, table: int) -> list[int]:
-        """Return for each position the change's number among those of ``table``, -1 for another table's."""
+        """Return for each position the change's number among those of ``table``; -1 for other tables."""
         found = [-1] * self.size
         for number, position in enumerate(self.tables[table].position):
             found[position] = number
@@ -142,7 +142,7 @@ def _lives(table: int, shape: Shape, lives: Lives, random: Random) -> list[_Life
 
 
 def _shared_out(total: int, among: int, skew: float) -> list[int]:
-    """Share ``total`` out so that the i-th gets about ``i ** -skew`` of it."""
+    """Divide ``total`` so that the i-th share is proportional to ``i ** -skew``."""
     weights = [(rank + 1) ** -skew for rank in range(among)]
     scale = total / sum(weights)
     shares, reached, given = [], 0.0, 0
@@ -154,7 +154,7 @@ def _shared_out(total: int, among: int, skew: float) -> list[int]:
 
 
 def _moments(life: _Life, shape: Shape, random: Random) -> list[float]:
-    """Return when the changes of a life are, as parts of the cycle, in order; before it for anchors' births."""
+    """Return the times of a life's changes as fractions of the cycle, in order; negative for inserts of anchors."""
     if life.slot < shape.anchors:
         return [-1e6 + shape.depth + random.random(), *sorted(random.random() for _ in range(life.visits - 1))]
     if life.spans > 1:
@@ -165,7 +165,7 @@ def _moments(life: _Life, shape: Shape, random: Random) -> list[float]:
 
 
 def _transactions(numbers: Sequence[int], mean: float, random: Random) -> list[int]:
-    """Return for each change where its transaction begins. None has two changes of one life."""
+    """Return for each change the position where its transaction begins. No transaction has two changes of one row."""
     starts: list[int] = []
     begin, room, inside = 0, 0, set[int]()
     for at, number in enumerate(numbers):

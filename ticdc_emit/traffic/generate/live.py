@@ -1,8 +1,8 @@
-"""The numbers of changes as they are made in wall time: a source of Spark whose clock is the traffic's own.
+"""The numbers of changes in wall time: a Spark source that follows the traffic's own clock.
 
-In: when change 0 commits, and how far changes stand apart, both TSO. Out: a stream of numbers in the column ``value``.
-A number is in it as soon as the wall clock has reached the change's commit time, and not before: Spark's own ``rate``
-counts whole seconds from a moment that only Spark knows.
+In: the commit time of change 0 and the distance between changes, both as TSO. Out: a stream of numbers in the column
+``value``. A number appears as soon as the wall clock reaches the change's commit time. Spark's own ``rate`` source is
+not used, because it counts whole seconds from a start that only Spark knows.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _OFFSET = "changes"
 
 
 def live_numbers(spark: SparkSession, clock: Clock, rows: int | None, rows_per_batch: int) -> DataFrame:
-    """Return the numbers of changes as a streaming DataFrame; ``rows``: how many there are, ``None`` for no end."""
+    """Return the numbers of changes as a streaming DataFrame; ``rows``: the number of changes, ``None`` for no end."""
     spark.dataSource.register(LiveNumbers)
     settings = {"start": clock.start, "tick": clock.tick, "rows": -1 if rows is None else rows, "most": rows_per_batch}
     return spark.readStream.format(LiveNumbers.name()).options(**settings).load()
@@ -58,18 +58,18 @@ class _Span(InputPartition):  # type: ignore[misc]
 
 
 class LiveReader(DataSourceStreamReader):  # type: ignore[misc]
-    """An offset is how many changes were made. ``rows`` below 0: no end."""
+    """An offset is the number of changes made so far. ``rows`` below 0: no end."""
 
     def __init__(self, start: int, tick: int, rows: int, most: int) -> None:
         self._start, self._tick, self._rows, self._most = start, tick, rows, most
-        self._reached: int | None = None  # of a query that goes on, what Spark has read is not known yet
+        self._reached: int | None = None  # after a restart, what Spark has already read is not known yet
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802
         self._reached = 0
         return {_OFFSET: 0}
 
     def latestOffset(self) -> dict[str, Any]:  # noqa: N802
-        """Return how many changes are made by now; what has piled up is read in several batches."""
+        """Return the number of changes made by now; a backlog is read in several batches."""
         now = compose(time.time_ns() // 1_000_000)
         made = max(0, (now - self._start) // self._tick + 1)
         if self._rows >= 0:

@@ -1,7 +1,7 @@
-"""Native Spark types of columns, and SQL that brings a number to them.
+"""Native Spark types of columns, and SQL that converts a number to them.
 
 In: SQL of a bigint. Out: SQL of the column's native type: ints, decimal, date, timestamp_ntz for DATETIME, timestamp
-for TIMESTAMP, binary, else string (docs/types.md has what a column takes).
+for TIMESTAMP, binary, else string (see docs/types.md).
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def native_type(column: Column) -> str:
 
 
 def scaled(column: Column, unscaled: str, varied: int) -> str:
-    """Return a decimal whose last ``varied`` digits are behind the point, from a bigint."""
+    """Return a decimal from a bigint, with the last ``varied`` digits after the point."""
     scale = max(column.decimal, 0)
     if column.flen <= _MAX_NATIVE_DIGITS:
         point = f"{10**varied}BD" if varied else ""
@@ -63,7 +63,7 @@ def scaled(column: Column, unscaled: str, varied: int) -> str:
 
 
 def padded(column: Column, made: str, width: int) -> str:
-    """Fill a BINARY up with zero bytes, as TiDB stores it."""
+    """Pad a BINARY with zero bytes, as TiDB stores it."""
     short = column.type is MySQLType.STRING and column.flen > width
     return f"rpad({made}, {column.flen}, X'00')" if short else made
 

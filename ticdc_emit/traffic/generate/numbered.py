@@ -1,7 +1,7 @@
-"""Values that tell a row's number: what makes the rows of a unique key different.
+"""Values that encode a row's number, so that a unique key differs in every row.
 
 In: a column and SQL of the number (bigint, from 0 on). Out: SQL of the column's native type, and how many numbers it
-tells apart.
+can encode.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _TEXT_WIDTH, _BINARY_WIDTH = 12, 8
 
 
 def capacity(column: Column, prefix: int | None = None) -> int:
-    """Return how many different values the serial form of a column has: 0 where it has none."""
+    """Return how many numbers a column can encode; 0 if it cannot."""
     kind = column.type
     if kind in INTEGER_TYPES:
         return integer_range(kind, unsigned=column.unsigned)[1] + 1
@@ -40,7 +40,7 @@ def capacity(column: Column, prefix: int | None = None) -> int:
 
 
 def _text_width(column: Column, prefix: int | None) -> int:
-    """Return in how many characters (of a binary column: bytes) a number is told."""
+    """Return the number of characters (bytes in a binary column) that encode a number."""
     limits = [limit for limit in (column.flen, prefix) if limit is not None and limit > 0]
     return min([_BINARY_WIDTH if column.is_binary else _TEXT_WIDTH, *limits])
 
@@ -48,9 +48,10 @@ def _text_width(column: Column, prefix: int | None) -> int:
 def from_number(
     column: Column, seed_of: tuple[object, ...], number: str, width: int | None, *, digit: bool = False
 ) -> str:
-    """Return the value that tells a number (bigint, from 0 on): different for different ones, the same for equal ones.
+    """Return the value that encodes a number (bigint, from 0 on): different for different numbers, equal for equal
+    ones.
 
-    ``width``: how many characters or bytes of a text tell it, if not all. ``digit``: the number is small.
+    ``width``: the number of characters or bytes of a text that encode it, if not all. ``digit``: the number is small.
     """
     kind = column.type
     if kind in INTEGER_TYPES:

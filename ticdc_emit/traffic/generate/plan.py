@@ -1,7 +1,7 @@
-"""What traffic a schema and its settings give, planned without Spark.
+"""The plan of the traffic for a schema and settings, made without Spark.
 
 In: SQL text and :class:`Settings`. Out: a :class:`TrafficPlan`: the tables' changes as SQL layers, the cycle, the DDL.
-Everything that cannot be generated is refused here, before a row is made.
+A schema that cannot be generated is refused here, before a row is made.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ _START = dt.datetime(2024, 1, 1, tzinfo=dt.timezone.utc)
 class Settings:
     """``rows``: changes, ``None`` for no end. ``rate``: changes, ``ddl_rate``: statements per second of commit time.
 
-    ``start``: the first commit, a TSO or an aware datetime. ``time_zone``: of TIMESTAMP in canonical text.
-    ``columns``: what the user says of columns' values.
+    ``start``: the first commit, a TSO or an aware datetime. ``time_zone``: of TIMESTAMP in canonical text. ``columns``:
+    the user's options for columns.
     """
 
     rows: int | None
@@ -74,8 +74,8 @@ def plan_traffic(schema: str, settings: Settings) -> TrafficPlan:
     """Return the plan for the tables of SQL text.
 
     Raises the family of :class:`SchemaError` for what cannot be generated: settings out of their range, unique or
-    foreign keys that cannot be obeyed, generated columns that are not understood; and
-    :class:`~ticdc_emit.errors.ConfigError` for ``columns`` that are wrong.
+    foreign keys that cannot be satisfied, generated columns that cannot be translated; and
+    :class:`~ticdc_emit.errors.ConfigError` for wrong ``columns``.
     """
     _check(settings)
     refuse_path(schema)
@@ -103,7 +103,7 @@ def plan_traffic(schema: str, settings: Settings) -> TrafficPlan:
 
 
 def check_columns(schema: str, columns: Columns | None, tables: Iterable[str] | None = None) -> None:
-    """Raise what :func:`plan_traffic` does for the options of columns, without planning any change."""
+    """Raise the errors of :func:`plan_traffic` for options of columns, without planning changes."""
     if columns is not None:
         catalog = catalog_from_sql(schema)
         sources = source_tables(catalog, schema, _wanted(catalog, tuple(tables or ())))
@@ -165,7 +165,7 @@ def _generable(table: SourceTable) -> None:
 
 
 def _fits(keys: TableKeys, cycle: Cycle, rows: int | None) -> None:
-    """Refuse a key that has fewer values than there will be rows."""
+    """Refuse a key with fewer values than rows."""
     needed = _ENDLESS - 1 if rows is None else keys.rows(rows // cycle.size + 1)
     for name, role in keys.roles.items():
         column = keys.table.column(name)

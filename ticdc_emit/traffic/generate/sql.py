@@ -1,6 +1,6 @@
-"""Spark SQL text: the pieces that expressions of generated values are put together from.
+"""Building blocks of Spark SQL text for generated values.
 
-Expressions are text, not ``Column`` objects: they are planned without Spark, and a hundred columns are one call.
+Expressions are text, not ``Column`` objects, so they are planned without Spark, and a hundred columns take one call.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def pick(words: Sequence[str], bits: str) -> str:
 def listed(words: Sequence[str]) -> str:
     """Return a constant array of texts.
 
-    One literal that is taken apart while the query is planned: a plan with a node per word is slow to optimise.
+    It is one literal that Spark splits while planning, because a plan with a node per word is slow to optimise.
     """
     divider = next((sign for sign in _DIVIDERS if not any(sign in word for word in words)), None)
     if divider is None:
@@ -85,8 +85,9 @@ def listed(words: Sequence[str]) -> str:
 def not_in_whole_stage(value: str) -> str:
     """Return the value, and keep its projection out of Spark's whole-stage code.
 
-    There all columns of a projection are one method, which the JVM runs slowly or refuses if it is large; elsewhere
-    they have methods of their own. Spark's code generation knows ``transform`` since 4.3, but not ``zip_with``.
+    In whole-stage code, all columns of a projection are one method, which the JVM runs slowly or refuses if it is
+    large. Otherwise each column has its own method. Spark's code generation supports ``transform`` since 4.3, but not
+    ``zip_with``.
     """
     return f"element_at(zip_with(array({value}), array(0), (x, y) -> x), 1)"
 

@@ -1,7 +1,7 @@
-"""What the generator must know of the tables that a script creates: columns, unique keys, foreign keys, partitions.
+"""The tables of a script as the generator needs them: columns, unique keys, foreign keys, partitions.
 
-In: SQL text. Out: one :class:`SourceTable` per table, those that are referenced before those that refer to them.
-A catalog keeps of a foreign key only its name, and of a prefix key not its length: both are read from the statements.
+In: SQL text. Out: one :class:`SourceTable` per table, referenced tables first. A catalog keeps only the names of
+foreign keys, and no prefix lengths of keys, so both are read from the statements.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Name = tuple[str, str]
 class Reference:
     """A foreign key: ``columns`` of the table hold the values of ``parent_columns`` of ``parent``.
 
-    ``closes_cycle``: the parent refers back, so that no order of the tables has it first.
+    ``closes_cycle``: the parent refers back, so no order of the tables has it first.
     """
 
     columns: tuple[str, ...]
@@ -39,7 +39,7 @@ class Reference:
 
 @dataclass(frozen=True)
 class UniqueKey:
-    """``prefixes``: how many characters or bytes of a column count, where not all do."""
+    """``prefixes``: the indexed number of characters or bytes of a column, if not all."""
 
     name: str
     columns: tuple[str, ...]
@@ -48,7 +48,7 @@ class UniqueKey:
 
 @dataclass(frozen=True)
 class SourceTable:
-    """``depth``: how many foreign keys lead from the table to one that has none."""
+    """``depth``: the number of foreign keys on the way from the table to one without any."""
 
     info: TableInfo
     references: tuple[Reference, ...] = ()
@@ -66,7 +66,7 @@ class SourceTable:
 
 @dataclass
 class _Found:
-    """What the statements say of one table beside its columns."""
+    """The facts of one table's statements besides its columns."""
 
     constraints: list[Constraint] = field(default_factory=list)
     partitioning: Partitioning | None = None
@@ -75,7 +75,7 @@ class _Found:
 def source_tables(catalog: Catalog, sql: str, wanted: set[Name] | None = None) -> list[SourceTable]:
     """Return the tables of ``catalog``, which ``sql`` made (``wanted``: of these only), parents first.
 
-    Raises :class:`SchemaError` for a foreign key to a table or column that is not there or not ``wanted``.
+    Raises :class:`SchemaError` for a foreign key to a table or column that does not exist or is not ``wanted``.
     """
     found = _statements(sql)
     tables: dict[Name, SourceTable] = {}
@@ -127,7 +127,7 @@ def _folded(name: Name) -> Name:
 
 
 def _with_database(constraint: Constraint, table: TableName, database: str) -> Constraint:
-    """Give the table that a foreign key names the database which it leaves out: that of its own table."""
+    """Add the database to the table in a foreign key, by default that of its own table."""
     reference = constraint.reference
     if reference is None or reference.table.schema:
         return constraint
@@ -167,7 +167,7 @@ def _exact(info: TableInfo, name: str) -> str:
 
 
 def _unique_keys(info: TableInfo, constraints: list[Constraint]) -> Iterator[UniqueKey]:
-    """Yield the primary key, if it is no index of the table, and every unique index."""
+    """Yield the primary key if it is not an index of the table, and every unique index."""
     lengths: dict[tuple[str, ...], dict[str, int]] = {}
     for constraint in constraints:
         if constraint.kind in ("primary", "unique"):
@@ -186,7 +186,7 @@ def _unique_keys(info: TableInfo, constraints: list[Constraint]) -> Iterator[Uni
 def _by_depth(tables: dict[Name, SourceTable]) -> list[SourceTable]:
     """Return the tables with their depths, parents first; references that close a cycle are marked.
 
-    Of a cycle, one that can be NULL is marked, if there is one.
+    In a cycle, a reference that can be NULL is marked, if there is one.
     """
     for name, table in tables.items():
         for number, each in enumerate(table.references):
@@ -223,7 +223,7 @@ def _mark(tables: dict[Name, SourceTable], name: Name, number: int) -> None:
 
 
 def _ancestors(name: Name, tables: dict[Name, SourceTable]) -> set[Name]:
-    """Return the tables that a table's references lead to, itself included."""
+    """Return the tables that a table's references lead to, including itself."""
     found, waiting = set[Name](), [name]
     while waiting:
         here = waiting.pop()

@@ -1,6 +1,6 @@
 """Realistic text by a column's name: ``email``, ``city``, ``note`` ... as Spark SQL.
 
-In: a column and a function that gives hashes. Out: SQL text of type string, with the column's length kept.
+In: a column and a function that gives hashes. Out: SQL text of type string that fits the column's length.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Bits = Callable[[int], str]
 """The n-th independent hash of a value."""
 
 LASTING = frozenset({"name", "first", "last", "email", "login", "uuid", "country", "country_code", "sku", "company"})
-"""What text means that a row keeps for life."""
+"""Meanings of text that never changes in a row."""
 
 _MEANINGS = {
     "email": "email mail",
@@ -52,7 +52,9 @@ _MEANINGS = {
 _BY_TOKEN = {token: meaning for meaning, listed in _MEANINGS.items() for token in listed.split()}
 _UTF8 = ("utf8", "utf8mb4")
 _CODE_WIDTH = 8
-_GROUPS = tuple(f"{salt_of('digits', n) % 10**11:011}" for n in range(128))  # drawn, for printing digits is slower
+_GROUPS = tuple(
+    f"{salt_of('digits', n) % 10**11:011}" for n in range(128)
+)  # picked from a list, because printing digits is slower
 
 
 def tokens(name: str) -> list[str]:
@@ -62,7 +64,7 @@ def tokens(name: str) -> list[str]:
 
 
 def meaning(column: Column) -> str:
-    """Return what the text of a column is, by the words of its name; ``prose`` or ``title`` if they do not tell."""
+    """Return the meaning of a column's text by the words of its name; by default ``prose`` or ``title``."""
     found = tokens(column.name)
     if found in (["c"], ["pad"]):
         return "digits"
@@ -78,7 +80,7 @@ def meaning(column: Column) -> str:
 def realistic_text(column: Column, bits: Bits, person: Bits) -> str:
     """Return text that fits the column. ``person``: hashes that all columns of a row share, for name and email.
 
-    Text of :class:`Alternating` bits differs between two neighbouring steps: where words would be cut, a code is shown.
+    Text of :class:`Alternating` bits differs between two neighbouring steps. If words would be cut, a code is used.
     """
     known = meaning(column)
     made = _RECIPES[known](_Recipe(bits, person, column.charset in _UTF8, column.flen))
@@ -90,7 +92,7 @@ def realistic_text(column: Column, bits: Bits, person: Bits) -> str:
 
 
 def unique_text(column: Column, number: str, width: int, person: Bits, *, whole: bool) -> str:
-    """Return text that tells ``number`` (bigint). ``whole``: an index looks at all of it, not at ``width``."""
+    """Return text that encodes ``number`` (bigint). ``whole``: an index covers all of it, not only ``width``."""
     code = f"lower(lpad(conv(cast({number} as string), 10, 36), {width}, '0'))"
     known, room = meaning(column), column.flen if column.flen > 0 else 255
     if not whole or known == "digest":
@@ -108,7 +110,7 @@ def unique_text(column: Column, number: str, width: int, person: Bits, *, whole:
 
 
 def document(column: Column, bits: Bits) -> str:
-    """Return a JSON document, printed as TiDB does: keys in order, a blank behind commas and colons."""
+    """Return a JSON document as TiDB prints it: keys in order, a blank after commas and colons."""
     if "tags" in tokens(column.name):
         return f"""concat('["', {pick(words.COLORS, bits(0))}, '", "', {pick(words.NOUNS, bits(1))}, '"]')"""
     return (

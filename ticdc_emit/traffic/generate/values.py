@@ -1,9 +1,8 @@
-"""The value of a column at one moment of a row's life, as Spark SQL of the column's native type.
+"""The value of a column at one step of a row's life, as Spark SQL of the column's native type.
 
-In: a column, its role in keys, and a :class:`Moment`. A value is a hash of (seed, column, row number, version): which
-version a step of the row's life has follows from the step alone, so that the image before a change is computed like the
-one after it. Native types are those of docs/types.md: ints, decimal, date, timestamp_ntz for DATETIME, timestamp for
-TIMESTAMP, binary, else string.
+In: a column, its role in keys, and a :class:`Moment`. A value is a hash of (seed, column, row number, version). The
+version follows from the step alone, so the image before a change is computed like the one after it. Native types are
+those of docs/types.md: ints, decimal, date, timestamp_ntz for DATETIME, timestamp for TIMESTAMP, binary, else string.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ _BIRTHDAYS = frozenset({"birthday", "birthdate", "birth", "dob"})
 
 @dataclass(frozen=True)
 class Moment:
-    """SQL text of what a value depends on: the row's number, the step of its life, and times in microseconds."""
+    """The inputs of a value, as SQL text: the row's number, the step of its life, and times in microseconds."""
 
     number: str
     step: str
@@ -48,7 +47,7 @@ class Moment:
 
 
 def lasts(column: Column) -> bool:
-    """Return whether a column keeps its value for the row's life, because of what its name says."""
+    """Return whether a column keeps its value for the row's life, judging by its name."""
     known = set(tokens(column.name))
     if column.type in STRING_TYPES and not column.is_binary:
         return meaning(column) in LASTING
@@ -66,7 +65,7 @@ def realistic(
     restless: bool = False,
     control: Control | None = None,
 ) -> str:
-    """Return the value; ``seed_of``: what the hash is of beside the row. ``control``: what the user says of it.
+    """Return the value; ``seed_of``: the other inputs of the hash. ``control``: the user's options.
 
     ``fixed``: the same for the row's life. ``restless``: two neighbouring steps never have the same value. A nullable
     column is NULL in a tenth of its versions, unless it is fixed.
@@ -91,7 +90,7 @@ def realistic(
     if not column.nullable or fixed:
         return value
     is_null = f"{units(bits(99), 10)} = 0L"
-    if isinstance(alternating := bits(0), Alternating):  # at even steps alone: no two neighbours are NULL
+    if isinstance(alternating := bits(0), Alternating):  # only at even steps, so two neighbours are never both NULL
         share = f" and {units(bits(99), 5)} = 0L" if _has_two_values(column) else ""
         is_null = f"{alternating.parity} = 0L{share}"
     return f"if({is_null}, cast(null as {native_type(column)}), {value})"
@@ -103,7 +102,7 @@ def _with_nulls(column: Column, control: Control, value: str, bits: Bits) -> str
     alternating = bits(0)
     if control.nulls == 1:
         return f"cast(null as {native_type(column)})"
-    if isinstance(alternating, Alternating):  # at even steps alone, of which each has twice the share
+    if isinstance(alternating, Alternating):  # only at even steps, each with twice the share
         doubled = replace(control, nulls=min(2 * control.nulls, 1.0))
         condition = f"{alternating.parity} = 0L and {is_null(doubled, bits(99))}"
     else:
@@ -112,7 +111,7 @@ def _with_nulls(column: Column, control: Control, value: str, bits: Bits) -> str
 
 
 def varies(column: Column, control: Control | None = None) -> bool:
-    """Return whether a column that does not last can take another value at every step."""
+    """Return whether a column can take another value at every step."""
     if control is not None and control.nulls == 1:
         return False
     if control is not None and control.has_values:
@@ -127,9 +126,9 @@ def _has_two_values(column: Column) -> bool:
 
 
 def restless_one(columns: Sequence[Column], controls: Mapping[str, Control] | None = None) -> Column | None:
-    """Return the column that best shows every update: one of many values, if there is one NOT NULL.
+    """Return the column that best shows every update: preferably one with many values that is NOT NULL.
 
-    ``controls``: by name; such a column is the last choice, since showing every update bends what is said of it.
+    ``controls``: by name. Such a column is the last choice, because showing every update distorts its distribution.
     ``None`` if none of them :func:`varies`.
     """
     controls = controls or {}
@@ -206,7 +205,7 @@ def _time(column: Column, bits: Bits, at: Moment, fixed: bool) -> str:
 
 
 def _alternating_time(column: Column, bits: str, micros: str) -> str:
-    """Cut a time to two units of the column's last digit, and show the step in that digit, if bits alternate."""
+    """If bits alternate, cut a time to two units of the column's last digit, and show the step in that digit."""
     if not isinstance(bits, Alternating):
         return micros
     unit = 10 ** (6 - max(column.decimal, 0))
@@ -249,12 +248,12 @@ def _labels(column: Column, bits: Bits, at: Moment) -> str:
     if isinstance(bits(0), Alternating):
         drawn[0] = f"pmod({at.step}, 2L)"
     chosen = [f"if({bit} = 1L, {text_of(label)}, null)" for bit, label in zip(drawn, column.elems, strict=True)]
-    # concat_ws is never NULL, and a field that cannot be NULL does not fit into an image that can
+    # concat_ws is never NULL, and a field that cannot be NULL does not fit a nullable image
     return f"if({at.number} is null, null, concat_ws(',', {', '.join(chosen)}))"
 
 
 def _vector(column: Column, bits: Bits) -> str:
-    """Return text with as many quarters as the column has dimensions (three if it does not say)."""
+    """Return the text of a vector with the column's number of dimensions, by default three."""
     count = column.flen if column.flen > 0 else 3
     drawn = (f"shiftright({bits(n // 8)}, {n % 8 * 6})" if n % 8 else bits(n // 8) for n in range(count))
     parts = [f"cast({between(each, -99, 99)} as string)" for each in drawn]

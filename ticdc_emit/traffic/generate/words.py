@@ -1,4 +1,6 @@
-"""Words that generated values are made of: few, for lists are part of every plan; order is part of the output."""
+"""Words for generated values. The lists are short because they are part of every plan. Their order affects the
+output.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Columns that come and go in a table's history: what its rows hold of them behind the DDL.
+"""Columns that are added and dropped in a table's history, and their values in older rows.
 
-In: rows with the columns of all versions (a source that was written over the whole history, or a snapshot of its
-beginning), and the DDL. Out: the rows with the values that TiDB shows in rows older than a DDL: an added column's
-default, a renamed column's value. A row's next change needs them in its before image.
+In: rows with the columns of all versions (a source written over the whole history, or a snapshot of its beginning), and
+the DDL. Out: the rows with TiDB's values for rows older than a DDL: an added column's default, a renamed column's
+value. A row's next change needs them in its before image.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ def versions_of(
 ) -> Versions:
     """Return the versions of ``schema.name``; the catalog gets the DDL applied, as a changefeed of its tables does.
 
-    ``ddl``: (commit_ts, statement) or (commit_ts, statement, schema). ``database``: of statements that name none; by
-    default the one that all tables are in, else ``test``, as a replay of several tables has it (a replay of one table
-    takes that table's). Raises the family of :class:`~ticdc_emit.errors.SchemaError` for DDL that does not apply or an
-    unknown table.
+    ``ddl``: (commit_ts, statement) or (commit_ts, statement, schema). ``database``: for statements without one; by
+    default the database of all tables, else ``test``, as in a replay of several tables (a replay of one table uses that
+    table's). Raises the family of :class:`~ticdc_emit.errors.SchemaError` for DDL that does not apply or an unknown
+    table.
     """
     for commit_ts, schema, query in sorted(ddl_statements(ddl, database or current_database(None, catalog))):
         catalog.apply(query, schema=schema, commit_ts=commit_ts)
@@ -51,10 +51,10 @@ def versions_of(
 def backfilled(
     df: DataFrame, versions: Versions, at: Moment, *, unit: TimeUnit = "tso", zone: str = "UTC"
 ) -> DataFrame:
-    """Return the rows with what older rows have in columns that a later version added or renamed.
+    """Return the rows with the values of older rows in columns that a later version added or renamed.
 
-    ``at``: each row's time (a row at a DDL's own TSO is older). A column that ``df`` lacks is added where a later
-    version gives old rows a value. Raises :class:`SchemaError` for a default that only TiDB knows.
+    ``at``: each row's time (a row at a DDL's own TSO is older). A column that ``df`` lacks is added if a later version
+    gives old rows a value. Raises :class:`SchemaError` for a default that only TiDB knows.
     """
     from pyspark.sql import functions as F  # noqa: N812
 
@@ -87,7 +87,7 @@ def _default(df: DataFrame, column: TableColumn, zone: str) -> Column:
     try:
         value = F.lit(value_of_old_rows(column, zone))
     except SchemaError as error:
-        if column.name in df.columns:  # the source may know what TiDB knew
+        if column.name in df.columns:  # the source may have the value that only TiDB knows
             return named(column.name)
         raise error
     kind = df.schema[column.name].dataType if column.name in df.columns else None

@@ -1,11 +1,11 @@
-"""DDL with its times, as a file: SQL in which comments ``-- at <moment>`` date the statements behind them.
+"""DDL with times, as a file: SQL with comments ``-- at <moment>`` that give the time of the following statements.
 
     -- at 2026-01-05T08:00:00Z
     ALTER TABLE shop.orders ADD COLUMN tip decimal(8,2) NOT NULL DEFAULT 0;
 
-A moment is ISO time with an offset, ``Z`` or ``UTC``, or a TSO. Statements of one moment follow each other by one
-logical tick. Every comment line that begins with ``at`` is such a mark: one that tells no moment is refused, for else
-its statements would have the time of the mark before. Other comments before a statement are no part of it.
+A moment is ISO time with an offset, ``Z`` or ``UTC``, or a TSO. Statements of one moment are one logical tick apart.
+Every comment line that begins with ``at`` is such a mark. One without a valid moment is refused, because its statements
+would otherwise get the previous time. Other comments before a statement are not part of it.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def parse_moment(text: str) -> int:
     given = text.strip()
     if given.isascii() and given.isdigit() and 0 < int(given) <= MAX_LONG_TSO:
         return int(given)
-    # Python 3.10 takes three or six digits of a second alone, and no blank in front of an offset
+    # Python 3.10 accepts only three or six fraction digits, and no blank before an offset
     exact = _FRACTION.sub(lambda digits: f".{digits[1][:6]:0<6}", _UTC.sub("+00:00", given), count=1)
     try:
         return tso_from_datetime(dt.datetime.fromisoformat(re.sub(r"\s+(?=[+-]\d\d:)", "", exact)))

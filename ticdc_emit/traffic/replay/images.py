@@ -1,4 +1,4 @@
-"""Images of rows as structs, and whether two of them differ; what all kinds of history share.
+"""Images of rows as structs, and their comparison; shared by all kinds of history.
 
 In: DataFrames with one column per column of the table. Out: struct columns of the typed form of row changes.
 """
@@ -20,7 +20,7 @@ __all__ = ["comparable", "differs", "image", "image_columns"]
 
 
 def image_columns(df: DataFrame, columns: Sequence[str] | None, but: Collection[str | None]) -> list[str]:
-    """Return the names of the table's columns: those given, else all of ``df`` ``but`` the ones that are about it."""
+    """Return the names of the table's columns: the given ones, else all of ``df`` except ``but``."""
     if columns is not None:
         require(df, list(columns))
         return list(columns)
@@ -38,7 +38,7 @@ def image(columns: Sequence[str]) -> Column:
 
 
 def differs(one: Column, other: Column, kind: StructType) -> Column:
-    """Return whether two images (structs of ``kind``) differ in any column, NULL being equal to NULL only."""
+    """Return whether two images (structs of ``kind``) differ in any column, where NULL equals only NULL."""
     from pyspark.sql import functions as F  # noqa: N812
 
     unequal = (
@@ -49,7 +49,7 @@ def differs(one: Column, other: Column, kind: StructType) -> Column:
 
 
 def comparable(value: Column, kind: DataType) -> Column:
-    """Return what compares as the value does: by its text for floats, whose -0 is not 0, and by entries for maps."""
+    """Return a comparable form of the value: text for floats, because -0 is not 0; entries for maps."""
     from pyspark.sql import functions as F  # noqa: N812
     from pyspark.sql.types import DecimalType, FractionalType, MapType, VariantType
 

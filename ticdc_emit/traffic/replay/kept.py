@@ -1,7 +1,7 @@
-"""A history that Spark keeps for as long as it is replayed: packs of rows by slice, made once.
+"""A history that Spark caches during its replay: packs of rows by slice, made once.
 
-In: DataFrames of row changes by the names of their sources. Out: where the history begins and ends, and each slice as a
-batch of a changefeed. The driver knows what every slice holds; one without rows is no work for Spark.
+In: DataFrames of row changes by the names of their sources. Out: the bounds of the history, and each slice as a batch
+of a changefeed. The driver knows the content of every slice, so an empty one needs no Spark job.
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ if TYPE_CHECKING:
 __all__ = ["Bounds", "Kept"]
 
 _NO_ROWS = History("").to_arrow()
-_MANY = 1 << 16  # rows that Spark deals out to all tasks that run at once
+_MANY = 1 << 16  # few rows, which Spark distributes over all concurrent tasks
 
 
 class Bounds(NamedTuple):
-    """The first and last commit_ts (``None``: no row), how many rows there are, and what tells them from others."""
+    """The first and last commit_ts (``None``: no row), the number of rows, and their fingerprint."""
 
     first_ts: int | None
     last_ts: int | None
@@ -59,11 +59,11 @@ class Bounds(NamedTuple):
 
 
 class Kept:
-    """Packs the rows and has Spark keep them (memory, then disk).
+    """Packs the rows and lets Spark cache them (memory, then disk).
 
-    ``frames``: row changes with ``commit_ts``, by ``schema.name`` of their table; "" for rows that name theirs, or of
-    the only table. ``width_ms``: of a slice; ``None``: all rows are in one. ``fingerprint``: whether to add up a hash
-    of each row, in whatever order they come. Raises :class:`InvalidValueError` for a row without a time.
+    ``frames``: row changes with ``commit_ts``, by ``schema.name`` of their table; "" for rows that name their table, or
+    of the only table. ``width_ms``: of a slice; ``None``: all rows are in one. ``fingerprint``: whether to sum a hash
+    of each row, in any order. Raises :class:`InvalidValueError` for a row without a time.
     """
 
     def __init__(self, frames: Mapping[str, DataFrame], width_ms: int | None, *, fingerprint: bool) -> None:
@@ -78,7 +78,7 @@ class Kept:
             lambda one, other: one.union(other),
             (_packs(df, PackTask(name, width_ms, lanes), fingerprint=fingerprint) for name, df in frames.items()),
         )
-        # sorted, so that Spark skips what a slice does not need
+        # sorted, so that Spark skips rows of other slices
         self._packs = packs.repartitionById(lanes, "lane").sortWithinPartitions("slice", "source").persist()
         sums = [F.sum(name).alias(name) for name in ("rows", "untimed", "hash")]
         times = [F.min("first_ts").alias("first_ts"), F.max("last_ts").alias("last_ts")]
@@ -87,7 +87,7 @@ class Kept:
         self.bounds = _bounds(self._groups, fingerprint=fingerprint)
 
     def release(self) -> None:
-        """Let Spark forget what it kept."""
+        """Remove the rows from Spark's cache."""
         self._packs.unpersist()
 
     def batch(self, part: Slice) -> Batch:
@@ -105,23 +105,23 @@ class Kept:
         return _KeptBatch(self, part, packs, groups.select(["source", "tables"]).to_pylist())
 
     def ddl(self, database: str) -> list[DdlStatement]:
-        """Return the DDL among the rows; collected once, for a changefeed has one current database."""
+        """Return the DDL among the rows, collected once, because a changefeed has one current database."""
         if self._ddl is None:
             self._ddl = SparkBatch(self.by_table, None).ddl_rows(database)
         return self._ddl
 
     @property
     def by_table(self) -> dict[str | None, DataFrame]:
-        """The sources as a batch has them."""
+        """The sources in the form of a batch."""
         return {name or None: df for name, df in self._frames.items()}
 
     def tables(self, plan: Plan) -> dict[str, tuple[str, str] | None]:
-        """Return whose rows each source has, ``None`` where they tell."""
+        """Return the table of each source; ``None`` if its rows name their tables."""
         return {name: typed_table(df.columns, name or None, plan) for name, df in self._frames.items()}
 
     @cached_property
     def _slots(self) -> int:
-        """How many tasks run at once, as far as Spark tells it in every form of it."""
+        """The number of concurrent tasks, if this kind of Spark session knows it."""
         from pyspark.sql import functions as F  # noqa: N812
 
         tasks = self._packs.sparkSession.range(_MANY).select(F.spark_partition_id().alias("task"))
@@ -130,7 +130,7 @@ class Kept:
 
 
 class _KeptBatch(SparkBatch):
-    """The rows of one slice. ``names``: the sources of its packs, and the tables that generic rows name."""
+    """The rows of one slice. ``names``: the sources of its packs, and the tables named by generic rows."""
 
     def __init__(self, kept: Kept, part: Slice, packs: DataFrame, names: list[dict[str, str]]) -> None:
         super().__init__(kept.by_table, None)
@@ -183,7 +183,7 @@ def _bounds(groups: pa.Table, *, fingerprint: bool) -> Bounds:
 
 
 def _row_hash(df: DataFrame) -> Column:
-    """Return a hash of a row's values, less than 2**31 in size, so that the sum of 2**32 of them is a long."""
+    """Return a hash of a row's values below 2**31, so that the sum of 2**32 of them fits a long."""
     from pyspark.sql import functions as F  # noqa: N812
 
     values = [part for name in sorted(df.columns) for part in _hashed(named(name), df.schema[name].dataType)]
@@ -191,7 +191,7 @@ def _row_hash(df: DataFrame) -> Column:
 
 
 def _hashed(value: Column, kind: DataType) -> Iterator[Column]:
-    """Yield what the hash of a value is made of. A NULL leaves a hash as it is, so each has its mark."""
+    """Yield the inputs of a value's hash. NULL does not change a hash, so a marker is added for each."""
     from pyspark.sql import functions as F  # noqa: N812
     from pyspark.sql.types import MapType, StructType
 

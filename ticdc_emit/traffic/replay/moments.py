@@ -1,9 +1,9 @@
-"""Event time as TSO: the commit time of rows that come from a table's own columns.
+"""Event time as TSO: commit times of rows from a table's own columns.
 
 In: a DataFrame and a moment: a datetime, a TSO, or the name of a column (timestamp, date, text, or a number in a given
 unit, as digits in text too). Out: a column of TSO, a long. A wall clock (date, timestamp without zone, text without
 offset) is in the time zone of the Spark session. Microseconds keep their order (``tso.tso_from_micros``). A value that
-is no moment fails in Spark when the column is computed, in words that :func:`refusing_no_moments` understands.
+is not a moment fails in Spark when the column is computed; :func:`refusing_no_moments` recognises that error.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ Moment: TypeAlias = "dt.datetime | int | str"
 """An aware datetime, a TSO, or the name of a column that holds the moment of each row."""
 
 TimeUnit: TypeAlias = Literal["tso", "s", "ms", "us"]
-"""What a column of whole numbers holds: TSO, or seconds, ms or microseconds since 1970 in UTC."""
+"""The unit of a column of whole numbers: TSO, or seconds, ms or microseconds since 1970 in UTC."""
 
 _MICROS = {"s": 1_000_000, "ms": 1_000, "us": 1}
 _LAST_MICROS = ((MAX_LONG_TSO >> LOGICAL_BITS) + 1) * 1_000 - 1  # in the year 3084
-_OPEN_FROM = 253_370_764_800_000_000  # 9999-01-01 in microseconds: what stands for "still valid" where NULL does not
+_OPEN_FROM = 253_370_764_800_000_000  # 9999-01-01 in microseconds: means "still valid", like NULL
 _SHOWN = 60  # characters of a value in an error
 _NO_MOMENT = "is not a time between 1970 and 3084"
 _REFUSED = re.compile(rf"'(?P<value>[^']*)' in column '(?P<column>.*?)' {_NO_MOMENT}", re.DOTALL)
@@ -52,9 +52,9 @@ def tso_of(moment: dt.datetime | int) -> int:
 
 
 def commit_ts_of(df: DataFrame, moment: Moment, unit: TimeUnit = "tso") -> Column:
-    """Return the TSO column of ``df`` for a moment; NULL where the moment is NULL.
+    """Return the TSO column of ``df`` for a moment; NULL if the moment is NULL.
 
-    Raises :class:`MissingColumnError`, :class:`UnsupportedTypeError` for a column that cannot tell a time.
+    Raises :class:`MissingColumnError`, :class:`UnsupportedTypeError` for a column whose type is not a time.
     """
     from pyspark.sql import functions as F  # noqa: N812
 
@@ -64,10 +64,10 @@ def commit_ts_of(df: DataFrame, moment: Moment, unit: TimeUnit = "tso") -> Colum
 
 
 def end_ts_of(df: DataFrame, column: str, unit: TimeUnit, step: dt.timedelta) -> Column:
-    """Return the TSO column of moments at which something ended, ``step`` (whole milliseconds) added.
+    """Return the TSO column of end times plus ``step`` (whole milliseconds).
 
-    NULL where it did not end: at NULL, at a moment from the year 9999 on, at a TSO that is the greatest long or more.
-    Raises what :func:`commit_ts_of` does.
+    NULL for no end: NULL, a time from the year 9999 on, or a TSO of the greatest long or more. Raises the errors of
+    :func:`commit_ts_of`.
     """
     return _stamps(df, column, unit, round(step / dt.timedelta(milliseconds=1)))
 
@@ -77,7 +77,7 @@ def refusing_no_moments() -> Iterator[None]:
     """Turn Spark's error for a value that is not a moment into :class:`InvalidValueError` with value and column."""
     try:
         yield
-    except Exception as error:  # Spark's own types differ by where the value was met
+    except Exception as error:  # Spark's exception type depends on where the value was read
         found = _REFUSED.search(str(error))
         if found is None:
             raise
@@ -90,7 +90,7 @@ def refusing_no_moments() -> Iterator[None]:
 
 
 def named(column: str) -> Column:
-    """Return the column of exactly this name, whatever characters it has."""
+    """Return the column of exactly this name, with any characters."""
     from pyspark.sql import functions as F  # noqa: N812
 
     return F.col(quoted(column))
@@ -106,7 +106,7 @@ def require(df: DataFrame, columns: list[str]) -> None:
 
 
 def _stamps(df: DataFrame, name: str, unit: TimeUnit, step_ms: int | None) -> Column:
-    """Return the TSO of a column; ``step_ms``: what is added to an end, ``None`` for moments that are not ends."""
+    """Return the TSO of a column; ``step_ms``: what is added to an end time; ``None`` for times that are not ends."""
     from pyspark.sql import functions as F  # noqa: N812
     from pyspark.sql.types import DateType, IntegralType, StringType, TimestampNTZType, TimestampType
 
@@ -139,7 +139,7 @@ def _stamps(df: DataFrame, name: str, unit: TimeUnit, step_ms: int | None) -> Co
 
 
 def _of_micros(micros: Column, given: Column, name: str, step_ms: int | None, is_open: Column) -> Column:
-    """Return the TSO of microseconds, which are NULL where ``given`` is, or is none or beyond a long."""
+    """Return the TSO of microseconds, which are NULL if ``given`` is NULL, not a moment, or beyond a long."""
     from pyspark.sql import functions as F  # noqa: N812
 
     moved = F.try_add(micros, F.lit((step_ms or 0) * 1_000))
@@ -151,7 +151,7 @@ def _of_micros(micros: Column, given: Column, name: str, step_ms: int | None, is
 
 
 def _of_tso(stamp: Column, given: Column, name: str, step_ms: int | None) -> Column:
-    """Return a TSO as it is; it is NULL where ``given`` is, or is beyond a long."""
+    """Return a TSO as it is; it is NULL if ``given`` is NULL or beyond a long."""
     from pyspark.sql import functions as F  # noqa: N812
 
     span = (step_ms or 0) << LOGICAL_BITS

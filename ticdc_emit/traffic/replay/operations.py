@@ -1,8 +1,8 @@
-"""Change tables as row changes: rows with a column that says what happened (I/U/D, c/u/d, insert/update/delete ...).
+"""Change tables as row changes: rows with an operation column (I/U/D, c/u/d, insert/update/delete ...).
 
-In: one row per change, as capture tools land them (AWS DMS, Debezium's flattened records, GoldenGate, Delta's change
-data feed, Flink's changelogs, triggers). Out: row changes in the typed form. Before images come from the change of the
-same key before it, for most such tables hold only what a row became.
+In: one row per change, as capture tools write them (AWS DMS, Debezium's flattened records, GoldenGate, Delta's change
+data feed, Flink's changelogs, triggers). Out: row changes in the typed form. Before images come from the previous
+change of the same key, because most such tables have only the new row.
 """
 
 from __future__ import annotations
@@ -26,14 +26,16 @@ OPERATIONS: Mapping[str, str] = {
     **dict.fromkeys(("d", "del", "delete", "deleted", "remove", "-d"), _DELETE),
     **dict.fromkeys(("-u", "update_before", "update_preimage"), _BEFORE),
 }
-"""What each word means, in small letters: the row is there afterwards (``put``), or is gone (``delete``); or the row
-shows what an update replaced (``before``)."""
+"""The meaning of each word, in lower case: the row exists afterwards (``put``), is gone (``delete``), or is the old row
+of an update (``before``).
+"""
 
 
 def operation_of(text: str | None, more: Mapping[str, str] | None = None) -> str | None:
-    """Return ``put``, ``delete`` or ``before``; ``None`` for a word that is none of :data:`OPERATIONS` or ``more``.
+    """Return ``put``, ``delete`` or ``before``; ``None`` for a word that is neither in :data:`OPERATIONS` nor in
+    ``more``.
 
-    ``more`` gives further words in the terms of the known ones: ``{"X": "delete"}``.
+    ``more`` maps further words to known ones: ``{"X": "delete"}``.
     """
     if text is None:
         return None
@@ -45,7 +47,7 @@ def operation_of(text: str | None, more: Mapping[str, str] | None = None) -> str
 
 
 def unknown_operations(texts: Iterable[str | None], more: Mapping[str, str] | None = None) -> list[str | None]:
-    """Return the texts that name no operation."""
+    """Return the texts that are not operations."""
     return [text for text in texts if operation_of(text, more) is None]
 
 
@@ -122,7 +124,7 @@ def from_operations(
 
 
 def _meaning(df: DataFrame, op: str, more: Mapping[str, str] | None) -> Column:
-    """Return what each row means; the words that the table has are looked up here, before anything is sent."""
+    """Return the meaning of each row; the table's distinct words are checked here, before anything is sent."""
     from pyspark.sql import functions as F  # noqa: N812
 
     text = named(op).cast("string")
@@ -148,7 +150,7 @@ def _ordering(df: DataFrame, column: str) -> Column:
 
 
 def _of_base(base: DataFrame, keys: Sequence[str], names: Sequence[str], rows: DataFrame) -> DataFrame:
-    """Return the rows of a snapshot as ones that stand before all changes; what it lacks was NULL."""
+    """Return the rows of a snapshot as rows before all changes; missing columns are NULL."""
     from pyspark.sql import functions as F  # noqa: N812
     from pyspark.sql.types import StructType
 
@@ -170,7 +172,7 @@ def _of_base(base: DataFrame, keys: Sequence[str], names: Sequence[str], rows: D
 
 
 def _seq(rows: DataFrame, order: Sequence[str]) -> Column:
-    """Return the order inside a transaction: a whole number as it is, else the rank among the rows of the moment."""
+    """Return the order inside a transaction: a whole number as it is, else the rank among the rows of the same time."""
     from pyspark.sql import Window
     from pyspark.sql import functions as F  # noqa: N812
     from pyspark.sql.types import IntegralType

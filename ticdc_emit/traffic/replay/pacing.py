@@ -1,7 +1,7 @@
-"""Wall-clock pacing: when each slice of event time is due, and how far behind the schedule a replay is.
+"""Wall-clock pacing: when each slice of event time is due, and how late a replay is.
 
-In: a speed (seconds of event time per second of wall time; ``None``: no waiting) and a clock. Out: waiting. Pauses of
-the history are kept, shortened by the speed like everything else; a replay that is late does not wait until it has
+In: a speed (seconds of event time per second of wall time; ``None``: no waiting) and a clock. Out: waiting. Pauses in
+the history are kept, shortened by the speed like everything else. A replay that is late does not wait until it has
 caught up.
 """
 
@@ -15,7 +15,7 @@ from ticdc_emit.errors import ConfigError
 
 __all__ = ["Pace"]
 
-_NAP_S = 0.2  # how long a request to stop may go unseen
+_NAP_S = 0.2  # the longest time until a request to stop is noticed
 
 
 class Pace:
@@ -44,9 +44,10 @@ class Pace:
         self._zero: float | None = None  # when the event time of offset 0 is due
 
     def wait(self, offset_ms: int, stop: Callable[[], bool] = lambda: False) -> bool:
-        """Wait until what lies ``offset_ms`` of event time behind the beginning is due; ``False`` if ``stop`` said so.
+        """Wait until the event time ``offset_ms`` after the beginning is due; return ``False`` if ``stop`` returned
+        true.
 
-        The first call does not wait: its offset is where the schedule begins.
+        The first call does not wait: the schedule begins at its offset.
         """
         if self._speed is None:
             return not stop()
@@ -61,7 +62,9 @@ class Pace:
         return False
 
     def lag(self, offset_ms: int) -> float | None:
-        """Return how many seconds ago what lies ``offset_ms`` behind the beginning was due; ``None`` without speed."""
+        """Return how many seconds ago the event time ``offset_ms`` after the beginning was due; ``None`` without a
+        speed.
+        """
         if self._speed is None or self._zero is None:
             return None
         return self._clock() - self._zero - offset_ms / 1000 / self._speed

@@ -1,8 +1,8 @@
-"""Packs: rows of one slice and one source on their way through Spark's cache, as one Arrow IPC body each.
+"""Packs: rows of one slice and one source, each as one Arrow IPC body in Spark's cache.
 
-In: batches of typed or generic row changes, by commit_ts. Out: batches of :data:`PACK_SCHEMA`, few and large rows,
-whatever the columns of the tables are; and, later, the rows again, for a changefeed's task. What a slice needs is then
-found by one column, and no row of it is turned from Java's form into Arrow's a second time. Runs in Spark's workers.
+In: batches of typed or generic row changes, by commit_ts. Out: batches of :data:`PACK_SCHEMA` with few, large rows,
+whatever the tables' columns are; later the rows again, for a changefeed's task. So a slice is found by one column, and
+its rows are not converted from Java to Arrow a second time. Runs in Spark's workers.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ PACK_SCHEMA = pa.schema(
 commit_ts, which are counted and dropped. ``hash``: the sum over the rows."""
 
 ROW_HASH = "_hash"
-"""A column that rows may have for their pack's ``hash``; it is not packed."""
+"""An optional column for the pack's ``hash``; it is not packed."""
 
 ROWS_PER_PACK = 5_000
-"""How many rows a pack has at most."""
+"""The maximum number of rows in a pack."""
 
 _PACK_BYTES = 8 * 1024 * 1024
 _GOLDEN = (5**0.5 - 1) / 2  # its multiples fill a circle evenly, however many there are
@@ -56,21 +56,22 @@ _GOLDEN = (5**0.5 - 1) / 2  # its multiples fill a circle evenly, however many t
 def slice_name(number: int) -> str:
     """Return the value of the column ``slice`` for the slice that begins ``number`` widths after 1970.
 
-    A text: Spark compiles a filter again where a number in it differs, but not for another text.
+    It is text, because Spark compiles a filter again for another number, but not for another text.
     """
     return f"{number:020d}"
 
 
 def tables_in(names: str) -> list[tuple[str, str]]:
-    """Return (schema, name) of the tables that generic rows of a pack name, from its column ``tables``."""
+    """Return (schema, name) of the tables of a pack's generic rows, from its column ``tables``."""
     return [(schema, name) for schema, name in json.loads(names)]
 
 
 @dataclass(frozen=True)
 class PackTask:
-    """Packs the rows of one source, which are by commit_ts within a task.
+    """Packs the rows of one source, which are sorted by commit_ts within a task.
 
-    ``width_ms``: of a slice; ``None``: all are in one. ``lanes``: over how many the packs of a slice are spread.
+    ``width_ms``: of a slice; ``None``: all are in one. ``lanes``: the number of lanes over which the packs of a slice
+    are spread.
     """
 
     source: str
@@ -121,20 +122,22 @@ class PackTask:
 
 @dataclass(frozen=True)
 class UnpackTask:
-    """Runs a changefeed's task over the rows of packs. ``tables``: whose rows a source has, ``None`` if they tell."""
+    """Runs a changefeed's task over the rows of packs. ``tables``: the table of a source; ``None`` if its rows name
+    theirs.
+    """
 
     task: EncodeTask | CountTask
     tables: Mapping[str, tuple[str, str] | None]
 
     def __call__(self, packs: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Yield what the task does. Packs of one source that follow each other are one stretch of rows to it."""
+        """Yield the output of the task. It gets consecutive packs of one source as one stream of rows."""
         pairs = (pair for batch in packs for pair in zip(batch.column("source"), batch.column("body"), strict=True))
         for source, group in groupby(pairs, lambda pair: pair[0].as_py()):
             yield from replace(self.task, table=self.tables[source])(unpacked(body.as_buffer()) for _, body in group)
 
 
 def _named(rows: pa.RecordBatch) -> list[tuple[str, str]]:
-    """Return the tables that generic rows name; those that lack a name are refused where they are read."""
+    """Return the tables named by generic rows; rows without a name are refused later, when they are read."""
     rows = rows.filter(pc.invert(is_ddl(rows))) if "query" in rows.schema.names else rows
     pairs = pa.Table.from_batches([rows.select(list(GENERIC_NAMES))]).group_by(list(GENERIC_NAMES)).aggregate([])
     names = zip(*(pairs.column(name).to_pylist() for name in GENERIC_NAMES), strict=True)

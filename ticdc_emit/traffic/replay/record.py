@@ -1,8 +1,8 @@
-"""What a replay must find again when it continues: its history, its schema, and how it was cut.
+"""The record of a replay that must match when it continues: its history, its schema and its slices.
 
-In: the slices of a run with a ``state_uri``. Out: a record ``replay.json`` beside the changefeed's own, and a refusal
-where a later run cuts the history otherwise, or has another one: its batches would not be the same. A run that has sent
-nothing leaves no record.
+In: the slices of a run with a ``state_uri``. Out: a record ``replay.json`` next to the changefeed's own, and a refusal
+if a later run has another history or other slices, because its batches would differ. A run that has sent nothing leaves
+no record.
 """
 
 from __future__ import annotations
@@ -39,10 +39,11 @@ def tables_text(plan: Plan, ddl: Sequence[DdlStatement]) -> str:
 
 @dataclass(frozen=True)
 class ReplayRecord:
-    """What is kept of a replay beside its batches' records, from its first message on (a ``Journal`` of a changefeed).
+    """The record of a replay besides those of its batches, kept from its first message on (a ``Journal`` of a
+    changefeed).
 
     ``cut``: how the history is cut. ``first_batch``: the batch id of its first slice. ``is_kept``: whether an earlier
-    run has kept it.
+    run has saved it.
     """
 
     state_uri: Secret[str] | None
@@ -52,10 +53,10 @@ class ReplayRecord:
 
     @classmethod
     def find(cls, state_uri: Secret[str] | None, cut: dict[str, Any], first_batch: int) -> ReplayRecord:
-        """Compare a history with the one that an earlier run kept; nothing is written.
+        """Compare a history with that of an earlier run; nothing is written.
 
-        ``first_batch``: that of a replay which begins now. Raises :class:`StateError` where the history is cut
-        otherwise or is another one, or the storage fails.
+        ``first_batch``: that of a replay that begins now. Raises :class:`StateError` if the history or its slices
+        differ, or the storage fails.
         """
         known = None if state_uri is None else _load(state_uri)
         if known is None:
@@ -72,7 +73,7 @@ class ReplayRecord:
         return cls(state_uri, cut, int(known["first_batch"]), is_kept=True)
 
     def begin(self) -> None:
-        """Keep the record, if it is not kept."""
+        """Save the record, unless it is saved already."""
         if self.is_kept:
             return
         storage, path = _located(self.state_uri)
@@ -82,7 +83,7 @@ class ReplayRecord:
             storage.mv(f"{path}.tmp", path)
 
     def undo(self) -> None:
-        """Remove the record, if this run has kept it."""
+        """Remove the record, if this run has saved it."""
         if self.is_kept:
             return
         storage, path = _located(self.state_uri)
@@ -105,7 +106,7 @@ def _load(state_uri: Secret[str]) -> dict[str, Any] | None:
 
 
 def _located(state_uri: Secret[str] | None) -> tuple[Any, str]:
-    import fsspec  # the changefeed's own store has told whether it is there
+    import fsspec  # the changefeed's own store has reported whether it exists
 
     assert state_uri is not None
     with _usable():
@@ -117,7 +118,7 @@ def _located(state_uri: Secret[str] | None) -> tuple[Any, str]:
 def _usable() -> Iterator[None]:
     try:
         yield
-    except Exception as error:  # of any type: whatever the storage's client raises
+    except Exception as error:  # the storage's client may raise any type
         raise StateError(
             f"the record of the replay cannot be used: {type(error).__name__}: {mask_text(str(error))}",
             remedy="Check that the folder of state_uri is there and may be used",

@@ -1,4 +1,4 @@
-"""What a replay did: its slices, its rows, and whether it kept to its schedule.
+"""The result of a replay: its slices, its rows, and whether it was on time.
 
 In: the reports of its batches. Out: frozen records for programs (attributes, ``to_dict``).
 """
@@ -23,7 +23,8 @@ __all__ = ["ReplayReport", "SliceCallback", "SliceReport"]
 
 @dataclass(frozen=True)
 class SliceReport:
-    """One slice is delivered. ``number`` of ``slices``, from 0; ``begin_ms``: its event time, ``None`` if it is all.
+    """The report of one delivered slice. ``number`` of ``slices``, from 0; ``begin_ms``: its event time, ``None`` if it
+    is all.
 
     ``lag_seconds``: how long ago it was due, its own delivery included; ``None`` without a speed.
     """
@@ -43,7 +44,7 @@ class SliceReport:
 
 
 SliceCallback: TypeAlias = Callable[[SliceReport], object]
-"""What is called with each slice as soon as it is delivered."""
+"""A function that is called with each slice as soon as it is delivered."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -51,9 +52,9 @@ class ReplayReport:
     """One run of a replay, from its start to its end or stop.
 
     ``total``: what this run sent. ``slices``: of the history; ``first_slice``: where this run began; ``done_slices``:
-    that are delivered by now, earlier runs' included. ``finished``: whether the history is at its end. ``seconds``:
-    wall time of sending, pauses included; ``prepare_seconds``: before that, of reading and ordering the history.
-    ``max_lag_seconds``: the longest that a slice was delivered after it was due, ``None`` without a speed.
+    slices delivered by now, including earlier runs. ``finished``: whether the whole history was sent. ``seconds``: wall
+    time of sending, pauses included; ``prepare_seconds``: the time before that, to read and order the history.
+    ``max_lag_seconds``: the greatest delay of a slice's delivery after it was due, ``None`` without a speed.
     """
 
     total: RunTotal
@@ -67,7 +68,7 @@ class ReplayReport:
 
     @property
     def nothing_to_do(self) -> bool:
-        """Whether all was delivered by earlier runs with the same ``state_uri``, and nothing by this one."""
+        """Whether earlier runs with the same ``state_uri`` delivered everything, and this one nothing."""
         return self.first_slice >= self.slices
 
     def plot(self) -> Figure:
@@ -87,7 +88,7 @@ class ReplayReport:
         return f"{self.done_slices:,} of {self.slices:,} slices"
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON: plain numbers and strings only."""
+        """Return plain numbers and strings, for JSON."""
         return {
             "nothing_to_do": self.nothing_to_do,
             "slices": self.slices,

@@ -1,9 +1,9 @@
 """Replay a history: slices of event time, each a batch of one changefeed, sent when they are due.
 
-In: row changes in a public form (made by this package's functions or the caller's own), DDL, where to. Out: what TiCDC
-would have sent, BOOTSTRAP, DDL and watermarks in place, at the history's own pace, faster, or without waiting. A slice
-has its batch id whatever happens, so a replay with ``state_uri`` that was stopped or killed continues after its last
-finished slice, and what it sends again has the same bytes.
+In: row changes in a public form (from this package's functions or the caller's own), DDL, a sink. Out: the messages
+that TiCDC would have sent, with BOOTSTRAP, DDL and watermarks in the right order, at the history's own pace, faster, or
+without waiting. The batch id of a slice is fixed, so a replay with ``state_uri`` that was stopped or killed continues
+after its last finished slice, and repeated messages have the same bytes.
 """
 
 from __future__ import annotations
@@ -157,9 +157,9 @@ def _emitter(
 
 
 def _cut(staged: Staged, width: int | None, *, kept: bool) -> tuple[Slices | None, dict[str, Any]]:
-    """Return the slices (``None``: the whole history in one, be it empty), and what tells this history from others.
+    """Return the slices (``None``: the whole history in one, even if empty), and the history's fingerprint.
 
-    ``kept``: whether a later run may continue, and must know the history again.
+    ``kept``: whether a later run may continue, and must recognise the history.
     """
     if width is None and not kept:
         return None, {}

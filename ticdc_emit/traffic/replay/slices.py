@@ -1,8 +1,8 @@
-"""Event time cut into slices: what one batch of a replayed changefeed holds.
+"""Event time cut into slices, each of which is one batch of a replayed changefeed.
 
-In: the first and last commit_ts of a history, the width of a slice. Out: TSO bounds by number. Slices are as wide in
-commit time whatever the speed, begin at whole multiples of that width (UTC), and empty ones count: slice ``n`` is batch
-``n``, today and after a restart.
+In: the first and last commit_ts of a history, the width of a slice. Out: TSO bounds by number. All slices have the same
+width in commit time at any speed, begin at whole multiples of that width (UTC), and empty ones count: slice ``n`` is
+batch ``n``, also after a restart.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from ticdc_emit.tso import compose, physical_ms
 __all__ = ["MAX_SLICES", "Slice", "Slices", "slice_ms"]
 
 MAX_SLICES = 1_000_000
-_WALL_SECONDS = 2.0  # of one slice, by default: much below that, Spark's own work for a batch is what counts
+_WALL_SECONDS = 2.0  # default wall time of a slice; if it is much shorter, Spark's overhead per batch dominates
 
 
 @dataclass(frozen=True)
 class Slice:
     """Rows from ``start`` on and before ``end`` (TSO; ``None``: without bound). ``offset_ms``: after the first slice.
 
-    ``until``: the TSO up to which no later slice has rows; ``None`` for the last one, whose end the rows tell.
+    ``until``: the TSO up to which no later slice has rows; ``None`` for the last one, which ends with its rows.
     """
 
     number: int
@@ -45,7 +45,7 @@ class Slice:
 class Slices:
     """The slices from the one with ``first_ts`` to the one with ``last_ts``, each ``width_ms`` of commit time.
 
-    Raises :class:`ConfigError` where that would be more than a million.
+    Raises :class:`ConfigError` for more than a million.
     """
 
     first_ts: int
@@ -63,7 +63,7 @@ class Slices:
 
     @property
     def begin_ms(self) -> int:
-        """Where the first slice begins, in ms since the epoch."""
+        """The beginning of the first slice, in ms since the epoch."""
         return physical_ms(self.first_ts) // self.width_ms * self.width_ms
 
     def __getitem__(self, number: int) -> Slice:

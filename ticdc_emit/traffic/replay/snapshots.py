@@ -1,7 +1,7 @@
-"""Snapshots as row changes: one as inserts, two as what turns the first into the second.
+"""Snapshots as row changes: one as inserts, two as the changes from the first to the second.
 
-In: DataFrames with one column per column of the table, one row per row. Out: row changes in the typed form, all of one
-commit unless a column tells each row's time.
+In: DataFrames with one column per column of the table, one row per row. Out: row changes in the typed form, all in one
+commit unless a column has each row's time.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ __all__ = ["snapshot_diff", "snapshot_inserts"]
 def snapshot_inserts(
     df: DataFrame, at: Moment, *, columns: Sequence[str] | None = None, unit: TimeUnit = "tso"
 ) -> DataFrame:
-    """Return the rows as inserts. ``at``: when, for all, or the column that tells each row's time.
+    """Return the rows as inserts. ``at``: the time of all rows, or the column with each row's time.
 
-    ``columns``: the table's; default: all but the time's, so name them where that one is the table's too. Raises
-    :class:`~ticdc_emit.errors.MissingColumnError`, :class:`~ticdc_emit.errors.UnsupportedTypeError`.
+    ``columns``: the table's; default: all but the time column, so give them if that one belongs to the table too.
+    Raises :class:`~ticdc_emit.errors.MissingColumnError`, :class:`~ticdc_emit.errors.UnsupportedTypeError`.
     """
     from pyspark.sql import functions as F  # noqa: N812
 
@@ -44,8 +44,8 @@ def snapshot_diff(
     column, NULL equal to NULL; a column that ``before`` lacks was NULL, one that ``after`` lacks is left out. Values of
     ``before`` are cast to the types of ``after``.
 
-    ``unit``: of whole numbers. Raises :class:`ConfigError` without keys, or where ``at`` is a column and no row of
-    ``after`` has a time to give to the rows that are gone; what :func:`snapshot_inserts` does.
+    ``unit``: of whole numbers. Raises :class:`ConfigError` without keys, or if ``at`` is a column and no row of
+    ``after`` has a time for the deletes; and the errors of :func:`snapshot_inserts`.
     """
     from pyspark.sql import functions as F  # noqa: N812
     from pyspark.sql.types import StructType

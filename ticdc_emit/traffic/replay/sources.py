@@ -1,8 +1,8 @@
-"""Where histories come from: files and tables that Spark reads, and readable errors where it cannot.
+"""Sources of histories: files and tables that Spark reads, with readable errors.
 
-In: a path, a table name or a JDBC URL. Out: a DataFrame. CSV and JSON are read as text, digit for digit, for guessed
-types would turn ``12345678901234567.89`` into a double. Delta, Iceberg and JDBC drivers are packages of the Spark
-session, which this module names where they are missing.
+In: a path, a table name or a JDBC URL. Out: a DataFrame. CSV and JSON are read as text, digit for digit, because
+inferred types would turn ``12345678901234567.89`` into a double. Delta, Iceberg and JDBC drivers are packages of the
+Spark session; errors name missing ones.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _ABSENT = re.compile(
 
 
 def format_of(source: str) -> str | None:
-    """Return the format that a source's name tells: ``jdbc:`` URLs, endings of files; ``None`` if it tells none."""
+    """Return the format of a source by its name (``jdbc:`` URLs, file suffixes); ``None`` if unknown."""
     if source.startswith("jdbc:"):
         return "jdbc"
     known = [suffix for suffix in PurePosixPath(source).suffixes if suffix.lower() in _SUFFIXES]
@@ -57,7 +57,7 @@ def format_of(source: str) -> str | None:
 def csv_options() -> dict[str, Any]:
     """Return the options with which Spark reads CSV as in RFC 4180, an empty field as NULL and ``""`` as empty text.
 
-    Spark takes every field that equals its ``nullValue`` for NULL, quoted or not; so it is a text that no file holds.
+    Spark reads every field that equals its ``nullValue`` as NULL, quoted or not, so it is a text that no file has.
     """
     return {"header": True, "multiLine": True, "escape": '"', "nullValue": uuid4().hex, "emptyValue": ""}
 
@@ -66,12 +66,12 @@ def csv_options() -> dict[str, Any]:
 def read_source(
     spark: SparkSession, source: str, *, format: str | None = None, options: Mapping[str, str] | None = None
 ) -> DataFrame:
-    """Return what is in a source.
+    """Return the rows of a source.
 
     ``source``: a path or pattern; a ``jdbc:`` URL, with ``options={"dbtable": ...}``; without any ``format``, the name
-    of a table of Spark's catalog. ``format``: any of Spark's; default: what the name tells. ``options`` go to the
-    reader. Raises :class:`ConfigError` if it cannot be read, :class:`MissingDependencyError` where Spark lacks the
-    format's package. No error shows the source's or the options' secrets.
+    of a table of Spark's catalog. ``format``: any of Spark's; default: by the name. ``options``: passed to the reader.
+    Raises :class:`ConfigError` if it cannot be read, :class:`MissingDependencyError` where Spark lacks the format's
+    package. No error shows the source's or the options' secrets.
     """
     from pyspark.errors import PySparkException
 
@@ -82,7 +82,7 @@ def read_source(
         return found
     except PySparkException as error:
         raise _refused(str(error), source, given, spark.version) from None
-    except Exception as error:  # what the JVM raises comes as py4j's own type
+    except Exception as error:  # errors of the JVM have py4j's own type
         if "java" not in str(error).lower():
             raise
         raise _refused(str(error), source, given, spark.version) from None

@@ -1,7 +1,7 @@
-"""Row changes ready to be replayed: those of each table, checked, with their commit_ts.
+"""Row changes ready for replay: checked, by table, with their commit_ts.
 
 In: DataFrames in a public form, one for all tables or one per table. Out: all rows as one batch; or, once they are
-kept, their bounds in time and the rows of any slice.
+cached, their bounds in time and the rows of any slice.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ __all__ = ["Staged"]
 class Staged:
     """``source``: one DataFrame in either public form, or the typed changes of each table by ``schema.name``.
 
-    ``table``: whose rows one typed DataFrame has, unless the source names it. Raises :class:`MissingColumnError` for
+    ``table``: the table of a single typed DataFrame, unless the source names it. Raises :class:`MissingColumnError` for
     typed rows that lack a column of their table.
     """
 
@@ -38,24 +38,24 @@ class Staged:
         named = dict(source) if isinstance(source, Mapping) else {table or "": source}
         tables = {name or table or "": df for name, df in named.items()}
         for name, df in tables.items():
-            if not is_generic(df.columns) and "query" not in df.columns:  # rows of DDL may change the table
+            if not is_generic(df.columns) and "query" not in df.columns:  # DDL rows may change the table
                 _require_columns(df, _versions(plan, name or None))
                 check_changes(df.schema, typed_table(df.columns, name or None, plan), plan)
         self._frames = keep_transactions({name: _with_commit_ts(df) for name, df in tables.items()})
         self._kept: Kept | None = None
 
     def keep(self, width_ms: int | None, *, fingerprint: bool) -> Bounds:
-        """Have Spark keep the rows in slices of this width (:class:`Kept`); return where they begin and end."""
+        """Let Spark cache the rows in slices of this width (:class:`Kept`); return their bounds."""
         self._kept = Kept(self._frames, width_ms, fingerprint=fingerprint)
         return self._kept.bounds
 
     def release(self) -> None:
-        """Let Spark forget what it kept."""
+        """Remove the rows from Spark's cache."""
         if self._kept is not None:
             self._kept.release()
 
     def batch(self, part: Slice) -> Batch:
-        """Return the rows of a slice, or all rows, if none are kept."""
+        """Return the rows of a slice; all rows if they are not cached."""
         if self._kept is not None:
             return self._kept.batch(part)
         return SparkBatch({name or None: df for name, df in self._frames.items()}, None)
@@ -72,7 +72,7 @@ def _versions(plan: Plan, table: str | None) -> list[TableInfo]:
 
 
 def _require_columns(df: DataFrame, versions: list[TableInfo]) -> None:
-    """Refuse ``after`` images that lack what every version of the table has, before anything is sent."""
+    """Refuse ``after`` images that lack a column of every table version, before anything is sent."""
     from pyspark.sql.types import StructType
 
     kind = df.schema["after"].dataType if "after" in df.columns else None

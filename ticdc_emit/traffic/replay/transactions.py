@@ -1,7 +1,7 @@
-"""Transactions that a history names: rows of one transaction, in whatever tables, get one commit_ts.
+"""Named transactions of a history: rows of one transaction, in any tables, get one commit_ts.
 
-In: row changes of several tables in the typed form, those of named transactions with a column ``transaction``. Out: the
-same with the commit_ts of the last row of each transaction, and ``seq``, which keeps the order that the rows had.
+In: row changes of several tables in the typed form, with a column ``transaction``. Out: the same with the commit_ts of
+the last row of each transaction, and ``seq``, which keeps the order of the rows.
 """
 
 from __future__ import annotations
@@ -19,9 +19,8 @@ TRANSACTION = "transaction"
 
 
 def keep_transactions(tables: Mapping[str, DataFrame]) -> dict[str, DataFrame]:
-    """Return the changes of each table with one commit_ts per transaction; tables without the column as they are.
-
-    A row whose ``transaction`` is NULL stands alone.
+    """Return the changes of each table with one commit_ts per transaction; tables without the column stay unchanged. A
+    row whose ``transaction`` is NULL is a transaction of its own.
     """
     from pyspark.sql import Window
     from pyspark.sql import functions as F  # noqa: N812

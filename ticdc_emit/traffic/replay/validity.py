@@ -1,8 +1,8 @@
-"""Slowly changing dimensions (type 2) as row changes: versions of rows with the time from and to which they were valid.
+"""Slowly changing dimensions (type 2) as row changes: versions of rows with the begin and end of their validity.
 
 In: one row per version, any order. Out: row changes in the typed form: a key's first version is an insert, each next
-one an update with the version before it as before image; a version that ends without a next one at that moment is a
-delete, and what comes after such a gap an insert again.
+one an update with the version before it as before image; a version that ends without a next one at that time is a
+delete, and a version after such a gap is an insert again.
 """
 
 from __future__ import annotations

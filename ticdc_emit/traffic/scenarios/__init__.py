@@ -1,6 +1,6 @@
-"""Scenarios that break consumers: small histories, each delivered as it was in some real incident, legally.
+"""Scenarios that break consumers: small histories, delivered legally, as in real incidents.
 
-In: a name, a protocol, a seed. Out: messages in the order of arrival, and what a correct consumer ends up with.
+In: a name, a protocol, a seed. Out: messages in the order of arrival, and the expected tables of a correct consumer.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What differs between the tables of a consumer and those that a scenario ends with.
+"""Differences between a consumer's tables and the expected tables of a scenario.
 
 In: expected tables and a consumer's, as rows by key or as lists of rows in canonical text (docs/types.md). Out:
 :class:`Difference` records in the order of tables and keys.
@@ -21,8 +21,8 @@ __all__ = ["Difference", "differences"]
 class Difference:
     """``kind``: a row is ``missing``, ``extra`` (``actual`` times too often), or has another value in ``column``.
 
-    ``key``: the texts of the handle key, of a table without one those of the row. A value is ``None`` for NULL;
-    ``no column`` is a column that only one side has.
+    ``key``: the texts of the handle key; for a table without one, those of the row. A value is ``None`` for NULL; ``no
+    column`` is a column that only one side has.
     """
 
     table: str
@@ -52,7 +52,7 @@ def differences(
 ) -> list[Difference]:
     """Compare tables. ``keys``: the columns of each table's handle key, ``()`` for one without.
 
-    Raises :class:`~ticdc_emit.errors.ConfigError` for what is given and is no tables of canonical text.
+    Raises :class:`~ticdc_emit.errors.ConfigError` for arguments that are not tables of canonical text.
     """
     actual = rows_by_table(given)
     found: list[Difference] = []

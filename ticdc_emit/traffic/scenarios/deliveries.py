@@ -1,6 +1,6 @@
-"""Scenarios of delivery: what arrives is right, but again, late, or in another order than it was committed.
+"""Scenarios of delivery: correct messages that arrive again, late, or not in commit order.
 
-In: a source of chance. Out: scripts. Incidents are named by repository and number.
+In: a random generator. Out: scripts. Incidents are named by repository and number.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def _partition_interleave(chance: random.Random) -> Script:
         found = list(sent)
         for places in rows_between_watermarks(sent):
             rows = [sent[at] for at in places]
-            behind = _is_second(rows[0])  # the physical partition that began first is slower
+            behind = _is_second(rows[0])  # the first physical partition is slower
             for at, each in zip(places, sorted(rows, key=lambda each: _is_second(each) is behind), strict=True):
                 found[at] = each
         return found
@@ -120,7 +120,7 @@ def _wandering_key(chance: random.Random) -> Script:
 
     def deliver(sent: Sequence[Sent]) -> list[Sent]:
         queues = by_place(sent)
-        newest = max(sent, key=_commit_of_row)  # its key has been in other partitions before
+        newest = max(sent, key=_commit_of_row)  # the key was in other partitions before
         ahead = queues.pop(newest.place)
         return [*ahead, *mixed(chance, queues.values())]
 
@@ -202,4 +202,4 @@ DELIVERIES = (
         _wandering_key,
     ),
 )
-"""In the order in which they are listed."""
+"""In listing order."""

@@ -1,8 +1,8 @@
 """Orders in which messages legally arrive: repeated, mixed between partitions, late.
 
-In: the messages of a changefeed with what they say (:class:`Sent`). Out: messages in the order of arrival, their
-offsets counted again. Delivery is at least once: what a partition shows first is in its producer's order, and after a
-restart everything behind some checkpoint may come again.
+In: the messages of a changefeed with their events (:class:`Sent`). Out: messages in order of arrival, with new offsets.
+Delivery is at least once: first deliveries are in the producer's order, and after a restart everything after some
+checkpoint may come again.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ __all__ = [
 
 
 class Sent(NamedTuple):
-    """A message and what it says."""
+    """A message and its event."""
 
     message: Message
     event: Event
@@ -58,7 +58,7 @@ def in_order(sent: Sequence[Sent]) -> list[Sent]:
 
 
 def in_step(queues: Iterable[Sequence[Sent]]) -> list[Sent]:
-    """Return all messages as consumers of several partitions see them that keep up with one another."""
+    """Return all messages as a consumer sees them if it reads all partitions at the same pace."""
     return [each for _, _, each in merge(*map(_stamped, queues), key=lambda entry: entry[:2])]
 
 
@@ -71,7 +71,7 @@ def _stamped(messages: Sequence[Sent]) -> list[tuple[int, bool, Sent]]:
 
 
 def mixed(chance: random.Random, queues: Iterable[Sequence[Sent]]) -> list[Sent]:
-    """Return all messages in some order between partitions, each partition's own order kept."""
+    """Return all messages in some order between partitions, keeping the order within each partition."""
     waiting = [list(reversed(queue)) for queue in queues if queue]
     found: list[Sent] = []
     while waiting:
@@ -82,12 +82,12 @@ def mixed(chance: random.Random, queues: Iterable[Sequence[Sent]]) -> list[Sent]
 
 
 def again(messages: Sequence[Sent], start: int, stop: int) -> list[Sent]:
-    """Return a partition whose producer restarts behind message ``stop`` and goes back to ``start``: 1 2 3 2 3 4."""
+    """Return a partition whose producer restarts after message ``stop`` and goes back to ``start``: 1 2 3 2 3 4."""
     return [*messages[:stop], *messages[start:]]
 
 
 def rows_between_watermarks(messages: Sequence[Sent]) -> list[list[int]]:
-    """Return the places of rows, by the watermarks that they stand between."""
+    """Return the positions of rows, grouped by the watermarks around them."""
     found: list[list[int]] = [[]]
     for at, each in enumerate(messages):
         if isinstance(each.event, RowEvent):
@@ -98,7 +98,7 @@ def rows_between_watermarks(messages: Sequence[Sent]) -> list[list[int]]:
 
 
 def renumbered(sent: Iterable[Sent]) -> list[Message]:
-    """Return the messages with the offsets that a topic gives them in this order."""
+    """Return the messages with the offsets that they get in this order."""
     counts: dict[Place, int] = {}
     found = []
     for each in sent:

@@ -1,8 +1,8 @@
-"""The changefeeds that send scenarios: one per protocol and encoding, with what lets a consumer be correct.
+"""The changefeeds that send scenarios: one per protocol and encoding, with the options that a correct consumer needs.
 
-In: the name of a feed (:data:`FEEDS`). Out: a sink URI and a configuration. All have ``enable-tidb-extension`` where
-there is one: without commit_ts and watermarks most scenarios cannot be told from one another. Each row is a message of
-its own, for what is disturbed are messages.
+In: the name of a feed (:data:`FEEDS`). Out: a sink URI and a configuration. All have ``enable-tidb-extension`` if it
+exists, because most scenarios look alike without commit_ts and watermarks. Each row is one message, because scenarios
+reorder and repeat messages.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from ticdc_emit.errors import ConfigError
 __all__ = ["FEEDS", "WITH_CHECKSUMS", "WITH_DDL", "WITH_DEFAULTS", "feed_name", "feed_of", "load_feed"]
 
 
-_REGISTRY = "http://127.0.0.1:8081"  # never asked: scenarios come with their schemas
+_REGISTRY = "http://127.0.0.1:8081"  # never used: scenarios come with their schemas
 
 FEEDS = FORMS
-"""What scenarios are sent as: a protocol, of Simple with its encoding."""
+"""The forms of scenarios: a protocol, for Simple with its encoding."""
 
 WITH_DDL = tuple(name for name in FEEDS if traits_of(name).ddl)
 """Feeds that send DDL and watermarks."""
 
 WITH_DEFAULTS = tuple(name for name in FEEDS if traits_of(name).tells_defaults)
-"""Feeds that tell what a new column has in old rows."""
+"""Feeds that show the value of a new column in old rows."""
 
 WITH_CHECKSUMS = tuple(name for name in FEEDS if traits_of(name).row_checksums)
 """Feeds whose rows can have checksums."""
@@ -62,12 +62,12 @@ def load_feed(
 
 
 def feed_name(protocol: str) -> str:
-    """Return the feed of a protocol that an option names; :class:`~ticdc_emit.errors.ConfigError` if there is none."""
+    """Return the feed for the protocol in an option; :class:`~ticdc_emit.errors.ConfigError` if there is none."""
     return form_of(*parse_protocol_name(protocol))
 
 
 def feed_of(config: ChangefeedConfig) -> str:
-    """Return the feed that a configuration's messages are of.
+    """Return the feed of a configuration.
 
     Raises :class:`~ticdc_emit.errors.ConfigError` for a protocol without scenarios.
     """

@@ -1,7 +1,7 @@
-"""A consumer's tables as they are given for a comparison, often out of JSON: checked, and in one form.
+"""A consumer's tables as arguments of a comparison, often from JSON: checked and normalised.
 
-In: tables by (schema, table) or ``schema.table``, rows by anything or just rows. Out: lists of rows by (schema, table).
-Values are canonical text (docs/types.md): a number's would be a guess, for 1.5 is 1.50 in some columns.
+In: tables by (schema, table) or ``schema.table``, rows as a mapping's values or a list. Out: lists of rows by (schema,
+table). Values are canonical text (docs/types.md). Numbers are refused, because 1.5 is 1.50 in some columns.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ __all__ = ["GivenRow", "GivenTables", "rows_by_table"]
 GivenRow: TypeAlias = "Mapping[str, str | None]"
 
 GivenTables: TypeAlias = "Mapping[Any, Mapping[Any, GivenRow] | Iterable[GivenRow]]"
-"""By (schema, table) or ``schema.table``: rows by anything, or just rows."""
+"""By (schema, table) or ``schema.table``: rows as a mapping's values, or a list."""
 
 _REMEDY = 'Give {"schema.table": [{"column": "text", ...}, ...]}, with None (null) for NULL'
 
 
 def rows_by_table(given: GivenTables) -> dict[tuple[str, str], list[GivenRow]]:
-    """Return the rows; :class:`ConfigError` for what is not such tables, and for a table that is there twice."""
+    """Return the rows; :class:`ConfigError` for anything else, and for a table that occurs twice."""
     if not isinstance(given, Mapping):
         raise ConfigError(f"{type(given).__name__} is not a mapping of tables", remedy=_REMEDY)
     found: dict[tuple[str, str], list[GivenRow]] = {}

@@ -1,4 +1,4 @@
-"""All scenarios by their names, and making one.
+"""All scenarios by name, and making one.
 
 In: a name, a protocol, a seed. Out: a :class:`~ticdc_emit.traffic.scenarios.model.Scenario`.
 """
@@ -52,8 +52,8 @@ def scenario(
     default topic. ``registry``: where Avro's schemas are registered, default: a registry in memory;
     ``schema_registry``: its URL, for readers of the configuration.
 
-    Raises :class:`~ticdc_emit.errors.ConfigError` for an unknown name and for a protocol that the scenario does not
-    have, :class:`~ticdc_emit.errors.MissingDependencyError` if the scenario needs the extra ``registry``.
+    Raises :class:`~ticdc_emit.errors.ConfigError` for an unknown name and for a protocol that the scenario lacks,
+    :class:`~ticdc_emit.errors.MissingDependencyError` if the scenario needs the extra ``registry``.
     """
     kind = _kind(name)
     chosen = kind.protocols[0] if protocol is None else feed_name(protocol)
@@ -123,7 +123,7 @@ def _kind(name: str) -> ScenarioKind:
 
 
 def _truth(history: History) -> tuple[Tables, dict[tuple[str, str], tuple[str, ...]]]:
-    """Return the tables behind a history, and the columns of their handle keys."""
+    """Return the final tables of a history, and the columns of their handle keys."""
     catalog = history.catalog()
     tables = fold_tables(catalog, history.rows, history.ddl, history.time_zone)
     keys = {name: tuple(column.name for column in catalog.table(*name).whole_handle_key) for name in tables}

@@ -1,7 +1,7 @@
-"""What a scenario is: its script, and what becomes of it for one protocol and seed.
+"""Scenarios: a script, and its result for one protocol and seed.
 
-In: a :class:`Script` (a small history and how its messages arrive). Out: a :class:`Scenario`: messages, what a correct
-consumer must end up with, and what compares that with a consumer's tables.
+In: a :class:`Script` (a small history and how its messages arrive). Out: a :class:`Scenario`: messages, the expected
+tables of a correct consumer, and a comparison with a consumer's tables.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ __all__ = ["Scenario", "ScenarioKind", "Script"]
 
 @dataclass(frozen=True)
 class Script:
-    """What one seed makes of a kind of scenario.
+    """A kind of scenario for one seed.
 
-    ``deliver``: the order in which the messages arrive. ``changefeed``: of the changefeed file, as a mapping.
-    ``sent``: the part of the history that is sent before the registry refuses the rest; ``None``: all of it.
-    ``refusal``: the error that a correct consumer ends with, instead of tables.
+    ``deliver``: the order in which the messages arrive. ``changefeed``: the changefeed file, as a mapping. ``sent``:
+    the part of the history that is sent before the registry refuses the rest; ``None``: all of it. ``refusal``: the
+    error that a correct consumer raises, instead of having tables.
     """
 
     history: History
@@ -47,10 +47,8 @@ class Script:
 
 @dataclass(frozen=True)
 class ScenarioKind:
-    """A named scenario. ``incident``: where it has happened. ``breaks``: what a consumer that it breaks believes.
-
-    ``outcome``: what a correct consumer ends up with. ``protocols``: those that it exists for, see
-    :data:`~ticdc_emit.traffic.scenarios.FEEDS`.
+    """A named scenario. ``incident``: a real case. ``breaks``: the assumption that it breaks. ``outcome``: the result
+    of a correct consumer. ``protocols``: those for which it exists, see :data:`~ticdc_emit.traffic.scenarios.FEEDS`.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Schema registries of scenarios: one that remembers what it was asked, one that keeps to BACKWARD compatibility."""
+"""Schema registries of scenarios: one that records its schemas, one that enforces BACKWARD compatibility."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ _INCOMPATIBLE = 409
 
 
 class RecordingRegistry:
-    """Passes everything on to another registry; ``schemas``: the texts that it took, by their ids."""
+    """Forwards to another registry. ``schemas``: the registered texts by id."""
 
     def __init__(self, registry: SchemaRegistry) -> None:
         self._registry = registry
         self.schemas: dict[int | str, str] = {}
 
     def register(self, subject: str, schema: str) -> RegisteredSchema:
-        """Register with the other registry, and remember."""
+        """Register with the other registry, and record the schema."""
         found = self._registry.register(subject, schema)
         self.schemas[found.id] = schema
         return found
@@ -31,7 +31,7 @@ class RecordingRegistry:
 
 
 class BackwardRegistry:
-    """A registry in memory that takes a schema only if it can read what the subject's last one wrote.
+    """A registry in memory that accepts a schema only if it can read data of the subject's last schema.
 
     Needs the extra ``registry``.
     """

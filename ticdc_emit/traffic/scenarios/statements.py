@@ -1,4 +1,4 @@
-"""Scenarios of schema changes: statements that come again, in another order, or that the registry refuses."""
+"""Scenarios of schema changes: statements that are repeated, reordered, or refused by the registry."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _repeated_ddl(chance: random.Random) -> Script:
         queues = []
         for messages in by_place(sent).values():
             at = next((at for at, each in enumerate(messages) if isinstance(each.event, DdlEvent)), None)
-            # each partition's producer goes back to the statement, now and then to what is before it
+            # each partition's producer goes back to the statement, sometimes further
             restart = len(messages) if at is None else chance.randrange(at + 1, len(messages)) + 1
             start = len(messages) if at is None else chance.randrange(max(0, at - 2), at + 1)
             queues.append(again(messages, start, restart))
@@ -112,4 +112,4 @@ STATEMENTS = (
         _registry_refusal,
     ),
 )
-"""In the order in which they are listed."""
+"""In listing order."""

@@ -1,6 +1,6 @@
-"""Small histories that scenarios are made of: orders that are placed, paid, shipped and sometimes cancelled.
+"""Small histories for scenarios: orders that are placed, paid, shipped and sometimes cancelled.
 
-In: SQL and what happens, by seconds from the beginning. Out: a :class:`~ticdc_emit.traffic.history.History`.
+In: SQL, and changes by seconds from the beginning. Out: a :class:`~ticdc_emit.traffic.history.History`.
 """
 
 from __future__ import annotations
@@ -42,23 +42,23 @@ class Story:
         self._ddl: list[tuple[int, str]] = []
 
     def insert(self, second: float, table: str, row: Row, **attributes: Any) -> None:
-        """A row is new."""
+        """Add an insert."""
         self._change("insert", second, table, None, row, attributes)
 
     def update(self, second: float, table: str, before: Row, after: Row, **attributes: Any) -> None:
-        """A row changes."""
+        """Add an update."""
         self._change("update", second, table, before, after, attributes)
 
     def delete(self, second: float, table: str, row: Row, **attributes: Any) -> None:
-        """A row goes away."""
+        """Add a delete."""
         self._change("delete", second, table, row, None, attributes)
 
     def ddl(self, second: float, statement: str) -> None:
-        """A statement changes the tables."""
+        """Add a statement."""
         self._ddl.append((tso_at(second), statement))
 
     def history(self) -> History:
-        """Return what has been collected."""
+        """Return the history."""
         return History(self._schema, tuple(self._rows), tuple(self._ddl), time_zone=self._zone)
 
     def _change(
@@ -93,9 +93,9 @@ def order_lives(
     cancelled: float = 0.2,
     table: str = "orders",
 ) -> dict[str, Row]:
-    """Tell the lives of some orders between two moments; return the rows that are left, by id.
+    """Add the lives of some orders between two times; return the remaining rows by id.
 
-    ``cancelled``: the share that is deleted; the first order stays.
+    ``cancelled``: the share of deleted orders; the first order stays.
     """
     step = seconds / (orders + 4)
     left: dict[str, Row] = {}

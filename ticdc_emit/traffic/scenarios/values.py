@@ -1,4 +1,4 @@
-"""Scenarios of values: what a message says is taken for something else, or is not what was sent."""
+"""Scenarios of values: values that are easily misread, or that were damaged."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["VALUES"]
 
 _CORRECTNESS = {"integrity": {"integrity-check-level": "correctness"}}
 _ZONES = {
-    # a clock that shows an hour twice, one that skips an hour, one without either
+    # a zone with a repeated hour, one with a skipped hour, one with neither
     "America/New_York": ("2024-11-03 01:30:00", "2024-03-10 01:59:59", "2024-03-10 03:00:00"),
     "Europe/Berlin": ("2024-10-27 02:30:00", "2024-03-31 01:59:59", "2024-03-31 03:00:00"),
     "Asia/Shanghai": ("2024-06-01 00:00:00", "2024-06-01 07:59:59", "2024-06-01 08:00:00"),
@@ -37,7 +37,7 @@ def _wrong_checksum(chance: random.Random) -> Script:
 
 
 def _damaged(sent: Sent) -> Sent:
-    """Flip one bit of the last digit of the customer's name: the value stays one of its column."""
+    """Flip one bit of the last digit of the customer's name, so that the value still fits its column."""
     event, value = sent.event, sent.message.value
     assert isinstance(event, RowEvent)
     assert event.after is not None
@@ -161,4 +161,4 @@ VALUES = (
         _null_text,
     ),
 )
-"""In the order in which they are listed."""
+"""In listing order."""

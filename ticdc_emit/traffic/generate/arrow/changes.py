@@ -39,7 +39,7 @@ class ArrowChanges:
 
     @cached_property
     def first(self) -> pa.RecordBatch:
-        """The first batch, which is kept: who reads the changes looks at their columns before."""
+        """The first batch, which is kept because its columns are checked before the changes are read."""
         return self._made(0, min(_BATCH_ROWS, self._count))
 
     def _made(self, first: int, last: int) -> pa.RecordBatch:

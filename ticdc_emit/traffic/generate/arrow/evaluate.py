@@ -1,8 +1,8 @@
-"""Trees of Spark SQL over Arrow: the values that Spark computes.
+"""Evaluate trees of Spark SQL over Arrow, with Spark's results.
 
 In: :class:`~ticdc_emit.traffic.generate.arrow.parse.Node` and a record batch. Out: Arrow arrays of the types in which
 Spark hands the same values to a Python worker: int is int32, bigint int64, timestamp_ntz timestamp[us], timestamp
-timestamp[us, UTC]. A NULL condition chooses the second value, ``and`` and ``or`` know three truths.
+timestamp[us, UTC]. A NULL condition chooses the second value; ``and`` and ``or`` have three-valued logic.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from ticdc_emit.traffic.generate.arrow.unsupported import NeedsSparkError
 __all__ = ["Layer"]
 
 Value = Any
-"""An Arrow array, or a scalar where the value is the same in each row."""
+"""An Arrow array, or a scalar if the value is the same in every row."""
 
 _TYPES = {
     "int": pa.int32(),
@@ -53,7 +53,7 @@ _ARITHMETIC: dict[str, Callable[..., Value]] = {"+": pc.add, "-": pc.subtract, "
 
 
 class Layer:
-    """One ``SELECT``: expressions by name. Raises :class:`NeedsSparkError` for what only Spark computes."""
+    """One ``SELECT``: expressions by name. Raises :class:`NeedsSparkError` for expressions that only Spark computes."""
 
     def __init__(self, expressions: Mapping[str, Node]) -> None:
         self._expressions = expressions

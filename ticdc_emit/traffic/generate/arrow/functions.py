@@ -1,7 +1,7 @@
 """Functions of text, lists and times as Spark computes them, in Arrow.
 
-In: the number of rows, and Arrow arrays or scalars. Out: arrays, or scalars where all operands are. Texts are what the
-generator makes: digits and words, never Unicode to be turned into capitals. Rule source: Spark's SQL reference.
+In: the number of rows, and Arrow arrays or scalars. Out: arrays, or scalars if all operands are scalars. Only ASCII
+text is converted to upper or lower case. Rule source: Spark's SQL reference.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _SIGNS = np.frombuffer(b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ", np.uint8)
 
 
 def _get(_: int, values: pa.Scalar, place: Value) -> Value:
-    """Return the element at a place, from 0 on; NULL outside of the list."""
+    """Return the element at an index from 0 on; NULL outside of the list."""
     if not isinstance(values, pa.ListScalar):
         raise NeedsSparkError("get of a list that is not constant")
     inside = pc.and_(pc.greater_equal(place, 0), pc.less(place, len(values)))
@@ -56,7 +56,7 @@ def _concat(_: int, *texts: Value) -> Value:
 
 
 def _concat_ws(_: int, separator: pa.Scalar, *texts: Value) -> Value:
-    """Join the texts that are not NULL. (Arrow's own ``skip`` loses rows in which all are.)"""
+    """Join the texts that are not NULL. (Arrow's own ``skip`` loses rows in which all are NULL.)"""
     headed = [pc.fill_null(pc.binary_join_element_wise(separator, text, ""), "") for text in texts]
     return pc.utf8_slice_codeunits(pc.binary_join_element_wise(*headed, ""), len(separator.as_py()))
 
@@ -78,7 +78,7 @@ def _substring(count: int, text: Value, start: Value, length: pa.Scalar) -> Valu
 
 
 def _lpad(_: int, text: Value, width: pa.Scalar, fill: pa.Scalar) -> Value:
-    """Fill up on the left; longer text is cut on the right."""
+    """Pad on the left; longer text is cut on the right."""
     return _left(_, pc.utf8_lpad(text, width.as_py(), fill.as_py()), width)
 
 
@@ -102,7 +102,7 @@ def _upper(_: int, text: Value) -> Value:
 
 
 def _texts(signs: np.ndarray[Any, np.dtype[np.uint8]], of: Value) -> pa.Array:
-    """Return rows of ASCII signs as text without zeros at their beginning, ``0`` for zero, NULL where ``of`` is."""
+    """Return rows of ASCII digits as text without leading zeros (``0`` for zero), NULL where ``of`` is NULL."""
     rows, width = signs.shape
     text = pa.FixedSizeBinaryArray.from_buffers(pa.binary(width), rows, [None, pa.py_buffer(signs.tobytes())])
     short = pc.ascii_ltrim(text.cast(pa.binary()).cast(pa.string()), "0")
@@ -111,7 +111,7 @@ def _texts(signs: np.ndarray[Any, np.dtype[np.uint8]], of: Value) -> pa.Array:
 
 
 def _hex(count: int, number: Value) -> pa.Array:
-    """Return a bigint in hexadecimal capitals; a negative one has 16 digits."""
+    """Return a bigint in upper-case hexadecimal; a negative one has 16 digits."""
     octets = np.frombuffer(ints(number, count).astype(">i8").tobytes(), np.uint8).reshape(count, 8)
     nibbles = np.stack([octets >> 4, octets & 15], axis=2).reshape(count, 16)
     return _texts(_SIGNS[nibbles], number)
@@ -122,7 +122,7 @@ def _unhex(_: int, text: Value) -> pa.Array:
 
 
 def _conv(count: int, text: Value, base: pa.Scalar, target: pa.Scalar) -> pa.Array:
-    """Return a number that is not negative in base 36."""
+    """Return a non-negative number in base 36."""
     if (base.as_py(), target.as_py()) != (10, 36):
         raise NeedsSparkError("conv between other bases than 10 and 36")
     rest = ints(text.cast(pa.int64()), count).copy()
@@ -182,4 +182,4 @@ FUNCTIONS: dict[str, Callable[..., Value]] = {
     "unhex": _unhex,
     "upper": _upper,
 }
-"""Functions by Spark's names. ``pow`` is missing: the JVM's last digit is its own."""
+"""Functions by Spark's names. ``pow`` is missing, because the JVM's result can differ in the last digit."""

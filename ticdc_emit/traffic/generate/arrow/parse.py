@@ -1,8 +1,8 @@
-"""Expressions of Spark SQL, as the generator writes them, as trees.
+"""Parse the expressions of Spark SQL that the generator writes.
 
-In: the text of one expression, with or without ``as name``. Out: :class:`Node`. Only what the generator uses is read.
-Equal parts of the expressions that one :class:`Parser` reads are one node, so that they are computed once. Rule source
-of the precedences: ``valueExpression`` in Spark's ``SqlBaseParser.g4``.
+In: the text of one expression, with or without ``as name``. Out: :class:`Node`. Only the generator's syntax is
+supported. Equal parts of the expressions that one :class:`Parser` reads share one node, so they are computed once. Rule
+source of the precedences: ``valueExpression`` in Spark's ``SqlBaseParser.g4``.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Node:
 
 
 class Parser:
-    """Reads expressions. Raises :class:`NeedsSparkError` for what it does not know."""
+    """Reads expressions. Raises :class:`NeedsSparkError` for unknown syntax."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[object, ...], Node] = {}
@@ -119,7 +119,7 @@ class Parser:
         return self._node(text, "", *arguments)
 
     def _case(self) -> Node:
-        """Return pairs of a condition and a value, and the value that is left."""
+        """Return pairs of a condition and a value, and the value of ELSE."""
         subject = None if self._peek() == "when" else self._expression()
         parts: list[Node] = []
         while self._skip("when"):
