@@ -1,9 +1,9 @@
 """DataFrames as a batch of a changefeed (``changefeed.batch.Batch``).
 
 In: a DataFrame of row changes in a public form (``changes.forms``), or a typed one for each of many tables, with or
-without DDL rows. Out: what PLAN must know of it, and the changefeed's two tasks run over it in one Spark job: rows are
-encoded where they are, chunks of messages are shuffled, and each delivering task has whole topic-partitions. The
-shuffle is the barrier: nothing is sent before every row is encoded.
+without DDL rows. Out: the facts that PLAN needs, and the changefeed's two tasks run over the rows in one Spark job:
+rows are encoded where they are, chunks of messages are shuffled, and each delivering task has whole topic-partitions.
+The shuffle is the barrier: nothing is sent before every row is encoded.
 """
 
 from __future__ import annotations
@@ -70,20 +70,20 @@ class SparkBatch:
     def ddl_rows(self, database: str, ahead: Ahead | None = None) -> list[DdlStatement]:
         """Collect the rows with ``op = 'ddl'`` and a ``query``; their current database is their ``schema``, if any.
 
-        Where a column ``query`` makes that a job, it finds out what else will be asked.
+        If a column ``query`` makes this a job, the job also answers the questions in ``ahead``.
         """
         frames = [df for df in self._frames.values() if "query" in df.columns]
         if not frames:
             return []
         counts = None
         if ahead is not None and ahead.counting is not None:
-            with suppress(TicdcEmitError):  # a table that the batch's own DDL makes is not known yet
+            with suppress(TicdcEmitError):  # a table that the batch's own DDL creates is not known yet
                 counts = self._mapped(ahead.counting, COUNT_SCHEMA)
         named = self._generic() if ahead is not None and ahead.tables else []
         survey = Survey(frames, named=named, counts=counts)
         self._named = survey.tables() if named else None
         statements = survey.ddl(database)
-        self._counts = None if statements or counts is None else survey.counts()  # DDL changes what counts count
+        self._counts = None if statements or counts is None else survey.counts()  # DDL changes the counts
         return statements
 
     def check(self, plan: Plan) -> None:
@@ -99,7 +99,7 @@ class SparkBatch:
         return sorted({*self._named, *(key for key in typed if key is not None)})
 
     def count_rows(self, task: CountTask) -> list[CountedRows]:
-        """Count rows where they are, unless that is done."""
+        """Count rows where they are, unless they are counted already."""
         with missing_packages_named():
             return task.read(self._mapped(task, COUNT_SCHEMA).toArrow() if self._counts is None else self._counts)
 
@@ -107,7 +107,7 @@ class SparkBatch:
         return [df for df in self._frames.values() if is_generic(df.columns)]
 
     def run(self, encode: EncodeTask, deliver: DeliverTask) -> dict[Target, TaskResult]:
-        """Run both tasks in Spark; deliver to a store that lives in this process from here.
+        """Run both tasks in Spark; deliver from this process if the store is in it.
 
         Raises :class:`~ticdc_emit.errors.MissingDependencyError` if an executor's Python lacks a package.
         """
@@ -127,7 +127,7 @@ class SparkBatch:
         return chunks.repartitionById(count, "bucket").mapInArrow(in_worker(deliver), spark_columns(schema))
 
     def _mapped(self, task: EncodeTask | CountTask, schema: pa.Schema) -> DataFrame:
-        """Return what a task gives for the rows of every DataFrame, each where it is."""
+        """Return the output of a task for the rows of every DataFrame, run where the rows are."""
         made = (self._of_one(task, *each, schema) for each in self._frames.items())
         return reduce(lambda one, other: one.union(other), made)
 
@@ -138,10 +138,11 @@ class SparkBatch:
         return rows.mapInArrow(in_worker(own, tally_folder(self.session)), spark_columns(schema))
 
     def _bucket_count(self, plan: Plan) -> int:
-        """Return how many tasks deliver: one for each topic-partition, up to what Spark shuffles to and a few per core.
+        """Return the number of delivering tasks: one per topic-partition, limited by Spark's shuffle partitions and to
+        a few per core.
 
-        A task costs about as much as a thousand messages, so those beyond what cores can balance are a loss. Where
-        executors come and go, and through Spark Connect, nobody knows how many cores there will be.
+        A task costs about as much as a thousand messages, so more than a few per core do not pay. With dynamic
+        allocation, and over Spark Connect, the number of cores is unknown.
         """
         most = int(self.session.conf.get("spark.sql.shuffle.partitions", "200") or 200)
         context = getattr(self.session, "sparkContext", None)
@@ -151,7 +152,7 @@ class SparkBatch:
 
 
 def check_changes(schema: StructType, table: tuple[str, str] | None, plan: Plan) -> None:
-    """Raise the error of a DataFrame of this schema that cannot be row changes: of ``table``, if it is typed."""
+    """Raise an error if a DataFrame of this schema cannot be row changes: of ``table``, if it is typed."""
     check_columns(schema.names, "the changefeed" if table is None else ".".join(table))
     if table is None:
         return
@@ -162,16 +163,16 @@ def check_changes(schema: StructType, table: tuple[str, str] | None, plan: Plan)
 
 
 def _no_rows(schema: StructType) -> pa.RecordBatch | None:
-    """Return no rows of the types in which Spark hands them to a worker; ``None`` where only Spark can tell these."""
+    """Return an empty batch with the types that a worker gets from Spark; ``None`` if only Spark knows them."""
     try:
         from pyspark.sql.pandas.types import to_arrow_schema
 
         types = to_arrow_schema(schema)
         return pa.record_batch([pa.nulls(0, field.type) for field in types], types)
-    except Exception:  # not a public function, and of types that Arrow does not have it raises its own errors
+    except Exception:  # not a public function; it raises its own errors for types that Arrow lacks
         return None
 
 
 def spark_columns(schema: pa.Schema) -> str:
-    """Return the columns of an Arrow schema in the words of Spark's DDL."""
+    """Return the columns of an Arrow schema as Spark DDL."""
     return ", ".join(f"`{each.name}` {_KINDS[each.type]}" for each in schema)

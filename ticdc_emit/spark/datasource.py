@@ -3,20 +3,20 @@
     register(spark)
     changes.write.format("ticdc").mode("append").option("sinkUri", ...).option("schema", ...).save()
 
-In: rows in a public form (``changes.forms``). A data source gets Spark's partitions as they are and can ask for neither
-a shuffle nor a sort, so executors encode their rows and stage chunks of messages (``spark.staging``), and ``commit``,
-in one process on the driver, merges and sends them. Rows are staged as they are, and encoded by ``commit``, where only
-all of them tell the plan: DDL may be among them, or a registry must know which tables they name. Spark starts every
-commit again: what must outlive one is at ``stateUri``.
+In: rows in a public form (``changes.forms``). A data source gets Spark's partitions as they are and cannot request a
+shuffle or a sort. So executors encode their rows and stage chunks of messages (``spark.staging``), and ``commit``, in
+one process on the driver, merges and sends them. If the plan depends on all rows (DDL among them, or tables that a
+registry must know), rows are staged as they are and ``commit`` encodes them. Spark starts a new process for every
+commit, so lasting state is at ``stateUri``.
 
-How a batch is encoded depends on the state that it begins in, and so on its id, which Spark tells a stream's tasks and
-not the process that makes their writer. That makes an encoding for the batch that comes next, and one for the last one,
-which comes again if its commit was lost; under another id rows are staged as they are.
+The encoding of a batch depends on the state at its beginning, and so on its id. Spark passes the id to a stream's
+tasks, but not to the process that makes their writer. So that process prepares an encoding for the next batch, and one
+for the last batch, which is repeated if its commit was lost. Under another id, rows are staged as they are.
 
-What Spark pickles (4.1 to 4.3): a writer inside the function that runs on executors, for batch writes and streams;
-then the writer of a batch write once more, for its ``commit``. A stream's commits get a writer that is made of the
-options again. So a writer is pickled without its options, which may hold secrets, but for that second time; and what
-executors need is made when it is pickled for them. What goes wrong then is raised there, where Spark keeps its text.
+What Spark pickles (4.1 to 4.3): a writer inside the function that runs on executors, for batch writes and streams; then
+the writer of a batch write once more, for its ``commit``. A stream's commits get a writer made again from the options.
+So a writer is pickled without its options, which may contain secrets, except that second time. The parts that executors
+need are made when it is pickled for them. Errors are raised then, because Spark keeps their text there.
 """
 
 from __future__ import annotations
@@ -69,10 +69,10 @@ class TicdcDataSource(DataSource):
         return "ticdc"
 
     def writer(self, schema: StructType, overwrite: bool) -> _BatchWriter:
-        """Return the writer of a batch write; raises for options and columns that cannot be right."""
+        """Return the writer of a batch write; raises an error for wrong options and columns."""
         options = _checked(self.options, schema, overwrite)
         outline = options.changefeed().outline  # a wrong table schema is refused before the rows are staged
-        if "query" not in schema.names:  # rows of DDL may change the tables
+        if "query" not in schema.names:  # DDL rows may change the tables
             check_changes(schema, typed_table(schema.names, options.table, outline), outline)
         return _BatchWriter(self.options, _staging(options, f"batch-{uuid.uuid4().hex}"), schema.names)
 
@@ -86,14 +86,14 @@ class TicdcDataSource(DataSource):
                 remedy="Give a folder that outlives the driver, beside checkpointLocation",
                 option="stateUri",
             )
-        # of the same name in every process of a query, so that what a lost driver left there is removed too
+        # the same name in every process of a query, so that files of a lost driver are removed too
         name = hashlib.sha256(mask_uri(state_uri.reveal()).encode()).hexdigest()[:16]
         return _StreamWriter(self.options, _staging(options, f"stream-{name}"), schema.names)
 
 
 @dataclass(frozen=True)
 class _Staged(WriterCommitMessage):
-    """``encoding``: how rows became chunks, ``None`` for rows as they came. ``counts``: what was counted of them."""
+    """``encoding``: how rows became chunks; ``None`` for rows as they are. ``counts``: their counts."""
 
     file: StagedFile
     encoding: tuple[BatchState, tuple[str, str] | None] | None = None
@@ -101,7 +101,7 @@ class _Staged(WriterCommitMessage):
 
 
 class _Writer:
-    """What both writers do: encode and stage rows on an executor, and on the driver send what was staged."""
+    """Common parts of both writers: encode and stage rows on an executor, and send staged rows on the driver."""
 
     _encodings: _Encodings | None = None
     _refused: TicdcEmitError | None = None
@@ -124,11 +124,11 @@ class _Writer:
         return _Staged(file, (encoding.state, encoding.encode.table), tuple(counts))
 
     def _batch_id(self) -> int | None:
-        """Return the id of the batch that a task belongs to, ``None`` if it is not told."""
+        """Return the id of a task's batch; ``None`` if it is unknown."""
         return None
 
     def _ids(self, following: int) -> Mapping[int | None, int]:
-        """Return for what :meth:`_batch_id` may be the id of a batch; ``following``: of the next one."""
+        """Return the key of a batch that :meth:`_batch_id` may return; ``following``: of the next batch."""
         return {None: following}
 
     def _for_executors(self) -> dict[str, Any]:
@@ -152,7 +152,7 @@ class _Writer:
             return {told: feed.encoding(number, table) for told, number in ids.items()}
 
     def _send(self, messages: list[WriterCommitMessage | None], batch_id: int | None) -> RunReport:
-        """Send what the messages name, without an id as the last of all batches; remove what was staged."""
+        """Send the staged files named by the messages, without an id as the last of all batches; remove them."""
         assert self._options is not None
         try:
             options = SourceOptions.read(self._options.reveal())
@@ -178,7 +178,7 @@ class _BatchWriter(_Writer, DataSourceArrowWriter):
     _is_for_commit = False
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave the options out the first time, which is for executors (see the module's text)."""
+        """Leave the options out the first time, which is for executors (see the module docstring)."""
         for_commit, self._is_for_commit = self._is_for_commit, True
         if not for_commit:
             return self._for_executors()

@@ -1,7 +1,7 @@
 """DataFrames of row changes as the columns that an encoding task reads.
 
 Two public forms (``changes.forms``): **typed**, one DataFrame of one table, and **generic**, one for many. Nothing is
-shuffled, collected or cached here, and no rule of order, splitting or routing is known.
+shuffled, collected or cached here. Rules of order, splitting and routing are elsewhere.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def without_ddl(df: DataFrame) -> DataFrame:
 
 
 def change_columns(df: DataFrame, where: str) -> DataFrame:
-    """Return the columns that row changes have. ``where``: the table that errors name.
+    """Return the columns of row changes. ``where``: the table for errors.
 
     Raises :class:`MissingColumnError`, :class:`~ticdc_emit.errors.SchemaError` and :class:`UnsupportedTypeError`.
     """
@@ -41,7 +41,7 @@ def change_columns(df: DataFrame, where: str) -> DataFrame:
 
 
 def commit_ts_column(df: DataFrame) -> Column:
-    """Return the TSO column; from ``commit_time`` as ``tso.tso_from_micros`` does it."""
+    """Return the TSO column; ``commit_time`` is converted like in ``tso.tso_from_micros``."""
     from pyspark.sql import functions as F  # noqa: N812
     from pyspark.sql.types import DecimalType, IntegralType
 

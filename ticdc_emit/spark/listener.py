@@ -1,9 +1,9 @@
-"""A streaming query's progress beside what the sink did: Spark's figures of a micro-batch joined with its report.
+"""A streaming query's progress: Spark's figures of a micro-batch joined with the sink's report.
 
 In: Spark's progress events and the reports of a :class:`~ticdc_emit.spark.sink.TicdcSink`. Out: a
-:class:`BatchProgress` per micro-batch, handed to a callback on the thread of Spark's listeners. Over Spark Connect
-``foreachBatch`` runs in a process of the server, so the sink of the client has no reports and the join finds none:
-there use ``on_report`` of the sink, which runs where the batches run.
+:class:`BatchProgress` per micro-batch, passed to a callback on the thread of Spark's listeners. Over Spark Connect,
+``foreachBatch`` runs in a process of the server, so the client's sink has no reports. Use the sink's ``on_report``
+there, which runs where the batches run.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class BatchProgress:
-    """A micro-batch as Spark saw it and as the sink did it.
+    """A micro-batch, with Spark's figures and the sink's report.
 
-    ``query``: name of the streaming query, else its id. ``input_rows`` counts what the sources gave, which may be more
-    or less than ``report.rows``. ``duration_ms``: Spark's breakdown (``addBatch`` is the sink's part).
+    ``query``: name of the streaming query, else its id. ``input_rows``: the rows of the sources, which may be more or
+    fewer than ``report.rows``. ``duration_ms``: Spark's breakdown (``addBatch`` is the sink's part).
     """
 
     query: str
@@ -51,7 +51,7 @@ class BatchProgress:
 
 
 def log_progress(progress: BatchProgress) -> None:
-    """Log a batch as one line, level INFO: the report's (``observe.report_line``) and what Spark adds to it."""
+    """Log a batch as one line, level INFO: the report's (``observe.report_line``) with Spark's figures."""
     logger.info(
         "%s: %s; read %s rows at %s rows/s, batch took %s ms",
         progress.query,
@@ -66,7 +66,7 @@ class ProgressListener(StreamingQueryListener):
     """``spark.streams.addListener(ProgressListener(sink))``: calls back for each batch that the sink has sent.
 
     ``query``: name or id of the sink's streaming query; without it, every query of the session counts as the sink's,
-    which is right if there is only one. An exception of the callback is logged.
+    which is correct if there is only one. An exception of the callback is logged.
     """
 
     def __init__(
@@ -89,16 +89,16 @@ class ProgressListener(StreamingQueryListener):
             logger.exception("the callback of a progress listener failed")
 
     def onQueryStarted(self, event: QueryStartedEvent) -> None:  # noqa: N802
-        """Nothing has been sent yet."""
+        """Does nothing: nothing has been sent yet."""
 
     def onQueryIdle(self, event: QueryIdleEvent) -> None:  # noqa: N802
-        """Nothing was sent."""
+        """Does nothing: nothing was sent."""
 
     def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:  # noqa: N802
-        """The callback has had its last batch already."""
+        """Does nothing: the callback has had its last batch."""
 
     def _joined(self, event: QueryProgressEvent) -> BatchProgress | None:
-        """Return the batch, ``None`` for one of another query or one that this sink has not sent."""
+        """Return the batch; ``None`` for another query's batch, or one that this sink has not sent."""
         seen = event.progress
         names = (seen.name, str(seen.id))
         if self._query is not None and self._query not in names:
@@ -118,5 +118,5 @@ class ProgressListener(StreamingQueryListener):
 
 
 def _rate(value: float | None) -> float:
-    """Spark's rate of a batch that took no time is NaN or infinite."""
+    """Spark's rate is NaN or infinite for a batch that took no time."""
     return value if value is not None and 0 <= value < float("inf") else 0.0

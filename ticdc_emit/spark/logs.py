@@ -1,8 +1,8 @@
-"""Warnings of Spark about plans that this library makes: a user can do nothing about them.
+"""Suppress Spark's warnings about this library's plans, which users cannot act on.
 
 In: a Spark session. Out: for the length of a block, or for good in a session that the library starts, no warning that a
 task or the text of a plan is large. Nothing else of the session's logging changes. Over Spark Connect the server logs,
-and is left alone.
+which is not changed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _lock = threading.Lock()
 
 @contextmanager
 def without_size_warnings(spark: SparkSession) -> Iterator[None]:
-    """Let :data:`LOGGERS` log errors alone in the block, in all threads; then they are as they were before."""
+    """Let :data:`LOGGERS` log only errors in the block, in all threads; then restore them."""
     logging = _log4j(spark)
     if logging is None:
         yield
@@ -40,14 +40,14 @@ def without_size_warnings(spark: SparkSession) -> Iterator[None]:
 
 
 def quiet_for_good(spark: SparkSession) -> None:
-    """Let :data:`LOGGERS` log errors alone, in a session that the library has started."""
+    """Let :data:`LOGGERS` log only errors, in a session that the library started."""
     logging = _log4j(spark)
     for name in LOGGERS if logging is not None else ():
         _set_level(logging, name)
 
 
 def _enter(logging: Any, name: str) -> bool:
-    """Quieten a logger, unless the user has given it a level of its own; blocks may overlap."""
+    """Quieten a logger, unless the user has set its level; blocks may overlap."""
     with _lock:
         if not _blocks[name]:
             if _context(logging).getConfiguration().getLoggers().containsKey(name):

@@ -1,7 +1,7 @@
-"""How Spark plans a micro-batch: at once, without adaptive execution.
+"""Plan micro-batches at once, without adaptive execution.
 
-Adaptive execution makes what stands before a shuffle a job of its own, and plans the rest again behind it. A batch of a
-stream pays that each time, and its one shuffle, of chunks to as many tasks as deliver, has nothing to adapt.
+Adaptive execution makes a separate job of the part before a shuffle, and plans the rest again after it. Every batch of
+a stream would pay for that, and its only shuffle, of chunks to the delivering tasks, has nothing to adapt.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _ADAPTIVE = "spark.sql.adaptive.enabled"
 
 @contextmanager
 def planned_at_once(spark: SparkSession) -> Iterator[None]:
-    """Plan queries in the block without adaptive execution: in a stream, the session is a copy that is the query's."""
+    """Plan queries in the block without adaptive execution. In a stream, the session is the query's own copy."""
     before = spark.conf.get(_ADAPTIVE, "true")
     if before != "true":
         yield

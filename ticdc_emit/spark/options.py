@@ -1,4 +1,4 @@
-"""The keyword arguments of :class:`~ticdc_emit.spark.TicdcSink`, for the functions that hand them on."""
+"""The keyword arguments of :class:`~ticdc_emit.spark.TicdcSink`, for the functions that pass them on."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ class _RunOptions(LoadOptions, total=False):
 
 
 class TrafficSinkOptions(_RunOptions, total=False):
-    """What ``Traffic.sink`` takes besides the sink URI: generated traffic knows its tables and DDL."""
+    """The arguments of ``Traffic.sink`` besides the sink URI; generated traffic has its own tables and DDL."""
 
     sink: Sink | None
 
 
 class ReplayOptions(_RunOptions, total=False):
-    """What ``replay`` hands on to the sink that it makes."""
+    """The arguments that ``replay`` passes to its sink."""
 
     table: str | None
     ddl: Iterable[tuple[int, str] | tuple[int, str, str]]
 
 
 class SinkOptions(TrafficSinkOptions, ReplayOptions, total=False):
-    """What :class:`~ticdc_emit.spark.TicdcSink` takes besides the sink URI and the schema."""
+    """The arguments of :class:`~ticdc_emit.spark.TicdcSink` besides the sink URI and the schema."""

@@ -1,7 +1,8 @@
-"""How many rows a running job has read to encode: told by the workers through a folder that the driver sees, too.
+"""The number of rows that a running job has read to encode. Workers report it through a folder that the driver sees
+too.
 
 In: a folder in the session's setting :data:`SETTING`, which only a local session can have. Out: a file for each worker
-process, with a line for each batch of rows. Tasks that run again are counted again, so it is for the eye only.
+process, with a line for each batch of rows. Tasks that run again are counted again, so it is only for display.
 """
 
 from __future__ import annotations
@@ -23,13 +24,13 @@ SETTING = "spark.ticdcEmit.tally"
 
 
 def tally_folder(spark: SparkSession) -> str | None:
-    """Return where a session's workers are to count rows; ``None``: nowhere."""
+    """Return the folder where a session's workers count rows; ``None``: they do not."""
     folder: str | None = spark.conf.get(SETTING, None)
     return folder
 
 
 def counted(batches: Iterator[pa.RecordBatch], folder: str | None) -> Iterator[pa.RecordBatch]:
-    """Yield the batches, and note the rows of each."""
+    """Yield the batches, and record the rows of each."""
     for batch in batches:
         yield batch
         if folder is not None:
@@ -38,5 +39,5 @@ def counted(batches: Iterator[pa.RecordBatch], folder: str | None) -> Iterator[p
 
 
 def tallied(folder: Path) -> int:
-    """Return the rows that all workers have noted so far."""
+    """Return the rows that all workers have recorded so far."""
     return sum(int(line) for notes in folder.iterdir() for line in notes.read_text().splitlines())

@@ -1,8 +1,8 @@
 """A local Spark session on this interpreter.
 
 In: nothing but the environment. Out: a ``SparkSession`` in UTC, on loopback, on a Java that :mod:`ticdc_emit.java`
-finds, whose workers run this interpreter: left alone, Spark starts whatever ``python3`` is first on the PATH, which has
-none of this environment's packages unless it was activated.
+finds, whose workers run this interpreter. By default, Spark starts the first ``python3`` on the PATH, which lacks this
+environment's packages unless it is activated.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def require_pyspark() -> None:
 
 
 def register(spark: SparkSession) -> None:
-    """Make ``format("ticdc")`` known to a session (docs/datasource.md)."""
+    """Register ``format("ticdc")`` in a session (docs/datasource.md)."""
     from ticdc_emit.spark.datasource import TicdcDataSource
 
     spark.dataSource.register(TicdcDataSource)
@@ -49,7 +49,7 @@ def local_session(app: str = "ticdc-emit", **settings: str) -> SparkSession:
     """Return the running Spark session, or start one in this process (``local[*,4]``: a lost task is tried again).
 
     ``settings`` are Spark's, with ``_`` for ``.`` (``spark_sql_shuffle_partitions="4"``) or spelt as they are
-    (``**{"spark.master": "local[2]"}``). A running session takes those that it can still change. Raises
+    (``**{"spark.master": "local[2]"}``). A running session applies those that can still change. Raises
     :class:`MissingDependencyError` without pyspark or Java.
     """
     require_pyspark()
@@ -64,9 +64,7 @@ def local_session(app: str = "ticdc-emit", **settings: str) -> SparkSession:
         return running
     os.environ.update(java_env())
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    os.environ.setdefault(
-        "SPARK_LAUNCHER_OPTS", "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
-    )  # of the JVM before Spark's
+    os.environ.setdefault("SPARK_LAUNCHER_OPTS", "-XX:+UseSerialGC -XX:TieredStopAtLevel=1")  # for the launcher JVM
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     builder = SparkSession.builder.appName(app)
     for name, value in {**_SETTINGS, **given}.items():

@@ -5,8 +5,8 @@
     report = sink.write(changes)                            # or one batch
 
 A micro-batch is one Spark job: rows are encoded where they are, chunks of messages are shuffled by topic-partition,
-merged in total order with the control messages and produced; what comes after a topic-partition's last row is sent by
-the driver once every row is acknowledged. No message is sent before every row of the batch is encoded.
+merged in total order with the control messages and produced. The driver sends messages after a topic-partition's last
+row once every row is acknowledged. No message is sent before every row of the batch is encoded.
 """
 
 from __future__ import annotations
@@ -58,11 +58,11 @@ class TicdcSink:
     URI) for a file of JSON lines per batch that lists them. ``state_uri``: where per-batch state is kept (any fsspec
     URI), for one writer at a time; without it, the state lasts as long as the object. ``heartbeat``: seconds between
     watermarks while no batch runs. They are ``allowed_lateness`` before the clock, which must be ``wall``. It ends with
-    :meth:`finish`, :meth:`close` or the ``with`` block. ``librdkafka``: further client settings. ``sink``: where
-    messages go instead of the sink URI's place. ``registry``: where Avro schemas are registered instead of the
-    configured schema registry, by the driver. ``on_report``: one or several functions, called with the
-    :class:`RunReport` of each batch (``observe.log_report``, ``observe.ChangefeedMetrics``); an exception is logged,
-    and the stream continues. ``profile`` to ``schema_registry``: as in :func:`~ticdc_emit.load_changefeed`.
+    :meth:`finish`, :meth:`close` or the ``with`` block. ``librdkafka``: further client settings. ``sink``: receives the
+    messages instead of the sink URI's target. ``registry``: registers Avro schemas, on the driver, instead of the
+    configured schema registry. ``on_report``: one or several functions, called with the :class:`RunReport` of each
+    batch (``observe.log_report``, ``observe.ChangefeedMetrics``); an exception is logged, and the stream continues.
+    ``profile`` to ``schema_registry``: as in :func:`~ticdc_emit.load_changefeed`.
     """
 
     @hides_arguments
@@ -177,10 +177,9 @@ class TicdcSink:
 
         ``df``: one DataFrame in a public form, or typed ones by the ``schema.name`` of their tables, which are one
         batch; or an Arrow table, a pandas or polars DataFrame, anything with Arrow's C interface, or several by the
-        names of their tables: these rows are in this process and are encoded here, without Spark
-        (``changefeed.ArrowBatch``). ``batch_id`` defaults to the one
-        after the last batch in the state store; a batch that was begun and not finished begins again, with the DDL that
-        it had and that of ``df``.
+        names of their tables. These rows are encoded in this process, without Spark (``changefeed.ArrowBatch``).
+        ``batch_id`` defaults to the one after the last batch in the state store; a batch that was begun and not
+        finished begins again, with the DDL that it had and that of ``df``.
         """
         number = self._changefeed.next_batch_id() if batch_id is None else batch_id
         frames = df.values() if isinstance(df, Mapping) else [df]

@@ -1,7 +1,7 @@
 """The options of ``format("ticdc")``: :class:`~ticdc_emit.spark.TicdcSink`'s arguments as Spark's text options.
 
-In: names in any case and text values, as Spark hands them on. Out: a changefeed, made on the driver, or a
-:class:`~ticdc_emit.errors.ConfigError` that names the option as it is documented, and never a value that may be secret.
+In: names in any case and text values, as Spark passes them. Out: a changefeed, made on the driver, or a
+:class:`~ticdc_emit.errors.ConfigError` with the documented name of the option, but no value that may be secret.
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ class SourceOptions:
         return table
 
     def changefeed(self) -> Changefeed:
-        """Make the changefeed: reads the schema and asks the sink for its topics."""
+        """Make the changefeed: read the schema, and get the topics from the sink."""
         return Changefeed(
             self.config,
             sink_for(self.config, self.librdkafka or None),
@@ -169,7 +169,7 @@ def _documented(given: str) -> str:
 
 
 def _running(values: Mapping[str, Any]) -> RunOptions:
-    """Make the options of a run; what they refuse is told by the option's documented name."""
+    """Make the options of a run; their errors have the option's documented name."""
     try:
         return RunOptions(**{argument: values[name] for name, argument in _RUNNING.items() if name in values})
     except ConfigError as error:

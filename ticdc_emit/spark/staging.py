@@ -1,8 +1,8 @@
-"""Rows or chunks of messages on their way from executors to the one process that delivers, as Arrow IPC files.
+"""Stage rows or chunks of messages from executors, for the one process that delivers, as Arrow IPC files.
 
-In: record batches of a task. Out: the name of one file of the attempt, which its commit message carries; and, on the
-driver, the rows of all named files as batches that can be read again. Every attempt writes a file of its own, and only
-what a commit message names counts: what failed or repeated attempts left behind is removed with the folder.
+In: record batches of a task. Out: the name of the attempt's file, which is in its commit message; and, on the driver,
+the rows of all named files as batches that can be read again. Every attempt writes its own file, and only files named
+by a commit message count. Files of failed or repeated attempts are removed with the folder.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class StagedFile:
 class Staging:
     """The folder of one write, at an fsspec URI that the executors and the driver both reach."""
 
-    folder: Secret[str]  # it may hold a login
+    folder: Secret[str]  # it may contain a login
 
     @hides_arguments
     def write(self, batches: Iterable[pa.RecordBatch]) -> StagedFile:
@@ -62,7 +62,7 @@ class Staging:
 
     @hides_arguments
     def read(self, staged: Sequence[StagedFile]) -> StagedBatches:
-        """Return the rows of these files; :class:`DeliveryError` if one is not to be seen from here."""
+        """Return the rows of these files; :class:`DeliveryError` if one is not visible from here."""
         paths = []
         for each in staged:
             if each.name is None:
@@ -82,7 +82,7 @@ class Staging:
 
     @hides_arguments
     def remove(self) -> None:
-        """Remove the folder with all that is in it."""
+        """Remove the folder and its content."""
         with _storage(self.folder, "removed"):
             fs, root = self._located()
             if fs.exists(root):
@@ -101,7 +101,7 @@ class Staging:
 
 @dataclass(frozen=True)
 class StagedBatches:
-    """The record batches of staged files, again with each iteration, one in memory at a time."""
+    """The record batches of staged files; can be iterated again, with one batch in memory at a time."""
 
     folder: Secret[str]
     fs: Any
@@ -121,7 +121,7 @@ class StagedBatches:
 
 @contextmanager
 def _storage(folder: Secret[str], what: str) -> Iterator[None]:
-    """Turn what the storage's client raises, of any type, into a masked :class:`DeliveryError`."""
+    """Turn any error of the storage's client into a masked :class:`DeliveryError`."""
     try:
         yield
     except TicdcEmitError:

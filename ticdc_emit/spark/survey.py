@@ -1,8 +1,7 @@
-"""What PLAN must know of a batch's rows before the batch runs, found out in one Spark job.
+"""Facts about a batch's rows that PLAN needs before the batch runs, collected in one Spark job.
 
-In: DataFrames of row changes with DDL among them, and what will be asked behind it. Out: the DDL; names of tables and
-counts of rows, where these were asked for. Each question is a branch of one union, so that none waits for a job of its
-own.
+In: DataFrames of row changes with DDL, and the questions. Out: the DDL and, if requested, names of tables and counts of
+rows. Each question is a branch of one union, so they take one job together.
 """
 
 from __future__ import annotations
@@ -31,7 +30,9 @@ _KINDS = {pa.string(): "string", pa.int64(): "long", pa.binary(): "binary"}
 
 
 class Survey:
-    """What one job found. ``frames``: with DDL. ``named``: whose tables are asked for. ``counts``: ``COUNT_SCHEMA``."""
+    """The results of one job. ``frames``: those with DDL. ``named``: those whose tables are wanted. ``counts``:
+    ``COUNT_SCHEMA``.
+    """
 
     def __init__(
         self, frames: Sequence[DataFrame], *, named: Iterable[DataFrame] = (), counts: DataFrame | None = None
@@ -44,7 +45,7 @@ class Survey:
         self._found = reduce(lambda one, other: one.union(other), parts).toArrow()
 
     def ddl(self, database: str) -> list[DdlStatement]:
-        """Return the DDL in order; ``database``: of statements that name none."""
+        """Return the DDL in order; ``database``: for statements without one."""
         statements: list[DdlStatement] = []
         for row in self._of(_DDL).to_pylist():
             commit_ts, query = row["first_ts"], row["query"]
@@ -54,7 +55,7 @@ class Survey:
         return sorted(statements)
 
     def tables(self) -> list[tuple[str, str]]:
-        """Return the names of the tables that rows name."""
+        """Return the table names in rows."""
         return [(row["schema"], row["table"]) for row in self._of(_TABLE).to_pylist()]
 
     def counts(self) -> pa.Table:

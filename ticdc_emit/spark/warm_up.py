@@ -1,7 +1,7 @@
-"""Messages made for nothing, so that those that count come at speed.
+"""Warm up Spark by making messages that are discarded.
 
-The first batches of a session cost several times what later ones do: Spark generates code, the Java beneath it
-compiles, Python workers start and import. Where a clock runs, that is done before the clock is started.
+The first batches of a session cost several times as much as later ones: Spark generates code, the JVM compiles it,
+Python workers start and import. If the wall clock matters, this is done before the clock starts.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ _NO_FASTER = 0.9
 
 
 class _Rounds:
-    """Counts rounds of the same work. They are enough when one is not clearly faster than the fastest before it."""
+    """Counts rounds of the same work, until one is not clearly faster than the fastest before it."""
 
     def __init__(self) -> None:
         self._best = math.inf
         self._until = time.monotonic() + _AT_MOST_S
 
     def are_enough(self, seconds: float) -> bool:
-        """Take the time of one more round."""
+        """Record the time of another round."""
         slower = seconds > self._best * _NO_FASTER
         self._best = min(self._best, seconds)
         return slower or time.monotonic() > self._until
 
 
 def warm_up(messages: Callable[[], DataFrame]) -> None:
-    """Have Spark make the DataFrame's messages, and drop them, until it gets no faster, for 20 s at most.
+    """Let Spark make the DataFrame's messages and discard them until that gets no faster, for at most 20 s.
 
-    ``messages`` is called for each round: a plan that Spark has optimized already would leave out what later ones cost.
+    ``messages`` is called for each round, because a plan that Spark has already optimized would skip part of the work.
     """
     rounds = _Rounds()
     enough = False
@@ -50,10 +50,10 @@ def warm_up(messages: Callable[[], DataFrame]) -> None:
 
 
 def warm_up_stream(changes: DataFrame, send: Callable[[DataFrame, int], None], trigger: str) -> None:
-    """Run a query over streaming ``changes`` until its batches get no faster, for 20 s at most, and stop it.
+    """Run a query over streaming ``changes`` until its batches get no faster, for at most 20 s, and stop it.
 
-    ``send`` takes each batch and its id, as of ``foreachBatch``; ``trigger`` is the time between batches, in Spark's
-    words. An error of a batch ends the query: who runs it in earnest meets it again.
+    ``send``: called with each batch and its id, as for ``foreachBatch``. ``trigger``: the time between batches, as
+    Spark text. An error of a batch ends the query; the real query will raise it again.
     """
     rounds, warm = _Rounds(), threading.Event()
 

@@ -1,7 +1,7 @@
 """A task of a changefeed in one of Spark's Python workers.
 
-A worker looks for garbage after every task, among all objects that it has: with the libraries that encoding needs
-these are so many that it takes longer than a small task. So a worker's first task sets aside what was imported.
+A worker collects garbage after every task. The libraries for encoding have so many objects that this takes longer than
+a small task. So a worker's first task excludes imported objects from later collections.
 """
 
 from __future__ import annotations
@@ -21,17 +21,19 @@ _done = False
 def in_worker(
     task: Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]], tally: str | None = None
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """Return the task as ``mapInArrow`` takes it. ``tally``: a folder where its rows are counted (``row_tally``)."""
+    """Return the task as a function for ``mapInArrow``. ``tally``: a folder where its rows are counted
+    (``row_tally``).
+    """
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         yield from task(counted(batches, tally))
-        set_aside()  # by its name in this module: what a pickled function holds itself is new in every task
+        set_aside()  # a module-level name, because the content of a pickled function is new in every task
 
     return run
 
 
 def set_aside() -> None:
-    """Leave what there is now, once in a process, out of all later searches for garbage."""
+    """Exclude the current objects from all later garbage collections, once per process."""
     global _done
     if not _done:
         _done = True

@@ -1,7 +1,6 @@
 """A job that fails because Spark's Python workers lack a package, or have another version of this one.
 
-In: what Spark raises on the driver, with the worker's traceback in its text. Out: an error that names the package and
-says what to do.
+In: Spark's error on the driver, with the worker's traceback in its text. Out: an error with the package and the remedy.
 """
 
 from __future__ import annotations
@@ -15,13 +14,13 @@ from ticdc_emit.errors import MissingDependencyError
 __all__ = ["missing_packages_named"]
 
 _MISSING = re.compile(r"ModuleNotFoundError: No module named '(\w+)'|\[PACKAGE_NOT_INSTALLED\] (\w+)")
-"""As Python says it, and as PySpark does of what it needs itself."""
+"""Python's message, and PySpark's for the packages that it needs itself."""
 _OTHER_VERSION = re.compile(
     r"No module named '(ticdc_emit\.[\w.]+)'"
     r"|Can't get attribute '(\w+)' on <module 'ticdc_emit"
     r"|cannot import name '(\w+)' from 'ticdc_emit"
 )
-"""The package is there, but not a part of it that the driver's version has."""
+"""The package exists, but lacks a part that the driver's version has."""
 
 
 @contextmanager

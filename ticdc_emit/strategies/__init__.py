@@ -1,11 +1,11 @@
-"""Hypothesis strategies for tests of whatever reads TiCDC's messages (extra ``strategies``).
+"""Hypothesis strategies for tests of programs that read TiCDC's messages (extra ``strategies``).
 
     @given(histories(), changefeeds())
     def test_my_consumer(history, feed):
         assert my_tables(history.messages(feed.sink_uri, changefeed=feed.changefeed)) == history.tables()
 
 Rows are in the generic form everywhere: ``dict[str, str | None]`` of canonical text (docs/types.md). Arguments are
-checked when a strategy is made; :class:`~ticdc_emit.errors.StrategyError` says what is wrong with them.
+checked when a strategy is made; :class:`~ticdc_emit.errors.StrategyError` names the wrong one.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Configurations of changefeeds: sink URI and changefeed file with options that go together.
+"""Configurations of changefeeds: sink URI and changefeed file with compatible options.
 
-In: protocols. Out: :class:`FeedOptions`, which TiCDC and this library take without a warning. Every option decides what
-a message says or where it goes; options of brokers and security are left out.
+In: protocols. Out: :class:`FeedOptions`, which TiCDC and this library accept without a warning. Every option affects
+the content or the target of messages; options of brokers and security are left out.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ class FeedOptions:
     changefeed: dict[str, Any] = field(hash=False)
 
     def load(self, **options: Unpack[LoadOptions]) -> ChangefeedConfig:
-        """Return the configuration; ``options``: what else :func:`~ticdc_emit.load_changefeed` takes."""
+        """Return the configuration; ``options``: further arguments of :func:`~ticdc_emit.load_changefeed`."""
         refuse_unknown("load", options, LoadOptions)
         return load_changefeed(self.sink_uri, self.changefeed, **given_options(**options))
 
 
 @dataclass
 class _Made:
-    """What is drawn so far."""
+    """The options drawn so far."""
 
     uri: dict[str, Any]
     top: dict[str, Any]
@@ -66,8 +66,8 @@ def changefeeds(
 
     ``protocols``: some of :data:`~ticdc_emit.strategies.PROTOCOLS`, ``simple-json`` or ``simple-avro``; ``None`` for
     all. ``partitions``: the partition dispatchers that may be used; ``ts`` sends the changes of a row to different
-    partitions. ``max_partitions``: the most partitions of a topic. ``force_replicate``: tables without a handle key are
-    replicated; Avro and some options exclude it. ``schema_registry``: the URL that Avro names. Raises
+    partitions. ``max_partitions``: the maximum number of partitions of a topic. ``force_replicate``: tables without a
+    handle key are replicated; Avro and some options exclude it. ``schema_registry``: the URL that Avro names. Raises
     :class:`~ticdc_emit.errors.StrategyError` for any other value, and for Avro with ``force_replicate``.
     """
     chosen = tuple(name for name in PROTOCOLS if traits_of(name).force_replicate or not force_replicate)
@@ -117,7 +117,7 @@ def _changefeeds(
     if force_replicate:
         made.top["force-replicate"] = True
     dispatcher = {"matcher": ["*.*"], "partition": draw(st.sampled_from(partitions))}
-    if chosen.traits.registers_schemas:  # subjects are topics', and no two tables can share one
+    if chosen.traits.registers_schemas:  # there is a subject per topic, and two tables cannot share one
         made.sink["schema-registry"] = schema_registry
         dispatcher["topic"] = draw(st.sampled_from(_OWN_TOPICS))
     elif topic := draw(st.sampled_from(_TOPICS)):

@@ -18,7 +18,7 @@ __all__ = ["FIRST_TSO", "Change", "change", "changes"]
 Change: TypeAlias = "dict[str, Any]"
 
 FIRST_TSO = 1_700_000_000_000 << LOGICAL_BITS
-"""14 November 2023; what strategies draw begins there."""
+"""14 November 2023, the first time that strategies draw."""
 
 _YEARS_MS = 10 * 365 * 86_400_000
 _OPS = tuple(op.value for op in Op)

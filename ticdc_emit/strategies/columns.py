@@ -1,4 +1,4 @@
-"""Column types: their SQL, and literals that can be their DEFAULT."""
+"""Column types: their SQL, and possible DEFAULT literals."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["NEVER_KEYS", "TYPES", "ColumnType", "column_types", "literal"]
 
 @dataclass(frozen=True)
 class ColumnType:
-    """``sql``: the type as a definition has it. ``defaults``: SQL literals."""
+    """``sql``: the type in a column definition. ``defaults``: SQL literals."""
 
     name: str
     sql: str
@@ -24,7 +24,7 @@ class ColumnType:
 
     @property
     def key(self) -> bool:
-        """Whether a key may have columns of the type, whole."""
+        """Whether a key can have columns of the type without a prefix length."""
         return self.name not in NEVER_KEYS
 
 
@@ -34,7 +34,7 @@ _TEXTS = ("tinytext", "text", "mediumtext", "longtext")
 _BLOBS = ("tinyblob", "blob", "mediumblob", "longblob")
 
 NEVER_KEYS = frozenset({*_TEXTS, *_BLOBS, "json", "vector"})
-"""The names of types that no key may have whole."""
+"""The names of types that a key cannot have without a prefix length."""
 
 _MOST_CHARACTERS, _MOST_BYTES, _MOST_LABELS, _MOST_DIMENSIONS = 40, 32, 4, 4
 _DECIMAL_DIGITS, _DECIMAL_SCALE, _FSP, _BITS = 65, 30, 6, 64

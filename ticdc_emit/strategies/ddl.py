@@ -1,8 +1,8 @@
 """DDL statements that apply to the tables of a catalog.
 
-What they do to rows that are there is known without TiDB: new columns have a constant DEFAULT or none, MODIFY COLUMN
-goes to a wider type of the same kind, and every table keeps its handle key. So
-:meth:`ticdc_emit.traffic.History.tables` can follow them.
+Their effect on existing rows is known without TiDB: new columns have a constant DEFAULT or none, MODIFY COLUMN goes to
+a wider type of the same kind, and every table keeps its handle key. So :meth:`ticdc_emit.traffic.History.tables` can
+follow them.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ __all__ = ["DDL_KINDS", "applicable", "chosen_kinds", "ddl"]
 _Statements = st.SearchStrategy[str]
 
 _WITHOUT_ZERO = frozenset({"json", "vector", "date", "datetime", "timestamp"})
-"""Types of which a new column is NULL in rows that are there, rather than a zero that is no value of everyday."""
+"""Types whose new columns are NULL in existing rows, because their zero is not an ordinary value."""
 
 _INTEGERS = {
     MySQLType.TINY: "tinyint",
@@ -98,7 +98,7 @@ def applicable(catalog: Catalog, kinds: Collection[str], shape: TableShape) -> s
 
 
 def _applies(catalog: Catalog, query: str) -> bool:
-    """Tell whether TiDB takes the statement: tables may have what these strategies know nothing of."""
+    """Return whether TiDB accepts the statement: tables may have features that these strategies do not know."""
     try:
         return bool(copy.deepcopy(catalog).apply(query))
     except SchemaError:
@@ -196,7 +196,7 @@ def _fresh(info: TableInfo, shape: TableShape) -> st.SearchStrategy[str]:
 
 
 def _wider(column: Column) -> list[str]:
-    """Return types that hold the column's values with the same text, but for zeros behind the point."""
+    """Return types that keep the text of the column's values, except for zeros after the point."""
     kind, flen, scale = column.type, column.flen, max(column.decimal, 0)
     sign = " unsigned" if column.unsigned else ""
     if kind in INTEGER_TYPES and not column.zerofill:

@@ -1,8 +1,8 @@
-"""Histories whose messages are delivered again, as they are when TiCDC restarts.
+"""Histories whose messages are delivered again, as when TiCDC restarts.
 
-TiCDC keeps a checkpoint: a TSO up to which every partition has everything. After a restart it begins behind the
-checkpoint, so every partition gets the messages of later commits again, whole transactions of them, in the same order.
-A checkpoint never falls, and a run may end before it reaches the place where the one before it ended.
+TiCDC keeps a checkpoint: a TSO up to which every partition has everything. After a restart it begins after the
+checkpoint, so every partition gets the messages of later commits again, in whole transactions and in the same order. A
+checkpoint never falls. A run may end before it reaches the end of the previous one.
 """
 
 from __future__ import annotations
@@ -31,9 +31,8 @@ _BEFORE_ALL = -1
 
 @dataclass(frozen=True, repr=False)
 class Delivery:
-    """A history as a consumer receives it. ``messages``: by topic and partition, with the offsets that they get there.
-
-    ``config``: the changefeed that sends. ``partitions``: of each topic. ``schemas``: of Avro, by id.
+    """A history as a consumer receives it. ``messages``: by topic and partition, with their offsets. ``config``: the
+    changefeed. ``partitions``: the partition count of each topic. ``schemas``: Avro schemas by id.
     """
 
     history: History
@@ -44,11 +43,11 @@ class Delivery:
     schemas: Mapping[int | str, str]
 
     def __repr__(self) -> str:
-        """Show what Hypothesis needs to show of an example: the configuration follows from the feed."""
+        """Show an example for Hypothesis, without the configuration, which follows from the feed."""
         return f"Delivery(history={self.history!r}, feed={self.feed!r}, messages={self.messages!r})"
 
     def consumer(self) -> ReferenceConsumer:
-        """Return a reference consumer that knows what a correct one must know of this changefeed."""
+        """Return a reference consumer for this changefeed."""
         catalog = self.history.catalog()
         return ReferenceConsumer(self.config, catalog, partitions=self.partitions, schemas=self.schemas)
 
@@ -62,8 +61,8 @@ def deliveries(
     """Return histories with their messages, some of which are delivered again.
 
     ``history``: default :func:`~ticdc_emit.strategies.histories` with plain names and without virtual columns, which
-    every protocol can send. ``feed``: default :func:`~ticdc_emit.strategies.changefeeds`; a changefeed takes the
-    history's time zone. ``max_restarts``: of TiCDC, 0 for none.
+    every protocol can send. ``feed``: default :func:`~ticdc_emit.strategies.changefeeds`; a changefeed gets the
+    history's time zone. ``max_restarts``: the maximum number of restarts of TiCDC, 0 for none.
 
     Raises :class:`~ticdc_emit.errors.StrategyError` for a negative ``max_restarts``; and when an example is drawn, the
     errors of :meth:`History.messages <ticdc_emit.traffic.History.messages>` for a history that the changefeed cannot
@@ -81,10 +80,10 @@ def redelivered(
     schemas: SchemaSource | None = None,
     max_restarts: int = 3,
 ) -> st.SearchStrategy[list[Message]]:
-    """Return the messages of a changefeed as they arrive if TiCDC restarts: each once or more, offsets counted again.
+    """Return the messages of a changefeed as they arrive if TiCDC restarts: each at least once, with new offsets.
 
-    ``messages``: those of each partition in their order. ``schemas``: of Avro, by id; default the changefeed's
-    registry. ``max_restarts``: as of :func:`deliveries`. Raises :class:`~ticdc_emit.errors.StrategyError`, and
+    ``messages``: those of each partition in their order. ``schemas``: Avro schemas by id; default: the changefeed's
+    registry. ``max_restarts``: as for :func:`deliveries`. Raises :class:`~ticdc_emit.errors.StrategyError`, and
     :class:`~ticdc_emit.decode.DecodeError` for a message that cannot be read.
     """
     _check(max_restarts)
@@ -112,7 +111,7 @@ def _deliveries(
 
 
 _Sent = dict[Place, list[tuple[int, Message]]]
-"""By topic and partition the messages, each with the newest commit up to it."""
+"""The messages by topic and partition, each with the newest commit so far."""
 
 
 def _commits(messages: Sequence[Message], config: ChangefeedConfig, schemas: SchemaSource | None) -> _Sent:
@@ -123,7 +122,7 @@ def _commits(messages: Sequence[Message], config: ChangefeedConfig, schemas: Sch
         newest = sent[-1][0] if sent else _BEFORE_ALL + 1
         for key, value in reader.parts(message.key, message.value):
             event = reader.read(key, value)
-            # a BOOTSTRAP belongs to the row behind it, and some deletes of Avro tell no commit
+            # a BOOTSTRAP belongs to the row after it, and some deletes of Avro have no commit
             told = event.commit_ts if event.commit_ts is not None else getattr(event, "commit_ms", None)
             newest = max(newest, told or 0)
             if isinstance(event, RowEvent) and event.commit_ts is None and event.commit_ms is None:
@@ -148,7 +147,7 @@ def _runs(draw: st.DrawFn, sent: _Sent, max_restarts: int) -> list[Message]:
 
 
 def _checkpoints(sent: _Sent, ends: Mapping[Place, int], last: int) -> list[int]:
-    """Return the commits up to which every partition has all, from the last checkpoint on."""
+    """Return the commits from the last checkpoint on up to which every partition has everything."""
     missing = [each[ends[place]][0] for place, each in sent.items() if ends[place] < len(each)]
     commits = {commit for each in sent.values() for commit, _ in each if last < commit < min(missing, default=1 << 64)}
     return [last, *sorted(commits)]

@@ -1,7 +1,8 @@
-"""Histories: rows that come, change and go in transactions, and DDL between them, as one changefeed would see it.
+"""Histories: rows that are inserted, updated and deleted in transactions, with DDL between them, as one changefeed sees
+it.
 
-Every history is one that TiDB can have had: a row is inserted before it changes, keys are unique at any moment, a
-transaction changes a row once, each row has the columns of its table's version.
+Every history is possible in TiDB: a row is inserted before it changes, keys are unique at any moment, a transaction
+changes a row once, each row has the columns of its table's version.
 """
 
 from __future__ import annotations
@@ -30,14 +31,14 @@ __all__ = ["histories"]
 
 _SCHEMAS = ("test", "shop")
 _MOST_CHANGES = 6
-_DDL_SHARE = 4  # one commit of so many
+_DDL_SHARE = 4  # one commit in this many
 _LONGEST_PAUSE_MS = 5_000
 _PAUSES = st.integers(1, 1 << LOGICAL_BITS + 2) | st.integers(1, _LONGEST_PAUSE_MS).map(lambda ms: ms << LOGICAL_BITS)
 
 
 @dataclass(frozen=True, repr=False)
 class _Plot:
-    """What may happen in a history: the arguments of :func:`histories`, checked."""
+    """The checked arguments of :func:`histories`."""
 
     schema: str | None
     shape: TableShape
@@ -124,7 +125,7 @@ def _base_tables(catalog: Catalog) -> list[TableInfo]:
 
 
 class _Teller:
-    """Draws one commit after the other. ``rows`` and ``ddl`` are what there is so far."""
+    """Draws one commit after the other. ``rows`` and ``ddl``: those drawn so far."""
 
     def __init__(self, draw: st.DrawFn, plot: _Plot, schema: str) -> None:
         self._draw = draw
@@ -172,7 +173,9 @@ class _Teller:
         self.rows += made
 
     def _change(self, transaction: _Transaction) -> Change | None:
-        """Return a change of a row that the transaction has not changed yet, ``None`` if what is drawn cannot be."""
+        """Return a change of a row that the transaction has not changed yet; ``None`` if the drawn one is not
+        possible.
+        """
         info, before, after = transaction.info, None, None
         op = self._draw(st.sampled_from(["insert", "update", "delete"] if transaction.rows else ["insert"]))
         if op != "insert":
@@ -188,7 +191,7 @@ class _Teller:
 
 
 class _Transaction:
-    """One table in one transaction. ``rows``: those that were there before it and are as they were."""
+    """One table in one transaction. ``rows``: earlier rows that the transaction has not changed."""
 
     def __init__(self, info: TableInfo, before: list[Row]) -> None:
         self.info = info
@@ -198,9 +201,9 @@ class _Transaction:
         self._taken = {identity for row in before for identity in self._identities(row)}
 
     def placed(self, before: Row | None, after: Row, *, moves: bool) -> Row | None:
-        """Return ``after`` with the keys of ``before`` where it must keep them, ``None`` if its own ones are taken.
+        """Return ``after`` with the keys of ``before`` if it must keep them; ``None`` if its own keys are taken.
 
-        What a row leaves stays taken until the end of the transaction: rows may be sent in any order.
+        A key that a row gives up stays taken until the end of the transaction, because rows may be sent in any order.
         """
         own = set() if before is None else set(self._identities(before))
         if before is not None:
@@ -216,7 +219,7 @@ class _Transaction:
         return [identity for identity in self._identities(row) if identity in self._taken - own]
 
     def _identities(self, row: Row) -> list[tuple[tuple[str, ...], tuple[str | None, ...]]]:
-        """Return the row's values in unique keys, as TiDB compares them; with a NULL in it a key says nothing."""
+        """Return the row's values in unique keys, as TiDB compares them, without keys that have a NULL."""
         found = []
         for key in sorted(self._keys):
             texts = [_compared(self.info.column(name), row.get(name)) for name in key]

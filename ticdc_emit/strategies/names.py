@@ -12,7 +12,7 @@ _REST = f"{_FIRST}0123456789_"
 _ODD = "aB0_ -.\"'\\<>&%:é中`"
 
 _PLAIN = st.tuples(st.sampled_from(_FIRST), st.text(_REST, max_size=_LONGEST - 1)).map("".join)
-_ODD_ONES = st.tuples(st.text(_ODD, max_size=_LONGEST - 1), st.sampled_from(_FIRST)).map("".join)  # no blank at the end
+_ODD_ONES = st.tuples(st.text(_ODD, max_size=_LONGEST - 1), st.sampled_from(_FIRST)).map("".join)  # no trailing blank
 _ANY = _PLAIN | _ODD_ONES
 
 
@@ -25,5 +25,5 @@ def names(*, allow_odd: bool = False) -> st.SearchStrategy[str]:
 
 
 def same_name(name: str) -> str:
-    """Return what names that TiDB takes for one have in common."""
+    """Return a key that is equal for names that are equal in TiDB."""
     return name.lower()

@@ -1,8 +1,8 @@
 """Text of JSON documents and of VECTOR's numbers as TiDB prints them, for values that the encoders are tested with.
 
-Made of Python's own printing alone, and of nothing that the encoders use: what is wrong there must not be right here.
-Rule sources: pingcap/tidb ``pkg/types/json_binary.go`` (``marshalTo``: keys in the order of their bytes, ``", "`` and
-``": "`` between items; ``marshalFloat64To``), ``pkg/types/vector.go`` (``String``).
+It uses only Python's own printing and nothing of the encoders, so an error there is not repeated here. Rule sources:
+pingcap/tidb ``pkg/types/json_binary.go`` (``marshalTo``: keys in the order of their bytes, ``", "`` and ``": "``
+between items; ``marshalFloat64To``), ``pkg/types/vector.go`` (``String``).
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from typing import Any
 __all__ = ["document_text", "single_text"]
 
 _FIXED_FROM, _FIXED_BELOW = 1e-15, 1e15
-_SINGLE_DIGITS = 9  # of which every float32 is told
-_GO_TIE, _GO_TIE_TEXT = 2.0**-12, "0.00024414063"  # between two shortest texts Go does not take the even one here
+_SINGLE_DIGITS = 9  # enough digits for every float32
+_GO_TIE, _GO_TIE_TEXT = 2.0**-12, "0.00024414063"  # here Go does not choose the even one of two shortest texts
 
 
 def document_text(value: Any) -> str:
@@ -44,13 +44,13 @@ def _double(value: float) -> str:
 
 
 def single_text(value: float) -> str:
-    """Return a finite float32 in as few digits as tell it, without an exponent."""
+    """Return a finite float32 in the fewest digits that identify it, without an exponent."""
     if abs(value) == _GO_TIE:
         return _GO_TIE_TEXT if value > 0 else f"-{_GO_TIE_TEXT}"
     exact = Decimal(value)
     for digits in range(1, _SINGLE_DIGITS + 1):
         last = Decimal(1).scaleb(exact.adjusted() + 1 - digits)
-        # not the nearest alone: below a power of two the next float32 is nearer than above it
+        # below a power of two, the next float32 is nearer than above it
         around = (exact.quantize(last, rounding) for rounding in (ROUND_FLOOR, ROUND_CEILING))
         if told := [text for text in around if _single(float(text)) == value]:
             nearest = min(told, key=lambda text: (abs(text - exact), text.as_tuple().digits[-1] % 2))
@@ -61,5 +61,5 @@ def single_text(value: float) -> str:
 def _single(value: float) -> float:
     try:
         return float(struct.unpack("<f", struct.pack("<f", value))[0])
-    except OverflowError:  # rounded up beyond the greatest
+    except OverflowError:  # rounded up beyond the greatest float32
         return float("inf")

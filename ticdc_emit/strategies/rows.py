@@ -35,7 +35,7 @@ def _rows(info: TableInfo, time_zone: str, allow_zero_dates: bool) -> st.SearchS
 
 
 def table_of(table: str | TableInfo, time_zone: str) -> TableInfo:
-    """Return the one table that SQL makes; a :class:`TableInfo` as it is."""
+    """Return the only table that SQL makes; a :class:`TableInfo` is returned as it is."""
     return table if isinstance(table, TableInfo) else _parsed(table, time_zone)
 
 

@@ -24,7 +24,7 @@ _ADDABLE = frozenset({"tinyint", "smallint", "mediumint", "int"})
 
 @dataclass(frozen=True, repr=False)
 class TableShape:
-    """What tables may be like: the arguments of :func:`tables`, checked."""
+    """The checked arguments of :func:`tables`."""
 
     types: tuple[str, ...] = TYPES
     names: st.SearchStrategy[str] | None = None
@@ -79,8 +79,8 @@ def tables(
 
     A table has a primary key, clustered or not, or a unique key whose columns are NOT NULL; some have another unique
     key, and a virtual column. ``types``: the names of the column types (:data:`~ticdc_emit.strategies.TYPES`), ``None``
-    for all. ``names``: of tables and columns, default :func:`~ticdc_emit.strategies.names`. ``max_columns``: without
-    the virtual one. ``allow_keyless``: also tables without a handle key, which TiCDC replicates with
+    for all. ``names``: of tables and columns, default :func:`~ticdc_emit.strategies.names`. ``max_columns``: not
+    counting the virtual one. ``allow_keyless``: also tables without a handle key, which TiCDC replicates with
     ``force-replicate`` only. ``allow_defaults``: columns with a DEFAULT. ``allow_virtual``: virtual columns, with which
     debezium-avro refuses all rows. Raises :class:`~ticdc_emit.errors.StrategyError` for an unknown type, if none of the
     types can be in a key, and for ``max_columns`` outside 1..1000.
@@ -93,7 +93,7 @@ def tables(
 def named_tables(
     draw: st.DrawFn, schema: str, shape: TableShape, taken: frozenset[str] = frozenset()
 ) -> tuple[str, str]:
-    """Return tables' names and statements; ``taken``: names that no table may have, as ``same_name`` gives them."""
+    """Return tables' names and statements; ``taken``: names that tables must not have, as returned by ``same_name``."""
     is_keyed = not (shape.allow_keyless and draw(st.booleans()))
     key_count = draw(st.integers(1, min(shape.max_columns, _MOST_KEY_COLUMNS))) if is_keyed else 0
     types = [draw(column_types(shape.in_keys)) for _ in range(key_count)]
@@ -117,7 +117,7 @@ def named_tables(
 
 
 def told_of(arguments: Any) -> str:
-    """Return what a dataclass of arguments has other than their defaults, for reports of failing examples."""
+    """Return the arguments in a dataclass that differ from their defaults, for reports of failing examples."""
     given = {field.name: getattr(arguments, field.name) for field in fields(arguments) if field.repr}
     defaults = {field.name: field.default for field in fields(arguments)}
     shown = ", ".join(f"{name}={value!r}" for name, value in given.items() if value != defaults[name])
@@ -125,7 +125,7 @@ def told_of(arguments: Any) -> str:
 
 
 def _names(shape: TableShape, count: int, taken: frozenset[str]) -> st.SearchStrategy[list[str]]:
-    """Return different names, of which the first one is a table's."""
+    """Return different names; the first one is the table's."""
     several = st.lists(shape.identifiers, min_size=count, max_size=count, unique_by=same_name)
     return several.filter(lambda drawn: same_name(drawn[0]) not in taken)
 

@@ -1,7 +1,7 @@
-"""Values of one column in canonical text: everything that TiDB can store there, extremes included.
+"""Values of one column in canonical text: everything that TiDB can store there, including extremes.
 
 In: a :class:`~ticdc_emit.schema.model.Column`. Out: a strategy of texts, with ``None`` if the column may be NULL. The
-ranges are those of docs/types.md; text keeps to the column's charset and length, up to a few dozen characters.
+ranges are those of docs/types.md; text fits the column's charset and length, up to a few dozen characters.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ __all__ = ["values"]
 _Texts: TypeAlias = "st.SearchStrategy[str]"
 
 _LONGEST = 40
-"""Characters or bytes of a value; a column may have room for more."""
+"""The maximum number of characters or bytes of a value; a column may allow more."""
 
 _WIDEST_CHARACTER = 4
 _TRICKY = ["null", "NULL", "'", '"', "\\", "\\N", "<&>", "\n\r\t", "\0", "\u2028", "é", "中", "😀", "0", " "]
@@ -38,14 +38,14 @@ _LAST_TIMESTAMP_S = (1 << 31) - 1
 _MAX_TIME_S = 838 * 3600 + 59 * 60 + 59
 _YEARS = (1901, 2155)
 _HALF_DAYS = ["2024-00-00", "2024-05-00", "0000-05-05"]
-_MOST_DIMENSIONS = 3  # where the column says nothing
+_MOST_DIMENSIONS = 3  # if the column does not define it
 
 
 def values(column: Column, *, time_zone: str = "UTC", allow_zero_dates: bool = True) -> st.SearchStrategy[str | None]:
     """Return values of ``column`` in canonical text; ``None``, for NULL, if it is nullable.
 
-    ``time_zone``: the changefeed's, in which TIMESTAMP is shown. ``allow_zero_dates``: also days such as ``0000-00-00``
-    and ``2024-00-00``. Raises :class:`~ticdc_emit.errors.StrategyError` for a type that rows cannot have, and for an
+    ``time_zone``: the changefeed's, for TIMESTAMP. ``allow_zero_dates``: also days such as ``0000-00-00`` and
+    ``2024-00-00``. Raises :class:`~ticdc_emit.errors.StrategyError` for a type that rows cannot have, and for an
     unknown time zone.
     """
     try:
@@ -158,7 +158,7 @@ def _documents(column: Column) -> _Texts:
 def _labels(column: Column) -> _Texts:
     if column.type is MySQLType.ENUM:
         return st.sampled_from(column.elems)
-    labels = [label for label in column.elems if label]  # an empty one is no different from none
+    labels = [label for label in column.elems if label]  # an empty SET equals no label
     chosen = st.lists(st.booleans(), min_size=len(labels), max_size=len(labels))
     return chosen.map(lambda flags: ",".join(compress(labels, flags)))
 

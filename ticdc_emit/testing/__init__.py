@@ -1,6 +1,6 @@
 """Helpers for tests and demos: topics in memory, a Kafka and a schema registry in this process, without servers.
 
-:mod:`ticdc_emit.testing.plugin` gives them to pytest as fixtures, which every test run loads: so the names below are
+:mod:`ticdc_emit.testing.plugin` offers them as pytest fixtures. Every test run loads it, so the names below are
 imported when first used.
 """
 

@@ -1,7 +1,7 @@
 """A Kafka for a demo or a test, in this process: librdkafka's mock cluster behind real TCP ports on loopback.
 
 Out: brokers that other processes (Spark's Python workers) reach by address.  Its limits: every topic has 4 partitions
-and is made by asking for it, a partition keeps about its newest 5 MB, Java clients and the admin API do not work with
+and is created on first use, a partition keeps about its newest 5 MB, Java clients and the admin API do not work with
 it, and it ends with this object.
 """
 
@@ -27,7 +27,7 @@ _START_TIMEOUT_S = 10.0
 
 
 class EmbeddedKafka:
-    """A context manager around the mock cluster; ``brokers`` holds its addresses while it runs.
+    """A context manager around the mock cluster; ``brokers`` has its addresses while it runs.
 
     The cluster chooses its ports. ``port``: an additional fixed port for clients.
     """
@@ -65,7 +65,7 @@ class EmbeddedKafka:
         return self
 
     def stop(self) -> None:
-        """End the cluster; its messages are gone."""
+        """Stop the cluster; its messages are lost."""
         if self._entrance is not None:
             self._entrance.stop()
         self._entrance = None

@@ -1,9 +1,9 @@
 """A schema registry for a demo or a test: Confluent's HTTP API on loopback, in this process.
 
 Out: a URL that other processes reach (Spark's Python workers, Confluent's own clients). Paths, bodies and error codes
-are those of Confluent's API reference (:mod:`ticdc_emit.testing.registry_api`), compatibility is checked as Avro says
-(:mod:`ticdc_emit.testing.registry_store`). Its limits: Avro only, nothing is deleted, no contexts, modes or references,
-and schemas end with this object.
+are those of Confluent's API reference (:mod:`ticdc_emit.testing.registry_api`), compatibility is checked by Avro's
+rules (:mod:`ticdc_emit.testing.registry_store`). Its limits: Avro only, nothing is deleted, no contexts, modes or
+references, and schemas end with this object.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _LONGEST_BODY = 16 * 1024 * 1024
 class EmbeddedRegistry:
     """A context manager around the server; ``url`` is its address while it runs.
 
-    Schemas and port survive a stop: after another start it is the same registry.
+    Schemas and port survive a stop and a new start.
     """
 
     def __init__(
@@ -107,7 +107,7 @@ class _Server(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", port), _Handler)
 
     def server_bind(self) -> None:
-        # HTTPServer's own asks for the name of the host, which may take seconds.
+        # HTTPServer's own version looks up the host name, which may take seconds
         self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         self.socket.bind(self.server_address)
         self.server_name, self.server_port = self.socket.getsockname()[:2]
@@ -115,7 +115,7 @@ class _Server(ThreadingHTTPServer):
     def get_request(self) -> tuple[socket.socket, Any]:
         connection, address = super().get_request()
         if self._tls is not None:
-            # The handshake waits for the thread of the connection.
+            # the handshake is done in the connection's thread
             connection = self._tls.wrap_socket(connection, server_side=True, do_handshake_on_connect=False)
         with self._open_lock:
             self._open.add(connection)
@@ -133,7 +133,7 @@ class _Server(ThreadingHTTPServer):
                 _cut(connection)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that went away is no news."""
+        """Ignore clients that disconnect."""
 
 
 def _cut(connection: socket.socket) -> None:
@@ -158,7 +158,7 @@ class _Handler(BaseHTTPRequestHandler):
     do_POST = do_PUT = do_GET  # noqa: N815
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
     def _answer(self) -> None:
         try:

@@ -1,4 +1,4 @@
-"""A fixed port for a server that cannot choose its own: connections to it are passed on, byte for byte.
+"""A fixed port for a server that cannot choose its own: its connections are forwarded, byte for byte.
 
 In: a port on loopback and the ``host:port`` behind it. Out: a thread that accepts, and one per connection.
 """
@@ -21,7 +21,9 @@ _CHUNK = 64 * 1024
 def require_free_port(port: int, option: str) -> None:
     """Raise :class:`~ticdc_emit.errors.ConfigError` if something listens on a port of loopback."""
     with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # what was there a minute ago does not count
+        probe.setsockopt(
+            socket.SOL_SOCKET, socket.SO_REUSEADDR, 1
+        )  # a socket that was closed a minute ago does not count
         try:
             probe.bind(("127.0.0.1", port))
         except OSError as error:
@@ -33,7 +35,7 @@ def require_free_port(port: int, option: str) -> None:
 
 
 class Forwarder:
-    """Passes connections to ``port`` on to ``target`` from :meth:`start` to :meth:`stop`."""
+    """Forwards connections from ``port`` to ``target`` between :meth:`start` and :meth:`stop`."""
 
     def __init__(self, port: int, target: str) -> None:
         host, _, number = target.rpartition(":")

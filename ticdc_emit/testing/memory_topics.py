@@ -1,7 +1,6 @@
 """Topics in this process's memory, for tests: what a changefeed or a sink wrote, by topic-partition.
 
-In: a name, by default one that nobody else has. Out: a sink and sink URIs into a store of that name, and the messages
-that arrived there.
+In: a name, by default a unique one. Out: a sink and sink URIs for a store of that name, and its messages.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ __all__ = ["MemoryTopics"]
 
 
 class MemoryTopics:
-    """A context manager around an in-memory store, which it empties at the end."""
+    """A context manager around an in-memory store that is emptied at the end."""
 
     def __init__(self, name: str | None = None) -> None:
         self.name = name or f"topics-{uuid4()}"
@@ -50,7 +49,7 @@ class MemoryTopics:
         return messages(self.name, topic)
 
     def clear(self) -> None:
-        """Forget topics and messages."""
+        """Delete topics and messages."""
         clear(self.name)
 
     def __enter__(self) -> MemoryTopics:

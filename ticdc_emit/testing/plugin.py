@@ -1,6 +1,6 @@
-"""The pytest plugin: fixtures for tests of whatever reads TiCDC's messages. Installing ticdc-emit switches it on.
+"""The pytest plugin: fixtures for tests of programs that read TiCDC's messages. Installing ticdc-emit enables it.
 
-Importing it imports nothing of the library; a fixture does when a test asks for it, and stops what it has started.
+Importing it imports nothing else of the library. A fixture does so when a test uses it, and stops what it started.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _SINK_URI = "memory://ticdc/?protocol=canal-json&enable-tidb-extension=true&part
 
 
 class Emitter(Protocol):
-    """What ``ticdc_emitter`` gives: it makes encoders."""
+    """The type of ``ticdc_emitter``, which makes encoders."""
 
     def __call__(self, schema: str | Catalog, sink_uri: str = ..., **options: Unpack[EncoderOptions]) -> Encoder: ...
 
@@ -33,8 +33,8 @@ class Emitter(Protocol):
 def ticdc_emitter() -> Emitter:
     """A function that makes encoders: ``ticdc_emitter(schema, sink_uri, **options)``.
 
-    ``schema``: CREATE TABLE statements, or a catalog. ``sink_uri``: TiCDC's, of which only the options count; default
-    Canal-JSON with TiDB extension in one partition. ``options``: what ``ticdc_emit.Encoder`` takes besides.
+    ``schema``: CREATE TABLE statements, or a catalog. ``sink_uri``: TiCDC's; only its options matter. Default:
+    Canal-JSON with TiDB extension in one partition. ``options``: further arguments of ``ticdc_emit.Encoder``.
     """
     from ticdc_emit.config.named import refuse_unknown
     from ticdc_emit.encode.options import EncoderOptions
@@ -49,9 +49,9 @@ def ticdc_emitter() -> Emitter:
 
 @pytest.fixture
 def ticdc_topics() -> Iterator[MemoryTopics]:
-    """Topics in memory: ``.sink()`` and ``.sink_uri(protocol=...)`` to write there, ``.messages()`` for what arrived.
+    """Topics in memory: ``.sink()`` and ``.sink_uri(protocol=...)`` to write there, ``.messages()`` to read.
 
-    They are this test's own, and are gone behind it.
+    Each test has its own, which are removed after it.
     """
     from ticdc_emit.testing.memory_topics import MemoryTopics
 
@@ -63,7 +63,7 @@ def ticdc_topics() -> Iterator[MemoryTopics]:
 def ticdc_kafka() -> Iterator[EmbeddedKafka]:
     """A Kafka in this process: ``.bootstrap`` for clients, ``.sink()`` to write, ``.read(topic)`` (extra ``kafka``).
 
-    Every topic has 4 partitions and is made by asking for it. It is this test's own, and is stopped behind it.
+    Every topic has 4 partitions and is created on first use. Each test has its own Kafka, which is stopped after it.
     """
     from ticdc_emit.testing.embedded_kafka import EmbeddedKafka
 
@@ -75,7 +75,7 @@ def ticdc_kafka() -> Iterator[EmbeddedKafka]:
 def ticdc_registry() -> Iterator[EmbeddedRegistry]:
     """A schema registry in this process: ``.url`` for clients and ``schema-registry=`` (extra ``registry``).
 
-    It speaks Confluent's API. It is this test's own, and is stopped behind it.
+    It has Confluent's API. Each test has its own registry, which is stopped after it.
     """
     from ticdc_emit.testing.embedded_registry import EmbeddedRegistry
 

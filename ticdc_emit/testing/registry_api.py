@@ -1,6 +1,6 @@
-"""The HTTP API of a schema registry, as a function: a request in, the answer's content out.
+"""The HTTP API of a schema registry, as a function from a request to the answer's content.
 
-In: method, path with query, body. Out: what the answer's JSON holds, or a :class:`~.registry_store.Refusal`. Paths,
+In: method, path with query, body. Out: the content of the answer's JSON, or a :class:`~.registry_store.Refusal`. Paths,
 fields and error codes are those of Confluent's API reference (docs.confluent.io, Schema Registry).
 """
 

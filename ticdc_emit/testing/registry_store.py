@@ -1,9 +1,9 @@
-"""What a schema registry remembers and refuses: the rules of Confluent's, without HTTP.
+"""The state and rules of a schema registry like Confluent's, without HTTP.
 
 In: subjects, Avro schema texts, compatibility levels. Out: ids and versions, or a :class:`Refusal` with Confluent's
 status and error code (docs.confluent.io, Schema Registry API reference). Ids are global, one per schema text; versions
 count within a subject. Whether one schema can read what another wrote is decided by Apache Avro's own rules
-(``avro.compatibility``), which ask for the extra ``registry``.
+(``avro.compatibility``), which need the extra ``registry``.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class RegistryStore:
         self._global_level = _checked_level(level)
 
     def register(self, subject: str, schema: str) -> int:
-        """Return the id of a schema that is now a version of the subject; 409 where the subject's level forbids it."""
+        """Register a schema as a version of the subject and return its id; 409 if the subject's level forbids it."""
         text = _checked_schema(schema)
         with self._lock:
             versions = self._subjects.get(subject, [])
@@ -136,7 +136,7 @@ class RegistryStore:
         return versions[number - 1]
 
     def incompatibilities(self, subject: str, schema: str, which: str | None) -> list[str]:
-        """Return why a schema cannot follow one version of a subject (``None``: those that its level names)."""
+        """Return why a schema cannot follow a version of a subject (``None``: the versions that its level covers)."""
         text = _checked_schema(schema)
         with self._lock:
             versions = [self.version(subject, which)] if which is not None else self._subjects.get(subject, [])
@@ -177,12 +177,12 @@ def _checked_level(level: object) -> str:
 
 
 def whole_number(text: str) -> int | None:
-    """Return what ASCII digits count, as far as an id or a length goes; ``None`` for any other text."""
+    """Return the number in ASCII digits, up to the size of an id or length; ``None`` for any other text."""
     return int(text) if text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS else None
 
 
 def _checked_schema(text: str) -> str:
-    """The text by which a schema is known; parsing proves that it is one."""
+    """The canonical text of a schema; parsing checks that it is one."""
     from avro.errors import AvroException
 
     try:
@@ -198,7 +198,7 @@ def _parse(text: str) -> Any:
     from avro.schema import parse
 
     with warnings.catch_warnings():
-        # A logical type that it does not know is a property like any other.
+        # an unknown logical type is an ordinary property
         warnings.simplefilter("ignore")
         return parse(text)
 

@@ -1,7 +1,6 @@
 """Real servers as child processes, for ``ticdc-emit serve --broker kafka`` and for tests: Kafka brokers in KRaft mode.
 
-Their jars come from Maven Central once, and are started only if they are byte for byte those of the lock file that
-ships with this package.
+Their jars are downloaded once from Maven Central, and are used only if they match the lock file of this package.
 """
 
 from __future__ import annotations
@@ -27,8 +26,8 @@ __all__ = [
 
 
 def kafka_jars() -> Path:
-    """Return the folder with the jars of a Kafka broker, fetched by Maven if need be.
+    """Return the folder with the jars of a Kafka broker, fetched by Maven if necessary.
 
-    Raises :class:`JarsMissingError` where they are not in the cache and cannot be fetched.
+    Raises :class:`JarsMissingError` if they are not in the cache and cannot be fetched.
     """
     return locked_jars(Path(__file__).parent / "kafka")

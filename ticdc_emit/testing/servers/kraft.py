@@ -1,4 +1,4 @@
-"""Real Kafka brokers: KRaft nodes, each in a folder and on ports of its own, alone or as a cluster."""
+"""Real Kafka brokers: KRaft nodes, each with its own folder and ports, alone or as a cluster."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _JVM = ("-Xmx384m", "-Xms128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 
 @dataclass(frozen=True)
 class Listener:
-    """A further way into a broker: Kafka's security ``protocol``, and ``settings`` that hold for this listener only."""
+    """A further listener of a broker: Kafka's security ``protocol``, and ``settings`` for this listener only."""
 
     name: str
     protocol: str
@@ -38,8 +38,8 @@ class KraftBroker(ServerProcess):
     """Broker and controller in one process; ``settings`` go into its server.properties.
 
     :meth:`kill` and :meth:`start` keep data and ports, as a crash and a restart do.  ``bootstrap`` is a plain listener
-    on ``port``, by default any free one; :meth:`address` tells those of ``listeners``.  ``quorum`` holds the controller
-    port of every node, by node id.
+    on ``port``, by default any free one; :meth:`address` returns those of ``listeners``.  ``quorum`` holds the
+    controller port of every node, by node id.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class KraftBroker(ServerProcess):
             **_replicated(1, 1),
             "group.initial.rebalance.delay.ms": 0,
             "auto.create.topics.enable": "false",
-            # A killed broker may come back once its session is over.
+            # a killed broker can restart only after its session has expired
             "broker.session.timeout.ms": 3000,
             "broker.heartbeat.interval.ms": 500,
             **{
@@ -135,10 +135,10 @@ class KraftBroker(ServerProcess):
 
 
 class KafkaCluster(Server):
-    """One to a few :class:`KraftBroker` nodes with ids from 1, each of them a controller too.
+    """A few :class:`KraftBroker` nodes with ids from 1, each also a controller.
 
-    Topics have ``replication_factor`` replicas, of which ``min_isr`` must take a message that all in-sync replicas
-    acknowledge; as given, a cluster of three bears the loss of one node.
+    Topics have ``replication_factor`` replicas, and ``min_isr`` of them must store a message with acks=all. With the
+    defaults, a cluster of three survives the loss of one node.
     """
 
     def __init__(
@@ -184,9 +184,9 @@ class KafkaCluster(Server):
         return ",".join(node.address(listener) for node in self._nodes.values())
 
     def start(self) -> KafkaCluster:
-        """Returns once every node is a broker in the eyes of all."""
+        """Returns once every node knows all others as brokers."""
         with ThreadPoolExecutor(len(self._nodes)) as pool:
-            # One node alone has no quorum, and would not answer.
+            # a single node has no quorum and would not answer
             list(pool.map(KraftBroker.start, self._nodes.values()))
         for node in self._nodes.values():
             _until(partial(self._knows_all, node.bootstrap), "all nodes joined")
@@ -201,7 +201,7 @@ class KafkaCluster(Server):
         self._nodes[node].start()
 
     def leader(self, topic: str, partition: int) -> int:
-        """The node that leads a partition now; waits while it has none."""
+        """The current leader of a partition; waits while there is none."""
         return _until(lambda: self._leader(topic, partition), f"{topic}-{partition} has a leader")
 
     def wait_until_in_sync(self, topics: Iterable[str]) -> None:
@@ -212,7 +212,7 @@ class KafkaCluster(Server):
     def stop(self) -> None:
         """Stop all nodes and remove their folders."""
         for node in self._nodes.values():
-            # A last node without a quorum waits in vain for a controlled shutdown.
+            # the last node has no quorum, so a controlled shutdown would never end
             node.kill()
             node.stop()
 
@@ -241,7 +241,7 @@ def _replicated(factor: int, min_isr: int) -> dict[str, object]:
 
 
 def _metadata(bootstrap: str, topic: str | None = None, timeout_s: float = 10) -> ClusterMetadata:
-    """A new client each time: one that has seen a node die waits longer and longer before it asks it again."""
+    """A new client each time, because a client that saw a node die waits longer before each retry."""
     from confluent_kafka.admin import AdminClient
 
     client = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
@@ -249,7 +249,7 @@ def _metadata(bootstrap: str, topic: str | None = None, timeout_s: float = 10) -
 
 
 def _until(look: Callable[[], int | None], what: str) -> int:
-    """What ``look`` returns once that is neither None nor false."""
+    """The result of ``look`` once it is neither None nor false."""
     deadline = time.monotonic() + _SETTLE_TIMEOUT_S
     while not (found := look()):
         if time.monotonic() > deadline:

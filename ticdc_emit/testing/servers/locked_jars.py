@@ -1,4 +1,4 @@
-"""The jars of real servers: fetched with Maven once, used only if they are byte for byte those of a lock file.
+"""The jars of real servers: fetched once with Maven, used only if they match a lock file byte for byte.
 
 In: a folder with ``pom.xml`` and ``{name}.lock.toml``, which lists coordinates and SHA-256 sums. Out: a folder with the
 jars, below ``~/.cache/ticdc-emit/jars``.
@@ -24,7 +24,9 @@ _toml = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "t
 
 
 def locked_jars(server: Path) -> Path:
-    """The folder with the jars that ``{server}/{name}.lock.toml`` lists, fetched by ``{server}/pom.xml`` if need be."""
+    """The folder with the jars that ``{server}/{name}.lock.toml`` lists, fetched by ``{server}/pom.xml`` if
+    necessary.
+    """
     return _locked(server, "jar", lambda work, libs: _fetch(server / "pom.xml", work, libs))
 
 
@@ -50,7 +52,7 @@ def _locked(server: Path, kind: str, fetch: Callable[[Path, Path], None]) -> Pat
             try:
                 libs.rename(folder)
             except OSError:
-                # Another process was quicker; what it left is verified below.
+                # another process was faster; its files are verified below
                 if not folder.is_dir():
                     raise
     _verify(folder, wanted)
@@ -64,7 +66,7 @@ def _file_name(coordinates: str) -> str:
 
 
 def _fetch(pom: Path, work: Path, libs: Path) -> None:
-    # Maven writes a target folder beside the pom that it is given.
+    # Maven writes a target folder next to the given pom
     shutil.copy(pom, work / "pom.xml")
     _maven(work, libs, "-f", work / "pom.xml", "dependency:copy-dependencies", "-DincludeScope=runtime")
 

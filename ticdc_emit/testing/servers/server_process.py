@@ -1,4 +1,4 @@
-"""A real server: one process with a folder and ports of its own, stopped by force if need be."""
+"""A real server: one process with its own folder and ports, killed if it does not stop."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _Process = TypeVar("_Process", bound="ServerProcess")
 
 
 class Server:
-    """What runs between :meth:`start` and :meth:`stop`, as a context manager."""
+    """A process between :meth:`start` and :meth:`stop`, as a context manager."""
 
     def start(self: _Self) -> _Self:
         raise NotImplementedError
@@ -57,7 +57,7 @@ class ServerProcess(Server):
         self._folder.mkdir(parents=True, exist_ok=True)
         self._prepare()
         with self._log.open("ab") as log:
-            # Ctrl-C is for the process that started it, which stops it when nothing uses it any more.
+            # only the parent process handles Ctrl-C; it stops this one when it is no longer used
             self._process = subprocess.Popen(
                 self._command(), stdout=log, stderr=subprocess.STDOUT, cwd=self._folder, start_new_session=True
             )
@@ -94,7 +94,7 @@ class ServerProcess(Server):
         return self._folder / "server.log"
 
     def _prepare(self) -> None:
-        """What must be done before the process starts, the first time or again."""
+        """Preparations before each start of the process."""
 
     def _command(self) -> Sequence[str]:
         raise NotImplementedError
