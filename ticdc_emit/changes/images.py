@@ -253,13 +253,16 @@ class BeforeImage(Image):
             self._differs[column.name] = differing(self.raw(column), self.after.raw(column))
         return self._differs[column.name]
 
-    def changed(self, column: Column, form: str, render: Render) -> Mask:
-        """Return where the column really changed: by number for floats (-0 equals 0), else by the rendered form."""
+    def changed(self, column: Column, form: str, render: Render, *, by_text: bool = False) -> Mask:
+        """Return where the column really changed, by the rendered form.
+
+        FLOAT, DOUBLE and the numbers of a VECTOR are compared as numbers, so that -0 equals 0, unless ``by_text``.
+        """
         mask = self.differs(column)
         if mask is None:
             return np.zeros(len(self.raw(column)), np.bool_)
         rows = pa.array(mask)
-        if column.type in FLOAT_TYPES:
+        if column.type in FLOAT_TYPES and not by_text:
             zero = pa.scalar(0.0)  # added to -0.0 it gives 0.0
             pair = (
                 pc.add(self.values(column).filter(rows), zero),
@@ -270,7 +273,7 @@ class BeforeImage(Image):
                 self.rendered(column, form, render).filter(rows),
                 self.after.rendered(column, form, render).filter(rows),
             )
-        if column.type is MySQLType.VECTOR_FLOAT32:
+        if column.type is MySQLType.VECTOR_FLOAT32 and not by_text:
             pair = _without_negative_zero(pair[0]), _without_negative_zero(pair[1])
         still = differing(*pair)
         changed = np.zeros(len(mask), np.bool_)

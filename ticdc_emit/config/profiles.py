@@ -73,7 +73,9 @@ NEXT = Profile(
         debezium_include_start_ts=True,
         dispatcher_targets=True,
     ),
-    canal_json=CanalJsonSwitches(empty_mysql_type="null", pk_names="whole", selected_updates="compared"),
+    canal_json=CanalJsonSwitches(
+        empty_mysql_type="null", pk_names="whole", selected_updates="compared", compared_values="text"
+    ),
     avro=AvroSwitches(
         key_columns="primary-key",
         bit_bytes="fixed",

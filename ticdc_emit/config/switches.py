@@ -34,6 +34,10 @@ class CanalJsonSwitches:
     """``pkNames`` where a column selector drops a column of the primary key."""
     selected_updates: Literal["failing", "compared"] = "failing"
     """``only-output-updated-columns`` where a column selector drops columns: TiCDC crashes, or compares the others."""
+    compared_values: Literal["number", "text"] = "number"
+    """With ``only-output-updated-columns``: whether -0 and 0 in a FLOAT, DOUBLE or VECTOR are equal, as numbers, or a
+    change, as texts.
+    """
 
 
 @dataclass(frozen=True)

@@ -230,7 +230,7 @@ class CanalJsonRows:
         texts: list[pa.Array] = []
         shown: list[Mask] = []
         for column in members.columns:
-            mask = changes.old.changed(column, _FORM, _content)
+            mask = changes.old.changed(column, _FORM, _content, by_text=self.options.switches.compared_values == "text")
             texts.append(blank_where(changes.old.rendered(column, _FORM, _content), ~mask))
             shown.append(mask)
         return members.object.layout.sparse_fragments(texts, shown)

@@ -13,7 +13,6 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from ticdc_emit.changes.images import differing
 from ticdc_emit.changes.members import Members
 from ticdc_emit.changes.model import Changes
 from ticdc_emit.columnar.assemble import NULL, Fragment, Mask, ObjectLayout, blank_where, join
@@ -60,12 +59,8 @@ def _rendered(changes: Changes, members: Members, column: Column) -> pa.Array:
 
 
 def _changed(changes: Changes, members: Members, column: Column, switches: OpenSwitches) -> Mask:
-    if column.type is not MySQLType.VECTOR_FLOAT32 or switches.compared_vectors == "number":
-        return changes.old.changed(column, members.form, members.content)
-    found = differing(
-        _rendered(changes, members, column), changes.current.rendered(column, members.form, members.content)
-    )
-    return np.zeros(len(changes), np.bool_) if found is None else found
+    by_text = column.type is MySQLType.VECTOR_FLOAT32 and switches.compared_vectors == "text"
+    return changes.old.changed(column, members.form, members.content, by_text=by_text)
 
 
 def _nulled(changes: Changes, column: Column, rows: Mask) -> Mask | None:
