@@ -94,6 +94,11 @@ def _java_blocks(served: Served, topic: str) -> Iterator[tuple[str, str]]:
     flink = flink_sql(served.tables[0], served.protocol, topic, served.bootstrap, served.registry)
     if flink is not None:
         yield "Flink SQL", flink
+    if served.protocol is Protocol.CANAL_JSON:
+        yield (
+            "Alibaba's Canal client",
+            f'new KafkaCanalConnector("{served.bootstrap}", "{topic}", null, "tables", 500, true)',
+        )
     if served.protocol is Protocol.DEBEZIUM:
         yield "Kafka Connect, Debezium's JDBC sink", _jdbc_sink(served)
     yield (

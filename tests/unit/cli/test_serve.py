@@ -96,6 +96,7 @@ def test_settings_of_canal_json() -> None:
     assert "PRIMARY KEY (`id`) NOT ENFORCED" in shown
     assert "'topic' = 'shop_t'" in shown
     assert "'canal-json.ignore-parse-errors' = 'true'" in shown
+    assert 'new KafkaCanalConnector("127.0.0.1:9092", "shop_t", null, "tables", 500, true)' in shown
     assert "JdbcSinkConnector" not in shown
     assert "registry" not in shown.replace("Schema registry ", "")
 
