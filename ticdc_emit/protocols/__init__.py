@@ -1,4 +1,4 @@
-"""The protocols: which package speaks which wire format."""
+"""The protocols: one package per wire format."""
 
 from __future__ import annotations
 

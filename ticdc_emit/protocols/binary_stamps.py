@@ -27,7 +27,7 @@ def commit_time_pieces(changes: Changes) -> Sequence[Piece]:
 
 
 def build_time_pieces(changes: Changes) -> Sequence[Piece]:
-    """Return the time, in ms, at which the messages are made: that of each change's commit where none is set."""
+    """Return the time, in ms, at which the messages are made; by default each change's commit time."""
     return commit_time_pieces(changes) if changes.build_ts is None else [zigzag_bytes(changes.build_ts)]
 
 

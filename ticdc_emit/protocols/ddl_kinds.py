@@ -1,4 +1,4 @@
-"""What kind of DDL a TiDB action is, in the eight words that Canal-JSON and Simple share.
+"""The kind of a TiDB DDL action, one of the eight words of Canal-JSON and Simple.
 
 Rule sources: semantics 2.2 "DDL type map"; reference ``pingcap/tiflow: pkg/sink/codec/canal/canal_entry.go``
 (convertDdlEventType) and ``pkg/sink/codec/simple/message.go`` (getDDLType).
@@ -40,5 +40,7 @@ _KIND_OF_ACTION = {action: kind for kind, actions in _KINDS.items() for action i
 
 
 def ddl_kind(action: str) -> str:
-    """Return the kind of a TiDB DDL action (``CREATE``, ``ALTER`` ...); what has none of its own is ``QUERY``."""
+    """Return the kind of a TiDB DDL action (``CREATE``, ``ALTER`` ...); ``QUERY`` for actions without a kind of their
+    own.
+    """
     return _KIND_OF_ACTION.get(action, "QUERY")

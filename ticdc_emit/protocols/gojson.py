@@ -22,7 +22,7 @@ def json_text(text: str) -> str:
 
 
 def float_text(value: float) -> str:
-    """Return the shortest digits of a float64, with an exponent for the very small and the very large only."""
+    """Return the shortest digits of a float64, with an exponent only for very small and very large values."""
     if value and not _EXPONENT_BELOW <= abs(value) < _EXPONENT_FROM:
         return repr(value).replace("e-0", "e-")
     return str(np.format_float_positional(value, unique=True, trim="-"))

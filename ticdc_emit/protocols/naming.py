@@ -1,4 +1,4 @@
-"""What Avro and Debezium share: names of schemas, and the labels of an ENUM or SET in a list.
+"""Shared by Avro and Debezium: names of schemas, and the labels of an ENUM or SET in a list.
 
 Rule source: semantics 2.1 "Naming"; reference ``pingcap/tiflow: pkg/sink/codec/common/helper.go`` (SanitizeName,
 EscapeEnumAndSetOptions).
@@ -15,12 +15,14 @@ _LEADING_DIGIT = re.compile(r"[0-9]")
 
 
 def sanitize(name: str) -> str:
-    """Return the name with an underscore for every character that schema names refuse, and before a leading digit."""
+    """Return the name with an underscore for every character that is invalid in schema names, and before a leading
+    digit.
+    """
     clean = _OTHER.sub("_", name)
     return "_" + clean if _LEADING_DIGIT.match(clean) else clean
 
 
 def escaped_label(label: str) -> str:
-    """Return a label as a comma-separated list of labels shows it."""
+    """Return a label as written in a comma-separated list of labels."""
     # Debezium's rules, in their order.
     return label.replace(",", "\\,").replace("\\'", "'").replace("''", "'")

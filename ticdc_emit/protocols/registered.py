@@ -1,4 +1,4 @@
-"""What all encoders with registered schemas (``changes.codec.RegisteredRows``) have in common."""
+"""Shared by all encoders with registered schemas (``changes.codec.RegisteredRows``)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ __all__ = ["SchemaTexts", "header_of"]
 
 
 class SchemaTexts(Mapping[str, str]):
-    """Schema texts by part, made when they are asked for: a key is registered before the value's schema is refused."""
+    """Schema texts by part, made when they are read, because a key is registered before an invalid value schema is
+    refused.
+    """
 
     def __init__(self, made: Mapping[str, Callable[[], str]]) -> None:
         self._made = made
@@ -27,7 +29,7 @@ class SchemaTexts(Mapping[str, str]):
 
 
 def header_of(headers: Mapping[str, bytes], part: str, table: TableInfo) -> bytes:
-    """Return the header of a part; :class:`RegistryError` where its schema is not registered."""
+    """Return the header of a part; :class:`RegistryError` if its schema is not registered."""
     try:
         return headers[part]
     except KeyError:

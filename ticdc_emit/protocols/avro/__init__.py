@@ -1,4 +1,4 @@
-"""Avro as TiCDC writes it: one record per row change behind the header of its registered schema.
+"""Avro as TiCDC writes it: one record per row change, after the header of its registered schema.
 
 In: table schemas, row changes; DDL events and watermarks for tests (``avro-enable-watermark``). Out: schema texts, keys
 and values. Rows of a table without a handle key have an empty key.
@@ -34,15 +34,15 @@ class Avro:
         return AvroRows(table, self.options)
 
     def ddl(self, event: DdlEvent, build_ts: int) -> ControlMessage | None:
-        """Return the message of a DDL, ``None`` without ``avro-enable-watermark``; it shows no wall clock."""
+        """Return the message of a DDL, without a wall-clock time; ``None`` without ``avro-enable-watermark``."""
         return ddl_message(event) if self.options.enable_watermark else None
 
     def watermark(self, ts: int, build_ts: int) -> ControlMessage | None:
-        """Return the watermark message, ``None`` without ``avro-enable-watermark``; it shows no wall clock."""
+        """Return the watermark message, without a wall-clock time; ``None`` without ``avro-enable-watermark``."""
         return watermark_message(ts) if self.options.enable_watermark else None
 
     def bootstrap(self, table: TableInfo, build_ts: int) -> None:
-        """Return nothing: the protocol shows no schemas."""
+        """Return nothing: the protocol has no schema messages."""
 
 
 def make_codec(changefeed: ChangefeedConfig) -> Avro:

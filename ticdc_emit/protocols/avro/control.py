@@ -1,7 +1,7 @@
 """DDL and watermark messages of Avro, which exist for tests only (``avro-enable-watermark``).
 
 Rule sources: semantics 2.1 "Message"; reference ``pingcap/tiflow: pkg/sink/codec/avro/avro.go`` (EncodeDDLEvent,
-EncodeCheckpointEvent). A leading byte tells them from rows, whose first byte is 0.
+EncodeCheckpointEvent). A leading byte distinguishes them from rows, whose first byte is 0.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Column defaults in Avro schemas.
 
-In: a column with the default that TiDB stores. Out: the JSON text of the schema's ``default``, as Go prints the value
-that TiCDC makes of it. Rule sources: semantics 2.1 (type table); reference ``pingcap/tiflow:
-pkg/sink/codec/avro/avro.go`` (columnToAvroData, which parses defaults as if they were values), ``linkedin/goavro:
-record.go`` and ``integer.go`` (a union's default must survive float64).
+In: a column with the default that TiDB stores. Out: the JSON text of the schema's ``default``, as Go prints TiCDC's
+value of it. Rule sources: semantics 2.1 (type table); reference ``pingcap/tiflow: pkg/sink/codec/avro/avro.go``
+(columnToAvroData, which parses defaults as if they were values), ``linkedin/goavro: record.go`` and ``integer.go`` (a
+union's default must survive float64).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _LONG_LIMIT = 1 << 63
 
 
 def default_text(column: Column, kind: AvroType, options: AvroOptions) -> str | None:
-    """Return the default as JSON text, ``None`` if there is none to show; :class:`SchemaError` for an invalid one."""
+    """Return the default as JSON text; ``None`` if the schema has none; :class:`SchemaError` for an invalid one."""
     default = column.default
     if default is None:
         return None

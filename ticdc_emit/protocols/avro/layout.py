@@ -1,9 +1,9 @@
 """The layout of Avro row messages: header, columns in the order of the schema, extension fields.
 
 In: changes and the headers of the registered schemas. Out: keys (the handle key's columns) and values. The message of
-an update shows the after image only; a delete has a key and a null value. With ``avro-include-before-value`` values end
-in the row before the change too, and a delete shows it twice. Rule sources: semantics 2.1; reference
-``pingcap/tiflow: pkg/sink/codec/avro/avro.go`` (encodeKey, encodeValue, nativeValueWithExtension).
+an update has only the after image; a delete has a key and a null value. With ``avro-include-before-value``, values end
+with the row before the change, which a delete has twice. Rule sources: semantics 2.1; reference ``pingcap/tiflow:
+pkg/sink/codec/avro/avro.go`` (encodeKey, encodeValue, nativeValueWithExtension).
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from ticdc_emit.schema.types import LABEL_TYPES, MySQLType
 __all__ = ["AvroRows"]
 
 _FORM = "avro"
-_CELL = 128  # bytes that a value of fixed width can take, as decimal text too
+_CELL = 128  # maximum bytes of a fixed-width value, also as decimal text
 _EXTENSION_BYTES = 128
 _OPERATIONS = {Op.INSERT: b"\x02c", Op.UPDATE: b"\x02u", Op.DELETE: b"\x02d"}
 _NO_BEFORE, _BEFORE = b"\x00", b"\x02"  # the branches of the union
@@ -73,12 +73,12 @@ class AvroRows:
 
     @property
     def reads_old(self) -> bool:
-        """Whether messages of updates show the row before them."""
+        """Whether messages of updates have the previous row."""
         return self.options.include_before_value
 
     @cached_property
     def overhead(self) -> int:
-        """Bytes beside the values: labels, lengths and fixed widths, for key and value."""
+        """Bytes besides the values: labels, lengths and fixed widths, for key and value."""
         cells = sum(_CELL + sum(len(label.encode()) for label in column.elems) for column in self.table.columns)
         return (3 if self.options.include_before_value else 2) * cells + _EXTENSION_BYTES
 
@@ -97,7 +97,7 @@ class AvroRows:
     def schemas(self, op: Op) -> Mapping[str, str]:
         """Return the schema texts that messages of this kind refer to, by part, in the order of registration.
 
-        :class:`~ticdc_emit.errors.SchemaError` is raised where the text of an invalid one is read.
+        Reading the text of an invalid one raises :class:`~ticdc_emit.errors.SchemaError`.
         """
         made: dict[str, Callable[[], str]] = {}
         if self.options.has_key(self.table):
@@ -111,13 +111,13 @@ class AvroRows:
         return subject(topic, part)
 
     def with_headers(self, headers: Mapping[str, bytes]) -> AvroRows:
-        """Return the encoder with these headers by part, beside those that it has."""
+        """Return the encoder with these additional headers by part."""
         return replace(self, headers={**self.headers, **headers})
 
     def check(self, changes: Changes) -> None:
-        """Refuse accepted values that Avro cannot show.
+        """Refuse accepted values that Avro cannot represent.
 
-        Raises :class:`InvalidValueError` for an ENUM's 0, and for a TIMESTAMP that no checksum can be made of.
+        Raises :class:`InvalidValueError` for the ENUM value 0, and for a TIMESTAMP without a checksum.
         """
         has_value = self.options.has_value(changes.op)
         if self.options.enable_row_checksum and has_value:
@@ -147,10 +147,10 @@ class AvroRows:
     def encode(self, changes: Changes) -> Encoded:
         """Return one message per change.
 
-        Raises :class:`RegistryError` if a schema of theirs is not registered, and what :meth:`check` raises.
+        Raises :class:`RegistryError` if one of their schemas is not registered, and the errors of :meth:`check`.
         """
         count, image = len(changes), changes.current
-        made: dict[str, Sequence[Piece]] = {}  # of a key's columns, which have no union, for the value too
+        made: dict[str, Sequence[Piece]] = {}  # key columns have no union, so their pieces serve the value too
 
         def entries(fields: tuple[_Field, ...]) -> list[Sequence[Piece]]:
             for shown in fields:
@@ -174,7 +174,7 @@ class AvroRows:
         return Encoded(pa.nulls(count, pa.binary()), keys)
 
     def _with_before(self, changes: Changes, shown: list[Sequence[Piece]]) -> list[Sequence[Piece]]:
-        """Return the entries of a value and, of updates and deletes, those of the row before."""
+        """Return the entries of a value and, for updates and deletes, those of the previous row."""
         if changes.op is Op.INSERT:
             return [*shown, [_NO_BEFORE]]
         if changes.op is Op.DELETE:
@@ -218,7 +218,7 @@ class AvroRows:
         return [*laid, *self._checksum(changes)] if self.options.enable_row_checksum else laid
 
     def _checksum(self, changes: Changes) -> list[Piece]:
-        """Lay out the checksum of the row as it is now, or was last; empty, false and 0 where there is none."""
+        """Lay out the checksum of the current or last row; empty, false and 0 if there is none."""
         sums = changes.checksums
         present = sums.present
         numbers = sums.previous if changes.op is Op.DELETE else sums.current
@@ -234,7 +234,7 @@ def _stamps(column: Column, stamps: pa.Array) -> list[Piece]:
 
 @contextmanager
 def _placed(image: Image, column: Column) -> Iterator[None]:
-    """Say the place of a value that Avro cannot show."""
+    """Add the place to the error of a value that Avro cannot represent."""
     try:
         yield
     except ValueFault as fault:

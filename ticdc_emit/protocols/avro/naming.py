@@ -19,5 +19,7 @@ def namespace(schema: str) -> str:
 
 
 def subject(topic: str, part: str) -> str:
-    """Return the subject of a topic's ``key`` or ``value``; dots of the topic would mean something to connectors."""
+    """Return the subject of a topic's ``key`` or ``value``; without the topic's dots, which have a meaning for
+    connectors.
+    """
     return f"{topic.replace('.', '_')}-{part}"

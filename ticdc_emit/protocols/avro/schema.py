@@ -1,7 +1,7 @@
 """Avro schemas of tables, as the text that TiCDC registers.
 
-In: a table version, the columns of a key or a value, options. Out: the schema text, byte for byte. Refused are schemas
-that goavro, with which TiCDC reads its own schemas before it registers them, does not take.
+In: a table version, the columns of a key or a value, options. Out: the schema text, byte for byte. Schemas that goavro
+refuses are refused, because TiCDC parses its own schemas with goavro before it registers them.
 
 Rule sources: protocol document "TiCDC Avro Protocol"; semantics 2.1 "Schema text"; reference ``pingcap/tiflow:
 pkg/sink/codec/avro/avro.go`` (columns2AvroSchema, schemaWithExtension), ``linkedin/goavro: record.go``.
@@ -94,7 +94,7 @@ def _record(
     before: str | None = None,
     suffix: str = "",
 ) -> str:
-    """Return a record's schema. ``before``: that of the row before the change, ``suffix``: the end of its name."""
+    """Return a record's schema. ``before``: the schema of the previous row; ``suffix``: the end of its name."""
     fields: dict[str, str] = {}
     try:
         for column in columns:

@@ -1,4 +1,4 @@
-"""Which Avro type a column has.
+"""The Avro types of columns.
 
 In: a column and the handling modes. Out: the Avro type, the order of a nullable column's branches. Rule sources:
 protocol document "Data type mapping"; semantics 2.1; reference ``pingcap/tiflow: pkg/sink/codec/avro/avro.go``
@@ -33,7 +33,7 @@ _TEXTS = TEMPORAL_TYPES | {MySQLType.ENUM, MySQLType.SET, MySQLType.JSON, MySQLT
 
 @dataclass(frozen=True)
 class AvroOptions:
-    """What the sink URI, the changefeed and its profile say about Avro, resolved."""
+    """The options of Avro from the sink URI, the changefeed and its profile."""
 
     enable_tidb_extension: bool = False
     enable_row_checksum: bool = False
@@ -49,7 +49,7 @@ class AvroOptions:
 
     @property
     def marks_deletes(self) -> bool:
-        """Whether a delete has a value of nine bytes that says no more than its commit_ts."""
+        """Whether a delete has a value of nine bytes with only its commit_ts."""
         return self.enable_watermark and self.switches.delete_mark and not self.include_before_value
 
     def has_value(self, op: Op) -> bool:
@@ -57,7 +57,7 @@ class AvroOptions:
         return op is not Op.DELETE or self.include_before_value
 
     def has_key(self, table: TableInfo) -> bool:
-        """Return whether messages of the table have keys; one that selectors left no column of has no valid schema."""
+        """Return whether messages of the table have keys. A key without columns after selectors has no valid schema."""
         return bool(self.key_of(table) or (self.switches.empty_keys == "failing" and table.whole_primary_key))
 
 
@@ -81,7 +81,7 @@ def avro_type(column: Column, options: AvroOptions) -> AvroType:
 
 
 def branches(column: Column, kind: AvroType) -> Union | None:
-    """Return the union of a nullable column: a schema's default is of the first branch, and decimals show none."""
+    """Return the union of a nullable column: a schema's default belongs to the first branch, and decimals have none."""
     if not column.nullable:
         return None
     return Union.null_at(0 if column.default is None or kind == "decimal" else 1)

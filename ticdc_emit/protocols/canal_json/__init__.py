@@ -1,7 +1,7 @@
 """Canal-JSON as TiCDC writes it: one JSON object per row change, DDL or watermark.
 
 In: table schemas, row changes, DDL events, watermarks. Out: message values; row messages have an empty key, DDL and
-watermark messages a null one. DDL goes to partition 0, watermarks (with ``enable-tidb-extension``) to all partitions.
+watermark messages a null key. DDL goes to partition 0, watermarks (with ``enable-tidb-extension``) to all partitions.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class CanalJson:
         return watermark_message(ts, build_ts) if self.options.enable_tidb_extension else None
 
     def bootstrap(self, table: TableInfo, build_ts: int) -> None:
-        """Return nothing: the protocol shows no schemas."""
+        """Return nothing: the protocol has no schema messages."""
 
 
 def make_codec(changefeed: ChangefeedConfig) -> CanalJson:

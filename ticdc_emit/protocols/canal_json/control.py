@@ -1,8 +1,7 @@
 """Canal-JSON DDL and TIDB_WATERMARK messages.
 
 Rule sources: protocol document, "DDL Event" and "WATERMARK Event"; semantics 2.6; reference ``pingcap/tiflow:
-pkg/sink/codec/canal/canal_entry.go`` (convertDdlEventType). These two are Go structs, so ``data`` stands before
-``old``.
+pkg/sink/codec/canal/canal_entry.go`` (convertDdlEventType). These two are Go structs, so ``data`` comes before ``old``.
 """
 
 from __future__ import annotations

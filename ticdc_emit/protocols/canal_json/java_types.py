@@ -60,7 +60,7 @@ def java_type(column: Column) -> int:
 
 @dataclass(frozen=True)
 class Promotion:
-    """Values above ``limit`` take the Java type ``code``."""
+    """Values above ``limit`` get the Java type ``code``."""
 
     limit: int
     code: int

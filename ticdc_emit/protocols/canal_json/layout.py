@@ -5,8 +5,8 @@ pkg/sink/codec/canal/canal_json_row_event_encoder.go``. Key order of a message::
 
     id database table pkNames isDdl type es ts sql sqlType mysqlType old data [_tidb]
 
-A message that is too large shows the handle key's columns alone, and in ``_tidb`` ``onlyHandleKey`` or
-``claimCheckLocation``.
+A message that is too large has only the handle key's columns, and ``onlyHandleKey`` or ``claimCheckLocation`` in
+``_tidb``.
 
 Every value is a JSON string or null. ``mysqlType`` is a Go map in the reference (random order); here: column order.
 """
@@ -44,7 +44,7 @@ _BYTES_OF_KEY_CHARACTER = 6  # four bytes, in groups of nine for eight, in base6
 
 @dataclass(frozen=True)
 class CanalJsonOptions:
-    """What the sink URI and the changefeed say about Canal-JSON, resolved."""
+    """The options of Canal-JSON from the sink URI and the changefeed."""
 
     enable_tidb_extension: bool = False
     only_output_updated_columns: bool = False
@@ -55,7 +55,7 @@ class CanalJsonOptions:
 
     @property
     def shows_row_keys(self) -> bool:
-        """Whether rows show their keys in TiKV, which stand in the extension."""
+        """Whether rows have their keys in TiKV, in the extension."""
         return self.output_row_key and self.enable_tidb_extension
 
 
@@ -74,7 +74,7 @@ def _quotes(column: Column) -> tuple[bytes, bytes]:
 
 @dataclass(frozen=True)
 class _Members:
-    """The columns that one kind of message shows, with every constant that depends on them only."""
+    """The columns of one kind of message, with every constant that depends only on them."""
 
     columns: tuple[Column, ...]
     options: CanalJsonOptions
@@ -100,7 +100,7 @@ class _Members:
 
     @cached_property
     def _sql_type(self) -> tuple[bytes | tuple[Column, Promotion], ...]:
-        """Java types with their names, and in their places the columns of which each row tells its own."""
+        """Java types with their names, and the columns whose type depends on the row."""
         if not self.columns:
             return (b"null",)
         parts: list[bytes | tuple[Column, Promotion]] = []
@@ -148,7 +148,7 @@ class CanalJsonRows:
 
     @cached_property
     def overhead(self) -> int:
-        """Bytes beside the values: a column's name stands in sqlType, mysqlType, old and data."""
+        """Bytes besides the values: a column's name is in sqlType, mysqlType, old and data."""
         texts = sum(max(column.flen, 0) for column in self.table.whole_primary_key)
         row_key = _ROW_KEY_BYTES + _BYTES_OF_KEY_CHARACTER * texts if self.options.output_row_key else 0
         return json_overhead(self.table, name_uses=4) + row_key
@@ -175,7 +175,7 @@ class CanalJsonRows:
     def check(self, changes: Changes) -> None:
         """Refuse updates at which TiCDC crashes, and rows without a key in TiKV; every accepted value has a text.
 
-        Raises :class:`~ticdc_emit.errors.ColumnSelectorError`, and what ``Changes.row_keys`` does.
+        Raises :class:`~ticdc_emit.errors.ColumnSelectorError`, and the errors of ``Changes.row_keys``.
         """
         if self.options.shows_row_keys:
             _ = changes.row_keys  # kept for the messages
@@ -195,14 +195,14 @@ class CanalJsonRows:
         return Encoded(join(self._fragments(changes, members, []), len(changes), NULL))
 
     def reduced(self, changes: Changes, locations: Sequence[str] | None) -> Encoded:
-        """Return messages with the handle key's columns only, and where each whole message is stored, if it is."""
+        """Return messages with only the handle key's columns, and the location of each stored whole message."""
         told: list[Fragment] = [b',"onlyHandleKey":true']
         if locations is not None:
             told = [b',"claimCheckLocation":', pa.array([json_string(location) for location in locations], pa.binary())]
         return Encoded(join(self._fragments(changes, self._handle_key, told), len(changes), NULL))
 
     def _fragments(self, changes: Changes, members: _Members, told: list[Fragment]) -> list[Fragment]:
-        """Lay out messages that show ``members``, with ``told`` at the end of the extension."""
+        """Lay out messages with ``members``, and with ``told`` at the end of the extension."""
         laid: list[Fragment] = [changes.constant(self, lambda encoder: encoder._prefix)]
         laid += [changes.op.value.upper().encode(), b'","es":']
         laid += [changes.commit_ms_text(), b',"ts":', changes.build_ms_text(), b',"sql":"","sqlType":']
@@ -216,7 +216,7 @@ class CanalJsonRows:
         return [*laid, b"}"]
 
     def _images(self, members: _Members, changes: Changes) -> tuple[list[Fragment], list[Fragment]]:
-        """Lay out ``old`` (null but for updates) and the object of ``data``."""
+        """Lay out ``old`` (null except for updates) and the object of ``data``."""
         data = members.object.laid(changes.current)
         if changes.op is not Op.UPDATE:
             return [b"null"], list(data)

@@ -1,1 +1,1 @@
-"""What Debezium's protocols share: how a MySQL type is shown through Kafka Connect's types."""
+"""Shared by Debezium's protocols: MySQL types as Kafka Connect types."""

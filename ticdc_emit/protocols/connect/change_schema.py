@@ -1,6 +1,6 @@
-"""The Kafka Connect schemas of Debezium's control messages: but for ``source``, the same for all tables.
+"""The Kafka Connect schemas of Debezium's control messages: the same for all tables, except ``source``.
 
-In the blocks of a schema change ``field`` and ``optional`` stand before ``type``. Rule sources: semantics 2.4;
+In the blocks of a schema change, ``field`` and ``optional`` come before ``type``. Rule sources: semantics 2.4;
 reference ``pingcap/tiflow: pkg/sink/codec/debezium/codec.go`` (EncodeDDLEvent, EncodeCheckpointEvent).
 """
 
@@ -120,7 +120,7 @@ CHANGE_FIELDS = (
     _leaf("ddl", True, "string"),
     _array("tableChanges", False, _CHANGE),
 )
-"""What a schema change has beside ``source``, which comes first."""
+"""The members of a schema change after ``source``, which comes first."""
 
 
 def change_value_schema(source: bytes) -> bytes:

@@ -1,8 +1,8 @@
-"""The payloads of Debezium's control messages, whatever they are encoded in: schema changes and watermarks.
+"""The payloads of Debezium's control messages in any encoding: schema changes and watermarks.
 
-In: a DDL event with the table as it is after the statement, or a TSO. Out: JSON text of key and value, nothing for the
-kinds of DDL that TiCDC does not know in these protocols. Rule sources: protocol document "DDL" and "WATERMARK";
-semantics 2.4; reference ``pingcap/tiflow: pkg/sink/codec/debezium/codec.go`` (EncodeDDLEvent, EncodeCheckpointEvent).
+In: a DDL event with the table after the statement, or a TSO. Out: JSON text of key and value, nothing for kinds of DDL
+that these protocols do not have. Rule sources: protocol document "DDL" and "WATERMARK"; semantics 2.4; reference
+``pingcap/tiflow: pkg/sink/codec/debezium/codec.go`` (EncodeDDLEvent, EncodeCheckpointEvent).
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _KIND_OF_ACTION = {action: kind for kind, actions in _KINDS.items() for action i
 
 
 def is_sent(event: DdlEvent) -> bool:
-    """Return whether a DDL is of a kind that has a message."""
+    """Return whether a kind of DDL has a message."""
     return event.action in _KIND_OF_ACTION
 
 
@@ -73,7 +73,7 @@ def watermark_payloads(ts: int, build_ts: int, cluster_id: str) -> tuple[bytes, 
 
 
 def _change(event: DdlEvent, kind: str) -> bytes:
-    """Return the one element of ``tableChanges``; databases and truncations have none."""
+    """Return the only element of ``tableChanges``; databases and truncations have none."""
     if not event.table or event.action == "truncate table":
         return b""
     table = None
@@ -85,10 +85,10 @@ def _change(event: DdlEvent, kind: str) -> bytes:
 
 
 def _identity(event: DdlEvent) -> str:
-    """Return the table's quoted name; that of a renamed table follows its old one."""
+    """Return the table's quoted name; for a renamed table, after the old one."""
     now = f'"{event.schema}"."{event.table}"'
     before, after = event.pre_table_info, event.table_info
-    if event.action == "exchange partition" and after is not None:  # whichever of the two the event names
+    if event.action == "exchange partition" and after is not None:  # whichever of the two the event has
         return f'"{after.schema}"."{after.name}"'
     if event.action != "rename table":
         return now

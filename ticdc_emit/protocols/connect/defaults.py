@@ -70,7 +70,7 @@ def datetime(column: Column) -> bytes | None:
         return b"0"
     try:
         return printed(datetime_ticks(column, moment)) or _zero_unless_nullable(column)
-    except ValueFault:  # zero in part
+    except ValueFault:  # partly zero
         return b"0"
 
 
@@ -114,17 +114,17 @@ def bit_content(column: Column) -> bytes:
 
 
 def as_text(column: Column) -> str:
-    """Return the default as text, whatever bytes it has."""
+    """Return the default as text, with any bytes."""
     stored = _stored(column)
     return stored if isinstance(stored, str) else stored.decode("utf-8", "replace")
 
 
 def days_of(column: Column) -> bytes | None:
-    """Return the default of a DATE in days, ``None`` for what is not a day."""
+    """Return the default of a DATE in days, ``None`` if it is not a day."""
     text = as_text(column)
     try:
         return printed(date_days(pa.array([text], pa.string()))) if _DATE.fullmatch(text) else None
-    except pa.ArrowInvalid:  # no day of the calendar
+    except pa.ArrowInvalid:  # not a calendar day
         return None
 
 

@@ -1,4 +1,4 @@
-"""What every Debezium value begins with: the ``source`` block and the time of the message.
+"""The common part of every Debezium value: the ``source`` block and the time of the message.
 
 Rule sources: protocol document "Payload"; semantics 2.4; reference ``pingcap/tiflow:
 pkg/sink/codec/debezium/codec.go`` (EncodeValue, EncodeDDLEvent, EncodeCheckpointEvent).
@@ -13,7 +13,7 @@ __all__ = ["message", "opening", "source_parts"]
 
 
 def source_parts(cluster_id: str, schema: str, table: str) -> tuple[bytes, bytes, bytes]:
-    """Return what stands before the commit time (ms), before the TSO, and before the message's time (ms)."""
+    """Return the text before the commit time (ms), before the TSO, and before the message's time (ms)."""
     cluster = json_string(cluster_id)
     return (
         b'{"source":{"version":"2.4.0.Final","connector":"TiCDC","name":%s,"ts_ms":' % cluster,
@@ -30,5 +30,5 @@ def opening(cluster_id: str, schema: str, table: str, ts: int, build_ts: int) ->
 
 
 def message(payload: bytes, schema: bytes | None) -> bytes:
-    """Return a key or value: a payload, and its schema unless ``debezium-disable-schema`` leaves it out."""
+    """Return a key or value: a payload, and its schema unless ``debezium-disable-schema`` is on."""
     return b'{"payload":%s}' % payload if schema is None else b'{"payload":%s,"schema":%s}' % (payload, schema)

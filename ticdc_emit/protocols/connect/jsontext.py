@@ -1,7 +1,7 @@
-"""JSON text as json-iterator writes it, value by value: what of a Debezium message is the same for many rows.
+"""JSON text as json-iterator writes it, value by value, for the parts of Debezium messages that many rows share.
 
 In: Python values; ``bytes`` are JSON text already. Out: JSON text without blanks, members in their order (semantics
-2.0.1). What is not UTF-8 passes through as it is.
+2.0.1). Bytes that are not UTF-8 stay as they are.
 """
 
 from __future__ import annotations

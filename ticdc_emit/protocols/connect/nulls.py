@@ -1,8 +1,8 @@
-"""What Debezium's messages show where a nullable column with a DEFAULT is NULL: the default, read in one of two ways.
+"""NULL in nullable columns with a DEFAULT: Debezium's messages have the default instead, read in one of two ways.
 
-In: a column with the default that TiDB stores. Out: the value that it stands for, or JSON text. ``classic`` prints the
-default's text, ``next`` reads it as TiDB's types do, as if it were a value of the row: a TIMESTAMP's default, stored in
-UTC, by the changefeed's clocks. Rule sources: semantics 2.4, 1.3 (D1); reference ``pingcap/tiflow`` and
+In: a column with the default that TiDB stores. Out: the value that replaces NULL, or JSON text. ``classic`` prints the
+default's text, ``next`` reads it as TiDB's types do, like a value of the row: a TIMESTAMP's default, stored in UTC, is
+read in the changefeed's time zone. Rule sources: semantics 2.4, 1.3 (D1); reference ``pingcap/tiflow`` and
 ``pingcap/ticdc: pkg/sink/codec/debezium`` (writeDebeziumFieldValue, getValueFromDefault).
 """
 
@@ -42,15 +42,15 @@ Value: TypeAlias = "int | float | Decimal | str | bytes | None"
 _INTEGER = re.compile(r"[-+]?[0-9]+", re.ASCII)
 _TEXTS = STRING_TYPES | LABEL_TYPES | {MySQLType.JSON}
 _INT64 = 1 << 63
-_READABLE_BYTES = 2  # of a binary default; at one more classic panics
+_READABLE_BYTES = 2  # length of a binary default; classic panics for longer ones
 
 
 def null_value(column: Column, reading: Reading) -> Value:
-    """Return the value that stands for NULL in ``next``; ``None`` is NULL itself.
+    """Return the value that replaces NULL in ``next``; ``None`` is NULL itself.
 
     A BIT is a number, binary data ``bytes``, labels and text are text as it is stored, a DATETIME is ms or us, a
-    TIMESTAMP is text in UTC without the closing ``Z``. Raises :class:`ValueFault` (of row 0) for a default that is no
-    value of the column, such as an expression, and where TiCDC panics.
+    TIMESTAMP is text in UTC without the closing ``Z``. Raises :class:`ValueFault` (of row 0) for a default that is not
+    a value of the column, such as an expression, and if TiCDC panics.
     """
     kind = column.type
     if column.default is None:
@@ -69,7 +69,7 @@ def null_value(column: Column, reading: Reading) -> Value:
 
 
 def _number(column: Column, text: str) -> Value:
-    """Return a number, 0 for what TiDB does not read as one."""
+    """Return a number; 0 for text that TiDB does not read as one."""
     if column.type in INTEGER_TYPES or column.type is MySQLType.YEAR:
         number = int(text) if _INTEGER.fullmatch(text) else 0
         return number if -_INT64 <= number < _INT64 else 0
@@ -92,9 +92,9 @@ def _moment(column: Column, zone: str) -> int | str | None:
 
 
 def null_content(column: Column, reading: Reading) -> bytes | None:
-    """Return what a JSON message shows where the column is NULL, without the quotes of a value; ``None`` is ``null``.
+    """Return the replacement of NULL in a JSON message, without quotes; ``None`` is ``null``.
 
-    Raises as :func:`null_value`.
+    Raises the errors of :func:`null_value`.
     """
     if column.default is None:
         return None
@@ -105,7 +105,7 @@ def null_content(column: Column, reading: Reading) -> bytes | None:
 
 @contextmanager
 def refused_at(nulls: pa.Array) -> Iterator[None]:
-    """Where there is no value to show in place of NULL, refuse the rows (a boolean of each) that are NULL."""
+    """If there is no value to replace NULL, refuse the rows that are NULL (a boolean for each row)."""
     try:
         yield
     except ValueFault as fault:
@@ -172,7 +172,7 @@ def _integer(text: str) -> bytes | None:
 
 
 def _twice(column: Column, raw: bytes) -> bytes:
-    """Return what ``classic`` writes of binary data: the member twice, first as a value, then as the schema has it."""
+    """Return ``classic``'s form of binary data: the member twice, first as a value, then as in the schema."""
     if len(raw) > _READABLE_BYTES:
         raise _no_value(column)
     if not column.name:

@@ -1,4 +1,4 @@
-"""How Debezium's protocols read values: whose clocks TIMESTAMP values are of, and where the lineages differ."""
+"""How Debezium's protocols read values: the time zone of TIMESTAMP values, and differences of the lineages."""
 
 from __future__ import annotations
 

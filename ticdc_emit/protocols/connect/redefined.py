@@ -1,8 +1,8 @@
-"""Columns as a DDL message shows them: those that the statement defines, changed by what the SQL says.
+"""Columns in a DDL message: those that the statement defines, changed by its SQL text.
 
-In: the table after the statement, and the statement. Out: columns. TiCDC reads fsp, YEAR's length and the default of
-times from the SQL, as literally as its parser keeps them, and drops the comments. Rule source: reference
-``pingcap/tiflow: pkg/sink/codec/debezium/helper.go`` (parseColumns).
+In: the table after the statement, and the statement. Out: columns. TiCDC takes fsp, YEAR's length and defaults of times
+literally from its parser's output, and drops comments. Rule source: reference ``pingcap/tiflow:
+pkg/sink/codec/debezium/helper.go`` (parseColumns).
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ __all__ = ["redefined_columns"]
 _REREAD = frozenset({MySQLType.DATETIME, MySQLType.DURATION, MySQLType.TIMESTAMP, MySQLType.YEAR})
 _EXPONENT_BELOW, _EXPONENT_FROM = 1e-4, 1e6
 _NOTHING = "<nil>"
-"""What TiCDC takes for the text of ``DEFAULT NULL``, and prints as null."""
+"""TiCDC's text of ``DEFAULT NULL``, which it prints as null."""
 
 
 def redefined_columns(table: TableInfo, query: str) -> tuple[Column, ...]:
-    """Return the table's columns as the message of ``query`` shows them.
+    """Return the table's columns for the message of ``query``.
 
-    Raises :class:`SchemaError` for a statement that defines a column which the table does not have after it (TiCDC
-    panics), and :class:`~ticdc_emit.errors.DdlError` for one that is not understood.
+    Raises :class:`SchemaError` for a statement that defines a column which the table lacks after it (TiCDC panics), and
+    :class:`~ticdc_emit.errors.DdlError` for one that cannot be parsed.
     """
     shown = {column.name: column for column in table.columns}
     for name, definition in _named(parse_ddl(query)):
@@ -82,7 +82,7 @@ def _reread(column: Column, definition: ColumnDef) -> Column:
 
 
 def _literal_text(value: Literal | DefaultExpression, stored: str | bytes | None) -> str | bytes | None:
-    """Return a default as Go prints what the parser has of it; a sign makes an expression of it: ``stored``."""
+    """Return a default as Go prints the parser's value; with a sign it is an expression: ``stored``."""
     if isinstance(value, DefaultExpression):
         if value.kind == "call":
             return value.text.split("(", 1)[0].strip()

@@ -1,4 +1,4 @@
-"""Values as Debezium's JSON messages show them: one function for each form that the table of types names.
+"""Values in Debezium's JSON messages: one function for each form in the table of types.
 
 In: a column and accepted values (``columnar.values``). Out: the content of each member, null for ``null``. Rule
 sources: protocol document "Data type mapping"; semantics 2.4; reference ``pingcap/tiflow:
@@ -43,7 +43,7 @@ _BOOLEANS = pa.array(["false", "true"])
 
 
 def as_it_is(column: Column, values: pa.Array, reading: Reading) -> pa.Array:
-    """Text without a character that JSON escapes."""
+    """Text without characters that JSON escapes."""
     return values
 
 
@@ -104,7 +104,7 @@ def micros_content(column: Column, values: pa.Array, reading: Reading) -> pa.Arr
 
 
 def zoned_content(column: Column, values: pa.Array, reading: Reading) -> pa.Array:
-    """TIMESTAMP in UTC, without the ``Z`` at its end."""
+    """TIMESTAMP in UTC, without the final ``Z``."""
     return zoned_text(column, values, reading.zone)
 
 
@@ -114,12 +114,12 @@ def zoned(column: Column, values: pa.Array, reading: Reading) -> pa.Array:
 
 
 def days(column: Column, values: pa.Array, reading: Reading) -> pa.Array:
-    """Return DATE text as days since the epoch, ``int32``; what is not a day is null, 0 where it cannot be null."""
+    """Return DATE text as days since the epoch, ``int32``; an invalid day is null, or 0 if NOT NULL."""
     return _filled(column, date_days(values))
 
 
 def ticks(column: Column, values: pa.Array, reading: Reading) -> pa.Array:
-    """Return DATETIME text as ms or us since the epoch, ``int64``; what is not a day as in :func:`days`."""
+    """Return DATETIME text as ms or us since the epoch, ``int64``; an invalid day as in :func:`days`."""
     return _filled(column, datetime_ticks(column, values, reading.switches.partly_zero))
 
 

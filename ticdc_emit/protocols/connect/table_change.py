@@ -1,4 +1,4 @@
-"""How a DDL message describes a table: ``tableChanges[].table``.
+"""The table in a DDL message: ``tableChanges[].table``.
 
 In: the table after the statement, and the statement. Out: JSON text. Rule sources: semantics 2.4; reference
 ``pingcap/tiflow: pkg/sink/codec/debezium/helper.go``, ``pingcap/tidb: pkg/meta/model/table.go`` (GetPrimaryKey).
@@ -51,7 +51,7 @@ _BITS = 8
 
 
 def table_description(table: TableInfo, query: str) -> bytes:
-    """Return ``table`` as JSON text. Raises :class:`~ticdc_emit.errors.SchemaError` as ``redefined_columns`` does."""
+    """Return ``table`` as JSON text. Raises the errors of ``redefined_columns``."""
     columns = enumerate(redefined_columns(table, query), 1)
     return json_object(
         ("defaultCharsetName", table.charset),
@@ -105,7 +105,7 @@ def _default(column: Column) -> Json:
         return None
     if column.type is MySQLType.BIT:
         raw = default.encode() if isinstance(default, str) else default
-        return _binary_digits(go_utf8(raw).encode(), column.flen)  # TiDB keeps it as text too
+        return _binary_digits(go_utf8(raw).encode(), column.flen)  # TiDB also stores it as text
     if isinstance(default, str) and default.upper() == "CURRENT_TIMESTAMP":
         return "1970-01-01 00:00:00"
     return default if isinstance(default, str) else go_utf8(default)

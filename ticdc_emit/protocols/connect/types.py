@@ -1,7 +1,7 @@
-"""How Debezium shows a MySQL type: one row for each, which every part of its messages asks.
+"""MySQL types in Debezium's messages: one row for each, used by every part of the messages.
 
-In: columns and accepted values. Out: the Kafka Connect type, the content of values and what stands around it, the
-default in a schema, the JDBC type. Rule sources: protocol document "Data type mapping"; semantics 2.4; reference
+In: columns and accepted values. Out: the Kafka Connect type, the content of values and the bytes around it, the default
+in a schema, the JDBC type. Rule sources: protocol document "Data type mapping"; semantics 2.4; reference
 ``pingcap/tiflow: pkg/sink/codec/debezium/codec.go`` (writeDebeziumFieldSchema, writeDebeziumFieldValue),
 ``pkg/sink/codec/internal/java.go`` (MySQLType2JdbcType).
 """
@@ -30,7 +30,7 @@ Default: TypeAlias = Callable[[Column], "bytes | None"]
 
 
 class Connect(NamedTuple):
-    """A Kafka Connect type. ``name``: what it stands for, Debezium's semantic type."""
+    """A Kafka Connect type. ``name``: its meaning, Debezium's semantic type."""
 
     type: str
     name: str | None = None
@@ -40,9 +40,9 @@ class Connect(NamedTuple):
 
 @dataclass(frozen=True)
 class _Row:
-    """``connect``: the type, of all columns or of one. ``unsigned``: the plain type of UNSIGNED, where it differs.
-    ``content``: a member's value, ``quotes``: what opens and closes it. ``default``: the member of a schema.
-    ``jdbc``, ``binary_jdbc``: of text and other values, and of binary data.
+    """``connect``: the type, or a function of the column. ``unsigned``: the plain type of UNSIGNED, if it differs.
+    ``content``: a member's value; ``quotes``: the bytes before and after it. ``default``: the member of a schema.
+    ``jdbc``, ``binary_jdbc``: the JDBC types of text and other values, and of binary data.
     """
 
     connect: Connect | Callable[[Column], Connect]
@@ -144,15 +144,15 @@ def connect_type(column: Column) -> Connect:
 
 
 def around(column: Column) -> tuple[bytes, bytes]:
-    """Return what opens and closes a value of the column; every TIMESTAMP ends in ``Z``."""
+    """Return the bytes before and after a value of the column; every TIMESTAMP ends with ``Z``."""
     return _row(column).quotes
 
 
 def content(column: Column, values: pa.Array, reading: Reading) -> pa.Array:
-    """Return the content of each value, null for ``null``; where there is a default, it stands for NULL.
+    """Return the content of each value, null for ``null``; a default replaces NULL.
 
-    Raises :class:`ValueFault` for a TIMESTAMP that the changefeed's clocks never show, and for a NULL whose default is
-    no value.
+    Raises :class:`ValueFault` for a TIMESTAMP that does not exist in the changefeed's time zone, and for a NULL whose
+    default is not a value.
     """
     text = _row(column).content(column, values, reading)
     if values.null_count == 0 or column.default is None:
@@ -160,12 +160,12 @@ def content(column: Column, values: pa.Array, reading: Reading) -> pa.Array:
     nulls = pc.is_null(values)
     with refused_at(nulls):
         shown = null_content(column, reading)
-    # binary: a default may be no UTF-8
+    # binary: a default may not be UTF-8
     return text if shown is None else pc.if_else(nulls, pa.scalar(shown, pa.binary()), text.cast(pa.binary()))
 
 
 def schema_default(column: Column) -> bytes | None:
-    """Return the ``default`` of a field's schema, ``None`` where it shows none."""
+    """Return the ``default`` of a field's schema; ``None`` if it has none."""
     return None if column.default is None else _row(column).default(column)
 
 

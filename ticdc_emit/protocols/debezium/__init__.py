@@ -35,7 +35,7 @@ class Debezium:
     def ddl(self, event: DdlEvent, build_ts: int) -> ControlMessage | None:
         """Return the message of a DDL, ``None`` for the kinds that the protocol does not send.
 
-        Raises :class:`~ticdc_emit.errors.SchemaError` for a statement that TiCDC fails at.
+        Raises :class:`~ticdc_emit.errors.SchemaError` for a statement at which TiCDC fails.
         """
         return ddl_message(event, build_ts, self.options)
 
@@ -44,7 +44,7 @@ class Debezium:
         return watermark_message(ts, build_ts, self.options) if self.options.enable_tidb_extension else None
 
     def bootstrap(self, table: TableInfo, build_ts: int) -> None:
-        """Return nothing: rows show their schema themselves."""
+        """Return nothing: rows contain their schema."""
 
 
 def make_codec(changefeed: ChangefeedConfig) -> Debezium:

@@ -1,4 +1,4 @@
-"""Kafka Connect schema blocks of row and watermark messages: the ``schema`` beside each ``payload``.
+"""Kafka Connect schema blocks of row and watermark messages: the ``schema`` next to each ``payload``.
 
 In: a table version and the options. Out: JSON text that is the same for every row of the version. Rule sources:
 protocol document "Schema" and "Data type mapping"; semantics 2.4; reference ``pingcap/tiflow:
@@ -52,7 +52,7 @@ _SOURCE_EXTENSION = (leaf("int64", False, "commit_ts"), leaf("string", False, "c
 
 
 def source_schema(options: DebeziumOptions, *, start_ts: bool = False) -> bytes:
-    """Return the schema of ``source``; ``start_ts``: as rows have it."""
+    """Return the schema of ``source``. ``start_ts``: with that field, as in rows."""
     extension = _SOURCE_EXTENSION if options.extends_source_schema else ()
     return json_object(
         ("type", "struct"),
@@ -69,7 +69,7 @@ def key_schema(prefix: str, fields: Iterable[bytes]) -> bytes:
 
 
 def envelope_schema(prefix: str, table: TableInfo, options: DebeziumOptions) -> bytes:
-    """Return the schema of row messages; hidden virtual columns are shown too."""
+    """Return the schema of row messages, including hidden virtual columns."""
     virtual = [column for column in table.columns if column.is_virtual]
     first = table.data_columns if options.switches.virtual_columns == "last" else table.shown_columns
     fields = [field_schema(column, tidb_type=options.enable_tidb_extension) for column in (*first, *virtual)]
@@ -98,7 +98,7 @@ def field_schema(column: Column, *, tidb_type: bool) -> bytes:
     """Return the schema of one column; ``tidb_type``: with the TiDB extension's own member."""
     members: list[_Member] = [("tidb_type", type_of_tidb(column))] if tidb_type else []
     if column.type is MySQLType.BIT and column.default in ("", b""):
-        return json_object(*members)  # a default without bits ends what TiCDC writes of the field
+        return json_object(*members)  # TiCDC stops writing the field after a default without bits
     kind = connect_type(column)
     members += [("type", kind.type), ("optional", column.nullable)]
     if kind.name is not None:

@@ -1,5 +1,5 @@
-"""Debezium's DDL messages, and its watermarks (``op`` m), which ``enable-tidb-extension`` alone sends: payloads beside
-their schemas.
+"""Debezium's DDL messages and its watermarks (``op`` m; only with ``enable-tidb-extension``): payloads with their
+schemas.
 
 In: a DDL event or a TSO. Out: a message. Rule sources: protocol document "DDL" and "WATERMARK"; semantics 2.4.
 """

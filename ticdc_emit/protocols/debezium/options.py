@@ -1,4 +1,4 @@
-"""What the sink URI, the changefeed, its profile and the server say about Debezium, resolved."""
+"""The options of Debezium from the sink URI, the changefeed, its profile and the server."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ __all__ = ["DebeziumOptions"]
 
 @dataclass(frozen=True)
 class DebeziumOptions:
-    """``cluster_id``: TiCDC's own, the first part of every schema's name. ``zone``: of TIMESTAMP values."""
+    """``cluster_id``: TiCDC's own, the first part of every schema's name. ``zone``: the time zone of TIMESTAMP
+    values.
+    """
 
     cluster_id: str = "default"
     zone: str = "UTC"

@@ -5,7 +5,7 @@ pkg/sink/codec/debezium/codec.go`` (EncodeKey, EncodeValue). Key order of a valu
 
     payload(source ts_ms transaction op [before] after) [schema]
 
-A delete shows ``after`` first. The schema is the same for every row of a table version: made once, a constant.
+A delete has ``after`` first. The schema is the same for every row of a table version: made once, a constant.
 """
 
 from __future__ import annotations
@@ -51,12 +51,12 @@ class DebeziumRows:
     refuses_large: ClassVar[bool] = False
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out what is made from the rest: a schema can be larger than the table that it shows."""
+        """Leave out derived values: a schema can be larger than its table."""
         return {"table": self.table, "options": self.options, "reads_old": self.reads_old}
 
     @cached_property
     def overhead(self) -> int:
-        """Bytes beside the values: names and labels in every image, defaults in place of NULL, the schemas."""
+        """Bytes besides the values: names and labels in every image, defaults that replace NULL, the schemas."""
         defaults = sum(len(column.default or "") * 8 * _DEFAULT_USES for column in self.table.data_columns)
         constants = len(self._key_ends[1]) + len(self._value_end) + sum(map(len, self._source))
         return json_overhead(self.table, name_uses=6, label_uses=3) + defaults + constants + _NUMBERS
@@ -101,7 +101,7 @@ class DebeziumRows:
 
     @cached_property
     def _refusable(self) -> tuple[Column, ...]:
-        """The columns of which the protocol cannot show every accepted value."""
+        """The columns with accepted values that the protocol cannot represent."""
         return tuple(
             column
             for column in self.table.data_columns
@@ -109,7 +109,7 @@ class DebeziumRows:
         )
 
     def check(self, changes: Changes) -> None:
-        """Refuse what means no moment in UTC, and NULL where the default shown in its place is no value.
+        """Refuse local times that do not exist, and NULL if the default that replaces it is not a value.
 
         Raises :class:`~ticdc_emit.errors.InvalidValueError`.
         """

@@ -1,4 +1,4 @@
-"""Debezium's envelopes in Avro, with the schemas of a registry: what only the ``next`` lineage writes.
+"""Debezium's envelopes in Avro, with the schemas of a registry; only the ``next`` lineage has them.
 
 In: table schemas, row changes; DDL events and watermarks for tests (``avro-enable-watermark``). Out: schema texts, keys
 and values.
@@ -40,13 +40,13 @@ class DebeziumAvro:
         return control_schemas(event, self.options.cluster_id) if self.options.enable_watermark else {}
 
     def with_headers(self, headers: Mapping[str, bytes]) -> DebeziumAvro:
-        """Return the codec with these headers by schema text, beside those that it has."""
+        """Return the codec with these additional headers by schema text."""
         return replace(self, headers={**self.headers, **headers})
 
     def ddl(self, event: DdlEvent, build_ts: int) -> ControlMessage | None:
         """Return the message of a DDL, ``None`` without ``avro-enable-watermark`` and for kinds that are not sent.
 
-        Raises :class:`~ticdc_emit.errors.SchemaError` for a statement that TiCDC fails at.
+        Raises :class:`~ticdc_emit.errors.SchemaError` for a statement at which TiCDC fails.
         """
         own = self.options
         return ddl_message(event, build_ts, own.cluster_id, self.headers) if own.enable_watermark else None

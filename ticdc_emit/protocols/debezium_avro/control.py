@@ -1,10 +1,10 @@
 """DDL messages and watermarks in Avro, which exist for tests only (``avro-enable-watermark``).
 
-In: a DDL event or a TSO, and the headers of the schemas, by their texts. Out: a message: what Debezium's JSON says,
-turned into Avro by its schema. Subjects are the schemas' own names, whatever the topic. The schema of a DDL names its
-database, and all of them share a subject: a running TiCDC writes each DDL with the schema of the first one that it
-sent, which differs in that name alone; here each has its own. Rule source: reference ``pingcap/ticdc:
-pkg/sink/codec/debezium/avro.go`` (encodeAvroMessage, toAvroSchema, toNative).
+In: a DDL event or a TSO, and the headers of the schemas, by their texts. Out: a message: the content of Debezium's JSON
+in Avro. Subjects are the schemas' own names, for any topic. The schema of a DDL contains its database, and all of them
+share a subject. A running TiCDC writes each DDL with the schema of the first one that it sent, which differs only in
+that name; here each has its own. Rule source: reference ``pingcap/ticdc: pkg/sink/codec/debezium/avro.go``
+(encodeAvroMessage, toAvroSchema, toNative).
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ __all__ = ["Headers", "control_schemas", "ddl_message", "watermark_message"]
 Headers = Mapping[str, bytes]
 _WATERMARK = "watermark"
 _LIMIT = 1 << 63
-"""A TSO from here on is to Go, which reads it from JSON, a double that int64 does not hold."""
+"""From here on, a TSO that Go reads from JSON is a double beyond int64."""
 
 
 @dataclass(frozen=True)
 class _Schema:
-    """``subject``: under which the ``text`` of the ``record`` is registered."""
+    """``subject``: the subject under which the ``text`` of the ``record`` is registered."""
 
     subject: str
     record: Mapping[str, Any]
@@ -66,7 +66,7 @@ class _Schema:
 
 
 def control_schemas(event: DdlEvent | None, cluster_id: str) -> Mapping[str, str]:
-    """Return the texts that a DDL, or a watermark (``None``), refers to by their subjects, in order of registration."""
+    """Return the schema texts of a DDL or a watermark (``None``) by their subjects, in order of registration."""
     if event is None:
         schemas: Sequence[_Schema] = _of_watermarks(cluster_id)
     else:
@@ -137,7 +137,7 @@ def _kind(described: Mapping[str, Any]) -> Any:
 
 
 def _encoded(kind: Any, value: Any) -> bytes:
-    """Return a value as Avro has it."""
+    """Return a value in Avro's form."""
     if isinstance(kind, list):
         return b"\0" if value is None else b"\2" + _encoded(kind[1], value)
     if isinstance(kind, Mapping) and kind["type"] == "record":

@@ -1,4 +1,4 @@
-"""What the sink URI, the changefeed, its profile and the server say about Debezium in Avro, resolved."""
+"""The options of Debezium in Avro from the sink URI, the changefeed, its profile and the server."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ __all__ = ["DebeziumAvroOptions"]
 
 @dataclass(frozen=True)
 class DebeziumAvroOptions:
-    """``cluster_id``: TiCDC's own, the first part of every record's namespace. ``zone``: of TIMESTAMP values."""
+    """``cluster_id``: TiCDC's own, the first part of every record's namespace. ``zone``: the time zone of TIMESTAMP
+    values.
+    """
 
     cluster_id: str = "default"
     zone: str = "UTC"

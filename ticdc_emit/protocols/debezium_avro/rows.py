@@ -35,7 +35,7 @@ from ticdc_emit.schema.types import MySQLType
 __all__ = ["DebeziumAvroRows"]
 
 _FORM = "debezium-avro"
-_CELL = 256  # bytes that a value of fixed width can take, as decimal text too
+_CELL = 256  # maximum bytes of a fixed-width value, also as decimal text
 _USES = 3  # key, before, after
 _SOURCE_BYTES = 256
 _OPS = {Op.INSERT: b"\x02c", Op.UPDATE: b"\x02u", Op.DELETE: b"\x02d"}
@@ -59,7 +59,7 @@ class DebeziumAvroRows:
 
     @cached_property
     def overhead(self) -> int:
-        """Bytes beside the values: labels, defaults in place of NULL, lengths and fixed widths, in every image."""
+        """Bytes besides the values: labels, defaults that replace NULL, lengths and fixed widths, in every image."""
         cells = sum(
             _CELL + sum(len(label.encode()) for label in column.elems) + 4 * len(column.default or "")
             for column in self.table.columns
@@ -96,7 +96,7 @@ class DebeziumAvroRows:
     def schemas(self, op: Op) -> Mapping[str, str]:
         """Return the schema texts that messages refer to, by part, in the order of registration.
 
-        :class:`~ticdc_emit.errors.SchemaError` is raised where the text of an invalid one is read.
+        Reading the text of an invalid one raises :class:`~ticdc_emit.errors.SchemaError`.
         """
         made: dict[str, Callable[[], str]] = {
             "key": lambda: key_schema(self.table, self.options),
@@ -109,7 +109,7 @@ class DebeziumAvroRows:
         return f"{topic}-{part}"
 
     def with_headers(self, headers: Mapping[str, bytes]) -> DebeziumAvroRows:
-        """Return the encoder with these headers by part, beside those that it has."""
+        """Return the encoder with these additional headers by part."""
         return replace(self, headers={**self.headers, **headers})
 
     def check(self, changes: Changes) -> None:
@@ -136,7 +136,7 @@ class DebeziumAvroRows:
     def encode(self, changes: Changes) -> Encoded:
         """Return key and value of each change.
 
-        Raises :class:`~ticdc_emit.errors.RegistryError` if a schema of theirs is not registered.
+        Raises :class:`~ticdc_emit.errors.RegistryError` if one of their schemas is not registered.
         """
         count = len(changes)
         made: dict[str, list[Piece]] = {}

@@ -1,8 +1,8 @@
 """Avro schemas of tables, as the text that TiCDC registers: Debezium's Kafka Connect schemas as Connect's converter
-shows them.
+writes them.
 
 In: a table version, options. Out: the schema text of keys or values, byte for byte. Every column is a union with
-``null`` first, whether it can be NULL or not. Refused are schemas that goavro does not take. Rule source: reference
+``null`` first, whether it can be NULL or not. Schemas that goavro refuses are refused. Rule source: reference
 ``pingcap/ticdc: pkg/sink/codec/debezium/avro.go`` (toAvroSchema) and ``codec.go`` (writeDebeziumFieldSchema).
 """
 
@@ -65,7 +65,7 @@ _SOURCE_FIELDS = (
 
 
 def connect_of(column: Column, options: DebeziumAvroOptions) -> Connect:
-    """Return the Kafka Connect type of a column: unlike in JSON, decimals and binary data stand as what they are."""
+    """Return the Kafka Connect type of a column: unlike in JSON, decimals and binary data keep their own types."""
     if column.type is MySQLType.NEWDECIMAL:
         if options.decimal_handling_mode == "string":
             return Connect("string")
@@ -82,7 +82,7 @@ def _is_text_of_number(column: Column, options: DebeziumAvroOptions) -> bool:
 
 
 def row_columns(table: TableInfo) -> tuple[Column, ...]:
-    """Return the columns of a row's schema: those that selectors left, and after them every virtual one (again)."""
+    """Return the columns of a row's schema: those that remain after selectors, then every virtual one (again)."""
     return (*table.shown_columns, *(column for column in table.columns if column.is_virtual))
 
 
@@ -122,7 +122,7 @@ def _namespace(table: TableInfo, options: DebeziumAvroOptions) -> str:
 
 
 def record_of(space: str, name: str, fields: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return a record that stands for the Connect struct of its full name."""
+    """Return the record for the Connect struct of its full name."""
     return {
         "type": "record",
         "name": name,

@@ -1,8 +1,8 @@
-"""Values of columns in Avro as Debezium's converter shows them: one row for each type.
+"""Values of columns in Avro as Debezium's converter writes them: one row for each type.
 
-In: a column and accepted values (``columnar.values``). Out: pieces of a record, each a union of which ``null`` is the
-first branch. Where a column has a DEFAULT, it stands for NULL. Rule source: reference ``pingcap/ticdc:
-pkg/sink/codec/debezium/avro.go`` (debeziumAvroFieldValue, toNative).
+In: a column and accepted values (``columnar.values``). Out: pieces of a record, each a union with ``null`` as its first
+branch. The DEFAULT of a column replaces NULL. Rule source: reference ``pingcap/ticdc: pkg/sink/codec/debezium/avro.go``
+(debeziumAvroFieldValue, toNative).
 """
 
 from __future__ import annotations
@@ -136,15 +136,17 @@ _NUMBERS_THAT_MAY_BE_TEXT = {MySQLType.NEWDECIMAL, MySQLType.LONGLONG}
 
 
 def can_fail(column: Column) -> bool:
-    """Return whether a value that is accepted may have none here: no moment of the zone, a default that is none."""
+    """Return whether an accepted value may have no value here: a local time that does not exist, or a default that is
+    not a value.
+    """
     return column.type is MySQLType.TIMESTAMP or (column.nullable and column.default is not None)
 
 
 def value_pieces(column: Column, values: pa.Array, options: DebeziumAvroOptions) -> list[Piece]:
     """Return the pieces of a column's values.
 
-    Raises :class:`ValueFault` for a TIMESTAMP that the changefeed's clocks never show, and for a NULL whose default is
-    no value.
+    Raises :class:`ValueFault` for a TIMESTAMP that does not exist in the changefeed's time zone, and for a NULL whose
+    default is not a value.
     """
     row = _TYPES[column.type]
     if column.type in _NUMBERS_THAT_MAY_BE_TEXT and connect_of(column, options).type == "string":
@@ -163,7 +165,7 @@ def _with_defaults(column: Column, values: pa.Array, native: pa.Array, reading: 
         return native
     if column.type in LABEL_TYPES:
         native = label_text(column, native)
-    if isinstance(value, str | bytes):  # a default may be no UTF-8
+    if isinstance(value, str | bytes):  # a default may not be UTF-8
         native = native.cast(pa.binary())
     return pc.if_else(nulls, _scalar(column, value, native.type), native)
 
@@ -171,7 +173,7 @@ def _with_defaults(column: Column, values: pa.Array, native: pa.Array, reading: 
 def _scalar(column: Column, value: Value, kind: pa.DataType) -> pa.Scalar:
     if isinstance(value, str):
         return pa.scalar(f"{value}Z".encode() if column.type is MySQLType.TIMESTAMP else value.encode(), kind)
-    if pa.types.is_string(kind):  # a number shown as text
+    if pa.types.is_string(kind):  # a number as text
         return pa.scalar(str(value), kind)
     return pa.scalar(value, kind)
 

@@ -1,6 +1,6 @@
 """Open Protocol as TiCDC writes it, its default for Kafka: JSON in frames, several rows in one message.
 
-In: table schemas, row changes, DDL events, watermarks. Out: keys that say which row, DDL or watermark it is, and values
+In: table schemas, row changes, DDL events, watermarks. Out: keys that identify the row, DDL or watermark, and values
 with columns or statements; a watermark has an empty value. DDL and watermarks go to all partitions.
 """
 
@@ -43,7 +43,7 @@ class OpenProtocol:
         return watermark_message(ts)
 
     def bootstrap(self, table: TableInfo, build_ts: int) -> None:
-        """Return nothing: the protocol shows no schemas."""
+        """Return nothing: the protocol has no schema messages."""
 
 
 def make_codec(changefeed: ChangefeedConfig) -> OpenProtocol:

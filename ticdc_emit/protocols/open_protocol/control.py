@@ -1,8 +1,8 @@
 """DDL messages and watermarks ("resolved" in the reference).
 
 Rule source: reference ``pingcap/tiflow: pkg/sink/codec/open/open_protocol_message.go``, ``pingcap/ticdc:
-pkg/sink/codec/open/codec.go``. Both say their commit_ts in the key; a DDL its statement and TiDB's number of its kind
-in the value.
+pkg/sink/codec/open/codec.go``. Both have their commit_ts in the key. A DDL has its statement and TiDB's number of its
+kind in the value.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The flags that a message shows of each column.
+"""The flags of each column in a message.
 
 In: a table. Out: a number per column: the sum of :class:`Flag`. Rule sources: reference ``pingcap/tiflow:
 cdc/model/schema_storage.go`` (initColumnsFlag), ``pingcap/ticdc: pkg/sink/codec/open/message.go`` (initColumnFlags).
@@ -16,7 +16,7 @@ __all__ = ["Flag", "column_flags"]
 
 
 class Flag(IntFlag):
-    """What a column is."""
+    """The flags of a column."""
 
     NONE = 0
     BINARY = 1
@@ -32,7 +32,7 @@ class Flag(IntFlag):
 def column_flags(table: TableInfo, column: Column, *, marks_generated: bool) -> int:
     """Return a column's flags.
 
-    ``marks_generated``: whether TiCDC marks generated columns too, or leaves them as TiDB has marked them.
+    ``marks_generated``: whether TiCDC also marks generated columns, or keeps TiDB's marks.
     """
     of_tidb = column.generated is not None and not marks_generated
     flags = Flag.NONE
@@ -56,14 +56,14 @@ def column_flags(table: TableInfo, column: Column, *, marks_generated: bool) -> 
 
 
 def _of_first(index: Index, column: Column) -> Flag:
-    """Return what TiDB marks: the first column of an index."""
+    """Return TiDB's marks: the first column of an index."""
     if index.primary or not index.marks or index.columns[0] != column.name:
         return Flag.NONE
     return Flag.UNIQUE_KEY if index.unique and len(index.columns) == 1 else Flag.MULTIPLE_KEY
 
 
 def _of_any(index: Index, column: Column) -> Flag:
-    """Return what TiCDC marks: every column of an index."""
+    """Return TiCDC's marks: every column of an index."""
     if column.name not in index.columns:
         return Flag.NONE
     flags = Flag.UNIQUE_KEY if index.unique and not index.primary else Flag.NONE

@@ -1,4 +1,4 @@
-"""What a sink URI and a changefeed say about Open Protocol, and how its texts are written."""
+"""The options of Open Protocol from a sink URI and a changefeed, and the escaping of its texts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class OpenOptions:
 
 
 def writer_of(switches: OpenSwitches) -> JsonWriter:
-    """Return what the lineage's JSON library escapes."""
+    """Return the characters that the lineage's JSON library escapes."""
     return GO_STD if switches.json == "encoding/json" else JSONITER
 
 

@@ -1,8 +1,7 @@
 """The Simple protocol as TiCDC writes it, in JSON and in Avro without a schema registry.
 
 In: table schemas, row changes, DDL events, watermarks. Out: message values. Row messages have an empty key, the others
-a null one; everything but rows goes to all partitions. A BOOTSTRAP shows a table's schema, which rows name by version
-only.
+a null key. Everything but rows goes to all partitions. A BOOTSTRAP has a table's schema; rows only have its version.
 """
 
 from __future__ import annotations
@@ -46,12 +45,12 @@ class Simple:
         return ControlMessage(None, make(event, build_ts, self.options), event.commit_ts)
 
     def watermark(self, ts: int, build_ts: int) -> ControlMessage:
-        """Return the watermark message; Simple has it whatever ``enable-tidb-extension`` says."""
+        """Return the watermark message, which Simple always has."""
         make = watermark_avro if self._avro else watermark_json
         return ControlMessage(None, make(ts, build_ts), ts)
 
     def bootstrap(self, table: TableInfo, build_ts: int) -> ControlMessage:
-        """Return the message that shows a table's schema."""
+        """Return the message with a table's schema."""
         make = bootstrap_avro if self._avro else bootstrap_json
         return ControlMessage(None, make(table, build_ts, self.options), 0)
 

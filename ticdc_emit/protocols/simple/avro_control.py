@@ -39,7 +39,7 @@ _SIGNED_TYPES = INTEGER_TYPES | {
     MySQLType.YEAR,
     MySQLType.NEWDECIMAL,
 }
-"""The types that say whether they are UNSIGNED and ZEROFILL."""
+"""The types with UNSIGNED and ZEROFILL."""
 
 
 def watermark_avro(ts: int, build_ts: int) -> bytes:
@@ -53,7 +53,7 @@ def bootstrap_avro(table: TableInfo, build_ts: int, options: SimpleOptions) -> b
 
 
 def ddl_avro(event: DdlEvent, build_ts: int, options: SimpleOptions) -> bytes:
-    """Return a DDL's message. The statement is printed as given; a database's DDL shows no schema."""
+    """Return a DDL's message. The statement is printed as given; a database's DDL has no schema."""
     parts = [
         envelope(Kind.DDL),
         avro_long(VERSION),

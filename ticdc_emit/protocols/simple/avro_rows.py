@@ -6,7 +6,7 @@ In: changes. Out: values. Rule sources: semantics 2.3, 3.3; reference ``pingcap/
     version database table tableID type commitTs buildTs schemaVersion claimCheckLocation handleKeyOnly checksum
     data old
 
-``data`` and ``old`` are maps of one block; TiCDC's are in random order, these in bytewise order of the names.
+``data`` and ``old`` are maps of one block; TiCDC's are in random order, these in bytewise order of names.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from ticdc_emit.schema.types import FLOAT_TYPES, INTEGER_TYPES, LABEL_TYPES, MyS
 __all__ = ["SimpleAvroRows"]
 
 _PIECES = "simple-avro pieces"
-_ENTRY_BYTES = 256  # of a value of fixed width, a location, lengths
+_ENTRY_BYTES = 256  # maximum bytes of a fixed-width value, a location, lengths
 _END_OF_MAP = avro_long(0)
 
 
@@ -60,7 +60,7 @@ class SimpleAvroRows:
 
     @cached_property
     def overhead(self) -> int:
-        """Bytes beside the values: names, lengths and fixed widths, in data and old."""
+        """Bytes besides the values: names, lengths and fixed widths, in data and old."""
         entries = sum(_ENTRY_BYTES + len(column.name.encode()) for column in self.table.columns)
         return 2 * entries + len(self._prefix) + ENVELOPE_BYTES
 
@@ -84,7 +84,9 @@ class SimpleAvroRows:
         return envelope(Kind.DML) + avro_long(VERSION) + names
 
     def check(self, changes: Changes) -> None:
-        """Refuse what has no checksum (:class:`~ticdc_emit.errors.InvalidValueError`); every value has a branch."""
+        """Refuse values without a checksum (:class:`~ticdc_emit.errors.InvalidValueError`); every value has a
+        branch.
+        """
         if self.options.enable_row_checksum:
             _ = changes.checksums  # kept for the messages
 
@@ -93,7 +95,7 @@ class SimpleAvroRows:
         return self._messages(changes, self._columns, [NULL_BRANCH, NULL_BRANCH])
 
     def reduced(self, changes: Changes, locations: Sequence[str] | None) -> Encoded:
-        """Return messages with the handle key's columns only, and where each whole message is stored, if it is."""
+        """Return messages with only the handle key's columns, and the location of each stored whole message."""
         stored: list[Piece] = [NULL_BRANCH]
         if locations is not None:
             stored = [VALUE_BRANCH, *text_pieces(pa.array(locations, pa.string()))]
@@ -153,7 +155,7 @@ def _number(numbers: pa.Array) -> list[Piece]:
 
 
 def _checksum(changes: Changes) -> list[Piece]:
-    """Lay out the optional ``Checksum``, null where a row has none."""
+    """Lay out the optional ``Checksum``, null if a row has none."""
     sums = changes.checksums
     present = sums.present
     version, current, previous = (

@@ -1,6 +1,6 @@
 """Simple Avro's constants, and its values one by one.
 
-In: Python values. Out: bytes of the binary encoding. The numbers are places in ``schemas/simple_message.avsc``: of a
+In: Python values. Out: bytes of the binary encoding. The numbers are indexes in ``schemas/simple_message.avsc``: of a
 message's branch in the schema's union, of a kind in ``Message``, of a symbol in an enum. Rule sources: Avro
 specification "Binary Encoding"; semantics 2.3; reference ``pingcap/tiflow: pkg/sink/codec/simple/message.json``.
 """
@@ -36,7 +36,7 @@ _INT64_END = 1 << 63
 
 
 class Kind(IntEnum):
-    """The kinds of messages; ``Message`` names a kind twice, as its type and as the branch of its payload."""
+    """The kinds of messages; ``Message`` has a kind twice, as its type and as the branch of its payload."""
 
     WATERMARK = 0
     BOOTSTRAP = 1
@@ -58,7 +58,7 @@ class Branch(IntEnum):
 
 
 def envelope(kind: Kind) -> bytes:
-    """Return what every message of a kind begins with."""
+    """Return the beginning of every message of a kind."""
     return zigzag_bytes(_MESSAGE_BRANCH) + zigzag_bytes(kind) * 2
 
 
@@ -68,7 +68,7 @@ def avro_long(number: int) -> bytes:
 
 
 def avro_string(text: str | bytes) -> bytes:
-    """Return a ``string``, which may hold any bytes."""
+    """Return a ``string``, which may have any bytes."""
     raw = text.encode() if isinstance(text, str) else text
     return zigzag_bytes(len(raw)) + raw
 
@@ -79,6 +79,6 @@ def avro_flag(value: bool) -> bytes:
 
 
 def avro_array(items: Iterable[bytes]) -> bytes:
-    """Return an ``array``: one block of all items, which an empty array does not have."""
+    """Return an ``array``: one block of all items; none if it is empty."""
     made = list(items)
     return (zigzag_bytes(len(made)) + b"".join(made) if made else b"") + zigzag_bytes(0)

@@ -42,7 +42,7 @@ def bootstrap_json(table: TableInfo, build_ts: int, options: SimpleOptions) -> b
 
 
 def ddl_json(event: DdlEvent, build_ts: int, options: SimpleOptions) -> bytes:
-    """Return a DDL's message. The statement is printed as given; a database's DDL shows no schema."""
+    """Return a DDL's message. The statement is printed as given; a database's DDL has no schema."""
     schemas = []
     for name, table in ((b"tableSchema", event.table_info), (b"preTableSchema", shown_pre_table(event, options))):
         if table is not None:
@@ -97,14 +97,14 @@ def _data_type(column: Column) -> bytes:
 
 
 def _default(column: Column) -> bytes:
-    """Return the default as TiDB stores it; a BIT's bytes as the number that they are."""
+    """Return the default as TiDB stores it; the bytes of a BIT as a number."""
     default = column.default
     if default is None:
         return b"null"
     if column.type is MySQLType.BIT:
         raw = default.encode() if isinstance(default, str) else default
         return b"%d" % int.from_bytes(raw, "big")
-    # TiDB itself stores U+FFFD for what is not UTF-8
+    # TiDB itself stores U+FFFD for invalid UTF-8
     return json_string(default if isinstance(default, str) else default.decode(errors="replace"))
 
 

@@ -55,7 +55,7 @@ class SimpleJsonRows:
 
     @cached_property
     def overhead(self) -> int:
-        """Bytes beside the values: a column's name stands in data and old."""
+        """Bytes besides the values: a column's name is in data and old."""
         return json_overhead(self.table, name_uses=2, label_uses=0) + len(self._prefix) + ENVELOPE_BYTES
 
     @cached_property
@@ -84,7 +84,7 @@ class SimpleJsonRows:
         return b'{"version":%d,"database":%s,"table":%s,"tableID":' % (VERSION, *names)
 
     def check(self, changes: Changes) -> None:
-        """Refuse what has no checksum (:class:`~ticdc_emit.errors.InvalidValueError`); every value has a text."""
+        """Refuse values without a checksum (:class:`~ticdc_emit.errors.InvalidValueError`); every value has a text."""
         if self.options.enable_row_checksum:
             _ = changes.checksums  # kept for the messages
 
@@ -93,7 +93,7 @@ class SimpleJsonRows:
         return Encoded(join(self._fragments(changes, self._all, []), len(changes), NULL))
 
     def reduced(self, changes: Changes, locations: Sequence[str] | None) -> Encoded:
-        """Return messages with the handle key's columns only, and where each whole message is stored, if it is."""
+        """Return messages with only the handle key's columns, and the location of each stored whole message."""
         told: list[Fragment] = [b',"handleKeyOnly":true']
         if locations is not None:
             stored = pa.array([json_string(location) for location in locations], pa.binary())
@@ -101,7 +101,7 @@ class SimpleJsonRows:
         return Encoded(join(self._fragments(changes, self._handle_key, told), len(changes), NULL))
 
     def _fragments(self, changes: Changes, members: Members, told: list[Fragment]) -> list[Fragment]:
-        """Lay out messages that show ``members``, with ``told`` before the checksum."""
+        """Lay out messages with ``members``, and with ``told`` before the checksum."""
         prefix = changes.constant(self, lambda encoder: encoder._prefix)
         laid: list[Fragment] = [prefix, _number(changes.physical_table_ids)]
         laid += [b',"type":"', changes.op.value.upper().encode(), b'","commitTs":', changes.commit_ts_text()]
@@ -113,7 +113,7 @@ class SimpleJsonRows:
 
 
 def _images(changes: Changes, members: Members) -> list[Fragment]:
-    """Lay out ``data`` and ``old``, nothing where they would be empty."""
+    """Lay out ``data`` and ``old``, or nothing if they would be empty."""
     if not members.columns:
         return []
     shown = members.laid(changes.current)
@@ -132,7 +132,7 @@ def _number(numbers: pa.Array) -> Fragment:
 
 
 def _checksum(changes: Changes) -> list[Fragment]:
-    """Lay out ``,"checksum":{...}``, nothing where a row has none."""
+    """Lay out ``,"checksum":{...}``, or nothing if a row has none."""
     sums = changes.checksums
     if not sums.present.any():
         return []

@@ -1,4 +1,4 @@
-"""What the sink URI, the changefeed and its profile say about the Simple protocol, resolved."""
+"""The options of Simple from the sink URI, the changefeed and its profile."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from ticdc_emit.config.switches import SimpleSwitches
 __all__ = ["VERSION", "SimpleOptions"]
 
 VERSION = 1
-"""The protocol's version, which every message shows."""
+"""The protocol's version, which every message has."""
 
 
 @dataclass(frozen=True)
 class SimpleOptions:
-    """Options of both encodings. ``location``: the changefeed's time zone, as every TIMESTAMP names it."""
+    """Options of both encodings. ``location``: the changefeed's time zone, which every TIMESTAMP names."""
 
     encoding: Literal["json", "avro"] = "json"
     location: str = "UTC"

@@ -1,4 +1,4 @@
-"""What both encodings of Simple rows have in common."""
+"""Shared by both encodings of Simple rows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ticdc_emit.schema.model import Column
 __all__ = ["ENVELOPE_BYTES", "constant_of", "named_columns"]
 
 ENVELOPE_BYTES = 512
-"""Bounds what a row message has beside the table's names and the images: numbers, a checksum."""
+"""The maximum bytes of a row message besides the table's names and the images: numbers, a checksum."""
 
 
 def named_columns(columns: Iterable[Column]) -> tuple[Column, ...]:
@@ -21,7 +21,7 @@ def named_columns(columns: Iterable[Column]) -> tuple[Column, ...]:
 
 
 def constant_of(numbers: pa.Array) -> int | None:
-    """Return the one number that an integer array without nulls holds, ``None`` if it holds several."""
+    """Return the only distinct number in an integer array without nulls; ``None`` if there are several."""
     bounds = pc.min_max(numbers)
     least: int | None = bounds["min"].as_py()
     return least if least == bounds["max"].as_py() else None

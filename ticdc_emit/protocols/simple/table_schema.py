@@ -1,8 +1,8 @@
-"""What DDL and BOOTSTRAP messages say of a table, whatever their encoding: which columns, which indexes, what type.
+"""A table in DDL and BOOTSTRAP messages of both encodings: its columns, its indexes, its type.
 
 In: :class:`TableInfo`, :class:`DdlEvent`. Rule sources: semantics 2.2, 2.3; reference ``pingcap/tiflow:
 pkg/sink/codec/simple/message.go`` (newTableSchema, newDDLMessage), ``pingcap/tidb: pkg/meta/model/table.go``
-(GetPrimaryKey). TiCDC sorts the columns of the schema that it shares with its rows; here nothing is shared.
+(GetPrimaryKey). TiCDC sorts the columns of a schema that its rows share; here nothing is shared.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ class ShownIndex:
 
 
 def shown_columns(table: TableInfo, options: SimpleOptions) -> tuple[Column, ...]:
-    """Return every column, virtual and hidden ones too, by column id or in table order."""
+    """Return every column, including virtual and hidden ones, by column id or in table order."""
     if options.switches.column_order == "table":
         return table.columns
     return tuple(sorted(table.columns, key=lambda column: column.id))
 
 
 def shown_indexes(table: TableInfo) -> tuple[ShownIndex, ...]:
-    """Return the table's indexes and, if none of them is the primary key, the key that serves as one."""
+    """Return the table's indexes and, if none of them is the primary key, the key used as one."""
     shown = [
         ShownIndex(
             index.name,
@@ -74,6 +74,6 @@ def ddl_type(event: DdlEvent, options: SimpleOptions) -> str:
 
 
 def shown_pre_table(event: DdlEvent, options: SimpleOptions) -> TableInfo | None:
-    """Return the table whose schema ``preTableSchema`` is."""
+    """Return the table for ``preTableSchema``."""
     everything = options.switches.pre_table_schema == "all" or event.action == _EXCHANGE_PARTITION
     return event.pre_table_info if everything else None
