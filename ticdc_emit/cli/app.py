@@ -65,7 +65,7 @@ def _options(
     )
 )
 def demo(
-    protocol: Annotated[str, typer.Option(help=PROTOCOL_HELP + " The sink URI's wins.")] = "canal-json",
+    protocol: Annotated[str, typer.Option(help=PROTOCOL_HELP + " A protocol in the sink URI wins.")] = "canal-json",
     rows: Annotated[int, typer.Option(help="Row changes to make.", min=1)] = 20_000,
     sink_uri: SinkUriOrEmbedded = None,
     profile: Lineage = None,
@@ -207,12 +207,12 @@ def generate(
     transaction_size: Annotated[float, typer.Option(help="Changes with one commit_ts, on average.", min=1)] = 1.0,
     updates: Annotated[float, typer.Option(help="Updates of a row, on average.", min=0)] = 3.0,
     deletes: Annotated[float, typer.Option(help="Share of rows that are deleted in the end.", min=0, max=1)] = 0.5,
-    skew: Annotated[float, typer.Option(help="Zipf exponent of updates over rows; 0: evenly.", min=0)] = 1.0,
+    skew: Annotated[float, typer.Option(help="Zipf exponent of updates over rows; 0: all rows alike.", min=0)] = 1.0,
     columns: Annotated[
         Path | None,
         typer.Option(metavar="FILE.toml", help="Ranges, labels and weights of columns.", exists=True, dir_okay=False),
     ] = None,
-    protocol: Annotated[str, typer.Option(help=PROTOCOL_HELP + " The sink URI's wins.")] = "canal-json",
+    protocol: Annotated[str, typer.Option(help=PROTOCOL_HELP + " A protocol in the sink URI wins.")] = "canal-json",
     sink_uri: SinkUriOrEmbedded = None,
     config: Annotated[
         Path | None, typer.Option(metavar="FILE.toml", help="TiCDC's changefeed file.", exists=True, dir_okay=False)
@@ -221,7 +221,7 @@ def generate(
     profile: Lineage = None,
     schema_registry: Registry = None,
     stream: Annotated[bool, typer.Option("--stream", help="Run as a Structured Streaming query.")] = False,
-    live: Annotated[bool, typer.Option("--live", help="Send at --rate in wall time (a stream).")] = False,
+    live: Annotated[bool, typer.Option("--live", help="Send at --rate in wall time, as a stream.")] = False,
     on_spark: OnSpark = False,
     spark: SparkSettings = None,
     html: Html = None,

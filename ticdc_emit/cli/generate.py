@@ -108,7 +108,7 @@ def run(
     pictures, reports = Pictures(html, "ticdc-emit generate"), list[RunReport]()
     text = schema_text(wanted.schema)
     if wanted.rows is None and not wanted.is_stream:
-        raise ConfigError("only a stream is without end", remedy="Add --live or --stream", option="endless")
+        raise ConfigError("--endless needs a stream", remedy="Add --live or --stream", option="endless")
     check_columns(text, wanted.settings.get("columns"), wanted.settings["tables"])
     wanted.first_commit()  # a text that is not a time is refused before Spark starts
     amount = "changes without end" if wanted.rows is None else f"{wanted.rows:,} changes"

@@ -36,14 +36,17 @@ PROTOCOL_HELP = f"Protocol: {PROTOCOLS}."
 Lineage = Annotated[
     str | None,
     typer.Option(
-        "--profile", help="Whose messages: classic or next. Default: what the changefeed file says, or classic."
+        "--profile", help="TiCDC's lineage: classic or next. Default: that of the changefeed file, else classic."
     ),
 ]
 OnSpark = Annotated[bool, typer.Option("--on-spark", help="Use a local Spark even if this process could do it alone.")]
 Html = Annotated[
     Path | None,
     typer.Option(
-        "--html", metavar="FILE.html", help="Also draw the run, as one HTML file (extra plot).", dir_okay=False
+        "--html",
+        metavar="FILE.html",
+        help="Also write pictures of the run to one HTML file (extra plot).",
+        dir_okay=False,
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document, for programs.")]
@@ -65,7 +68,7 @@ def from_file(param: typer.CallbackParam, value: str | None) -> str | None:
         cause = fault.strerror if isinstance(fault, OSError) else "it is not UTF-8"
         raise ConfigError(
             f"the file of --{option} cannot be read: {cause}",
-            remedy="Name a text file whose first line is the value",
+            remedy="Give a text file whose first line is the value",
             option=option,
             path=str(path),
         ) from None
@@ -88,10 +91,10 @@ def uri_option(name: str, metavar: str, text: str, *, envvar: str | None = None)
     return typer.Option(name, metavar=f"{metavar}|@FILE", help=text, envvar=envvar, callback=from_file)
 
 
-BadRows = Annotated[str, typer.Option(metavar="refuse|skip", help="What a row that cannot be sent does to its batch.")]
+BadRows = Annotated[str, typer.Option(metavar="refuse|skip", help="Whether a bad row refuses its batch or is skipped.")]
 BadRowsPath = Annotated[
     str | None,
-    uri_option("--bad-rows-path", "FOLDER", "Where skipped rows are written, as lines of JSON."),
+    uri_option("--bad-rows-path", "FOLDER", "Folder for skipped rows, written as JSON lines."),
 ]
 _REGISTRY_HELP = "Schema registry URL for Avro, if the sink URI has none. Percent-encode user and password."
 Registry = Annotated[str | None, uri_option("--schema-registry", "URL", _REGISTRY_HELP)]
@@ -107,7 +110,7 @@ SinkUriOrEmbedded = Annotated[
 SparkSettings = Annotated[
     list[str] | None,
     typer.Option(
-        "--spark", metavar="NAME=VALUE", help="A setting of Spark: spark.jars.packages=…; may be given again."
+        "--spark", metavar="NAME=VALUE", help="A setting of Spark, such as spark.jars.packages=…. Repeat it for more."
     ),
 ]
 

@@ -34,7 +34,9 @@ def replay(
         typer.Option(metavar="NAME=PATH", help="schema.name and its source; repeat it. jdbc:…#table for a database."),
     ],
     sink_uri: SinkUri,
-    mode: Annotated[str, typer.Option(help="What sources are: snapshot, diff, validity or operations.")] = "operations",
+    mode: Annotated[
+        str, typer.Option(help="Kind of the sources: snapshot, diff, validity or operations.")
+    ] = "operations",
     before: Annotated[
         list[str] | None,
         typer.Option(
@@ -71,13 +73,15 @@ def replay(
         ),
     ] = None,
     speed: Annotated[
-        float | None, typer.Option(help="1440: a day in a minute; 1: as it was. Default: as fast as it goes.")
+        float | None,
+        typer.Option(help="Speed factor; 1440: a day in a minute, 1: the original pace. Default: full speed."),
     ] = None,
     slice_: Annotated[
         str | None, typer.Option("--slice", help="Event time of one batch: 10m, 1h. Default: 5 s at --speed, or all.")
     ] = None,
     state_uri: Annotated[
-        str | None, uri_option("--state-uri", "URI", "Where a stopped replay records how far it came, to resume there.")
+        str | None,
+        uri_option("--state-uri", "URI", "Folder for the state of a replay, so that it can resume after a stop."),
     ] = None,
     watermark_interval: Annotated[
         float | None, typer.Option(metavar="SECONDS", help="Event time between watermarks within a slice.")

@@ -180,6 +180,6 @@ def _check(made: Scenario, path: Path, *, as_json: bool) -> int:
     console = result_console()
     for each in found:
         console.print(Text(str(each)))
-    verdict = f"{len(found)} differences" if found else "the tables are what they must be"
+    verdict = f"{len(found)} differences" if found else "the tables match"
     console.print(Text(verdict, "bold red" if found else "bold green"))
     return 1 if found else 0

@@ -18,7 +18,7 @@ def serve(
         str,
         typer.Option(
             metavar="embedded|kafka",
-            help="embedded: at once, but not for Java clients. kafka: a real broker; needs Java and once Maven.",
+            help="embedded: starts at once, without Java clients. kafka: a real broker; needs Java, and Maven once.",
         ),
     ] = "embedded",
     schema: Annotated[

@@ -120,7 +120,7 @@ def _started(
             raise
         spark.stop()
         if archive is not None and not archive.is_made:
-            with step("keeping Spark's classes for faster starts (once; Ctrl-C leaves it out)", quiet=quiet):
+            with step("keeping Spark's classes for faster starts (once; Ctrl-C skips it)", quiet=quiet):
                 _ended_jvm().wait()
                 archive.keep()
 

@@ -64,10 +64,10 @@ def tail(
             "with --table or --op, but not --follow: beginning.",
         ),
     ] = None,
-    table: Annotated[list[str] | None, typer.Option(help="Pattern of schema.table; may be given again.")] = None,
+    table: Annotated[list[str] | None, typer.Option(help="Pattern of schema.table. Repeat it for more.")] = None,
     op: Annotated[
         list[str] | None,
-        typer.Option(help="insert, update, delete, ddl, watermark, bootstrap, unreadable; may be given again."),
+        typer.Option(help="insert, update, delete, ddl, watermark, bootstrap or unreadable. Repeat it for more."),
     ] = None,
     claims: Annotated[bool, typer.Option("--claims", help="Read large messages from the claim-check storage.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object per line, for programs.")] = False,
@@ -114,7 +114,8 @@ def scenario(
     name: Annotated[str | None, typer.Argument(help="The scenario. Without: list all.", metavar="NAME")] = None,
     list_all: Annotated[bool, typer.Option("--list", help="List all scenarios.")] = False,
     protocol: Annotated[
-        str | None, typer.Option(help=f"{PROTOCOL_HELP} The sink URI's wins. Default: the scenario's first.")
+        str | None,
+        typer.Option(help=f"{PROTOCOL_HELP} A protocol in the sink URI wins. Default: the scenario's first."),
     ] = None,
     seed: Annotated[int, typer.Option(help="The same seed makes the same messages.")] = 0,
     sink_uri: Annotated[
@@ -122,7 +123,7 @@ def scenario(
     ] = None,
     profile: Annotated[
         str | None,
-        typer.Option(help="Whose messages: classic or next. Default: the first one that has the protocol."),
+        typer.Option(help="TiCDC's lineage: classic or next. Default: the first that has the protocol."),
     ] = None,
     schema_registry: Registry = None,
     check: Annotated[

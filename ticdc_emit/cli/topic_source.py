@@ -194,8 +194,8 @@ def _uri(options: SourceOptions) -> str:
 def _check(there: Mapping[str, int], topics: Sequence[str], folder: Path) -> None:
     if not there:
         raise DeliveryError(
-            "there is no file of a topic's partition",
-            remedy="Name a file, or a folder of files, that a file:// sink has written",
+            "no file of a topic partition was found",
+            remedy="Give a file or folder that a file:// sink wrote",
             path=str(folder),
         )
     for topic in topics:

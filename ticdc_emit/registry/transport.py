@@ -42,10 +42,10 @@ class RegistryTransport:
     ) -> None:
         if tls is not None and not address.https:
             raise ConfigError(
-                "TLS files are given for a registry without TLS", remedy="Use an https URL", option="schema-registry"
+                "TLS files need an https URL of the registry", remedy="Use an https URL", option="schema-registry"
             )
         if attempts < 1:
-            raise ConfigError("a registry must be asked at least once", option="attempts")
+            raise ConfigError("a request needs at least one attempt", option="attempts")
         self.address = address
         self._attempts = attempts
         self._backoff_s = backoff_s

@@ -106,7 +106,7 @@ def _defined(by: Partitioning, query: str, state: TableState, quote: Callable[[s
 
 def _definitions(by: Partitioning, interval: Interval, state: TableState) -> tuple[PartitionDefinition, ...]:
     if by.definitions:
-        raise DdlError("INTERVAL beside the definitions of partitions", remedy="Leave out one of them")
+        raise DdlError("INTERVAL together with definitions of partitions", remedy="Leave out one of them")
     if interval.first is None or interval.last is None:
         raise DdlError("INTERVAL partitioning needs FIRST PARTITION and LAST PARTITION")
     if interval.unit and interval.unit not in _UNITS:

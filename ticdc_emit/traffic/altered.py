@@ -85,7 +85,7 @@ def _cast(old: Column, new: Column) -> _Cast:
         if new.type in (MySQLType.BIT, MySQLType.VECTOR_FLOAT32):
             return _same
     raise SchemaError(
-        "existing rows take values of another kind, which the history does not hold",
+        "existing rows get values of another kind, which the history does not contain",
         remedy="Give the column a wider type of the same kind, or the rows' new values as updates of a new column",
         column=new.name,
     )
@@ -158,7 +158,7 @@ def value_of_old_rows(column: Column, time_zone: str) -> str | None:
 
 def _unknown(column: Column) -> SchemaError:
     return SchemaError(
-        "existing rows take a value that only TiDB knows",
+        "existing rows get a value that only TiDB knows",
         remedy="Give the new column a constant DEFAULT or none",
         column=column.name,
     )

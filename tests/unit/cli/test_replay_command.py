@@ -127,6 +127,6 @@ def test_what_an_earlier_run_has_delivered_is_said(capsys: pytest.CaptureFixture
         total=RunTotal.of(()), slices=3, first_slice=3, done_slices=3, finished=True, seconds=0, prepare_seconds=1
     )
     print_report(done, asked)
-    assert capsys.readouterr().out == "nothing to do: an earlier run has delivered all of it (3 of 3 slices)\n"
+    assert capsys.readouterr().out == "nothing to do: an earlier run delivered everything (3 of 3 slices)\n"
     print_report(done, replace(asked, as_json=True))
     assert json.loads(capsys.readouterr().out)["nothing_to_do"] is True

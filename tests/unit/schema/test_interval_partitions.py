@@ -105,7 +105,7 @@ def test_a_table_whose_partitions_were_written_out_takes_part() -> None:
         ([HOURS.replace("12 hour", "720 minute")], "does not allow MINUTE"),
         ([HOURS.replace("12 hour", "12")], "need a time unit"),
         ([HOURS.replace("2024-01-01'", "noon'")], "is not a date"),
-        ([IDS + " (partition p values less than (1))"], "beside the definitions"),
+        ([IDS + " (partition p values less than (1))"], "together with definitions"),
         ([IDS, "alter table p last partition less than (45)"], "n intervals of 10"),
         ([IDS, "alter table p last partition less than (30)"], "the last partition already"),
         ([IDS, "alter table p first partition less than (30)"], "no partition can be dropped"),

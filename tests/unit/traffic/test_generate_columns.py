@@ -132,7 +132,7 @@ def test_files_that_are_none_are_refused(tmp_path: Path) -> None:
 
 
 def test_keys_decide_their_own_values() -> None:
-    with pytest.raises(ConfigError, match=r"in a key, which decides its values \[table='shop.orders', column='id'"):
+    with pytest.raises(ConfigError, match=r"in a key, which determines its values \[table='shop.orders', column='id'"):
         planned({"orders.id": {"range": [1, 9]}})
     assert "'KE|PT'" in "".join(
         text for layer in planned({"region": {"labels": ["KE", "PT"]}}).tables[0].layers(typed=False) for text in layer

@@ -123,7 +123,7 @@ def test_ddl_stands_between_changes_and_its_names_are_free() -> None:
     ]
     assert "'extra1_1', if(" in sql_of(plan)
     assert "'extra1_1_renamed', if(" in sql_of(plan)
-    with pytest.raises(SchemaError, match="needs an end"):
+    with pytest.raises(SchemaError, match="needs a number of rows"):
         planned("create table t (id bigint primary key)", rows=None, ddl_rate=1)
 
 

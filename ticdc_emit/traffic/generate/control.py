@@ -212,7 +212,7 @@ class _Reader:
             self._refuse("range", f"{given!r} is not a pair", "Write [lowest, highest]")
         first, last = (self._steps(each) for each in given)
         if first > last:
-            self._refuse("range", f"{given[0]} is above {given[1]}", "Write the lower one first")
+            self._refuse("range", f"{given[0]} is above {given[1]}", "Put the lower bound first")
         least, most = self._limits()
         if first < least or last > most:
             self._refuse("range", f"{list(given)} is outside the column's type", "Use values that the column can hold")
@@ -319,7 +319,7 @@ class _Reader:
         if not _is_number(given) or not 0 <= given <= 1:
             self._refuse("nulls", f"{given!r} is not a share", "Write a number from 0 to 1")
         if given and not self._column.nullable:
-            self._refuse("nulls", "the column is NOT NULL", "Remove it, or let the column be NULL")
+            self._refuse("nulls", "the column is NOT NULL", "Remove it, or make the column nullable")
         return float(given)
 
     def _refuse(self, option: str, message: str, remedy: str) -> NoReturn:

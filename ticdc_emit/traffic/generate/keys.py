@@ -129,7 +129,7 @@ class _Planner:
         role = self._roles.get(column.name)
         if control is not None and role is not None and (control.nulls or not isinstance(role, Fixed)):
             raise ConfigError(
-                "the column is in a key, which decides its values",
+                "the column is in a key, which determines its values",
                 remedy="Remove nulls" if isinstance(role, Fixed) else "Remove its options",
                 table=self._table.info.full_name,
                 column=column.name,
@@ -147,7 +147,7 @@ class _Planner:
             if self._table.column(name).generated is not None:
                 raise self._refusal("a generated column is in a foreign key", column=name)
             if name in self._roles:
-                raise self._refusal("a column is in two foreign keys, whose rows would have to agree", column=name)
+                raise self._refusal("a column is in two foreign keys, which cannot be satisfied together", column=name)
             self._roles[name] = Follows(number, source)
 
     def _may_be_null(self, reference: Reference) -> bool:

@@ -131,7 +131,7 @@ def _check(settings: Settings) -> None:
             option=wrong[0],
         )
     if settings.ddl_rate and settings.rows is None:
-        raise SchemaError("DDL at a rate needs an end", remedy="Give rows", option="ddl_rate")
+        raise SchemaError("ddl_rate needs a number of rows", remedy="Give rows", option="ddl_rate")
 
 
 def _within(value: object, low: float, high: float = math.inf) -> bool:

@@ -67,7 +67,7 @@ class ReplayRecord:
             what = _WHAT.get(differing[0], "history") if len(differing) == 1 else "history"
             raise StateError(
                 f"the replay began with another {what}",
-                remedy="Go on with the same source and options, or begin anew with another state_uri",
+                remedy="Continue with the same source and options, or start again with another state_uri",
                 **{f"{side}_{name}": values.get(name) for name in differing for side, values in sides},
             )
         return cls(state_uri, cut, int(known["first_batch"]), is_kept=True)

@@ -151,18 +151,18 @@ def _id_of(sent: Sent) -> str | None:
 DELIVERIES = (
     ScenarioKind(
         "redelivery",
-        "pingcap/ticdc#4051: a Kafka timeout, the changefeed begins again behind its checkpoint",
-        "that a message comes once, so that an INSERT is always a new row",
-        "Every partition shows a part of its messages twice (1 2 3 2 3). The tables are as if it had not: a row that "
-        "comes again replaces itself.",
+        "pingcap/ticdc#4051: a Kafka timeout; the changefeed restarts from its checkpoint",
+        "that a message comes once, so an INSERT is always a new row",
+        "Every partition shows a part of its messages twice (1 2 3 2 3). The tables do not change: a repeated row "
+        "replaces itself.",
         FEEDS,
         _redelivery,
     ),
     ScenarioKind(
         "b-a-b",
-        "pingcap/ticdc#5713: B is sent, the producer begins again and sends A and B",
+        "pingcap/ticdc#5713: B is sent, the producer restarts and sends A and B",
         "that a row below the highest commit_ts of its table has been there before",
-        "Rows of a lower commit_ts that come behind higher ones for the first time are in the tables.",
+        "Rows with a lower commit_ts that come for the first time after higher ones are in the tables.",
         FEEDS,
         _b_a_b,
     ),
@@ -179,7 +179,7 @@ DELIVERIES = (
         "repeated-watermark",
         "pingcap/tiflow#12595: a watermark that is sent again, or a lower one, ends the consumer",
         "that watermarks of a partition only rise",
-        "Watermarks go back and come again, with the rows between them. The tables are as if they had not.",
+        "Watermarks go back and come again, with the rows between them. The tables do not change.",
         WITH_DDL,
         _repeated_watermark,
     ),

@@ -80,7 +80,7 @@ STATEMENTS = (
         "repeated-ddl",
         "pingcap/tiflow#12595: a replayed DDL is queued and run a second time",
         "that a statement comes once",
-        "ALTER TABLE comes again, by every partition that has it. It takes effect once, and rows behind it keep the "
+        "ALTER TABLE comes again, by every partition that has it. It takes effect once, and rows after it keep the "
         "values of its column.",
         WITH_DDL,
         _repeated_ddl,
@@ -96,18 +96,18 @@ STATEMENTS = (
     ),
     ScenarioKind(
         "added-default",
-        "apache/paimon#2843: rows that were there before ADD COLUMN ... DEFAULT show NULL",
+        "apache/paimon#2843: existing rows show NULL after ADD COLUMN ... DEFAULT",
         "that a new column is empty in old rows",
-        "Rows from before the statement have the column's default, those behind it their own values.",
+        "Rows from before the statement have the column's default, later rows their own values.",
         WITH_DEFAULTS,
         _added_default,
     ),
     ScenarioKind(
         "registry-refusal",
-        "pingcap/docs#19156: BACKWARD compatibility does not take a NOT NULL column without a default",
+        "pingcap/docs#19156: BACKWARD compatibility refuses a NOT NULL column without a default",
         "that all rows of a topic can be read with its newest schema",
         "The producer is refused with IncompatibleSchemaError, which names the subject, before it sends a row of the "
-        "new version. The consumer has the tables as they were before the statement.",
+        "new version. The consumer has the tables from before the statement.",
         ("avro",),
         _registry_refusal,
     ),
