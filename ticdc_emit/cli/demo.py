@@ -66,7 +66,7 @@ def run(
         pictures.add_reports([report])
         pictures.add_messages(messages, config)
         pictures.write()
-        read = Tail(config).line
+        read = Tail(config).lines
         story = pick_story(messages, read)
         if as_json:
             shown = [message_dict(each, read) for each in story]

@@ -141,13 +141,13 @@ def run(
         code = 0 if stop is None else _exit_code(stop, wanted, report)
         newest = [] if kafka is None else messages_at(feed, kafka)[-_SHOWN:]
         if as_json:
-            read = Tail(feed).line
+            read = Tail(feed).lines
             extra = {"shown": [message_dict(each, read) for each in newest]} if kafka else {}
             print_json({"protocol": feed.codec.protocol.value, **report.to_dict(), **extra})
             return code
         console = result_console()
         if newest:
-            print_messages(console, newest, Tail(feed).line)
+            print_messages(console, newest, Tail(feed).lines)
         print_summary(console, report)
     return code
 

@@ -1,8 +1,8 @@
 """Messages for people: which ones to show, and their layout.
 
-In: :class:`~ticdc_emit.delivery.message.Message` records as read from a topic, and a function that describes each in a
-line (``decode.Tail``). Out: on a terminal, panels with coloured JSON, one member per line; elsewhere one plain line per
-message: text as it is, binary messages decoded.
+In: :class:`~ticdc_emit.delivery.message.Message` records as read from a topic, and a function that describes each in
+lines, one for each row that it holds (``decode.Tail``). Out: on a terminal, panels with coloured JSON, one member per
+line; elsewhere plain lines: text as it is, one per message; binary messages decoded, one per row.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from ticdc_emit.delivery.message import Message
 
 __all__ = ["Reader", "message_dict", "pick_story", "print_messages"]
 
-Reader: TypeAlias = Callable[[Message], "TailLine | None"]
-"""Describes a message in a line, like :meth:`ticdc_emit.decode.Tail.line`."""
+Reader: TypeAlias = Callable[[Message], Sequence[TailLine]]
+"""Describes a message in lines, like :meth:`ticdc_emit.decode.Tail.lines`."""
 
 _LONGEST_STORY = 3
 _FIRST_PRINTABLE = 0x20
@@ -35,7 +35,7 @@ def pick_story(messages: Sequence[Message], read: Reader) -> list[Message]:
 
     If no message is of a row, return the newest few.
     """
-    lines = [(message, read(message)) for message in messages]
+    lines = [(message, line) for message in messages for line in (read(message) or (None,))]
     by_key: dict[str, list[tuple[Message, TailLine]]] = {}
     for message, line in lines:
         if line is not None and line.key:
@@ -48,7 +48,7 @@ def pick_story(messages: Sequence[Message], read: Reader) -> list[Message]:
     lives = whole or list(by_key.values())
     if not lives:
         return list(messages[-_LONGEST_STORY:])
-    life = [message for message, _ in lives[-1]]
+    life = list(dict.fromkeys(message for message, _ in lives[-1]))
     chosen = life if len(life) <= _LONGEST_STORY else [life[0], *life[-(_LONGEST_STORY - 1) :]]
     others = (message for message, line in lines if line is None or line.op not in ("insert", "update", "delete"))
     control = [message for message in others if message.partition == life[0].partition]
@@ -56,7 +56,10 @@ def pick_story(messages: Sequence[Message], read: Reader) -> list[Message]:
 
 
 def message_dict(message: Message, read: Reader) -> dict[str, Any]:
-    """Return a message for JSON output. Binary key and value are base64, with their decoded form."""
+    """Return a message for JSON output. Binary key and value are base64, with their decoded form.
+
+    That of a message of several rows is a list.
+    """
     found = {
         "topic": message.topic,
         "partition": message.partition,
@@ -65,8 +68,8 @@ def message_dict(message: Message, read: Reader) -> dict[str, Any]:
         "value": _as_json(message.value),
     }
     binary = isinstance(found["key"], dict) or isinstance(found["value"], dict)
-    line = read(message) if binary else None
-    return found if line is None else found | {"decoded": _said(line)}
+    rows = [_said(line) for line in read(message)] if binary else []
+    return found | {"decoded": rows[0] if len(rows) == 1 else rows} if rows else found
 
 
 def _as_json(data: bytes | None) -> Any:
@@ -90,9 +93,9 @@ def print_messages(console: Console, messages: Sequence[Message], read: Reader) 
         if console.is_terminal:
             console.print(_panel(message, read(message)), soft_wrap=False)
         else:
-            line = read(message) if _is_binary(message.key or b"") or _is_binary(message.value or b"") else None
-            shown = _text(message.value) if line is None else _compact(_said(line))
-            console.print(Text(f"{_place(message)} | {_shown_key(message)} | {shown}"))
+            lines = read(message) if _is_binary(message.key or b"") or _is_binary(message.value or b"") else ()
+            for shown in [_compact(_said(line)) for line in lines] or [_text(message.value)]:
+                console.print(Text(f"{_place(message)} | {_shown_key(message)} | {shown}"))
 
 
 def _said(line: TailLine) -> dict[str, Any]:
@@ -115,18 +118,19 @@ def _compact(members: dict[str, Any]) -> str:
     return json.dumps(members, ensure_ascii=False)
 
 
-def _panel(message: Message, line: TailLine | None) -> Panel:
-    members = _members(message)
-    if members is None and line is not None and line.op != "unreadable":
-        members = _said(line)
-    body = (
+def _panel(message: Message, lines: Sequence[TailLine]) -> Panel:
+    own = _members(message)
+    rows = [_said(line) for line in lines if line.op != "unreadable"] if own is None else [own]
+    body = [
         Syntax(_laid_out(members), "json", word_wrap=True, theme="ansi_dark", background_color="default")
+        for members in rows
         if members
-        else _text(message.value)
-    )
-    title = f"[bold]{'message' if line is None else line.op}[/] [dim]{_place(message)}[/]"
+    ]
+    kind = f"{len(lines)} rows" if len(lines) > 1 else lines[0].op if lines else "message"
+    title = f"[bold]{kind}[/] [dim]{_place(message)}[/]"
     size = f"[dim]{len(message.value or b''):,} bytes · {_shown_key(message)}[/]"
-    return Panel(Group(body), title=title, title_align="left", subtitle=size, subtitle_align="right")
+    shown = Group(*body) if body else Group(_text(message.value))
+    return Panel(shown, title=title, title_align="left", subtitle=size, subtitle_align="right")
 
 
 def _place(message: Message) -> str:

@@ -131,7 +131,7 @@ def _messages(made: Scenario) -> list[dict[str, Any]]:
     shown = []
     for message in made.messages:
         line = tail.line(message)
-        shown.append({**message_dict(message, lambda _: None), "said": None if line is None else str(line)})
+        shown.append({**message_dict(message, lambda _: ()), "said": None if line is None else str(line)})
     return shown
 
 

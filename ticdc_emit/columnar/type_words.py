@@ -68,9 +68,11 @@ def value_remedy(column: Column) -> str:
         return f"Give a whole number in 0..{(1 << max(size, 1)) - 1}, or its bytes"
     if kind == MySQLType.NEWDECIMAL:
         scale = max(column.decimal, 0)
-        sign = " and no sign" if column.unsigned else ""
-        whole = (size if size > 0 else 10) - scale
-        return f"Give a number with at most {whole} digits before the point and {scale} after it{sign}"
+        most = "9" * ((size if size > 0 else 10) - scale) or "0"
+        digits = " without a fraction"
+        if scale:
+            most, digits = f"{most}.{'9' * scale}", f" with at most {scale} digits after the point"
+        return f"Give a number in {'0' if column.unsigned else f'-{most}'}..{most}{digits}"
     if kind in FLOAT_TYPES:
         return "Give a finite number from 0 on" if column.unsigned else "Give a finite number"
     if kind in STRING_TYPES:

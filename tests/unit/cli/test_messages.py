@@ -7,7 +7,7 @@ import json
 
 from rich.console import Console
 
-from ticdc_emit.cli.messages import message_dict, pick_story, print_messages
+from ticdc_emit.cli.messages import Reader, message_dict, pick_story, print_messages
 from ticdc_emit.decode import TailLine
 from ticdc_emit.delivery.message import Message
 
@@ -21,13 +21,13 @@ def watermark(offset: int, partition: int = 0) -> Message:
     return Message("topic", partition, offset, None, b'{"type":"TIDB_WATERMARK","data":null,"pkNames":null}')
 
 
-def read_json(message: Message) -> TailLine | None:
+def read_json(message: Message) -> list[TailLine]:
     try:
         value = json.loads(message.value or b"")
     except ValueError:
-        return None
+        return []
     key = value["data"][0] if value["data"] else {}
-    return TailLine(*message[:3], value["type"].lower() if key else "watermark", key=key)
+    return [TailLine(*message[:3], value["type"].lower() if key else "watermark", key=key)]
 
 
 def offsets(messages: list[Message]) -> list[int]:
@@ -65,10 +65,10 @@ def test_binary_messages_are_shown_too() -> None:
     assert r"\xff" in printed(topic[:1], terminal=True)
 
 
-def printed(messages: list[Message], *, terminal: bool) -> str:
+def printed(messages: list[Message], *, terminal: bool, read: Reader = read_json) -> str:
     stream = io.StringIO()
     console = Console(file=stream, force_terminal=terminal, width=100, soft_wrap=True, color_system=None)
-    print_messages(console, messages, read_json)
+    print_messages(console, messages, read)
     return stream.getvalue()
 
 
@@ -92,6 +92,18 @@ def test_a_message_as_json_data() -> None:
     text = message_dict(Message("t", 0, 1, None, '{"v":"\x80é"}'.encode()), read_json)
     assert (text["key"], text["value"]) == (None, '{"v":"\x80é"}')
     line = TailLine("t", 0, 1, "insert", 7, key={"id": "1"}, new={"v": None})
-    binary = message_dict(Message("t", 0, 1, b"\x00\x01", None), lambda _: line)
+    binary = message_dict(Message("t", 0, 1, b"\x00\x01", None), lambda _: [line])
     assert binary["key"] == {"base64": "AAE="}
     assert binary["decoded"] == {"op": "insert", "commit_ts": 7, "key": {"id": "1"}, "new": {"v": None}}
+
+
+def test_every_row_of_a_message_is_shown() -> None:
+    message = Message("t", 0, 1, b"\x00", b"\x01")
+    lines = [TailLine("t", 0, 1, "insert", 7, key={"id": number}) for number in "12"]
+    rows = [{"op": "insert", "commit_ts": 7, "key": {"id": number}} for number in "12"]
+    assert message_dict(message, lambda _: lines)["decoded"] == rows
+    plain = printed([message], terminal=False, read=lambda _: lines).splitlines()
+    assert [json.loads(line.rpartition(" | ")[2]) for line in plain] == rows
+    panel = printed([message], terminal=True, read=lambda _: lines)
+    assert "2 rows" in panel.splitlines()[0]
+    assert panel.count('"key"') == len(rows)

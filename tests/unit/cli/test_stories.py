@@ -19,19 +19,20 @@ from ticdc_emit.traffic.scenarios import scenario
 @pytest.mark.parametrize("protocol", ["canal-json", "simple-json", "simple-avro", "debezium"])
 def test_a_story_of_each_protocol(protocol: str) -> None:
     made = scenario("redelivery", protocol=protocol)
-    read = Tail(made.config).line
+    tail = Tail(made.config)
+    read = tail.line
     lines = [read(message) for message in made.messages]
     assert {line.op for line in lines if line is not None} >= {"insert", "update", "watermark"}
-    *rows, control = pick_story(made.messages, read)
+    *rows, control = pick_story(made.messages, tail.lines)
     told = [read(message) for message in rows]
     assert len({(line.table, *line.key.items()) for line in told if line is not None}) == 1
     last = read(control)
     assert last is not None
     assert last.op == "watermark"
     stream = io.StringIO()
-    print_messages(Console(file=stream, force_terminal=True, width=200, color_system=None), rows, read)
+    print_messages(Console(file=stream, force_terminal=True, width=200, color_system=None), rows, tail.lines)
     shown = stream.getvalue()
-    binary = [message_dict(message, read).get("decoded") for message in rows]
+    binary = [message_dict(message, tail.lines).get("decoded") for message in rows]
     assert all((each is not None) == (protocol == "simple-avro") for each in binary)
     json.dumps(binary)
     assert ('"schemaVersion"' in shown) == (protocol == "simple-json"), "JSON is shown as it is on the wire"
