@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 from uuid import uuid4
 
@@ -99,3 +100,4 @@ def test_the_smallest_limit_of_all_topics_counts(kraft: KraftBroker, name: str) 
     assert sink.message_limit([name]) == 15_000
     assert sink.message_limit([name, f"{name}.small"]) == 15_000
     assert sink.message_limit([name, f"{name}.small", f"{name}.smaller"]) == 10_000 - 128
+    assert replace(sink, limited_by_topics=True).message_limit([f"{name}.small"]) == 20_000

@@ -153,7 +153,7 @@ class DeliverTask:
 
     def _packer(self) -> Packer | None:
         packing = self.plan.packing
-        return None if packing is None else Packer(packing, self.plan.large.max_message_bytes)
+        return None if packing is None else Packer(packing, self.plan.large.max_packed_bytes)
 
     def _store_claims(self, store: ChunkStore, target: Target, result: TaskResult) -> None:
         for claims in store.claims(target):

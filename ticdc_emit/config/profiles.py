@@ -14,6 +14,7 @@ from ticdc_emit.config.switches import (
     CanalJsonSwitches,
     DdlSwitches,
     DebeziumSwitches,
+    DeliverySwitches,
     FilterSwitches,
     OpenSwitches,
     OptionSwitches,
@@ -39,6 +40,7 @@ class Profile:
     debezium: DebeziumSwitches = DebeziumSwitches()
     open_protocol: OpenSwitches = OpenSwitches()
     routing: RoutingSwitches = RoutingSwitches()
+    delivery: DeliverySwitches = DeliverySwitches()
     values: ValueSwitches = ValueSwitches()
     transactions: TransactionSwitches = TransactionSwitches()
     filtering: FilterSwitches = FilterSwitches()
@@ -119,6 +121,7 @@ NEXT = Profile(
         selected_keys="unchecked",
         exchange_partition_topic="partitioned",
     ),
+    delivery=DeliverySwitches(message_limit="topic"),
     values=ValueSwitches(checksum_order="table", compared_keys="value"),
     transactions=TransactionSwitches(split_order="inserts-last", split_checksums="kept", filtered_updates="split"),
     filtering=FilterSwitches(

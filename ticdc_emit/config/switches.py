@@ -14,6 +14,7 @@ __all__ = [
     "CanalJsonSwitches",
     "DdlSwitches",
     "DebeziumSwitches",
+    "DeliverySwitches",
     "FilterSwitches",
     "OpenSwitches",
     "OptionSwitches",
@@ -164,6 +165,16 @@ class RoutingSwitches:
     """
     exchange_partition_topic: Literal["exchanged", "partitioned"] = "exchanged"
     """EXCHANGE PARTITION: whether it goes to the topic of the exchanged table or of the partitioned table."""
+
+
+@dataclass(frozen=True)
+class DeliverySwitches:
+    """The switches of the size of messages."""
+
+    message_limit: Literal["lowered", "topic"] = "lowered"
+    """The most bytes of one row's message: ``max-message-bytes``, lowered to what its topic takes; or what the topic
+    takes, and ``max-message-bytes`` bounds only messages of several rows.
+    """
 
 
 @dataclass(frozen=True)

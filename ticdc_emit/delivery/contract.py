@@ -148,7 +148,8 @@ class Sink(Protocol):
     def message_limit(self, topics: Iterable[str]) -> int:
         """The size limit of one message in bytes, for encoders; called on the driver after :meth:`prepare`.
 
-        ``max-message-bytes``, or for Kafka the topics' ``max.message.bytes`` less 128 if that is lower, as TiCDC does.
+        ``max-message-bytes``, or for Kafka the topics' ``max.message.bytes`` less 128 if that is lower, as TiCDC does;
+        TiCDC's ``next`` takes the topics' ``max.message.bytes`` as it is.
         """
 
     def open(self, message_limit: int | None = None) -> MessageWriter:

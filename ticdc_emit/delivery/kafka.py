@@ -58,6 +58,7 @@ class KafkaOptions(TypedDict, total=False):
     queue_messages: int
     queue_bytes: int
     librdkafka: Mapping[str, Any]
+    limited_by_topics: bool
 
 
 @dataclass(frozen=True)
@@ -69,6 +70,7 @@ class KafkaSink:
     if no message at all is acknowledged. A missing topic gets ``new_partitions`` if no number is given.  ``librdkafka``
     holds further settings of the client by their librdkafka names; sensitive ones become
     :class:`~ticdc_emit.config.Secret`.  ``admin_api`` False: the broker makes topics itself (the embedded one does).
+    ``limited_by_topics``: messages may have the size that the topics take, whatever ``max_message_bytes`` is.
     """
 
     brokers: tuple[str, ...]
@@ -87,6 +89,7 @@ class KafkaSink:
     queue_bytes: int = 128 * 1024 * 1024
     librdkafka: Mapping[str, Any] = field(default_factory=dict, hash=False)
     admin_api: bool = True
+    limited_by_topics: bool = False
 
     def __post_init__(self) -> None:
         for name in self.librdkafka:
@@ -158,7 +161,8 @@ class KafkaSink:
 
         To a topic a batch of messages is one message, so ``message_limit`` bounds it.
         """
-        message_max = min(self.max_message_bytes + _RECORD_OVERHEAD_BYTES, 1_000_000_000)
+        largest = max(self.max_message_bytes, message_limit or 0)
+        message_max = min(largest + _RECORD_OVERHEAD_BYTES, 1_000_000_000)
         batches = {} if message_limit is None else {"batch.size": min(message_limit, BATCH_BYTES)}
         return {
             **batches,

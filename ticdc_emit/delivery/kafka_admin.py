@@ -76,7 +76,7 @@ class KafkaAdmin:
         return {topic: effective_partitions(topic, asked, existing[topic]) for topic, asked in topics.items()}
 
     def message_limit(self, topics: Iterable[str]) -> int:
-        """``max-message-bytes``, lowered to what the topics take."""
+        """``max-message-bytes``, lowered to what the topics take; or what they take, as far as they tell it."""
         from confluent_kafka.admin._config import ConfigResource
         from confluent_kafka.admin._resource import ResourceType
 
@@ -84,12 +84,17 @@ class KafkaAdmin:
         if self._makes_topics_itself(self._metadata()):
             return limit
         resources = [ConfigResource(ResourceType.TOPIC, topic) for topic in topics]
+        told: dict[str, int] = {}
         for resource, future in self._client.describe_configs(resources, request_timeout=self._timeout).items():
             entry = self._ask(future.result).get("max.message.bytes")
-            if entry is None or entry.value is None or int(entry.value) - _RECORD_OVERHEAD_BYTES >= limit:
-                continue
-            limit = int(entry.value) - _RECORD_OVERHEAD_BYTES
-            self._tell_lowered(limit, resource.name)
+            if entry is not None and entry.value is not None:
+                told[resource.name] = int(entry.value)
+        if self._sink.limited_by_topics:
+            return min(told.get(resource.name, limit) for resource in resources)
+        for topic, size in told.items():
+            if size - _RECORD_OVERHEAD_BYTES < limit:
+                limit = size - _RECORD_OVERHEAD_BYTES
+                self._tell_lowered(limit, topic)
         return limit
 
     def _makes_topics_itself(self, metadata: ClusterMetadata) -> bool:

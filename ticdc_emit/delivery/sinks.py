@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from ticdc_emit.config import DEFAULT_PARTITION_NUM, ChangefeedConfig
@@ -22,4 +23,5 @@ def sink_for(changefeed: ChangefeedConfig, librdkafka: Mapping[str, Any] | None 
         return FileSink(uri.path, max_message_bytes=limit, new_partitions=partitions)
     if uri.scheme == "memory":
         return MemorySink(uri.path, max_message_bytes=limit, new_partitions=partitions)
-    return KafkaSink.of(changefeed.kafka, librdkafka)
+    sink = KafkaSink.of(changefeed.kafka, librdkafka)
+    return replace(sink, limited_by_topics=changefeed.profile.delivery.message_limit == "topic")

@@ -103,7 +103,7 @@ def packed(rows: pa.RecordBatch, plan: Plan) -> pa.RecordBatch:
     packing = plan.packing
     if packing is None or not rows.num_rows:
         return rows
-    packer = Packer(packing, plan.large.max_message_bytes)
+    packer = Packer(packing, plan.large.max_packed_bytes)
     partitions = np.asarray(rows.column("partition"))
     if (partitions == partitions[0]).all():
         return packer.joined(rows, packer.starts(rows))

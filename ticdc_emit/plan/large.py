@@ -33,6 +33,9 @@ from ticdc_emit.errors import MessageTooLargeError, RowError
 __all__ = ["ClaimNames", "FixedName", "LargeMessages", "SeededNames"]
 
 
+_OWN_LIMIT, _TOPICS_LIMIT = "max-message-bytes in the sink URI", "the topic's max.message.bytes"
+
+
 class ClaimNames(Protocol):
     """How stored messages are named."""
 
@@ -80,7 +83,8 @@ class FixedName:
 class LargeMessages:
     """The large-message options of a changefeed, resolved: picklable, and the same for every worker.
 
-    ``max_message_bytes`` bounds key, value and the record's overhead. ``option`` may be one that TiCDC does not know.
+    ``max_message_bytes`` bounds key, value and the record's overhead, where several rows share a message
+    ``max_packed_bytes``. ``limit_name``: what to raise for more. ``option`` may be one that TiCDC does not know.
     ``compressed_parts``: ``key``, ``value``, both or none. ``storage``: what messages say of the objects' folder.
     ``raw_value``: whether an object is the value itself, or JSON with key and value. ``packing``: of a protocol whose
     messages can hold several rows.
@@ -94,6 +98,8 @@ class LargeMessages:
     raw_value: bool = False
     names: ClaimNames = SeededNames()
     packing: Packing | None = None
+    max_packed_bytes: int = DEFAULT_MAX_MESSAGE_BYTES
+    limit_name: str = _OWN_LIMIT
 
     @classmethod
     def of(
@@ -110,12 +116,15 @@ class LargeMessages:
         :class:`~ticdc_emit.errors.MissingDependencyError` where compression needs a package.
         """
         handle, limit = changefeed.codec.large_message_handle, changefeed.codec.max_message_bytes
+        largest = limit if message_limit is None else min(limit, message_limit)
+        if message_limit is not None and changefeed.profile.delivery.message_limit == "topic":
+            largest = message_limit
         parts = codec.compressed_parts if handle.compression != "none" else ()
         if parts:
             compressor(handle.compression)  # refused here rather than by a worker
         uri = handle.claim_check_storage_uri
         return cls(
-            min(limit, message_limit or limit),
+            largest,
             handle.option,
             handle.compression,
             parts,
@@ -124,6 +133,8 @@ class LargeMessages:
             # of one message, feeds with other options store other bytes
             names or SeededNames(f"{handle.compression} {parts} {handle.claim_check_raw_value}".encode()),
             codec.packing if isinstance(codec, PackingCodec) else None,
+            min(limit, largest),
+            _OWN_LIMIT if largest == limit or changefeed.profile.delivery.message_limit != "topic" else _TOPICS_LIMIT,
         )
 
     def encode(self, encoder: RowEncoder, changes: Changes) -> Encoded:
@@ -137,9 +148,9 @@ class LargeMessages:
         if not len(large) or handling == "keep":
             return made
         if not isinstance(encoder, ReducibleRows):
-            raise self._refusal(made, changes, large, "Raise max-message-bytes in the sink URI")
+            raise self._refusal(made, changes, large, f"Raise {self.limit_name}")
         if handling == "refuse":
-            remedy = "Raise max-message-bytes in the sink URI, or set large-message-handle-option"
+            remedy = f"Raise {self.limit_name}, or set large-message-handle-option"
             raise self._refusal(made, changes, large, remedy)
         rows = pa.array(large)
         few = changes.take(rows)
@@ -147,7 +158,7 @@ class LargeMessages:
         reduced = self._compressed(encoder.reduced(few, [claim.location for claim in claims] if claims else None))
         still = self._too_large(reduced)
         if len(still):
-            remedy = "Raise max-message-bytes in the sink URI: its handle key alone is too large"
+            remedy = f"Raise {self.limit_name}: its handle key alone is too large"
             raise self._refusal(reduced, few, still, remedy)
         placed = tuple(zip(large.tolist(), claims, strict=False))
         return replace(_in_place(made, large, reduced), claims=placed)
@@ -166,7 +177,7 @@ class LargeMessages:
             value = self._compressed_values(pa.array([value], pa.binary()))[0].as_py()
         length = len(key or b"") + len(value) + MESSAGE_OVERHEAD
         if place is not None and length > self.max_message_bytes:
-            remedy = "Raise max-message-bytes in the sink URI: no large-message handling covers a table's schema"
+            remedy = f"Raise {self.limit_name}: no large-message handling covers a table's schema"
             raise self._error(length, remedy, table=place)
         return replace(message, key=key, value=value)
 
