@@ -1,7 +1,8 @@
 """Where the work of ``demo``, ``generate`` and ``emit`` runs: in this process, or on a local Spark.
 
-In: how much there is, and what the user asked for. Out: a decision, stated here only, and the Spark session if it needs
-one. The messages are the same. Spark takes about ten seconds of CPU time to start, and then uses all cores.
+In: the amount of rows or bytes, and the user's options. Out: the decision, which is made only here, and the Spark
+session if needed. The messages are the same. Spark takes about ten seconds of CPU time to start, and then uses all
+cores.
 """
 
 from __future__ import annotations
@@ -33,8 +34,8 @@ _BATCH_ROWS = 10_000
 def runs_here(amount: float | None, most: int, *, on_spark: bool, settings: Mapping[str, str]) -> bool:
     """Return whether a command runs in this process.
 
-    ``amount``: its rows or bytes, ``None`` for a stream. ``on_spark``, ``settings``: the user asks for Spark, or sets
-    something of it.
+    ``amount``: its rows or bytes, ``None`` for a stream. ``on_spark``, ``settings``: the user's ``--on-spark`` and
+    ``--spark``, which choose Spark.
     """
     return amount is not None and amount <= most and not on_spark and not settings
 

@@ -1,9 +1,9 @@
 """Read CSV and JSON lines as columns of text in this process, if Spark reads them the same way.
 
-In: local files. Out: text columns by name; nested JSON is text as it stands in the file. ``None`` for everything that
-Spark reads in its own way or refuses: CSV that is not plain RFC 4180, JSON that is not one object per line. Rule
-source: Spark's CSV reader (univocity) and JSON reader (Jackson) with the options of ``traffic/replay/sources.py``,
-which ``tests/unit/cli/test_input_data.py`` compares.
+In: local files. Out: text columns by name; nested JSON is the text in the file. ``None`` for everything that Spark
+reads in its own way or refuses: CSV that is not plain RFC 4180, JSON that is not one object per line. Rule source:
+Spark's CSV reader (univocity) and JSON reader (Jackson) with the options of ``traffic/replay/sources.py``, which
+``tests/unit/cli/test_input_data.py`` compares.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 __all__ = ["Columns", "csv_columns", "json_columns"]
 
 Columns = dict[str, list[Any]]
-"""Values by column: text, ``None`` for NULL, or a mapping of such for a nested object that is wanted as one."""
+"""Values by column: text, ``None`` for NULL, or a mapping of these for a nested object."""
 
 _FIELD = re.compile(r'(?:"((?:[^"\r]|"")*)"|([^",\r\n]*))(,|\r?\n|\Z)')
 _ODD_SIGN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufeff]")

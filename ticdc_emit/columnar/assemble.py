@@ -44,7 +44,7 @@ _KEPT_BYTES = 256  # longer constants are not kept: a scalar of them costs littl
 def join(fragments: Iterable[Fragment], count: int, null: bytes = b"") -> pa.Array:
     """Return a ``binary`` array of ``count`` messages, each the concatenation of its fragments.
 
-    ``null``: what stands in the place of a null.
+    ``null``: the bytes for a null.
     """
     pieces: list[pa.Scalar | pa.Array] = []
     constant, constants = b"", True
@@ -174,9 +174,9 @@ def _equal(one: Fragment, other: Fragment) -> bool:
 class ObjectLayout:
     """The members of a JSON object: escaped names with quotes and colon (``b'"id":'``), and the bytes around values.
 
-    ``around[i]`` is what opens and closes member i where it is not null: quotes of a string, nothing for a bare number.
-    ``behind[i]``: what stands behind member i, null or not; empty if nothing stands behind any. Whoever joins what is
-    laid out shows nulls as :data:`NULL`.
+    ``around[i]`` has the bytes before and after the value of member i unless it is null: quotes for a string, nothing
+    for a number. ``behind[i]``: the bytes after member i, null or not; ``behind`` is empty if no member has any. The
+    joins must show nulls as :data:`NULL`.
     """
 
     names: tuple[bytes, ...]

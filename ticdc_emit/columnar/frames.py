@@ -23,9 +23,9 @@ ROOM = bytes(LENGTH_BYTES)
 
 
 def framed(fragments: Sequence[Fragment], count: int, head: bytes = b"", *, null: bytes = b"") -> pa.Array:
-    """Return the fragments as ``count`` elements, their lengths written behind ``head``.
+    """Return the fragments as ``count`` elements, with their lengths written after ``head``.
 
-    The fragments begin with ``head`` and :data:`ROOM` for the length of what follows: only once joined it is known.
+    The fragments begin with ``head`` and :data:`ROOM` for the length of the rest, which is known only after the join.
     ``null``: as in ``columnar.assemble.join``.
     """
     made = join(fragments, count, null)

@@ -5,9 +5,8 @@ printable characters, uses letters for seven control characters (``\\n``), and w
 characters as ``\\u0085`` or ``\\U000e0001``. Which characters are printable depends on the version of Unicode: Go has
 15.0, Python 13.0 to 15.1. The differences are listed here.
 
-All bytes of the column are gathered from a table of texts; what stands for a character stands for its first byte, and
-nothing for the others. A byte that begins a character is never inside another one, so that characters are found
-everywhere at once.
+All bytes of the column are gathered from a table of texts. The text of a character replaces its first byte; the other
+bytes become empty. A byte that begins a character is never inside another one, so all characters are found at once.
 """
 
 from __future__ import annotations
@@ -73,7 +72,7 @@ def go_quoted_json(data: pa.Array, writer: JsonWriter) -> pa.Array:
 
 
 def _places(offsets: npt.NDArray[np.int32], data: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint16]:
-    """Return the place in the table of what stands for each byte."""
+    """Return for each byte the index of its text in the table."""
     begins = np.zeros(len(data) + 1, np.bool_)  # an element
     begins[offsets] = True
     places, follows = data.astype(np.uint16), data[1:].view(np.int8) < _FOLLOWS

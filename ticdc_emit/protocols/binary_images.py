@@ -37,7 +37,7 @@ def _joined_form(form: str) -> str:
 
 
 class BinaryImages:
-    """``form`` names the pieces that ``value`` makes; ``leads``: by name, what stands before each value of a column."""
+    """``form`` names the pieces that ``value`` makes; ``leads``: the bytes before each value, by column name."""
 
     def __init__(self, form: str, value: Pieces, leads: Mapping[str, bytes] | None = None) -> None:
         self._form, self._joined_form = form, _joined_form(form)

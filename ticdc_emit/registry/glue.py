@@ -193,7 +193,7 @@ def _typed_errors(
         ) from None
     except BotoCoreError as error:
         raise RegistryError(
-            f"AWS Glue cannot be asked: {clean(error)}",
+            f"AWS Glue cannot be used: {clean(error)}",
             remedy="Give access-key and secret-access-key, or credentials that AWS's default chain finds",
             subject=subject,
             region=region,

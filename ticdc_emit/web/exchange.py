@@ -230,7 +230,7 @@ def _content(answer: httpx.Response) -> bytes:
     if coding == "identity":
         return bytes(content)
     if coding not in ("gzip", "x-gzip", "deflate"):
-        raise ExchangeError("its answer is compressed in a way that was not asked for")
+        raise ExchangeError("its answer has a compression that was not requested")
     try:
         plain = zlib.decompressobj(_GZIP_OR_ZLIB).decompress(content, LARGEST_ANSWER + 1)
     except zlib.error as error:

@@ -322,7 +322,7 @@ _GOOD_KEY, _GOOD = json.dumps(_KEY).encode(), _message(_INT, "1")
         (_GOOD_KEY, b'{"payload":{}}', "the value has no schema"),
         (_GOOD_KEY, b'{"schema":{}}', "lacks a member"),
         (_GOOD_KEY, b'{"payload":{},"schema":{}}', "lacks a member"),
-        (_GOOD_KEY, _message(_INT, "1", op="r"), "no op 'r'"),
+        (_GOOD_KEY, _message(_INT, "1", op="r"), "'r' is not an op"),
         (_GOOD_KEY, _message(_INT, "1", op="d"), "has no row before"),
         (_GOOD_KEY, _message(_INT, "1", op="d", before={"c": 1}), "has a row after"),
         (_GOOD_KEY, _message(_INT, "1", before={"c": 1}), "has a row before"),

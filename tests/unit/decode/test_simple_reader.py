@@ -268,16 +268,16 @@ def test_smallest_avro_message() -> None:
 @pytest.mark.parametrize(
     ("key", "value", "reason"),
     [
-        (b"k", b"{}", "has no key"),
-        (None, None, "has a value"),
-        (None, b"", "has a value"),
+        (b"k", b"{}", "its key should be empty"),
+        (None, None, "it has no value"),
+        (None, b"", "it has no value"),
         (None, b"\xff", "not JSON"),
         (None, b"{", "not JSON"),
         (None, b"[]", "not a JSON object"),
         (None, b"{}", "lacks a member"),
         (None, b'{"version":true,"type":"WATERMARK"}', "not int"),
         (None, b'{"version":2,"type":"WATERMARK"}', "version 2"),
-        (None, b'{"version":1,"type":"WATERMARKS"}', "no type 'WATERMARKS'"),
+        (None, b'{"version":1,"type":"WATERMARKS"}', "'WATERMARKS' is not a type"),
         (None, b'{"version":1,"type":"WATERMARK","commitTs":"5"}', "not int: '5'"),
         (None, _ROW.replace('"INSERT"', '"DELETE"').encode(), "DELETE has no data"),
         (None, _ROW.replace('"1"', "1").encode(), "text, null or a TIMESTAMP"),
@@ -293,7 +293,7 @@ def test_bad_json(key: bytes | None, value: bytes | None, reason: str) -> None:
 @pytest.mark.parametrize(
     ("value", "reason"),
     [
-        ("", "has a value"),
+        ("", "it has no value"),
         ("16", "not a Simple Avro message"),
         ("1600000202", "not a Simple Avro message"),
         ("16000002020400", "left over"),

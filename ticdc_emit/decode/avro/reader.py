@@ -98,7 +98,7 @@ class AvroReader:
         named = schema or key_schema
         if named is None:
             lacking = (
-                "a delete without a key: nothing tells its row" if marked else "the record has neither key nor value"
+                "a delete without a key does not identify its row" if marked else "the record has neither key nor value"
             )
             raise DecodeError(lacking)
         shared: dict[str, Any] = {
@@ -116,7 +116,7 @@ class AvroReader:
         before = extension.get(BEFORE)
         op = extension.get("_tidb_op")
         if op not in _OPS:
-            raise DecodeError(f"an Avro message has no op {op!r}", part="value", field="_tidb_op")
+            raise DecodeError(f"{op!r} is not an op of Avro messages", part="value", field="_tidb_op")
         if (op in ("u", "d")) is not (before is not None) and before_schema(schema) is not None:
             raise DecodeError(f"a change with op {op!r} and the wrong row before it", part="value", field=BEFORE)
         extended = "_tidb_commit_ts" in extension

@@ -99,9 +99,9 @@ class CanalJsonReader:
     def read(self, key: bytes | None, value: bytes | None) -> CanalMessage:
         """Return the message in a record. Raises :class:`DecodeError` if it is not a Canal-JSON message of TiCDC."""
         if key:
-            raise DecodeError("a Canal-JSON message has no key", part="key")
+            raise DecodeError("not a Canal-JSON message: its key should be empty", part="key")
         if not value:
-            raise DecodeError("a Canal-JSON message has a value", part="value")
+            raise DecodeError("not a Canal-JSON message: it has no value", part="value")
         members = _members(value if self._unpacked is None else self._unpacked(value))
         kind = member(members, "type", str)
         extension = members.get("_tidb", _NO_EXTENSION)
@@ -113,7 +113,7 @@ class CanalJsonReader:
             stamp = tso(extension, "watermarkTs") if "watermarkTs" in extension else 0
             return CanalWatermark(stamp, millis(members, "es"), member(members, "ts", int))
         if not member(members, "isDdl", bool):
-            raise DecodeError(f"a Canal-JSON message has no type {kind!r}", part="value")
+            raise DecodeError(f"{kind!r} is not a type of Canal-JSON messages", part="value")
         return CanalDdl(
             member(members, "database", str),
             member(members, "table", str),

@@ -61,7 +61,7 @@ class DebeziumReader:
         if op == "m":
             return DebeziumWatermark(source, ts_ms)
         if op not in _IMAGES:
-            raise DecodeError(f"a Debezium message has no op {op!r}", part="value")
+            raise DecodeError(f"{op!r} is not an op of Debezium messages", part="value")
         before, after = _images(op, payload)
         if not (self._typed and self._has_schema):
             for part, image in (("key", key_payload), ("value", before or {}), ("value", after or {})):
@@ -154,7 +154,7 @@ def _row_fields(schema: Mapping[str, Any]) -> tuple[DebeziumField, ...]:
     images = [each for each in objects(schema, "fields") if each.get("field") in ("before", "after")]
     found = [_fields(image, "value") for image in images]
     if len(found) != 2 or found[0] != found[1]:
-        raise DecodeError("the schema has not one row for before and after", part="value", member="fields")
+        raise DecodeError("the schema does not have one row for before and after", part="value", member="fields")
     return found[0]
 
 

@@ -57,7 +57,7 @@ class DebeziumAvroReader:
         op = member(payload, "op", str)
         images = payload["before"], payload["after"]
         if op not in _SHOWN:
-            raise DecodeError(f"a message of Debezium has no op {op!r:.20}", part="value", field="op")
+            raise DecodeError(f"{op!r:.20} is not an op of Debezium messages", part="value", field="op")
         for shown, image in zip(_SHOWN[op], images, strict=True):
             if shown is not None and shown is not (image is not None):
                 raise DecodeError(f"a change with op {op!r} and the wrong images", part="value")

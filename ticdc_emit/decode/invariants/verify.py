@@ -27,17 +27,17 @@ __all__ = ["INVARIANTS", "Verifier", "verify"]
 READABLE = "readable"
 INVARIANTS: Mapping[str, str] = {
     READABLE: "every message can be read",
-    KeyOrder.name: "a key's new changes are in the order of their commits, and repetitions go on to the newest one",
-    Duplicates.name: "messages of one key, commit and operation say the same",
-    Watermarks.name: "watermarks do not fall, nothing at or below one is new behind it, and all partitions have them",
-    SchemaFirst.name: "Simple: DDL or BOOTSTRAP shows a table's version before its first row",
-    SchemaIds.name: "Avro: the schemas that messages name are known, and those of their bytes and table",
-    DdlPartitions.name: "a statement is in partition 0 alone (Canal-JSON), or in every partition",
-    Checksums.name: "Avro, Simple: a row with a checksum is the one that it was computed of",
-    KeyColumns.name: "a row shows its handle key, the one that the message's own key has",
-    ClaimChecks.name: "the objects that messages name are there (if asked)",
+    KeyOrder.name: "a key's new changes are in commit order, and repetitions continue to the newest one",
+    Duplicates.name: "messages of one key, commit and operation have the same content",
+    Watermarks.name: "watermarks do not fall, nothing new at or below one comes after it, and all partitions have them",
+    SchemaFirst.name: "Simple: DDL or BOOTSTRAP has a table's version before its first row",
+    SchemaIds.name: "Avro: the schemas that messages name exist and fit their bytes and table",
+    DdlPartitions.name: "a statement is only in partition 0 (Canal-JSON), or in every partition",
+    Checksums.name: "Avro, Simple: a row with a checksum matches it",
+    KeyColumns.name: "a row has its handle key, equal to the message's key",
+    ClaimChecks.name: "the objects that messages name exist (if checked)",
 }
-"""What each invariant says, by its name."""
+"""The text of each invariant, by name."""
 
 
 class Verifier:

@@ -69,7 +69,7 @@ class OpenProtocolReader:
             said = document(self._unpacked(value), "value")
             return OpenDdl(schema, table, member(said, "q", str), member(said, "t", int), commit_ts)
         if kind != _ROW:
-            raise DecodeError(f"a message of Open Protocol is of no kind {kind}", part="key")
+            raise DecodeError(f"{kind} is not a kind of Open Protocol messages", part="key")
         said = document(self._unpacked(value), "value", parse_int=_whole, parse_constant=_no_number)
         op, shown, before = _images(said)
         data, columns = _values(shown, "d" if op == "delete" else "u"), self._columns(schema, table, shown)

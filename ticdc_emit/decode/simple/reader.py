@@ -63,9 +63,9 @@ class SimpleReader:
     def read(self, key: bytes | None, value: bytes | None) -> SimpleMessage:
         """Return the message in a record. Raises :class:`DecodeError` if it is not a Simple message."""
         if key:
-            raise DecodeError("a Simple message has no key", part="key")
+            raise DecodeError("not a Simple message: its key should be empty", part="key")
         if not value:
-            raise DecodeError("a Simple message has a value", part="value")
+            raise DecodeError("not a Simple message: it has no value", part="value")
         members = self._members(self._unpacked(value))
         version, kind = member(members, "version", int), member(members, "type", str)
         if version != _VERSION:
@@ -78,7 +78,7 @@ class SimpleReader:
             return SimpleWatermark(tso(members, "commitTs"), member(members, "buildTs", int))
         if kind == "BOOTSTRAP":
             return SimpleBootstrap(member(members, "buildTs", int), _table_schema(member(members, "tableSchema", dict)))
-        raise DecodeError(f"a Simple message has no type {kind!r}", part="value")
+        raise DecodeError(f"{kind!r} is not a type of Simple messages", part="value")
 
 
 def _json_members(value: bytes) -> Mapping[str, Any]:

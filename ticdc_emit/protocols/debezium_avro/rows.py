@@ -87,7 +87,7 @@ class DebeziumAvroRows:
 
     @cached_property
     def _source(self) -> tuple[bytes, bytes, bytes]:
-        """What of ``source`` stands before the commit time, before the TSO, and after it."""
+        """The parts of ``source`` before the commit time, before the TSO, and after it."""
         cluster = _text(self.options.cluster_id)
         table = NULL + _text(self.table.schema) + _text(self.table.name)
         rest = zigzag_bytes(0) + NULL + _text("") + zigzag_bytes(0) + zigzag_bytes(0) + NULL + NULL

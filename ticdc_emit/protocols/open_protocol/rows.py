@@ -56,7 +56,7 @@ class OpenRows:
 
     @cached_property
     def overhead(self) -> int:
-        """Bytes beside the values: a column's name stands in both images."""
+        """Bytes besides the values: a column's name is in both images."""
         return json_overhead(self.table, name_uses=2, label_uses=0) + len(self._names) + _KEY_BYTES
 
     @cached_property

@@ -27,7 +27,7 @@ from ticdc_emit.schema.types import FLOAT_TYPES, INTEGER_TYPES, LABEL_TYPES, MyS
 __all__ = ["MEMBER_BEGIN", "MEMBER_END", "members_of"]
 
 MEMBER_BEGIN, MEMBER_END = b"{", b"}"
-"""What stands around what is said of a column."""
+"""The bytes around a column's members."""
 
 _BLOBS = frozenset({MySQLType.TINY_BLOB, MySQLType.BLOB, MySQLType.MEDIUM_BLOB, MySQLType.LONG_BLOB})
 _BARE = INTEGER_TYPES | FLOAT_TYPES | LABEL_TYPES | {MySQLType.YEAR, MySQLType.BIT}
@@ -44,7 +44,7 @@ def members_of(table: TableInfo, columns: tuple[Column, ...], switches: OpenSwit
 
 
 def _opening(table: TableInfo, column: Column, switches: OpenSwitches) -> bytes:
-    """Return what stands before a column's value."""
+    """Return the bytes before a column's value."""
     flags = column_flags(table, column, marks_generated=switches.generated_columns == "marked")
     handle = b',"h":true' if column in table.whole_handle_key else b""
     return b'%s:%s"t":%d%s,"f":%d,"v":' % (

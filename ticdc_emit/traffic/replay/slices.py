@@ -78,7 +78,7 @@ class Slices:
 def slice_ms(width: dt.timedelta | float | None, speed: float | None) -> int | None:
     """Return the ms of commit time of a slice; ``None`` for the whole history in one.
 
-    ``width``: the time asked for, as timedelta or seconds; by default two seconds of wall time at ``speed``. Raises
+    ``width``: the requested time, as timedelta or seconds; by default two seconds of wall time at ``speed``. Raises
     :class:`ConfigError` for less than a millisecond.
     """
     if width is None and speed is None:
