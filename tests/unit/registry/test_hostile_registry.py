@@ -130,7 +130,7 @@ CHUNKED = [HEAD + b"Transfer-Encoding: chunked\r\n\r\n", *[b"f4240\r\n" + b" " *
         (CHUNKED, "larger than 16 MiB"),
         (compressed(1), "larger than 16 MiB"),
         (compressed(1, "deflate"), "larger than 16 MiB"),
-        (compressed(3), "compressed in a way that was not requested"),
+        (compressed(3), "a compression that was not requested"),
         (HEAD + b"Content-Encoding: gzip\r\nContent-Length: 2\r\n\r\n{}", "cannot be decompressed"),
         (HEAD + b"X: " + b"x" * 10_000_000 + b"\r\n\r\n", "did not answer"),
         (b"HTTP/1.1 200 OK\r\n" + b"X: x\r\n" * 500_000 + b"\r\n", "did not answer"),
