@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ticdc_emit.cli.console import print_json, result_console
-from ticdc_emit.cli.engine import MOST_BYTES_HERE, CountedBatches, runs_here, spark_for
+from ticdc_emit.cli.engine import MOST_BYTES_HERE, MOST_ROWS_HERE, CountedBatches, runs_here, spark_for
 from ticdc_emit.cli.html import Pictures
 from ticdc_emit.cli.input_data import format_of, read_changes
 from ticdc_emit.cli.input_here import changes_here
@@ -83,7 +83,7 @@ def run(
     doing = f"emitting {input_path} as changes of {info.full_name} to {mask_uri(sink_uri)}"
     size = local_size(input_path, spark)
     is_here = runs_here(size, MOST_BYTES_HERE, on_spark=on_spark, settings=spark)
-    rows = changes_here(files_at(input_path, spark), info, **how) if is_here else None
+    rows = changes_here(files_at(input_path, spark), info, most_rows=MOST_ROWS_HERE, **how) if is_here else None
     with ExitStack() as stack:
         if rows is None:
             session = spark_for(stack, "emit", short=size <= _SHORT_BYTES, settings=spark, quiet=as_json)

@@ -39,16 +39,17 @@ def changes_here(
     input_format: str,
     commit_time_column: str | None,
     commit_ts: int,
+    most_rows: int,
 ) -> pa.Table | None:
-    """Return the changes; the arguments are those of ``input_data.read_changes``. ``None``: Spark has to read them.
+    """Return the changes; ``None`` if Spark has to read them, or if there are more than ``most_rows``.
 
-    Raises :class:`~ticdc_emit.errors.MissingColumnError` for missing columns.
+    The other arguments are those of ``input_data.read_changes``. Raises :class:`~ticdc_emit.errors.MissingColumnError` for missing columns.
     """
     endings = _ENDINGS[input_format]
     if not files or any(not file.is_file() or file.suffix not in endings or file.name[0] in "._" for file in files):
         return None
     try:
-        found = _read(files, input_format, info)
+        found = _read(files, input_format, info, most_rows)
         if is_changes(list(found), info):
             return _changes(found, info)
         if not found or any(image in found for image in IMAGES):
@@ -63,9 +64,12 @@ def changes_here(
 _Found = Mapping[str, pa.Array]
 
 
-def _read(files: Sequence[Path], input_format: str, info: TableInfo) -> _Found:
+def _read(files: Sequence[Path], input_format: str, info: TableInfo, most_rows: int) -> _Found:
     if input_format == "parquet":
-        tables = [pq.ParquetFile(file).read() for file in files]
+        opened = [pq.ParquetFile(file) for file in files]
+        if sum(file.metadata.num_rows for file in opened) > most_rows:
+            raise _NeedsSparkError
+        tables = [file.read() for file in opened]
         if any(table.schema != tables[0].schema for table in tables):
             raise _NeedsSparkError
         whole = pa.concat_tables(tables).combine_chunks()
@@ -74,7 +78,7 @@ def _read(files: Sequence[Path], input_format: str, info: TableInfo) -> _Found:
             raise _NeedsSparkError
         return found
     columns = csv_columns(files) if input_format == "csv" else json_columns(files, IMAGES)
-    if columns is None:
+    if columns is None or any(len(values) > most_rows for values in columns.values()):
         raise _NeedsSparkError
     image = pa.struct([(column.name, pa.string()) for column in info.data_columns])
     is_json = input_format == "json"

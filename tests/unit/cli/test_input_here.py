@@ -74,9 +74,9 @@ def test_json_lines(tmp_path: Path, text: str, expected: dict[str, Any] | None) 
     assert json_columns([file], ("before", "after")) == expected
 
 
-def here(*files: Path, column: str | None = None) -> pa.Table | None:
+def here(*files: Path, column: str | None = None, most_rows: int = 10) -> pa.Table | None:
     kind = {"csv": "csv", "parquet": "parquet"}.get(files[0].suffix[1:], "json")
-    return changes_here(files, INFO, input_format=kind, commit_time_column=column, commit_ts=5)
+    return changes_here(files, INFO, input_format=kind, commit_time_column=column, commit_ts=5, most_rows=most_rows)
 
 
 def test_commit_times_that_are_cast_alike(tmp_path: Path) -> None:
@@ -96,7 +96,8 @@ def test_commit_times_that_are_cast_alike(tmp_path: Path) -> None:
 def test_files_that_spark_reads(tmp_path: Path) -> None:
     plain = tmp_path / "t.csv"
     plain.write_text("id,v\n1,a\n")
-    assert here(plain, plain) is not None
+    assert here(plain, plain, most_rows=2) is not None
+    assert here(plain, plain, most_rows=1) is None
     for name in ("_t.csv", ".t.csv"):
         hidden = tmp_path / name
         hidden.write_text("id,v\n1,a\n")
@@ -110,6 +111,7 @@ def test_files_that_spark_reads(tmp_path: Path) -> None:
     for kind, is_read in ((pa.int16(), True), (pa.uint32(), False), (pa.timestamp("ns"), False)):
         pq.write_table(pa.table({"id": pa.array([1]), "v": ["a"], "more": pa.array([1]).cast(kind)}), file)
         assert (here(file) is not None) == is_read, kind
+        assert here(file, most_rows=0) is None
 
 
 def test_emit_without_spark(
