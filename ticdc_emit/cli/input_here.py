@@ -43,7 +43,8 @@ def changes_here(
 ) -> pa.Table | None:
     """Return the changes; ``None`` if Spark has to read them, or if there are more than ``most_rows``.
 
-    The other arguments are those of ``input_data.read_changes``. Raises :class:`~ticdc_emit.errors.MissingColumnError` for missing columns.
+    The other arguments are those of ``input_data.read_changes``. Raises
+    :class:`~ticdc_emit.errors.MissingColumnError` for missing columns.
     """
     endings = _ENDINGS[input_format]
     if not files or any(not file.is_file() or file.suffix not in endings or file.name[0] in "._" for file in files):
