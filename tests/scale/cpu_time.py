@@ -1,27 +1,80 @@
-"""The CPU time of this process, of those that it started, and of those that they started (Linux)."""
+"""The CPU time of this process, of those that it started, and of those that they started (Linux).
+
+``cpu_seconds`` is all of it; ``cpu_seconds_by_part`` splits it by who works: the JVM's tasks, its compilers, its
+garbage collectors, its other threads, Python workers, and this process.
+"""
 
 from __future__ import annotations
 
 import os
+from collections import Counter
 from pathlib import Path
+from typing import NamedTuple
 
-__all__ = ["cpu_seconds"]
+__all__ = ["PARTS", "cpu_seconds", "cpu_seconds_by_part"]
+
+PARTS = ("jvm_tasks", "jvm_compilers", "jvm_gc", "jvm_other", "workers", "driver")
+_THREADS = {
+    "Executor task": "jvm_tasks",
+    "C1 Compiler": "jvm_compilers",
+    "C2 Compiler": "jvm_compilers",
+    "GC Thread": "jvm_gc",
+    "G1 ": "jvm_gc",
+}
+
+
+class _Stat(NamedTuple):
+    """A process or thread: its name, its parent, its ticks, and those with its ended children's."""
+
+    name: str
+    parent: int
+    own: int
+    whole: int
 
 
 def cpu_seconds() -> float:
     """Return user and system time so far, of ended children too, in seconds."""
-    stats = {}
-    for folder in Path("/proc").iterdir():
-        if folder.name.isdigit():
-            try:
-                text = (folder / "stat").read_text()
-            except OSError:
-                continue  # it has just ended
-            fields = text.rpartition(")")[2].split()
-            stats[int(folder.name)] = int(fields[1]), sum(map(int, fields[11:15]))
+    return sum(each.whole for each in _family().values()) / os.sysconf("SC_CLK_TCK")
+
+
+def cpu_seconds_by_part() -> dict[str, float]:
+    """Return user and system time so far by part, in seconds; what ended threads of a JVM took is in ``jvm_other``."""
+    ticks: Counter[str] = Counter()
+    for pid, each in _family().items():
+        if pid == os.getpid():
+            ticks["driver"] += each.own
+        elif each.name == "java":
+            ticks["jvm_other"] += each.whole
+            for thread in _stats(Path(f"/proc/{pid}/task")).values():
+                part = next((part for name, part in _THREADS.items() if thread.name.startswith(name)), "jvm_other")
+                ticks[part] += thread.own
+                ticks["jvm_other"] -= thread.own
+        else:
+            ticks["workers"] += each.whole
+    return {part: ticks[part] / os.sysconf("SC_CLK_TCK") for part in PARTS}
+
+
+def _family() -> dict[int, _Stat]:
+    """Return this process and its descendants."""
+    stats = _stats(Path("/proc"))
     ours, grown = {os.getpid()}, True
     while grown:
-        children = {pid for pid, (parent, _) in stats.items() if parent in ours} - ours
+        children = {pid for pid, each in stats.items() if each.parent in ours} - ours
         ours |= children
         grown = bool(children)
-    return sum(stats[pid][1] for pid in ours if pid in stats) / os.sysconf("SC_CLK_TCK")
+    return {pid: stats[pid] for pid in ours if pid in stats}
+
+
+def _stats(folder: Path) -> dict[int, _Stat]:
+    found = {}
+    for each in folder.iterdir():
+        if each.name.isdigit():
+            try:
+                text = (each / "stat").read_text()
+            except OSError:
+                continue  # it has just ended
+            head, _, rest = text.rpartition(")")
+            fields = rest.split()
+            own, whole = sum(map(int, fields[11:13])), sum(map(int, fields[11:15]))
+            found[int(each.name)] = _Stat(head.partition("(")[2], int(fields[1]), own, whole)
+    return found

@@ -1,9 +1,11 @@
 """A changefeed of many tables beside one of one table: rows per CPU-second and per second, to a sink that only counts.
 
-    python tests/scale/many_tables.py [--rows 1000000] [--tables 1 3 20 60] [--protocol canal-json] [--json]
+    python tests/scale/many_tables.py [--rows 1000000] [--tables 1 3 20 60] [--protocol canal-json] [--times 1]
 
 Rows are read from Parquet. ``typed``: one DataFrame of each table, side by side; ``generic``: one of all, with maps of
-text made by plain casts. CPU time is that of the JVM, its Python workers and this process.
+text made by plain casts; ``spark``: no changefeed, Spark hands the rows to workers that drop them. CPU time is that of
+the JVM, its Python workers and this process; ``us_per_row`` is its split (``cpu_time``). With more ``--times`` in one
+session, the later ones have less for the JVM to compile.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from cpu_time import cpu_seconds
+from cpu_time import PARTS, cpu_seconds_by_part
 
 from ticdc_emit.bench.inputs import change_batch, commit_stamps, make_rows, table_sql
 from ticdc_emit.changes.model import Op
@@ -102,18 +104,30 @@ def measure(spark: Any, folder: Path, table: str, count: int, rows: int, form: s
     if form == "generic":
         changes = reduce(lambda one, two: one.union(two), (as_generic(df, name[5:]) for name, df in frames.items()))
     sink = TicdcSink(f"memory://x/t?{_URIS[protocol]}&partition-num=1", schema, sink=CountingSink())
-    cpu, started = cpu_seconds(), time.monotonic()
-    report = sink.write(changes)
-    seconds, cpu = time.monotonic() - started, cpu_seconds() - cpu
+    before, started = cpu_seconds_by_part(), time.monotonic()
+    done = sum(map(handed_over, frames.values())) if form == "spark" else sink.write(changes).rows
+    seconds, after = time.monotonic() - started, cpu_seconds_by_part()
+    cpu = {part: after[part] - before[part] for part in PARTS}
     return {
         "table": table,
         "tables": count,
         "form": form,
         "protocol": protocol,
-        "rows": report.rows,
-        "rows_per_cpu_s": round(report.rows / cpu),
-        "rows_per_s": round(report.rows / seconds),
+        "rows": done,
+        "rows_per_cpu_s": round(done / sum(cpu.values())),
+        "rows_per_s": round(done / seconds),
+        "us_per_row": {part: round(1e6 * taken / done, 2) for part, taken in cpu.items()},
     }
+
+
+def handed_over(df: Any) -> int:
+    """Return how many rows Spark hands to workers that do nothing with them."""
+
+    def dropped(batches: Iterable[pa.RecordBatch]) -> Iterable[pa.RecordBatch]:
+        for batch in batches:
+            yield pa.record_batch({"rows": pa.array([batch.num_rows], pa.int64())})
+
+    return sum(row[0] for row in df.mapInArrow(dropped, "rows long").collect())
 
 
 def main() -> None:
@@ -121,7 +135,8 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--tables", type=int, nargs="+", default=[1, 3, 20, 60])
     parser.add_argument("--table", nargs="+", default=["orders", "sbtest"])
-    parser.add_argument("--form", nargs="+", default=["typed", "generic"])
+    parser.add_argument("--form", nargs="+", default=["typed", "generic"], choices=["typed", "generic", "spark"])
+    parser.add_argument("--times", type=int, default=1)
     parser.add_argument("--protocol", nargs="+", default=["canal-json"], choices=list(_URIS))
     parser.add_argument("--master", default="local[2]")
     asked = parser.parse_args()
@@ -131,7 +146,7 @@ def main() -> None:
             for table in asked.table:
                 for form in asked.form:
                     measure(spark, Path(folder), table, 1, 100_000, form, protocol)  # the JVM compiles
-                    for count in asked.tables:
+                    for count in asked.tables * asked.times:
                         made = measure(spark, Path(folder), table, count, asked.rows, form, protocol)
                         print(json.dumps(made), file=sys.stdout, flush=True)
     spark.stop()
