@@ -17,7 +17,7 @@ from plain_reference import escape as plain_escape
 from plain_reference import fixed_float, moment_text, time_text
 
 from ticdc_emit.columnar import times
-from ticdc_emit.columnar.assemble import ObjectLayout, join
+from ticdc_emit.columnar.assemble import NULL, ObjectLayout, join
 from ticdc_emit.columnar.binaries import base64_text, latin1_json
 from ticdc_emit.columnar.escape import EASYJSON, GO_STD, JSONITER, JsonWriter, escape
 from ticdc_emit.columnar.faults import ValueFault
@@ -302,14 +302,14 @@ def test_objects(data: st.DataObject, members: int, count: int) -> None:
             items.append(b'"m%d":' % place + value + behind[place])
         return b"{" + b",".join(items) + b"}"
 
-    full = join(layout.fragments(arrays), count).to_pylist()
+    full = join(layout.fragments(arrays), count, NULL).to_pylist()
     assert full == [plain(row, sparse=False) for row in range(count)]
     if members:
         hidden = [
-            pa.array([t if s else None for t, s in zip(column, seen, strict=True)], pa.string())
+            pa.array([t if s else "" for t, s in zip(column, seen, strict=True)], pa.string())
             for column, seen in zip(texts, shown, strict=True)
         ]
-        sparse = join(layout.sparse_fragments(hidden, [np.array(seen) for seen in shown]), count).to_pylist()
+        sparse = join(layout.sparse_fragments(hidden, [np.array(seen) for seen in shown]), count, NULL).to_pylist()
         assert sparse == [plain(row, sparse=True) for row in range(count)]
 
 

@@ -32,9 +32,9 @@ def tso(ms: int) -> int:
     return compose(START + ms)
 
 
-def batch(*ms: int) -> ArrowBatch:
+def batch(*ms: int, kind: type[ArrowBatch] = ArrowBatch) -> ArrowBatch:
     rows: list[dict[str, Any]] = [{"op": "c", "commit_ts": tso(at), "after": {"id": at}} for at in ms]
-    return ArrowBatch(pa.Table.from_pylist(rows, schema=ROWS), "s.t")
+    return kind(pa.Table.from_pylist(rows, schema=ROWS), "s.t")
 
 
 @pytest.fixture
@@ -220,8 +220,7 @@ def test_no_heartbeat_comes_while_a_batch_runs(store: str, clock: list[int]) -> 
             other.join()
             return super().run(encode, deliver)
 
-    rows = batch(12_000)
-    changefeed.run(Slow(rows._batches, "s.t"), 1, final=False)
+    changefeed.run(batch(12_000, kind=Slow), 1, final=False)
     assert seen == [None]
 
 
