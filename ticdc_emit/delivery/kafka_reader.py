@@ -20,7 +20,7 @@ from ticdc_emit.delivery.message import Message
 from ticdc_emit.errors import DeliveryError, MissingDependencyError
 
 if TYPE_CHECKING:
-    from confluent_kafka import Consumer
+    from confluent_kafka import Consumer, TopicPartition
 
 __all__ = ["read_topic", "stream_topics"]
 
@@ -93,13 +93,29 @@ def _assign(consumer: Consumer, places: list[Place], newest: int | None, timeout
     ends: dict[Place, int] = {}
     starts: list[TopicPartition] = []
     for topic, partition in places:
-        low, high = consumer.get_watermark_offsets(TopicPartition(topic, partition), timeout=timeout_s)
+        low, high = _offsets(consumer, TopicPartition(topic, partition), timeout_s)
         start = low if newest is None else max(low, high - newest)
         starts.append(TopicPartition(topic, partition, start))
         if start < high:
             ends[topic, partition] = high
     consumer.assign(starts)
     return ends
+
+
+def _offsets(consumer: Consumer, place: TopicPartition, timeout_s: float) -> tuple[int, int]:
+    """Return the first offset and the end. A partition that is new, or moves, has no leader for a moment."""
+    from confluent_kafka import KafkaError, KafkaException
+
+    deadline = time.monotonic() + timeout_s
+    while True:
+        try:
+            low, high = consumer.get_watermark_offsets(place, timeout=timeout_s)
+            return low, high
+        except KafkaException as error:
+            leaderless = KafkaError.LEADER_NOT_AVAILABLE, KafkaError.NOT_LEADER_FOR_PARTITION
+            if error.args[0].code() not in leaderless or time.monotonic() > deadline:
+                raise
+        time.sleep(_POLL_S)
 
 
 def _messages(consumer: Consumer, ends: dict[Place, int], follow: bool, timeout_s: float) -> Iterator[Message]:

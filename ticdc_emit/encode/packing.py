@@ -101,7 +101,7 @@ class Packer:
 def packed(rows: pa.RecordBatch, plan: Plan) -> pa.RecordBatch:
     """Return the messages of a whole batch of one topic, in the order of their last rows."""
     packing = plan.packing
-    if packing is None or not rows.num_rows:
+    if packing is None or rows.num_rows <= 1:  # a row alone is a message
         return rows
     packer = Packer(packing, plan.large.max_packed_bytes)
     partitions = np.asarray(rows.column("partition"))

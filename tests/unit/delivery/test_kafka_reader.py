@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import islice
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -49,6 +50,25 @@ def test_topics_are_read_to_their_end_and_followed() -> None:
         send(kafka, "one", 3, b"later")
         assert next(following).value == b"later"
         following.close()  # type: ignore[attr-defined]
+
+
+def test_a_partition_whose_leader_is_not_there_yet_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    from confluent_kafka import Consumer, KafkaError, KafkaException
+
+    asked: list[int] = []
+
+    class Late(Consumer):
+        def get_watermark_offsets(self, partition: Any, *args: Any, **options: Any) -> Any:
+            asked.append(partition.partition)
+            if len(asked) == 1:
+                raise KafkaException(KafkaError(KafkaError.NOT_LEADER_FOR_PARTITION))
+            return super().get_watermark_offsets(partition, *args, **options)
+
+    with EmbeddedKafka() as kafka:
+        send(kafka, "one", 0, b"a")
+        monkeypatch.setattr("confluent_kafka.Consumer", Late)
+        (found,) = stream_topics(kafka.sink().connection_settings(), ["one"])
+    assert (found.value, asked) == (b"a", [0, 0, 1, 2, 3])
 
 
 def test_a_broker_that_does_not_answer_is_told() -> None:
