@@ -114,11 +114,7 @@ def _whole(given: pa.Array) -> pa.Array:
 
 
 def split_updates(batch: pa.RecordBatch, table: TablePlan, plan: Plan) -> pa.RecordBatch:
-    """Return the batch (in change form, commit_ts checked and ascending) with its updates split; then unsorted.
-
-    Transactions are :func:`numbered` in it.
-    """
-    batch = numbered(batch, f"{table.schema}.{table.name}")
+    """Return the batch (in change form, commit_ts checked and ascending) with its updates split; then unsorted."""
     if not plan.splits:
         return batch
     changed = _key_changed(batch, table, plan.rendering)

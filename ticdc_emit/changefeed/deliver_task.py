@@ -136,11 +136,11 @@ class DeliverTask:
         """Yield all messages of the task, rows and controls, in order; count them."""
         for target, merge in merges.items():
             result = results.setdefault(target, TaskResult())
-            digest, packer = RowsDigest(target), self._packer()
+            digest, packer = RowsDigest(target) if self.digests else None, self._packer()
             if not self.check_only:
                 self._store_claims(store, target, result)
             for rows in _message_batches(merge.windows(store.messages), target):
-                if self.digests:
+                if digest is not None:
                     digest.add(rows)
                 if self.check_only:
                     result.rows += rows.num_rows
@@ -148,7 +148,7 @@ class DeliverTask:
                     yield messages
             if packer is not None and (rest := packer.rest()) is not None:
                 yield rest
-            if self.digests:
+            if digest is not None:
                 result.digest = digest.value()
 
     def _packer(self) -> Packer | None:

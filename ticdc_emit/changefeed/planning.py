@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from numbers import Integral
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from ticdc_emit.changefeed.batch import Ahead, Batch
 from ticdc_emit.changefeed.count_task import CountTask
@@ -83,6 +83,14 @@ class _Applied:
     filtered: list[tuple[int, str]]
 
 
+class _Outline(NamedTuple):
+    """The plan without the sink, and the DDL that is sent. ``registers``: a table needs schemas in a registry."""
+
+    plan: Plan
+    events: tuple[DdlEvent, ...]
+    registers: bool
+
+
 @dataclass
 class Planner:
     """Makes plans for batch states. ``catalog`` holds the tables as they are before the first DDL."""
@@ -97,19 +105,17 @@ class Planner:
     _partitions: dict[str, int] = field(default_factory=dict, init=False)
     _limit: int | None = field(default=None, init=False)
     _latest: _Applied | None = field(default=None, init=False)
-    _outlined: dict[tuple[DdlStatement, ...], tuple[Plan, tuple[DdlEvent, ...]]] = field(
-        default_factory=dict, init=False
-    )
+    _outlined: dict[tuple[DdlStatement, ...], _Outline] = field(default_factory=dict, init=False)
     _made: dict[tuple[DdlStatement, ...], Plan] = field(default_factory=dict, init=False)
 
     def outline(self, state: BatchState) -> Plan:
         """Return the plan of a batch as far as it is known without the sink: partition counts are made up."""
-        return self._drawn(state.ddl)[0].at(state.build_ts)
+        return self._drawn(state.ddl).plan.at(state.build_ts)
 
     def checkable(self, state: BatchState) -> Plan:
         """Return the outline as messages can be made of it, to look at rows before any schema is registered."""
         outline = self.outline(state)
-        return with_made_up_headers(outline, self.config) if _registers(outline) else outline
+        return with_made_up_headers(outline, self.config) if self._drawn(state.ddl).registers else outline
 
     def plan(self, state: BatchState) -> Plan:
         """Return the plan of a batch, at the batch's clock; its topics exist from now on."""
@@ -121,10 +127,11 @@ class Planner:
         Raises the :class:`~ticdc_emit.errors.RegistryError` family, and
         :class:`~ticdc_emit.errors.UnknownTableError` before the sink is asked for topics.
         """
-        outline, _ = self._drawn(state.ddl)
+        drawn = self._drawn(state.ddl)
         needed: list[tuple[str, str]] = []
-        if _registers(outline):
-            needed = [(table.schema, table.name) for table in (outline.table(*key) for key in batch.tables(outline))]
+        if drawn.registers:
+            tables = (drawn.plan.table(*key) for key in batch.tables(drawn.plan))
+            needed = [(table.schema, table.name) for table in tables]
         plan = self._planned(state.ddl)
         for key in needed:
             planned = plan.table(*key)
@@ -138,7 +145,7 @@ class Planner:
 
     def controls(self, state: BatchState) -> Controls:
         """Return the control messages that a batch may have to send, as far as the plan shows."""
-        _, events = self._drawn(state.ddl)
+        events = self._drawn(state.ddl).events
         has_watermarks = self.config.codec.has_watermarks
         interval = (self.interval_ms or 0) if has_watermarks else 0
         marks: list[int] = []
@@ -165,42 +172,45 @@ class Planner:
 
         Counts the rows, where anything depends on them: with the Simple protocol.
         """
-        plan, rules = self.plan(state), BootstrapRules.of(self.config)
+        plan = self.plan(state)
         task = self._count_task(plan, controls, state, late, bad_rows)
         if task is None:
             return controls, None
         counted = batch.count_rows(task)
         if self._has_default_ticks(state):
             controls = with_default_ticks(controls, counted)
-        if not rules.enabled:
+        if not self._bootstraps.enabled:
             return controls, None
-        return with_bootstraps(controls, plan, rules, state, counted)
+        return with_bootstraps(controls, plan, self._bootstraps, state, counted)
 
     def idle(self, state: BatchState, moment: int, limit: int) -> tuple[Controls, dict[str, Any] | None]:
         """Return what may be due at ``moment`` (ms) and the TSO ``limit`` without any row, and the schedule then."""
         controls = self.controls(state)
-        return with_due_bootstraps(controls, self.plan(state), BootstrapRules.of(self.config), state, moment, limit)
+        return with_due_bootstraps(controls, self.plan(state), self._bootstraps, state, moment, limit)
 
     def ahead(self, state: BatchState, *, late: str, bad_rows: Literal["refuse", "skip"]) -> Ahead:
         """Return what will be asked of a batch that begins in this state, unless it brings DDL."""
         outline, controls = self.outline(state), self.controls(state)
-        return Ahead(_registers(outline), self._count_task(outline, controls, state, late, bad_rows))
+        return Ahead(self._drawn(state.ddl).registers, self._count_task(outline, controls, state, late, bad_rows))
 
     def _count_task(
         self, plan: Plan, controls: Controls, state: BatchState, late: str, bad_rows: Literal["refuse", "skip"]
     ) -> CountTask | None:
         """Return what counts the rows, where anything depends on how many there are."""
-        rules = BootstrapRules.of(self.config)
-        if not (rules.enabled or self._has_default_ticks(state)):
+        if not (self._bootstraps.enabled or self._has_default_ticks(state)):
             return None
         dropped = controls.late_until if late == "drop" else None
-        return CountTask(plan, rules.tick_ms, dropped, bad_rows=bad_rows)
+        return CountTask(plan, self._bootstraps.tick_ms, dropped, bad_rows=bad_rows)
+
+    @cached_property
+    def _bootstraps(self) -> BootstrapRules:
+        return BootstrapRules.of(self.config)
 
     def _has_default_ticks(self, state: BatchState) -> bool:
         ticks = self.config.codec.protocol.traits.default_ticks
         return ticks and self.interval_ms is None and state.build_ts is None
 
-    def _drawn(self, ddl: tuple[DdlStatement, ...]) -> tuple[Plan, tuple[DdlEvent, ...]]:
+    def _drawn(self, ddl: tuple[DdlStatement, ...]) -> _Outline:
         if ddl not in self._outlined:
             applied = self._applied(_in_order(ddl))
             sent = applied.sent
@@ -213,19 +223,22 @@ class Planner:
                 verbatim_json=self.verbatim_json,
                 unreplicated=left_out,
             )
-            self._outlined = {ddl: (plan, tuple(sent))}
+            registers = any(True for table in plan.tables.values() for _ in needed_by_all(table))
+            self._outlined = {ddl: _Outline(plan, tuple(sent), registers)}
         return self._outlined[ddl]
 
     def _planned(self, ddl: tuple[DdlStatement, ...]) -> Plan:
         if ddl not in self._made:
-            outline, events = self._drawn(ddl)
-            partitions, limit = self._ask_sink(tuple(outline.router.partitions))
-            plan = outline.dispatched(self.config, partitions, limit)
-            self._made = {ddl: self._registrar.announced(plan, (None, *events))}
+            drawn = self._drawn(ddl)
+            partitions, limit = self._ask_sink(tuple(drawn.plan.router.partitions))
+            plan = drawn.plan.dispatched(self.config, partitions, limit)
+            self._made = {ddl: self._registrar.announced(plan, (None, *drawn.events))}
         return self._made[ddl]
 
     def _applied(self, ddl: tuple[DdlStatement, ...]) -> _Applied:
         """Return what the DDL (in order) makes; what was applied before is not applied again."""
+        if self._latest is not None and self._latest.ddl == ddl:
+            return self._latest
         latest, self._latest = self._latest, None  # a statement that fails leaves none
         if latest is None or latest.ddl != ddl[: len(latest.ddl)]:
             latest = _Applied((), copy.deepcopy(self.catalog), Replication.of(self.config, self.catalog), [], [])
@@ -249,8 +262,3 @@ class Planner:
             self._limit = limit if self._limit is None else min(limit, self._limit)
         assert self._limit is not None
         return {topic: self._partitions[topic] for topic in topics}, self._limit
-
-
-def _registers(plan: Plan) -> bool:
-    """Return whether any table of a plan needs schemas in a registry."""
-    return any(True for each in plan.tables.values() for _ in needed_by_all(each))
