@@ -10,132 +10,24 @@ from __future__ import annotations
 import datetime as dt
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass, field
-from functools import reduce
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any
 
-from ticdc_emit.config import ChangefeedConfig
-from ticdc_emit.config.named import refuse_unknown
-from ticdc_emit.config.secrets import hides_arguments
-from ticdc_emit.errors import ConfigError
-from ticdc_emit.traffic.generate.arrow.changes import ArrowChanges, arrow_changes
+from ticdc_emit.traffic.generate.arrow.changes import arrow_changes
 from ticdc_emit.traffic.generate.control import Columns
-from ticdc_emit.traffic.generate.final import final_tables
 from ticdc_emit.traffic.generate.frame import changes_of_stream, changes_of_tables
 from ticdc_emit.traffic.generate.layout import Lives
 from ticdc_emit.traffic.generate.plan import DEFAULT_RATE, Settings, TrafficPlan, plan_traffic
+from ticdc_emit.traffic.generate.results import ArrowTraffic, Traffic, TrafficStream
 from ticdc_emit.traffic.sample_schemas import schema_text
 from ticdc_emit.tso import compose
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
-    from typing_extensions import Unpack
-
-    from ticdc_emit.spark import TicdcSink
-    from ticdc_emit.spark.options import TrafficSinkOptions
+    from pyspark.sql import SparkSession
 
 __all__ = ["ArrowTraffic", "Traffic", "TrafficStream", "generate", "generate_arrow", "generate_stream"]
 
-Changes = TypeVar("Changes")
-
 _STREAM_TASKS = 2
-
-
-@dataclass(frozen=True)
-class _Planned(Generic[Changes]):
-    """``changes``: the row changes. ``ddl``: (commit_ts, statement) in order.
-
-    ``schema``: SQL text of the tables before the first change. ``table``: ``schema.name``, if there is only one.
-    ``time_zone``: the changefeed's, in which TIMESTAMP texts of the generic form are.
-    """
-
-    changes: Changes
-    ddl: tuple[tuple[int, str], ...]
-    schema: str
-    table: str | None
-    time_zone: str = field(default="UTC", kw_only=True)
-
-    @hides_arguments
-    def sink(self, sink_uri: str | ChangefeedConfig, **options: Unpack[TrafficSinkOptions]) -> TicdcSink:
-        """Return a :class:`~ticdc_emit.spark.TicdcSink` for the changes, in their time zone; ``options`` are its own.
-
-        Raises :class:`~ticdc_emit.errors.ConfigError` for a changefeed of another time zone.
-        """
-        from ticdc_emit.spark import TicdcSink
-        from ticdc_emit.spark.options import TrafficSinkOptions
-
-        refuse_unknown("sink", options, TrafficSinkOptions)
-        if isinstance(sink_uri, ChangefeedConfig):
-            zone = sink_uri.time_zone
-        else:
-            zone = options.get("time_zone") or self.time_zone
-            options["time_zone"] = zone
-        if zone != self.time_zone:
-            raise ConfigError(
-                f"the changefeed's time zone is {zone}, that of the changes {self.time_zone}",
-                remedy="Generate the changes with the changefeed's time_zone",
-                option="time_zone",
-            )
-        return TicdcSink(sink_uri, self.schema, table=self.table, ddl=self.ddl, **options)
-
-
-@dataclass(frozen=True)
-class _OnSpark(_Planned[Changes]):
-    _plan: TrafficPlan | None = field(default=None, kw_only=True, repr=False, compare=False)
-    _spark: SparkSession | None = field(default=None, kw_only=True, repr=False, compare=False)
-
-    def tables(self) -> dict[tuple[str, str], DataFrame]:
-        """Return the tables after the last change and statement, by (schema, table): the expected final tables of a
-        consumer.
-
-        Each is a typed DataFrame, computed like the changes: nothing is read from messages. Values have Spark's types
-        (docs/types.md), columns are those of the table's last version. Raises :class:`~ticdc_emit.errors.ConfigError`
-        for a stream without end.
-        """
-        if self._plan is None or self._plan.rows is None or self._spark is None:
-            raise ConfigError(
-                "traffic without an end has no last change",
-                remedy="Give rows to generate or generate_stream",
-                option="rows",
-            )
-        return final_tables(self._spark, self._plan, self._plan.rows)
-
-
-@dataclass(frozen=True)
-class Traffic(_OnSpark["dict[str, DataFrame]"]):
-    """``changes``: a typed DataFrame for each table, by ``schema.name``, as :meth:`TicdcSink.write` takes them.
-
-    The other attributes: ``ddl``, (commit_ts, statement) in order; ``schema``, SQL text of the tables before the first
-    change; ``table``, ``schema.name``, if there is only one; ``time_zone``, the changefeed's.
-    """
-
-    def mixed(self) -> DataFrame:
-        """Return the changes as one DataFrame: in the generic form for several tables, which is slower to make and to
-        send; in the typed form for one table.
-        """
-        plan = self._plan
-        if plan is None or self._spark is None:
-            (only,) = self.changes.values()
-            return only
-        made = changes_of_tables(self._spark, plan, plan.rows or 0, typed=plan.typed).values()
-        return reduce(lambda one, other: one.union(other), made)
-
-
-@dataclass(frozen=True)
-class TrafficStream(_OnSpark["DataFrame"]):
-    """``changes``: a streaming DataFrame, typed if there is one table, else generic: a query has one DataFrame.
-
-    The other attributes are those of :class:`Traffic`.
-    """
-
-
-@dataclass(frozen=True)
-class ArrowTraffic(_Planned[dict[str, ArrowChanges]]):
-    """``changes``: for each table its changes as Arrow record batches, by ``schema.name``, made as they are read.
-
-    :meth:`TicdcSink.write` takes them. The other attributes are those of :class:`Traffic`.
-    """
 
 
 def generate(
