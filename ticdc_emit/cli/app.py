@@ -229,21 +229,23 @@ def generate(
 ) -> None:
     """Generate traffic from table schemas alone: inserts, updates, deletes and schema changes."""
     from ticdc_emit.cli.generate import Wanted, run
+    from ticdc_emit.traffic.generate.settings import Settings
 
-    settings = {
-        "rate": rate,
-        "ddl_rate": ddl_rate,
-        "seed": seed,
-        "tables": table,
-        "transaction_size": transaction_size,
-        "updates": updates,
-        "deletes": deletes,
-        "skew": skew,
-        "columns": columns,
-        "time_zone": time_zone,
-    }
+    settings = Settings(
+        rows=None if endless else rows,
+        seed=seed,
+        tables=tuple(table or ()),
+        rate=rate,
+        transaction_size=transaction_size,
+        updates=updates,
+        deletes=deletes,
+        skew=skew,
+        ddl_rate=ddl_rate,
+        time_zone=time_zone,
+        columns=columns,
+    )
     code = run(
-        Wanted(schema, None if endless else rows, stream, live, start, settings),
+        Wanted(schema, settings, stream, live, start),
         protocol=protocol,
         sink_uri=sink_uri,
         config=config,

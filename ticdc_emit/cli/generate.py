@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,13 +31,17 @@ from ticdc_emit.delivery.claims import ClaimStore
 from ticdc_emit.delivery.contract import Sink
 from ticdc_emit.delivery.files import FileSink
 from ticdc_emit.errors import ConfigError, DdlError
+from ticdc_emit.traffic.generate import ArrowTraffic, Traffic, TrafficStream
+from ticdc_emit.traffic.generate.make import stream_on_spark, traffic_here, traffic_on_spark
+from ticdc_emit.traffic.generate.plan import check_columns
+from ticdc_emit.traffic.generate.settings import Settings
+from ticdc_emit.traffic.sample_schemas import schema_text
 from ticdc_emit.tso import compose
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from ticdc_emit.spark import TicdcSink
-    from ticdc_emit.traffic.generate import ArrowTraffic, Traffic, TrafficStream
 
 __all__ = ["Wanted", "run"]
 
@@ -51,35 +55,36 @@ _LIVE_TRIGGER = "500 milliseconds"  # each batch costs about 0.3 s of CPU time, 
 
 @dataclass(frozen=True)
 class Wanted:
-    """What to generate. ``settings``: further arguments of :func:`~ticdc_emit.traffic.generate.generate`.
+    """What to generate. ``stream``: as a Structured Streaming query; ``live``: that too, at the rate of the wall clock.
 
-    ``rows``: ``None`` for a stream without end. ``start``: ``now``, ISO time or TSO; ``None``: now, if it is live.
+    ``start``: ``now``, ISO time or TSO; ``None``: now, if it is live. It replaces the one of ``settings``.
     """
 
     schema: str
-    rows: int | None
-    stream: bool
-    live: bool
-    start: str | None
-    settings: dict[str, Any]
+    settings: Settings
+    stream: bool = False
+    live: bool = False
+    start: str | None = None
 
     @property
     def is_stream(self) -> bool:
         """Whether changes come as a stream, live ones too."""
         return self.stream or self.live
 
-    def first_commit(self) -> int | None:
-        """Return the TSO of the first commit; ``None`` for the library's default.
+    def started(self) -> Settings:
+        """Return the settings with the first commit that ``start`` means at this moment.
 
         Raises :class:`ConfigError` for a text that is not a moment.
         """
         from ticdc_emit.traffic.replay.ddl_file import parse_moment
 
         text = self.start or (_NOW if self.live else None)
+        if text is None:
+            return self.settings
         if text == _NOW:
-            return compose(time.time_ns() // 1_000_000)
+            return replace(self.settings, start=compose(time.time_ns() // 1_000_000))
         try:
-            return None if text is None else parse_moment(text)
+            return replace(self.settings, start=parse_moment(text))
         except DdlError as fault:
             raise ConfigError(fault.message, remedy=f"{fault.remedy}, or {_NOW}", option="start") from None
 
@@ -102,35 +107,32 @@ def run(
     ``config``: the changefeed file, or what is in one. ``on_spark``: even with few rows. ``spark``: further settings of
     Spark.
     """
-    from ticdc_emit.traffic.generate.plan import check_columns
-    from ticdc_emit.traffic.sample_schemas import schema_text
-
     pictures, reports = Pictures(html, "ticdc-emit generate"), list[RunReport]()
-    text = schema_text(wanted.schema)
-    if wanted.rows is None and not wanted.is_stream:
+    text, rows = schema_text(wanted.schema), wanted.settings.rows
+    if rows is None and not wanted.is_stream:
         raise ConfigError("--endless needs a stream", remedy="Add --live or --stream", option="endless")
-    check_columns(text, wanted.settings.get("columns"), wanted.settings["tables"])
-    wanted.first_commit()  # a text that is not a time is refused before Spark starts
-    amount = "changes without end" if wanted.rows is None else f"{wanted.rows:,} changes"
+    check_columns(text, wanted.settings.columns, wanted.settings.tables)
+    wanted.started()  # a text that is not a time is refused before Spark starts
+    amount = "changes without end" if rows is None else f"{rows:,} changes"
     with ExitStack() as stack:
         changefeed: str | os.PathLike[str] | dict[str, Any] = config or protocol_document(protocol)
         kafka, uri = place(stack, sink_uri, _TOPIC, changefeed)
-        feed = changefeed_at(stack, uri, changefeed, schema_registry, wanted.settings["time_zone"], profile)
-        rows_at_once = None if wanted.is_stream else wanted.rows
+        feed = changefeed_at(stack, uri, changefeed, schema_registry, wanted.settings.time_zone, profile)
+        rows_at_once = None if wanted.is_stream else rows
         is_here = runs_here(rows_at_once, MOST_ROWS_HERE, on_spark=on_spark, settings=spark)
-        here = _traffic_here(text, wanted) if is_here else None
+        here = traffic_here(text, wanted.started()) if is_here else None
         session = None
         if here is None:
-            short = wanted.rows is not None and wanted.rows <= SHORT_ROWS and not wanted.live
+            short = rows is not None and rows <= SHORT_ROWS and not wanted.live
             session = spark_for(stack, "generate", short=short, settings=spark, quiet=as_json)
-        if wanted.rows is None and not as_json:
+        if rows is None and not as_json:
             say("Ctrl-C ends it")
         stop = stack.enter_context(stopped_by_interrupt("batch", quiet=as_json)) if wanted.is_stream else None
         doing = f"generating {amount} to {mask_uri(uri)}"
         sink = kafka.sink() if kafka else None
         batches = {} if here is None else {table: CountedBatches(each) for table, each in here.changes.items()}
         source = session or (lambda: sum(each.read for each in batches.values()))
-        with step(doing, quiet=as_json) if stop else row_progress(doing, source, wanted.rows, quiet=as_json):
+        with step(doing, quiet=as_json) if stop else row_progress(doing, source, rows, quiet=as_json):
             if here is not None:
                 report: RunReport | RunTotal = _emitter(here, wanted, feed, sink, reports).write(batches)
             else:
@@ -152,18 +154,11 @@ def run(
     return code
 
 
-def _traffic_here(schema: str, wanted: Wanted) -> ArrowTraffic | None:
-    from ticdc_emit.traffic.generate import generate_arrow
-
-    assert wanted.rows is not None
-    return generate_arrow(schema, rows=wanted.rows, **{"start": wanted.first_commit(), **wanted.settings})
-
-
 def _exit_code(stop: Stop, wanted: Wanted, report: RunReport | RunTotal) -> int:
     """Return 0 if everything was sent. Ctrl-C is the usual end of endless traffic."""
-    if wanted.rows is None:
+    if wanted.settings.rows is None:
         return stop.exit_code(unless=signal.SIGINT)
-    return 0 if report.rows >= wanted.rows else stop.exit_code()
+    return 0 if report.rows >= wanted.settings.rows else stop.exit_code()
 
 
 def _send(
@@ -178,16 +173,12 @@ def _send(
     """``stop``: called between the batches of a stream, whether to stop. ``reports``: receives the report of each
     batch.
     """
-    from ticdc_emit.traffic.generate import generate, generate_stream
-
     if wanted.live and wanted.start in (None, _NOW):
         _warm_up(spark, schema, wanted, feed)
-    settings = {"start": wanted.first_commit(), **wanted.settings}
     if stop is not None:
-        stream = generate_stream(spark, schema, rows=wanted.rows, live=wanted.live, **settings)
+        stream = stream_on_spark(spark, schema, wanted.started(), live=wanted.live)
         return _stream(stream, _emitter(stream, wanted, feed, sink, reports), wanted, stop)
-    assert wanted.rows is not None
-    traffic = generate(spark, schema, rows=wanted.rows, **settings)
+    traffic = traffic_on_spark(spark, schema, wanted.started())
     return _emitter(traffic, wanted, feed, sink, reports).write(traffic.changes)
 
 
@@ -198,11 +189,10 @@ def _warm_up(spark: SparkSession, schema: str, wanted: Wanted, feed: ChangefeedC
     Does nothing if large messages go to external storage, where unused objects would remain.
     """
     from ticdc_emit.spark.warm_up import warm_up_stream
-    from ticdc_emit.traffic.generate import generate_stream
 
     if ClaimStore.of(feed.codec.large_message_handle) is not None:
         return
-    stream = generate_stream(spark, schema, live=True, **{**wanted.settings, "ddl_rate": 0.0})
+    stream = stream_on_spark(spark, schema, replace(wanted.settings, rows=None, ddl_rate=0.0), live=True)
     with (
         tempfile.TemporaryDirectory(prefix="ticdc-emit-", ignore_cleanup_errors=True) as folder,
         stream.sink(feed, sink=FileSink(folder)) as unsent,
@@ -217,36 +207,33 @@ def _emitter(
     sink: Sink | None,
     reports: list[RunReport],
 ) -> TicdcSink:
-    from ticdc_emit.traffic.generate.plan import DEFAULT_RATE
-
-    if wanted.settings["ddl_rate"] and not traffic.ddl:
-        say(_without_ddl(wanted))
+    settings = wanted.settings
+    if settings.ddl_rate and not traffic.ddl:
+        say(_without_ddl(settings))
     interval = None
     if (
         feed.codec.protocol.traits.default_ticks and not wanted.live
     ):  # other protocols have no watermarks between the rows
-        rows = _STREAM_ROWS if wanted.stream or wanted.rows is None else wanted.rows
-        interval = sparse_interval(feed, rows, rows / (wanted.settings["rate"] or DEFAULT_RATE))
+        rows = _STREAM_ROWS if wanted.stream or settings.rows is None else settings.rows
+        interval = sparse_interval(feed, rows, rows / settings.changes_per_second)
     return traffic.sink(feed, sink=sink, watermark_interval=interval, on_report=reports.append)
 
 
-def _without_ddl(wanted: Wanted) -> str:
-    from ticdc_emit.traffic.generate.plan import DEFAULT_RATE
-
-    rows, rate = wanted.rows or 0, wanted.settings["rate"] or DEFAULT_RATE
+def _without_ddl(settings: Settings) -> str:
+    rows, rate = settings.rows or 0, settings.changes_per_second
     return (
-        f"no schema change: --ddl-rate {wanted.settings['ddl_rate']:g} is less than one in the {rows / rate:g} s of "
+        f"no schema change: --ddl-rate {settings.ddl_rate:g} is less than one in the {rows / rate:g} s of "
         f"commit time that {rows:,} changes take at {rate:g} a second"
     )
 
 
 def _stream(traffic: TrafficStream, emitter: TicdcSink, wanted: Wanted, stop: Callable[[], bool]) -> RunTotal:
     """Run the query until all rows are sent or ``stop`` returns true, then end the changefeed after the last batch."""
-    busy = threading.Lock()
+    busy, rows = threading.Lock(), wanted.settings.rows
     stopping = False
 
     def ended() -> bool:
-        return stopping or (wanted.rows is not None and emitter.total.rows >= wanted.rows)
+        return stopping or (rows is not None and emitter.total.rows >= rows)
 
     def send(batch: DataFrame, number: int) -> None:
         with busy:

@@ -100,20 +100,11 @@ def _send_traffic(
     schema: str, rate: float, seed: int, uri: str, changefeed: dict[str, Any], registry: str, profile: str | None
 ) -> int:
     from ticdc_emit.cli import generate
+    from ticdc_emit.traffic.generate.settings import Settings
 
-    settings = {
-        "rate": rate,
-        "ddl_rate": 0.0,
-        "seed": seed,
-        "tables": None,
-        "transaction_size": 1.0,
-        "updates": 3.0,
-        "deletes": 0.5,
-        "skew": 1.0,
-        "time_zone": "UTC",
-    }
+    settings = Settings(rows=None, rate=rate, seed=seed)
     return generate.run(
-        generate.Wanted(schema, None, False, True, None, settings),
+        generate.Wanted(schema, settings, live=True),
         protocol="",
         sink_uri=uri,
         config=changefeed,

@@ -16,6 +16,7 @@ from child import command, exit_code
 
 from ticdc_emit.cli import generate
 from ticdc_emit.config import load_changefeed
+from ticdc_emit.traffic.generate.settings import Settings
 from ticdc_emit.tso import compose, physical_ms
 
 
@@ -100,19 +101,16 @@ def test_wrong_columns_are_refused_before_spark_starts(
 
 
 def wanted(**given: Any) -> generate.Wanted:
-    settings = {"rate": None, "ddl_rate": 0.01, "time_zone": "UTC"}
-    return generate.Wanted(
-        **({"schema": "t", "rows": 20_000, "stream": False, "live": False, "start": None, "settings": settings} | given)
-    )
+    return generate.Wanted("t", Settings(rows=20_000, ddl_rate=0.01), **given)
 
 
 def test_the_first_commit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(time, "time_ns", lambda: 1_700_000_000_123_456_789)
     now = compose(1_700_000_000_123)
-    assert wanted().first_commit() is None
-    assert wanted(live=True).first_commit() == wanted(start="now").first_commit() == now
-    assert wanted(live=True, start=str(now - 1)).first_commit() == now - 1
-    assert wanted(start="2023-11-14T22:13:20.123Z").first_commit() == now
+    assert wanted().started().start is None
+    assert wanted(live=True).started().start == wanted(start="now").started().start == now
+    assert wanted(live=True, start=str(now - 1)).started().start == now - 1
+    assert wanted(start="2023-11-14T22:13:20.123Z").started().start == now
 
 
 def test_a_rate_that_makes_no_schema_change_is_told(
@@ -121,7 +119,7 @@ def test_a_rate_that_makes_no_schema_change_is_told(
     for ddl, lines in (((), 1), (((1, "alter"),), 0)):
         emitter = SimpleNamespace(write=lambda changes: "report")
         traffic = SimpleNamespace(ddl=ddl, changes=None, sink=lambda feed, emitter=emitter, **_: emitter)
-        monkeypatch.setattr("ticdc_emit.traffic.generate.generate", lambda *_, traffic=traffic, **__: traffic)
+        monkeypatch.setattr(generate, "traffic_on_spark", lambda *_, traffic=traffic: traffic)
         spark: Any = None
         feed = load_changefeed("memory://x/?protocol=canal-json")
         assert generate._send(spark, "t", wanted(), feed, None, None, []) == "report"  # type: ignore[comparison-overlap]

@@ -12,7 +12,8 @@ from ticdc_emit.errors import ConfigError
 from ticdc_emit.schema.catalog import catalog_from_sql
 from ticdc_emit.traffic.generate.control import Control, controls_of, pattern_parts
 from ticdc_emit.traffic.generate.controlled import controlled
-from ticdc_emit.traffic.generate.plan import Settings, TrafficPlan, plan_traffic
+from ticdc_emit.traffic.generate.plan import TrafficPlan, plan_traffic
+from ticdc_emit.traffic.generate.settings import Settings
 from ticdc_emit.traffic.generate.sql import Alternating
 from ticdc_emit.traffic.generate.tables import source_tables
 

@@ -10,8 +10,8 @@ import pytest
 from ticdc_emit.errors import SchemaError, UnknownTableError
 from ticdc_emit.schema.catalog import catalog_from_sql
 from ticdc_emit.traffic.generate.keys import Digit, Fixed, Follows, Serial, plan_keys
-from ticdc_emit.traffic.generate.layout import Lives
-from ticdc_emit.traffic.generate.plan import Settings, TrafficPlan, plan_traffic
+from ticdc_emit.traffic.generate.plan import TrafficPlan, plan_traffic
+from ticdc_emit.traffic.generate.settings import Settings
 from ticdc_emit.traffic.generate.tables import source_tables
 from ticdc_emit.traffic.generate.texts import meaning, tokens
 from ticdc_emit.traffic.sample_schemas import sample_names, sample_schema, schema_text
@@ -88,7 +88,7 @@ def test_a_cycle_of_tables_is_left_open_where_it_may_be_null() -> None:
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"rows": 0}, {"rate": 0}, {"ddl_rate": 2000}, {"lives": Lives(deletes=2)}, {"lives": Lives(transaction_size=0.5)}],
+    [{"rows": 0}, {"rate": 0}, {"ddl_rate": 2000}, {"deletes": 2}, {"transaction_size": 0.5}],
 )
 def test_settings_out_of_range_are_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(SchemaError, match="out of its range"):

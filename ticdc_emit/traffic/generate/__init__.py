@@ -8,26 +8,19 @@ process.
 from __future__ import annotations
 
 import datetime as dt
-import time
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ticdc_emit.traffic.generate.arrow.changes import arrow_changes
 from ticdc_emit.traffic.generate.control import Columns
-from ticdc_emit.traffic.generate.frame import changes_of_stream, changes_of_tables
-from ticdc_emit.traffic.generate.layout import Lives
-from ticdc_emit.traffic.generate.plan import DEFAULT_RATE, Settings, TrafficPlan, plan_traffic
+from ticdc_emit.traffic.generate.make import stream_on_spark, traffic_here, traffic_on_spark
 from ticdc_emit.traffic.generate.results import ArrowTraffic, Traffic, TrafficStream
-from ticdc_emit.traffic.sample_schemas import schema_text
-from ticdc_emit.tso import compose
+from ticdc_emit.traffic.generate.settings import Settings
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 __all__ = ["ArrowTraffic", "Traffic", "TrafficStream", "generate", "generate_arrow", "generate_stream"]
-
-_STREAM_TASKS = 2
 
 
 def generate(
@@ -62,11 +55,10 @@ def generate(
     Before the first row, raises the family of :class:`~ticdc_emit.errors.SchemaError` if the schema cannot be
     generated, and :class:`~ticdc_emit.errors.ConfigError` for wrong ``columns``.
     """
-    plan = _plan(
-        schema,
-        rows,
+    settings = Settings(
+        rows=rows,
         seed=seed,
-        tables=tables,
+        tables=tuple(tables or ()),
         start=start,
         rate=rate,
         transaction_size=transaction_size,
@@ -77,8 +69,7 @@ def generate(
         time_zone=time_zone,
         columns=columns,
     )
-    changes = changes_of_tables(spark, plan, rows, partitions)
-    return Traffic(changes, plan.ddl, plan.schema, _only(plan), time_zone=time_zone, _plan=plan, _spark=spark)
+    return traffic_on_spark(spark, schema, settings, partitions)
 
 
 def generate_stream(
@@ -107,13 +98,10 @@ def generate_stream(
     runs come first, ``rows_per_batch`` at a time. A restart must give the same ``start``. ``rows``: the number of
     changes; ``None``: no end (DDL needs an end). The query continues with empty batches until it is stopped.
     """
-    if live and start is None:
-        start = compose(time.time_ns() // 1_000_000)
-    plan = _plan(
-        schema,
-        rows,
+    settings = Settings(
+        rows=rows,
         seed=seed,
-        tables=tables,
+        tables=tuple(tables or ()),
         start=start,
         rate=rate,
         transaction_size=transaction_size,
@@ -124,15 +112,7 @@ def generate_stream(
         time_zone=time_zone,
         columns=columns,
     )
-    if live:
-        from ticdc_emit.traffic.generate.live import live_numbers
-
-        numbers = live_numbers(spark, plan.clock, rows, rows_per_batch)
-    else:
-        source = spark.readStream.format("rate-micro-batch").option("numPartitions", _STREAM_TASKS)
-        numbers = source.option("rowsPerBatch", rows_per_batch).load()
-    changes = changes_of_stream(numbers, plan)
-    return TrafficStream(changes, plan.ddl, plan.schema, _only(plan), time_zone=time_zone, _plan=plan, _spark=spark)
+    return stream_on_spark(spark, schema, settings, live=live, rows_per_batch=rows_per_batch)
 
 
 def generate_arrow(schema: str | Path, *, rows: int, **settings: Any) -> ArrowTraffic | None:
@@ -142,43 +122,5 @@ def generate_arrow(schema: str | Path, *, rows: int, **settings: Any) -> ArrowTr
     those of tables with stored generated columns, and columns with the distribution ``zipf``. Raises the errors of
     :func:`generate`.
     """
-    plan = _plan(schema, rows, **settings)
-    changes = arrow_changes(plan)
-    if changes is None:
-        return None
-    return ArrowTraffic(changes, plan.ddl, plan.schema, _only(plan), time_zone=settings.get("time_zone", "UTC"))
-
-
-def _plan(
-    schema: str | Path,
-    rows: int | None,
-    *,
-    seed: int = 0,
-    tables: Iterable[str] | None = None,
-    start: int | dt.datetime | None = None,
-    rate: float | None = None,
-    transaction_size: float = 1.0,
-    updates: float = 3.0,
-    deletes: float = 0.5,
-    skew: float = 1.0,
-    ddl_rate: float = 0.0,
-    time_zone: str = "UTC",
-    columns: Columns | None = None,
-) -> TrafficPlan:
-    given = {} if start is None else {"start": start}
-    settings = Settings(
-        rows=rows,
-        seed=seed,
-        tables=tuple(tables or ()),
-        rate=DEFAULT_RATE if rate is None else rate,
-        ddl_rate=ddl_rate,
-        lives=Lives(updates, deletes, skew, transaction_size),
-        time_zone=time_zone,
-        columns=columns,
-        **given,
-    )
-    return plan_traffic(schema_text(schema), settings)
-
-
-def _only(plan: TrafficPlan) -> str | None:
-    return plan.tables[0].info.full_name if plan.typed else None
+    names = settings.pop("tables", None) or ()
+    return traffic_here(schema, Settings(rows=rows, tables=tuple(names), **settings))

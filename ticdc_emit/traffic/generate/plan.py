@@ -6,12 +6,10 @@ A schema that cannot be generated is refused here, before a row is made.
 
 from __future__ import annotations
 
-import datetime as dt
-import math
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from ticdc_emit.errors import ConfigError, SchemaError
+from ticdc_emit.errors import SchemaError
 from ticdc_emit.schema.catalog import Catalog, catalog_from_sql
 from ticdc_emit.schema.given import refuse_path
 from ticdc_emit.schema.identifiers import split_name
@@ -20,38 +18,16 @@ from ticdc_emit.traffic.generate.clock import Clock, gap_of
 from ticdc_emit.traffic.generate.control import Columns, controls_of
 from ticdc_emit.traffic.generate.ddl import plan_ddl
 from ticdc_emit.traffic.generate.keys import Serial, TableKeys, plan_keys
-from ticdc_emit.traffic.generate.layout import Cycle, Lives, lay_out
+from ticdc_emit.traffic.generate.layout import Cycle, lay_out
 from ticdc_emit.traffic.generate.numbered import capacity
+from ticdc_emit.traffic.generate.settings import Settings
 from ticdc_emit.traffic.generate.tables import Name, SourceTable, source_tables
-from ticdc_emit.traffic.replay.moments import tso_of
 from ticdc_emit.tso import LOGICAL_BITS
 
-__all__ = ["DEFAULT_RATE", "Settings", "TrafficPlan", "check_columns", "plan_traffic"]
+__all__ = ["TrafficPlan", "check_columns", "plan_traffic"]
 
-DEFAULT_RATE = 1000.0
 _TSO_PER_SECOND = 1000 << LOGICAL_BITS
-_MAX_RATE = 1_000_000
 _ENDLESS = 1 << 31
-_START = dt.datetime(2024, 1, 1, tzinfo=dt.timezone.utc)
-
-
-@dataclass(frozen=True)
-class Settings:
-    """``rows``: changes, ``None`` for no end. ``rate``: changes, ``ddl_rate``: statements per second of commit time.
-
-    ``start``: the first commit, a TSO or an aware datetime. ``time_zone``: of TIMESTAMP in canonical text. ``columns``:
-    the user's options for columns.
-    """
-
-    rows: int | None
-    seed: int = 0
-    tables: tuple[str, ...] = ()
-    start: int | dt.datetime = _START
-    rate: float = DEFAULT_RATE
-    ddl_rate: float = 0.0
-    lives: Lives = field(default_factory=Lives)
-    time_zone: str = "UTC"
-    columns: Columns | None = None
 
 
 @dataclass(frozen=True)
@@ -73,11 +49,10 @@ class TrafficPlan:
 def plan_traffic(schema: str, settings: Settings) -> TrafficPlan:
     """Return the plan for the tables of SQL text.
 
-    Raises the family of :class:`SchemaError` for what cannot be generated: settings out of their range, unique or
+    Raises the family of :class:`SchemaError` for what cannot be generated: a start that is not a moment, unique or
     foreign keys that cannot be satisfied, generated columns that cannot be translated; and
     :class:`~ticdc_emit.errors.ConfigError` for wrong ``columns``.
     """
-    _check(settings)
     refuse_path(schema)
     catalog = catalog_from_sql(schema, time_zone=settings.time_zone)
     tables = source_tables(catalog, schema, _wanted(catalog, settings.tables))
@@ -90,8 +65,8 @@ def plan_traffic(schema: str, settings: Settings) -> TrafficPlan:
     cycle = lay_out([each.shape for each in keys.values()], settings.lives, settings.seed)
     for each in keys.values():
         _fits(each, cycle, settings.rows)
-    tick = round(_TSO_PER_SECOND / settings.rate)
-    clock = Clock(_first(settings.start), tick, gap_of(settings.rate, settings.ddl_rate))
+    rate = settings.changes_per_second
+    clock = Clock(settings.first_commit, round(_TSO_PER_SECOND / rate), gap_of(rate, settings.ddl_rate))
     changes = plan_ddl(catalog, tables, clock.schema_changes(settings.rows or 0))
     planned = tuple(
         TableChanges(
@@ -108,41 +83,6 @@ def check_columns(schema: str, columns: Columns | None, tables: Iterable[str] | 
         catalog = catalog_from_sql(schema)
         sources = source_tables(catalog, schema, _wanted(catalog, tuple(tables or ())))
         plan_keys(sources, controls_of(columns, sources))
-
-
-def _check(settings: Settings) -> None:
-    lives = settings.lives
-    has_rate = _within(settings.rate, 0, _MAX_RATE) and settings.rate > 0
-    faults = {
-        "rows": settings.rows is not None and not _within(settings.rows, 1),
-        "rate": not has_rate,
-        "ddl_rate": not _within(settings.ddl_rate, 0, settings.rate if has_rate else _MAX_RATE),
-        "updates": not _within(lives.updates, 0, 1000),
-        "deletes": not _within(lives.deletes, 0, 1),
-        "skew": not _within(lives.skew, 0, 5),
-        "transaction_size": not _within(lives.transaction_size, 1),
-    }
-    wrong = [name for name, is_wrong in faults.items() if is_wrong]
-    if wrong:
-        raise SchemaError(
-            f"{wrong[0]} is out of its range",
-            remedy="rows from 1, rate above 0 up to 1,000,000, ddl_rate up to rate, updates up to 1,000, "
-            "deletes from 0 to 1, skew from 0 to 5, transaction_size from 1",
-            option=wrong[0],
-        )
-    if settings.ddl_rate and settings.rows is None:
-        raise SchemaError("ddl_rate needs a number of rows", remedy="Give rows", option="ddl_rate")
-
-
-def _within(value: object, low: float, high: float = math.inf) -> bool:
-    return isinstance(value, int | float) and low <= value <= high
-
-
-def _first(start: dt.datetime | int) -> int:
-    try:
-        return tso_of(start)
-    except ConfigError as fault:
-        raise SchemaError(fault.message, remedy=fault.remedy, option="start") from None
 
 
 def _wanted(catalog: Catalog, names: tuple[str, ...]) -> set[Name] | None:

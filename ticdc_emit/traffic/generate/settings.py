@@ -1,0 +1,94 @@
+"""The settings of generated traffic: what ``generate``, ``generate_stream`` and ``generate_arrow`` take from the user.
+
+In: their arguments, with their names and defaults. Out: a :class:`Settings` whose numbers are in their ranges.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from dataclasses import dataclass
+
+from ticdc_emit.errors import ConfigError, SchemaError
+from ticdc_emit.traffic.generate.control import Columns
+from ticdc_emit.traffic.generate.layout import Lives
+from ticdc_emit.traffic.replay.moments import tso_of
+
+__all__ = ["Settings"]
+
+_DEFAULT_RATE = 1000.0
+_MAX_RATE = 1_000_000
+_DEFAULT_START = dt.datetime(2024, 1, 1, tzinfo=dt.timezone.utc)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What changes to generate. Raises :class:`~ticdc_emit.errors.SchemaError`, which names the field, for a number
+    out of its range.
+    """
+
+    rows: int | None
+    """Changes of all tables, from 1; ``None`` for no end, which excludes ``ddl_rate``."""
+    seed: int = 0
+    """The same seed and settings give the same changes."""
+    tables: tuple[str, ...] = ()
+    """Only these tables, each ``schema.name``, or ``name`` if one schema has it; empty for all."""
+    start: int | dt.datetime | None = None
+    """The first commit, a TSO or an aware datetime; ``None`` for the beginning of 2024."""
+    rate: float | None = None
+    """Changes per second of commit time, above 0 up to 1,000,000; ``None`` for 1,000."""
+    transaction_size: float = 1.0
+    """Changes with one commit_ts, on average, from 1."""
+    updates: float = 3.0
+    """Updates of a row, on average, from 0 to 1,000."""
+    deletes: float = 0.5
+    """Share of rows that are deleted in the end, from 0 to 1."""
+    skew: float = 1.0
+    """Exponent of the Zipf distribution of updates over rows, from 0 (evenly) to 5."""
+    ddl_rate: float = 0.0
+    """Schema changes per second of commit time, from 0 to ``rate``."""
+    time_zone: str = "UTC"
+    """The changefeed's, for TIMESTAMP in canonical text."""
+    columns: Columns | None = None
+    """The user's options for columns, a TOML file or a mapping; checked with the schema."""
+
+    def __post_init__(self) -> None:
+        rate = self.changes_per_second
+        has_rate = _within(rate, 0, _MAX_RATE) and rate > 0
+        ranges = {
+            "rows": (self.rows is None or _within(self.rows, 1), "from 1"),
+            "rate": (has_rate, "above 0 up to 1,000,000"),
+            "ddl_rate": (_within(self.ddl_rate, 0, rate if has_rate else _MAX_RATE), "from 0 up to rate"),
+            "updates": (_within(self.updates, 0, 1000), "from 0 to 1,000"),
+            "deletes": (_within(self.deletes, 0, 1), "from 0 to 1"),
+            "skew": (_within(self.skew, 0, 5), "from 0 to 5"),
+            "transaction_size": (_within(self.transaction_size, 1), "from 1"),
+        }
+        for name, (is_within, expected) in ranges.items():
+            if not is_within:
+                message = f"{name} is out of its range: {getattr(self, name)!r}"
+                raise SchemaError(message, remedy=f"Give a number {expected}", option=name)
+        if self.ddl_rate and self.rows is None:
+            raise SchemaError("ddl_rate needs a number of rows", remedy="Give rows", option="ddl_rate")
+
+    @property
+    def changes_per_second(self) -> float:
+        """``rate``, or its default."""
+        return _DEFAULT_RATE if self.rate is None else self.rate
+
+    @property
+    def first_commit(self) -> int:
+        """The TSO of ``start``. Raises :class:`~ticdc_emit.errors.SchemaError` if it is not a moment."""
+        try:
+            return tso_of(_DEFAULT_START if self.start is None else self.start)
+        except ConfigError as fault:
+            raise SchemaError(fault.message, remedy=fault.remedy, option="start") from None
+
+    @property
+    def lives(self) -> Lives:
+        """What happens to a row."""
+        return Lives(self.updates, self.deletes, self.skew, self.transaction_size)
+
+
+def _within(value: object, low: float, high: float = math.inf) -> bool:
+    return isinstance(value, int | float) and low <= value <= high
