@@ -15,6 +15,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ticdc_emit.columnar.operators import UNCHECKED_ARITHMETIC
 from ticdc_emit.filtering.expressions.comparison import aligned_decimals
 from ticdc_emit.filtering.expressions.values import (
     MAX_DIGITS,
@@ -37,7 +38,6 @@ _INTEGERS: dict[str, Callable[..., Any]] = {
     "-": pc.subtract_checked,
     "*": pc.multiply_checked,
 }
-_FLOATS: dict[str, Callable[..., Any]] = {"+": pc.add, "-": pc.subtract, "*": pc.multiply}
 _EXACT = Context(prec=160)
 _WORD = 9
 _MORE_DIGITS = 4  # of a quotient
@@ -106,7 +106,7 @@ def _decimals(operator: str, left: Data, right: Data) -> Value:
         one, other = aligned_decimals(left, right)
         if one.type.precision >= MAX_DIGITS:
             raise NotExactError("a sum of decimals of so many digits")
-        return Value(Kind.DECIMAL, _FLOATS[operator](one, other))
+        return Value(Kind.DECIMAL, UNCHECKED_ARITHMETIC[operator](one, other))
     if operator == "*":
         if left.type.scale + right.type.scale > _MAX_SCALE or left.type.precision + right.type.precision >= MAX_DIGITS:
             raise NotExactError("a product of decimals of so many digits")
@@ -138,8 +138,8 @@ def _divided(left: Data, right: Data) -> Value:
 
 
 def _floats(operator: str, left: Data, right: Data) -> Value:
-    if operator in _FLOATS:
-        made = _FLOATS[operator](left, right)
+    if operator in UNCHECKED_ARITHMETIC:
+        made = UNCHECKED_ARITHMETIC[operator](left, right)
         if not pc.all(pc.is_finite(pc.fill_null(made, 0.0))).as_py():
             raise EvaluationError("DOUBLE value is out of range")
         return Value(Kind.REAL, made)

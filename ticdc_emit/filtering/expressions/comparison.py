@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import reduce
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ticdc_emit.columnar.operators import COMPARISONS
 from ticdc_emit.filtering.expressions.collations import common_collation, ignores_case, keys, weight
 from ticdc_emit.filtering.expressions.json_values import compare_json, to_json
 from ticdc_emit.filtering.expressions.moments import comparable_moments, parsed_duration
@@ -36,14 +36,6 @@ from ticdc_emit.schema.types import MySQLType
 
 __all__ = ["aligned_decimals", "compare", "is_among", "like", "regexp", "same"]
 
-_KERNELS: dict[str, Callable[..., Any]] = {
-    "=": pc.equal,
-    "<>": pc.not_equal,
-    "<": pc.less,
-    "<=": pc.less_equal,
-    ">": pc.greater,
-    ">=": pc.greater_equal,
-}
 _JSON_TESTS: dict[str, Callable[[int], bool]] = {
     "=": lambda order: order == 0,
     "<>": lambda order: order != 0,
@@ -72,7 +64,7 @@ def compare(operator: str, left: Value, right: Value) -> Value:
         )
         return boolean(made)
     one, other = _comparable(left, right, ordered=operator not in ("=", "<>"))
-    return boolean(_KERNELS[operator](one, other))
+    return boolean(COMPARISONS[operator](one, other))
 
 
 def same(left: Value, right: Value) -> Value:

@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ticdc_emit.columnar.operators import COMPARISONS, UNCHECKED_ARITHMETIC
 from ticdc_emit.traffic.generate.arrow.functions import FUNCTIONS
 from ticdc_emit.traffic.generate.arrow.integers import INTEGERS, ints, xxhash64
 from ticdc_emit.traffic.generate.arrow.parse import Node
@@ -39,17 +40,15 @@ _TYPES = {
     "timestamp": pa.timestamp("us", "UTC"),
     "array<bigint>": pa.list_(pa.int64()),
 }
-_COMPARISONS: dict[str, Callable[..., Value]] = {
-    "=": pc.equal,
-    "<>": pc.not_equal,
-    "<": pc.less,
-    "<=": pc.less_equal,
-    ">": pc.greater,
-    ">=": pc.greater_equal,
+_KERNELS: dict[str, Callable[..., Value]] = {
+    **COMPARISONS,
+    **UNCHECKED_ARITHMETIC,
     "and": pc.and_kleene,
     "or": pc.or_kleene,
+    "not": pc.invert,
+    "negative": pc.negate,
+    "is null": pc.is_null,
 }
-_ARITHMETIC: dict[str, Callable[..., Value]] = {"+": pc.add, "-": pc.subtract, "*": pc.multiply}
 
 
 class Layer:
@@ -102,16 +101,8 @@ class _Evaluation:
         if kind == "named_struct":
             return self._struct(node.parts)
         values = [self.of(part) for part in node.parts]
-        if kind in _COMPARISONS:
-            return _COMPARISONS[kind](*values)
-        if kind == "not":
-            return pc.invert(*values)
-        if kind == "is null":
-            return pc.is_null(*values)
-        if kind in _ARITHMETIC:
-            return _ARITHMETIC[kind](*values)
-        if kind == "negative":
-            return pc.negate(*values)
+        if kind in _KERNELS:
+            return _KERNELS[kind](*values)
         if kind == "/":
             return pc.divide(*(value.cast(pa.float64()) for value in values))
         count = self._rows.num_rows
