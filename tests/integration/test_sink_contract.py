@@ -20,10 +20,11 @@ from ticdc_emit.delivery import (
     Message,
     PartitionCount,
     Sink,
+    messages,
     read_files,
 )
-from ticdc_emit.delivery import memory as memory_sink
 from ticdc_emit.delivery.kafka_reader import read_topic
+from ticdc_emit.delivery.memory_sink import clear
 from ticdc_emit.errors import ConfigError, DeliveryError, MessageTooLargeError, UnknownTopicError
 from ticdc_emit.testing import EmbeddedKafka
 
@@ -47,10 +48,10 @@ def place(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         name = uuid4().hex
 
         def read_memory(topic: str) -> list[Message]:
-            return [message for message in memory_sink.messages(name) if message.topic == topic]
+            return [message for message in messages(name) if message.topic == topic]
 
         yield Place(lambda **options: MemorySink(name, **options), read_memory)
-        memory_sink.clear(name)
+        clear(name)
     elif request.param == "files":
         folder = tmp_path_factory.mktemp("files")
         yield Place(lambda **options: FileSink(str(folder), **options), lambda topic: list(read_files(folder / topic)))

@@ -88,8 +88,12 @@ def test_an_old_path_of_a_name_that_is_not_public_names_its_new_module() -> None
 
 def test_nothing_of_ours_uses_an_old_path() -> None:
     old = {(f"ticdc_emit.{module}", name) for module, (_, names) in MOVED.items() for name in names}
+    for module in MOVED:
+        package, _, leaf = module.rpartition(".")
+        if (ROOT / "ticdc_emit" / package / f"{leaf}.py").read_text().startswith('"""An old path'):
+            old.add((f"ticdc_emit.{package}", leaf))
     files = [path for folder in ("ticdc_emit", "tests", "examples") for path in (ROOT / folder).rglob("*.py")]
-    texts = {path.name: path.read_text(encoding="utf-8") for path in files}
+    texts = {path.name: path.read_text(encoding="utf-8") for path in files if path != Path(__file__)}
     likely = {name: text for name, text in texts.items() if any(f"{module} import" in text for module, _ in old)}
     assert {name: found for name, text in likely.items() if (found := _imported(text) & old)} == {}
 
