@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 from ticdc_emit.cli.input_data import IMAGES, check_columns_of_rows, check_moment, is_changes
 from ticdc_emit.cli.text_files import csv_columns, json_columns
 from ticdc_emit.schema.model import TableInfo
+from ticdc_emit.traffic.needs_spark import NeedsSparkError
 
 __all__ = ["changes_here"]
 
@@ -26,10 +27,6 @@ _MOMENT = r"[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6
 _UTC = pa.timestamp("us", "UTC")
 _SAME = (pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.bool_(), pa.float32(), pa.float64(), pa.string(),
          pa.binary(), pa.date32())  # fmt: skip
-
-
-class _NeedsSparkError(Exception):
-    pass
 
 
 def changes_here(
@@ -58,7 +55,7 @@ def changes_here(
         check_columns_of_rows(list(found), info)
         check_moment(list(found), info, commit_time_column)
         return _inserts(found, info, commit_time_column, commit_ts)
-    except (_NeedsSparkError, pa.ArrowException, UnicodeEncodeError, OSError):
+    except (NeedsSparkError, pa.ArrowException, UnicodeEncodeError, OSError):
         return None
 
 
@@ -68,19 +65,20 @@ _Found = Mapping[str, pa.Array]
 def _read(files: Sequence[Path], input_format: str, info: TableInfo, most_rows: int) -> _Found:
     if input_format == "parquet":
         opened = [pq.ParquetFile(file) for file in files]
-        if sum(file.metadata.num_rows for file in opened) > most_rows:
-            raise _NeedsSparkError
+        rows = sum(file.metadata.num_rows for file in opened)
+        if rows > most_rows:
+            raise NeedsSparkError(f"{rows:,} rows")
         tables = [file.read() for file in opened]
         if any(table.schema != tables[0].schema for table in tables):
-            raise _NeedsSparkError
+            raise NeedsSparkError("files of several schemas")
         whole = pa.concat_tables(tables).combine_chunks()
         found = {name: _as_spark(_chunk(whole, place)) for place, name in enumerate(whole.schema.names)}
         if len({name.lower() for name in found}) < len(whole.schema.names):
-            raise _NeedsSparkError
+            raise NeedsSparkError("two columns of one name")
         return found
     columns = csv_columns(files) if input_format == "csv" else json_columns(files, IMAGES)
-    if columns is None or any(len(values) > most_rows for values in columns.values()):
-        raise _NeedsSparkError
+    if any(len(values) > most_rows for values in columns.values()):
+        raise NeedsSparkError(f"more than {most_rows:,} rows")
     image = pa.struct([(column.name, pa.string()) for column in info.data_columns])
     is_json = input_format == "json"
     return {
@@ -109,7 +107,7 @@ def _as_spark(column: pa.Array) -> pa.Array:
         return pa.StructArray.from_arrays(fields, [field.name for field in kind], mask=column.is_null())
     if kind in _SAME or pa.types.is_decimal128(kind):
         return column
-    raise _NeedsSparkError
+    raise NeedsSparkError(f"a column of {kind}")
 
 
 def _changes(found: _Found, info: TableInfo) -> pa.Table:
@@ -125,7 +123,7 @@ def _changes(found: _Found, info: TableInfo) -> pa.Table:
         if image in found:
             whole = found[image]
             if not pa.types.is_struct(whole.type):
-                raise _NeedsSparkError
+                raise NeedsSparkError(f"an image that is {whole.type}")
             source = dict(zip((field.name for field in whole.type), whole.flatten(), strict=True))
             columns[image] = _struct(source, info, whole.is_null())
         elif any(name.startswith(prefix) for name in found):
@@ -149,7 +147,7 @@ def _inserts(found: _Found, info: TableInfo, commit_time_column: str | None, com
 def _struct(source: _Found, info: TableInfo, is_null: pa.Array | None = None) -> pa.StructArray:
     names = [column.name for column in info.data_columns if column.name in source]
     if not names:
-        raise _NeedsSparkError
+        raise NeedsSparkError("an image without columns of the table")
     return pa.StructArray.from_arrays([source[name] for name in names], names, mask=is_null)
 
 
@@ -170,7 +168,7 @@ def _moments(column: pa.Array) -> pa.Array:
 
 def _only(column: pa.Array, pattern: str) -> None:
     if not pa.types.is_string(column.type):
-        raise _NeedsSparkError
+        raise NeedsSparkError(f"a cast from {column.type}")
     shape = re.compile(pattern)
     if not all(text is None or shape.fullmatch(text) for text in column.to_pylist()):
-        raise _NeedsSparkError
+        raise NeedsSparkError("text that Spark casts in its own way")

@@ -1,9 +1,9 @@
 """Read CSV and JSON lines as columns of text in this process, if Spark reads them the same way.
 
-In: local files. Out: text columns by name; nested JSON is the text in the file. ``None`` for everything that Spark
-reads in its own way or refuses: CSV that is not plain RFC 4180, JSON that is not one object per line. Rule source:
-Spark's CSV reader (univocity) and JSON reader (Jackson) with the options of ``traffic/replay/sources.py``, which
-``tests/unit/cli/test_input_data.py`` compares.
+In: local files. Out: text columns by name; nested JSON is the text in the file. A :class:`NeedsSparkError` for all that
+Spark reads in its own way or refuses: CSV that is not plain RFC 4180, JSON that is not one object per line. Rule
+source: Spark's CSV reader (univocity) and JSON reader (Jackson) with the options of ``traffic/replay/sources.py``,
+which ``tests/unit/cli/test_input_data.py`` compares.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from collections.abc import Sequence
 from json.decoder import scanstring  # type: ignore[attr-defined]
 from pathlib import Path
 from typing import Any
+
+from ticdc_emit.traffic.needs_spark import NeedsSparkError
 
 __all__ = ["Columns", "csv_columns", "json_columns"]
 
@@ -26,27 +28,27 @@ _MOST_COLUMNS = 4_000
 _SPACE = re.compile(r"[ \t]*")
 
 
-def csv_columns(files: Sequence[Path]) -> Columns | None:
+def csv_columns(files: Sequence[Path]) -> Columns:
     """Return the columns of CSV files that have the same header; an empty field is NULL, ``""`` is empty text."""
     header: list[str] | None = None
     rows: list[list[str | None]] = []
     for file in files:
         records = _records(file)
         if not records or not all(records[0]) or header not in (None, records[0]):
-            return None
+            raise NeedsSparkError("CSV without a header, or with several")
         header = [str(name) for name in records[0]]
         rows += records[1:]
     if header is None or len({name.lower() for name in header}) < len(header) or len(header) > _MOST_COLUMNS:
-        return None
+        raise NeedsSparkError("no columns, two of one name, or very many")
     if any(len(row) != len(header) for row in rows):
-        return None
+        raise NeedsSparkError("a line with fewer or more fields than the header")
     return {name: [row[place] for row in rows] for place, name in enumerate(header)}
 
 
-def _records(file: Path) -> list[list[str | None]] | None:
+def _records(file: Path) -> list[list[str | None]]:
     text = _text(file)
-    if text is None or _ODD_SIGN.search(text):
-        return None
+    if _ODD_SIGN.search(text):
+        raise NeedsSparkError("a control character")
     records: list[list[str | None]] = []
     record: list[str | None] = []
     ends: set[str] = set()
@@ -54,7 +56,7 @@ def _records(file: Path) -> list[list[str | None]] | None:
     while at < len(text):
         match = _FIELD.match(text, at)
         if match is None:
-            return None
+            raise NeedsSparkError("CSV that is not RFC 4180")
         quoted, plain, end = match.groups()
         record.append(quoted.replace('""', '"') if quoted is not None else plain or None)
         at = match.end()
@@ -62,37 +64,39 @@ def _records(file: Path) -> list[list[str | None]] | None:
             if at == len(text):
                 record.append(None)
             continue
-        if record == [None] and plain is not None:  # an empty line, which Spark passes over
-            return None
+        if record == [None] and plain is not None:  # Spark passes over it
+            raise NeedsSparkError("an empty line")
         records.append(record)
         record = []
         ends.add(end)
     if record:
         records.append(record)
-    return None if {"\n", "\r\n"} <= ends else records
+    if {"\n", "\r\n"} <= ends:
+        raise NeedsSparkError("two kinds of line ends")
+    return records
 
 
-def json_columns(files: Sequence[Path], nested: Sequence[str]) -> Columns | None:
+def json_columns(files: Sequence[Path], nested: Sequence[str]) -> Columns:
     """Return the columns of files with a JSON object on each line. Objects in the columns ``nested`` are mappings."""
     rows: list[dict[str, Any]] = []
     for file in files:
         text = _text(file)
-        if text is None or text.startswith("\ufeff") or "\r" in text.replace("\r\n", ""):
-            return None
+        if text.startswith("\ufeff") or "\r" in text.replace("\r\n", ""):
+            raise NeedsSparkError("a byte order mark, or a carriage return alone")
         for line in text.split("\n"):
             content = line.strip(" \t\r")
             if not content:
                 continue
             try:
                 row, end = _object(content, 0, nested)
-            except (ValueError, RecursionError):
-                return None
+            except (ValueError, RecursionError) as fault:
+                raise NeedsSparkError(f"JSON that is not plain: {fault}") from None
             if end != len(content):
-                return None
+                raise NeedsSparkError("a line with more than one object")
             rows.append(row)
     names = sorted({name for row in rows for name in row})
     if len({name.lower() for name in names}) < len(names):
-        return None
+        raise NeedsSparkError("two columns of one name")
     return {name: [row.get(name) for row in rows] for name in names}
 
 
@@ -140,9 +144,8 @@ def _refuse(constant: str) -> None:
 _DECODER = json.JSONDecoder(parse_constant=_refuse)
 
 
-def _text(file: Path) -> str | None:
-    """Return a file's text; ``None`` for what is not UTF-8, or cannot be read."""
+def _text(file: Path) -> str:
     try:
         return file.read_bytes().decode()
-    except (OSError, UnicodeDecodeError):
-        return None
+    except (OSError, UnicodeDecodeError) as fault:
+        raise NeedsSparkError(str(fault)) from None

@@ -1,4 +1,4 @@
-"""Why a plan's changes cannot be made in this process."""
+"""How code that works in this process says that the work is for Spark."""
 
 from __future__ import annotations
 
@@ -6,4 +6,4 @@ __all__ = ["NeedsSparkError"]
 
 
 class NeedsSparkError(Exception):
-    """Only Spark computes this. No user sees it: the caller uses Spark instead."""
+    """Only Spark computes or reads this; the message is the reason. No user sees it: the caller uses Spark instead."""

@@ -12,7 +12,7 @@ import pytest
 from ticdc_emit.traffic.generate import generate_arrow
 from ticdc_emit.traffic.generate.arrow.evaluate import Layer
 from ticdc_emit.traffic.generate.arrow.parse import Parser
-from ticdc_emit.traffic.generate.arrow.unsupported import NeedsSparkError
+from ticdc_emit.traffic.needs_spark import NeedsSparkError
 
 ROWS = pa.record_batch(
     {

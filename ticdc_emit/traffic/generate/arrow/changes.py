@@ -14,8 +14,8 @@ import pyarrow as pa
 
 from ticdc_emit.traffic.generate.arrow.evaluate import Layer
 from ticdc_emit.traffic.generate.arrow.parse import Parser
-from ticdc_emit.traffic.generate.arrow.unsupported import NeedsSparkError
 from ticdc_emit.traffic.generate.plan import TrafficPlan
+from ticdc_emit.traffic.needs_spark import NeedsSparkError
 
 __all__ = ["ArrowChanges", "arrow_changes"]
 

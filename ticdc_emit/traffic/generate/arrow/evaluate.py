@@ -21,7 +21,7 @@ from ticdc_emit.columnar.operators import COMPARISONS, UNCHECKED_ARITHMETIC
 from ticdc_emit.traffic.generate.arrow.functions import FUNCTIONS
 from ticdc_emit.traffic.generate.arrow.integers import INTEGERS, ints, xxhash64
 from ticdc_emit.traffic.generate.arrow.parse import Node
-from ticdc_emit.traffic.generate.arrow.unsupported import NeedsSparkError
+from ticdc_emit.traffic.needs_spark import NeedsSparkError
 
 __all__ = ["Layer"]
 

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_emit.traffic.generate.arrow.integers import ints
-from ticdc_emit.traffic.generate.arrow.unsupported import NeedsSparkError
+from ticdc_emit.traffic.needs_spark import NeedsSparkError
 
 __all__ = ["FUNCTIONS"]
 

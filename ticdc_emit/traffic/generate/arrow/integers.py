@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_emit.traffic.generate.arrow.unsupported import NeedsSparkError
+from ticdc_emit.traffic.needs_spark import NeedsSparkError
 
 __all__ = ["INTEGERS", "ints", "xxhash64"]
 

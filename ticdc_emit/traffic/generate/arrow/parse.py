@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from ticdc_emit.traffic.generate.arrow.unsupported import NeedsSparkError
+from ticdc_emit.traffic.needs_spark import NeedsSparkError
 
 __all__ = ["Node", "Parser"]
 
