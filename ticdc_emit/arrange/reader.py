@@ -19,7 +19,7 @@ can be put back in order.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Literal, TypeAlias
 
@@ -33,7 +33,7 @@ from ticdc_emit.changes.commits import commit_ts_array
 from ticdc_emit.changes.images import BeforeImage, Image
 from ticdc_emit.changes.model import Changes, Op, RowEncoder
 from ticdc_emit.changes.sizes import rows_within
-from ticdc_emit.columnar.buffers import extremes, python_value
+from ticdc_emit.columnar.buffers import python_value, text_buffers
 from ticdc_emit.columnar.faults import shown
 from ticdc_emit.columnar.values import Rendering
 from ticdc_emit.errors import (
@@ -47,7 +47,17 @@ from ticdc_emit.errors import (
 from ticdc_emit.plan.table_plan import TablePlan
 from ticdc_emit.schema.model import TableInfo
 
-__all__ = ["CHUNK_ROWS", "POSITION", "ImageName", "Part", "column_names", "positioned", "read_image", "read_parts"]
+__all__ = [
+    "CHUNK_ROWS",
+    "POSITION",
+    "FieldNames",
+    "ImageName",
+    "Part",
+    "column_names",
+    "positioned",
+    "read_image",
+    "read_parts",
+]
 
 CHUNK_ROWS = 10_000
 
@@ -66,19 +76,47 @@ class Part:
     rows: npt.NDArray[np.int64] | None
 
 
-def read_parts(batch: pa.RecordBatch, table: TablePlan, how: Rendering, build_ts: int | None) -> list[Part]:
-    """Split one table's batch into parts. Raises :class:`RowError` subclasses that name table and row."""
+class FieldNames:
+    """The names of structs' fields, which Arrow makes anew each time: those of the last type are kept."""
+
+    def __init__(self) -> None:
+        self._kind: pa.DataType | None = None
+        self._names: tuple[str, ...] = ()
+
+    def of(self, kind: pa.StructType) -> tuple[str, ...]:
+        """Return the names in the fields' order."""
+        if kind != self._kind:
+            self._kind, self._names = kind, tuple(field.name for field in kind)
+        return self._names
+
+
+def read_parts(
+    batch: pa.RecordBatch,
+    table: TablePlan,
+    how: Rendering,
+    build_ts: int | None,
+    names: FieldNames | None = None,
+    nbytes: int | None = None,
+) -> list[Part]:
+    """Split one table's batch into parts. Raises :class:`RowError` subclasses that name table and row.
+
+    ``names``: what is asked for the images' columns, of several batches the same. ``nbytes``: of the batch, if known.
+    """
+    names = names or FieldNames()
     commit_ts = commit_ts_array(batch, f"{table.schema}.{table.name}")
-    knows_places = POSITION in batch.schema.names
+    given = batch.schema.names
+    knows_places = POSITION in given
     if not knows_places:
         batch = batch.append_column(POSITION, pa.array(np.arange(batch.num_rows)))
-    if "commit_ts" not in batch.schema.names:
+    if "commit_ts" not in given:
         batch = batch.append_column("commit_ts", commit_ts)
     known = column_names(table)
-    check_fields(batch.schema, table)
+    check_fields(batch.schema, table, names)
+    if nbytes is None:
+        nbytes = batch.nbytes if batch.num_rows > 1 else 0  # a row is not cut
     parts: list[Part] = []
     for start, length, encoder in table.spans(commit_ts):
-        chunk = min(CHUNK_ROWS, rows_within(encoder.overhead, batch.num_rows, batch.nbytes, _CHUNK_BYTES))
+        chunk = min(CHUNK_ROWS, rows_within(encoder.overhead, batch.num_rows, nbytes, _CHUNK_BYTES))
         for at in range(start, start + length, chunk):
             size = min(chunk, start + length - at)
             piece = batch.slice(at, size)
@@ -87,7 +125,7 @@ def read_parts(batch: pa.RecordBatch, table: TablePlan, how: Rendering, build_ts
                 place = None if whole else (np.arange(size) if rows is None else rows) + at
                 selected = piece if rows is None else piece.take(pa.array(rows))
                 stamps = commit_ts.slice(at, size) if rows is None else commit_ts.slice(at, size).take(pa.array(rows))
-                part_reader = _PartReader(selected, encoder, op, known, knows_places)
+                part_reader = _PartReader(selected, encoder, op, known, knows_places, names)
                 changes = part_reader.changes(stamps, build_ts, how)
                 parts.append(Part(changes, encoder, place))
     return parts
@@ -130,12 +168,12 @@ def column_names(table: TableInfo | TablePlan) -> frozenset[str]:
     return table.column_names
 
 
-def check_fields(schema: pa.Schema, table: TablePlan) -> None:
+def check_fields(schema: pa.Schema, table: TablePlan, names: FieldNames | None = None) -> None:
     """Raise the error of an image that is a struct with a column twice, or with one that the table never had."""
     full_name, known = f"{table.schema}.{table.name}", column_names(table)
     for name in ("before", "after"):
         kind = schema.field(name).type if name in schema.names else pa.null()
-        fields = [field.name for field in kind] if pa.types.is_struct(kind) else []
+        fields = (names or FieldNames()).of(kind) if pa.types.is_struct(kind) else ()
         distinct = set(fields)
         if len(distinct) == len(fields) and distinct <= known:
             continue
@@ -222,11 +260,13 @@ def _by_op(batch: pa.RecordBatch, info: TableInfo) -> list[tuple[Op, npt.NDArray
 
 
 def _one_op(ops: pa.Array) -> Op | None:
-    """Return the kind of all rows if they have one kind, as most small batches do."""
-    bounds = extremes(ops)
-    if bounds is None or bounds[0] != bounds[1] or ops.null_count:
+    """Return the kind of all rows if they have one kind in one spelling, as most small batches do."""
+    first: str | None = ops[0].as_py()
+    if first is None or ops.null_count:
         return None
-    return Op.parse(bounds[0])
+    parts, spelling = text_buffers(ops), first.encode()
+    same = parts.data.tobytes() == spelling * len(ops) and int(parts.lengths.max()) == len(spelling)
+    return Op.parse(first) if same else None
 
 
 @dataclass(frozen=True)
@@ -241,6 +281,7 @@ class _PartReader:
     op: Op
     known: frozenset[str]
     knows_places: bool
+    names: FieldNames = field(default_factory=FieldNames)
 
     @property
     def info(self) -> TableInfo:
@@ -257,7 +298,8 @@ class _PartReader:
         elif self.op is Op.UPDATE and self.encoder.reads_old:
             assert after is not None
             before = BeforeImage(info, self.image_columns("before"), how, after)
-        given = {name: self.batch.column(name) for name in (*ATTRIBUTES, SPLIT) if name in self.batch.schema.names}
+        names = self.batch.schema.names
+        given = {name: self.batch.column(name) for name in (*ATTRIBUTES, SPLIT) if name in names}
         return Changes(info, self.op, commit_ts, build_ts, before, after, given)
 
     def image_columns(self, name: str) -> Mapping[str, pa.Array]:
@@ -293,7 +335,7 @@ class _PartReader:
             raise UnsupportedTypeError(
                 f"the image {name!r} is {image.type}, not a struct or map", table=self.info.full_name, column=name
             )
-        return dict(zip((field.name for field in image.type), image.flatten(), strict=True))
+        return dict(zip(self.names.of(image.type), image.flatten(), strict=True))
 
     def _map_columns(self, image: pa.MapArray, which: str) -> Mapping[str, pa.Array]:
         """Pivot maps of canonical text into columns. A missing key is an error; a null value is NULL."""

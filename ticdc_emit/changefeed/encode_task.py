@@ -139,7 +139,8 @@ class EncodeTask:
             yield from made
 
     def _made_together(self, pieces: Sequence[Piece]) -> Iterator[Made]:
-        prepared = prepare_all([(piece.rows, piece.tables) for piece in pieces], self.plan)
+        sizes = [piece.nbytes for piece in pieces]
+        prepared = prepare_all([(piece.rows, piece.tables) for piece in pieces], self.plan, sizes)
         for piece, each in zip(pieces, prepared, strict=True):
             tables, keys = piece.tables, piece.keys
             if isinstance(tables, Siblings):

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
@@ -53,9 +54,14 @@ class Piece:
     rows: pa.RecordBatch
     keys: pa.Array
 
+    @cached_property
+    def nbytes(self) -> int:
+        """Bytes of the rows, which Arrow counts column by column."""
+        return int(self.rows.nbytes)
+
     def bounded(self) -> Iterator[Piece]:
         """Cut it into pieces of bounded input and output: messages are larger than rows, and Arrow ends at 2 GiB."""
-        rows = rows_within(self.tables.overhead, self.rows.num_rows, self.rows.nbytes, _PIECE_BYTES)
+        rows = rows_within(self.tables.overhead, self.rows.num_rows, self.nbytes, _PIECE_BYTES)
         if rows >= self.rows.num_rows:
             yield self
             return
@@ -82,7 +88,7 @@ def gathered_pieces(pieces: Iterable[Piece]) -> Iterator[list[Piece]]:
     count = size = 0
     for whole in pieces:
         for piece in whole.bounded():
-            rows, nbytes = piece.rows.num_rows, piece.rows.nbytes
+            rows, nbytes = piece.rows.num_rows, piece.nbytes
             if held and (count + rows > CHUNK_ROWS or size + nbytes > _PIECE_BYTES):
                 yield held
                 held, count, size = [], 0, 0

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from ticdc_emit.arrange.alike import Siblings
-from ticdc_emit.arrange.reader import Part, read_parts
+from ticdc_emit.arrange.reader import FieldNames, Part, read_parts
 from ticdc_emit.changes.attributes import SPLIT
 from ticdc_emit.changes.images import BeforeImage
 from ticdc_emit.changes.integrity import check_given
@@ -85,16 +85,19 @@ def prepare(batch: pa.RecordBatch, table: TablePlan | Siblings, plan: Plan) -> P
     return next(prepare_all([(batch, table)], plan))
 
 
-def prepare_all(batches: Iterable[tuple[pa.RecordBatch, TablePlan | Siblings]], plan: Plan) -> Iterator[Prepared]:
+def prepare_all(
+    batches: Iterable[tuple[pa.RecordBatch, TablePlan | Siblings]], plan: Plan, sizes: Iterable[int] = ()
+) -> Iterator[Prepared]:
     """Yield each batch prepared. What is wrong with one is raised in its turn, when those before it are done with.
 
-    Errors name the table of a row only where a batch is of one.
+    Errors name the table of a row only where a batch is of one. ``sizes``: the bytes of each batch, where known.
     """
     read: list[tuple[Part, ...]] = []
-    fault = None
+    fault, names = None, FieldNames()
+    known = iter(sizes)
     for batch, tables in batches:
         try:
-            read.append(_read(batch, tables, plan))
+            read.append(_read(batch, tables, plan, names, next(known, None)))
         except TicdcEmitError as error:
             fault = error
             break
@@ -111,12 +114,15 @@ def prepare_all(batches: Iterable[tuple[pa.RecordBatch, TablePlan | Siblings]], 
         raise fault
 
 
-def _read(batch: pa.RecordBatch, tables: TablePlan | Siblings, plan: Plan) -> tuple[Part, ...]:
+def _read(
+    batch: pa.RecordBatch, tables: TablePlan | Siblings, plan: Plan, names: FieldNames, nbytes: int | None
+) -> tuple[Part, ...]:
     if SPLIT in batch.schema.names and plan.transactions.split_checksums == "kept":
         batch = batch.drop_columns([SPLIT])
+    table = tables.eldest if isinstance(tables, Siblings) else tables
+    parts = read_parts(batch, table, plan.rendering, plan.build_ts, names, nbytes)
     if not isinstance(tables, Siblings):
-        return tuple(read_parts(batch, tables, plan.rendering, plan.build_ts))
-    parts = read_parts(batch, tables.eldest, plan.rendering, plan.build_ts)
+        return tuple(parts)
     return tuple(_of_siblings(part, tables) for part in parts)
 
 
