@@ -177,11 +177,11 @@ def check_fields(schema: pa.Schema, table: TablePlan, names: FieldNames | None =
         distinct = set(fields)
         if len(distinct) == len(fields) and distinct <= known:
             continue
-        for place, field in enumerate(fields):
-            if field in fields[:place]:
-                raise SchemaError(f"the image {name!r} has two columns of one name", table=full_name, column=field)
-            if field not in known and not table.left_out:  # whose other versions are not in the plan
-                raise _unknown_column(full_name, field, None)
+        for place, own in enumerate(fields):
+            if own in fields[:place]:
+                raise SchemaError(f"the image {name!r} has two columns of one name", table=full_name, column=own)
+            if own not in known and not table.left_out:  # whose other versions are not in the plan
+                raise _unknown_column(full_name, own, None)
 
 
 def _unknown_column(table: str, name: str, row: dict[str, object] | None) -> InvalidValueError:

@@ -24,7 +24,7 @@ from ticdc_emit.columnar.avro_varints import byte_counts, varints, zigzag, zigza
 from ticdc_emit.columnar.buffers import fixed_values, from_bytes, null_mask, text_buffers
 from ticdc_emit.columnar.cells import Cell, Piece
 from ticdc_emit.columnar.faults import refuse_any
-from ticdc_emit.columnar.labels import distinct_labels
+from ticdc_emit.columnar.labels import labels_of
 from ticdc_emit.schema.model import Column
 from ticdc_emit.schema.types import MySQLType
 
@@ -47,6 +47,7 @@ __all__ = [
 _PACKED_TEXT = 32  # bytes; a column whose texts all have one length up to this is cheaper to pack than to join
 _WORD_DIGITS = 18  # decimals of this many digits fit the low word
 _PACKED_CHOICE = 64
+_INT64 = (1 << 63) - 1
 
 
 @dataclass(frozen=True)
@@ -90,6 +91,11 @@ def _of_one(content: bytes | None, union: Union | None) -> list[Piece]:
     return [content] if union is None else [union.lead + content]
 
 
+def _sized(content: bytes) -> bytes:
+    """Return ``string``/``bytes`` as they are encoded."""
+    return zigzag_bytes(len(content)) + content
+
+
 def _shown(length: int | npt.NDArray[np.uint8], valid: Mask | None) -> int | npt.NDArray[np.uint8]:
     return length if valid is None else np.multiply(length, valid, dtype=np.uint8)
 
@@ -99,14 +105,18 @@ def _shown_cells(cells: Sequence[Cell], valid: Mask | None) -> list[Piece]:
 
 
 def long_pieces(values: pa.Array, union: Union | None = None) -> list[Piece]:
-    """Return ``int``/``long`` values of 64-bit integers; ``uint64`` is read as ``int64``, so it may wrap."""
+    """Return ``int``/``long`` values of integers of 32 or 64 bits; ``uint64`` is read as ``int64``, so it may wrap."""
     if len(values) == 1:
-        is_null = values.null_count or values.type == pa.null()
-        number = None if is_null else int(fixed_values(values, np.int64)[0])
-        return _of_one(None if number is None else zigzag_bytes(number), union)
+        number = values[0].as_py()
+        return _of_one(None if number is None else zigzag_bytes(_wrapped(number)), union)
     valid = _valid(values)
-    numbers = zigzag(fixed_values(values, np.int64).astype(np.int64, copy=False), valid)
+    held = np.int32 if values.type == pa.int32() else np.int64
+    numbers = zigzag(fixed_values(values, held).astype(np.int64, copy=False), valid)
     return [*_branch(union, valid), *_shown_cells(varints(numbers), valid)]
+
+
+def _wrapped(number: int) -> int:
+    return number if number <= _INT64 else number - 2 * (_INT64 + 1)
 
 
 def float_pieces(values: pa.Array, union: Union | None = None) -> list[Piece]:
@@ -132,7 +142,7 @@ def text_pieces(text: pa.Array, union: Union | None = None) -> list[Piece]:
     """Return ``string``/``bytes`` values of a plain string or binary array: the length and the bytes."""
     if len(text) == 1:
         content = text[0].as_buffer()
-        return _of_one(None if content is None else zigzag_bytes(len(content)) + content.to_pybytes(), union)
+        return _of_one(None if content is None else _sized(content.to_pybytes()), union)
     valid = _valid(text)
     parts = text_buffers(text)
     lengths = parts.lengths if valid is None else parts.lengths[valid]
@@ -195,10 +205,10 @@ def _few(codes: npt.NDArray[Any], forms: Sequence[bytes]) -> list[Piece]:
 def label_pieces(column: Column, numbers: pa.Array, union: Union | None = None) -> list[Piece]:
     """Return the labels of ENUM and SET values as ``string``. The ENUM value 0 is the empty string."""
     if len(numbers) == 1:
-        (label,) = distinct_labels(column, numbers).to_pylist()
-        return _of_one(None if label is None else zigzag_bytes(len(label.encode())) + label.encode(), union)
+        (label,) = labels_of(column, numbers)
+        return _of_one(None if label is None else _sized(label.encode()), union)
     encoded = numbers if pa.types.is_dictionary(numbers.type) else numbers.dictionary_encode()
-    texts = [(text or "").encode() for text in distinct_labels(column, encoded.dictionary).to_pylist()]
+    texts = [(text or "").encode() for text in labels_of(column, encoded.dictionary)]
     codes = np.asarray(encoded.indices.fill_null(0))
     return choice_pieces(codes, texts or [b""], union, _valid(numbers))
 
@@ -239,6 +249,9 @@ def bit_pieces(values: pa.Array, union: Union | None = None, *, width: int | Non
 
 def little_endian_pieces(values: pa.Array, width: int, union: Union | None = None) -> list[Piece]:
     """Return BIT values as ``bytes``: ``width`` of them, little-endian."""
+    if len(values) == 1:
+        number = values[0].as_py()
+        return _of_one(None if number is None else _sized(number.to_bytes(8, "little")[:width]), union)
     valid = _valid(values)
     numbers = fixed_values(values, np.uint64).astype(np.uint64, copy=False)
     size = np.full(len(numbers), 2 * width, np.uint8)
@@ -257,6 +270,8 @@ def _big_endian(numbers: npt.NDArray[np.uint64], size: int | npt.NDArray[np.uint
 
 def decimal_pieces(values: pa.Array, union: Union | None = None) -> list[Piece]:
     """Return the ``bytes`` of decimals: the unscaled number in two's complement, big-endian, as short as possible."""
+    if len(values) == 1:
+        return _of_one(None if values.null_count else _sized(_signed_bytes(values)), union)
     valid = _valid(values)
     if values.type.precision > _WORD_DIGITS:
         return [*_branch(union, valid), _wide_decimals(values)]
@@ -265,6 +280,13 @@ def decimal_pieces(values: pa.Array, union: Union | None = None) -> list[Piece]:
         numbers *= valid
     size = byte_counts((numbers ^ numbers >> 63).view(np.uint64) << np.uint64(1), 8)
     return [*_branch(union, valid), *_big_endian(numbers.view(np.uint64), size, valid)]
+
+
+def _signed_bytes(values: pa.Array) -> bytes:
+    """Return the unscaled number of the only decimal."""
+    number = int.from_bytes(_words(values).tobytes(), "little", signed=True)
+    magnitude = number if number >= 0 else ~number
+    return number.to_bytes(magnitude.bit_length() // 8 + 1, "big", signed=True)
 
 
 def _words(values: pa.Array) -> npt.NDArray[np.int64]:

@@ -30,6 +30,7 @@ __all__ = [
     "null_mask",
     "python_value",
     "text_buffers",
+    "to_number",
     "to_text",
 ]
 
@@ -73,6 +74,17 @@ def as_text(array: pa.Array) -> pa.Array:
 def to_text(array: pa.Array) -> pa.Array:
     """Return numbers, dates or timestamps as Arrow prints them."""
     return pc.call_function("cast", [array], _AS_TEXT)
+
+
+def to_number(array: pa.Array, kind: pa.DataType) -> pa.Array:
+    """Return integers, all of which the integer type ``kind`` holds or wraps, as it."""
+    if array.type == kind:
+        return array
+    if array.type.bit_width == kind.bit_width:
+        return array.view(kind)
+    if len(array) <= FEW:
+        return pa.array(array.to_pylist(), kind)
+    return array.cast(kind, safe=False)
 
 
 def is_binary_like(kind: pa.DataType) -> bool:

@@ -10,6 +10,7 @@ Rule sources: semantics 2.4 (type table); reference ``pingcap/tiflow: pkg/sink/c
 
 from __future__ import annotations
 
+import datetime as dt
 from typing import Literal
 
 import numpy as np
@@ -33,6 +34,8 @@ _ZERO_DATE = "0000-00-00"
 _ZERO_PART = "-00"  # matches only a zero month or day, because the time of day has no hyphen
 _MILLIS_FSP = 3
 _ZERO = 0x30
+_EPOCH = dt.datetime(1970, 1, 1)
+_FOUR_DIGIT_YEAR = 100
 _CENTURY, _MONTH, _DAY = (0, 1), (5, 6), (8, 9)  # places of two digits in YYYY-MM-DD
 _CLOCK_WIDTH = len(":MM:SS")
 _DAY_WIDTH = len("YYYY-MM-DD")
@@ -40,6 +43,8 @@ _DAY_WIDTH = len("YYYY-MM-DD")
 
 def date_days(texts: pa.Array) -> pa.Array:
     """Return DATE text as days since the epoch, ``int32``."""
+    if len(texts) <= FEW and (moments := _few_moments(texts)) is not None:
+        return pa.array([None if moment is None else (moment - _EPOCH).days for moment in moments], pa.int32())
     return _dates(compact(texts)).cast(pa.date32()).view(pa.int32())
 
 
@@ -48,11 +53,23 @@ def datetime_ticks(column: Column, texts: pa.Array, partly_zero: Literal["refuse
 
     Raises :class:`ValueFault` for a date that is zero in part, if ``refused``.
     """
+    unit = "ms" if fsp_of(column) <= _MILLIS_FSP else "us"
+    if len(texts) <= FEW and (moments := _few_moments(texts)) is not None:
+        tick = dt.timedelta(**{"milliseconds" if unit == "ms" else "microseconds": 1})
+        return pa.array([None if moment is None else (moment - _EPOCH) // tick for moment in moments], pa.int64())
     texts = compact(texts)
     if partly_zero == "refused":
         _refuse_partly_zero(texts)
-    unit = "ms" if fsp_of(column) <= _MILLIS_FSP else "us"
     return _dates(texts).cast(pa.timestamp(unit)).view(pa.int64())
+
+
+def _few_moments(texts: pa.Array) -> list[dt.datetime | None] | None:
+    """Return the moments of a few texts, ``None`` if the year of one is read as two digits or one is not a moment."""
+    try:
+        moments = [None if text is None else dt.datetime.fromisoformat(text) for text in texts.to_pylist()]
+    except ValueError:
+        return None
+    return moments if all(moment is None or moment.year >= _FOUR_DIGIT_YEAR for moment in moments) else None
 
 
 def _refuse_partly_zero(texts: pa.Array) -> None:

@@ -10,6 +10,7 @@ would print with an exponent (from 1e16, of a float32 from 1e13, and below 1e-5)
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Any
 
@@ -19,7 +20,7 @@ import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_emit.columnar.buffers import as_text, fixed_values, from_bytes, null_mask
+from ticdc_emit.columnar.buffers import FEW, as_text, fixed_values, from_bytes, null_mask
 from ticdc_emit.columnar.faults import ValueFault, read_each, shown
 from ticdc_emit.schema.model import Column
 from ticdc_emit.schema.types import MySQLType
@@ -37,6 +38,8 @@ _NUMBER_TEXT = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?", re.ASCII
 def accept_float(column: Column, array: pa.Array) -> pa.Array:
     """Return finite ``float32``/``float64`` values; :class:`ValueFault` for any other, or a sign under UNSIGNED."""
     single = column.type == MySQLType.FLOAT
+    if len(array) <= FEW and array.type == (pa.float32() if single else pa.float64()) and _are_finite(column, array):
+        return array
     values = _as_double(array) if array.type != pa.float32() else array
     nulls = null_mask(values)
     with np.errstate(over="ignore"):
@@ -55,6 +58,11 @@ def accept_float(column: Column, array: pa.Array) -> pa.Array:
     if numbers.dtype == np.float32 and array.type == pa.float32():
         return array
     return pa.array(numbers, mask=nulls)
+
+
+def _are_finite(column: Column, few: pa.Array) -> bool:
+    held = [value for value in few.to_pylist() if value is not None]
+    return all(map(math.isfinite, held)) and not (column.unsigned and min(held, default=0) < 0)
 
 
 def _not_finite(value: object) -> str:

@@ -11,7 +11,17 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_emit.columnar.buffers import as_text, compact, extremes, is_binary_like, null_mask, text_buffers, to_text
+from ticdc_emit.columnar.buffers import (
+    FEW,
+    as_text,
+    compact,
+    extremes,
+    is_binary_like,
+    null_mask,
+    text_buffers,
+    to_number,
+    to_text,
+)
 from ticdc_emit.columnar.faults import ValueFault, read_each, refuse_any, shown
 from ticdc_emit.schema.model import Column
 from ticdc_emit.schema.types import integer_range
@@ -61,6 +71,8 @@ def accept_bit(column: Column, array: pa.Array) -> pa.Array:
 
 def integer_text(values: pa.Array) -> pa.Array:
     """Return the decimal text of integers; of a dictionary, each distinct one is printed once."""
+    if len(values) <= FEW:
+        return pa.array([None if value is None else str(value) for value in values.to_pylist()], pa.string())
     if pa.types.is_dictionary(values.type):
         return to_text(values.dictionary).take(values.indices)
     return to_text(values)
@@ -86,7 +98,7 @@ def parse_integers(array: pa.Array, *, unsigned: bool, bounds: tuple[int, int] |
             _within(array, 0, None, bounds)
         elif not unsigned and kind == pa.uint64():
             _within(array, None, _INT64[1], bounds)
-        return array.cast(target, safe=False)
+        return to_number(array, target)
     return _from_text(as_text(array), target, bounds)
 
 

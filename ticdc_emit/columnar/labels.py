@@ -7,19 +7,20 @@ so the work is done per distinct value and gathered.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from functools import lru_cache
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_emit.columnar.buffers import as_text
+from ticdc_emit.columnar.buffers import FEW, as_text
 from ticdc_emit.columnar.faults import ValueFault, shown
 from ticdc_emit.columnar.integers import parse_integers
 from ticdc_emit.schema.model import Column
 from ticdc_emit.schema.types import MySQLType
 
-__all__ = ["accept_labels", "distinct_labels", "label_number", "label_text"]
+__all__ = ["accept_labels", "label_number", "label_text", "labels_of"]
 
 
 def accept_labels(column: Column, array: pa.Array) -> pa.Array:
@@ -34,6 +35,10 @@ def accept_labels(column: Column, array: pa.Array) -> pa.Array:
     if not (pa.types.is_string(kind) or pa.types.is_large_string(kind) or kind == pa.string_view()):
         raise TypeError(f"{kind} cannot hold a label")
     read = _number_reader(column)
+    if len(array) <= FEW:
+        with suppress(LookupError):  # which is told with the row
+            few = [None if text is None else read(text) for text in array.to_pylist()]
+            return pa.array(few, pa.uint64())
     return _by_distinct(array if pa.types.is_dictionary(array.type) else as_text(array), read)
 
 
@@ -44,11 +49,13 @@ def label_number(column: Column, text: str) -> int:
 
 def label_text(column: Column, numbers: pa.Array) -> pa.Array:
     """Return the labels of ordinals or bit masks: ENUM 0 is the empty string, a SET joins its labels with commas."""
+    if len(numbers) <= FEW:
+        return pa.array(labels_of(column, numbers), pa.string())
     encoded = numbers if pa.types.is_dictionary(numbers.type) else numbers.dictionary_encode()
-    return distinct_labels(column, encoded.dictionary).take(encoded.indices)
+    return pa.array(labels_of(column, encoded.dictionary), pa.string()).take(encoded.indices)
 
 
-def distinct_labels(column: Column, numbers: pa.Array) -> pa.Array:
+def labels_of(column: Column, numbers: pa.Array) -> list[str | None]:
     """Return the labels of a few numbers, such as those of a dictionary."""
 
     def print_one(number: int) -> str:
@@ -56,7 +63,7 @@ def distinct_labels(column: Column, numbers: pa.Array) -> pa.Array:
             return column.elems[number - 1] if number else ""
         return ",".join(label for place, label in enumerate(column.elems) if number >> place & 1)
 
-    return pa.array([None if number is None else print_one(number) for number in numbers.to_pylist()], pa.string())
+    return [None if number is None else print_one(number) for number in numbers.to_pylist()]
 
 
 def _by_distinct(array: pa.Array, read: Callable[[str], int]) -> pa.Array:

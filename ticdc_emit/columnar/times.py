@@ -15,6 +15,7 @@ import datetime as dt
 import re
 from collections.abc import Callable
 from functools import lru_cache
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import numpy as np
@@ -22,7 +23,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_emit.columnar.buffers import as_text, extremes, from_byte_matrix, null_mask, text_buffers, to_text
+from ticdc_emit.columnar.buffers import FEW, as_text, extremes, from_byte_matrix, null_mask, text_buffers, to_text
 from ticdc_emit.columnar.faults import read_each, refuse_any, shown
 from ticdc_emit.schema.model import Column
 from ticdc_emit.schema.types import MySQLType
@@ -36,6 +37,7 @@ _MAX_TIME_S = 838 * 3600 + 59 * 60 + 59
 _TIME_RANGE = "a TIME lies within -838:59:59 and 838:59:59"
 _ZERO_MOMENT = "0000-00-00 00:00:00"
 _DATE_LAYOUT, _CLOCK_LAYOUT = "dddd-dd-dd", "dd:dd:dd"
+_DAY_WIDTH, _SECONDS_WIDTH = len("2024-05-05"), len("2024-05-05 12:34:56")
 _DATE_TEXT = re.compile(r"(\d{4})-(\d{2})-(\d{2})", re.ASCII)
 _DATETIME_TEXT = re.compile(r"(\d{4})-(\d{2})-(\d{2})[ T](\d{2}):(\d{2}):(\d{2})(?:\.(\d+))?", re.ASCII)
 _TIME_TEXT = re.compile(r"(-?)(\d{2,3}):(\d{2}):(\d{2})(?:\.(\d+))?", re.ASCII)
@@ -61,6 +63,8 @@ def accept_date(array: pa.Array) -> pa.Array:
         array, kind = days, pa.date32()
     if pa.types.is_date32(kind):
         days = array
+        if len(days) <= FEW and (texts := _few_texts(days, _DAY_WIDTH, str)) is not None:
+            return texts
         _refuse_outside(days.view(pa.int32()), _FIRST_DAY, _LAST_DAY, "the year is outside 0..9999")
         return to_text(days)
     return _checked_text(as_text(array), _DATE_LAYOUT, _date_row)
@@ -126,8 +130,27 @@ def _wall_clock_by_row(array: pa.Array, zone: str) -> pa.Array:
     return pa.array(local, pa.int64(), mask=null_mask(array)).cast(pa.timestamp(array.type.unit))
 
 
+def _few_texts(times: pa.Array, width: int, show: Callable[[Any], str]) -> pa.Array | None:
+    """Return the first ``width`` characters of a few days or moments as text.
+
+    ``None`` if one is outside the years of Python's calendar, or loses digits.
+    """
+    try:
+        texts = [None if each is None else show(each) for each in times.to_pylist()]
+    except (OverflowError, ValueError):
+        return None
+    if any(text[width:].strip("0.") for text in texts if text):
+        return None
+    return pa.array([None if text is None else text[:width] for text in texts], pa.string())
+
+
 def _datetime_text(clock: pa.Array, fsp: int) -> pa.Array:
     unit = _UNITS[fsp]
+    width = _SECONDS_WIDTH + (fsp + 1 if fsp else 0)
+    if len(clock) <= FEW and clock.type.unit != "ns":
+        texts = _few_texts(clock, width, lambda moment: moment.isoformat(" ", "microseconds"))
+        if texts is not None:
+            return texts
     try:
         fitted = clock if clock.type.unit == unit else clock.cast(pa.timestamp(unit))
     except pa.ArrowInvalid:
@@ -215,6 +238,17 @@ def _checked_text(text: pa.Array, layout: str, read: Callable[[str], str]) -> pa
     """Return ``text`` if every row has the layout and lies in the calendar; rewrite the other rows one by one."""
     if pa.types.is_binary(text.type):
         raise TypeError("binary is not a time")
+
+    def read_one(item: str) -> str:
+        try:
+            return read(item)
+        except ValueError as fault:
+            raise ValueError(f"{shown(item)}: {fault}") from None
+
+    if len(text) <= FEW:
+        given = text.to_pylist()
+        fixed = read_each(given, read_one)
+        return text if fixed == given else pa.array(fixed, pa.string())
     parts = text_buffers(text)
     fits = parts.lengths == len(layout)
     nulls = null_mask(text)
@@ -229,13 +263,6 @@ def _checked_text(text: pa.Array, layout: str, read: Callable[[str], str]) -> pa
     regular = fits.copy()
     regular[fits] = good
     odd = ~regular if nulls is None else ~regular & ~nulls
-
-    def read_one(item: str) -> str:
-        try:
-            return read(item)
-        except ValueError as fault:
-            raise ValueError(f"{shown(item)}: {fault}") from None
-
     fixed = read_each(text.filter(pa.array(odd)).to_pylist(), read_one, where=odd)
     return pc.replace_with_mask(text, pa.array(odd), pa.array(fixed, pa.string()))
 

@@ -11,11 +11,11 @@ import pyarrow as pa
 
 from ticdc_emit.columnar.binaries import base64_text
 from ticdc_emit.columnar.bits import little_endian_base64
-from ticdc_emit.columnar.buffers import to_text
+from ticdc_emit.columnar.buffers import FEW, to_text
 from ticdc_emit.columnar.epochs import clock_micros, date_days, datetime_ticks, zoned_text
 from ticdc_emit.columnar.escape import JSONITER, escape_text
 from ticdc_emit.columnar.jsoniter import decimal_as_double, number_text
-from ticdc_emit.columnar.labels import distinct_labels
+from ticdc_emit.columnar.labels import labels_of
 from ticdc_emit.columnar.values import text_content
 from ticdc_emit.protocols.connect.reading import Reading
 from ticdc_emit.schema.model import Column
@@ -74,8 +74,11 @@ def string_content(column: Column, values: pa.Array, reading: Reading) -> pa.Arr
 
 def label_content(column: Column, values: pa.Array, reading: Reading) -> pa.Array:
     """Labels of an ENUM or SET, made once for each distinct value."""
+    if len(values) <= FEW:
+        return escape_text(pa.array(labels_of(column, values), pa.string()), JSONITER)
     encoded = values if pa.types.is_dictionary(values.type) else values.dictionary_encode()
-    return escape_text(distinct_labels(column, encoded.dictionary), JSONITER).take(encoded.indices)
+    labels = pa.array(labels_of(column, encoded.dictionary), pa.string())
+    return escape_text(labels, JSONITER).take(encoded.indices)
 
 
 def flag_content(column: Column, values: pa.Array, reading: Reading) -> pa.Array:

@@ -67,7 +67,7 @@ def _double(column: Column, values: pa.Array, reading: Reading) -> pa.Array:
 
 
 def _days(column: Column, values: pa.Array, reading: Reading) -> pa.Array:
-    return days(column, values, reading).cast(pa.int64())
+    return days(column, values, reading)
 
 
 def _micros(column: Column, values: pa.Array, reading: Reading) -> pa.Array:
