@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import tempfile
-import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
@@ -18,6 +16,7 @@ from ticdc_emit.cli.console import print_json, result_console, say, step
 from ticdc_emit.cli.engine import MOST_ROWS_HERE, CountedBatches, runs_here, spark_for
 from ticdc_emit.cli.html import Pictures
 from ticdc_emit.cli.interrupt import Stop, stopped_by_interrupt
+from ticdc_emit.cli.live_traffic import send_stream, warm_up_live
 from ticdc_emit.cli.messages import message_dict, print_messages
 from ticdc_emit.cli.place import changefeed_at, messages_at, place
 from ticdc_emit.cli.row_progress import row_progress
@@ -29,8 +28,8 @@ from ticdc_emit.config.protocol import protocol_document
 from ticdc_emit.decode import Tail
 from ticdc_emit.delivery.claims import ClaimStore
 from ticdc_emit.delivery.contract import Sink
-from ticdc_emit.delivery.files import FileSink
 from ticdc_emit.errors import ConfigError, DdlError
+from ticdc_emit.spark.warm_up import MOST_WARM_UP_S
 from ticdc_emit.traffic.generate import ArrowTraffic, Traffic, TrafficStream
 from ticdc_emit.traffic.generate.make import stream_on_spark, traffic_here, traffic_on_spark
 from ticdc_emit.traffic.generate.plan import check_columns
@@ -39,7 +38,7 @@ from ticdc_emit.traffic.sample_schemas import schema_text
 from ticdc_emit.tso import compose
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
     from ticdc_emit.spark import TicdcSink
 
@@ -47,10 +46,8 @@ __all__ = ["Wanted", "run"]
 
 _TOPIC = "ticdc-traffic"
 _SHOWN = 5
-_POLL_S = 0.2
 _NOW = "now"
 _STREAM_ROWS = 1_000_000_000  # rows assumed for a stream without end, for which only the rate matters
-_LIVE_TRIGGER = "500 milliseconds"  # each batch costs about 0.3 s of CPU time, however few rows it has
 
 
 @dataclass(frozen=True)
@@ -70,6 +67,13 @@ class Wanted:
     def is_stream(self) -> bool:
         """Whether changes come as a stream, live ones too."""
         return self.stream or self.live
+
+    def warms_up(self, feed: ChangefeedConfig) -> bool:
+        """Whether Spark makes other changes first, so that it keeps pace with the wall clock from the first change on.
+
+        It does not if large messages go to external storage, where those of the other changes would remain.
+        """
+        return self.live and self.start in (None, _NOW) and ClaimStore.of(feed.codec.large_message_handle) is None
 
     def started(self) -> Settings:
         """Return the settings with the first commit that ``start`` means at this moment.
@@ -127,6 +131,8 @@ def run(
             session = spark_for(stack, "generate", short=short, settings=spark, quiet=as_json)
         if rows is None and not as_json:
             say("Ctrl-C ends it")
+        if wanted.warms_up(feed) and not as_json:
+            say(f"warming up Spark for at most {MOST_WARM_UP_S:g} s, then the first changes come")
         stop = stack.enter_context(stopped_by_interrupt("batch", quiet=as_json)) if wanted.is_stream else None
         doing = f"generating {amount} to {mask_uri(uri)}"
         sink = kafka.sink() if kafka else None
@@ -173,31 +179,14 @@ def _send(
     """``stop``: called between the batches of a stream, whether to stop. ``reports``: receives the report of each
     batch.
     """
-    if wanted.live and wanted.start in (None, _NOW):
-        _warm_up(spark, schema, wanted, feed)
+    if wanted.warms_up(feed):
+        warm_up_live(spark, schema, wanted.settings, feed)
     if stop is not None:
         stream = stream_on_spark(spark, schema, wanted.started(), live=wanted.live)
-        return _stream(stream, _emitter(stream, wanted, feed, sink, reports), wanted, stop)
+        emitter = _emitter(stream, wanted, feed, sink, reports)
+        return send_stream(stream.changes, emitter, wanted.settings.rows, stop, live=wanted.live)
     traffic = traffic_on_spark(spark, schema, wanted.started())
     return _emitter(traffic, wanted, feed, sink, reports).write(traffic.changes)
-
-
-def _warm_up(spark: SparkSession, schema: str, wanted: Wanted, feed: ChangefeedConfig) -> None:
-    """Send other changes of these tables to temporary files, so that Spark compiles before the first real change is
-    due.
-
-    Does nothing if large messages go to external storage, where unused objects would remain.
-    """
-    from ticdc_emit.spark.warm_up import warm_up_stream
-
-    if ClaimStore.of(feed.codec.large_message_handle) is not None:
-        return
-    stream = stream_on_spark(spark, schema, replace(wanted.settings, rows=None, ddl_rate=0.0), live=True)
-    with (
-        tempfile.TemporaryDirectory(prefix="ticdc-emit-", ignore_cleanup_errors=True) as folder,
-        stream.sink(feed, sink=FileSink(folder)) as unsent,
-    ):
-        warm_up_stream(stream.changes, unsent, _LIVE_TRIGGER)
 
 
 def _emitter(
@@ -225,33 +214,3 @@ def _without_ddl(settings: Settings) -> str:
         f"no schema change: --ddl-rate {settings.ddl_rate:g} is less than one in the {rows / rate:g} s of "
         f"commit time that {rows:,} changes take at {rate:g} a second"
     )
-
-
-def _stream(traffic: TrafficStream, emitter: TicdcSink, wanted: Wanted, stop: Callable[[], bool]) -> RunTotal:
-    """Run the query until all rows are sent or ``stop`` returns true, then end the changefeed after the last batch."""
-    busy, rows = threading.Lock(), wanted.settings.rows
-    stopping = False
-
-    def ended() -> bool:
-        return stopping or (rows is not None and emitter.total.rows >= rows)
-
-    def send(batch: DataFrame, number: int) -> None:
-        with busy:
-            if not ended():  # after the last row there are only empty batches
-                emitter(batch, number)
-
-    with tempfile.TemporaryDirectory(prefix="ticdc-emit-", ignore_cleanup_errors=True) as checkpoint:
-        writer = traffic.changes.writeStream.foreachBatch(send).option("checkpointLocation", checkpoint)
-        query = writer.trigger(processingTime=_LIVE_TRIGGER if wanted.live else "0 seconds").start()
-        try:
-            while query.isActive and not ended() and not stop():
-                time.sleep(_POLL_S)
-            with busy:  # the current batch is sent completely
-                stopping = True
-        finally:
-            query.stop()
-        failure = query.exception()
-        if failure is not None:
-            raise failure
-    emitter.finish()
-    return emitter.total

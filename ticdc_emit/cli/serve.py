@@ -37,6 +37,7 @@ def run(
     schema: str | None,
     rate: float,
     protocol: str,
+    enable_tidb_extension: bool,
     seed: int,
     profile: str | None,
 ) -> int:
@@ -49,7 +50,8 @@ def run(
     from ticdc_emit.testing.forwarder import require_free_port
 
     registry = EmbeddedRegistry(port=registry_port)
-    uri = f"kafka://127.0.0.1:{port}/{_DEFAULT_TOPIC}"
+    extension = "?enable-tidb-extension=true" if enable_tidb_extension else ""
+    uri = f"kafka://127.0.0.1:{port}/{_DEFAULT_TOPIC}{extension}"
     changefeed = protocol_document(protocol)
     changefeed["sink"]["dispatchers"] = [{"matcher": ["*.*"], "topic": _TOPIC_OF_TABLE}]
     feed = load_changefeed(uri, changefeed, schema_registry=registry.url, profile=profile)

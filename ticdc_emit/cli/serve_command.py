@@ -29,6 +29,13 @@ def serve(
     ] = None,
     rate: Annotated[float, typer.Option(help="Row changes per second of the traffic.", min=0.001)] = 100.0,
     protocol: Annotated[str, typer.Option(help=PROTOCOL_HELP)] = "canal-json",
+    enable_tidb_extension: Annotated[
+        bool,
+        typer.Option(
+            "--enable-tidb-extension",
+            help="Write TiDB's extension fields, as with enable-tidb-extension=true in a sink URI.",
+        ),
+    ] = False,
     seed: Annotated[int, typer.Option(help="The same seed makes the same rows.")] = 0,
     profile: Lineage = None,
 ) -> None:
@@ -47,6 +54,7 @@ def serve(
         schema=schema,
         rate=rate,
         protocol=protocol,
+        enable_tidb_extension=enable_tidb_extension,
         seed=seed,
         profile=profile,
     )

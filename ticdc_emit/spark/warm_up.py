@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-__all__ = ["warm_up", "warm_up_stream"]
+__all__ = ["MOST_WARM_UP_S", "warm_up", "warm_up_stream"]
 
-_AT_MOST_S = 20.0
+MOST_WARM_UP_S = 20.0
 _NO_FASTER = 0.9
 
 
@@ -27,7 +27,7 @@ class _Rounds:
 
     def __init__(self) -> None:
         self._best = math.inf
-        self._until = time.monotonic() + _AT_MOST_S
+        self._until = time.monotonic() + MOST_WARM_UP_S
 
     def are_enough(self, seconds: float) -> bool:
         """Record the time of another round."""

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from child import command, exit_code
 
+from ticdc_emit.changefeed.report import RunTotal
 from ticdc_emit.cli import generate
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.traffic.generate.settings import Settings
@@ -126,3 +127,20 @@ def test_a_rate_that_makes_no_schema_change_is_told(
         shown = capsys.readouterr().err
         assert shown.count("\n") == lines
         assert not lines or "--ddl-rate 0.01 is less than one in the 20 s of commit time" in shown
+
+
+def test_live_traffic_says_that_it_warms_up(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(generate, "spark_for", lambda *_, **__: "spark")
+    monkeypatch.setattr(generate, "_send", lambda *_: RunTotal.of([]))
+    uri = f"file://{tmp_path}?protocol=canal-json&enable-tidb-extension=true"
+    for options, lines in ((["--live"], 1), (["--live", "--json"], 0), (["--live", "--start", "2024-05-05"], 0)):
+        exit_code("generate", "--schema", "bank", "--rows", "5", "--sink-uri", uri, *options)
+        assert capsys.readouterr().err.count("warming up Spark for at most 20 s") == lines
+    stored = load_changefeed(
+        uri,
+        {"sink": {"kafka-config": {"large-message-handle": {
+            "large-message-handle-option": "claim-check", "claim-check-storage-uri": f"file://{tmp_path}/claims"}}}},
+    )  # fmt: skip
+    assert not wanted(live=True).warms_up(stored)

@@ -10,6 +10,7 @@ import sys
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import pytest
 from child import exit_code
@@ -17,6 +18,7 @@ from documented import ROOT, blocks_of
 from rich.console import Console
 
 from ticdc_emit.cli.consumer_settings import EMBEDDED_LIMITS, Served, print_settings
+from ticdc_emit.cli.generate import Wanted
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.plan.tables import catalog_for
 from ticdc_emit.testing.forwarder import require_free_port
@@ -134,3 +136,21 @@ def test_the_embedded_kafka_is_not_offered_to_java() -> None:
     assert "Flink SQL" not in shown
     assert "JdbcSinkConnector" not in shown
     assert "kcat -b 127.0.0.1:9092 -t shop_t -C" in shown
+
+
+@pytest.mark.parametrize("option", [[], ["--enable-tidb-extension"]])
+def test_the_traffic_has_the_options_of_the_command(option: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    given: dict[str, Any] = {}
+
+    def run(wanted: Wanted, **options: Any) -> int:
+        given.update(options, wanted=wanted)
+        return 0
+
+    monkeypatch.setattr("ticdc_emit.cli.generate.run", run)
+    port, registry = map(str, free_ports(2))
+    ports = ("--port", port, "--registry-port", registry)
+    assert exit_code("serve", "--schema", "bank", "--rate", "7", "--seed", "3", *ports, *option) == 0
+    feed = load_changefeed(given["sink_uri"], given["config"])
+    assert feed.codec.enable_tidb_extension is bool(option)
+    settings = given["wanted"].settings
+    assert (settings.rows, settings.rate, settings.seed, given["wanted"].live) == (None, 7, 3, True)
