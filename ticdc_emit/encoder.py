@@ -28,7 +28,7 @@ from ticdc_emit.config.named import given_options
 from ticdc_emit.config.secrets import hides_arguments
 from ticdc_emit.delivery.claims import ClaimStore
 from ticdc_emit.encode.bad_rows import BadRow, Refusals, checked_bad_rows, refuse_corrupted
-from ticdc_emit.encode.messages import control_batch, message_batch
+from ticdc_emit.encode.messages import control_batch
 from ticdc_emit.encode.packing import packed
 from ticdc_emit.encode.run import prepare
 from ticdc_emit.encode.sift import Rows
@@ -189,7 +189,7 @@ class Encoder:
             assert self._claims is not None
             self._claims.put([claim for _, claim in encoded.claims])
         self.filtered += filtered
-        return packed(message_batch(encoded, planned.topic, partitions, batch.column("commit_ts")), self.plan)
+        return packed(encoded, planned.topic, partitions, batch.column("commit_ts"), self.plan)
 
     def _sound(self, changes: Any, planned: TablePlan, fault: RowError) -> Any:
         """Return the changes without the bad ones, if these are skipped; else raise the error of all of them."""

@@ -32,7 +32,6 @@ from ticdc_emit.changes.model import Op
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.config.protocol import parse_protocol_name
 from ticdc_emit.encode.chunks import Buckets
-from ticdc_emit.encode.messages import message_batch
 from ticdc_emit.encode.packing import packed
 from ticdc_emit.encode.run import prepare
 from ticdc_emit.errors import TicdcEmitError
@@ -122,7 +121,7 @@ def _encode(batch: pa.RecordBatch, plan: Plan, table: str) -> Callable[[], pa.Re
 
     def run() -> pa.RecordBatch:
         made = prepare(batch, planned, plan).messages()
-        return packed(message_batch(made, planned.topic, planned.partition, batch.column("commit_ts")), plan)
+        return packed(made, planned.topic, planned.partition, batch.column("commit_ts"), plan)
 
     return run
 

@@ -64,7 +64,7 @@ class Codec(Protocol):
 
 @runtime_checkable
 class PackingCodec(Codec, Protocol):
-    """A protocol whose messages can hold several rows; its encoders make messages of one row each."""
+    """A protocol whose messages can hold several rows; its encoders make rows, without what a message has once."""
 
     packing: Packing
 

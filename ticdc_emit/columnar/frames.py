@@ -5,7 +5,9 @@ In: fragments, or ``binary`` arrays without nulls. Out: ``binary`` arrays. Lengt
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
+from itertools import pairwise
+from struct import Struct
 
 import numpy as np
 import numpy.typing as npt
@@ -13,40 +15,52 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_emit.columnar.assemble import Fragment, join
-from ticdc_emit.columnar.buffers import element_lengths, from_bytes, text_buffers
+from ticdc_emit.columnar.buffers import FEW, element_lengths, from_bytes, text_buffers
 
-__all__ = ["LENGTH_BYTES", "ROOM", "beyond", "framed", "joined"]
+__all__ = ["LENGTH_BYTES", "beyond", "framed", "joined"]
 
-LENGTH_BYTES = 8
-ROOM = bytes(LENGTH_BYTES)
-"""Where a length comes."""
+_LENGTH = Struct(">Q")
+LENGTH_BYTES = _LENGTH.size
+_ROOM = bytes(LENGTH_BYTES)
+_CELL = np.dtype(f"V{LENGTH_BYTES}")
 
 
-def framed(fragments: Sequence[Fragment], count: int, head: bytes = b"", *, null: bytes = b"") -> pa.Array:
-    """Return the fragments as ``count`` elements, with their lengths written after ``head``.
-
-    The fragments begin with ``head`` and :data:`ROOM` for the length of the rest, which is known only after the join.
-    ``null``: as in ``columnar.assemble.join``.
-    """
-    made = join(fragments, count, null)
-    if not count:
-        return made
-    offsets = text_buffers(made).offsets.astype(np.intp)
-    before = len(head) + LENGTH_BYTES
-    data = np.frombuffer(made.buffers()[2], np.uint8)
-    places = np.ndarray(len(data) - before + 1, np.dtype(f"V{LENGTH_BYTES}"), data, len(head), 1)
-    places[offsets[:-1]] = (np.diff(offsets) - before).astype(">u8").view(places.dtype)
+def framed(fragments: Iterable[Fragment], count: int, null: bytes = b"") -> pa.Array:
+    """Return the fragments as ``count`` elements, each after its length. ``null``: as in ``columnar.assemble.join``."""
+    made = join([_ROOM, *fragments], count, null)
+    if count:
+        _write_lengths(made)
     return made
 
 
-def joined(array: pa.Array, starts: npt.NDArray[np.int64], head: bytes = b"") -> pa.Array:
-    """Return the elements from each of ``starts`` to the next as one.
+def _write_lengths(made: pa.Array) -> None:
+    """Write into the room of each element how long the rest of it is, which is known only after the join."""
+    offsets, room = text_buffers(made).offsets, made.buffers()[2]
+    if len(made) <= FEW:
+        for start, end in pairwise(offsets.tolist()):
+            _LENGTH.pack_into(room, start, end - start - LENGTH_BYTES)
+        return
+    lengths = offsets[1:] - offsets[:-1]
+    told = (lengths - np.int32(LENGTH_BYTES)).astype(">u8").view(_CELL)
+    length = int(lengths[0])
+    if length * len(made) == int(offsets[-1]) and (lengths == length).all():
+        np.ndarray(len(made), _CELL, room, 0, length)[:] = told
+        return
+    places = np.ndarray(int(offsets[-1]) - LENGTH_BYTES + 1, _CELL, room, 0, 1)
+    places[offsets[:-1].astype(np.intp)] = told
 
-    ``head``: the beginning of every element; elements that continue another one lose it.
-    """
-    parts = text_buffers(beyond(array, len(head)) if head else array)
-    together = from_bytes(parts.offsets[np.append(starts, len(array))], parts.data, binary=True)
-    return join([head, together], len(starts)) if head else together
+
+def joined(array: pa.Array, starts: npt.NDArray[np.int64], head: bytes = b"") -> pa.Array:
+    """Return the elements from each of ``starts`` to the next as one, after ``head``."""
+    together = array
+    if len(starts) < len(array):
+        parts = text_buffers(array)
+        together = from_bytes(parts.offsets[np.append(starts, len(array))], parts.data, binary=True)
+    if not head:
+        return together
+    if len(together) <= FEW:
+        return pa.array([head + element for element in together.to_pylist()], pa.binary())
+    return join([head, together], len(together))
 
 
 def beyond(array: pa.Array, count: int) -> pa.Array:

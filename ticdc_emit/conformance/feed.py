@@ -17,6 +17,7 @@ from typing import Any
 from ticdc_emit.arrange.order import ordered
 from ticdc_emit.arrange.reader import positioned
 from ticdc_emit.arrange.rows import rows_to_batch
+from ticdc_emit.changes.packing import alone
 from ticdc_emit.config import DEFAULT_PARTITION_NUM, ChangefeedConfig
 from ticdc_emit.config.filters import EVENT_TYPES
 from ticdc_emit.conformance.changes import transaction
@@ -163,7 +164,7 @@ class Feed:
             if not batch.num_rows:
                 return Outcome()
             batch = ordered(batch, planned, plan, left_out)
-            encoded = prepare(batch, planned, plan).messages().whole()
+            encoded = alone(prepare(batch, planned, plan).messages().whole(), plan.packing)
         except TicdcEmitError as fault:
             return Outcome(error=fault.message)
         messages = zip(encoded.filled_keys().to_pylist(), encoded.values.to_pylist(), strict=True)

@@ -14,7 +14,6 @@ import pyarrow as pa
 
 from ticdc_emit.changes.model import Encoded
 from ticdc_emit.conformance.vectors import DML_KINDS, Outcome, Record
-from ticdc_emit.encode.messages import message_batch
 from ticdc_emit.encode.packing import packed
 from ticdc_emit.plan.tables import Plan
 
@@ -49,5 +48,5 @@ def _with(outcome: Outcome, records: Iterator[Record]) -> Outcome:
 def _packed(rows: list[Record], plan: Plan) -> Iterator[Record]:
     keys, values = (pa.array([record[part] for record in rows], pa.binary()) for part in range(2))
     stamps = pa.array([0] * len(rows), pa.int64())
-    messages = packed(message_batch(Encoded(values, keys), "", 0, stamps), plan)
+    messages = packed(Encoded(values, keys), "", 0, stamps, plan)
     return map(Record, messages.column("key").to_pylist(), messages.column("value").to_pylist())

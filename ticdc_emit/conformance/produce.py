@@ -14,6 +14,7 @@ from typing import Any
 import pyarrow as pa
 
 from ticdc_emit.changes.codec import RegisteredRows
+from ticdc_emit.changes.packing import alone
 from ticdc_emit.config import DEFAULT_PARTITION_NUM, ChangefeedConfig, ConfigWarning, Protocol, load_changefeed
 from ticdc_emit.conformance.changes import CaseChanges, PlannedChanges
 from ticdc_emit.conformance.packing import packed_outcomes
@@ -86,8 +87,12 @@ class VariantEncoder:
     def outcomes(self) -> Iterator[Outcome]:
         """Yield the outcome of each event, in order."""
         plain = map(self.encode, range(len(self._case.events)))
-        plan = self._planned.plan
-        return plain if plan.packing is None else iter(packed_outcomes(self._case.events, plain, plan))
+        return iter(packed_outcomes(self._case.events, plain, self._planned.plan)) if self._packs else plain
+
+    @property
+    def _packs(self) -> bool:
+        packing = self._planned.plan.packing
+        return packing is not None and packing.max_rows > 1
 
     def encode(self, index: int) -> Outcome:
         """Return the outcome of the event. Every exception is an outcome, because one event must not hide the
@@ -108,8 +113,9 @@ class VariantEncoder:
             return refusal(fault)
 
     def _rows(self, index: int) -> tuple[Record, ...]:
-        """Return a message or refusal per row. Rows are encoded one by one, to get each one's refusal and stored
-        object.
+        """Return a message or refusal per row; of rows that share messages, what each has in one.
+
+        Rows are encoded one by one, to get each one's refusal and stored object.
         """
         plan, table, batch = self._planned.of_event(index)
         if batch.num_rows == 1:
@@ -135,6 +141,8 @@ class VariantEncoder:
             prepare(batch, table, plan)
         plan = self._registrar.registered(plan, table, needed)
         encoded = prepare(batch, plan.table(table.schema, table.name), plan).messages().whole()
+        if not self._packs:
+            encoded = alone(encoded, plan.packing)
         messages = zip(encoded.filled_keys().to_pylist(), encoded.values.to_pylist(), strict=True)
         claim = encoded.claims[0][1].content if batch.num_rows == 1 and encoded.claims else None
         return tuple(Record(key, value, claim) for key, value in messages)

@@ -1,10 +1,10 @@
-"""Rows of one topic-partition, joined to messages of several.
+"""Messages of one topic-partition, from rows where one may hold several.
 
-In: messages of one row each (``MESSAGE_SCHEMA``), in total order, and where control messages come among them. Out:
-messages of several rows: as many as ``max-batch-size`` and ``max-message-bytes`` let into one, never from both sides of
-a control message or from two batches. The bounds of what is handed in make no difference: rows that may be joined to
-the next ones are kept until these come. Rule source: reference ``pingcap/tiflow:
-pkg/sink/codec/open/open_protocol_encoder.go`` (AppendRowChangedEvent).
+In: rows in total order, as an encoder makes them, and where control messages come among them. Out: messages of as many
+rows as ``max-batch-size`` and ``max-message-bytes`` let into one, never from both sides of a control message or from
+two batches. The bounds of what is handed in make no difference: rows that may be joined to the next ones are kept until
+these come. Rule source: reference ``pingcap/tiflow: pkg/sink/codec/open/open_protocol_encoder.go``
+(AppendRowChangedEvent).
 """
 
 from __future__ import annotations
@@ -13,9 +13,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ticdc_emit.changes.packing import Packing, Starts
+from ticdc_emit.changes.model import Encoded
+from ticdc_emit.changes.packing import Packing, Starts, alone
 from ticdc_emit.changes.sizes import MESSAGE_OVERHEAD
 from ticdc_emit.columnar.buffers import text_buffers
+from ticdc_emit.encode.messages import message_batch
 from ticdc_emit.plan.tables import Plan
 
 __all__ = ["Packer", "packed"]
@@ -41,36 +43,45 @@ class Packer:
             breaks = breaks + self._kept.num_rows
             rows = pa.concat_batches([self._kept, rows])
             self._kept = None
-        starts = self.starts(rows, breaks)
+        starts = self._starts(rows.column("key"), rows.column("value"), breaks)
         ended = len(breaks) and breaks[-1] == rows.num_rows
         if not ended and rows.num_rows - starts[-1] < self._packing.max_rows:
             self._kept = rows.slice(int(starts[-1]))
             rows, starts = rows.slice(0, int(starts[-1])), starts[:-1]
-        return self.joined(rows, starts), np.searchsorted(starts, breaks)
+        return self._joined(rows, starts), np.searchsorted(starts, breaks)
 
     def rest(self) -> pa.RecordBatch | None:
         """Return the message of the rows that are kept, ``None`` without any: no row follows."""
         kept, self._kept = self._kept, None
-        return None if kept is None else self.joined(kept, np.zeros(1, np.int64))
+        return None if kept is None else self._joined(kept, np.zeros(1, np.int64))
 
-    def starts(self, rows: pa.RecordBatch, breaks: _Places = _NOWHERE) -> Starts:
+    def whole(self, rows: Encoded) -> tuple[Encoded, _Places]:
+        """Return the messages of rows that no other follows, and the place of the last row of each."""
+        keys, values = rows.filled_keys(), rows.values
+        starts = self._starts(keys, values, _NOWHERE)
+        keys, values = self._packing.joined(keys, values, starts)
+        return Encoded(values, keys), _lasts(starts, len(rows))
+
+    def _joined(self, rows: pa.RecordBatch, starts: Starts) -> pa.RecordBatch:
+        """Return messages; each has the commit_ts of its last row."""
+        topic, partition, keys, values, commit_ts = rows.columns
+        count, lasts = len(starts), pa.array(_lasts(starts, rows.num_rows))
+        joined = self._packing.joined(keys, values, starts)
+        columns = [topic.slice(0, count), partition.slice(0, count), *joined, commit_ts.take(lasts)]
+        return pa.RecordBatch.from_arrays(columns, schema=rows.schema)
+
+    def _starts(self, keys: pa.Array, values: pa.Array, breaks: _Places) -> Starts:
         """Return the places of the rows that begin messages, if a message begins with the first of them."""
-        count, most = rows.num_rows, self._packing.max_rows
-        edges = np.unique(np.append(0, breaks[breaks < count]))
+        count, most = len(keys), self._packing.max_rows
         starts = np.arange(0, count, most)
-        if len(edges) > 1:
+        edges = _NOWHERE if most == 1 else np.unique(breaks[(breaks > 0) & (breaks < count)])
+        if len(edges):
+            edges = np.append(0, edges)
             since = np.arange(count) - np.repeat(edges, np.diff(np.append(edges, count)))
             starts = np.flatnonzero(since % most == 0)
-        if int(np.diff(self._before(rows, np.append(starts, count))).max(initial=0)) <= self._room:
+        if int(np.diff(_bytes_before(keys, values, np.append(starts, count))).max(initial=0)) <= self._room:
             return starts
-        return self._starts_by_size(self._before(rows, np.arange(count + 1)), np.append(edges[1:], count))
-
-    def _before(self, rows: pa.RecordBatch, places: _Places) -> _Places:
-        """Return the bytes that messages have of the rows before each of these places."""
-        before = places * -self._packing.shared
-        for name in ("key", "value"):
-            before += text_buffers(rows.column(name)).offsets[places]
-        return before
+        return self._starts_by_size(_bytes_before(keys, values, slice(None)), np.append(edges[1:], count))
 
     def _starts_by_size(self, before: _Places, ends: _Places) -> Starts:
         """Return the starts where messages are full before they have all rows.
@@ -87,32 +98,36 @@ class Packer:
             place = following[place]
         return np.array(starts, np.int64)
 
-    def joined(self, rows: pa.RecordBatch, starts: Starts) -> pa.RecordBatch:
-        """Return messages; each has the commit_ts of its last row."""
-        if len(starts) == rows.num_rows:
-            return rows
-        topic, partition, keys, values, commit_ts = rows.columns
-        count, lasts = len(starts), np.append(starts[1:], rows.num_rows) - 1
-        joined = self._packing.joined(keys, values, starts)
-        columns = [topic.slice(0, count), partition.slice(0, count), *joined, commit_ts.take(pa.array(lasts))]
-        return pa.RecordBatch.from_arrays(columns, schema=rows.schema)
 
+def packed(encoded: Encoded, topic: str, partition: int | pa.Array, commit_ts: pa.Array, plan: Plan) -> pa.RecordBatch:
+    """Return the messages of a whole batch of one topic, in the order of their last rows.
 
-def packed(rows: pa.RecordBatch, plan: Plan) -> pa.RecordBatch:
-    """Return the messages of a whole batch of one topic, in the order of their last rows."""
+    ``partition``, ``commit_ts``: of the rows, as in ``encode.messages.message_batch``.
+    """
     packing = plan.packing
-    if packing is None or rows.num_rows <= 1:  # a row alone is a message
-        return rows
+    if packing is None or len(encoded) <= 1:  # a row alone is a message
+        return message_batch(alone(encoded, packing), topic, partition, commit_ts)
     packer = Packer(packing, plan.large.max_packed_bytes)
-    partitions = np.asarray(rows.column("partition"))
-    if (partitions == partitions[0]).all():
-        return packer.joined(rows, packer.starts(rows))
+    if isinstance(partition, int):
+        messages, lasts = packer.whole(encoded)
+        return message_batch(messages, topic, partition, commit_ts.take(pa.array(lasts)))
+    numbers = np.asarray(partition)
     found: list[pa.RecordBatch] = []
-    lasts: list[_Places] = []
-    for partition in np.unique(partitions):
-        places = np.flatnonzero(partitions == partition)
-        own = rows.take(pa.array(places))
-        starts = packer.starts(own)
-        found.append(packer.joined(own, starts))
-        lasts.append(places[np.append(starts[1:], len(places)) - 1])
-    return pa.concat_batches(found).take(pa.array(np.argsort(np.concatenate(lasts))))
+    ends: list[_Places] = []
+    for number in np.unique(numbers):
+        places = np.flatnonzero(numbers == number)
+        messages, lasts = packer.whole(encoded.take(pa.array(places)))
+        ends.append(places[lasts])
+        found.append(message_batch(messages, topic, int(number), commit_ts.take(pa.array(ends[-1]))))
+    return pa.concat_batches(found).take(pa.array(np.argsort(np.concatenate(ends))))
+
+
+def _bytes_before(keys: pa.Array, values: pa.Array, places: _Places | slice) -> _Places:
+    """Return the bytes of the rows before each of these places."""
+    of_keys, of_values = (text_buffers(each).offsets[places].astype(np.int64) for each in (keys, values))
+    return of_keys + of_values
+
+
+def _lasts(starts: Starts, count: int) -> _Places:
+    """Return the place of the last row of each message of ``count`` rows."""
+    return np.append(starts, count)[1:] - 1

@@ -22,7 +22,7 @@ import pyarrow as pa
 
 from ticdc_emit.changes.codec import Codec, ControlMessage, PackingCodec
 from ticdc_emit.changes.model import Changes, Encoded, ReducibleRows, RowEncoder
-from ticdc_emit.changes.packing import Packing
+from ticdc_emit.changes.packing import Packing, alone
 from ticdc_emit.changes.sizes import MESSAGE_OVERHEAD
 from ticdc_emit.columnar.compression import compressed, compressor
 from ticdc_emit.config import DEFAULT_MAX_MESSAGE_BYTES, ChangefeedConfig
@@ -210,18 +210,20 @@ class LargeMessages:
         return self.packing.changed(values, lambda said: compressed(said, compress))
 
     @property
-    def _limit(self) -> int:
-        """What key and value may take together, in bytes."""
-        return self.max_message_bytes - MESSAGE_OVERHEAD
+    def _overhead(self) -> int:
+        """The bytes of a message beside what is made of its row."""
+        return MESSAGE_OVERHEAD + (0 if self.packing is None else self.packing.shared)
 
     def _too_large(self, made: Encoded) -> npt.NDArray[np.int64]:
         """Return the places of the messages beyond the limit."""
         together = made.values.nbytes + (0 if made.keys is None else made.keys.nbytes)
-        if made.ends is None and together <= self._limit:
+        room = self.max_message_bytes - self._overhead
+        if made.ends is None and together <= room:
             return np.zeros(0, np.int64)
-        return np.flatnonzero(made.lengths() > self._limit)
+        return np.flatnonzero(made.lengths() > room)
 
     def _claims(self, changes: Changes, plain: Encoded, made: Encoded) -> tuple[Claim, ...]:
+        plain, made = alone(plain, self.packing), alone(made, self.packing)
         keys = [None] * len(made) if made.keys is None else made.keys.to_pylist()
         plain_keys = [None] * len(made) if plain.keys is None else plain.keys.to_pylist()
         rows = zip(plain_keys, plain.whole().values.to_pylist(), keys, made.whole().values.to_pylist(), strict=True)
@@ -234,7 +236,7 @@ class LargeMessages:
         )
 
     def _refusal(self, made: Encoded, changes: Changes, rows: npt.NDArray[np.int64], remedy: str) -> RowError:
-        lengths = made.lengths()[rows] + MESSAGE_OVERHEAD
+        lengths = made.lengths()[rows] + self._overhead
         image, table = changes.current, changes.table.full_name
         return image.refused(
             rows, lambda n: self._error(int(lengths[n]), remedy, table=table, row=image.row_key(int(rows[n])))

@@ -107,9 +107,8 @@ class Plan:
 
     @property
     def packing(self) -> Packing | None:
-        """How rows are joined; ``None`` if each is a message."""
-        packing = self.large.packing
-        return packing if packing is not None and packing.max_rows > 1 else None
+        """How rows become messages; ``None`` if each is one as it is."""
+        return self.large.packing
 
     def watermark_topics(self, ts: int) -> frozenset[str]:
         """Return the topics that a watermark must reach: the default one, and those of the tables that live at it."""

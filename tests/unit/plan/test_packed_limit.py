@@ -7,7 +7,6 @@ import pytest
 
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.decode import OpenProtocolReader
-from ticdc_emit.encode.messages import message_batch
 from ticdc_emit.encode.packing import packed
 from ticdc_emit.encode.run import prepare
 from ticdc_emit.errors import MessageTooLargeError
@@ -26,8 +25,8 @@ def rows_of_messages(profile: str, topic_takes: int) -> list[int]:
     values = pa.array(["short", "short", "long" * 200, "short"])
     after = pa.StructArray.from_arrays([pa.array(range(4), pa.int32()), values], ["id", "v"])
     batch = pa.record_batch({"op": pa.array(["c"] * 4), "commit_ts": STAMPS, "after": after})
-    made = message_batch(prepare(batch, plan.table("s", "t"), plan).messages(), "t", 0, STAMPS)
-    messages = packed(made, plan).select(["key", "value"]).to_pylist()
+    made = prepare(batch, plan.table("s", "t"), plan).messages()
+    messages = packed(made, "t", 0, STAMPS, plan).select(["key", "value"]).to_pylist()
     return [len(OpenProtocolReader().read_all(message["key"], message["value"])) for message in messages]
 
 

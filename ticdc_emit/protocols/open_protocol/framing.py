@@ -5,31 +5,29 @@
     key:   version (1)  length  key  [length  key ...]
     value: length  value  [length  value ...]
 
-Version and lengths are 64 bits, big-endian. Rule source: reference ``pingcap/tiflow:
-pkg/sink/codec/open/open_protocol_encoder.go``.
+Version and lengths are 64 bits, big-endian. A row's key has its length only: a message has the version once, whatever
+rows are in it. Rule source: reference ``pingcap/tiflow: pkg/sink/codec/open/open_protocol_encoder.go``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_emit.changes.packing import Starts
-from ticdc_emit.columnar.assemble import NULL, Fragment
-from ticdc_emit.columnar.frames import LENGTH_BYTES, ROOM, beyond, framed, joined
+from ticdc_emit.columnar.frames import LENGTH_BYTES, beyond, framed, joined
 
-__all__ = ["KEY_START", "VALUE_START", "OpenPacking", "framed_key", "framed_value", "keys_of", "values_of"]
+__all__ = ["OpenPacking", "framed_key", "framed_value"]
 
 _VERSION = (1).to_bytes(LENGTH_BYTES, "big")
-KEY_START, VALUE_START = _VERSION + ROOM, ROOM
 
 
 @dataclass(frozen=True)
 class OpenPacking:
-    """See ``changes.packing.Packing``; rows of one message have the version once. ``max_rows``: ``max-batch-size``."""
+    """See ``changes.packing.Packing``. ``max_rows``: ``max-batch-size``."""
 
     max_rows: int
     shared: int = len(_VERSION)
@@ -38,21 +36,11 @@ class OpenPacking:
         """Return values with what is in their frames changed; an empty one is that of a watermark."""
         if len(values) and pc.max(pc.binary_length(values)).as_py() == LENGTH_BYTES:
             return values
-        return values_of([VALUE_START, change(beyond(values, LENGTH_BYTES))], len(values))
+        return framed([change(beyond(values, LENGTH_BYTES))], len(values))
 
     def joined(self, keys: pa.Array, values: pa.Array, starts: Starts) -> tuple[pa.Array, pa.Array]:
-        """Return the frames of several rows after one version."""
+        """Return the frames of each message's rows, after one version."""
         return joined(keys, starts, _VERSION), joined(values, starts)
-
-
-def keys_of(fragments: Sequence[Fragment], count: int) -> pa.Array:
-    """Return the keys of messages of one row; the fragments begin with ``KEY_START``."""
-    return framed(fragments, count, _VERSION)
-
-
-def values_of(fragments: Sequence[Fragment], count: int) -> pa.Array:
-    """Return the values of messages of one row; the fragments begin with ``VALUE_START``. Nulls are JSON's."""
-    return framed(fragments, count, null=NULL)
 
 
 def framed_key(key: bytes) -> bytes:

@@ -1,6 +1,6 @@
 """The layout of row messages: which constants, which rendered columns, in which order.
 
-In: changes. Out: keys and values, before they are framed. Members of a key, in the order of each lineage::
+In: changes. Out: keys and values in their frames. Members of a key, in the order of each lineage::
 
     classic  ts scm tbl [rid] [ptn] t [ohk | ccl]
     next     ts scm tbl t [ohk] [ohk ccl] [ptn]
@@ -26,10 +26,10 @@ from ticdc_emit.changes.members import Members
 from ticdc_emit.changes.model import Changes, Encoded, Op
 from ticdc_emit.changes.sizes import json_overhead
 from ticdc_emit.columnar.assemble import NULL, Fragment, blank_where, share
+from ticdc_emit.columnar.frames import framed
 from ticdc_emit.columnar.integers import integer_text
 from ticdc_emit.errors import SchemaError
 from ticdc_emit.protocols.open_protocol.control import name_members
-from ticdc_emit.protocols.open_protocol.framing import KEY_START, VALUE_START, keys_of, values_of
 from ticdc_emit.protocols.open_protocol.options import OpenOptions, json_string
 from ticdc_emit.protocols.open_protocol.updated import updated_columns
 from ticdc_emit.protocols.open_protocol.values import members_of
@@ -111,7 +111,7 @@ class OpenRows:
     def _encoded(self, changes: Changes, members: Members, told: list[Fragment]) -> Encoded:
         count = len(changes)
         key = self._key(changes, members, told)
-        return Encoded(values_of(self._value(changes, members), count), keys_of(key, count))
+        return Encoded(framed(self._value(changes, members), count, NULL), framed(key, count))
 
     def _key(self, changes: Changes, members: Members, told: list[Fragment]) -> list[Fragment]:
         names = changes.constant(self, lambda encoder: encoder._names)
@@ -122,18 +122,18 @@ class OpenRows:
         behind = [b',"t":1', *told, *partition, b"}"]
         if self.options.switches.partition == "before-type":
             behind = [*partition, b',"t":1', *told, b"}"]
-        return [KEY_START, b'{"ts":', changes.commit_ts_text(), names, *row_id, *behind]
+        return [b'{"ts":', changes.commit_ts_text(), names, *row_id, *behind]
 
     def _value(self, changes: Changes, members: Members) -> list[Fragment]:
         shown = members.laid(changes.current)
         if changes.op is Op.DELETE:
-            return [VALUE_START + b'{"d":', *shown, b"}"]
+            return [b'{"d":', *shown, b"}"]
         if changes.op is Op.INSERT or not self.options.output_old_value:
-            return [VALUE_START + b'{"u":', *shown, b"}"]
+            return [b'{"u":', *shown, b"}"]
         if self.options.only_output_updated_columns:
-            return [VALUE_START + b'{"u":', *shown, *updated_columns(changes, members, self.options.switches), b"}"]
+            return [b'{"u":', *shown, *updated_columns(changes, members, self.options.switches), b"}"]
         new, old = share(list(shown), list(members.laid(changes.old, shown)), len(changes), NULL)
-        return [VALUE_START + b'{"u":', *new, b',"p":', *old, b"}"]
+        return [b'{"u":', *new, b',"p":', *old, b"}"]
 
 
 def _row_id(changes: Changes, members: Members) -> list[Fragment]:

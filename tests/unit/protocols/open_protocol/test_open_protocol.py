@@ -15,7 +15,7 @@ from ticdc_emit.config import load_changefeed
 from ticdc_emit.decode import DecodeError, OpenProtocolReader, OpenRow, OpenWatermark, Tail, reader_for, verify
 from ticdc_emit.decode.open_protocol.text import unquoted
 from ticdc_emit.delivery.memory_sink import MemorySink, clear, messages
-from ticdc_emit.errors import ConfigError, InvalidValueError, SchemaError
+from ticdc_emit.errors import ConfigError, InvalidValueError, MessageTooLargeError, SchemaError
 
 TS = 450_000_000_262_144_000
 SECOND = 1000 << 18
@@ -57,6 +57,16 @@ def test_messages_hold_as_many_rows_as_they_may(parameters: str, expected: list[
     assert all(len(key) + len(value) + 36 <= 2000 for key, value in records(batch)) or "2000" not in parameters
     last = [TS + (9 + sum(expected[: place + 1])) * SECOND for place in range(len(expected))]
     assert batch.column("commit_ts").to_pylist() == last
+
+
+@pytest.mark.parametrize("rows", [1, 16])
+def test_a_row_may_have_all_that_a_message_may(rows: int) -> None:
+    ((key, value),) = records(encoder().encode([insert(1, 300)]))
+    limit = len(key) + len(value) + 36
+    bounded = [encoder(f"&max-batch-size={rows}&max-message-bytes={limit - less}") for less in (0, 1)]
+    assert records(bounded[0].encode([insert(1, 300)])) == [(key, value)]
+    with pytest.raises(MessageTooLargeError, match=f"{limit} bytes"):
+        bounded[1].encode([insert(1, 300)])
 
 
 def test_rows_of_different_partitions_are_in_different_messages() -> None:
