@@ -38,6 +38,8 @@ def stored(definition: str, time_zone: str = "UTC") -> str | bytes | None:
         ("decimal(10,3) default '1.5'", "1.5"),
         ("decimal(10,3) default -.5", "-0.5"),
         ("decimal(10,3) default 1e2", "100"),
+        ("decimal(38,30) default -99999999.999999999999999999999999999999", "-99999999.999999999999999999999999999999"),
+        ("decimal(10,3) default -0.0", "0.0"),
         ("year default 2023", "2023"),
         ("year not null", "0000"),
         ("char(3) default 5", "5"),

@@ -13,7 +13,7 @@ from ticdc_emit.schema.nodes.columns import ComputedOption
 from ticdc_emit.schema.nodes.expressions import ColumnName, Unary
 from ticdc_emit.schema.nodes.literals import Constant
 from ticdc_emit.schema.nodes.style import Node
-from ticdc_emit.schema.nodes.values import DefaultExpression, Expression, Literal
+from ticdc_emit.schema.nodes.values import DefaultExpression, Expression, Literal, negated
 
 __all__ = ["LiteralGrammar"]
 
@@ -128,7 +128,7 @@ def datum_of(node: Node) -> Literal:
         if node.operator == "+":
             return datum
         assert isinstance(datum.value, (int, float, Decimal))
-        return Literal(datum.kind, -datum.value)
+        return Literal(datum.kind, negated(datum.value))
     assert isinstance(node, Constant)
     kind, value = node.kind, node.value
     if kind == "null":

@@ -23,6 +23,7 @@ from ticdc_emit.schema.inference.operands import (
     with_length,
 )
 from ticdc_emit.schema.inference.signatures import Arguments, Function, folded, result_of
+from ticdc_emit.schema.nodes.values import negated
 from ticdc_emit.schema.types import TEMPORAL_TYPES, ColumnFlag, MySQLType
 
 __all__ = ["abs_", "divide", "floor", "int_divide", "modulo", "plus_like", "round_", "truncate", "unary_minus"]
@@ -136,7 +137,7 @@ def unary_minus(arguments: Arguments) -> Operand:
     result = folded(with_length(result_of(total, BYTES, None, decimal), argument.flen + 1), arguments)
     value = argument.value
     is_number = argument.is_constant and value is not UNKNOWN and not isinstance(value, (str, bytes))
-    return replace(result, value=-value) if is_number else result  # type: ignore[operator]
+    return replace(result, value=negated(value)) if is_number else result  # type: ignore[arg-type]
 
 
 def _number(argument: Operand) -> Eval:

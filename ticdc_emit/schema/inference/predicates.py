@@ -31,9 +31,9 @@ def compare(operator: str, arguments: Arguments) -> Operand:
     if left.eval is Eval.STRING and right.eval is Eval.STRING:
         derived(arguments, gives_text=False)
     for value, constant in ((left, right), (right, left)):
+        _check_range(value, constant)
         if value.eval is Eval.INT and constant.is_constant and not value.is_constant and _is_never(operator, constant):
             return replace(_truth(not_null=True), is_constant=True, value=0)
-        _check_range(value, constant)
     return folded(_truth(not_null=operator == "<=>"), arguments)
 
 
@@ -48,7 +48,8 @@ def _is_never(operator: str, constant: Operand) -> bool:
         if value.strip().lstrip("+-").isdigit():
             return False
         raise DdlError("an integer compared with text that is not an integer")
-    return Decimal(str(value)) % 1 != 0
+    number = Decimal(str(value))
+    return number != number.to_integral_value()
 
 
 def _check_range(value: Operand, constant: Operand) -> None:

@@ -12,7 +12,7 @@ from typing import Literal as Choice
 
 from ticdc_emit.schema.nodes.style import WIRE, Node, Style
 
-__all__ = ["DefaultExpression", "Expression", "Literal"]
+__all__ = ["DefaultExpression", "Expression", "Literal", "negated"]
 
 
 @dataclass(frozen=True)
@@ -41,3 +41,10 @@ class DefaultExpression:
     kind: Choice["now", "today", "call"]
     fsp: int = 0
     text: str = ""
+
+
+def negated(number: int | Decimal | float) -> int | Decimal | float:
+    """Return ``-number``, with all its digits: ``-`` would round a decimal to 28. A decimal has no negative zero."""
+    if isinstance(number, Decimal):
+        return number.copy_negate() if number else number
+    return -number
