@@ -136,11 +136,12 @@ class _RowReader:
         """Return before and after as structs of one type, so that their values can be compared; without empty ones."""
         given = {name: rows for name, rows in images.items() if any(row is not None for row in rows)}
         used = {id(info): info for info in versions}
-        readings = {key: {column.name: column for column in info.data_columns} for key, info in used.items()}
+        needed = {key: {column.name: column for column in info.data_columns} for key, info in used.items()}
+        for rows in given.values():
+            self._check_names(rows, [needed[id(info)] for info in versions])
+        readings = {key: _carried(info, needed[key], given.values(), versions) for key, info in used.items()}
         names = list(dict.fromkeys(name for reading in readings.values() for name in reading))
         of_row = [readings[id(info)] for info in versions]
-        for rows in given.values():
-            self._check_names(rows, of_row)
         fields = [
             self._field(name, list(given.values()), [columns.get(name) for columns in of_row], list(readings.values()))
             for name in names
@@ -202,3 +203,22 @@ class _RowReader:
         except ValueFault as fault:
             position = fault.index % len(columns)
             raise refused_value(fault, columns[position] or known[0], self.name, {"position": position}) from None
+
+
+def _carried(
+    info: TableInfo,
+    needed: Mapping[str, Column],
+    images: Iterable[Sequence[_Image | None]],
+    versions: Sequence[TableInfo],
+) -> Mapping[str, Column]:
+    """Return the columns of a version's images: also those that selectors drop, for keys and dispatchers may use them,
+    if every image has them.
+    """
+    if info.selected is None:
+        return needed
+    own = [row for rows in images for row, version in zip(rows, versions, strict=True) if version is info and row]
+    return {
+        column.name: column
+        for column in info.row_columns
+        if column.name in needed or all(column.name in row for row in own)
+    }

@@ -17,10 +17,11 @@ from typing import Protocol, runtime_checkable
 
 from ticdc_emit.changes.model import Op, RowEncoder
 from ticdc_emit.changes.packing import Packing
+from ticdc_emit.errors import SchemaError
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import TableInfo
 
-__all__ = ["Codec", "ControlMessage", "PackingCodec", "RegisteredControls", "RegisteredRows"]
+__all__ = ["Codec", "ControlMessage", "PackingCodec", "RegisteredControls", "RegisteredRows", "with_columns"]
 
 
 @dataclass(frozen=True)
@@ -113,3 +114,16 @@ class RegisteredRows(RowEncoder, Protocol):
     def with_headers(self, headers: Mapping[str, bytes]) -> RegisteredRows:
         """Return the encoder with these headers by part, beside those that it has."""
         ...
+
+
+def with_columns(table: TableInfo) -> TableInfo:
+    """Return the table, for a protocol whose rows need a column: :class:`~ticdc_emit.errors.SchemaError` if the column
+    selectors leave none.
+    """
+    if not table.data_columns:
+        raise SchemaError(
+            "the column selectors leave no column of the table",
+            remedy="Keep its primary key in [sink] column-selectors",
+            table=table.full_name,
+        )
+    return table

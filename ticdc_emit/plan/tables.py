@@ -281,7 +281,6 @@ def _row_filters(
 def _checked(codec: Codec, info: TableInfo | None, selectors: ColumnSelectors) -> RowEncoder | None:
     if info is None or info.is_view:
         return None
-    selected = selectors.select(info)
-    if not selected.data_columns:
+    if not info.row_columns:
         raise SchemaError("the table has no column that a row change could carry", table=info.full_name)
-    return codec.rows(selected)
+    return codec.rows(selectors.select(info))

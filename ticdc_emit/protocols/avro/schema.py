@@ -103,6 +103,8 @@ def _record(
             _add(fields, _BEFORE, f'{{"default":null,"name":"{_BEFORE}","type":["null",{before}]}}', None)
         for name, kind, default in extra:
             _add(fields, name, f'{{"default":{default},"name":"{name}","type":"{kind}"}}', None)
+        if not fields:
+            raise SchemaError("an Avro record has no field", remedy="Keep a column in [sink] column-selectors")
     except SchemaError as fault:
         raise SchemaError(fault.message, remedy=fault.remedy, table=table.full_name, **fault.context) from None
     return '{{"type":"record","name":"{}","namespace":"{}","fields":[{}]}}'.format(
