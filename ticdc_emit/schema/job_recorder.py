@@ -11,9 +11,10 @@ from ticdc_emit.errors import DdlError, UnprintableDdlError
 from ticdc_emit.schema.events import DdlEvent, GivenText
 from ticdc_emit.schema.ids import AssignedIds, IdSource
 from ticdc_emit.schema.model import Column, TableInfo
+from ticdc_emit.schema.nodes import TableName
 from ticdc_emit.schema.nodes.style import Node
 from ticdc_emit.schema.state import TableState
-from ticdc_emit.schema.store import SchemaStore
+from ticdc_emit.schema.store import Database, SchemaStore
 
 __all__ = ["JobRecorder", "canonical_text"]
 
@@ -45,6 +46,28 @@ class JobRecorder:
     def _true_name(self, info: TableInfo) -> tuple[str, str]:
         """Return (schema, name) with the database name as created: after RENAME a table may have it in lower case."""
         return self._store.database(info.schema).name, info.name
+
+    def _resolve(self, name: TableName) -> tuple[Database, str]:
+        schema = name.schema or self._schema
+        if not schema:
+            raise DdlError(f"no database selected for {name.name!r}", table=name.name)
+        return self._store.database(schema), name.name
+
+    def _table(self, name: TableName) -> TableState:
+        return self._store.table(name.schema or self._schema, name.name)
+
+    def _base_table(self, name: TableName) -> TableState:
+        state = self._table(name)
+        if state.info.is_view:
+            raise DdlError(f"{state.info.full_name} is a view, not a table", table=state.info.full_name)
+        return state
+
+    def _is_free(self, database: Database, name: str, *, if_not_exists: bool) -> bool:
+        if self._store.find(database.name, name) is None:
+            return True
+        if if_not_exists:
+            return False
+        raise DdlError(f"table {database.name}.{name} exists", table=f"{database.name}.{name}")
 
     def _database_event(self, action: str, name: str, table: str = "", *, others: tuple[TableInfo, ...] = ()) -> None:
         self._ids.next_id()  # the job's
