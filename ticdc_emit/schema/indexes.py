@@ -26,10 +26,10 @@ __all__ = [
     "add_primary_key",
     "add_secondary_index",
     "covering_index",
-    "drop_index",
     "flag_primary_key",
     "name_for_alter",
     "names_for_create",
+    "without_index",
 ]
 
 PRIMARY = "PRIMARY"
@@ -247,7 +247,7 @@ def add_foreign_key(state: TableState, constraint: Constraint) -> tuple[TableSta
     return add_secondary_index(state, index), True
 
 
-def drop_index(state: TableState, name: str) -> TableState:
+def without_index(state: TableState, name: str) -> TableState:
     """Drop an index and the hidden columns that were made for it."""
     index = state.index(name)
     if index.primary:
