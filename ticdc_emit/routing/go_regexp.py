@@ -18,36 +18,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
+from ticdc_emit.routing.go_classes import LAST, PERL, POSIX, Ranges, body, complement
+from ticdc_emit.routing.match_ways import NAME_LENGTH, Ways
+
 __all__ = ["GoRegexpError", "Translated", "translate"]
 
-_Ranges = tuple[tuple[int, int], ...]
-
-_LAST = 0x10FFFF
 _MAX_REPEAT = 1000
-_NAME_LENGTH = 64
-"""Characters of the longest name in TiDB, which limits an unbounded repetition."""
-_COUNTLESS = 10**9
-_PERL: dict[str, _Ranges] = {
-    "d": ((0x30, 0x39),),
-    "s": ((0x09, 0x0A), (0x0C, 0x0D), (0x20, 0x20)),
-    "w": ((0x30, 0x39), (0x41, 0x5A), (0x5F, 0x5F), (0x61, 0x7A)),
-}
-_POSIX: dict[str, _Ranges] = {
-    "alnum": ((0x30, 0x39), (0x41, 0x5A), (0x61, 0x7A)),
-    "alpha": ((0x41, 0x5A), (0x61, 0x7A)),
-    "ascii": ((0x00, 0x7F),),
-    "blank": ((0x09, 0x09), (0x20, 0x20)),
-    "cntrl": ((0x00, 0x1F), (0x7F, 0x7F)),
-    "digit": _PERL["d"],
-    "graph": ((0x21, 0x7E),),
-    "lower": ((0x61, 0x7A),),
-    "print": ((0x20, 0x7E),),
-    "punct": ((0x21, 0x2F), (0x3A, 0x40), (0x5B, 0x60), (0x7B, 0x7E)),
-    "space": ((0x09, 0x0D), (0x20, 0x20)),
-    "upper": ((0x41, 0x5A),),
-    "word": _PERL["w"],
-    "xdigit": ((0x30, 0x39), (0x41, 0x46), (0x61, 0x66)),
-}
 _CONTROLS = {"a": 0x07, "f": 0x0C, "n": 0x0A, "r": 0x0D, "t": 0x09, "v": 0x0B}
 _LETTERS_I = "iI\u0131\u0130"
 _ASSERTIONS = {"A": r"(?:\A)", "z": r"(?:\Z)", "b": r"(?a:\b)", "B": r"(?!(?a:\b))"}
@@ -77,7 +53,7 @@ class Translated:
 
 
 def translate(pattern: str, *, ignore_case: bool = False) -> Translated:
-    """Translate a Go pattern; ``ignore_case`` as if ``(?i)`` stood before it. Raises :class:`GoRegexpError`."""
+    """Translate a Go pattern; ``ignore_case``: as if it began with ``(?i)``. Raises :class:`GoRegexpError`."""
     translation = _Translation(pattern, ignore_case)
     text = translation.run()
     try:
@@ -93,40 +69,6 @@ class _Flags:
     s: bool = False
 
 
-@dataclass
-class _Ways:
-    """In how many ways a group can match: the previous branches, this branch, its last atom, and the part before that.
-
-    ``repeats``: how often the counted repetitions in the group repeat an atom, one inside of the other.
-    """
-
-    branches: int = 0
-    branch: int = 1
-    atom: int = 1
-    before: int = 1
-    repeats: int = 1
-    atom_repeats: int = 1
-
-    def add(self, atom: int = 1, repeats: int = 1) -> None:
-        self.before, self.atom, self.atom_repeats = self.branch, atom, repeats
-        self.branch = min(self.branch * atom, _COUNTLESS)
-        self.repeats = max(self.repeats, repeats)
-
-    def end_branch(self) -> None:
-        self.branches += self.branch
-        self.branch = 1
-
-    def repeat(self, low: int, high: int) -> None:
-        """Repeat the last atom ``low`` to ``high`` times."""
-        high = max(low, min(high, _NAME_LENGTH))
-        ways = high - low + 1 if self.atom == 1 else _COUNTLESS if high > 9 else high * self.atom**high
-        self.branch = min(self.before * ways, _COUNTLESS)
-
-    @property
-    def all(self) -> int:
-        return min(self.branches + self.branch, _COUNTLESS)
-
-
 class _Translation:
     """One pass over a pattern; ``_at`` is the index of the next character."""
 
@@ -135,8 +77,8 @@ class _Translation:
         self._at = 0
         self._outer = ignore_case
         self._flags = _Flags(ignore_case)
-        self._enclosing: list[tuple[_Flags, _Ways]] = []
-        self._ways = _Ways()
+        self._enclosing: list[tuple[_Flags, Ways]] = []
+        self._ways = Ways()
         self._out: list[str] = []
         self._repeatable = False
         self._repeated_from: int | None = None
@@ -167,13 +109,13 @@ class _Translation:
             self._ways.end_branch()
         elif char in "*+?":
             self._repeat(char, 1)
-            self._ways.repeat(int(char == "+"), 1 if char == "?" else _NAME_LENGTH)
+            self._ways.repeat(int(char == "+"), 1 if char == "?" else NAME_LENGTH)
         elif char == "{" and (found := _REPEAT.match(self._pattern, self._at)):
             low, comma, high = found.groups()
             if max(int(low), int(high or 0)) > _MAX_REPEAT or (high is not None and int(high) < int(low)):
                 raise GoRegexpError("invalid repeat count", found.group())
             self._repeat(f"{{{low}{comma or ''}{high or ''}}}", len(found.group()))
-            most = int(high) if high is not None else _NAME_LENGTH if comma else int(low)
+            most = int(high) if high is not None else NAME_LENGTH if comma else int(low)
             self._count(int(low), most, int(high or low), found.group())
         elif char == "[":
             self._class()
@@ -218,11 +160,11 @@ class _Translation:
             return self._set(((ord(char), ord(char)),), negated=False)
         return self._cased(re.escape(char))
 
-    def _set(self, ranges: _Ranges, *, negated: bool) -> str:
+    def _set(self, ranges: Ranges, *, negated: bool) -> str:
         """Return one character of a set. When ignoring case, Python treats all letters i as equal; Go keeps ``ı`` and
         ``İ`` apart.
         """
-        text = self._cased(f"[{'^' if negated else ''}{_body(ranges)}]")
+        text = self._cased(f"[{'^' if negated else ''}{body(ranges)}]")
         if not self._flags.i:
             return text
         held = {char for char in _LETTERS_I if any(low <= ord(char) <= high for low, high in ranges)}
@@ -260,7 +202,7 @@ class _Translation:
         else:
             raise GoRegexpError("invalid or unsupported Perl syntax", _UP_TO_WRONG_FLAG.findall(rest)[0])
         self._enclosing.append((self._flags, self._ways))
-        self._flags, self._ways = flags, _Ways()
+        self._flags, self._ways = flags, Ways()
         self._plain("(?:", width)
 
     def _changed(self, on: str, off: str) -> _Flags:
@@ -278,8 +220,8 @@ class _Translation:
             self._at = end
         elif kind in _ASSERTIONS:
             self._atom(_ASSERTIONS[kind], 2)
-        elif kind and kind.lower() in _PERL:
-            self._atom(self._set(_PERL[kind.lower()], negated=kind.isupper()), 2)
+        elif kind and kind.lower() in PERL:
+            self._atom(self._set(PERL[kind.lower()], negated=kind.isupper()), 2)
         else:
             code, end = self._character(self._at)
             self._atom(self._literal(chr(code)), end - self._at)
@@ -299,20 +241,20 @@ class _Translation:
         self._plain("", 1)
         self._atom(self._set(tuple(ranges), negated=negated), 0)
 
-    def _member(self, start: int) -> _Ranges:
+    def _member(self, start: int) -> Ranges:
         """Read one member of a class: a set by name, a range or a character."""
         found = _POSIX_CLASS.match(self._pattern, self._at)
         if found:
-            known = _POSIX.get(found["name"])
+            known = POSIX.get(found["name"])
             if known is None:
                 raise GoRegexpError("invalid character class range", found.group())
             self._at = found.end()
-            return _complement(known) if found["not"] else known
+            return complement(known) if found["not"] else known
         kind = self._pattern[self._at + 1 : self._at + 2] if self._pattern[self._at] == "\\" else ""
-        if kind and kind.lower() in _PERL:
+        if kind and kind.lower() in PERL:
             self._at += 2
-            known = _PERL[kind.lower()]
-            return _complement(known) if kind.isupper() else known
+            known = PERL[kind.lower()]
+            return complement(known) if kind.isupper() else known
         begin = self._at
         low = high = self._class_character(start)
         if self._pattern.startswith("-", self._at) and not self._pattern.startswith("-]", self._at):
@@ -345,17 +287,6 @@ class _Translation:
             return ord(char), place + 1
         if found := _OCTAL.match(self._pattern, place):
             return int(found.group(), 8), found.end()
-        if (found := _HEX.match(self._pattern, place)) and (code := int(found[1] or found[2], 16)) <= _LAST:
+        if (found := _HEX.match(self._pattern, place)) and (code := int(found[1] or found[2], 16)) <= LAST:
             return code, found.end()
         raise GoRegexpError("invalid escape sequence", self._pattern[start : place + 1])
-
-
-def _complement(ranges: _Ranges) -> _Ranges:
-    """Return the complement of ascending ranges."""
-    starts = [0, *(high + 1 for _, high in ranges)]
-    ends = [*(low - 1 for low, _ in ranges), _LAST]
-    return tuple((low, high) for low, high in zip(starts, ends, strict=True) if low <= high)
-
-
-def _body(ranges: _Ranges) -> str:
-    return "".join(f"\\U{low:08x}-\\U{high:08x}" for low, high in ranges)
