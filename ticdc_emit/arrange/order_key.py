@@ -18,18 +18,12 @@ kind       1      delete 0, update 1, insert 2; :data:`HALF` for one half of a s
 =========  =====  ==================================================================================================
 
 The head has one width and every cell ends itself, so two keys differ first where their changes do. BIT, YEAR, ENUM, SET
-and moments that are given as text compare as that text. A cell begins with a :class:`Mark`, from which
-:func:`key_values` reads the values back for an error.
+and moments that are given as text compare as that text. :mod:`~ticdc_emit.arrange.order_cells` writes the cells.
 """
 
 from __future__ import annotations
 
-import datetime as dt
-import hashlib
-import struct
-from decimal import Context, Decimal
-from enum import IntEnum
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -37,12 +31,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_emit.arrange.keys import key_columns, sortable
+from ticdc_emit.arrange.order_cells import Bytes, big_endian, cells_of, number_cells, value_of
 from ticdc_emit.arrange.transactions import kind_ranks
 from ticdc_emit.changes.attributes import PHYSICAL_TABLE_ID, SPLIT, START_TS
-from ticdc_emit.columnar.buffers import as_text, element_lengths, from_bytes, is_binary_like, null_mask, text_buffers
-from ticdc_emit.columnar.decimals import decimal_type
+from ticdc_emit.columnar.buffers import from_bytes, null_mask, text_buffers
 from ticdc_emit.plan.table_plan import TablePlan
-from ticdc_emit.schema.model import Column, TableInfo
+from ticdc_emit.schema.model import TableInfo
 
 __all__ = [
     "HALF",
@@ -67,26 +61,7 @@ RANK_AT = TRANSACTION_BYTES
 HEAD_BYTES = 40
 KIND_MASK, HALF, NAMELESS = 0x03, 0x04, 0x08
 
-_Bytes: TypeAlias = npt.NDArray[np.uint8]
-_Nulls: TypeAlias = "npt.NDArray[np.bool_] | None"
-_EXACT = Context(prec=80)
-_SIGN = np.uint64(1 << 63)
-_END, _ZERO = b"\x00\x00", b"\x00\xff"  # a text's end, and a zero byte inside it: in this order
 _LONGEST_TEXT = 1024  # of a change without a key; handle keys are compared whole
-
-
-class Mark(IntEnum):
-    """The first byte of a cell: what its bytes are. A NULL is this byte alone, or zero bytes in the cell's width."""
-
-    NULL = 0
-    SIGNED = 1
-    UNSIGNED = 2
-    DECIMAL = 3
-    FLOAT = 4
-    DAYS = 5
-    TIMESTAMP = 6
-    DURATION = 7
-    TEXT = 8
 
 
 def order_keys(batch: pa.RecordBatch, table: TablePlan, place: int, rank: npt.NDArray[np.int8]) -> pa.Array:
@@ -120,16 +95,16 @@ def _heads_and_kinds(
     stamps: npt.NDArray[np.uint64],
     places: np.uint32 | npt.NDArray[np.uint32],
     rank: npt.NDArray[np.int8],
-) -> tuple[_Bytes, _Bytes]:
+) -> tuple[Bytes, Bytes]:
     """Return the head of each key, and the byte of its kind."""
     count = batch.num_rows
     head = np.zeros((count, HEAD_BYTES), np.uint8)
-    head[:, 0:8] = _big_endian(stamps)
+    head[:, 0:8] = big_endian(stamps)
     head[:, 8:12] = np.asarray(places).astype(">u4").reshape(-1, 1).view(np.uint8)
     names = batch.schema.names
     for name, start in ((PHYSICAL_TABLE_ID, 12), (START_TS, 21), ("seq", 31)):
         if name in names:
-            head[:, start : start + 9] = _numbers(batch.column(name))
+            head[:, start : start + 9] = number_cells(batch.column(name))
     head[:, RANK_AT] = rank
     kinds = kind_ranks(batch)
     kind = np.where(kinds < 0, 0, kinds).astype(np.uint8)
@@ -151,7 +126,7 @@ def commit_stamps(keys: pa.Array) -> npt.NDArray[np.uint64]:
     return _heads(keys, 8).view(">u8").ravel().astype(np.uint64)
 
 
-def kinds_of(keys: pa.Array) -> _Bytes:
+def kinds_of(keys: pa.Array) -> Bytes:
     """Return the last byte of each key."""
     buffers = text_buffers(keys)
     return buffers.data[buffers.offsets[1:] - 1]
@@ -167,65 +142,24 @@ def with_ranks(keys: pa.Array, rows: npt.NDArray[np.int64]) -> pa.Array:
 
 def key_values(key: bytes, table: TableInfo) -> dict[str, Any]:
     """Return the handle key's values in an order key of this table version, by column: for errors."""
-    found, rest = {}, key[HEAD_BYTES:]
+    values, rest = {}, key[HEAD_BYTES:]
     for column in table.whole_handle_key:
-        mark, rest = Mark(rest[0]), rest[1:]
-        if mark is Mark.TEXT:
-            text, rest = _text_end(rest)
-            found[column.name] = text if column.is_binary else _readable(text)
-            continue
-        # of all cells only a DECIMAL has another width than eight bytes
-        width = 8 if mark is not Mark.DECIMAL else decimal_type(column).bit_width // 8
-        found[column.name] = _value(mark, rest[:width], column)
-        rest = rest[width:]
-    return found
+        values[column.name], rest = value_of(rest, column)
+    return values
 
 
-def _readable(text: bytes) -> str | bytes:
-    """Return text as ``str``; latin1 columns may hold any bytes."""
-    try:
-        return text.decode()
-    except UnicodeDecodeError:
-        return text
-
-
-def _text_end(cells: bytes) -> tuple[bytes, bytes]:
-    """Cut the text that cells begin with."""
-    end = cells.index(_END[:1])
-    while cells[end : end + 2] != _END:
-        end = cells.index(_END[:1], end + 2)
-    return cells[:end].replace(_ZERO, b"\x00"), cells[end + 2 :]
-
-
-def _value(mark: Mark, digits: bytes, column: Column) -> Any:
-    number = int.from_bytes(digits, "big")
-    signed = number - (1 << (8 * len(digits) - 1))
-    if mark is Mark.UNSIGNED:
-        return number
-    if mark is Mark.DECIMAL:
-        return Decimal(signed).scaleb(-max(column.decimal, 0), _EXACT)
-    if mark is Mark.FLOAT:
-        bits = number ^ (1 << 63) if signed >= 0 else ~number & ((1 << 64) - 1)
-        return struct.unpack(">d", bits.to_bytes(8, "big"))[0]
-    if mark is Mark.DAYS:
-        return dt.date(1970, 1, 1) + dt.timedelta(signed)
-    if mark is Mark.TIMESTAMP:
-        return dt.datetime(1970, 1, 1) + dt.timedelta(microseconds=signed)
-    return dt.timedelta(microseconds=signed) if mark is Mark.DURATION else signed
-
-
-def _heads(keys: pa.Array, width: int) -> _Bytes:
+def _heads(keys: pa.Array, width: int) -> Bytes:
     """Return the first bytes of each key, one row per key."""
     buffers = text_buffers(keys)
-    heads: _Bytes = buffers.data[buffers.offsets[:-1, None] + np.arange(width)]
+    heads: Bytes = buffers.data[buffers.offsets[:-1, None] + np.arange(width)]
     return heads
 
 
-def _joined(head: _Bytes, batch: pa.RecordBatch, info: TableInfo, kind: _Bytes) -> pa.Array:
+def _joined(head: Bytes, batch: pa.RecordBatch, info: TableInfo, kind: Bytes) -> pa.Array:
     """Put the sections of the keys of one table version together."""
     columns = key_columns(batch, info.order_columns)
     nameless = np.full(len(head), not info.whole_handle_key or len(columns) < len(info.order_columns))
-    parts: list[pa.Array | list[_Bytes]] = [[head]]
+    parts: list[pa.Array | list[Bytes]] = [[head]]
     for column in info.order_columns:
         if column.name not in columns:
             continue
@@ -233,7 +167,7 @@ def _joined(head: _Bytes, batch: pa.RecordBatch, info: TableInfo, kind: _Bytes) 
         nulls = null_mask(values)
         if nulls is not None:
             nameless |= nulls
-        cell = _cell(values, nulls, limit=None if info.whole_handle_key else _LONGEST_TEXT)
+        cell = cells_of(values, nulls, limit=None if info.whole_handle_key else _LONGEST_TEXT)
         if isinstance(cell, pa.Array):
             parts += [cell, []]
         else:
@@ -244,89 +178,6 @@ def _joined(head: _Bytes, batch: pa.RecordBatch, info: TableInfo, kind: _Bytes) 
     return arrays[0] if len(arrays) == 1 else pc.binary_join_element_wise(*arrays, b"")
 
 
-def _as_binary(matrix: _Bytes) -> pa.Array:
+def _as_binary(matrix: Bytes) -> pa.Array:
     rows, width = matrix.shape
     return from_bytes(np.arange(rows + 1, dtype=np.int32) * np.int32(width), matrix.ravel(), binary=True)
-
-
-def _cell(values: pa.Array, nulls: _Nulls, limit: int | None) -> _Bytes | pa.Array:
-    """Return a column as bytes that compare as its values do: a matrix of one width, or texts that end themselves."""
-    kind = values.type
-    if pa.types.is_null(kind):
-        return np.zeros((len(values), 1), np.uint8)
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or is_binary_like(kind):
-        return _texts(as_text(values).cast(pa.binary()), nulls, limit)
-    if pa.types.is_decimal(kind):
-        return _decimals(values, nulls)
-    if pa.types.is_floating(kind):
-        return _floats(values, nulls)
-    if pa.types.is_date32(kind):
-        return _numbers(values.cast(pa.int32()), Mark.DAYS)
-    if pa.types.is_timestamp(kind) or pa.types.is_date64(kind):
-        return _numbers(_micros(values, pa.timestamp("us")), Mark.TIMESTAMP)
-    if pa.types.is_time(kind):
-        return _numbers(_micros(values, pa.time64("us")), Mark.DURATION)
-    if pa.types.is_duration(kind):
-        return _numbers(_micros(values, pa.duration("us")), Mark.DURATION)
-    return _numbers(values.cast(pa.uint8()) if pa.types.is_boolean(kind) else values)
-
-
-def _micros(values: pa.Array, kind: pa.DataType) -> pa.Array:
-    if pa.types.is_timestamp(values.type) and values.type.tz is not None:
-        kind = pa.timestamp("us", values.type.tz)
-    return values.cast(kind, safe=False).cast(pa.int64())
-
-
-def _numbers(values: pa.Array, mark: Mark = Mark.SIGNED) -> _Bytes:
-    """Return nine bytes for each integer: its mark, and the number with its sign turned round."""
-    unsigned = pa.types.is_unsigned_integer(values.type)
-    nulls = null_mask(values)
-    filled = values if nulls is None else values.fill_null(0)
-    numbers = np.asarray(filled.cast(pa.uint64() if unsigned else pa.int64())).view(np.uint64)
-    return _marked(Mark.UNSIGNED if unsigned else mark, _big_endian(numbers if unsigned else numbers ^ _SIGN), nulls)
-
-
-def _floats(values: pa.Array, nulls: _Nulls) -> _Bytes:
-    filled = values if nulls is None else values.fill_null(0)
-    bits = (np.asarray(filled.cast(pa.float64())) + 0.0).view(np.uint64)  # -0 is 0
-    # IEEE 754: the bits of positive numbers ascend, those of negative ones descend
-    return _marked(Mark.FLOAT, _big_endian(np.where(bits & _SIGN, ~bits, bits | _SIGN)), nulls)
-
-
-def _decimals(values: pa.Array, nulls: _Nulls) -> _Bytes:
-    """Return the unscaled number of each DECIMAL, its sign turned round: all of a column have one scale."""
-    width = values.type.bit_width // 8
-    data = np.frombuffer(values.buffers()[1], np.uint8, len(values) * width, values.offset * width)
-    digits = data.reshape(len(values), width)[:, ::-1].copy()
-    digits[:, 0] ^= 0x80
-    return _marked(Mark.DECIMAL, digits, nulls)
-
-
-def _marked(mark: Mark, digits: _Bytes, nulls: _Nulls) -> _Bytes:
-    """Put the mark before each value; a NULL is zero bytes only."""
-    cells = np.empty((len(digits), digits.shape[1] + 1), np.uint8)
-    cells[:, 0], cells[:, 1:] = mark, digits
-    if nulls is not None:
-        cells[nulls] = 0
-    return cells
-
-
-def _texts(values: pa.Array, nulls: _Nulls, limit: int | None) -> pa.Array:
-    if limit is not None and int(element_lengths(values).max(initial=0)) > limit:
-        values = pa.array([_shortened(text, limit) for text in values.to_pylist()], pa.binary())
-    if (text_buffers(values).data == 0).any():
-        values = pc.replace_substring(values, b"\x00", _ZERO)
-    mark, end, nothing = (pa.scalar(text, pa.binary()) for text in (bytes([Mark.TEXT]), _END, b""))
-    cells = pc.binary_join_element_wise(mark, values, end, nothing)
-    return cells if nulls is None else cells.fill_null(pa.scalar(b"\x00", pa.binary()))
-
-
-def _shortened(text: bytes | None, limit: int) -> bytes | None:
-    """Return a text by which long ones still differ; how they compare then means nothing, but never changes."""
-    if text is None or len(text) <= limit:
-        return text
-    return text[:limit] + hashlib.sha256(text).digest()
-
-
-def _big_endian(numbers: npt.NDArray[np.uint64]) -> _Bytes:
-    return numbers.astype(">u8").view(np.uint8).reshape(len(numbers), 8)
