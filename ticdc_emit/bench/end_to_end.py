@@ -10,8 +10,9 @@ Kafka can be measured in the same run.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
@@ -39,9 +40,10 @@ _FLUSH_S = 300.0
 
 @dataclass(frozen=True)
 class EndToEnd:
-    """Rows per second of wall time."""
+    """Rows per second of wall time. ``tables``: over how many typed tables the library's rows were spread."""
 
     table: str
+    tables: int
     rows: int
     library: float
     spark_identity: float
@@ -62,6 +64,7 @@ class EndToEnd:
         """Return the machine-readable form."""
         return {
             "table": self.table,
+            "tables": self.tables,
             "rows": self.rows,
             "rows_per_s": round(self.library),
             "spark_identity_rows_per_s": round(self.spark_identity),
@@ -80,34 +83,36 @@ def measure_end_to_end(
     *,
     table: str,
     rows: int,
-    tables: int = 1,
+    tables: Sequence[int] = (1,),
     rounds: int = 1,
     others: Mapping[str, Callable[[Path], None]] | None = None,
-) -> EndToEnd:
-    """Insert ``rows`` rows of a bench table in three ways, interleaved over ``rounds``, and return the median of each.
+) -> list[EndToEnd]:
+    """Insert ``rows`` rows of a bench table in all ways, interleaved over ``rounds``. Return the medians.
 
-    ``tables``: the number of typed tables with the same columns over which the library's rows are spread. ``folder``:
-    where the Parquet files are written. ``others``: further ways to send a folder's rows, by name. The caller's
-    ``sink`` must write to the topic of ``changefeed``. Raises the :class:`~ticdc_emit.errors.DeliveryError` family.
+    ``tables``: the numbers of typed tables with the same columns over which the library's rows are spread, each a way
+    of its own beside the same bounds, and a result of its own. ``folder``: where the Parquet files are written.
+    ``others``: further ways to send a folder's rows, by name. The caller's ``sink`` must write to the topic of
+    ``changefeed``. Raises the :class:`~ticdc_emit.errors.DeliveryError` family.
     """
     from ticdc_emit.spark import TicdcSink
 
     small, full = folder / "warm-up", folder / "rows"
     for source, count in ((small, min(rows, _WARM_UP_ROWS)), (full, rows)):
-        _write_rows(source, table, count, min(_FILE_ROWS, -(-count // tables)))  # at least one file per table
+        _write_rows(source, table, count, min(_FILE_ROWS, -(-count // max(tables))))  # at least one file per table
 
-    names = [table] if tables == 1 else [f"{table}_{number:02}" for number in range(tables)]
-    schema = ";".join(table_sql(table).replace(f"test.{table}", f"test.{name}") for name in names)
-
-    def library(source: Path) -> None:
+    def library(count: int, source: Path) -> None:
+        names = [table] if count == 1 else [f"{table}_{number:02}" for number in range(count)]
+        schema = ";".join(table_sql(table).replace(f"test.{table}", f"test.{name}") for name in names)
         files = sorted(map(str, source.glob("*.parquet")))
-        frames = {f"test.{name}": spark.read.parquet(*files[part::tables]) for part, name in enumerate(names)}
+        frames = {f"test.{name}": spark.read.parquet(*files[part::count]) for part, name in enumerate(names)}
         TicdcSink(changefeed, schema, sink=sink).write(frames)
 
     def identity(source: Path) -> None:
         _identity(spark.read.parquet(str(source)), changefeed, table)
 
-    ways = {"identity": identity, "library": library, **(others or {})}
+    others = others or {}
+    side_by_side = {f"{count} tables": partial(library, count) for count in tables}
+    ways: dict[str, Callable[[Path], None]] = {"identity": identity, **others, **side_by_side}
     rates: dict[str, list[float]] = {name: [] for name in ways}
     raw = []
     for run in ways.values():
@@ -119,7 +124,10 @@ def measure_end_to_end(
             rates[name].append(rows / (time.monotonic() - started))
         raw.append(_raw_produce(full, changefeed, sink, table))
     middle = {name: median(found) for name, found in rates.items()}
-    return EndToEnd(table, rows, middle.pop("library"), middle.pop("identity"), median(raw), middle)
+    beside = {name: middle[name] for name in others}
+    bounds = middle["identity"], median(raw)
+    library_rates = zip(tables, (middle[name] for name in side_by_side), strict=True)
+    return [EndToEnd(table, count, rows, rate, *bounds, beside) for count, rate in library_rates]
 
 
 def _write_rows(folder: Path, table: str, rows: int, file_rows: int) -> None:
