@@ -7,7 +7,6 @@ the protocol: ``encode.packing`` decides it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Protocol
 
 import numpy as np
@@ -47,4 +46,4 @@ def alone(rows: Encoded, packing: Packing | None) -> Encoded:
     if packing is None:
         return rows
     keys, values = packing.joined(rows.filled_keys(), rows.values, np.arange(len(rows)))
-    return replace(rows, keys=keys, values=values)
+    return Encoded(values, keys, rows.claims)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ from ticdc_emit.columnar.faults import ValueFault, read_each, shown
 from ticdc_emit.schema.model import Column
 from ticdc_emit.schema.types import MySQLType
 
-__all__ = ["accept_float", "fixed_text"]
+__all__ = ["accept_float", "fixed_text", "positional", "shortest_text"]
 
 _COMMA = 0x2C
 _FIXED_BELOW = {4: 1e13, 8: 1e15}  # by item size: from here on orjson may print an exponent
@@ -104,6 +105,14 @@ def _by_row(items: list[str | None]) -> pa.Array:
 
 def fixed_text(values: pa.Array) -> pa.Array:
     """Return the fixed-notation text of ``float32``/``float64`` values; nulls stay null."""
+    return shortest_text(values, positional)
+
+
+def shortest_text(values: pa.Array, printed: Callable[[np.floating[Any]], str]) -> pa.Array:
+    """Return the shortest text of ``float32``/``float64`` values; nulls stay null.
+
+    ``printed``: makes that of a number that is very small or large (below 1e-4, from 1e13), as some of them are.
+    """
     if len(values) == 0:
         return pa.array([], pa.string())
     numbers = np.ascontiguousarray(_numbers(values))
@@ -124,11 +133,12 @@ def fixed_text(values: pa.Array) -> pa.Array:
     nulls = null_mask(values)
     if nulls is not None:
         odd &= ~nulls
-    fixed = [_positional(number) for number in numbers[odd]]
-    return pc.replace_with_mask(text, pa.array(odd), pa.array(fixed, pa.string())) if fixed else text
+    shown = [printed(number) for number in numbers[odd]]
+    return pc.replace_with_mask(text, pa.array(odd), pa.array(shown, pa.string())) if shown else text
 
 
-def _positional(number: np.floating[Any]) -> str:
+def positional(number: np.floating[Any]) -> str:
+    """Return the fixed-notation text of one number."""
     if number.dtype == np.float32 and abs(number) == _GO_TIE:
         return _GO_TIE_TEXT if number > 0 else "-" + _GO_TIE_TEXT
     return np.format_float_positional(number, unique=True, trim="-")

@@ -19,7 +19,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_emit.columnar.buffers import from_bytes, text_buffers
+from ticdc_emit.columnar.buffers import FEW, from_bytes, text_buffers
 from ticdc_emit.columnar.escape import JsonWriter, quoted
 
 __all__ = ["go_quoted_json"]
@@ -36,6 +36,9 @@ _FOLLOWS = np.int8(-0x40)  # as signed numbers, the bytes 10xxxxxx are less than
 _FIRST_OF_TWO, _FIRSTS_OF_TWO, _FIRST_OF_MORE = np.uint8(0xC2), np.uint8(0xE0 - 0xC2), np.uint8(0xE0)
 _PLACE_OF_TWO = np.uint16((_CHARACTERS - (0xC0 << 6) - 0x80) & 0xFFFF)
 """What makes of the bytes of a character of two, read as one number of 16 bits, its place in the table."""
+
+_FEW_BYTES = 1_000
+"""Up to this number, a few elements are quoted by themselves: the table of texts pays with many bytes."""
 
 _PRINTED = """
 61D 870-88E 898-89F 8B5 8C8-8D2 C3C C5D CDD CF3 ECE 170D 1715 171F 180F 1AC1-1ACE 1B4C 1B7D-1B7E 1DFA 20C0 2C2F 2C5F
@@ -65,6 +68,9 @@ class _Characters(NamedTuple):
 def go_quoted_json(data: pa.Array, writer: JsonWriter) -> pa.Array:
     """Return each element quoted by Go and escaped by ``writer``, without the quotes around it; nulls stay null."""
     parts = text_buffers(data)
+    if len(data) <= FEW and len(parts.data) <= _FEW_BYTES:
+        held = data.to_pylist()
+        return pa.array([None if each is None else _by_itself(each, writer) for each in held], pa.string())
     has_characters = len(parts.data) and int(parts.data.max()) >= _TWO_BYTES
     places = _places(parts.offsets, parts.data) if has_characters else parts.data
     mapped = text_buffers(pc.call_function("array_take", [_table(writer), pa.array(places)], _IN_BOUNDS))
@@ -108,6 +114,29 @@ def _put_beyond(places: npt.NDArray[np.uint16], starts: npt.NDArray[np.int64], c
     places[others + 3] = _NOTHING
 
 
+def _by_itself(element: bytes, writer: JsonWriter) -> str:
+    return element.decode(errors="surrogateescape").translate(_texts(writer))
+
+
+class _Texts(dict[int, str]):
+    """What Go shows of each character, escaped by ``writer``. Surrogates are bytes of none (``surrogateescape``)."""
+
+    def __init__(self, writer: JsonWriter) -> None:
+        super().__init__()
+        self._writer = writer
+
+    def __missing__(self, code: int) -> str:
+        if code < _TWO_BYTES or _SURROGATES <= code < _AFTER_THEM:
+            text = quoted(_of_byte(code & 0xFF), self._writer)[1:-1]
+        else:
+            text = _of_character(code)
+        self[code] = shown = text.decode()
+        return shown
+
+
+_texts = lru_cache(maxsize=4)(_Texts)
+
+
 @lru_cache(maxsize=4)
 def _table(writer: JsonWriter) -> pa.Array:
     singles = [quoted(_of_byte(byte), writer)[1:-1] for byte in range(256)]
@@ -125,8 +154,10 @@ def _of_byte(byte: int) -> str:
 
 
 def _of_character(code: int) -> bytes:
-    """Return a character of two or three bytes; of one that is not printed, the backslash is escaped for JSON."""
-    return chr(code).encode() if _is_printed(code) else b"\\\\u%04x" % code
+    """Return a character of several bytes; of one that is not printed, the backslash is escaped for JSON."""
+    if _is_printed(code):
+        return chr(code).encode()
+    return b"\\\\u%04x" % code if code < _BMP_END else b"\\\\U%08x" % code
 
 
 def _characters(

@@ -7,13 +7,14 @@ precision, as in TiCDC.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_emit.columnar.buffers import fixed_values, null_mask
 from ticdc_emit.columnar.decimals import decimal_text
-from ticdc_emit.columnar.floats import fixed_text
+from ticdc_emit.columnar.floats import positional, shortest_text
 
 __all__ = ["decimal_as_double", "number_text"]
 
@@ -24,19 +25,14 @@ _FIXED_SCALE = 6  # up to this scale no decimal but zero is below 1e-6
 
 def number_text(values: pa.Array, *, exponent_digits: int = 2) -> pa.Array:
     """Return the text of ``float32``/``float64`` values; nulls stay null. ``exponent_digits``: at least so many."""
-    text = fixed_text(values)
-    kind = np.float32 if pa.types.is_float32(values.type) else np.float64
-    numbers = fixed_values(values, kind)
-    size = np.abs(numbers)
-    odd = ((size < kind(_EXPONENT_BELOW)) & (size > 0)) | (size >= kind(_EXPONENT_FROM))
-    nulls = null_mask(values)
-    if nulls is not None:
-        odd &= ~nulls
-    if not odd.any():
-        return text
-    digits = exponent_digits
-    shown = [np.format_float_scientific(number, unique=True, trim="-", exp_digits=digits) for number in numbers[odd]]
-    return pc.replace_with_mask(text, pa.array(odd), pa.array(shown, pa.string()))
+
+    def printed(number: np.floating[Any]) -> str:
+        kind = type(number)
+        if kind(_EXPONENT_BELOW) <= abs(number) < kind(_EXPONENT_FROM):
+            return positional(number)
+        return np.format_float_scientific(number, unique=True, trim="-", exp_digits=exponent_digits)
+
+    return shortest_text(values, printed)
 
 
 def decimal_as_double(values: pa.Array) -> pa.Array:

@@ -33,7 +33,7 @@ from ticdc_emit.protocols.open_protocol.control import name_members
 from ticdc_emit.protocols.open_protocol.options import OpenOptions, json_string
 from ticdc_emit.protocols.open_protocol.updated import updated_columns
 from ticdc_emit.protocols.open_protocol.values import members_of
-from ticdc_emit.schema.model import TableInfo
+from ticdc_emit.schema.model import Column, TableInfo
 
 __all__ = ["OpenRows"]
 
@@ -70,6 +70,12 @@ class OpenRows:
     @cached_property
     def _names(self) -> bytes:
         return name_members(self.table.schema, self.table.name, self.options.switches)
+
+    @cached_property
+    def _shown_handle(self) -> Column | None:
+        """The column whose text is that of the rows' handles."""
+        key = self.table.whole_primary_key
+        return key[0] if self.table.pk_is_handle and not key[0].unsigned and key[0] in self.table.handle_key else None
 
     def check(self, changes: Changes) -> None:
         """Refuse deletes that would show no column, and what :attr:`Changes.row_ids` refuses.
@@ -118,11 +124,25 @@ class OpenRows:
         partition: list[Fragment] = []
         if self.table.partitions:
             partition = [b',"ptn":', integer_text(changes.physical_table_ids)]
-        row_id = _row_id(changes, members) if self.options.switches.row_ids else []
+        row_id = self._row_id(changes, members) if self.options.switches.row_ids else []
         behind = [b',"t":1', *told, *partition, b"}"]
         if self.options.switches.partition == "before-type":
             behind = [*partition, b',"t":1', *told, b"}"]
         return [b'{"ts":', changes.commit_ts_text(), names, *row_id, *behind]
+
+    def _row_id(self, changes: Changes, members: Members) -> list[Fragment]:
+        """Lay out ``rid``, nothing where it is 0 or not known."""
+        numbers = changes.row_ids
+        if numbers.null_count == len(numbers):
+            return []
+        shown = np.asarray(numbers.fill_null(0) if numbers.null_count else numbers) != 0
+        if shown.all():
+            column = self._shown_handle
+            return [b',"rid":', integer_text(numbers) if column is None else members.text(changes.current, column)]
+        texts = pc.binary_join_element_wise(
+            pa.scalar(b',"rid":'), integer_text(numbers).view(pa.binary()), pa.scalar(b"")
+        )
+        return [blank_where(texts, ~shown)]
 
     def _value(self, changes: Changes, members: Members) -> list[Fragment]:
         shown = members.laid(changes.current)
@@ -134,17 +154,3 @@ class OpenRows:
             return [b'{"u":', *shown, *updated_columns(changes, members, self.options.switches), b"}"]
         new, old = share(list(shown), list(members.laid(changes.old, shown)), len(changes), NULL)
         return [b'{"u":', *new, b',"p":', *old, b"}"]
-
-
-def _row_id(changes: Changes, members: Members) -> list[Fragment]:
-    """Lay out ``rid``, nothing where it is 0 or not known."""
-    numbers = changes.row_ids
-    if numbers.null_count == len(numbers):
-        return []
-    shown = np.asarray(numbers.fill_null(0) if numbers.null_count else numbers) != 0
-    if shown.all():
-        key = changes.table.whole_primary_key[:1]
-        signed = changes.table.pk_is_handle and not key[0].unsigned and key[0] in members.columns
-        return [b',"rid":', members.text(changes.current, key[0]) if signed else integer_text(numbers)]
-    texts = pc.binary_join_element_wise(pa.scalar(b',"rid":'), integer_text(numbers).view(pa.binary()), pa.scalar(b""))
-    return [blank_where(texts, ~shown)]
