@@ -24,9 +24,21 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_emit.columnar.buffers import from_bytes, null_mask, text_buffers
+from ticdc_emit.columnar.buffers import from_bytes, from_element, null_mask, text_buffers
 
-__all__ = ["NULL", "Fragment", "Laid", "Mask", "ObjectLayout", "blank_where", "enclosed", "gather", "join", "share"]
+__all__ = [
+    "NULL",
+    "Fragment",
+    "Laid",
+    "Mask",
+    "ObjectLayout",
+    "blank_where",
+    "enclosed",
+    "gather",
+    "join",
+    "row_of",
+    "share",
+]
 
 Fragment: TypeAlias = "bytes | pa.Array"
 Mask: TypeAlias = "npt.NDArray[np.bool_]"
@@ -46,6 +58,8 @@ def join(fragments: Iterable[Fragment], count: int, null: bytes = b"") -> pa.Arr
 
     ``null``: the bytes for a null.
     """
+    if count == 1:
+        return from_element(row_of(fragments, null))
     pieces: list[pa.Scalar | pa.Array] = []
     constant, constants = b"", True
     fragments = list(fragments)
@@ -66,6 +80,17 @@ def join(fragments: Iterable[Fragment], count: int, null: bytes = b"") -> pa.Arr
         pieces.append(_scalar(constant))
     pieces.append(_scalar(b""))
     return pc.call_function("binary_join_element_wise", pieces, _filled(null))
+
+
+def row_of(fragments: Iterable[Fragment], null: bytes = b"") -> bytearray:
+    """Return a single message, for which a kernel would be called in vain. ``null``: as in :func:`join`."""
+    row = bytearray()
+    for fragment in fragments:
+        if not isinstance(fragment, bytes):
+            (held,) = fragment.view(_BINARY).to_pylist()
+            fragment = null if held is None else held
+        row += fragment
+    return row
 
 
 def _equal_rows(fragments: Sequence[Fragment], count: int) -> pa.Array | None:

@@ -7,6 +7,7 @@ Every function takes any array (sliced, large) and returns zero-copy views where
 from __future__ import annotations
 
 from dataclasses import dataclass
+from struct import Struct
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ __all__ = [
     "fixed_values",
     "from_byte_matrix",
     "from_bytes",
+    "from_element",
     "hits_before",
     "is_binary_like",
     "longest",
@@ -38,7 +40,8 @@ FEW = 4
 """Up to this number of values, a Python loop is faster than a kernel, whose call costs some microseconds."""
 
 Bytes = npt.NDArray[np.uint8]
-_NULL = pa.null()
+_BINARY, _NULL = pa.binary(), pa.null()
+_PAIR = Struct("=ii")  # offsets
 _AS_TEXT = pc.CastOptions.safe(pa.string())
 _NO_BYTES = np.zeros(0, np.uint8)
 
@@ -187,6 +190,11 @@ def from_bytes(
     kind = pa.binary() if binary else pa.string()
     buffers = [_validity(like), pa.py_buffer(np.ascontiguousarray(offsets, np.int32)), pa.py_buffer(data)]
     return pa.Array.from_buffers(kind, len(offsets) - 1, buffers)
+
+
+def from_element(element: bytes | bytearray) -> pa.Array:
+    """Build a binary array of one element."""
+    return pa.Array.from_buffers(_BINARY, 1, [None, pa.py_buffer(_PAIR.pack(0, len(element))), pa.py_buffer(element)])
 
 
 def from_byte_matrix(matrix: Bytes, keep: npt.NDArray[np.bool_] | None, *, like: pa.Array | None = None) -> pa.Array:

@@ -6,7 +6,6 @@ In: fragments, or ``binary`` arrays without nulls. Out: ``binary`` arrays. Lengt
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import pairwise
 from struct import Struct
 
 import numpy as np
@@ -14,8 +13,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_emit.columnar.assemble import Fragment, join
-from ticdc_emit.columnar.buffers import FEW, element_lengths, from_bytes, text_buffers
+from ticdc_emit.columnar.assemble import Fragment, join, row_of
+from ticdc_emit.columnar.buffers import element_lengths, from_bytes, from_element, text_buffers
 
 __all__ = ["LENGTH_BYTES", "beyond", "framed", "joined"]
 
@@ -27,6 +26,10 @@ _CELL = np.dtype(f"V{LENGTH_BYTES}")
 
 def framed(fragments: Iterable[Fragment], count: int, null: bytes = b"") -> pa.Array:
     """Return the fragments as ``count`` elements, each after its length. ``null``: as in ``columnar.assemble.join``."""
+    if count == 1:
+        row = row_of([_ROOM, *fragments], null)
+        _LENGTH.pack_into(row, 0, len(row) - LENGTH_BYTES)
+        return from_element(row)
     made = join([_ROOM, *fragments], count, null)
     if count:
         _write_lengths(made)
@@ -36,10 +39,6 @@ def framed(fragments: Iterable[Fragment], count: int, null: bytes = b"") -> pa.A
 def _write_lengths(made: pa.Array) -> None:
     """Write into the room of each element how long the rest of it is, which is known only after the join."""
     offsets, room = text_buffers(made).offsets, made.buffers()[2]
-    if len(made) <= FEW:
-        for start, end in pairwise(offsets.tolist()):
-            _LENGTH.pack_into(room, start, end - start - LENGTH_BYTES)
-        return
     lengths = offsets[1:] - offsets[:-1]
     told = (lengths - np.int32(LENGTH_BYTES)).astype(">u8").view(_CELL)
     length = int(lengths[0])
@@ -52,15 +51,10 @@ def _write_lengths(made: pa.Array) -> None:
 
 def joined(array: pa.Array, starts: npt.NDArray[np.int64], head: bytes = b"") -> pa.Array:
     """Return the elements from each of ``starts`` to the next as one, after ``head``."""
-    together = array
     if len(starts) < len(array):
         parts = text_buffers(array)
-        together = from_bytes(parts.offsets[np.append(starts, len(array))], parts.data, binary=True)
-    if not head:
-        return together
-    if len(together) <= FEW:
-        return pa.array([head + element for element in together.to_pylist()], pa.binary())
-    return join([head, together], len(together))
+        array = from_bytes(parts.offsets[np.append(starts, len(array))], parts.data, binary=True)
+    return join([head, array], len(array)) if head else array
 
 
 def beyond(array: pa.Array, count: int) -> pa.Array:

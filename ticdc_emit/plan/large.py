@@ -216,7 +216,7 @@ class LargeMessages:
 
     def _too_large(self, made: Encoded) -> npt.NDArray[np.int64]:
         """Return the places of the messages beyond the limit."""
-        together = made.values.nbytes + (0 if made.keys is None else made.keys.nbytes)
+        together = sum(each.get_total_buffer_size() for each in (made.keys, made.values) if each is not None)  # or more
         room = self.max_message_bytes - self._overhead
         if made.ends is None and together <= room:
             return np.zeros(0, np.int64)

@@ -49,13 +49,13 @@ _PIECES = st.one_of(
 )
 
 
-@given(st.lists(st.none() | st.lists(_PIECES, max_size=4).map(b"".join), max_size=8))
-def test_every_element_is_quoted_as_by_itself(elements: list[bytes | None]) -> None:
-    array = pa.array([b"before", *elements], pa.binary()).slice(1)
+@given(st.lists(st.none() | st.lists(_PIECES, max_size=4).map(b"".join), max_size=8), st.sampled_from([0, 5]))
+def test_every_element_is_quoted_as_by_itself(elements: list[bytes | None], others: int) -> None:
+    array = pa.array([b"before", *elements, *[b""] * others], pa.binary()).slice(1)
     for writer in (GO_STD, JSONITER):
         found = go_quoted_json(array, writer).to_pylist()
         assert [None if each is None else json.loads(f'"{each}"') for each in found] == [
-            None if each is None else one_by_one(each) for each in elements
+            None if each is None else one_by_one(each) for each in [*elements, *[b""] * others]
         ]
 
 

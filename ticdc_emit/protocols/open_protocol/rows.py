@@ -18,7 +18,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -135,14 +134,14 @@ class OpenRows:
         numbers = changes.row_ids
         if numbers.null_count == len(numbers):
             return []
-        shown = np.asarray(numbers.fill_null(0) if numbers.null_count else numbers) != 0
-        if shown.all():
+        known = (numbers.fill_null(0) if numbers.null_count else numbers).to_numpy()
+        if known.all():
             column = self._shown_handle
             return [b',"rid":', integer_text(numbers) if column is None else members.text(changes.current, column)]
         texts = pc.binary_join_element_wise(
             pa.scalar(b',"rid":'), integer_text(numbers).view(pa.binary()), pa.scalar(b"")
         )
-        return [blank_where(texts, ~shown)]
+        return [blank_where(texts, known == 0)]
 
     def _value(self, changes: Changes, members: Members) -> list[Fragment]:
         shown = members.laid(changes.current)
