@@ -5,13 +5,11 @@ Rule source: pingcap/tidb ``pkg/ddl`` (``restoreExpr`` flags: :data:`~ticdc_emit
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import fields, is_dataclass
-
 from ticdc_emit.errors import DdlError
 from ticdc_emit.schema.dialect import parse_expression
 from ticdc_emit.schema.nodes.expressions import ColumnName
 from ticdc_emit.schema.nodes.style import STORED, Node
+from ticdc_emit.schema.nodes.walk import every_node
 
 __all__ = ["column_names", "function_name", "named_columns", "stored_text"]
 
@@ -28,18 +26,7 @@ def column_names(text: str) -> tuple[str, ...]:
 
 def named_columns(node: Node) -> tuple[str, ...]:
     """Return the columns that a tree names, in order of appearance, without their table."""
-    return tuple(dict.fromkeys(_columns(node)))
-
-
-def _columns(node: object) -> Iterator[str]:
-    if isinstance(node, ColumnName):
-        yield node.name
-    elif isinstance(node, tuple):
-        for member in node:
-            yield from _columns(member)
-    elif is_dataclass(node):
-        for field in fields(node):
-            yield from _columns(getattr(node, field.name))
+    return tuple(dict.fromkeys(each.name for each in every_node(node) if isinstance(each, ColumnName)))
 
 
 def stored_text(expression: Node | str) -> str:

@@ -10,7 +10,7 @@ pingcap/ticdc ``pkg/common/event/ddl_query_normalizer.go``.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import replace
 from typing import TypeVar
 
 from ticdc_emit.errors import SchemaError, UnprintableDdlError
@@ -19,6 +19,7 @@ from ticdc_emit.schema.nodes.expressions import ColumnName
 from ticdc_emit.schema.nodes.joins import Join
 from ticdc_emit.schema.nodes.names import TableName
 from ticdc_emit.schema.nodes.queries import CommonTable, Field, Query, Select, TableQuery, ValuesQuery, WildCard
+from ticdc_emit.schema.nodes.walk import every_node, with_children
 from ticdc_emit.schema.statements import CreateView
 from ticdc_emit.schema.views import field_name, sources
 
@@ -53,7 +54,9 @@ def sent_view(statement: CreateView, stored: Query | UnprintableDdlError, schema
             raise stored
         return statement
     query = _with_databases(stored)
-    elsewhere = any(isinstance(node, TableName) and node.schema.lower() != schema.lower() for node in _nodes(stored))
+    elsewhere = any(
+        isinstance(node, TableName) and node.schema.lower() != schema.lower() for node in every_node(stored)
+    )
     return replace(statement, query=query) if elsewhere or query != stored else statement
 
 
@@ -72,8 +75,8 @@ class _Stored:
         if isinstance(node, Select):
             self._check(node)
             outputs = tuple(each for field in node.fields for each in self._outputs(field, node))
-            return _mapped(replace(node, fields=outputs), self.of)
-        return _mapped(node, self.of)
+            return with_children(replace(node, fields=outputs), self.of)
+        return with_children(node, self.of)
 
     def _outputs(self, field: Field, select: Select) -> Iterator[Field]:
         if not isinstance(field.value, WildCard):
@@ -96,7 +99,7 @@ class _Stored:
 
     def _check(self, select: Select) -> None:
         """Raise an error if the planner replaces what was written."""
-        joins = [node for node in _nodes(select.tables) if isinstance(node, Join)]
+        joins = [node for node in every_node(select.tables) if isinstance(node, Join)]
         has_star = any(isinstance(field.value, WildCard) for field in select.fields)
         if has_star and any(join.natural or join.using for join in joins):
             raise UnprintableDdlError("what TiDB stores of * over NATURAL JOIN and USING is not known")
@@ -107,7 +110,7 @@ class _Stored:
             if isinstance(source.origin, TableName):
                 known |= {column.name.lower() for column in self._table(source.origin).columns}
         for item in select.group_by:
-            names = [node.name.lower() for node in _nodes(item.value) if isinstance(node, ColumnName)]
+            names = [node.name.lower() for node in every_node(item.value) if isinstance(node, ColumnName)]
             if not names or not known.issuperset(names):
                 raise UnprintableDdlError("what TiDB stores of GROUP BY with an alias or a position is not known")
 
@@ -119,7 +122,7 @@ def _with_databases(node: _N, scope: dict[str, str] | None = None) -> _N:
     if isinstance(node, ColumnName) and scope and len(node.parts) == _IN_TABLE:
         schema = scope.get(node.parts[0].lower(), "")
         return ColumnName((schema, *node.parts)) if schema else node  # type: ignore[return-value]
-    return _mapped(node, lambda child: _with_databases(child, scope))
+    return with_children(node, lambda child: _with_databases(child, scope))
 
 
 def _scope(select: Select) -> dict[str, str]:
@@ -136,35 +139,9 @@ def _scope(select: Select) -> dict[str, str]:
 
 
 def _may_be_replaced(query: Query, schema: str, database: str) -> bool:
-    for node in _nodes(query):
+    for node in every_node(query):
         if isinstance(node, ColumnName) and len(node.parts) > 1:
             return True
         if isinstance(node, TableName) and (node.schema or database).lower() != schema.lower():
             return True
     return False
-
-
-def _mapped(node: _N, change: Callable[[object], object]) -> _N:
-    """Return a node with a function applied to every child."""
-    if isinstance(node, tuple):
-        return tuple(change(child) for child in node)  # type: ignore[return-value]
-    if not is_dataclass(node) or isinstance(node, type):
-        return node
-    changed = {}
-    for field in fields(node):
-        old = getattr(node, field.name)
-        if isinstance(old, tuple) or is_dataclass(old):
-            new = change(old)
-            if new != old:
-                changed[field.name] = new
-    return replace(node, **changed) if changed else node
-
-
-def _nodes(node: object) -> Iterator[object]:
-    yield node
-    if isinstance(node, tuple):
-        for member in node:
-            yield from _nodes(member)
-    elif is_dataclass(node):
-        for each in fields(node):
-            yield from _nodes(getattr(node, each.name))

@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from shuffled_chunks import FORM
 
 from ticdc_emit import Encoder
 from ticdc_emit.arrange.dispatch import UNKNOWN, partitions_of_part
@@ -20,17 +21,6 @@ from ticdc_emit.errors import LateRowError
 
 URI = "memory://late/t?protocol=canal-json&enable-tidb-extension=true&partition-num=2"
 BY_KEY = {"sink": {"dispatchers": [{"matcher": ["*.*"], "partition": "index-value"}]}}
-MAPS = pa.map_(pa.string(), pa.string())
-FORM = pa.schema(
-    {
-        "schema": pa.string(),
-        "table": pa.string(),
-        "op": pa.string(),
-        "commit_ts": pa.int64(),
-        "before": MAPS,
-        "after": MAPS,
-    }
-)
 
 
 def ts(ms: int) -> int:

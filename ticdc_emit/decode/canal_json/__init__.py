@@ -21,7 +21,7 @@ __all__ = [
 
 def make_reader(inputs: ReaderInputs) -> EventReader:
     """Return the reader of a changefeed's messages."""
-    return CanalEvents(inputs.config, inputs.claims, inputs.max_decompressed_bytes)
+    return CanalEvents(inputs)
 
 
 def recognizers() -> Mapping[str, list[Recognizer]]:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 
-from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.decode.canal_json.reader import CanalDdl, CanalJsonReader, CanalRow, CanalWatermark
 from ticdc_emit.decode.canal_json.text import canal_convert, canal_type_converts
 from ticdc_emit.decode.claim_check import Claims
-from ticdc_emit.decode.compression import MAX_DECOMPRESSED_BYTES
-from ticdc_emit.decode.event_reader import EventReader
+from ticdc_emit.decode.event_reader import EventReader, ReaderInputs
 from ticdc_emit.decode.events import DdlEvent, Event, Image, RowEvent, RowOp, WatermarkEvent
 from ticdc_emit.decode.text_values import Convert, by_column, converted, per_object
 from ticdc_emit.schema.model import TableInfo
@@ -22,15 +20,10 @@ _OPS: dict[str, RowOp] = {"INSERT": "insert", "UPDATE": "update", "DELETE": "del
 class CanalEvents(EventReader):
     """A reader of Canal-JSON."""
 
-    def __init__(
-        self,
-        config: ChangefeedConfig,
-        claims: Callable[[str], bytes] | None,
-        max_decompressed_bytes: int = MAX_DECOMPRESSED_BYTES,
-    ) -> None:
-        handle = config.codec.large_message_handle
-        self._reader = CanalJsonReader(handle.compression, max_decompressed_bytes=max_decompressed_bytes)
-        self._claims = Claims(claims, self._reader.read, raw_value=handle.claim_check_raw_value)
+    def __init__(self, inputs: ReaderInputs) -> None:
+        handle = inputs.config.codec.large_message_handle
+        self._reader = CanalJsonReader(handle.compression, max_decompressed_bytes=inputs.max_decompressed_bytes)
+        self._claims = Claims(inputs.claims, self._reader.read, raw_value=handle.claim_check_raw_value)
         self._converts = per_object(_converts_of)
 
     def read(self, key: bytes | None, value: bytes | None) -> Event:

@@ -13,7 +13,7 @@ __all__ = ["DebeziumReader", "make_reader", "recognizers"]
 
 def make_reader(inputs: ReaderInputs) -> EventReader:
     """Return the reader of a changefeed's messages."""
-    return DebeziumEvents(inputs.config, inputs.max_decompressed_bytes)
+    return DebeziumEvents(inputs)
 
 
 def recognizers() -> Mapping[str, list[Recognizer]]:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 
-from ticdc_emit.config import ChangefeedConfig
-from ticdc_emit.decode.compression import MAX_DECOMPRESSED_BYTES
 from ticdc_emit.decode.connect.events import event_of
 from ticdc_emit.decode.connect.records import DebeziumRow
 from ticdc_emit.decode.connect.text import debezium_column, debezium_convert
 from ticdc_emit.decode.debezium.reader import DebeziumReader
-from ticdc_emit.decode.event_reader import EventReader
+from ticdc_emit.decode.event_reader import EventReader, ReaderInputs
 from ticdc_emit.decode.events import Event, Image, RowEvent
 from ticdc_emit.decode.members import in_any_order
 from ticdc_emit.decode.text_values import Convert, by_column, converted, per_object
@@ -25,16 +23,16 @@ class DebeziumEvents(EventReader):
     Without a schema and without a table, values stay as JSON prints them.
     """
 
-    def __init__(self, config: ChangefeedConfig, max_decompressed_bytes: int = MAX_DECOMPRESSED_BYTES) -> None:
-        codec = config.codec
+    def __init__(self, inputs: ReaderInputs) -> None:
+        codec = inputs.config.codec
         has_schema = not codec.debezium_disable_schema
         self._reader = DebeziumReader(
             has_schema,
             codec.large_message_handle.compression,
             typed=False,
-            max_decompressed_bytes=max_decompressed_bytes,
+            max_decompressed_bytes=inputs.max_decompressed_bytes,
         )
-        self._zone = config.time_zone
+        self._zone = inputs.config.time_zone
         self._converts = per_object(self._converts_of_table)
 
     def read(self, key: bytes | None, value: bytes | None) -> Event:

@@ -23,7 +23,7 @@ __all__ = [
 
 def make_reader(inputs: ReaderInputs) -> EventReader:
     """Return the reader of a changefeed's messages."""
-    return OpenEvents(inputs.config, inputs.claims, inputs.max_decompressed_bytes)
+    return OpenEvents(inputs)
 
 
 def recognizers() -> Mapping[str, list[Recognizer]]:

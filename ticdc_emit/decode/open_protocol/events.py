@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 
-from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.decode.claim_check import Claims
-from ticdc_emit.decode.compression import MAX_DECOMPRESSED_BYTES
-from ticdc_emit.decode.event_reader import EventReader, Part
+from ticdc_emit.decode.event_reader import EventReader, Part, ReaderInputs
 from ticdc_emit.decode.events import DdlEvent, Event, Image, RowEvent, WatermarkEvent
 from ticdc_emit.decode.open_protocol.reader import OpenProtocolReader
 from ticdc_emit.decode.open_protocol.records import OpenColumn, OpenDdl, OpenRow
@@ -21,15 +19,10 @@ __all__ = ["OpenEvents"]
 class OpenEvents(EventReader):
     """A reader of Open Protocol."""
 
-    def __init__(
-        self,
-        config: ChangefeedConfig,
-        claims: Callable[[str], bytes] | None,
-        max_decompressed_bytes: int = MAX_DECOMPRESSED_BYTES,
-    ) -> None:
-        handle = config.codec.large_message_handle
-        self._reader = OpenProtocolReader(handle.compression, max_decompressed_bytes=max_decompressed_bytes)
-        self._claims = Claims(claims, self._reader.read, raw_value=False)
+    def __init__(self, inputs: ReaderInputs) -> None:
+        handle = inputs.config.codec.large_message_handle
+        self._reader = OpenProtocolReader(handle.compression, max_decompressed_bytes=inputs.max_decompressed_bytes)
+        self._claims = Claims(inputs.claims, self._reader.read, raw_value=False)
         self._converts = per_object(_converts_of)
         self._told_converts = per_object(_told_converts_of)
 

@@ -15,7 +15,7 @@ __all__ = ["SimpleReader", "make_reader", "recognizers"]
 
 def make_reader(inputs: ReaderInputs) -> EventReader:
     """Return the reader of a changefeed's messages."""
-    return SimpleEvents(inputs.config, inputs.claims, inputs.max_decompressed_bytes)
+    return SimpleEvents(inputs)
 
 
 def recognizers() -> Mapping[str, list[Recognizer]]:

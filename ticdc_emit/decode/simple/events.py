@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 
-from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.decode.claim_check import Claims
-from ticdc_emit.decode.compression import MAX_DECOMPRESSED_BYTES
-from ticdc_emit.decode.event_reader import EventReader
+from ticdc_emit.decode.event_reader import EventReader, ReaderInputs
 from ticdc_emit.decode.events import BootstrapEvent, DdlEvent, Event, Image, RowEvent, RowOp, WatermarkEvent
 from ticdc_emit.decode.members import in_any_order
 from ticdc_emit.decode.simple.checksum import check_images
@@ -34,21 +32,17 @@ class SimpleEvents(EventReader):
     Rows do not contain their types. Without a table, the schemas from DDL and BOOTSTRAP messages are used.
     """
 
-    def __init__(
-        self,
-        config: ChangefeedConfig,
-        claims: Callable[[str], bytes] | None,
-        max_decompressed_bytes: int = MAX_DECOMPRESSED_BYTES,
-    ) -> None:
-        handle = config.codec.large_message_handle
+    def __init__(self, inputs: ReaderInputs) -> None:
+        codec = inputs.config.codec
+        handle = codec.large_message_handle
         self._reader = SimpleReader(
-            "avro" if config.codec.encoding_format == "avro" else "json",
+            "avro" if codec.encoding_format == "avro" else "json",
             handle.compression,
-            max_decompressed_bytes=max_decompressed_bytes,
+            max_decompressed_bytes=inputs.max_decompressed_bytes,
         )
-        self._claims = Claims(claims, self._reader.read, raw_value=handle.claim_check_raw_value)
-        self._zone = config.time_zone
-        self._handle_key_deletes = config.codec.delete_only_output_handle_key_columns
+        self._claims = Claims(inputs.claims, self._reader.read, raw_value=handle.claim_check_raw_value)
+        self._zone = inputs.config.time_zone
+        self._handle_key_deletes = codec.delete_only_output_handle_key_columns
         self._shown: dict[tuple[str, str, int], TableInfo] = {}
         self._converts = per_object(self._converts_of)
         self._names = per_object(_names_of)
