@@ -10,7 +10,8 @@ import pytest
 
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.schema.catalog import catalog_from_sql
-from ticdc_emit.traffic.generate.control import Control, controls_of, pattern_parts
+from ticdc_emit.traffic.generate.column_options import controls_of
+from ticdc_emit.traffic.generate.control import Control, pattern_parts
 from ticdc_emit.traffic.generate.controlled import controlled
 from ticdc_emit.traffic.generate.plan import TrafficPlan, plan_traffic
 from ticdc_emit.traffic.generate.settings import Settings

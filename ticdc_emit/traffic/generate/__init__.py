@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ticdc_emit.traffic.generate.control import Columns
+from ticdc_emit.traffic.generate.column_options import Columns
 from ticdc_emit.traffic.generate.make import stream_on_spark, traffic_here, traffic_on_spark
 from ticdc_emit.traffic.generate.results import ArrowTraffic, Traffic, TrafficStream
 from ticdc_emit.traffic.generate.settings import Settings

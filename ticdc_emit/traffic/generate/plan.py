@@ -15,7 +15,7 @@ from ticdc_emit.schema.given import refuse_path
 from ticdc_emit.schema.identifiers import split_name
 from ticdc_emit.traffic.generate.changes import TableChanges
 from ticdc_emit.traffic.generate.clock import Clock, gap_of
-from ticdc_emit.traffic.generate.control import Columns, controls_of
+from ticdc_emit.traffic.generate.column_options import Columns, controls_of
 from ticdc_emit.traffic.generate.ddl import plan_ddl
 from ticdc_emit.traffic.generate.keys import Serial, TableKeys, plan_keys
 from ticdc_emit.traffic.generate.layout import Cycle, lay_out

@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass
 
 from ticdc_emit.errors import ConfigError, SchemaError
-from ticdc_emit.traffic.generate.control import Columns
+from ticdc_emit.traffic.generate.column_options import Columns
 from ticdc_emit.traffic.generate.layout import Lives
 from ticdc_emit.traffic.replay.moments import tso_of
 

@@ -1,0 +1,277 @@
+"""Read the user's options for columns: ranges, labels, weights, distributions, NULLs, text patterns.
+
+In: a TOML file, or a mapping of ``schema.table.column`` to options. Out: a checked :class:`Control` per column. An
+option that cannot be applied is a :class:`~ticdc_emit.errors.ConfigError` that names table, column and option, before
+Spark starts.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import importlib
+import math
+import os
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, NoReturn
+
+import pyarrow as pa
+
+from ticdc_emit.columnar.faults import ValueFault
+from ticdc_emit.columnar.values import Rendering, accept
+from ticdc_emit.errors import ConfigError
+from ticdc_emit.hints import did_you_mean
+from ticdc_emit.schema.model import Column
+from ticdc_emit.schema.types import (
+    FLOAT_TYPES,
+    INTEGER_TYPES,
+    LABEL_TYPES,
+    MOMENT_TYPES,
+    STRING_TYPES,
+    MySQLType,
+    integer_range,
+)
+from ticdc_emit.traffic.generate.control import Control, pattern_parts, unit_of
+from ticdc_emit.traffic.generate.tables import Name, SourceTable
+
+__all__ = ["Columns", "controls_of"]
+
+_toml = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
+
+Columns = str | os.PathLike[str] | Mapping[str, Any]
+"""A TOML file, or a mapping such as ``{"shop.orders.total": {"range": [5, 500]}}``."""
+
+_OPTIONS = ("range", "distribution", "labels", "weights", "pattern", "nulls")
+_DISTRIBUTIONS = ("uniform", "normal", "zipf")
+
+_MOST_LABELS = 1000
+_MOST_POINTS = 1 << 62
+_MOST_FLOAT = 1 << 53  # integers that a DOUBLE holds exactly
+_EPOCH = dt.datetime(1970, 1, 1)
+_LABELLED = INTEGER_TYPES | FLOAT_TYPES | STRING_TYPES | LABEL_TYPES | {MySQLType.NEWDECIMAL, MySQLType.YEAR}
+_LABELLED |= {MySQLType.DATE, MySQLType.DATETIME, MySQLType.DURATION, MySQLType.JSON}
+_RANGED = "integers, DECIMAL, FLOAT, DOUBLE, YEAR, BIT, DATE, DATETIME and TIMESTAMP"
+
+
+def controls_of(columns: Columns | None, tables: Sequence[SourceTable]) -> dict[tuple[Name, str], Control]:
+    """Return the controls of the tables' columns.
+
+    Raises :class:`~ticdc_emit.errors.ConfigError` for a file that cannot be read, a column that does not exist or is
+    generated, and an option that is unknown, of the wrong type, or not possible for the column's type.
+    """
+    if columns is None:
+        return {}
+    document = columns if isinstance(columns, Mapping) else _document(Path(columns))
+    known = {
+        f"{table.info.full_name}.{each.name}": (table, each) for table in tables for each in table.info.row_columns
+    }
+    found: dict[tuple[Name, str], Control] = {}
+    for path, options in _flat(document, ()):
+        table, column = _chosen(path, known)
+        found[table.name, column.name] = _Reader(table, column, options).control()
+    return found
+
+
+def _document(path: Path) -> Mapping[str, Any]:
+    try:
+        read: Mapping[str, Any] = _toml.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as fault:
+        raise ConfigError(f"cannot read the file of columns: {fault}", option="columns", path=str(path)) from None
+    except _toml.TOMLDecodeError as fault:
+        raise ConfigError(f"the file of columns is not TOML: {fault}", option="columns", path=str(path)) from None
+    return read
+
+
+def _flat(options: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield each column's path and options: the innermost mappings."""
+    inner = {name: each for name, each in options.items() if isinstance(each, Mapping)}
+    if path and (len(inner) < len(options) or not options):
+        yield ".".join(path), options
+        return
+    for name, each in options.items():
+        if not isinstance(each, Mapping):
+            raise ConfigError(
+                f"{name!r} is not in the table of a column",
+                remedy="Write it under [schema.table.column]",
+                option="columns",
+            )
+        yield from _flat(each, (*path, str(name)))
+
+
+def _chosen(path: str, known: Mapping[str, tuple[SourceTable, Column]]) -> tuple[SourceTable, Column]:
+    fits = [name for name in known if name == path or name.endswith(f".{path}")]
+    if path in known:
+        fits = [path]
+    if len(fits) != 1:
+        message = f"{len(fits)} tables have the column {path!r}" if fits else f"there is no column {path!r}"
+        hint = f"Write one of {', '.join(fits)}" if fits else f"{did_you_mean(path, known)}Write schema.table.column"
+        raise ConfigError(message, remedy=hint, option="columns")
+    return known[fits[0]]
+
+
+class _Reader:
+    """Reads the options of one column; each method reads one, or raises what :func:`controls_of` does."""
+
+    def __init__(self, table: SourceTable, column: Column, options: Mapping[str, Any]) -> None:
+        self._table, self._column, self._options = table, column, options
+
+    def control(self) -> Control:
+        column, options = self._column, self._options
+        for name in options:
+            if name not in _OPTIONS:
+                self._refuse(name, "is not an option", f"{did_you_mean(name, _OPTIONS)}Options: {', '.join(_OPTIONS)}")
+        if column.generated is not None:
+            self._refuse("columns", "a generated column has computed values", "Remove its options")
+        kinds = [name for name in ("range", "labels", "pattern") if name in options]
+        if len(kinds) > 1:
+            self._refuse(kinds[1], f"cannot be combined with {kinds[0]}", "Keep one of them")
+        first, count = self._range() if "range" in options else (0, 0)
+        labels = self._labels() if "labels" in options else ()
+        if len(labels) < 1 and not count and "distribution" in options:
+            self._refuse("distribution", "needs a range or labels", "Add one of them")
+        return Control(
+            first,
+            count,
+            labels,
+            self._weights(len(labels)) if "weights" in options else (),
+            self._pattern() if "pattern" in options else "",
+            self._distribution(),
+            self._nulls() if "nulls" in options else None,
+        )
+
+    def _range(self) -> tuple[int, int]:
+        given = self._options["range"]
+        if not isinstance(given, Sequence) or isinstance(given, str) or len(given) != 2:
+            self._refuse("range", f"{given!r} is not a pair", "Write [lowest, highest]")
+        first, last = (self._steps(each) for each in given)
+        if first > last:
+            self._refuse("range", f"{given[0]} is above {given[1]}", "Put the lower bound first")
+        least, most = self._limits()
+        if first < least or last > most:
+            self._refuse("range", f"{list(given)} is outside the column's type", "Use values that the column can hold")
+        count = (last - first) // (unit_of(self._column) if self._column.type in MOMENT_TYPES else 1) + 1
+        if count >= _MOST_POINTS:
+            self._refuse("range", "has 2^62 values or more", "Use a smaller range")
+        return first, count
+
+    def _limits(self) -> tuple[float, float]:
+        column = self._column
+        if column.type in INTEGER_TYPES:
+            least, most = integer_range(column.type, unsigned=column.unsigned)
+            return max(least, 1 - (1 << 63)), min(most, (1 << 63) - 1)  # of what Spark writes as a long
+        if column.type is MySQLType.NEWDECIMAL:
+            most = min(10 ** (column.flen - max(column.decimal, 0)) * unit_of(column) - 1, (1 << 62) - 1)
+            return (0 if column.unsigned else -most), most
+        if column.type is MySQLType.YEAR:
+            return 1901, 2155
+        if column.type is MySQLType.BIT:
+            return 0, (1 << min(max(column.flen, 1), 62)) - 1
+        if column.type is MySQLType.TIMESTAMP:
+            return 1_000_000, ((1 << 31) - 1) * 1_000_000
+        if column.type in FLOAT_TYPES:
+            return (0 if column.unsigned else -_MOST_FLOAT), _MOST_FLOAT
+        return -math.inf, math.inf  # datetime's own, years 1 to 9999
+
+    def _steps(self, value: Any) -> int:
+        """Return a bound in units of the column."""
+        column = self._column
+        if column.type in (*INTEGER_TYPES, MySQLType.YEAR, MySQLType.BIT):
+            if isinstance(value, int) and not isinstance(value, bool):
+                return value
+            self._refuse("range", f"{value!r} is not an integer", "Write integers")
+        if column.type is MySQLType.NEWDECIMAL or column.type in FLOAT_TYPES:
+            if not isinstance(value, int | float | Decimal) or isinstance(value, bool) or not math.isfinite(value):
+                self._refuse("range", f"{value!r} is not a number", "Write numbers")
+            return int((Decimal(str(value)) * unit_of(column)).to_integral_value())
+        if column.type is MySQLType.DATE:
+            return (self._moment(value) - _EPOCH).days
+        if column.type not in MOMENT_TYPES:
+            self._refuse("range", "is not possible for this type", f"It is for {_RANGED}")
+        return (self._moment(value) - _EPOCH) // dt.timedelta(microseconds=1) // unit_of(column) * unit_of(column)
+
+    def _moment(self, value: Any) -> dt.datetime:
+        try:
+            moment = value if isinstance(value, dt.date) else dt.datetime.fromisoformat(value)
+        except (TypeError, ValueError):
+            self._refuse("range", f"{value!r} is not a date or time", "Write it in ISO form: 2026-01-31T12:00:00")
+        if not isinstance(moment, dt.datetime):
+            return dt.datetime(moment.year, moment.month, moment.day)
+        return moment if moment.tzinfo is None else moment.astimezone(dt.timezone.utc).replace(tzinfo=None)
+
+    def _labels(self) -> tuple[str, ...]:
+        column, given = self._column, self._options["labels"]
+        if not isinstance(given, Sequence) or isinstance(given, str) or not 0 < len(given) <= _MOST_LABELS:
+            self._refuse("labels", f"{given!r} is not a list", f"Write a list of 1 to {_MOST_LABELS:,} values")
+        if column.type not in _LABELLED or column.is_binary:
+            self._refuse("labels", "is not possible for this type", "Use range, or leave the column out")
+        labels = [_text(each) for each in given]
+        if len(set(labels)) < len(labels):
+            self._refuse("labels", "has a value twice", "Write each value once, and give it a weight")
+        try:
+            accept(column, pa.array(labels, pa.string()), Rendering("UTC"))
+        except ValueFault as fault:
+            self._refuse("labels", f"{given[fault.index]!r}: {fault.reason}", "Use values that the column can hold")
+        return tuple(labels)
+
+    def _weights(self, labels: int) -> tuple[float, ...]:
+        given = self._options["weights"]
+        if not labels:
+            self._refuse("weights", "needs labels", "Add labels, one for each weight")
+        if "distribution" in self._options:
+            self._refuse("weights", "cannot be combined with distribution", "Keep one of them")
+        is_list = isinstance(given, Sequence) and not isinstance(given, str) and len(given) == labels
+        if not is_list or not all(_is_number(each) and each >= 0 for each in given) or not sum(given) > 0:
+            self._refuse(
+                "weights", f"{given!r} does not fit {labels} labels", "Write a number from 0 on for each label"
+            )
+        return tuple(float(each) for each in given)
+
+    def _pattern(self) -> str:
+        column, given = self._column, self._options["pattern"]
+        if column.type not in STRING_TYPES or column.is_binary:
+            self._refuse("pattern", "is not possible for this type", "It is for CHAR, VARCHAR and TEXT")
+        if not isinstance(given, str) or not given:
+            self._refuse(
+                "pattern", f"{given!r} is not a text", "Write # for a digit, ? for a letter, ^ for an upper one"
+            )
+        shown = "".join(text for _, text in pattern_parts(given))
+        if 0 <= column.flen < len(shown):
+            self._refuse(
+                "pattern", f"makes {len(shown)} characters, the column has {column.flen}", "Shorten the pattern"
+            )
+        return given
+
+    def _distribution(self) -> str:
+        given = self._options.get("distribution", "uniform")
+        if given not in _DISTRIBUTIONS:
+            self._refuse("distribution", f"{given!r} is not known", f"Use one of {', '.join(_DISTRIBUTIONS)}")
+        return str(given)
+
+    def _nulls(self) -> float:
+        given = self._options["nulls"]
+        if not _is_number(given) or not 0 <= given <= 1:
+            self._refuse("nulls", f"{given!r} is not a share", "Write a number from 0 to 1")
+        if given and not self._column.nullable:
+            self._refuse("nulls", "the column is NOT NULL", "Remove it, or make the column nullable")
+        return float(given)
+
+    def _refuse(self, option: str, message: str, remedy: str) -> NoReturn:
+        raise ConfigError(
+            message if option == "columns" else f"{option}: {message}",
+            remedy=remedy,
+            table=self._table.info.full_name,
+            column=self._column.name,
+            option=option,
+        )
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(int(value))
+    return value.isoformat(" ") if isinstance(value, dt.datetime) else str(value)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
