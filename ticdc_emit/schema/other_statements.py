@@ -12,7 +12,7 @@ from typing import TypeAlias
 from ticdc_emit.errors import UnprintableDdlError
 from ticdc_emit.schema.identifiers import quoted
 from ticdc_emit.schema.nodes.names import TableName
-from ticdc_emit.schema.nodes.style import WIRE, Style, joined, special_comment, string
+from ticdc_emit.schema.nodes.style import WIRE, Style, if_exists, joined, special_comment, string
 from ticdc_emit.schema.nodes.table_options import TableOption
 from ticdc_emit.schema.statements import CreateTable
 
@@ -171,7 +171,7 @@ class DropSequences:
     if_exists: bool = False
 
     def restore(self, style: Style = WIRE) -> str:
-        return style.word("DROP SEQUENCE " + ("IF EXISTS " if self.if_exists else "")) + joined(self.names, style, ", ")
+        return style.word("DROP SEQUENCE " + if_exists(self.if_exists)) + joined(self.names, style, ", ")
 
 
 @dataclass(frozen=True)

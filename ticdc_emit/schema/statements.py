@@ -8,6 +8,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from ticdc_emit.schema.database_statements import (
+    AlterDatabase,
+    CreateDatabase,
+    DatabaseOption,
+    DropDatabase,
+    UseDatabase,
+)
 from ticdc_emit.schema.identifiers import quoted
 from ticdc_emit.schema.nodes.alter import AddColumn, AddColumns, AddConstraint, AlterOptions, AlterSpec, DropIndex
 from ticdc_emit.schema.nodes.columns import ColumnDef
@@ -17,7 +24,7 @@ from ticdc_emit.schema.nodes.names import CURRENT_USER, TableName, User
 from ticdc_emit.schema.nodes.partition_changes import ChangePartitions
 from ticdc_emit.schema.nodes.partitions import Partitioning
 from ticdc_emit.schema.nodes.queries import Query
-from ticdc_emit.schema.nodes.style import WIRE, Style, joined, special_comment, string
+from ticdc_emit.schema.nodes.style import WIRE, Style, if_exists, if_not_exists, joined, special_comment
 from ticdc_emit.schema.nodes.table_options import TableOption, is_placement, with_ttl_off
 
 __all__ = [
@@ -42,14 +49,6 @@ __all__ = [
 _NO_COMMA_BEFORE = ("IMPORT TABLESPACE", "DISCARD TABLESPACE")
 
 
-def _if_exists(given: bool) -> str:
-    return "IF EXISTS " if given else ""
-
-
-def _if_not_exists(given: bool) -> str:
-    return "IF NOT EXISTS " if given else ""
-
-
 @dataclass(frozen=True)
 class CreateTable:
     """``temporary``: GLOBAL TEMPORARY (which has an ``on_commit``) or TEMPORARY, "" for neither.
@@ -72,7 +71,7 @@ class CreateTable:
 
     def restore(self, style: Style = WIRE) -> str:
         head = f"CREATE {self.temporary} TABLE " if self.temporary else "CREATE TABLE "
-        text = style.word(head + _if_not_exists(self.if_not_exists)) + self.table.restore(style)
+        text = style.word(head + if_not_exists(self.if_not_exists)) + self.table.restore(style)
         if self.columns or self.constraints:
             text += f" ({joined((*self.columns, *self.constraints), style)})"
         options = with_ttl_off(self.options) if style.sent else self.options
@@ -110,7 +109,7 @@ class CreateTableLike:
         head = f"CREATE {self.temporary} TABLE " if self.temporary else "CREATE TABLE "
         names = self.table.restore(style) + style.word(" LIKE ") + self.like.restore(style)
         end = style.word(f" ON COMMIT {self.on_commit} ROWS") if self.on_commit else ""
-        return style.word(head + _if_not_exists(self.if_not_exists)) + names + end
+        return style.word(head + if_not_exists(self.if_not_exists)) + names + end
 
 
 @dataclass(frozen=True)
@@ -149,7 +148,7 @@ class DropTables:
 
     def restore(self, style: Style = WIRE) -> str:
         kind = "VIEW" if self.view else f"{self.temporary} TABLE".strip()
-        return style.word(f"DROP {kind} {_if_exists(self.if_exists)}") + joined(self.tables, style, ", ")
+        return style.word(f"DROP {kind} {if_exists(self.if_exists)}") + joined(self.tables, style, ", ")
 
 
 @dataclass(frozen=True)
@@ -167,90 +166,6 @@ class RenameTables:
     def restore(self, style: Style = WIRE) -> str:
         pairs = (f"{old.restore(style)}{style.word(' TO ')}{new.restore(style)}" for old, new in self.pairs)
         return style.word("RENAME TABLE ") + ", ".join(pairs)
-
-
-@dataclass(frozen=True)
-class DatabaseOption:
-    """``name``: charset, collate, encryption, placement_policy or tiflash_replica (of ``labels``)."""
-
-    name: str
-    value: str = ""
-    labels: tuple[str, ...] = ()
-
-    def restore(self, style: Style = WIRE) -> str:
-        if self.name == "placement_policy":
-            return ""
-        if self.name == "tiflash_replica":
-            labels = style.word(" LOCATION LABELS ") + ", ".join(map(string, self.labels)) if self.labels else ""
-            return f"{style.word('SET TIFLASH REPLICA ')}{self.value}{labels}"
-        if self.name == "encryption":
-            return f"{style.word('ENCRYPTION')} = {string(self.value)}"
-        return f"{style.word('CHARACTER SET' if self.name == 'charset' else 'COLLATE')} = {self.value}"
-
-
-class _WithDatabaseOptions:
-    options: tuple[DatabaseOption, ...]
-
-    @property
-    def charset(self) -> str:
-        return self._last("charset")
-
-    @property
-    def collate(self) -> str:
-        return self._last("collate")
-
-    @property
-    def placement_only(self) -> bool:
-        """Whether the statement changes the placement policy and no charset."""
-        return not (self.charset or self.collate) and any(o.name == "placement_policy" for o in self.options)
-
-    def _last(self, name: str) -> str:
-        return next((option.value for option in reversed(self.options) if option.name == name), "")
-
-    def _options_text(self, style: Style) -> str:
-        return "".join(" " + option.restore(style) for option in self.options)
-
-
-@dataclass(frozen=True)
-class CreateDatabase(_WithDatabaseOptions):
-    name: str
-    options: tuple[DatabaseOption, ...] = ()
-    if_not_exists: bool = False
-
-    def restore(self, style: Style = WIRE) -> str:
-        head = style.word("CREATE DATABASE " + _if_not_exists(self.if_not_exists))
-        return head + quoted(self.name) + self._options_text(style)
-
-
-@dataclass(frozen=True)
-class AlterDatabase(_WithDatabaseOptions):
-    """``name`` is None for the current database."""
-
-    name: str | None
-    options: tuple[DatabaseOption, ...] = ()
-
-    def restore(self, style: Style = WIRE) -> str:
-        if all(option.name == "placement_policy" for option in self.options):
-            return ""
-        name = "" if self.name is None else " " + quoted(self.name)
-        return style.word("ALTER DATABASE") + name + self._options_text(style)
-
-
-@dataclass(frozen=True)
-class DropDatabase:
-    name: str
-    if_exists: bool = False
-
-    def restore(self, style: Style = WIRE) -> str:
-        return style.word("DROP DATABASE " + _if_exists(self.if_exists)) + quoted(self.name)
-
-
-@dataclass(frozen=True)
-class UseDatabase:
-    name: str
-
-    def restore(self, style: Style = WIRE) -> str:
-        return style.word("USE ") + quoted(self.name)
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,18 @@ from typing import Protocol
 
 from ticdc_emit.schema.identifiers import quoted
 
-__all__ = ["PLAIN", "STORED", "WIRE", "Node", "Style", "joined", "special_comment", "string"]
+__all__ = [
+    "PLAIN",
+    "STORED",
+    "WIRE",
+    "Node",
+    "Style",
+    "if_exists",
+    "if_not_exists",
+    "joined",
+    "special_comment",
+    "string",
+]
 
 
 @dataclass(frozen=True)
@@ -73,3 +84,13 @@ def special_comment(text: str, feature: str = "", style: Style = WIRE) -> str:
     if not style.sent:
         return text
     return f"/*T![{feature}] {text} */" if feature else f"/*T! {text} */"
+
+
+def if_exists(given: bool) -> str:
+    """Return the words before a name, if the statement has them."""
+    return "IF EXISTS " if given else ""
+
+
+def if_not_exists(given: bool) -> str:
+    """Return the words before a name, if the statement has them."""
+    return "IF NOT EXISTS " if given else ""
