@@ -106,6 +106,21 @@ class Image:
             text = self._rendered[key] = self._render(column, form, render)
         return text
 
+    def rendered_all(self, columns: Sequence[Column], form: str, render: Render) -> list[pa.Array]:
+        """Return :meth:`rendered` of each column: of few rows, most of the cost is what is done for each."""
+        made, rendered, pooled = [], self._rendered, self._pooled
+        for column in columns:
+            key = (column.name, form)
+            text = rendered.get(key)
+            if text is None:
+                together = pooled.get(column.name)
+                text = None if together is None else together.rendered(form, render)
+                if text is None:
+                    text = self._render(column, form, render)
+                rendered[key] = text
+            made.append(text)
+        return made
+
     def pieces(self, column: Column, form: str, make: Pieces) -> Sequence[Piece]:
         """Return ``make(column, values)``, for binary formats; ``form`` names the rendering."""
         pooled = self._pooled.get(column.name)

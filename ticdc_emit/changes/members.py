@@ -39,8 +39,7 @@ class Members:
     def laid(self, image: Image, like: Laid | None = None) -> Laid:
         """Lay out the object of each row; ``like``: the object of an image with which this one shares most arrays."""
         if image.is_pooled:
-            form, render = self._enclosed_form, self._enclosed
-            return self.layout.enclosed_fragments([image.rendered(column, form, render) for column in self.columns])
+            return self.layout.enclosed_fragments(image.rendered_all(self.columns, self._enclosed_form, self._enclosed))
         texts = [self.text(image, column) for column in self.columns]
         return self.layout.fragments(texts) if like is None else self.layout.fragments(texts, like.texts, like.seams)
 

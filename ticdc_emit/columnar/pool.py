@@ -65,7 +65,10 @@ class ColumnPool:
     def is_sound(self) -> bool:
         """Return whether each array in the pool :meth:`Pooled.is_sound`."""
         if self._is_sound is None:
-            self._is_sound = all(kind.fits(kind.least_limit) for kinds in self._kinds.values() for kind in kinds)
+            every = [kind for kinds in self._kinds.values() for kind in kinds]
+            for kind in every:
+                kind.fits_all = kind.fits(kind.least_limit)
+            self._is_sound = all(kind.fits_all for kind in every)
         return self._is_sound
 
 
@@ -93,12 +96,13 @@ class Pooled:
 
     def rendered(self, form: str, render: Render) -> pa.Array | None:
         """Return the rendering, made once for each ``form``."""
-        whole = self._kind.made(form, render) if self._is_sound or self.is_sound() else None
+        kind = self._kind
+        whole = kind.made(form, render) if kind.fits_all or self.is_sound() else None
         return None if whole is None else whole.slice(self._start, self._length)
 
     def pieces(self, form: str, make: Pieces) -> list[Piece] | None:
         """Return the pieces, made once for each ``form``."""
-        whole = self._kind.made(form, make) if self._is_sound or self.is_sound() else None
+        whole = self._kind.made(form, make) if self.is_sound() else None
         return None if whole is None else [cut(piece, self._start, self._length) for piece in whole]
 
 
@@ -112,6 +116,7 @@ class _Kind:
         self._arrays: list[pa.Array] = []
         self._count = 0
         self.least_limit = NO_LIMIT
+        self.fits_all = False  # until it is known
         self._accepted: pa.Array | None = None
         self._longest: int | None = None
         self._made: dict[str, Any] = {}

@@ -50,6 +50,15 @@ class BinaryImages:
             return self.joined(column, image)
         return self._led(column, image.pieces(column, self._form, self._value))
 
+    def entries(self, columns: Sequence[Column], image: Image) -> list[Piece]:
+        """Lay out columns of an image, one after the other."""
+        if not image.is_pooled:
+            return [piece for column in columns for piece in self.entry(column, image)]
+        made = image.rendered_all(columns, self._joined_form, self._join)
+        if not self._leads:
+            return [*made]
+        return [piece for column, each in zip(columns, made, strict=True) for piece in self._led(column, [each])]
+
     def joined(self, column: Column, image: Image) -> list[Piece]:
         """Lay out one column of an image as an array that the image keeps."""
         return self._led(column, [image.rendered(column, self._joined_form, self._join)])

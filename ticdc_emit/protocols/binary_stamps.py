@@ -13,7 +13,7 @@ from ticdc_emit.columnar.cells import Piece
 from ticdc_emit.columnar.stamps import commit_times
 from ticdc_emit.schema.model import Column
 
-__all__ = ["build_time_pieces", "commit_time_pieces", "commit_ts_pieces"]
+__all__ = ["build_time_pieces", "built_pieces", "commit_ts_pieces"]
 
 
 def commit_ts_pieces(changes: Changes) -> Sequence[Piece]:
@@ -21,19 +21,17 @@ def commit_ts_pieces(changes: Changes) -> Sequence[Piece]:
     return changes.commit_pieces("binary commit_ts", _stamps)
 
 
-def commit_time_pieces(changes: Changes) -> Sequence[Piece]:
-    """Return the physical time of each change, in ms, as a ``long``."""
-    return changes.commit_pieces("binary commit times", _times)
-
-
 def build_time_pieces(changes: Changes) -> Sequence[Piece]:
     """Return the time, in ms, at which the messages are made; by default each change's commit time."""
-    return commit_time_pieces(changes) if changes.build_ts is None else [zigzag_bytes(changes.build_ts)]
+    if changes.build_ts is not None:
+        return built_pieces(changes.build_ts, changes.commit_ts)
+    return changes.commit_pieces("binary build times", lambda column, stamps: built_pieces(None, stamps))
+
+
+def built_pieces(build_ts: int | None, stamps: pa.Array) -> list[Piece]:
+    """Return the same for TSOs."""
+    return long_pieces(commit_times(stamps)) if build_ts is None else [zigzag_bytes(build_ts)]
 
 
 def _stamps(column: Column, stamps: pa.Array) -> list[Piece]:
     return long_pieces(stamps)
-
-
-def _times(column: Column, stamps: pa.Array) -> list[Piece]:
-    return long_pieces(commit_times(stamps))

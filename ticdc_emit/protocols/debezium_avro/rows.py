@@ -19,12 +19,14 @@ import pyarrow as pa
 
 from ticdc_emit.changes.images import Image
 from ticdc_emit.changes.model import Changes, Encoded, Op
+from ticdc_emit.columnar.avro_binary import long_pieces
 from ticdc_emit.columnar.avro_varints import zigzag_bytes
 from ticdc_emit.columnar.cells import Piece, join_pieces, share_pieces
 from ticdc_emit.columnar.faults import ValueFault
+from ticdc_emit.columnar.stamps import commit_times
 from ticdc_emit.errors import InvalidValueError, RowError
 from ticdc_emit.protocols.binary_images import BinaryImages
-from ticdc_emit.protocols.binary_stamps import build_time_pieces, commit_time_pieces, commit_ts_pieces
+from ticdc_emit.protocols.binary_stamps import built_pieces
 from ticdc_emit.protocols.debezium_avro.options import DebeziumAvroOptions
 from ticdc_emit.protocols.debezium_avro.schema import key_schema, row_columns, value_schema
 from ticdc_emit.protocols.debezium_avro.values import NULL, VALUE, can_fail, refuse_beyond_long, value_pieces
@@ -148,8 +150,6 @@ class DebeziumAvroRows:
             changes.constant(self, lambda encoder: header_of(encoder.headers, "value", encoder.table)),
             *self._images(changes, made),
             *self._told(changes),
-            _OPS[changes.op],
-            *build_time_pieces(changes),
         ]
         return Encoded(join_pieces(value, count), join_pieces(keys, count))
 
@@ -162,7 +162,9 @@ class DebeziumAvroRows:
             after, before = share_pieces(*self._laid.both(changes, self._columns), len(changes))
             return [VALUE, *before, *self._virtual, VALUE, *after, *self._virtual]
         image = changes.current
-        shown = [piece for column in self._columns for piece in made.get(column.name) or self._entry(column, image)]
+        shown = self._laid.entries(self._columns, image) if image.is_pooled else []
+        if not image.is_pooled:
+            shown = [piece for column in self._columns for piece in made.get(column.name) or self._entry(column, image)]
         record: list[Piece] = [VALUE, *shown, *self._virtual]
         return [*record, NULL] if changes.op is Op.DELETE else [NULL, *record]
 
@@ -172,9 +174,19 @@ class DebeziumAvroRows:
         return [NULL] * sum(column.is_virtual for column in row_columns(self.table))
 
     def _told(self, changes: Changes) -> list[Piece]:
+        """Lay out ``source``, ``op`` and ``ts_ms``: what all tables have in common with the times of their rows."""
         first, _, third = self._source
         second = changes.constant(self, lambda encoder: encoder._source[1])
-        return [first, *commit_time_pieces(changes), second, *commit_ts_pieces(changes), third]
+        third += _OPS[changes.op]
+
+        def head(column: Column, stamps: pa.Array) -> list[Piece]:
+            return [first, *long_pieces(commit_times(stamps))]
+
+        def tail(column: Column, stamps: pa.Array) -> list[Piece]:
+            return [*long_pieces(stamps), third, *built_pieces(changes.build_ts, stamps)]
+
+        ends = f"{_FORM}, {changes.op.value}"
+        return [*changes.commit_pieces(_FORM, head), second, *changes.commit_pieces(ends, tail)]
 
     def _value(self, column: Column, values: pa.Array) -> list[Piece]:
         return value_pieces(column, values, self.options)

@@ -117,7 +117,7 @@ class SimpleAvroRows:
             data, old = share_pieces(*self._laid.both(changes, columns), len(changes))
             return _map(data, len(columns)), _map(old, len(columns))
         image = changes.current
-        entries = [piece for column in columns for piece in self._laid.entry(column, image)]
+        entries = self._laid.entries(columns, image)
         shown = _map(entries, len(columns))
         return (shown, [NULL_BRANCH]) if changes.op is Op.INSERT else ([NULL_BRANCH], shown)
 
