@@ -11,7 +11,6 @@ Rule sources: Avro specification "Binary Encoding"; semantics 2.1; reference ``l
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,16 +19,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_emit.columnar.assemble import Mask
+from ticdc_emit.columnar.avro_unions import Union, behind, branched, chosen
 from ticdc_emit.columnar.avro_varints import byte_counts, varints, zigzag, zigzag_bytes
 from ticdc_emit.columnar.buffers import fixed_values, from_bytes, null_mask, text_buffers
-from ticdc_emit.columnar.cells import Cell, Piece
+from ticdc_emit.columnar.cells import Cell, Lengths, Piece
 from ticdc_emit.columnar.faults import refuse_any
 from ticdc_emit.columnar.labels import labels_of
 from ticdc_emit.schema.model import Column
 from ticdc_emit.schema.types import MySQLType
 
 __all__ = [
-    "Union",
     "bit_flag_pieces",
     "bit_pieces",
     "choice_pieces",
@@ -46,42 +45,12 @@ __all__ = [
 
 _PACKED_TEXT = 32  # bytes; a column whose texts all have one length up to this is cheaper to pack than to join
 _WORD_DIGITS = 18  # decimals of this many digits fit the low word
-_PACKED_CHOICE = 64
 _INT64 = (1 << 63) - 1
-
-
-@dataclass(frozen=True)
-class Union:
-    """The branches of a value, as the bytes of their indexes; ``first``: the beginning of every value but null."""
-
-    value: int
-    null: int
-    first: bytes = b""
-
-    @classmethod
-    def null_at(cls, index: int) -> Union:
-        """Return the union of two branches whose ``null`` is at ``index``."""
-        return cls(2 * (1 - index), 2 * index)
-
-    @property
-    def lead(self) -> bytes:
-        """The bytes before the value's own bytes."""
-        return bytes([self.value]) + self.first
 
 
 def _valid(values: pa.Array) -> Mask | None:
     nulls = null_mask(values)
     return None if nulls is None else ~nulls
-
-
-def _branch(union: Union | None, valid: Mask | None) -> list[Piece]:
-    if union is None:
-        return []
-    if valid is None:
-        return [union.lead]
-    if union.first:
-        return _few(valid.view(np.uint8), [bytes([union.null]), union.lead])
-    return [Cell(np.where(valid, np.uint8(union.value), np.uint8(union.null)), 1)]
 
 
 def _of_one(content: bytes | None, union: Union | None) -> list[Piece]:
@@ -96,14 +65,6 @@ def _sized(content: bytes) -> bytes:
     return zigzag_bytes(len(content)) + content
 
 
-def _shown(length: int | npt.NDArray[np.uint8], valid: Mask | None) -> int | npt.NDArray[np.uint8]:
-    return length if valid is None else np.multiply(length, valid, dtype=np.uint8)
-
-
-def _shown_cells(cells: Sequence[Cell], valid: Mask | None) -> list[Piece]:
-    return [Cell(cell.data, _shown(cell.length, valid)) for cell in cells]
-
-
 def long_pieces(values: pa.Array, union: Union | None = None) -> list[Piece]:
     """Return ``int``/``long`` values of integers of 32 or 64 bits; ``uint64`` is read as ``int64``, so it may wrap."""
     if len(values) == 1:
@@ -112,7 +73,7 @@ def long_pieces(values: pa.Array, union: Union | None = None) -> list[Piece]:
     valid = _valid(values)
     held = np.int32 if values.type == pa.int32() else np.int64
     numbers = zigzag(fixed_values(values, held).astype(np.int64, copy=False), valid)
-    return [*_branch(union, valid), *_shown_cells(varints(numbers), valid)]
+    return branched(varints(numbers), union, valid)
 
 
 def _wrapped(number: int) -> int:
@@ -123,7 +84,7 @@ def float_pieces(values: pa.Array, union: Union | None = None) -> list[Piece]:
     """Return ``float``/``double`` values of ``float32``/``float64``."""
     size = values.type.bit_width // 8
     valid = _valid(values)
-    return [*_branch(union, valid), Cell(fixed_values(values, f"<u{size}"), _shown(size, valid))]
+    return branched([Cell(fixed_values(values, f"<u{size}"), size)], union, valid)
 
 
 def flag_pieces(values: Mask) -> list[Piece]:
@@ -135,7 +96,7 @@ def bit_flag_pieces(values: pa.Array, union: Union | None = None) -> list[Piece]
     """Return BIT(1) values as ``boolean``."""
     valid = _valid(values)
     flags = (fixed_values(values, np.uint64) != 0).view(np.uint8)
-    return [*_branch(union, valid), Cell(flags, _shown(1, valid))]
+    return branched([Cell(flags, 1)], union, valid)
 
 
 def text_pieces(text: pa.Array, union: Union | None = None) -> list[Piece]:
@@ -151,16 +112,13 @@ def text_pieces(text: pa.Array, union: Union | None = None) -> list[Piece]:
     numbers = parts.lengths.astype(np.uint64) << np.uint64(1)
     if valid is not None:
         numbers *= valid
-    return [*_branch(union, valid), *_shown_cells(varints(numbers), valid), text]
+    return [*branched(varints(numbers), union, valid), text]
 
 
 def _texts_of_one_length(text: pa.Array, width: int, union: Union | None, valid: Mask | None) -> list[Piece]:
-    size = zigzag_bytes(width)
-    if valid is None:
-        prefix: list[Piece] = [*_branch(union, None), size]
-    else:
-        lead = np.frombuffer(size, f"V{len(size)}")
-        prefix = [*_branch(union, valid), Cell(lead, _shown(len(size), valid))]
+    lead = (b"" if union is None else union.lead) + zigzag_bytes(width)
+    null = b"" if union is None else bytes([union.null])
+    prefix: list[Piece] = [lead] if valid is None else chosen(valid.view(np.uint8), [null, lead])
     if not 0 < width <= _PACKED_TEXT:
         return [*prefix, text]
     parts = text_buffers(text)
@@ -170,7 +128,7 @@ def _texts_of_one_length(text: pa.Array, width: int, union: Union | None, valid:
         return [*prefix, text]
     data = np.zeros(len(text), f"V{width}")
     data[valid] = parts.data.view(f"V{width}")
-    return [*prefix, Cell(data, _shown(width, valid))]
+    return [*prefix, Cell(data, np.multiply(width, valid, dtype=np.uint8))]
 
 
 def choice_pieces(
@@ -185,21 +143,8 @@ def _choices(codes: npt.NDArray[Any], forms: Sequence[bytes], union: Union | Non
     lead = b"" if union is None else union.lead
     led = [lead + form for form in forms]
     if valid is None:
-        return _few(codes, led)
-    return _few(np.where(valid, codes, len(led)), [*led, b"" if union is None else bytes([union.null])])
-
-
-def _few(codes: npt.NDArray[Any], forms: Sequence[bytes]) -> list[Piece]:
-    """Return for each row the bytes at its code."""
-    width = max(map(len, forms))
-    if width > _PACKED_CHOICE:
-        return [pa.array(forms, pa.binary()).take(pa.array(codes))]
-    width = next((size for size in (1, 2, 4, 8) if size >= width), width)
-    kind = f"<u{width}" if width in (1, 2, 4, 8) else f"V{width}"
-    table = np.frombuffer(b"".join(form.ljust(width, b"\0") for form in forms), kind)
-    lengths = np.array([len(form) for form in forms], np.uint8)
-    same = int(lengths[0]) if (lengths == lengths[0]).all() else lengths[codes]
-    return [Cell(table[codes], same)]
+        return chosen(codes, led)
+    return chosen(np.where(valid, codes, len(led)), [*led, b"" if union is None else bytes([union.null])])
 
 
 def label_pieces(column: Column, numbers: pa.Array, union: Union | None = None) -> list[Piece]:
@@ -244,7 +189,7 @@ def bit_pieces(values: pa.Array, union: Union | None = None, *, width: int | Non
     if valid is not None:
         numbers = numbers * valid
     size = byte_counts(numbers, 8) if width is None else width
-    return [*_branch(union, valid), *_big_endian(numbers, size, valid)]
+    return _big_endian(numbers, size, union, valid)
 
 
 def little_endian_pieces(values: pa.Array, width: int, union: Union | None = None) -> list[Piece]:
@@ -254,18 +199,17 @@ def little_endian_pieces(values: pa.Array, width: int, union: Union | None = Non
         return _of_one(None if number is None else _sized(number.to_bytes(8, "little")[:width]), union)
     valid = _valid(values)
     numbers = fixed_values(values, np.uint64).astype(np.uint64, copy=False)
-    size = np.full(len(numbers), 2 * width, np.uint8)
-    return [*_branch(union, valid), Cell(size, _shown(1, valid)), Cell(numbers, _shown(width, valid))]
+    return branched(behind(np.full(len(numbers), 2 * width, np.uint8), [Cell(numbers, width)]), union, valid)
 
 
-def _big_endian(numbers: npt.NDArray[np.uint64], size: int | npt.NDArray[np.uint8], valid: Mask | None) -> list[Piece]:
+def _big_endian(numbers: npt.NDArray[np.uint64], size: Lengths, union: Union | None, valid: Mask | None) -> list[Piece]:
     """Return the length and the lowest ``size`` bytes of numbers, most significant first."""
     shift = np.uint64(64) - np.asarray(size, np.uint64) * np.uint64(8)
     data = (numbers << shift).byteswap()
     if isinstance(size, int) and valid is None:
-        return [zigzag_bytes(size), Cell(data, size)]
+        return [(b"" if union is None else union.lead) + zigzag_bytes(size), Cell(data, size)]
     lead = np.multiply(size, 2, dtype=np.uint8) + np.zeros(len(numbers), np.uint8)
-    return [Cell(lead, _shown(1, valid)), Cell(data, _shown(size, valid))]
+    return branched(behind(lead, [Cell(data, size)]), union, valid)
 
 
 def decimal_pieces(values: pa.Array, union: Union | None = None) -> list[Piece]:
@@ -274,12 +218,12 @@ def decimal_pieces(values: pa.Array, union: Union | None = None) -> list[Piece]:
         return _of_one(None if values.null_count else _sized(_signed_bytes(values)), union)
     valid = _valid(values)
     if values.type.precision > _WORD_DIGITS:
-        return [*_branch(union, valid), _wide_decimals(values)]
+        return [*branched([], union, valid), _wide_decimals(values)]
     numbers = np.ascontiguousarray(_words(values)[:, 0])
     if valid is not None:
         numbers *= valid
     size = byte_counts((numbers ^ numbers >> 63).view(np.uint64) << np.uint64(1), 8)
-    return [*_branch(union, valid), *_big_endian(numbers.view(np.uint64), size, valid)]
+    return _big_endian(numbers.view(np.uint64), size, union, valid)
 
 
 def _signed_bytes(values: pa.Array) -> bytes:

@@ -21,7 +21,6 @@ import pyarrow.compute as pc
 from ticdc_emit.changes.images import Image
 from ticdc_emit.changes.model import Changes, Encoded, Op
 from ticdc_emit.columnar.avro_binary import (
-    Union,
     bit_pieces,
     decimal_pieces,
     flag_pieces,
@@ -31,6 +30,7 @@ from ticdc_emit.columnar.avro_binary import (
     refuse_enum_zero,
     text_pieces,
 )
+from ticdc_emit.columnar.avro_unions import Union
 from ticdc_emit.columnar.buffers import fixed_values
 from ticdc_emit.columnar.cells import Cell, Piece, join_pieces, share_pieces
 from ticdc_emit.columnar.faults import ValueFault

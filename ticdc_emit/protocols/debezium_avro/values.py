@@ -15,7 +15,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_emit.columnar.avro_binary import (
-    Union,
     bit_flag_pieces,
     decimal_pieces,
     float_pieces,
@@ -24,6 +23,7 @@ from ticdc_emit.columnar.avro_binary import (
     long_pieces,
     text_pieces,
 )
+from ticdc_emit.columnar.avro_unions import Union
 from ticdc_emit.columnar.cells import Piece
 from ticdc_emit.columnar.epochs import clock_micros
 from ticdc_emit.columnar.faults import refuse_any

@@ -20,7 +20,8 @@ import numpy as np
 import pyarrow as pa
 
 from ticdc_emit.changes.model import Changes, Encoded, Op
-from ticdc_emit.columnar.avro_binary import Union, float_pieces, long_pieces, number_pieces, text_pieces
+from ticdc_emit.columnar.avro_binary import float_pieces, long_pieces, number_pieces, text_pieces
+from ticdc_emit.columnar.avro_unions import Union
 from ticdc_emit.columnar.cells import Cell, Piece, join_pieces, share_pieces
 from ticdc_emit.columnar.values import plain_text
 from ticdc_emit.protocols.binary_images import BinaryImages
