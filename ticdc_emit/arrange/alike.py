@@ -23,6 +23,7 @@ from ticdc_emit.arrange.order_key import order_keys_of
 from ticdc_emit.arrange.transactions import numbered, ranks, updates_of_keys
 from ticdc_emit.changes.model import RowEncoder
 from ticdc_emit.changes.peers import Peers
+from ticdc_emit.columnar.sorting import order_of_codes, order_of_pairs
 from ticdc_emit.errors import RowError
 from ticdc_emit.plan.table_plan import TablePlan
 from ticdc_emit.plan.tables import Plan
@@ -145,7 +146,8 @@ def _order(
     families: _Places, stamps: npt.NDArray[np.uint64], numbers: npt.NDArray[np.uint32], keys: pa.Array
 ) -> _Places:
     """Return the rows by family, those of each by their keys, which begin with the commit_ts and the table's number."""
-    order: _Places = np.lexsort((numbers, stamps, families))
+    order = order_of_pairs(stamps, numbers)
+    order = order[order_of_codes(families[order])]
     families, stamps, numbers = families[order], stamps[order], numbers[order]
     equal = (stamps[1:] == stamps[:-1]) & (numbers[1:] == numbers[:-1])
     tied = np.flatnonzero(np.append(equal, False) | np.append(False, equal))

@@ -30,10 +30,11 @@ import pyarrow.compute as pc
 
 from ticdc_emit.changes.attributes import ATTRIBUTES, SPLIT
 from ticdc_emit.changes.commits import commit_ts_array
+from ticdc_emit.changes.forms import only_op
 from ticdc_emit.changes.images import BeforeImage, Image
 from ticdc_emit.changes.model import Changes, Op, RowEncoder
 from ticdc_emit.changes.sizes import rows_within
-from ticdc_emit.columnar.buffers import python_value, text_buffers
+from ticdc_emit.columnar.buffers import python_value
 from ticdc_emit.columnar.faults import shown
 from ticdc_emit.columnar.values import Rendering
 from ticdc_emit.errors import (
@@ -228,7 +229,7 @@ def _by_op(batch: pa.RecordBatch, info: TableInfo) -> list[tuple[Op, npt.NDArray
             table=info.full_name,
             column="op",
         )
-    if pa.types.is_string(ops.type) and len(ops) and (only := _one_op(ops)) is not None:
+    if (only := only_op(ops)) is not None:
         return [(only, None)]
     encoded = ops if pa.types.is_dictionary(ops.type) else ops.dictionary_encode()
     kinds = [Op.parse(text) if text is not None else None for text in encoded.dictionary.to_pylist()]
@@ -257,16 +258,6 @@ def _by_op(batch: pa.RecordBatch, info: TableInfo) -> list[tuple[Op, npt.NDArray
         if len(rows):
             found.append((op, rows))
     return found
-
-
-def _one_op(ops: pa.Array) -> Op | None:
-    """Return the kind of all rows if they have one kind in one spelling, as most small batches do."""
-    first: str | None = ops[0].as_py()
-    if first is None or ops.null_count:
-        return None
-    parts, spelling = text_buffers(ops), first.encode()
-    same = parts.data.tobytes() == spelling * len(ops) and int(parts.lengths.max()) == len(spelling)
-    return Op.parse(first) if same else None
 
 
 @dataclass(frozen=True)

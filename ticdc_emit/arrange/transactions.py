@@ -21,6 +21,7 @@ import pyarrow.compute as pc
 
 from ticdc_emit.arrange.reader import POSITION
 from ticdc_emit.changes.attributes import PHYSICAL_TABLE_ID, SPLIT, START_TS
+from ticdc_emit.changes.forms import only_op
 from ticdc_emit.changes.images import differing, image_column
 from ticdc_emit.changes.model import Op
 from ticdc_emit.columnar.assemble import Mask
@@ -236,6 +237,8 @@ def ranks(batch: pa.RecordBatch, split_order: SplitOrder) -> npt.NDArray[np.int8
 def kind_ranks(batch: pa.RecordBatch) -> npt.NDArray[np.int8]:
     """Return 0 for a delete, 1 for an update, 2 for an insert; what is not an operation is refused elsewhere."""
     ops = batch.column("op") if "op" in batch.schema.names else pa.nulls(batch.num_rows)
+    if (only := only_op(ops)) is not None:
+        return np.full(batch.num_rows, _RANK[only], np.int8)
     encoded = ops if pa.types.is_dictionary(ops.type) else ops.dictionary_encode()
     parsed = [Op.parse(text) if isinstance(text, str) else None for text in encoded.dictionary.to_pylist()]
     table = np.array([_UNKNOWN if op is None else _RANK[op] for op in parsed] + [_UNKNOWN], np.int8)

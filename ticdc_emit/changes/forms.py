@@ -13,9 +13,11 @@ from collections.abc import Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ticdc_emit.changes.model import Op
+from ticdc_emit.columnar.buffers import text_buffers
 from ticdc_emit.errors import MissingColumnError, SchemaError
 
-__all__ = ["DDL_OP", "GENERIC_NAMES", "check_columns", "is_ddl", "is_generic"]
+__all__ = ["DDL_OP", "GENERIC_NAMES", "check_columns", "is_ddl", "is_generic", "only_op"]
 
 DDL_OP = "ddl"
 """The ``op`` of rows that are DDL, in any case; their statement is their ``query``."""
@@ -46,6 +48,16 @@ def check_columns(names: Sequence[str], where: str) -> None:
             table=where,
             column="commit_ts",
         )
+
+
+def only_op(ops: pa.Array) -> Op | None:
+    """Return the kind of all rows if they have one in one spelling, as most batches do; else ``None``."""
+    if not pa.types.is_string(ops.type) or not len(ops) or ops.null_count:
+        return None
+    first: str = ops[0].as_py()
+    parts, spelling = text_buffers(ops), first.encode()
+    same = parts.data.tobytes() == spelling * len(ops) and int(parts.lengths.max()) == len(spelling)
+    return Op.parse(first) if same else None
 
 
 def is_ddl(batch: pa.RecordBatch) -> pa.Array:

@@ -11,6 +11,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from ticdc_emit.columnar.sorting import order_of_codes
+
 __all__ = ["TABLE_NAMES", "rows_by_table"]
 
 TABLE_NAMES = ("_schema", "_table")
@@ -21,6 +23,6 @@ def rows_by_table(schemas: pa.Array, tables: pa.Array) -> list[tuple[tuple[Any, 
     """Return each (schema, table) with the places of its rows; a NULL name is a name of its own."""
     one, two = schemas.dictionary_encode("encode"), tables.dictionary_encode("encode")
     codes = np.asarray(one.indices).astype(np.int64) * len(two.dictionary) + np.asarray(two.indices)
-    order = np.argsort(codes, kind="stable")
+    order = order_of_codes(codes)
     groups = np.split(order, np.flatnonzero(np.diff(codes[order])) + 1) if len(order) else []
     return [((schemas[int(rows[0])].as_py(), tables[int(rows[0])].as_py()), rows) for rows in groups]
