@@ -59,6 +59,7 @@ class Image:
         self._arrays = arrays
         self._values: dict[str, pa.Array] = {}
         self._rendered: dict[tuple[str, str], pa.Array] = {}
+        self._pieces: dict[tuple[str, str], Sequence[Piece]] = {}
         self._pooled: dict[str, Pooled] = {}
         self._pool: ColumnPool | None = None
 
@@ -122,10 +123,13 @@ class Image:
         return made
 
     def pieces(self, column: Column, form: str, make: Pieces) -> Sequence[Piece]:
-        """Return ``make(column, values)``, for binary formats; ``form`` names the rendering."""
-        pooled = self._pooled.get(column.name)
-        together = None if pooled is None else pooled.pieces(form, make)
-        return make(column, self.values(column)) if together is None else together
+        """Return ``make(column, values)``, for binary formats; ``form`` names the rendering, which is made once."""
+        key = (column.name, form)
+        if key not in self._pieces:
+            pooled = self._pooled.get(column.name)
+            together = None if pooled is None else pooled.pieces(form, make)
+            self._pieces[key] = make(column, self.values(column)) if together is None else together
+        return self._pieces[key]
 
     def __contains__(self, name: str) -> bool:
         return name in self._arrays

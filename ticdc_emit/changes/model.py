@@ -110,6 +110,10 @@ class Changes:
         """Return what a row encoder shows of its table: of rows of several tables, each row's own."""
         return of(encoder) if self.peers is None else self.peers.constant(of)
 
+    def constant_pieces(self, encoder: _Encoder, of: Callable[[_Encoder], bytes]) -> list[Piece]:
+        """Return :meth:`constant` for binary formats."""
+        return [of(encoder)] if self.peers is None else self.peers.pieces(of)
+
     def long_constant(self, encoder: _Encoder, of: Callable[[_Encoder], bytes]) -> pa.DictionaryArray:
         """Return :meth:`constant` as a dictionary with an entry for each table, for what is long."""
         if self.peers is not None:

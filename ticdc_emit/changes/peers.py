@@ -17,6 +17,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from ticdc_emit.columnar.assemble import Fragment, gather
+from ticdc_emit.columnar.cells import Piece, chosen
 
 if TYPE_CHECKING:
     from ticdc_emit.changes.model import RowEncoder
@@ -36,6 +37,11 @@ class Peers:
         """Return what ``of`` says of each row's encoder: one constant where it says the same of all."""
         forms = [of(encoder) for encoder in self.encoders]
         return forms[0] if forms.count(forms[0]) == len(forms) else gather(forms, self.codes)
+
+    def pieces(self, of: Callable[[Any], bytes]) -> list[Piece]:
+        """Return the same for binary formats."""
+        forms = [of(encoder) for encoder in self.encoders]
+        return [forms[0]] if forms.count(forms[0]) == len(forms) else chosen(self.codes, forms)
 
     def dictionary(self, of: Callable[[Any], bytes]) -> pa.DictionaryArray:
         """Return the same as a dictionary with an entry for each encoder."""

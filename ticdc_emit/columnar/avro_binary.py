@@ -19,10 +19,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_emit.columnar.assemble import Mask
-from ticdc_emit.columnar.avro_unions import Union, behind, branched, chosen
+from ticdc_emit.columnar.avro_unions import Union, behind, branched
 from ticdc_emit.columnar.avro_varints import byte_counts, varints, zigzag, zigzag_bytes
 from ticdc_emit.columnar.buffers import fixed_values, from_bytes, null_mask, text_buffers
-from ticdc_emit.columnar.cells import Cell, Lengths, Piece
+from ticdc_emit.columnar.cells import Cell, Lengths, Piece, chosen
 from ticdc_emit.columnar.faults import refuse_any
 from ticdc_emit.columnar.labels import labels_of
 from ticdc_emit.schema.model import Column

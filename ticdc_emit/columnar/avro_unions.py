@@ -9,19 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
 from ticdc_emit.columnar.assemble import Mask
-from ticdc_emit.columnar.cells import Cell, Piece
+from ticdc_emit.columnar.cells import WORDS, Cell, Piece, chosen
 
-__all__ = ["Union", "behind", "branched", "chosen"]
-
-_PACKED_CHOICE = 64
-_WORDS = (1, 2, 4, 8)
+__all__ = ["Union", "behind", "branched"]
 
 
 @dataclass(frozen=True)
@@ -64,7 +59,7 @@ def behind(byte: npt.NDArray[np.uint8], cells: Sequence[Cell]) -> list[Cell]:
         return [Cell(byte, 1), *cells]
     first, *others = cells
     most = first.length if isinstance(first.length, int) else int(first.length.max(initial=0))
-    size = next((size for size in _WORDS if size > most), None)
+    size = next((size for size in WORDS if size > most), None)
     if size is None:
         return [Cell(byte, 1), *cells]
     word = np.dtype(f"<u{size}")
@@ -72,16 +67,3 @@ def behind(byte: npt.NDArray[np.uint8], cells: Sequence[Cell]) -> list[Cell]:
     data <<= word.type(8)
     data |= byte
     return [Cell(data, first.length + 1), *others]
-
-
-def chosen(codes: npt.NDArray[Any], forms: Sequence[bytes]) -> list[Piece]:
-    """Return for each row the bytes at its code."""
-    width = max(map(len, forms))
-    if width > _PACKED_CHOICE:
-        return [pa.array(forms, pa.binary()).take(pa.array(codes))]
-    width = next((size for size in _WORDS if size >= width), width)
-    kind = f"<u{width}" if width in _WORDS else f"V{width}"
-    table = np.frombuffer(b"".join(form.ljust(width, b"\0") for form in forms), kind)
-    lengths = np.array([len(form) for form in forms], np.uint8)
-    same = int(lengths[0]) if (lengths == lengths[0]).all() else lengths[codes]
-    return [Cell(table[codes], same)]

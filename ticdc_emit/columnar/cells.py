@@ -20,9 +20,13 @@ import pyarrow as pa
 from ticdc_emit.columnar.assemble import Fragment, join
 from ticdc_emit.columnar.buffers import from_bytes
 
-__all__ = ["Cell", "Lengths", "Piece", "cut", "join_pieces", "share_pieces"]
+__all__ = ["WORDS", "Cell", "Lengths", "Piece", "chosen", "cut", "join_pieces", "share_pieces"]
+
+WORDS = (1, 2, 4, 8)
+"""The bytes of the unsigned integers that numpy has."""
 
 _APART_BYTES = 32  # that each row shows next to each other are sooner joined to the others than squeezed with them
+_PACKED_CHOICE = 64
 _KEPT_BYTES = 256  # longer constants are not cached: copying their bytes costs more than making the cell
 Lengths: TypeAlias = "int | npt.NDArray[np.uint8]"
 
@@ -44,6 +48,19 @@ class Cell:
 
 Piece: TypeAlias = "bytes | Cell | pa.Array"
 """A fragment of a message (``columnar.assemble``), or a cell."""
+
+
+def chosen(codes: npt.NDArray[Any], forms: Sequence[bytes]) -> list[Piece]:
+    """Return for each row the bytes at its code."""
+    width = max(map(len, forms))
+    if width > _PACKED_CHOICE:
+        return [pa.array(forms, pa.binary()).take(pa.array(codes))]
+    width = next((size for size in WORDS if size >= width), width)
+    kind = f"<u{width}" if width in WORDS else f"V{width}"
+    table = np.frombuffer(b"".join(form.ljust(width, b"\0") for form in forms), kind)
+    lengths = np.array([len(form) for form in forms], np.uint8)
+    same = int(lengths[0]) if (lengths == lengths[0]).all() else lengths[codes]
+    return [Cell(table[codes], same)]
 
 
 def cut(piece: Piece, start: int, length: int) -> Piece:
@@ -197,6 +214,6 @@ def _field(rows: npt.NDArray[np.uint8], kind: np.dtype[Any], place: int, count: 
 @lru_cache(maxsize=64)
 def _kept(width: int) -> npt.NDArray[Any]:
     """Return for each length the mask of an element's used bytes."""
-    kind = f"<u{width}" if width in (1, 2, 4, 8) else f"V{width}"
+    kind = f"<u{width}" if width in WORDS else f"V{width}"
     rows = np.tri(width + 1, width, -1, np.uint8)
     return np.frombuffer(rows.tobytes(), kind)

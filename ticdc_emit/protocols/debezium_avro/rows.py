@@ -77,8 +77,8 @@ class DebeziumAvroRows:
         return tuple(column for column in row_columns(self.table) if not column.is_virtual)
 
     @cached_property
-    def _refusable(self) -> Mapping[str, Column]:
-        return {column.name: column for column in self._columns if can_fail(column)}
+    def _refusable(self) -> tuple[Column, ...]:
+        return tuple(column for column in self._columns if can_fail(column))
 
     @cached_property
     def _longs(self) -> tuple[Column, ...]:
@@ -126,8 +126,8 @@ class DebeziumAvroRows:
         for image in images:
             for column in self._longs:
                 self._checked(column, image, lambda column, image: refuse_beyond_long(image.values(column)))
-            for column in self._refusable.values():
-                self._checked(column, image, self._laid.joined)
+            for column in self._refusable:
+                self._checked(column, image, self._laid.joined if changes.op is Op.UPDATE else self._laid.entry)
 
     def _checked(self, column: Column, image: Image, make: Callable[[Column, Image], object]) -> None:
         try:
@@ -141,31 +141,19 @@ class DebeziumAvroRows:
         Raises :class:`~ticdc_emit.errors.RegistryError` if one of their schemas is not registered.
         """
         count = len(changes)
-        made: dict[str, list[Piece]] = {}
-        keys: list[Piece] = [changes.constant(self, lambda encoder: header_of(encoder.headers, "key", encoder.table))]
-        for column in self.table.whole_handle_key:
-            made[column.name] = self._entry(column, changes.current)
-            keys += made[column.name]
-        value: list[Piece] = [
-            changes.constant(self, lambda encoder: header_of(encoder.headers, "value", encoder.table)),
-            *self._images(changes, made),
-            *self._told(changes),
-        ]
+        keys = [*self._header(changes, "key"), *self._laid.entries(self.table.whole_handle_key, changes.current)]
+        value = [*self._header(changes, "value"), *self._images(changes), *self._told(changes)]
         return Encoded(join_pieces(value, count), join_pieces(keys, count))
 
-    def _entry(self, column: Column, image: Image) -> list[Piece]:
-        return (self._laid.joined if column.name in self._refusable else self._laid.entry)(column, image)
+    def _header(self, changes: Changes, part: str) -> list[Piece]:
+        return changes.constant_pieces(self, lambda encoder: header_of(encoder.headers, part, encoder.table))
 
-    def _images(self, changes: Changes, made: Mapping[str, list[Piece]]) -> list[Piece]:
+    def _images(self, changes: Changes) -> list[Piece]:
         """Lay out before and after."""
         if changes.op is Op.UPDATE and self.reads_old:
             after, before = share_pieces(*self._laid.both(changes, self._columns), len(changes))
             return [VALUE, *before, *self._virtual, VALUE, *after, *self._virtual]
-        image = changes.current
-        shown = self._laid.entries(self._columns, image) if image.is_pooled else []
-        if not image.is_pooled:
-            shown = [piece for column in self._columns for piece in made.get(column.name) or self._entry(column, image)]
-        record: list[Piece] = [VALUE, *shown, *self._virtual]
+        record: list[Piece] = [VALUE, *self._laid.entries(self._columns, changes.current), *self._virtual]
         return [*record, NULL] if changes.op is Op.DELETE else [NULL, *record]
 
     @cached_property
@@ -176,7 +164,7 @@ class DebeziumAvroRows:
     def _told(self, changes: Changes) -> list[Piece]:
         """Lay out ``source``, ``op`` and ``ts_ms``: what all tables have in common with the times of their rows."""
         first, _, third = self._source
-        second = changes.constant(self, lambda encoder: encoder._source[1])
+        second = changes.constant_pieces(self, lambda encoder: encoder._source[1])
         third += _OPS[changes.op]
 
         def head(column: Column, stamps: pa.Array) -> list[Piece]:
@@ -186,7 +174,7 @@ class DebeziumAvroRows:
             return [*long_pieces(stamps), third, *built_pieces(changes.build_ts, stamps)]
 
         ends = f"{_FORM}, {changes.op.value}"
-        return [*changes.commit_pieces(_FORM, head), second, *changes.commit_pieces(ends, tail)]
+        return [*changes.commit_pieces(_FORM, head), *second, *changes.commit_pieces(ends, tail)]
 
     def _value(self, column: Column, values: pa.Array) -> list[Piece]:
         return value_pieces(column, values, self.options)
