@@ -97,6 +97,8 @@ class StoreJudge:
             return self._rename(event, ignored)
         if event.action == "exchange partition":
             return self._exchange(event, info, ignored)
+        if event.action in ("create view", "drop view"):
+            info = replace(info, name=to_lower(info.name))  # the name in the job
         if not self._guards.has(info):
             return Verdict.discarded(event, RULES)
         if not self._guards.keys.allows(info) or not self.knows(info):

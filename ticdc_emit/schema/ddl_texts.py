@@ -17,7 +17,7 @@ from typing import Literal
 from ticdc_emit.errors import DdlError, UnprintableDdlError
 from ticdc_emit.schema.dialect import parse_ddl, plain_statements, restored_statements
 from ticdc_emit.schema.events import DdlEvent, GivenText
-from ticdc_emit.schema.identifiers import quoted
+from ticdc_emit.schema.identifiers import quoted, to_lower
 from ticdc_emit.schema.model import TableInfo
 from ticdc_emit.schema.nodes import ExchangePartition
 from ticdc_emit.schema.statements import AlterTable, CreateTableLike, CreateView
@@ -59,14 +59,17 @@ class DdlTexts:
             event = replace(event, action="create table")
         if not self._restored or given is None:
             return self.named(event)
-        return replace(self.named(event), query=self._text(event, given), given=None)
+        named = self.named(event)
+        return replace(named, query=self._text(named if event.action == "drop view" else event, given), given=None)
 
     def named(self, event: DdlEvent) -> DdlEvent:
         """Return the event with its table names: the schema store uses the exchanged table.
 
-        It takes the old name of a RENAME from the statement.
+        It takes the old name of a RENAME from the statement, and the name of a view from the job, in lower case.
         """
         before, given = event.pre_table_info, event.given
+        if self._by_store and event.action in ("create view", "drop view"):
+            return replace(event, table=to_lower(event.table))
         if not self._by_store or before is None:
             return event
         if event.action == "exchange partition":
@@ -167,7 +170,8 @@ class DdlTexts:
         if kind := _DROPS.get(event.action):
             return f"DROP {kind} {quoted(event.schema, event.table)}"
         if event.action == "rename table":
-            names = f"{quoted(*given.renamed_as)} TO {quoted(event.schema, event.table)}"
+            new = given.renames[given.part][1] if given.renames else (event.schema, event.table)
+            names = f"{quoted(*given.renamed_as)} TO {quoted(*new)}"
             return f"RENAME TABLE {names}{';' if given.several else ''}"
         text = self._printed(event, given)
         if given.batch:  # split for the rules and for the events

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 
 from ticdc_emit.errors import UnprintableDdlError
 from ticdc_emit.schema.actions import action_code
 from ticdc_emit.schema.model import TableInfo
 from ticdc_emit.schema.nodes.queries import Query
 
-__all__ = ["DdlEvent", "GivenText"]
+__all__ = ["DdlEvent", "GivenText", "renamed_together"]
 
 
 @dataclass(frozen=True)
@@ -19,7 +20,7 @@ class GivenText:
     ``canonical``: the whole statement as TiDB prints it, or the error of printing it. ``several``: the statement
     renames or drops more than one object. ``database``: the current database. ``renamed_from``: schema and name before
     a RENAME; ``renamed_as``: the same as written in the statement; ``renames``: the old and new names of several
-    tables. ``batch``: the texts of all CREATE TABLE of one job, of which this is number ``part``. ``sql_mode``: the
+    tables. ``batch``: the texts of all CREATE TABLE of one job. ``part``: the number among several. ``sql_mode``: the
     session's. ``stored``: a view's SELECT as TiDB stores it, or why it is not known.
     """
 
@@ -70,3 +71,21 @@ class DdlEvent:
     def action_code(self) -> int:
         """The number of TiDB's ActionType."""
         return action_code(self.action)
+
+
+def renamed_together(events: Sequence[DdlEvent]) -> list[DdlEvent]:
+    """Return the events of one job that renames several tables, with all its names.
+
+    At its end, TiDB reads each table again. So a table that is renamed twice (where two are swapped) has its last name
+    in both events.
+    """
+    given = [(event, event.given) for event in events if event.given is not None]
+    renames = tuple((each.renamed_as, (event.schema, event.table)) for event, each in given)
+    last = {event.table_info.id: event.table for event in events if event.table_info is not None}
+    found = []
+    for part, (event, each) in enumerate(given):
+        if event.table_info is not None and event.table != last[event.table_info.id]:
+            name = last[event.table_info.id]
+            event = replace(event, table=name, table_info=replace(event.table_info, name=name))
+        found.append(replace(event, given=replace(each, renames=renames, part=part)))
+    return found

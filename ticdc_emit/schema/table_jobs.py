@@ -14,7 +14,7 @@ from typing import TypeVar
 from ticdc_emit.errors import DdlError
 from ticdc_emit.schema import nodes, statements
 from ticdc_emit.schema.alter import TableAlterer
-from ticdc_emit.schema.events import GivenText
+from ticdc_emit.schema.events import GivenText, renamed_together
 from ticdc_emit.schema.identifiers import quoted, to_lower
 from ticdc_emit.schema.ids import IdSource
 from ticdc_emit.schema.intervals import alter_spelled_out, create_spelled_out, has_interval
@@ -138,9 +138,7 @@ class TableJobs(JobRecorder):
         for number, (old, new) in enumerate(statement.pairs):
             self._rename(self._table(old), old, new, own_query=several, own_job=number == 0)
         if several:
-            given = [(event, event.given) for event in self._events if event.given is not None]
-            renames = tuple((each.renamed_as, (event.schema, event.table)) for event, each in given)
-            self._events = [replace(event, given=replace(each, renames=renames)) for event, each in given]
+            self._events = renamed_together(self._events)
 
     def _rename(
         self,

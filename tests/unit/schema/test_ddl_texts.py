@@ -203,3 +203,26 @@ def test_wrong_options_are_refused(line: str, option: str) -> None:
     with pytest.raises(ConfigError) as caught:
         load_changefeed("memory://x/?protocol=canal-json", f"[ticdc-emit]\n{line}")
     assert caught.value.option == f"ticdc-emit.{option}"
+
+
+def names_in_next(schema: str, ddl: str) -> list[tuple[str, str]]:
+    encoder = Encoder("memory://x/?protocol=canal-json", schema, profile="next")
+    sent = map(json.loads, encoder.ddl(ddl, 450000000262144000).column("value").to_pylist())
+    return [(each["table"], each["sql"]) for each in sent]
+
+
+def test_swapped_tables_have_their_last_names_in_each_event() -> None:
+    schema = "create table test.a (id int primary key); create table test.b (id int primary key)"
+    assert names_in_next(schema, "rename table test.a to test.t, test.b to test.a, test.t to test.b") == [
+        ("b", "RENAME TABLE `test`.`a` TO `test`.`t`;"),
+        ("a", "RENAME TABLE `test`.`b` TO `test`.`a`;"),
+        ("b", "RENAME TABLE `test`.`t` TO `test`.`b`;"),
+    ]
+
+
+def test_the_schema_store_knows_views_by_their_names_in_lower_case() -> None:
+    schema = "create table test.T (id int primary key); create view test.V2 as select id from test.T"
+    assert names_in_next(schema, "drop view test.V2") == [("v2", "DROP VIEW `test`.`v2`")]
+    ((table, sql),) = names_in_next("create table test.t (id int primary key)", "create view V1 as select 1 as a")
+    assert table == "v1"
+    assert "VIEW `V1`" in sql
