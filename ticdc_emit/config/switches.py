@@ -206,7 +206,9 @@ class FilterSwitches:
     """The switches of ``filtering`` and of the reader of ``[filter]``."""
 
     keyless_tables: Literal["until-keyed", "unseen"] = "until-keyed"
-    """Tables without a handle key are left out until they get one, or (``unseen``) for good; DROP is sent, or not."""
+    """Tables without a handle key are left out until they get one, or (``unseen``) until they are made anew with one;
+    DROP is sent, or not.
+    """
     virtual_keys: Literal["refused", "accepted"] = "refused"
     """Whether a unique key over virtual columns is one for which a table is replicated."""
     event_matchers: Literal["sensitive", "as-rules"] = "sensitive"

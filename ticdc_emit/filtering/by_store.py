@@ -2,7 +2,9 @@
 the store.
 
 In: the events of each statement in order. Out: a :class:`~ticdc_emit.filtering.verdicts.Verdict` on each. A table
-without a handle key at its creation is never replicated.
+without a handle key at its creation has no dispatcher, so its rows and most of its DDL are left out even when it gets a
+key. The DDL that the changefeed reads for all tables is then sent, and where it makes the table anew (TRUNCATE), the
+table is replicated from there on.
 
 Rule source: ``logservice/schemastore/persist_storage_ddl_handlers.go`` (buildDDLEvent...) and ``pkg/filter/filter.go``
 of pingcap/ticdc.
@@ -29,6 +31,25 @@ from ticdc_emit.schema.identifiers import to_lower
 from ticdc_emit.schema.model import TableInfo
 
 __all__ = ["StoreJudge"]
+
+_OF_ALL_TABLES = frozenset(
+    {
+        "add partition",
+        "alter table partition by",
+        "alter table remove partitioning",
+        "alter table reorganize partition",
+        "create table",
+        "create tables",
+        "create view",
+        "drop partition",
+        "drop table",
+        "drop view",
+        "recover table",
+        "truncate partition",
+        "truncate table",
+    }
+)
+"""The kinds that a changefeed reads even of tables without a dispatcher, beside RENAME and EXCHANGE PARTITION."""
 
 
 class StoreJudge:
@@ -66,11 +87,29 @@ class StoreJudge:
         if info is None:
             return
         is_new = before is None or before.id != info.id
-        was_seen = before is None or event.action == "exchange partition" or before.id not in self._unseen
-        if is_new and not (was_seen and self._guards.keys.allows(info)):
+        allowed = self._guards.keys.allows(info)
+        if is_new and not allowed:
             self._unseen.add(info.id)
-        elif event.action == "recover table" and was_seen:
+        elif allowed and (
+            event.action == "recover table" or (before is not None and self._is_made_anew(event, before))
+        ):
             self._unseen.discard(info.id)
+
+    def _is_made_anew(self, event: DdlEvent, before: TableInfo) -> bool:
+        """Return whether an unseen table gets only new partitions.
+
+        Raises :class:`~ticdc_emit.errors.DdlError` if it gets some: TiCDC replicates the rows of those alone.
+        """
+        info = event.table_info
+        if info is None or info.id not in self._unseen or event.action == "exchange partition":
+            return False
+        new, old = ({each.id for each in table.partitions} for table in (info, before))
+        if not new - old or not self._guards.has(info):
+            return False
+        if new & old:
+            message = "TiCDC replicates only the new partitions of this table, which had no handle key at its creation"
+            raise failure(event, message, "ErrTableIneligible", "Filter the table, or truncate it first")
+        return True
 
     def _check_known(self, event: DdlEvent) -> None:
         """Raise for a job in a database that FLASHBACK DATABASE restored: the store does not know that job and
@@ -101,7 +140,7 @@ class StoreJudge:
             info = replace(info, name=to_lower(info.name))  # the name in the job
         if not self._guards.has(info):
             return Verdict.discarded(event, RULES)
-        if not self._guards.keys.allows(info) or not self.knows(info):
+        if not self._guards.keys.allows(info) or not (self.knows(info) or event.action in _OF_ALL_TABLES):
             return Verdict.discarded(event, KEYLESS)
         return _judged(event, ignored or self._guards.ignored_by(event, info))
 
@@ -118,7 +157,12 @@ class StoreJudge:
         info, old = event.table_info, event.pre_table_info
         assert info is not None
         assert old is not None
-        if not self._guards.keys.allows(info) or not self.knows(info):
+        if info.is_view:
+            message = "TiCDC's schema store does not know views, and crashes where one is renamed"
+            raise failure(
+                event, message, "ErrSchemaStorageTableMiss", "Drop the view, and create it under its new name"
+            )
+        if not self._guards.keys.allows(info):
             return Verdict.discarded(event, KEYLESS)
         if event.given is not None:  # rules may be case-sensitive, and the store takes the old name from the statement
             old = replace(old, schema=event.given.renamed_as[0], name=event.given.renamed_as[1])

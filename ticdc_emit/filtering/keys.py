@@ -35,5 +35,6 @@ class KeyRule:
 
 
 def _has_virtual_key(info: TableInfo) -> bool:
-    nullable = {column.name: column.nullable for column in info.columns}
-    return any(index.unique and not any(nullable.get(name, True) for name in index.columns) for index in info.indexes)
+    """Return whether a unique key has only declared columns that are NOT NULL; an expression's column is hidden."""
+    filled = {column.name for column in info.columns if not column.nullable and not column.hidden}
+    return any(index.unique and filled.issuperset(index.columns) for index in info.indexes)

@@ -139,6 +139,33 @@ def test_tables_without_a_key() -> None:
     assert feed.left_out("t") == []
 
 
+@pytest.mark.parametrize(
+    ("key", "result"),
+    [("v int as (id) virtual not null, unique key (v)", "sent"), ("unique key ((id + 1))", "discarded")],
+)
+def test_a_key_over_virtual_columns_makes_next_replicate_a_table(key: str, result: str) -> None:
+    assert Feed("classic", {}).run(f"create table t (id int not null, {key})") == ["discarded"]
+    assert Feed("next", {}).run(f"create table t (id int not null, {key})") == [result]
+
+
+def test_a_table_of_next_that_got_its_key_later_is_replicated_once_it_is_made_anew() -> None:
+    feed = Feed("next", {})
+    assert feed.run("create table t (id int, v int)", "alter table t add primary key (id)") == ["discarded"] * 2
+    assert feed.run("rename table t to u", "alter table u add column w int") == ["sent", "discarded"]
+    assert feed.run("truncate table u", "alter table u add column x int") == ["sent", "sent"]
+    assert feed.left_out("u") == [(30, 40, "no handle key"), (40, 50, "no handle key")]
+    feed.run("create table p (id int) partition by range (id) (partition a values less than (1))")
+    feed.run("alter table p add primary key (id)")
+    with pytest.raises(DdlError, match="replicates only the new partitions"):
+        feed.run("alter table p add partition (partition b values less than (2))")
+
+
+def test_the_schema_store_fails_where_a_view_is_renamed() -> None:
+    feed = Feed("next", {}, before=f"{CREATE.format('t')};create view v as select id from t")
+    with pytest.raises(DdlError, match="crashes where one is renamed"):
+        feed.run("rename table v to w")
+
+
 def test_exchange_partition_under_rules() -> None:
     tables = (
         "create table p (id int primary key) partition by range (id) (partition p0 values less than (10))",
