@@ -33,6 +33,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from table_infos import table_info_from_dict
 from vector_files import load_vector
 
 from ticdc_emit.config import load_changefeed
@@ -41,7 +42,6 @@ from ticdc_emit.plan.tables import Plan, make_plan
 from ticdc_emit.protocols import codec_for
 from ticdc_emit.schema.catalog import catalog_from_sql
 from ticdc_emit.schema.model import TableInfo
-from ticdc_emit.schema.serde import table_info_from_dict
 from ticdc_emit.tso import physical_ms
 
 _TP_INT = load_vector("doc_canal_tp_int")

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from table_infos import table_info_from_dict
 from vector_files import load_vector, vector_names
 
+from ticdc_emit.conformance.table_infos import table_info_to_dict
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.ids import AssignedIds
 from ticdc_emit.schema.model import TableInfo
-from ticdc_emit.schema.serde import table_info_from_dict, table_info_to_dict
 
 TSO_KEYS = ("version", "update_ts")
 

@@ -45,7 +45,6 @@ __all__ = [
     "MIXED_BAR",
     "ONE_TABLE_BAR",
     "VARIANTS",
-    "_UNMEASURED",
     "BenchError",
     "Line",
     "bench_lines",

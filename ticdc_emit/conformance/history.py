@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ticdc_emit.conformance.compare import first_difference
+from ticdc_emit.conformance.table_infos import table_info_to_dict
 from ticdc_emit.conformance.vectors import Case
 from ticdc_emit.errors import SchemaError, UnknownTableError
 from ticdc_emit.filtering.replication import TableHistory
@@ -19,7 +20,6 @@ from ticdc_emit.schema.ddl_texts import DdlTexts
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.ids import AssignedIds
 from ticdc_emit.schema.model import TableInfo
-from ticdc_emit.schema.serde import table_info_to_dict
 
 __all__ = ["CaseHistory"]
 

@@ -16,11 +16,11 @@ from ticdc_emit.schema.model import Column, Index
 from ticdc_emit.schema.nodes import Constraint, Expression, KeyPart
 from ticdc_emit.schema.nodes.calls import Call
 from ticdc_emit.schema.nodes.expressions import ColumnName
-from ticdc_emit.schema.serde import HIDDEN_PREFIX
 from ticdc_emit.schema.state import ForeignKey, TableState
 from ticdc_emit.schema.types import INTEGER_TYPES, STRING_TYPES, ColumnFlag, MySQLType
 
 __all__ = [
+    "HIDDEN_PREFIX",
     "PRIMARY",
     "add_foreign_key",
     "add_primary_key",
@@ -33,6 +33,9 @@ __all__ = [
 ]
 
 PRIMARY = "PRIMARY"
+HIDDEN_PREFIX = "_V$_"
+"""The beginning of the names of columns that TiDB makes for indexes on expressions."""
+
 _MAX_NAME, _MAX_KEY_PARTS = 64, 16
 _MAX_INDEXES = 512
 """The most that TiDB's ``index-limit`` can be set to."""

@@ -24,11 +24,11 @@ from ticdc_emit.tso import compose, physical_ms
 @pytest.mark.slow
 @pytest.mark.spark
 def test_live_traffic_into_the_embedded_kafka() -> None:
-    settings = ("--rows", "300", "--rate", "100", "--ddl-rate", "1", "--table", "sbtest.sbtest1")
+    settings = ("--rows", "250", "--rate", "50", "--ddl-rate", "0.5", "--table", "sbtest.sbtest1")
     done = command("generate", "--schema", "sysbench", *settings, "--live", "--json")
     assert done.returncode == 0, done.stderr
     summary = json.loads(done.stdout)
-    assert (summary["rows"], summary["protocol"], summary["ddl_events"]) == (300, "canal-json", 2)
+    assert (summary["rows"], summary["protocol"], summary["ddl_events"]) == (250, "canal-json", 2)
     assert summary["batches"] > 1
     assert json.loads(summary["shown"][-1]["value"])["type"] == "TIDB_WATERMARK"
 

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from column_samples import COLUMNS, over_garbage
+from table_infos import table_info_from_dict
 from vector_files import load_vector, vector_names
 
 from ticdc_emit.changes.images import Image
@@ -20,7 +21,6 @@ from ticdc_emit.columnar.faults import ValueFault
 from ticdc_emit.columnar.values import Rendering, accept
 from ticdc_emit.config.switches import ValueSwitches
 from ticdc_emit.schema.model import Column, TableInfo
-from ticdc_emit.schema.serde import table_info_from_dict
 
 
 def _crcs(columns: list[tuple[Column, pa.Array]], zone: str = "UTC") -> list[int]:

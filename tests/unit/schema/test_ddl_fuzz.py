@@ -12,11 +12,12 @@ from contextlib import suppress
 from functools import cache
 
 import pytest
+from table_infos import table_info_from_dict
 from vector_files import load_vector, vector_names
 
+from ticdc_emit.conformance.table_infos import table_info_to_dict
 from ticdc_emit.errors import SchemaError
 from ticdc_emit.schema.catalog import Catalog, catalog_from_sql
-from ticdc_emit.schema.serde import table_info_from_dict, table_info_to_dict
 
 CASES = ("ddl", "partition", "default", "index", "adv_")
 WORDS = r"""

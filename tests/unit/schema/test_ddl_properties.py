@@ -7,10 +7,11 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis_profiles import examples
+from table_infos import table_info_from_dict
 
+from ticdc_emit.conformance.table_infos import table_info_to_dict
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.model import Column, TableInfo
-from ticdc_emit.schema.serde import table_info_from_dict, table_info_to_dict
 from ticdc_emit.schema.typenames import type_desc
 from ticdc_emit.schema.types import STRING_TYPES, ColumnFlag, MySQLType
 

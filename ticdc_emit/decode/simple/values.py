@@ -26,10 +26,9 @@ from typing import Any
 from ticdc_emit.decode.errors import DecodeError
 from ticdc_emit.decode.simple.records import SimpleColumn, SimpleTableSchema, SimpleTimestamp
 
-__all__ = ["BINARY", "FLOATS", "INTEGERS", "TEXTS", "row_values"]
+__all__ = ["BINARY", "INTEGERS", "TEXTS", "row_values"]
 
 INTEGERS = frozenset({"tinyint", "smallint", "mediumint", "int", "bigint", "year", "bit"})
-FLOATS = frozenset({"float", "double"})
 TEXTS = frozenset({"char", "varchar", "tinytext", "text", "mediumtext", "longtext"})
 BINARY = frozenset({"binary", "varbinary", "tinyblob", "blob", "mediumblob", "longblob"})
 _PRINTED = frozenset({"json", "vector", "date", "time", "datetime"})

@@ -125,10 +125,6 @@ def aes_length(arguments: Arguments) -> int:
     return _unknown_length() if size == UNSPECIFIED else 16 * (size // 16 + 1)
 
 
-def _hex_length(arguments: Arguments) -> int:
-    return length_of(times=2)(arguments)
-
-
 def hex_(arguments: Arguments) -> Operand:
     """HEX: the digits of a number, or two for each byte of text."""
     if arguments[0].eval in (Eval.INT, Eval.REAL, Eval.DECIMAL):
