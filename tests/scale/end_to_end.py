@@ -42,6 +42,7 @@ PROTOCOLS = {
     "debezium-avro": "protocol=debezium-avro&avro-bigint-unsigned-handling-mode=string",
 }
 _ONLY_IN_NEXT = {"debezium-avro"}
+_TOPIC_OF_TABLE = {"avro", "debezium-avro"}  # a topic has the schema of one table
 _BAR = 0.6
 _FORGETFUL = {
     "log.retention.bytes": 1 << 29,
@@ -86,7 +87,9 @@ def measure(spark: Any, protocol: str, table: str, asked: argparse.Namespace) ->
         with cluster:
             uri = f"kafka://{cluster.bootstrap}/bench?{PROTOCOLS[protocol]}&partition-num={asked.partitions}"
             profile = "next" if protocol in _ONLY_IN_NEXT else None
-            changefeed = load_changefeed(uri, profile=profile, schema_registry=registry.url)
+            topics = [{"matcher": ["*.*"], "topic": "{schema}_{table}"}] if protocol in _TOPIC_OF_TABLE else []
+            tables = {"sink": {"dispatchers": topics}}
+            changefeed = load_changefeed(uri, tables, profile=profile, schema_registry=registry.url)
             sink = KafkaSink.of(changefeed.kafka)
             others = {}
             if asked.beside_spark:
