@@ -104,6 +104,8 @@ def commit_ts_array(batch: pa.RecordBatch, table: str) -> pa.Array:
                 column="commit_ts",
             )
         _refuse_null(stamps, table, "commit_ts")
+        if stamps.type == pa.uint64():
+            return stamps
         try:
             return stamps.cast(pa.uint64())
         except pa.ArrowInvalid:

@@ -55,6 +55,8 @@ def only_op(ops: pa.Array) -> Op | None:
     if not pa.types.is_string(ops.type) or not len(ops) or ops.null_count:
         return None
     first: str = ops[0].as_py()
+    if len(ops) == 1:
+        return Op.parse(first)
     parts, spelling = text_buffers(ops), first.encode()
     same = parts.data.tobytes() == spelling * len(ops) and int(parts.lengths.max()) == len(spelling)
     return Op.parse(first) if same else None

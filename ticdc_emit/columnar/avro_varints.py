@@ -30,6 +30,7 @@ _SPREADS = {
         (0x3F803F803F803F80, 1, 0x007F007F007F007F),
     ),
 }
+_SMALL = tuple(bytes([2 * number]) for number in range(64))
 _WORD_BITS = 56  # the bits that eight bytes hold
 
 
@@ -43,6 +44,8 @@ def zigzag(numbers: npt.NDArray[np.int64], valid: Mask | None = None) -> Words:
 
 def zigzag_bytes(number: int) -> bytes:
     """Return the varint of one number."""
+    if 0 <= number < len(_SMALL):
+        return _SMALL[number]
     rest = (number << 1) ^ (number >> 63)
     made = bytearray()
     while rest > 0x7F:

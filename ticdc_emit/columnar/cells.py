@@ -18,7 +18,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from ticdc_emit.columnar.assemble import Fragment, join
-from ticdc_emit.columnar.buffers import from_bytes
+from ticdc_emit.columnar.buffers import from_bytes, from_element
 
 __all__ = ["WORDS", "Cell", "Lengths", "Piece", "chosen", "cut", "join_pieces", "share_pieces"]
 
@@ -77,7 +77,7 @@ def cut(piece: Piece, start: int, length: int) -> Piece:
 def join_pieces(pieces: Iterable[Piece], count: int) -> pa.Array:
     """Return a ``binary`` array of ``count`` messages, each the concatenation of its pieces; null counts as empty."""
     if count == 1:  # one row costs less in Python than as columns
-        return pa.array([b"".join(map(_only, pieces))], pa.binary())
+        return from_element(b"".join(map(_only, pieces)))
     fragments: list[Fragment] = []
     for arrays, run in groupby(pieces, key=lambda piece: isinstance(piece, pa.Array)):
         group = list(run)

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_emit.columnar.buffers import to_text
+from ticdc_emit.columnar.buffers import FEW, to_text
 from ticdc_emit.schema.model import Column
 from ticdc_emit.schema.types import ColumnFlag, MySQLType
 from ticdc_emit.tso import LOGICAL_BITS
@@ -32,6 +32,8 @@ def _logical_bits() -> pa.Scalar:
 
 def commit_times(stamps: pa.Array) -> pa.Array:
     """Return the physical time of TSOs, in ms since the epoch."""
+    if len(stamps) <= FEW:
+        return pa.array([stamp >> LOGICAL_BITS for stamp in stamps.to_pylist()], pa.uint64())
     return pc.call_function("shift_right", [stamps, _logical_bits()])
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import pyarrow as pa
 
 from ticdc_emit.changes.codec import ControlMessage
 from ticdc_emit.changes.model import Encoded
+from ticdc_emit.columnar.buffers import to_number
 from ticdc_emit.delivery.contract import MESSAGE_SCHEMA
 from ticdc_emit.routing.topic import Target
 
@@ -21,13 +23,23 @@ def message_batch(encoded: Encoded, topic: str, partition: int | pa.Array, commi
     """
     count, encoded = len(encoded), encoded.whole()
     columns = [
-        pa.repeat(pa.scalar(topic, pa.string()), count),
-        pa.repeat(pa.scalar(partition, pa.int32()), count) if isinstance(partition, int) else partition,
+        pa.repeat(_topic(topic), count),
+        pa.repeat(_partition(partition), count) if isinstance(partition, int) else partition,
         encoded.filled_keys(),
         encoded.values,
-        commit_ts.cast(pa.int64(), safe=False),
+        to_number(commit_ts, pa.int64()),
     ]
     return pa.RecordBatch.from_arrays(columns, schema=MESSAGE_SCHEMA)
+
+
+@lru_cache(maxsize=1024)
+def _topic(name: str) -> pa.Scalar:
+    return pa.scalar(name, pa.string())
+
+
+@lru_cache(maxsize=1024)
+def _partition(number: int) -> pa.Scalar:
+    return pa.scalar(number, pa.int32())
 
 
 def control_batch(messages: Sequence[tuple[Target, ControlMessage]]) -> pa.RecordBatch:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from ticdc_emit.config.switches import DebeziumSwitches
 from ticdc_emit.protocols.connect.reading import Reading
@@ -24,7 +25,7 @@ class DebeziumOptions:
     include_start_ts: bool = False
     switches: DebeziumSwitches = DebeziumSwitches()
 
-    @property
+    @cached_property
     def reading(self) -> Reading:
         """How values are read."""
         return Reading(self.zone, self.switches)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 from ticdc_emit.config.switches import DebeziumSwitches
@@ -26,7 +27,7 @@ class DebeziumAvroOptions:
     bigint_unsigned_handling_mode: Literal["long", "string"] = "long"
     switches: DebeziumSwitches = DebeziumSwitches()
 
-    @property
+    @cached_property
     def reading(self) -> Reading:
         """How values are read."""
         return Reading(self.zone, self.switches)
