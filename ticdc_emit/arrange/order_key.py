@@ -34,6 +34,7 @@ from ticdc_emit.arrange.keys import key_columns, sortable
 from ticdc_emit.arrange.order_cells import Bytes, big_endian, cells_of, number_cells, value_of
 from ticdc_emit.arrange.transactions import kind_ranks
 from ticdc_emit.changes.attributes import PHYSICAL_TABLE_ID, SPLIT, START_TS
+from ticdc_emit.columnar.assemble import Mask
 from ticdc_emit.columnar.buffers import from_bytes, null_mask, text_buffers
 from ticdc_emit.columnar.sorting import order_of_pairs
 from ticdc_emit.plan.table_plan import TablePlan
@@ -121,19 +122,35 @@ def order_of(keys: pa.Array) -> pa.Array | None:
 
     Few keys have a commit_ts and a table in common, so that most are in order by these numbers.
     """
-    if len(keys) < 2 or pc.all(pc.less_equal(keys.slice(0, len(keys) - 1), keys.slice(1))).as_py():
+    if len(keys) < 2:
         return None
     if int(text_buffers(keys).lengths.min()) < _TABLE_BYTES:
-        return pc.array_sort_indices(keys)
+        return None if _are_in_order(keys) else pc.array_sort_indices(keys)
     heads = _heads(keys, _TABLE_BYTES)
-    stamps, tables = heads[:, :8].view(">u8").ravel().astype(np.uint64), heads[:, 8:].view(">u4").ravel()
-    order = order_of_pairs(stamps, tables.astype(np.uint32))
-    equal = (heads[order[1:]] == heads[order[:-1]]).all(axis=1)
+    stamps, tables = (
+        heads[:, :8].view(">u8").ravel().astype(np.uint64),
+        heads[:, 8:].view(">u4").ravel().astype(np.uint32),
+    )
+    equal, later = _steps(stamps, tables)
+    if later.all() or ((equal | later).all() and _are_in_order(keys)):
+        return None
+    order = order_of_pairs(stamps, tables)
+    equal, _ = _steps(stamps[order], tables[order])
     tied = np.flatnonzero(np.append(equal, False) | np.append(False, equal))
     if len(tied):
         rows = order[tied]
         order[tied] = rows[np.asarray(pc.array_sort_indices(keys.take(pa.array(rows))))]
     return pa.array(order)
+
+
+def _are_in_order(keys: pa.Array) -> bool:
+    return bool(pc.all(pc.less_equal(keys.slice(0, len(keys) - 1), keys.slice(1))).as_py())
+
+
+def _steps(stamps: npt.NDArray[np.uint64], tables: npt.NDArray[np.uint32]) -> tuple[Mask, Mask]:
+    """Return for each pair but the first whether it is equal to the one before it, and whether it is greater."""
+    same = stamps[1:] == stamps[:-1]
+    return same & (tables[1:] == tables[:-1]), (stamps[1:] > stamps[:-1]) | (same & (tables[1:] > tables[:-1]))
 
 
 def commit_stamps(keys: pa.Array) -> npt.NDArray[np.uint64]:

@@ -78,13 +78,20 @@ def join_pieces(pieces: Iterable[Piece], count: int) -> pa.Array:
     """Return a ``binary`` array of ``count`` messages, each the concatenation of its pieces; null counts as empty."""
     if count == 1:  # one row costs less in Python than as columns
         return from_element(b"".join(map(_only, pieces)))
-    fragments: list[Fragment] = []
-    for arrays, run in groupby(pieces, key=lambda piece: isinstance(piece, pa.Array)):
-        group = list(run)
-        fragments += group if arrays else _packed(group, count)
+    fragments = list(_fragments([*pieces], count))
     if len(fragments) == 1 and not isinstance(fragments[0], bytes) and fragments[0].null_count == 0:
         return fragments[0].view(pa.binary())
     return join(fragments, count)
+
+
+def _fragments(pieces: Sequence[Piece], count: int) -> Iterator[Fragment]:
+    """Yield pieces, the cells among them packed."""
+    if not any(isinstance(piece, Cell) for piece in pieces):
+        yield from pieces
+        return
+    for arrays, run in groupby(pieces, key=lambda piece: isinstance(piece, pa.Array)):
+        group = list(run)
+        yield from group if arrays else _packed(group, count)
 
 
 def _only(piece: Piece) -> bytes:
@@ -191,9 +198,13 @@ def _whole(cells: Sequence[Cell], count: int) -> Fragment:
 
 def _squeezed(cells: Sequence[Cell], count: int) -> pa.Array:
     width = sum(cell.width for cell in cells)
-    rows, keep = np.empty(count * width, np.uint8), np.empty(count * width, np.uint8)
     offsets = np.zeros(count + 1, np.int32)
     lengths = offsets[1:]
+    if len(cells) == 1 and len(cells[0].data) == count:
+        only, shown = cells[0].data, _kept(width)[cells[0].length]
+        np.cumsum(cells[0].length, dtype=np.int32, out=lengths)
+        return from_bytes(offsets, np.ascontiguousarray(only).view(np.uint8)[shown.view(np.bool_)], binary=True)
+    rows, keep = np.empty(count * width, np.uint8), np.empty(count * width, np.uint8)
     place = 0
     for cell in cells:
         kind, table = cell.data.dtype, _kept(cell.width)

@@ -144,10 +144,13 @@ def _micros(text: str) -> int:
 
 def _number(rows: npt.NDArray[np.uint8], start: int, digits: int) -> npt.NDArray[np.int64]:
     """Return the number in the ``digits`` bytes of each row from ``start`` on."""
-    number = np.zeros(len(rows), np.int64)
-    for place in range(start, start + digits):
-        number = number * 10 + (rows[:, place] - np.uint8(_ZERO))
-    return number
+    number = rows[:, start] - np.uint8(_ZERO)
+    if digits > 2:  # which a byte does not hold
+        number = number.astype(np.int64)
+    for place in range(start + 1, start + digits):
+        number = number * number.dtype.type(10) + (rows[:, place] - np.uint8(_ZERO))
+    whole: npt.NDArray[np.int64] = number.astype(np.int64)
+    return whole
 
 
 def zoned_text(column: Column, texts: pa.Array, zone: str, end: str = "") -> pa.Array:

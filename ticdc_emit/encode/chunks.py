@@ -267,6 +267,8 @@ def _batch(chunks: list[_Chunk]) -> pa.RecordBatch:
 
 def _renumbered(made: Made, topics: Mapping[str, int]) -> _Codes:
     """Return the codes of messages by other numbers of their topics."""
+    if len(topics) == 1:
+        return made.codes
     numbers = np.array([topics[topic] for topic in made.topics], np.int64)
     own, partitions = np.divmod(made.codes, MOST_PARTITIONS)
     codes: _Codes = numbers[own] * MOST_PARTITIONS + partitions
