@@ -165,17 +165,20 @@ class Changes:
         """The row checksums, computed when they are asked for: an encoder that shows them does so in its check."""
         return checksums_of(self)
 
+    @cached_property
     def commit_ts_text(self) -> pa.Array:
-        """Return the TSO of each row as decimal text."""
-        return self._commit_ts_text
+        """The TSO of each row as decimal text."""
+        return self._commit_text("text of TSOs", tso_text)
 
+    @cached_property
     def commit_ms_text(self) -> pa.Array:
-        """Return the physical time of each commit, in ms since the epoch, as decimal text."""
-        return self._commit_ms_text
+        """The physical time of each commit, in ms since the epoch, as decimal text."""
+        return self._commit_text("times of TSOs", tso_ms_text)
 
+    @property
     def build_ms_text(self) -> pa.Array | bytes:
-        """Return the wall clock of each message in ms, as text: one constant, or the commit times."""
-        return self._commit_ms_text if self.build_ts is None else b"%d" % self.build_ts
+        """The wall clock of each message in ms, as text: one constant, or the commit times."""
+        return self.commit_ms_text if self.build_ts is None else b"%d" % self.build_ts
 
     def commit_pieces(self, form: str, make: Pieces) -> Sequence[Piece]:
         """Return pieces of the TSOs, for binary formats; ``form`` names them."""
@@ -187,14 +190,6 @@ class Changes:
         # a column of the table may be of the kind of TSOs, but is no TSO
         together = None if pooled is None else pooled.rendered(f"{form}, of TSOs, joined", join)
         return make(COMMIT_TS, self.commit_ts) if together is None else [together]
-
-    @cached_property
-    def _commit_ts_text(self) -> pa.Array:
-        return self._commit_text("text of TSOs", tso_text)
-
-    @cached_property
-    def _commit_ms_text(self) -> pa.Array:
-        return self._commit_text("times of TSOs", tso_ms_text)
 
     def _commit_text(self, form: str, render: Render) -> pa.Array:
         pooled = self._pooled.get("commit_ts")

@@ -205,14 +205,14 @@ class CanalJsonRows:
         """Lay out messages with ``members``, and with ``told`` at the end of the extension."""
         laid: list[Fragment] = [changes.constant(self, lambda encoder: encoder._prefix)]
         laid += [changes.op.value.upper().encode(), b'","es":']
-        laid += [changes.commit_ms_text(), b',"ts":', changes.build_ms_text(), b',"sql":"","sqlType":']
+        laid += [changes.commit_ms_text, b',"ts":', changes.build_ms_text, b',"sql":"","sqlType":']
         laid += members.sql_type(changes.current)
         old, data = self._images(members, changes)
         laid += [b',"mysqlType":', members.mysql_type, b',"old":', *old, b',"data":[', *data, b"]"]
         if self.options.enable_tidb_extension:
             if self.options.shows_row_keys:
                 told = [*told, b',"rowkey":"', base64_text(changes.row_keys), b'"']
-            laid += [b',"_tidb":{"commitTs":', changes.commit_ts_text(), *told, b"}"]
+            laid += [b',"_tidb":{"commitTs":', changes.commit_ts_text, *told, b"}"]
         return [*laid, b"}"]
 
     def _images(self, members: _Members, changes: Changes) -> tuple[list[Fragment], list[Fragment]]:

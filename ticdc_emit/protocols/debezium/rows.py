@@ -140,10 +140,10 @@ class DebeziumRows:
     def _value(self, changes: Changes) -> list[Fragment]:
         first, _, third = self._source
         second = changes.constant(self, lambda encoder: encoder._source[1])
-        laid: list[Fragment] = [b'{"payload":', first, changes.commit_ms_text(), second, changes.commit_ts_text()]
+        laid: list[Fragment] = [b'{"payload":', first, changes.commit_ms_text, second, changes.commit_ts_text]
         if self.options.include_start_ts:
             laid += [b',"start_ts":', to_text(changes.start_tsos)]
-        laid += [third, changes.build_ms_text(), b',"transaction":null,"op":', _IMAGES[changes.op]]
+        laid += [third, changes.build_ms_text, b',"transaction":null,"op":', _IMAGES[changes.op]]
         return [*laid, *self._images(changes), *([self._value_end] if self.options.disable_schema else ())]
 
     def _images(self, changes: Changes) -> list[Fragment]:

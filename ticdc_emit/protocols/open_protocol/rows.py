@@ -127,7 +127,7 @@ class OpenRows:
         behind = [b',"t":1', *told, *partition, b"}"]
         if self.options.switches.partition == "before-type":
             behind = [*partition, b',"t":1', *told, b"}"]
-        return [b'{"ts":', changes.commit_ts_text(), names, *row_id, *behind]
+        return [b'{"ts":', changes.commit_ts_text, names, *row_id, *behind]
 
     def _row_id(self, changes: Changes, members: Members) -> list[Fragment]:
         """Lay out ``rid``, nothing where it is 0 or not known."""

@@ -104,9 +104,9 @@ class SimpleJsonRows:
         """Lay out messages with ``members``, and with ``told`` before the checksum."""
         prefix = changes.constant(self, lambda encoder: encoder._prefix)
         laid: list[Fragment] = [prefix, _number(changes.physical_table_ids)]
-        laid += [b',"type":"', changes.op.value.upper().encode(), b'","commitTs":', changes.commit_ts_text()]
+        laid += [b',"type":"', changes.op.value.upper().encode(), b'","commitTs":', changes.commit_ts_text]
         version = changes.constant(self, lambda encoder: b"%d" % encoder.table.update_ts)
-        laid += [b',"buildTs":', changes.build_ms_text(), b',"schemaVersion":', version, *told]
+        laid += [b',"buildTs":', changes.build_ms_text, b',"schemaVersion":', version, *told]
         if self.options.enable_row_checksum:
             laid += _checksum(changes)
         return [*laid, *_images(changes, members), b"}"]
