@@ -26,7 +26,7 @@ class Members:
     """The members that objects show. ``names``: of each, escaped, with quotes and colon.
 
     ``form`` names the rendering ``content``; ``around``: what opens and closes a value of a column that is not null.
-    Neither reads the name of a column. ``behind``: what stands behind every member.
+    Neither reads the name of a column. ``behind``: what stands behind every member; ``last``: behind the last one.
     """
 
     columns: tuple[Column, ...]
@@ -35,6 +35,7 @@ class Members:
     content: Render
     around: Callable[[Column], tuple[bytes, bytes]]
     behind: bytes = b""
+    last: bytes = b""
 
     def laid(self, image: Image, like: Laid | None = None) -> Laid:
         """Lay out the object of each row; ``like``: the object of an image with which this one shares most arrays."""
@@ -52,7 +53,10 @@ class Members:
     @cached_property
     def layout(self) -> ObjectLayout:
         """The object's constants."""
-        return ObjectLayout(self.names, tuple(map(self.around, self.columns)), (self.behind,) * len(self.columns))
+        behind = [self.behind] * len(self.columns)
+        if behind:
+            behind[-1] += self.last
+        return ObjectLayout(self.names, tuple(map(self.around, self.columns)), tuple(behind))
 
     @cached_property
     def _enclosed_form(self) -> str:

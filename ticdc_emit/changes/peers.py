@@ -82,7 +82,13 @@ def _same(told: Hashable) -> Hashable:
 def _told(table: TableInfo) -> Iterator[Hashable]:
     yield tuple((column.name, column.kind) for column in table.columns)
     yield tuple(np.argsort([column.id for column in table.columns]).tolist())
-    for columns in (table.shown_columns, table.whole_handle_key, table.handle_key, table.primary_key):
+    for columns in (
+        table.shown_columns,
+        table.whole_handle_key,
+        table.shown_handle_key,
+        table.handle_key,
+        table.primary_key,
+    ):
         yield tuple(column.name for column in columns)
     yield table.pk_is_handle, table.common_handle
     yield next(((index.columns, index.prefixes) for index in table.indexes if index.primary), None)

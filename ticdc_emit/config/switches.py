@@ -210,7 +210,7 @@ class FilterSwitches:
     DROP is sent, or not.
     """
     virtual_keys: Literal["refused", "accepted"] = "refused"
-    """Whether a unique key over virtual columns is one for which a table is replicated."""
+    """Whether a unique key over virtual columns is one for which a table is replicated, and may be the handle key."""
     event_matchers: Literal["sensitive", "as-rules"] = "sensitive"
     """Event filters match names with case, or as ``case-sensitive`` says of the rules."""
     ignored_text: Literal["given", "restored"] = "given"

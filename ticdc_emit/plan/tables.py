@@ -184,7 +184,8 @@ def make_plan(
     planned = {}
     for (schema, name), history in tables.items():
         versions = list(history)
-        encoders = tuple(_checked(codec, info, selectors) for _, info in versions)
+        keyed = (_with_keys(changefeed, info) for _, info in versions)
+        encoders = tuple(_checked(codec, info, selectors) for info in keyed)
         since = tuple(since for since, _ in versions)
         filters = _row_filters(changefeed, event_filters, versions)
         left_out = (unreplicated or {}).get((schema, name), ())
@@ -276,6 +277,14 @@ def _row_filters(
         for _, info in versions
     )
     return found if any(found) else ()
+
+
+def _with_keys(changefeed: ChangefeedConfig, info: TableInfo | None) -> TableInfo | None:
+    """Return the table as the lineage shows its handle key; the same object where that makes no difference."""
+    if info is None or info.whole_primary_key or changefeed.profile.filtering.virtual_keys == "refused":
+        return info
+    keyed = replace(info, virtual_keys=True)
+    return info if keyed.shown_handle_key == info.whole_handle_key else keyed
 
 
 def _checked(codec: Codec, info: TableInfo | None, selectors: ColumnSelectors) -> RowEncoder | None:

@@ -70,7 +70,8 @@ class PartitionRule:
         if not self.by_value:
             return ()
         if self.kind == "index-value" and not self.index:
-            key = table.handle_key if switches.hashed_columns == "selected" else table.whole_handle_key
+            whole = [column for column in table.shown_handle_key if not column.is_virtual]  # which are NULL there
+            key = table.handle_key if switches.hashed_columns == "selected" else whole
             return tuple((column.name.encode(), column) for column in key)
         wanted = self._listed(table) if self.kind == "columns" else self._indexed(table)
         find = _at_table_offset if switches.hashed_offsets == "table" else _in_row

@@ -122,6 +122,7 @@ class TableInfo:
     """One version of one table (or view). ``version`` and ``update_ts`` are TSOs, ``columns`` are in table order.
 
     ``selected``: the names of the columns that remain after the changefeed's column selectors; ``None``: all.
+    ``virtual_keys``: whether messages show a unique key over virtual columns as the handle key.
     """
 
     schema: str
@@ -139,6 +140,7 @@ class TableInfo:
     partitions: tuple[Partition, ...] = ()
     is_view: bool = False
     selected: frozenset[str] | None = None
+    virtual_keys: bool = False
 
     def __iter__(self) -> Iterator[Column]:
         return iter(self.columns)
@@ -197,8 +199,8 @@ class TableInfo:
 
     @cached_property
     def handle_key(self) -> tuple[Column, ...]:
-        """The handle key's columns that remain after selectors, in table order; empty without a handle key."""
-        return self._left(self.whole_handle_key)
+        """The columns of :attr:`shown_handle_key` that rows have and that remain after selectors."""
+        return self._left(tuple(column for column in self.shown_handle_key if not column.is_virtual))
 
     @cached_property
     def order_columns(self) -> tuple[Column, ...]:
@@ -223,18 +225,23 @@ class TableInfo:
         Among unique indexes whose columns are all NOT NULL and none virtual: fewest columns, tie by smallest index id.
         Selectors do not affect the choice.
         """
-        if self.whole_primary_key:
-            return self.whole_primary_key
-        best: Index | None = None
-        for index in self.indexes:
-            columns = [self._by_name.get(name) for name in index.columns]
-            if not index.unique or any(c is None or c.nullable or c.is_virtual or c.hidden for c in columns):
-                continue
-            if best is None or (len(index.columns), index.id) < (len(best.columns), best.id):
-                best = index
-        if best is None:
-            return ()
-        return tuple(c for c in self.row_columns if c.name in best.columns)
+        return self.whole_primary_key or self._best_key(self.row_columns)
+
+    @cached_property
+    def shown_handle_key(self) -> tuple[Column, ...]:
+        """The handle key as messages show it, in table order. With ``virtual_keys``, a unique key over virtual or
+        hidden columns may be chosen, too; rows have no values for these columns.
+        """
+        if not self.virtual_keys or self.whole_primary_key:
+            return self.whole_handle_key
+        return self._best_key(self.columns)
+
+    def _best_key(self, columns: tuple[Column, ...]) -> tuple[Column, ...]:
+        """Return the best unique index over NOT NULL ones among these columns, in their order."""
+        filled = {column.name for column in columns if not column.nullable}
+        usable = [index for index in self.indexes if index.unique and filled.issuperset(index.columns)]
+        best = min(usable, key=lambda index: (len(index.columns), index.id), default=None)
+        return () if best is None else tuple(column for column in columns if column.name in best.columns)
 
     def _left(self, columns: tuple[Column, ...]) -> tuple[Column, ...]:
         return columns if self.selected is None else tuple(c for c in columns if c.name in self.selected)

@@ -66,12 +66,27 @@ class DebeziumRows:
         return self._members(self.table.data_columns)
 
     @cached_property
-    def _key_object(self) -> Members:
-        return self._members(self._key_columns)
+    def _key_object(self) -> Members | None:
+        """The members of keys, or ``None``: virtual columns are null, and stand with the names of those behind them."""
+        columns: list[Column] = []
+        names: list[bytes] = []
+        nulls = b""
+        for column in self._key_columns:
+            name = nulls + json_string(column.name) + b":"
+            if column.is_virtual:
+                nulls = name + b"null,"
+            else:
+                columns.append(column)
+                names.append(name)
+                nulls = b""
+        if nulls and not columns:
+            return None
+        last = b"," + nulls[:-1] if nulls else b""
+        return Members(tuple(columns), tuple(names), _FORM, self._content, around, last=last)
 
     @cached_property
     def _key_columns(self) -> tuple[Column, ...]:
-        return self.table.handle_key if self.options.switches.key_columns == "selected" else self.table.whole_handle_key
+        return self.table.handle_key if self.options.switches.key_columns == "selected" else self.table.shown_handle_key
 
     def _members(self, columns: tuple[Column, ...]) -> Members:
         names = tuple(json_string(column.name) + b":" for column in columns)
@@ -135,6 +150,12 @@ class DebeziumRows:
 
     def _key(self, changes: Changes) -> list[Fragment]:
         start, end = self._key_ends[0], changes.constant(self, lambda encoder: encoder._key_ends[1])
+        if self._key_object is None:
+            return [
+                start,
+                b"{%s}" % b",".join(json_string(column.name) + b":null" for column in self._key_columns),
+                end,
+            ]
         return [start, *self._key_object.laid(changes.current), end]
 
     def _value(self, changes: Changes) -> list[Fragment]:

@@ -77,6 +77,10 @@ class DebeziumAvroRows:
         return tuple(column for column in row_columns(self.table) if not column.is_virtual)
 
     @cached_property
+    def _key_columns(self) -> tuple[Column, ...]:
+        return tuple(column for column in self.table.shown_handle_key if not column.is_virtual)
+
+    @cached_property
     def _refusable(self) -> tuple[Column, ...]:
         return tuple(column for column in self._columns if can_fail(column))
 
@@ -84,7 +88,7 @@ class DebeziumAvroRows:
     def _longs(self) -> tuple[Column, ...]:
         if self.options.bigint_unsigned_handling_mode == "string":
             return ()
-        whole = (*self._columns, *(c for c in self.table.whole_handle_key if c not in self._columns))
+        whole = (*self._columns, *(c for c in self._key_columns if c not in self._columns))
         return tuple(column for column in whole if column.type is MySQLType.LONGLONG and column.unsigned)
 
     @cached_property
@@ -141,9 +145,16 @@ class DebeziumAvroRows:
         Raises :class:`~ticdc_emit.errors.RegistryError` if one of their schemas is not registered.
         """
         count = len(changes)
-        keys = [*self._header(changes, "key"), *self._laid.entries(self.table.whole_handle_key, changes.current)]
+        keys = [*self._header(changes, "key"), *self._key(changes.current)]
         value = [*self._header(changes, "value"), *self._images(changes), *self._told(changes)]
         return Encoded(join_pieces(value, count), join_pieces(keys, count))
+
+    def _key(self, image: Image) -> list[Piece]:
+        """Lay out the handle key; its virtual columns are null."""
+        if len(self._key_columns) == len(self.table.shown_handle_key):
+            return self._laid.entries(self._key_columns, image)
+        laid = {column.name: self._laid.entries((column,), image) for column in self._key_columns}
+        return [piece for column in self.table.shown_handle_key for piece in laid.get(column.name, [NULL])]
 
     def _header(self, changes: Changes, part: str) -> list[Piece]:
         return changes.constant_pieces(self, lambda encoder: header_of(encoder.headers, part, encoder.table))

@@ -88,7 +88,7 @@ def row_columns(table: TableInfo) -> tuple[Column, ...]:
 
 def key_schema(table: TableInfo, options: DebeziumAvroOptions) -> str:
     """Return the schema of a table's keys; :class:`SchemaError` for one that is not valid."""
-    fields = _columns(table, table.whole_handle_key, options)
+    fields = _columns(table, table.shown_handle_key, options)
     return any_text(record_of(_namespace(table, options), f"{sanitize(table.name)}Key", fields))
 
 

@@ -42,7 +42,7 @@ def column_flags(table: TableInfo, column: Column, *, marks_generated: bool) -> 
         flags |= Flag.GENERATED
     if column.is_primary_key:
         flags |= Flag.PRIMARY_KEY
-    if column in table.whole_handle_key and not (of_tidb and not table.pk_is_handle):
+    if column in table.shown_handle_key and not (of_tidb and not table.pk_is_handle):
         flags |= Flag.HANDLE_KEY
     if column.nullable:
         flags |= Flag.NULLABLE

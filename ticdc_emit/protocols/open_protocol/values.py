@@ -46,7 +46,7 @@ def members_of(table: TableInfo, columns: tuple[Column, ...], switches: OpenSwit
 def _opening(table: TableInfo, column: Column, switches: OpenSwitches) -> bytes:
     """Return the bytes before a column's value."""
     flags = column_flags(table, column, marks_generated=switches.generated_columns == "marked")
-    handle = b',"h":true' if column in table.whole_handle_key else b""
+    handle = b',"h":true' if column in table.shown_handle_key else b""
     return b'%s:%s"t":%d%s,"f":%d,"v":' % (
         json_string(column.name, switches),
         MEMBER_BEGIN,

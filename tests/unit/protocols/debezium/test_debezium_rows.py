@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from debezium_messages import codec_of, inserted, prepared_rows, row_messages, table_of
 
+from ticdc_emit import Encoder
 from ticdc_emit.config.switches import DebeziumSwitches
 from ticdc_emit.errors import InvalidValueError
 from ticdc_emit.protocols.debezium.rows import DebeziumRows
@@ -333,3 +334,19 @@ def test_the_schema_ends_with_the_hidden_column_of_an_expression_index(expressio
     schema = message["schema"]["fields"][0]["fields"][-1]
     assert {**schema, **field, "field": "_V$_k_0"} == schema
     assert message["payload"]["after"].keys() == {"id", "b", "s", "j"}
+
+
+@pytest.mark.parametrize(
+    ("columns", "shown"),
+    [
+        ("id int not null, w int as (id) virtual not null, unique key (w, id)", b'{"id":1,"w":null}'),
+        ("w int as (id) virtual not null, id int not null, unique key (w, id)", b'{"w":null,"id":1}'),
+        ("id int not null, w int as (id) virtual not null, unique key (w)", b'{"w":null}'),
+    ],
+)
+def test_the_handle_key_of_next_may_have_virtual_columns_which_are_null(columns: str, shown: bytes) -> None:
+    for profile, payload in (("next", shown), ("classic", b"{}")):
+        uri = "memory://t/?protocol=debezium&debezium-disable-schema=true"
+        encoder = Encoder(uri, f"create table test.t ({columns})", profile=profile, force_replicate=True)
+        sent = encoder.encode([{"op": "c", "commit_ts": 450000000262144000, "after": {"id": 1}}])
+        assert sent.column("key").to_pylist() == [b'{"payload":%s}' % payload]

@@ -130,6 +130,13 @@ def test_a_selector_that_drops_a_virtual_column_leaves_it_null() -> None:
     assert sent.by_fastavro(1)["after"] == {"id": 1, "g": None}
 
 
+def test_the_handle_key_of_next_may_have_virtual_columns_which_are_null() -> None:
+    sql = "create table test.t (id int not null, v int not null, w int as (id) virtual not null, {}, {})"
+    sql = sql.format("unique key (w, id)", "unique key (v, id)")
+    sink = {"column-selectors": [{"matcher": ["*.*"], "columns": ["id", "v"]}]}  # which make the schema valid
+    assert Sent(sql, [change("c", after={"id": 1, "v": 2})], sink=sink).by_fastavro(0) == {"id": 1, "w": None}
+
+
 def test_configuration() -> None:
     uri = "memory://topic/?protocol=debezium-avro"
     with pytest.raises(ConfigError, match="unknown 'debezium-avro' message protocol") as refused:
