@@ -70,7 +70,11 @@ class FileSink:
 
     def _prepare(self, topic: str, asked: int | None) -> int:
         if not _TOPIC.match(topic):
-            raise ConfigError(f"{topic!r} is not a legal name of a Kafka topic", option="topic")
+            raise ConfigError(
+                f"{topic!r} is not a legal name of a Kafka topic",
+                remedy="Use letters, digits, dots, underscores and hyphens, at most 249",
+                option="topic",
+            )
         folder = Path(self.directory, topic)
         try:
             if not folder.is_dir():
@@ -81,7 +85,11 @@ class FileSink:
             for partition in range(0 if existing else asked or self.new_partitions):
                 self.path(topic, partition).touch()
         except OSError as error:
-            raise DeliveryError(f"cannot make the topic {topic} in {self.directory}: {error}", topic=topic) from error
+            raise DeliveryError(
+                f"cannot make the topic {topic} in {self.directory}: {error}",
+                remedy="Choose a folder that every worker can write to",
+                topic=topic,
+            ) from error
         return effective_partitions(topic, asked, len(_partition_files(folder)))
 
 
@@ -119,7 +127,10 @@ class FileWriter(TaskWriter):
                 _append(self._sink.path(topic, partition), spool)
             except OSError as error:
                 raise DeliveryError(
-                    f"cannot append to topic {topic}: {error}", topic=topic, partition=partition
+                    f"cannot append to topic {topic}: {error}",
+                    remedy="Check the free space and the rights of the folder",
+                    topic=topic,
+                    partition=partition,
                 ) from error
             close_quietly(self._spools.pop((topic, partition)))
 

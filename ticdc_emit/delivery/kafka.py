@@ -94,7 +94,11 @@ class KafkaSink:
     def __post_init__(self) -> None:
         for name in self.librdkafka:
             if name in _OWNED:
-                raise ConfigError(f"the librdkafka setting {name} follows {_OWNED[name]}", option=name)
+                raise ConfigError(
+                    f"the librdkafka setting {name} follows {_OWNED[name]}",
+                    remedy=f"Remove it, and set {_OWNED[name]}",
+                    option=name,
+                )
         hidden = {
             name: Secret(value) if _holds_secret(name, value) and not isinstance(value, Secret) else value
             for name, value in self.librdkafka.items()

@@ -53,6 +53,7 @@ def _sasl(sasl: SaslConfig, mechanism: str) -> dict[str, Any]:
     if not sasl.user or sasl.password is None:
         raise ConfigError(
             f"SASL {mechanism} needs sasl-user and sasl-password",
+            remedy="Add both to the sink URI",
             option="sasl-password" if sasl.user else "sasl-user",
         )
     return settings | {"sasl.username": sasl.user, "sasl.password": sasl.password}
@@ -83,6 +84,7 @@ def _oauth(oauth: OAuthConfig | None) -> dict[str, Any]:
     if oauth is None:
         raise ConfigError(
             "SASL OAUTHBEARER needs sasl-oauth-client-id, sasl-oauth-client-secret and sasl-oauth-token-url",
+            remedy="Add them to the sink URI",
             option="sasl-oauth-client-id",
         )
     if oauth.grant_type != "client_credentials":
@@ -92,7 +94,11 @@ def _oauth(oauth: OAuthConfig | None) -> dict[str, Any]:
             option="sasl-oauth-grant-type",
         )
     if oauth.audience:
-        raise ConfigError("librdkafka cannot send an OAuth audience", option="sasl-oauth-audience")
+        raise ConfigError(
+            "librdkafka cannot send an OAuth audience",
+            remedy="Remove it, and let the token endpoint set the audience",
+            option="sasl-oauth-audience",
+        )
     settings: dict[str, Any] = {
         "sasl.oauthbearer.method": "oidc",
         "sasl.oauthbearer.client.id": oauth.client_id,

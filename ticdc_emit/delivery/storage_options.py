@@ -135,7 +135,11 @@ def _renamed(given: Mapping[str, str], names: Mapping[str, str]) -> dict[str, An
 def _url(text: str) -> str:
     parts = urlsplit(text)
     if not parts.scheme or not parts.netloc:
-        raise ConfigError("the endpoint of the storage URI lacks its scheme or host", option=_OPTION)
+        raise ConfigError(
+            "the endpoint of the storage URI lacks its scheme or host",
+            remedy="Write it as https://host:port",
+            option=_OPTION,
+        )
     return text
 
 

@@ -42,4 +42,9 @@ def unknown_topic(topic: str) -> UnknownTopicError:
 
 def unknown_partition(topic: str, partition: int) -> UnknownTopicError:
     """The error for a partition that its topic does not have."""
-    return UnknownTopicError(f"the topic {topic} has no partition {partition}", topic=topic, partition=partition)
+    return UnknownTopicError(
+        f"the topic {topic} has no partition {partition}",
+        remedy="Set partition-num to at most the topic's number of partitions",
+        topic=topic,
+        partition=partition,
+    )

@@ -36,5 +36,10 @@ def restore_ddl(
         raise UnprintableDdlError(error.message, remedy=error.remedy, **context) from None
     if not statements or (len(statements) > 1 and not several):
         what = "no statement" if not statements else f"{len(statements)} statements"
-        raise DdlError(f"expected one DDL statement, found {what}", statement=query, position=0)
+        raise DdlError(
+            f"expected one DDL statement, found {what}",
+            remedy="Give each statement with a commit_ts of its own",
+            statement=query,
+            position=0,
+        )
     return ";".join(statements)

@@ -291,5 +291,9 @@ def _checked(codec: Codec, info: TableInfo | None, selectors: ColumnSelectors) -
     if info is None or info.is_view:
         return None
     if not info.row_columns:
-        raise SchemaError("the table has no column that a row change could carry", table=info.full_name)
+        raise SchemaError(
+            "the table has no column that a row change could carry",
+            remedy="Give it a column that is not virtual, or leave the table out of the schema",
+            table=info.full_name,
+        )
     return codec.rows(selectors.select(info))

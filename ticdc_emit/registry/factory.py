@@ -32,5 +32,9 @@ def registry_for(config: ChangefeedConfig, tls: RegistryTls | None = None) -> Sc
             option="schema-registry",
         )
     if tls is not None:
-        raise ConfigError("TLS files are for schema-registry; AWS Glue does not use them", option="schema-registry")
+        raise ConfigError(
+            "TLS files are for schema-registry; AWS Glue does not use them",
+            remedy="Remove them",
+            option="schema-registry",
+        )
     return GlueRegistry(codec.glue_schema_registry)

@@ -80,7 +80,11 @@ def changefeeds(
         )
     for name in chosen:
         if force_replicate and not traits_of(name).force_replicate:
-            raise StrategyError(f"{name} does not go with force-replicate", argument="force_replicate")
+            raise StrategyError(
+                f"{name} does not go with force-replicate",
+                remedy="Leave the protocol or force_replicate out",
+                argument="force_replicate",
+            )
     if isinstance(partitions, str) or not partitions or not set(partitions) <= _DISPATCHERS:
         raise StrategyError(
             f"partitions={partitions!r}: not all are partition dispatchers",
@@ -88,7 +92,9 @@ def changefeeds(
             argument="partitions",
         )
     if max_partitions < 1:
-        raise StrategyError(f"max_partitions={max_partitions!r} is not at least 1", argument="max_partitions")
+        raise StrategyError(
+            f"max_partitions={max_partitions!r} is not at least 1", remedy="Give 1 or more", argument="max_partitions"
+        )
     return _changefeeds(chosen, tuple(partitions), max_partitions, force_replicate, schema_registry)
 
 

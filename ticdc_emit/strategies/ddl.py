@@ -69,7 +69,11 @@ def ddl(
     shape = TableShape.of(types, names, max_columns, allow_keyless, allow_defaults)
     found = applicable(catalog, chosen_kinds(kinds), shape)
     if found is None:
-        raise StrategyError("none of the kinds of DDL applies to the catalog", argument="kinds")
+        raise StrategyError(
+            "none of the kinds of DDL applies to the catalog",
+            remedy="Give more kinds, or a catalog with tables that they change",
+            argument="kinds",
+        )
     return found
 
 

@@ -83,7 +83,7 @@ def histories(
     """
     for name, number in (("max_tables", max_tables), ("max_commits", max_commits)):
         if number < 1:
-            raise StrategyError(f"{name}={number!r} is not at least 1", argument=name)
+            raise StrategyError(f"{name}={number!r} is not at least 1", remedy="Give 1 or more", argument=name)
     if schema is not None and not _base_tables(catalog_from_sql(schema, time_zone=time_zone)):
         raise StrategyError("the schema has no table", remedy="Give CREATE TABLE statements", argument="schema")
     plot = _Plot(

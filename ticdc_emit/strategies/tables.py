@@ -45,7 +45,11 @@ class TableShape:
     ) -> TableShape:
         """Raises :class:`StrategyError` for an unknown type, if no type can be in a key, and for a wrong number."""
         if not 1 <= max_columns <= _MOST_COLUMNS:
-            raise StrategyError(f"max_columns={max_columns!r} is not in 1..{_MOST_COLUMNS}", argument="max_columns")
+            raise StrategyError(
+                f"max_columns={max_columns!r} is out of its range",
+                remedy=f"Give a number from 1 to {_MOST_COLUMNS}",
+                argument="max_columns",
+            )
         column_types(types)
         chosen = TYPES if types is None else tuple(types)
         shape = cls(chosen, names, max_columns, allow_keyless, allow_defaults, allow_virtual)

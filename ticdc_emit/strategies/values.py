@@ -51,7 +51,7 @@ def values(column: Column, *, time_zone: str = "UTC", allow_zero_dates: bool = T
     try:
         zone = time_zone_of(time_zone)
     except ValueError as fault:
-        raise StrategyError(str(fault), argument="time_zone") from None
+        raise StrategyError(str(fault), remedy="Give a name such as Asia/Tokyo", argument="time_zone") from None
     return _values(column, zone, allow_zero_dates)
 
 

@@ -131,12 +131,18 @@ def _image(change: _Change, which: str, info: TableInfo) -> Row | None:
         return None
     image = change.get(which)
     if image is None:
-        raise MissingImageError(f"the change has no {which} image", table=info.full_name, commit_ts=change["commit_ts"])
+        raise MissingImageError(
+            f"the change has no {which} image",
+            remedy=f"Give the row its {which} image",
+            table=info.full_name,
+            commit_ts=change["commit_ts"],
+        )
     try:
         return {column.name: image[column.name] for column in info.row_columns}
     except KeyError as fault:
         raise MissingColumnError(
             f"the {which} image lacks a column",
+            remedy="Give every column of the table's version at that time; None is NULL",
             table=info.full_name,
             column=fault.args[0],
             commit_ts=change["commit_ts"],

@@ -78,9 +78,19 @@ def _document(path: Path) -> Mapping[str, Any]:
     try:
         read: Mapping[str, Any] = _toml.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as fault:
-        raise ConfigError(f"cannot read the file of columns: {fault}", option="columns", path=str(path)) from None
+        raise ConfigError(
+            f"cannot read the file of columns: {fault}",
+            remedy="Give a TOML file in UTF-8",
+            option="columns",
+            path=str(path),
+        ) from None
     except _toml.TOMLDecodeError as fault:
-        raise ConfigError(f"the file of columns is not TOML: {fault}", option="columns", path=str(path)) from None
+        raise ConfigError(
+            f"the file of columns is not TOML: {fault}",
+            remedy="Write a table [schema.table.column] for each column",
+            option="columns",
+            path=str(path),
+        ) from None
     return read
 
 

@@ -26,7 +26,11 @@ def add_computed(info: TableInfo, values: dict[str, str]) -> None:
     while waiting:
         ready = [each for each in waiting if not (_named(each, held) & {other.name.lower() for other in waiting})]
         if not ready:
-            raise SchemaError("generated columns refer to each other in a cycle", table=info.full_name)
+            raise SchemaError(
+                "generated columns refer to each other in a cycle",
+                remedy="Let each refer to columns before it only",
+                table=info.full_name,
+            )
         for column in ready:
             if column.generated == "stored" or _is_used(column, waiting):
                 values[column.name.lower()] = generated(column, held, values, info.full_name)

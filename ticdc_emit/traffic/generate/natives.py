@@ -40,7 +40,9 @@ def native_type(column: Column) -> str:
         MySQLType.VECTOR_FLOAT32: "string",
     }
     if kind not in named:
-        raise UnsupportedTypeError(f"cannot generate values for type {kind.name}", column=column.name)
+        raise UnsupportedTypeError(
+            f"cannot generate values for type {kind.name}", remedy="Leave the column out", column=column.name
+        )
     return named[kind]
 
 

@@ -95,7 +95,11 @@ def _wanted(catalog: Catalog, names: tuple[str, ...]) -> set[Name] | None:
 
 def _generable(table: SourceTable) -> None:
     if not table.info.row_columns:
-        raise SchemaError("the table has no columns that rows hold", table=table.info.full_name)
+        raise SchemaError(
+            "the table has no columns that rows hold",
+            remedy="Give it a column that is not virtual, or leave the table out",
+            table=table.info.full_name,
+        )
     if table.partitioning is not None and table.partitioning.method == "list":
         raise SchemaError(
             "the values of LIST partitions are not known here",

@@ -152,6 +152,7 @@ def _reference(
     if len(columns) != len(held):
         raise SchemaError(
             f"foreign key {key.name!r} has {len(columns)} columns and refers to {len(held)}",
+            remedy="Name as many columns on each side",
             table=table.info.full_name,
         )
     return Reference(columns, parent, held, key.name)
@@ -162,7 +163,9 @@ def _exact(info: TableInfo, name: str) -> str:
         if column.name.lower() == name.lower():
             return column.name
     raise SchemaError(
-        f"a foreign key names column {name!r}, which the rows of {info.full_name} do not have", table=info.full_name
+        f"a foreign key names column {name!r}, which the rows of {info.full_name} do not have",
+        remedy="Name a column that exists and is not virtual",
+        table=info.full_name,
     )
 
 
