@@ -69,8 +69,8 @@ def _end_to_end(table: str, rows: int, sink_uri: str | None, profile: str | None
             sink = KafkaSink.of(changefeed.kafka)
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="ticdc-emit-bench-")))
         spark = stack.enter_context(local_spark("bench", cores="2"))
-        (found,) = measure_end_to_end(spark, changefeed, sink, folder, table=table, rows=rows)
-        return found
+        (measured,) = measure_end_to_end(spark, changefeed, sink, folder, table=table, rows=rows)
+        return measured
 
 
 def _style(ratio: float | None, bar: float | None) -> str:

@@ -51,12 +51,12 @@ def read_changes(
 
     Raises :class:`ConfigError` for an unknown format, :class:`MissingColumnError` for missing columns.
     """
-    found = _read(spark, path, format_of(path, input_format), info)
-    if is_changes(found.columns, info):
-        return _changes(found, info)
-    check_columns_of_rows(found.columns, info)
-    check_moment(found.columns, info, commit_time_column)
-    return _inserts(found, info, commit_time_column, commit_ts)
+    rows = _read(spark, path, format_of(path, input_format), info)
+    if is_changes(rows.columns, info):
+        return _changes(rows, info)
+    check_columns_of_rows(rows.columns, info)
+    check_moment(rows.columns, info, commit_time_column)
+    return _inserts(rows, info, commit_time_column, commit_ts)
 
 
 def is_changes(names: Sequence[str], info: TableInfo) -> bool:
@@ -80,7 +80,10 @@ def check_moment(names: Sequence[str], info: TableInfo, column: str | None) -> N
     """Raise :class:`MissingColumnError` unless the commit time column is among the names, or is not given."""
     if column is not None and column not in names:
         raise MissingColumnError(
-            "the input lacks the commit time column", table=info.full_name, column=column, known=list(names)
+            "the input lacks the commit time column",
+            remedy=f"Choose one of its columns with --commit-time-column: {', '.join(names)}",
+            table=info.full_name,
+            column=column,
         )
 
 
@@ -122,48 +125,48 @@ def _json_field(name: str, info: TableInfo) -> str:
     return f"{name} struct<{columns}>"
 
 
-def _changes(found: DataFrame, info: TableInfo) -> DataFrame:
+def _changes(changes: DataFrame, info: TableInfo) -> DataFrame:
     from pyspark.sql import functions as F  # noqa: N812
 
     columns = [F.col("op")]
-    if "commit_ts" in found.columns:
+    if "commit_ts" in changes.columns:
         columns.append(F.col("commit_ts").cast("long").alias("commit_ts"))
-    elif "commit_time" in found.columns:
+    elif "commit_time" in changes.columns:
         columns.append(F.col("commit_time").cast("timestamp").alias("commit_time"))
-    if "seq" in found.columns:
+    if "seq" in changes.columns:
         columns.append(F.col("seq").cast("long").alias("seq"))
     for image in IMAGES:
-        if image in found.columns:
-            kind: Any = found.schema[image].dataType
+        if image in changes.columns:
+            kind: Any = changes.schema[image].dataType
             source = {name: F.col(image)[name] for name in kind.fieldNames()}
             columns.append(F.when(F.col(image).isNotNull(), _struct(source, info)).alias(image))
-        elif any(name.startswith(f"{image}.") for name in found.columns):
-            named = {name: F.col(quoted(f"{image}.{name}")) for name in _flat(found, image)}
+        elif any(name.startswith(f"{image}.") for name in changes.columns):
+            named = {name: F.col(quoted(f"{image}.{name}")) for name in _flat(changes, image)}
             columns.append(_struct(named, info).alias(image))
-    return found.select(*columns)
+    return changes.select(*columns)
 
 
-def _flat(found: DataFrame, image: str) -> list[str]:
-    return [name.removeprefix(f"{image}.") for name in found.columns if name.startswith(f"{image}.")]
+def _flat(changes: DataFrame, image: str) -> list[str]:
+    return [name.removeprefix(f"{image}.") for name in changes.columns if name.startswith(f"{image}.")]
 
 
-def _inserts(found: DataFrame, info: TableInfo, commit_time_column: str | None, commit_ts: int) -> DataFrame:
+def _inserts(rows: DataFrame, info: TableInfo, commit_time_column: str | None, commit_ts: int) -> DataFrame:
     from pyspark.sql import functions as F  # noqa: N812
 
-    source = {name: F.col(quoted(name)) for name in found.columns}
-    return found.select(
+    source = {name: F.col(quoted(name)) for name in rows.columns}
+    return rows.select(
         F.lit("c").alias("op"),
-        _moment(found, commit_time_column, commit_ts),
+        _moment(rows, commit_time_column, commit_ts),
         _struct(source, info).alias("after"),
     )
 
 
-def _moment(found: DataFrame, column: str | None, commit_ts: int) -> Column:
+def _moment(rows: DataFrame, column: str | None, commit_ts: int) -> Column:
     from pyspark.sql import functions as F  # noqa: N812
 
     if column is None:
         return F.lit(commit_ts).cast("long").alias("commit_ts")
-    if found.schema[column].dataType.typeName() in ("long", "integer"):
+    if rows.schema[column].dataType.typeName() in ("long", "integer"):
         return F.col(quoted(column)).alias("commit_ts")
     return F.col(quoted(column)).cast("timestamp").alias("commit_time")
 

@@ -47,22 +47,22 @@ def changes_here(
     if not files or any(not file.is_file() or file.suffix not in endings or file.name[0] in "._" for file in files):
         return None
     try:
-        found = _read(files, input_format, info, most_rows)
-        if is_changes(list(found), info):
-            return _changes(found, info)
-        if not found or any(image in found for image in IMAGES):
+        columns_by_name = _read(files, input_format, info, most_rows)
+        if is_changes(list(columns_by_name), info):
+            return _changes(columns_by_name, info)
+        if not columns_by_name or any(image in columns_by_name for image in IMAGES):
             return None
-        check_columns_of_rows(list(found), info)
-        check_moment(list(found), info, commit_time_column)
-        return _inserts(found, info, commit_time_column, commit_ts)
+        check_columns_of_rows(list(columns_by_name), info)
+        check_moment(list(columns_by_name), info, commit_time_column)
+        return _inserts(columns_by_name, info, commit_time_column, commit_ts)
     except (NeedsSparkError, pa.ArrowException, UnicodeEncodeError, OSError):
         return None
 
 
-_Found = Mapping[str, pa.Array]
+_Columns = Mapping[str, pa.Array]
 
 
-def _read(files: Sequence[Path], input_format: str, info: TableInfo, most_rows: int) -> _Found:
+def _read(files: Sequence[Path], input_format: str, info: TableInfo, most_rows: int) -> _Columns:
     if input_format == "parquet":
         opened = [pq.ParquetFile(file) for file in files]
         rows = sum(file.metadata.num_rows for file in opened)
@@ -72,10 +72,10 @@ def _read(files: Sequence[Path], input_format: str, info: TableInfo, most_rows: 
         if any(table.schema != tables[0].schema for table in tables):
             raise NeedsSparkError("files of several schemas")
         whole = pa.concat_tables(tables).combine_chunks()
-        found = {name: _as_spark(_chunk(whole, place)) for place, name in enumerate(whole.schema.names)}
-        if len({name.lower() for name in found}) < len(whole.schema.names):
+        columns_by_name = {name: _as_spark(_chunk(whole, place)) for place, name in enumerate(whole.schema.names)}
+        if len({name.lower() for name in columns_by_name}) < len(whole.schema.names):
             raise NeedsSparkError("two columns of one name")
-        return found
+        return columns_by_name
     columns = csv_columns(files) if input_format == "csv" else json_columns(files, IMAGES)
     if any(len(values) > most_rows for values in columns.values()):
         raise NeedsSparkError(f"more than {most_rows:,} rows")
@@ -110,41 +110,43 @@ def _as_spark(column: pa.Array) -> pa.Array:
     raise NeedsSparkError(f"a column of {kind}")
 
 
-def _changes(found: _Found, info: TableInfo) -> pa.Table:
-    columns = {"op": found["op"]}
-    if "commit_ts" in found:
-        columns["commit_ts"] = _integers(found["commit_ts"])
-    elif "commit_time" in found:
-        columns["commit_time"] = _moments(found["commit_time"])
-    if "seq" in found:
-        columns["seq"] = _integers(found["seq"])
+def _changes(columns_by_name: _Columns, info: TableInfo) -> pa.Table:
+    columns = {"op": columns_by_name["op"]}
+    if "commit_ts" in columns_by_name:
+        columns["commit_ts"] = _integers(columns_by_name["commit_ts"])
+    elif "commit_time" in columns_by_name:
+        columns["commit_time"] = _moments(columns_by_name["commit_time"])
+    if "seq" in columns_by_name:
+        columns["seq"] = _integers(columns_by_name["seq"])
     for image in IMAGES:
         prefix = f"{image}."
-        if image in found:
-            whole = found[image]
+        if image in columns_by_name:
+            whole = columns_by_name[image]
             if not pa.types.is_struct(whole.type):
                 raise NeedsSparkError(f"an image that is {whole.type}")
             source = dict(zip((field.name for field in whole.type), whole.flatten(), strict=True))
             columns[image] = _struct(source, info, whole.is_null())
-        elif any(name.startswith(prefix) for name in found):
-            named = {name.removeprefix(prefix): found[name] for name in found if name.startswith(prefix)}
+        elif any(name.startswith(prefix) for name in columns_by_name):
+            named = {
+                name.removeprefix(prefix): columns_by_name[name] for name in columns_by_name if name.startswith(prefix)
+            }
             columns[image] = _struct(named, info)
     return pa.table(columns)
 
 
-def _inserts(found: _Found, info: TableInfo, commit_time_column: str | None, commit_ts: int) -> pa.Table:
-    rows = len(next(iter(found.values())))
+def _inserts(columns_by_name: _Columns, info: TableInfo, commit_time_column: str | None, commit_ts: int) -> pa.Table:
+    rows = len(next(iter(columns_by_name.values())))
     columns = {"op": pa.repeat("c", rows)}
     if commit_time_column is None:
         columns["commit_ts"] = pa.repeat(pa.scalar(commit_ts, pa.int64()), rows)
-    elif found[commit_time_column].type in (pa.int32(), pa.int64()):
-        columns["commit_ts"] = found[commit_time_column]
+    elif columns_by_name[commit_time_column].type in (pa.int32(), pa.int64()):
+        columns["commit_ts"] = columns_by_name[commit_time_column]
     else:
-        columns["commit_time"] = _moments(found[commit_time_column])
-    return pa.table({**columns, "after": _struct(found, info)})
+        columns["commit_time"] = _moments(columns_by_name[commit_time_column])
+    return pa.table({**columns, "after": _struct(columns_by_name, info)})
 
 
-def _struct(source: _Found, info: TableInfo, is_null: pa.Array | None = None) -> pa.StructArray:
+def _struct(source: _Columns, info: TableInfo, is_null: pa.Array | None = None) -> pa.StructArray:
     names = [column.name for column in info.data_columns if column.name in source]
     if not names:
         raise NeedsSparkError("an image without columns of the table")

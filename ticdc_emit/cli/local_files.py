@@ -28,8 +28,8 @@ def check_readable(path: str, option: str, spark: Mapping[str, str]) -> None:
     ``option``: the option with the path. ``spark``: further settings of Spark, which may set another default file
     system.
     """
-    found = files_at(path, spark)
-    if found is not None and not found:
+    paths = files_at(path, spark)
+    if paths is not None and not paths:
         raise ConfigError(
             f"there is no file or folder {mask_text(path)}",
             remedy=f"Check the path; a relative one begins at {Path.cwd()}",
@@ -39,10 +39,10 @@ def check_readable(path: str, option: str, spark: Mapping[str, str]) -> None:
 
 def local_size(path: str, spark: Mapping[str, str]) -> float:
     """Return the total size in bytes of the files at a local path or pattern; infinity if only Spark can find them."""
-    found = files_at(path, spark)
-    if found is None:
+    paths = files_at(path, spark)
+    if paths is None:
         return math.inf
-    files = (file for each in found for file in ([each] if each.is_file() else each.rglob("*")))
+    files = (file for each in paths for file in ([each] if each.is_file() else each.rglob("*")))
     try:
         return sum(file.stat().st_size for file in files)
     except OSError:

@@ -60,16 +60,16 @@ def message_dict(message: Message, read: Reader) -> dict[str, Any]:
 
     That of a message of several rows is a list.
     """
-    found = {
+    members = {
         "topic": message.topic,
         "partition": message.partition,
         "offset": message.offset,
         "key": _as_json(message.key),
         "value": _as_json(message.value),
     }
-    binary = isinstance(found["key"], dict) or isinstance(found["value"], dict)
+    binary = isinstance(members["key"], dict) or isinstance(members["value"], dict)
     rows = [_said(line) for line in read(message)] if binary else []
-    return found | {"decoded": rows[0] if len(rows) == 1 else rows} if rows else found
+    return members | {"decoded": rows[0] if len(rows) == 1 else rows} if rows else members
 
 
 def _as_json(data: bytes | None) -> Any:

@@ -130,7 +130,7 @@ def spark_settings(given: Sequence[str] | None) -> dict[str, str]:
     """Read ``spark.name=value`` arguments. Raises :class:`ConfigError` for others, without the value, which may be
     secret.
     """
-    found: dict[str, str] = {}
+    settings: dict[str, str] = {}
     for place, entry in enumerate(given or ()):
         name, equals, value = entry.partition("=")
         if not (equals and name.startswith("spark.")):
@@ -139,5 +139,5 @@ def spark_settings(given: Sequence[str] | None) -> dict[str, str]:
                 remedy="Write for instance --spark spark.driver.memory=4g",
                 option="spark",
             )
-        found[name] = value
-    return found
+        settings[name] = value
+    return settings

@@ -14,7 +14,7 @@ from ticdc_emit.cli.console import print_json, result_console, say, step
 from ticdc_emit.cli.html import Pictures
 from ticdc_emit.cli.interrupt import Stop, stopped_by_interrupt
 from ticdc_emit.cli.local_files import check_readable
-from ticdc_emit.cli.replay_data import BASED, Told, history_of
+from ticdc_emit.cli.replay_data import BASED, ColumnOptions, history_of
 from ticdc_emit.cli.session import local_spark
 from ticdc_emit.cli.summary import print_summary
 from ticdc_emit.config import load_changefeed, mask_uri
@@ -26,20 +26,20 @@ if TYPE_CHECKING:
 
     from ticdc_emit.traffic.replay import ReplayReport
 
-__all__ = ["Asked", "print_report", "run"]
+__all__ = ["CommandOptions", "print_report", "run"]
 
 _UNITS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
 @dataclass(frozen=True)
-class Asked:
-    """The options of the command. ``told``: those about the tables' columns. ``spark``: further settings of Spark."""
+class CommandOptions:
+    """The options of the command. ``columns``: those of the tables' columns. ``spark``: further settings of Spark."""
 
     schema: Path
     tables: Sequence[str]
     before: Sequence[str]
     sink_uri: str
-    told: Told
+    columns: ColumnOptions
     config: Path | None = None
     ddl: Path | None = None
     speed: float | None = None
@@ -56,73 +56,85 @@ class Asked:
     as_json: bool = False
 
 
-def run(asked: Asked) -> int:
+def run(options: CommandOptions) -> int:
     """Replay, print the result of each slice and the total; return the exit code."""
     from ticdc_emit.traffic.replay import read_ddl, replay
     from ticdc_emit.traffic.replay.sources import FILE_FORMATS, format_of
 
-    pictures, reports = Pictures(asked.html, "ticdc-emit replay"), list[RunReport]()
+    pictures, reports = Pictures(options.html, "ticdc-emit replay"), list[RunReport]()
     changefeed = load_changefeed(
-        asked.sink_uri,
-        asked.config,
-        profile=asked.profile,
-        time_zone=asked.time_zone,
-        schema_registry=asked.schema_registry,
+        options.sink_uri,
+        options.config,
+        profile=options.profile,
+        time_zone=options.time_zone,
+        schema_registry=options.schema_registry,
     )
-    sources, befores = _named_paths(asked.tables, "--table"), _named_paths(asked.before, "--before")
+    sources, befores = _named_paths(options.tables, "--table"), _named_paths(options.before, "--before")
     unknown = sorted(set(befores) - set(sources))
     if unknown:
-        raise ConfigError(f"--before names {unknown[0]}, but no --table does", option="before")
-    if befores and asked.told.mode not in BASED:
         raise ConfigError(
-            f"--before has no meaning with --mode {asked.told.mode}",
+            f"--before names {unknown[0]}, but no --table does",
+            remedy=f"Add --table {unknown[0]}=PATH",
+            option="before",
+        )
+    if befores and options.columns.mode not in BASED:
+        raise ConfigError(
+            f"--before has no meaning with --mode {options.columns.mode}",
             remedy=f"It is for {' and '.join(BASED)}",
             option="before",
         )
-    if asked.state_uri is not None and asked.told.takes_the_clock:
+    if options.state_uri is not None and options.columns.takes_the_clock:
         raise ConfigError("a replay that can be resumed needs a fixed time", remedy="Add --at", option="at")
-    catalog = catalog_for(changefeed, _text(asked.schema))
+    catalog = catalog_for(changefeed, _text(options.schema))
     # the database of DDL without one, as in the changefeed of the replay
     database = current_database(next(iter(sources)) if len(sources) == 1 else None, catalog)
-    ddl = () if asked.ddl is None else read_ddl(_text(asked.ddl))
-    width = None if asked.slice is None else seconds_of(asked.slice)
+    ddl = () if options.ddl is None else read_ddl(_text(options.ddl))
+    width = None if options.slice is None else seconds_of(options.slice)
     for option, paths in (("table", sources), ("before", befores)):
         for path in paths.values():
-            if (asked.told.format or format_of(path)) in FILE_FORMATS:
-                check_readable(path, option, asked.spark)
+            if (options.columns.format or format_of(path)) in FILE_FORMATS:
+                check_readable(path, option, options.spark)
     with ExitStack() as stack:
-        with step("starting Spark", quiet=asked.as_json):
-            spark = stack.enter_context(local_spark("replay", settings=asked.spark, quiet=asked.as_json))
+        with step("starting Spark", quiet=options.as_json):
+            spark = stack.enter_context(local_spark("replay", settings=options.spark, quiet=options.as_json))
         history = {
             name: history_of(
-                _reader(spark), name, path, befores.get(name), asked.told, catalog, ddl, asked.time_zone, database
+                _reader(spark),
+                name,
+                path,
+                befores.get(name),
+                options.columns,
+                catalog,
+                ddl,
+                options.time_zone,
+                database,
             )
             for name, path in sources.items()
         }
-        if not asked.as_json:
-            say(f"replaying {', '.join(sources)} to {mask_uri(asked.sink_uri)}")
+        if not options.as_json:
+            say(f"replaying {', '.join(sources)} to {mask_uri(options.sink_uri)}")
         # a replay in one slice has nothing to finish first, so a signal ends it like any other command
-        sliced = asked.speed is not None or width is not None
-        stop = stack.enter_context(stopped_by_interrupt("slice", quiet=asked.as_json)) if sliced else Stop()
+        sliced = options.speed is not None or width is not None
+        stop = stack.enter_context(stopped_by_interrupt("slice", quiet=options.as_json)) if sliced else Stop()
         report = replay(
             spark,
             changefeed,
             history,
             catalog,
             ddl=ddl,
-            speed=asked.speed,
+            speed=options.speed,
             slice=width,
-            state_uri=asked.state_uri,
-            watermark_interval=asked.watermark_interval,
-            bad_rows=asked.bad_rows,  # type: ignore[arg-type]  # checked there
-            bad_rows_path=asked.bad_rows_path,
+            state_uri=options.state_uri,
+            watermark_interval=options.watermark_interval,
+            bad_rows=options.bad_rows,  # type: ignore[arg-type]  # checked there
+            bad_rows_path=options.bad_rows_path,
             stop=stop,
             on_report=reports.append,
-            on_slice=() if asked.as_json else lambda done: say(str(done)),
+            on_slice=() if options.as_json else lambda done: say(str(done)),
         )
     pictures.add_reports(reports)
     pictures.write()
-    print_report(report, asked)
+    print_report(report, options)
     return 0 if report.finished else stop.exit_code()
 
 
@@ -139,16 +151,24 @@ def seconds_of(text: str) -> float:
 
 def _named_paths(given: Sequence[str], option: str) -> dict[str, str]:
     """Read ``schema.name=path`` arguments."""
-    found: dict[str, str] = {}
+    paths_by_table: dict[str, str] = {}
     for entry in given:
         name, equals, path = entry.partition("=")
         if not (equals and name and path):
-            raise ConfigError(f"{option} {entry!r} is not name=path", option=option.lstrip("-"))
+            raise ConfigError(
+                f"{option} {entry!r} is not name=path",
+                remedy=f"Write {option} schema.table=PATH",
+                option=option.lstrip("-"),
+            )
         name = name if "." in name else f"test.{name}"
-        if name in found:
-            raise ConfigError(f"{option} names {name} twice", option=option.lstrip("-"))
-        found[name] = path
-    return found
+        if name in paths_by_table:
+            raise ConfigError(
+                f"{option} names {name} twice",
+                remedy="Put the files of a table into one folder, and give that",
+                option=option.lstrip("-"),
+            )
+        paths_by_table[name] = path
+    return paths_by_table
 
 
 def _reader(spark: SparkSession) -> Callable[[str, str | None], Any]:
@@ -161,9 +181,9 @@ def _reader(spark: SparkSession) -> Callable[[str, str | None], Any]:
     return read
 
 
-def print_report(report: ReplayReport, asked: Asked) -> None:
+def print_report(report: ReplayReport, options: CommandOptions) -> None:
     """Print the report of the replay, as JSON with ``--json``."""
-    if asked.as_json:
+    if options.as_json:
         print_json(report.to_dict())
         return
     if report.nothing_to_do:
@@ -173,7 +193,7 @@ def print_report(report: ReplayReport, asked: Asked) -> None:
     lag = "" if report.max_lag_seconds is None else f", at most {report.max_lag_seconds:.1f} s behind schedule"
     done = f"{report.done_slices:,} of {report.slices:,} slices in {report.seconds:.1f} s{lag}"
     print(done if report.finished else f"stopped: {done}")
-    if not report.finished and asked.state_uri is not None:
+    if not report.finished and options.state_uri is not None:
         say("run the same command again to continue from here")
 
 

@@ -102,14 +102,14 @@ def replay(
 
     With --slice or --speed, Ctrl-C stops after the current slice; with --state-uri the same command resumes there.
     """
-    from ticdc_emit.cli.replay import Asked, run
-    from ticdc_emit.cli.replay_data import MODES, Told
+    from ticdc_emit.cli.replay import CommandOptions, run
+    from ticdc_emit.cli.replay_data import MODES, ColumnOptions
 
     if mode not in MODES:
         raise typer.BadParameter(f"choose {', '.join(MODES)}", param_hint="--mode")
     if time_unit not in ("tso", "s", "ms", "us"):
         raise typer.BadParameter("choose tso, s, ms or us", param_hint="--time-unit")
-    told = Told(
+    columns = ColumnOptions(
         mode,
         time_column=time_column,
         time_unit=time_unit,  # type: ignore[arg-type]  # checked above
@@ -122,12 +122,12 @@ def replay(
         valid_to=valid_to,
         format=input_format,
     )
-    asked = Asked(
+    options = CommandOptions(
         schema,
         table,
         before or (),
         sink_uri,
-        told,
+        columns,
         config=config,
         ddl=ddl,
         speed=speed,
@@ -143,7 +143,7 @@ def replay(
         html=html,
         as_json=as_json,
     )
-    raise typer.Exit(run(asked))
+    raise typer.Exit(run(options))
 
 
 def add_replay_command(app: typer.Typer) -> None:

@@ -31,7 +31,7 @@ from ticdc_emit.tso import compose
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-__all__ = ["BASED", "MODES", "Told", "history_of"]
+__all__ = ["BASED", "MODES", "ColumnOptions", "history_of"]
 
 MODES = ("snapshot", "diff", "validity", "operations")
 BASED = ("diff", "operations")
@@ -48,7 +48,7 @@ _BEFORE_ALL = 1  # the TSO of rows from before the history
 
 
 @dataclass(frozen=True)
-class Told:
+class ColumnOptions:
     """The options about the sources; ``None`` or empty if not given. ``keys``: by default each table's handle key.
 
     Raises :class:`ConfigError` for an unknown mode, and for options that have no meaning in the mode.
@@ -95,7 +95,7 @@ def history_of(
     table: str,
     source: str,
     before: str | None,
-    told: Told,
+    columns: ColumnOptions,
     catalog: Catalog,
     ddl: Sequence[tuple[int, str]],
     time_zone: str,
@@ -107,50 +107,52 @@ def history_of(
     errors of ``traffic.replay``.
     """
     versions = versions_of(copy.deepcopy(catalog), ddl, table, database=database)
-    keys = list(told.keys) or [column.name for column in versions[0][1].whole_handle_key]
-    if not keys and told.mode != "snapshot":
+    keys = list(columns.keys) or [column.name for column in versions[0][1].whole_handle_key]
+    if not keys and columns.mode != "snapshot":
         raise ConfigError("the table has no key", remedy="Name columns with --keys", option="keys", table=table)
-    df = read(source, told.format)
+    df = read(source, columns.format)
     names = _columns(df, versions, table)
-    if told.mode == "snapshot":
-        return snapshot_inserts(df, told.moment, columns=names, unit=told.time_unit)
+    if columns.mode == "snapshot":
+        return snapshot_inserts(df, columns.moment, columns=names, unit=columns.time_unit)
     base = None
     if before is not None:
-        base = read(before, told.format)
+        base = read(before, columns.format)
         base = backfilled(
             base.select(*map(quoted, _columns(base, versions, table))), versions, _BEFORE_ALL, zone=time_zone
         )
-    if told.mode == "diff":
+    if columns.mode == "diff":
         if base is None:
             raise ConfigError("a difference needs two snapshots", remedy=f"Add --before {table}=…", option="before")
-        about = [told.time_column] if told.time_column is not None and told.time_column not in names else []
-        return snapshot_diff(base, df.select(*map(quoted, [*names, *about])), keys, told.moment, unit=told.time_unit)
-    if told.mode == "validity":
-        start, end = told.valid_from or "valid_from", told.valid_to or "valid_to"
-        rows = backfilled(df, versions, start, unit=told.time_unit, zone=time_zone)
-        return from_validity(rows, keys, start, end, columns=_columns(rows, versions, table), unit=told.time_unit)
-    if told.time_column is None:
+        about = [columns.time_column] if columns.time_column is not None and columns.time_column not in names else []
+        return snapshot_diff(
+            base, df.select(*map(quoted, [*names, *about])), keys, columns.moment, unit=columns.time_unit
+        )
+    if columns.mode == "validity":
+        start, end = columns.valid_from or "valid_from", columns.valid_to or "valid_to"
+        rows = backfilled(df, versions, start, unit=columns.time_unit, zone=time_zone)
+        return from_validity(rows, keys, start, end, columns=_columns(rows, versions, table), unit=columns.time_unit)
+    if columns.time_column is None:
         raise ConfigError("changes need a time", remedy="Name its column with --time-column", option="time-column")
-    rows = backfilled(df, versions, told.time_column, unit=told.time_unit, zone=time_zone)
+    rows = backfilled(df, versions, columns.time_column, unit=columns.time_unit, zone=time_zone)
     return from_operations(
         rows,
         keys,
-        told.op or "op",
-        told.time_column,
-        order_by=told.order_by,
+        columns.op or "op",
+        columns.time_column,
+        order_by=columns.order_by,
         base=base,
         columns=_columns(rows, versions, table),
-        transaction=told.transaction,
-        unit=told.time_unit,
+        transaction=columns.transaction,
+        unit=columns.time_unit,
     )
 
 
 def _columns(df: DataFrame, versions: Versions, table: str) -> list[str]:
     """Return the columns of ``df`` that any version of the table has."""
     known = {column.name for _, info in versions for column in info.columns}
-    found = [name for name in df.columns if name in known]
-    if not found:
+    names = [name for name in df.columns if name in known]
+    if not names:
         raise MissingColumnError(
             "the source has no column of the table", remedy=f"It has: {', '.join(df.columns)}", table=table
         )
-    return found
+    return names

@@ -26,8 +26,8 @@ __all__ = ["list_scenarios", "require_name", "run"]
 def list_scenarios(*, as_json: bool) -> int:
     """Print the list of scenarios; return the exit code."""
     if as_json:
-        told = ("name", "protocols", "incident", "breaks", "outcome")
-        print_json([{name: getattr(kind, name) for name in told} for kind in scenarios()])
+        attributes = ("name", "protocols", "incident", "breaks", "outcome")
+        print_json([{name: getattr(kind, name) for name in attributes} for kind in scenarios()])
         return 0
     console = result_console()
     for kind in scenarios():
@@ -62,25 +62,25 @@ def run(
     ``check``: a JSON file of tables, by ``schema.table`` a list of rows in canonical text.
     """
     pictures = Pictures(html, f"ticdc-emit scenario {name}")
-    made, sink = _made(name, protocol, seed, sink_uri, profile, schema_registry)
+    story, sink = _made(name, protocol, seed, sink_uri, profile, schema_registry)
     if check is not None:
-        return _check(made, check, as_json=as_json)
-    pictures.add_messages(made.messages, made.config, made.schemas or None)
+        return _check(story, check, as_json=as_json)
+    pictures.add_messages(story.messages, story.config, story.schemas or None)
     pictures.write()
     report = None
     if sink is not None:
-        with step(f"sending {len(made.messages)} messages to {mask_uri(sink_uri or '')}", quiet=as_json):
-            report = made.send(sink)
+        with step(f"sending {len(story.messages)} messages to {mask_uri(sink_uri or '')}", quiet=as_json):
+            report = story.send(sink)
     if as_json:
         print_json(
             {
-                **_told(made),
+                **_told(story),
                 "delivered": None if report is None else report.to_dict(),
-                "messages": None if sink is not None else _messages(made),
+                "messages": None if sink is not None else _messages(story),
             }
         )
         return 0
-    _print(result_console(), made, sent=sink is not None)
+    _print(result_console(), story, sent=sink is not None)
     return 0
 
 
@@ -92,94 +92,96 @@ def _made(
     config = load_changefeed(
         sink_uri, protocol_document(protocol) if protocol else None, profile=profile, schema_registry=schema_registry
     )
-    told: dict[str, Any] = {"protocol": feed_of(config), "profile": config.profile, "topic": config.kafka.topic}
+    settings: dict[str, Any] = {"protocol": feed_of(config), "profile": config.profile, "topic": config.kafka.topic}
     if not config.codec.protocol.traits.registers_schemas:
-        return scenario(name, seed=seed, **told), sink_for(config)
+        return scenario(name, seed=seed, **settings), sink_for(config)
     from ticdc_emit.registry import registry_for
 
     registry = registry_for(config)
     try:
         url = None if config.codec.schema_registry is None else config.codec.schema_registry.reveal()
-        made = scenario(name, seed=seed, registry=registry, schema_registry=url, **told)
+        story = scenario(name, seed=seed, registry=registry, schema_registry=url, **settings)
     finally:
         registry.close()
-    return made, sink_for(config)
+    return story, sink_for(config)
 
 
-def _told(made: Scenario) -> dict[str, Any]:
-    refusal = None if made.refusal is None else made.refusal.__name__
+def _told(story: Scenario) -> dict[str, Any]:
+    refusal = None if story.refusal is None else story.refusal.__name__
     return {
-        "scenario": made.name,
-        "protocol": made.protocol,
-        "profile": made.config.profile.name,
-        "seed": made.seed,
-        "incident": made.kind.incident,
-        "breaks": made.kind.breaks,
-        "outcome": made.kind.outcome,
-        "schema": made.schema,
-        "sink_uri": made.sink_uri,
-        "changefeed": made.changefeed,
-        "partitions": made.partitions,
-        "expected": {".".join(name): list(rows.values()) for name, rows in made.expected.items()},
+        "scenario": story.name,
+        "protocol": story.protocol,
+        "profile": story.config.profile.name,
+        "seed": story.seed,
+        "incident": story.kind.incident,
+        "breaks": story.kind.breaks,
+        "outcome": story.kind.outcome,
+        "schema": story.schema,
+        "sink_uri": story.sink_uri,
+        "changefeed": story.changefeed,
+        "partitions": story.partitions,
+        "expected": {".".join(name): list(rows.values()) for name, rows in story.expected.items()},
         "must_raise": refusal,
-        "producer_refused": None if made.refused is None else str(made.refused),
+        "producer_refused": None if story.refused is None else str(story.refused),
     }
 
 
-def _messages(made: Scenario) -> list[dict[str, Any]]:
-    tail = Tail(made.config, schemas=made.schemas)
+def _messages(story: Scenario) -> list[dict[str, Any]]:
+    tail = Tail(story.config, schemas=story.schemas)
     shown = []
-    for message in made.messages:
+    for message in story.messages:
         line = tail.line(message)
         shown.append({**message_dict(message, lambda _: ()), "said": None if line is None else str(line)})
     return shown
 
 
-def _print(console: Console, made: Scenario, *, sent: bool) -> None:
+def _print(console: Console, story: Scenario, *, sent: bool) -> None:
     if not sent:
-        tail = Tail(made.config, schemas=made.schemas)
-        for message in made.messages:
+        tail = Tail(story.config, schemas=story.schemas)
+        for message in story.messages:
             console.print(Text(str(tail.line(message))))
         console.print()
     else:
-        for topic, count in made.partitions.items():
+        for topic, count in story.partitions.items():
             console.print(
                 Text(f"sent to {count} partition{'s' * (count != 1)} of {topic}: verify with partition-num={count}")
             )
-    lineage = made.config.profile.name
-    console.print(Text.assemble((made.name, "bold"), f" as {made.protocol} of {lineage}, seed {made.seed}"))
-    console.print(Text(made.kind.incident))
-    console.print(Text(f"Breaks consumers that assume {made.kind.breaks}"))
-    console.print(Text.assemble(("must end with: ", "bold"), made.kind.outcome))
-    if made.refusal is not None:
-        console.print(Text(f"the consumer must raise {made.refusal.__name__}"))
+    lineage = story.config.profile.name
+    console.print(Text.assemble((story.name, "bold"), f" as {story.protocol} of {lineage}, seed {story.seed}"))
+    console.print(Text(story.kind.incident))
+    console.print(Text(f"Breaks consumers that assume {story.kind.breaks}"))
+    console.print(Text.assemble(("must end with: ", "bold"), story.kind.outcome))
+    if story.refusal is not None:
+        console.print(Text(f"the consumer must raise {story.refusal.__name__}"))
         return
-    if made.refused is not None:
-        console.print(Text(f"the producer was refused: {made.refused}"))
-    for (schema, table), rows in made.expected.items():
+    if story.refused is not None:
+        console.print(Text(f"the producer was refused: {story.refused}"))
+    for (schema, table), rows in story.expected.items():
         console.print(Text(f"{schema}.{table}: {len(rows)} rows", "bold"))
         for row in rows.values():
             console.print(Text("  " + json.dumps(row, ensure_ascii=False)))
 
 
-def _check(made: Scenario, path: Path, *, as_json: bool) -> int:
+def _check(story: Scenario, path: Path, *, as_json: bool) -> int:
     try:
         tables = json.loads(path.read_text(encoding="utf-8"))
     except OSError as fault:
-        raise ConfigError(f"the tables cannot be read: {fault}", option="check") from None
+        raise ConfigError(
+            f"the tables cannot be read: {fault}", remedy="Check the path of --check", option="check"
+        ) from None
     except ValueError as fault:
         raise ConfigError(
             f"the file of tables is not JSON: {fault}",
             remedy='Write {"schema.table": [{"column": "text", ...}, ...]}, as --json prints "expected"',
             option="check",
         ) from None
-    found = made.check(tables)
+    differences = story.check(tables)
     if as_json:
-        print_json({"scenario": made.name, "differences": [vars(each) for each in found]})
-        return 1 if found else 0
+        print_json({"scenario": story.name, "differences": [vars(each) for each in differences]})
+        return 1 if differences else 0
     console = result_console()
-    for each in found:
+    for each in differences:
         console.print(Text(str(each)))
-    verdict = f"{len(found)} differences" if found else "the tables match"
-    console.print(Text(verdict, "bold red" if found else "bold green"))
-    return 1 if found else 0
+    verdict = f"{len(differences)} differences" if differences else "the tables match"
+    console.print(Text(verdict, "bold red" if differences else "bold green"))
+    return 1 if differences else 0

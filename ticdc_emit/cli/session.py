@@ -168,14 +168,14 @@ def _watched_jvm() -> Iterator[None]:
 def _stderr_to(log: Path) -> Iterator[None]:
     """Give processes that start in the block ``log`` as their stderr, because Spark prints much while it starts."""
     sys.stderr.flush()
-    kept = os.dup(2)
+    terminal = os.dup(2)
     try:
         with log.open("wb") as file:
             os.dup2(file.fileno(), 2)
         yield
     finally:
-        os.dup2(kept, 2)
-        os.close(kept)
+        os.dup2(terminal, 2)
+        os.close(terminal)
 
 
 def _last_lines(log: Path) -> str:

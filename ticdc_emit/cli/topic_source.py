@@ -70,14 +70,14 @@ class TopicSource:
         without topics, and for missing topics; :class:`~ticdc_emit.errors.ConfigError` if the messages are of another
         protocol.
         """
-        found = self._from_kafka(newest, follow) if self.folder is None else self._from_files(newest, follow)
-        return self._of_protocol(found)
+        messages = self._from_kafka(newest, follow) if self.folder is None else self._from_files(newest, follow)
+        return self._of_protocol(messages)
 
     def used_partitions(self) -> dict[str, int]:
         """Return how many partitions of each topic the changefeed sends to: of its default topic ``partition-num``."""
-        default, asked = self.config.kafka.topic, self.config.kafka.partition_num
+        default, partition_num = self.config.kafka.topic, self.config.kafka.partition_num
         return {
-            topic: min(count, asked) if topic == default and asked is not None else count
+            topic: min(count, partition_num) if topic == default and partition_num is not None else count
             for topic, count in self.partitions.items()
         }
 
@@ -129,14 +129,18 @@ class TopicSource:
 
         assert self.folder is not None
         if not self.folder.exists():
-            raise DeliveryError("there is no such file or folder", path=str(self.folder))
+            raise DeliveryError(
+                "there is no such file or folder",
+                remedy="Give a file or folder that a file:// sink wrote",
+                path=str(self.folder),
+            )
         files = FileReader(self.folder)
         there = files.partitions()
         if not follow:
             _check(there, self.choice.named, self.folder)
         self.partitions.update({topic: count for topic, count in there.items() if self._wants(topic)})
-        found = (message for message in files.read() if self._wants(message.topic))
-        yield from found if newest is None else _newest(found, newest)
+        messages = (message for message in files.read() if self._wants(message.topic))
+        yield from messages if newest is None else _newest(messages, newest)
         while follow:
             time.sleep(_POLL_S)
             yield from (message for message in files.read() if self._wants(message.topic))

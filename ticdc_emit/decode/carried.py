@@ -58,18 +58,18 @@ class Carrier:
 
     def row(self, row: Mapping[str, str | None]) -> Row:
         """Return a whole row, its columns in table order."""
-        found = self._added | self.part(row)
-        return {name: found[name] for name in self._order if name in found}
+        values = self._added | self.part(row)
+        return {name: values[name] for name in self._order if name in values}
 
     def part(self, row: Mapping[str, str | None]) -> Row:
         """Return some columns of a row. Raises :class:`DecodeError` for text that is not a value of its column."""
-        found: Row = {}
+        values: Row = {}
         for old, new, known, convert in self._kept:
             if old in row:
                 text = row[old]
                 if text is None or known:
-                    found[new] = text if text is None or convert is None else self._converted(text, new, convert)
-        return found
+                    values[new] = text if text is None or convert is None else self._converted(text, new, convert)
+        return values
 
     def _converted(self, text: str, name: str, convert: Callable[[str], str]) -> str:
         try:

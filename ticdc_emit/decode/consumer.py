@@ -59,12 +59,12 @@ class ReferenceConsumer:
     ) -> None:
         config = load_changefeed(config, own_registry=schemas is not None) if isinstance(config, str) else config
         zone = config.time_zone
-        made = catalog_from_sql(catalog, time_zone=zone) if isinstance(catalog, str) else copy.deepcopy(catalog)
+        own_catalog = catalog_from_sql(catalog, time_zone=zone) if isinstance(catalog, str) else copy.deepcopy(catalog)
         store = ClaimStore.of(config.codec.large_message_handle)
         if claims is None and store is not None:
             claims = store.get
         self._reader = reader_for(config, schemas=schemas, claims=claims)
-        self._tables = self._reader.make_tables(made, zone, lookup)
+        self._tables = self._reader.make_tables(own_catalog, zone, lookup)
         self._check = self._reader.check if config.integrity.enabled else None
         self._tombstones = config.codec.protocol.traits.registers_schemas
         self._waits = config.codec.sends_watermarks

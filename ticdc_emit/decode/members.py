@@ -38,31 +38,31 @@ def member(
     members: Mapping[str, Any], name: str, kind: type[_T], default: _T = _REQUIRED, *, part: str = "value"
 ) -> _T:
     """Return a member of the given type; without a default it must exist. Raises :class:`DecodeError`."""
-    found: Any = members.get(name, default)
-    if type(found) is kind:
-        return found
-    if found is _REQUIRED:
+    value: Any = members.get(name, default)
+    if type(value) is kind:
+        return value
+    if value is _REQUIRED:
         raise DecodeError("the message lacks a member", part=part, member=name)
-    if not isinstance(found, kind) or (kind is int and isinstance(found, bool)):
-        raise DecodeError(f"a member is not {kind.__name__}: {found!r:.100}", part=part, member=name)
-    return found
+    if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+        raise DecodeError(f"a member is not {kind.__name__}: {value!r:.100}", part=part, member=name)
+    return value
 
 
 def tso(members: Mapping[str, Any], name: str) -> int:
     """Return a member that is a TSO. Raises :class:`DecodeError`."""
-    found = members.get(name)
-    return found if type(found) is int and 0 <= found <= MAX_TSO else _refused(members, name, MAX_TSO)
+    value = members.get(name)
+    return value if type(value) is int and 0 <= value <= MAX_TSO else _refused(members, name, MAX_TSO)
 
 
 def millis(members: Mapping[str, Any], name: str) -> int:
     """Return a member that is the physical time of a TSO in ms. Raises :class:`DecodeError`."""
-    found = members.get(name)
-    return found if type(found) is int and 0 <= found <= _LAST_MS else _refused(members, name, _LAST_MS)
+    value = members.get(name)
+    return value if type(value) is int and 0 <= value <= _LAST_MS else _refused(members, name, _LAST_MS)
 
 
 def _refused(members: Mapping[str, Any], name: str, most: int) -> NoReturn:
-    found = member(members, name, int)
-    raise DecodeError(f"a member is not in 0..{most}: {found!r:.100}", part="value", member=name)
+    value = member(members, name, int)
+    raise DecodeError(f"a member is not in 0..{most}: {value!r:.100}", part="value", member=name)
 
 
 def check_image(image: Mapping[str, Any], part: str) -> None:
@@ -74,18 +74,18 @@ def check_image(image: Mapping[str, Any], part: str) -> None:
 
 def objects(members: Mapping[str, Any], name: str, *, part: str = "value") -> list[Mapping[str, Any]]:
     """Return a member that is a list of objects. Raises :class:`DecodeError`."""
-    found = member(members, name, list, part=part)
-    if not all(isinstance(each, Mapping) for each in found):
+    items = member(members, name, list, part=part)
+    if not all(isinstance(each, Mapping) for each in items):
         raise DecodeError("a member is not a list of objects", part=part, member=name)
-    return found
+    return items
 
 
 def texts(members: Mapping[str, Any], name: str) -> tuple[str, ...]:
     """Return a member that is a list of texts. Raises :class:`DecodeError`."""
-    found = member(members, name, list)
-    if not all(isinstance(each, str) for each in found):
+    values = member(members, name, list)
+    if not all(isinstance(each, str) for each in values):
         raise DecodeError("a member is not a list of texts", part="value", member=name)
-    return tuple(found)
+    return tuple(values)
 
 
 def in_any_order(image: Mapping[str, Any] | None) -> list[tuple[str, Any]] | None:

@@ -120,8 +120,8 @@ class _Axis:
 
     def bins_of(self, points: Sequence[Point]) -> np.ndarray[Any, np.dtype[np.int64]]:
         """Return the bin of each point that has a position."""
-        found = np.array([place for point in points if (place := self.position(point)) is not None], np.float64)
-        return np.clip(np.searchsorted(self.edges, found, side="right") - 1, 0, len(self.edges) - 2)
+        positions = np.array([place for point in points if (place := self.position(point)) is not None], np.float64)
+        return np.clip(np.searchsorted(self.edges, positions, side="right") - 1, 0, len(self.edges) - 2)
 
     def counts(self, points: Sequence[Point]) -> np.ndarray[Any, np.dtype[np.int64]]:
         return np.bincount(self.bins_of(points), minlength=len(self.edges) - 1)
@@ -134,11 +134,11 @@ def _by_place(points: Sequence[Point], axis: _Axis) -> list[tuple[str, list[int]
     """Return messages in each bin by topic-partition; all but the busiest are combined."""
     sent = [point for point in points if point.bytes or point.kind == "unreadable"]
     total = Counter(point.place for point in sent)
-    kept = sorted(place for place, _ in total.most_common(_MOST_PLACES if len(total) > _MOST_PLACES + 1 else None))
+    places = sorted(place for place, _ in total.most_common(_MOST_PLACES if len(total) > _MOST_PLACES + 1 else None))
     grouped: dict[Place | None, list[Point]] = defaultdict(list)
     for point in sent:
-        grouped[point.place if point.place in set(kept) else None].append(point)
-    shown = [(f"{topic}/{number}", axis.counts(grouped[topic, number]).tolist()) for topic, number in kept]
+        grouped[point.place if point.place in set(places) else None].append(point)
+    shown = [(f"{topic}/{number}", axis.counts(grouped[topic, number]).tolist()) for topic, number in places]
     return [*shown, (_OTHERS, axis.counts(grouped[None]).tolist())] if None in grouped else shown
 
 
@@ -159,9 +159,11 @@ def _add_lags(figure: Figure, points: Sequence[Point], axis: _Axis) -> None:
         nothing = go.Scatter(x=axis.range, y=[None, None], showlegend=False)  # a panel without a trace has no axes
         figure.add_trace(nothing, row=3, col=1)
         figure.add_annotation(text=text, x=0.5, y=0.5, xref="x3 domain", yref="y3 domain", showarrow=False)
-    for number, (place, found) in enumerate(sorted(lags.items())[:_MOST_PLACES]):
+    for number, (place, lags_of_place) in enumerate(sorted(lags.items())[:_MOST_PLACES]):
         most: dict[int, float] = {}
-        for each, (_, lag) in zip(axis.bins_of([point for point, _ in found]).tolist(), found, strict=True):
+        for each, (_, lag) in zip(
+            axis.bins_of([point for point, _ in lags_of_place]).tolist(), lags_of_place, strict=True
+        ):
             most[each] = max(lag, most.get(each, lag))
         name = escape(f"{place[0]}/{place[1]}")
         line = go.Scatter(
@@ -177,21 +179,21 @@ def _add_lags(figure: Figure, points: Sequence[Point], axis: _Axis) -> None:
 
 def _sizes(points: Sequence[Point]) -> tuple[list[str], dict[str, list[int]]]:
     """Return the number of messages of each kind by size, in powers of two."""
-    found: dict[str, Counter[int]] = defaultdict(Counter)
+    sizes: dict[str, Counter[int]] = defaultdict(Counter)
     for point in points:
         if point.bytes:
-            found[point.kind][point.bytes.bit_length()] += 1
-    powers = [power for counts in found.values() for power in counts]
+            sizes[point.kind][point.bytes.bit_length()] += 1
+    powers = [power for counts in sizes.values() for power in counts]
     spread = range(min(powers, default=1), max(powers, default=1) + 1)
     labels = [f"{1 << power - 1:,} to {(1 << power) - 1:,}" for power in spread]
-    return labels, {kind: [found[kind][power] for power in spread] for kind in KINDS if kind in found}
+    return labels, {kind: [sizes[kind][power] for power in spread] for kind in KINDS if kind in sizes}
 
 
 def _subtitle(points: Sequence[Point]) -> str:
     kinds = Counter("row" if point.is_row else point.kind for point in points)
     words = {"row": "row", "ddl": "DDL message", "bootstrap": "BOOTSTRAP", "unreadable": "unreadable message"}
-    told = ", ".join(f"{count:,} {words.get(kind, kind)}{'s' * (count != 1)}" for kind, count in kinds.items())
+    counts = ", ".join(f"{count:,} {words.get(kind, kind)}{'s' * (count != 1)}" for kind, count in kinds.items())
     again = sum(point.again for point in points)
     size = sum(point.bytes for point in points)
     places = len({point.place for point in points})
-    return f"{told} on {places:,} topic-partition{'s' * (places != 1)}, {size:,} bytes, {again:,} redelivered"
+    return f"{counts} on {places:,} topic-partition{'s' * (places != 1)}, {size:,} bytes, {again:,} redelivered"

@@ -78,12 +78,12 @@ class TableRows:
 
     def refilled(self, info: TableInfo, since: int, rows: Iterable[Row], *, same_keys: bool) -> TableRows:
         """Return the rows under another version. ``same_keys``: whether its handle keys are those of this one."""
-        made = TableRows(info, since)
+        refilled_rows = TableRows(info, since)
         for row in rows:
-            made.put(row, tuple([row.get(name) for name in made.handle]))
-        if same_keys and made.handle:
-            made._last = self._last
-        return made
+            refilled_rows.put(row, tuple([row.get(name) for name in refilled_rows.handle]))
+        if same_keys and refilled_rows.handle:
+            refilled_rows._last = self._last
+        return refilled_rows
 
     def _texts(self, row: Mapping[str, Any]) -> RowKey:
         return tuple([row.get(name) for name in self._columns])

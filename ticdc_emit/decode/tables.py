@@ -183,8 +183,8 @@ class Tables:
         """Apply a statement. Raises :class:`~ticdc_emit.errors.SchemaError` for one that the tables do not allow, and
         :class:`DecodeError` for one that removes rows which the messages do not name.
         """
-        for made in self._made(event, commit or 0):
-            self._follow(made, commit or 0)
+        for change in self._made(event, commit or 0):
+            self._follow(change, commit or 0)
         self._carriers.clear()
 
     def _made(self, event: DdlEvent, commit: int) -> tuple[SchemaEvent, ...]:

@@ -129,10 +129,10 @@ class Tail:
         try:
             with as_decode_error:
                 parts = self._reader.parts(message.key, message.value)
-                made = [self._line(message._replace(key=key, value=value)) for key, value in parts]
+                lines = [self._line(message._replace(key=key, value=value)) for key, value in parts]
         except DecodeError as fault:
-            made = [TailLine(*message[:3], "unreadable", text=str(fault))]
-        return [line for line in made if self._wants(line)]
+            lines = [TailLine(*message[:3], "unreadable", text=str(fault))]
+        return [line for line in lines if self._wants(line)]
 
     def _line(self, message: Message) -> TailLine:
         try:
@@ -188,14 +188,14 @@ class Tail:
 
     def _text(self, event: RowEvent, image: Image | None) -> dict[str, Any] | None:
         try:
-            found: dict[str, Any] | None = self._reader.image(event, image, None)
+            values: dict[str, Any] | None = self._reader.image(event, image, None)
         except UnknownTableError:  # Simple: no message has shown the types yet
             return (
                 None
                 if image is None
                 else {name: value if value is None else str(value) for name, value in image.items()}
             )
-        return found
+        return values
 
 
 def _control(message: Message, event: Event) -> TailLine:
@@ -208,8 +208,8 @@ def _control(message: Message, event: Event) -> TailLine:
 def _time_of(event: Event) -> int | None:
     if event.commit_ts is not None:
         return physical_ms(event.commit_ts)
-    found: int | None = getattr(event, "commit_ms", None)
-    return found
+    commit_ms: int | None = getattr(event, "commit_ms", None)
+    return commit_ms
 
 
 def _where_the_rest_is(event: RowEvent) -> str:

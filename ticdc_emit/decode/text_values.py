@@ -48,19 +48,19 @@ def converted(image: Mapping[str, Any], converts: Mapping[str, Convert], *, tabl
 
     Raises :class:`DecodeError` for a value that does not fit its column.
     """
-    found = dict(image)
+    texts = dict(image)
     for name, convert in converts.items():
-        value = found.get(name)
+        value = texts.get(name)
         if value is not None:
             try:
-                found[name] = convert(value)
+                texts[name] = convert(value)
             except FAULTS as fault:
                 raise DecodeError(
                     f"{value!r:.100} is not a value of the column: {type(fault).__name__}: {fault}",
                     table=table,
                     field=name,
                 ) from fault
-    return found
+    return texts
 
 
 def decimal_text(value: Decimal | str, scale: int) -> str:
@@ -141,10 +141,10 @@ def per_object(make: Callable[[_Of], _Made]) -> Callable[[_Of], _Made]:
     known: dict[int, tuple[_Of, _Made]] = {}
 
     def get(of: _Of) -> _Made:
-        found = known.get(id(of))
-        if found is None:
-            found = known[id(of)] = of, make(of)  # an object that is kept alive keeps its id
-        return found[1]
+        result = known.get(id(of))
+        if result is None:
+            result = known[id(of)] = of, make(of)  # an object that is kept alive keeps its id
+        return result[1]
 
     return get
 

@@ -60,17 +60,19 @@ def timeline_figure(
     require_plotly()
     name, number = _place(points, findings, topic, partition)
     here = [point for point in points if point.place == (name, number)]
-    found = [each for each in findings if (each.topic, each.partition) == (name, number)]
+    findings_here = [each for each in findings if (each.topic, each.partition) == (name, number)]
     if key is None:
-        key = next((each.key for each in found if each.key), None)
+        key = next((each.key for each in findings_here if each.key), None)
     elif all(point.key != key for point in here):
         some = ", ".join(sorted({point.key for point in here if point.key})[:5])
         raise ConfigError(
             f"no message of {name}/{number} has the key {key!r}", remedy=f"Keys there: {some or 'none'}", option="key"
         )
-    shown = _Shown(here, found, key, most)
+    shown = _Shown(here, findings_here, key, most)
     subtitle = f"{len(here):,} messages" if len(shown.points) == len(here) else shown.span(len(here))
-    findings_text = f"{len(found):,} finding{'s' * (len(found) != 1)}" if found else "nothing wrong"
+    findings_text = (
+        f"{len(findings_here):,} finding{'s' * (len(findings_here) != 1)}" if findings_here else "nothing wrong"
+    )
     followed = "" if key is None else f", following {escape(key)}"
     figure = panels(
         f"{escape(name)} partition {number}", f"{subtitle}, {findings_text}{followed}", ("",), height=_HEIGHT_PX

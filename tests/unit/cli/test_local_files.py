@@ -9,7 +9,7 @@ import pytest
 
 from ticdc_emit.cli import emit, engine, replay
 from ticdc_emit.cli.local_files import check_readable, local_size
-from ticdc_emit.cli.replay_data import Told
+from ticdc_emit.cli.replay_data import ColumnOptions
 from ticdc_emit.errors import ConfigError
 
 
@@ -95,8 +95,8 @@ def test_emit_and_replay_ask_before_spark_starts(rows: Path) -> None:
             html=None,
             as_json=True,
         )
-    told = Told("snapshot", at="2024-01-01T00:00:00Z")
+    columns = ColumnOptions("snapshot", at="2024-01-01T00:00:00Z")
     with pytest.raises(ConfigError, match="no file or folder") as refused:
-        replay.run(replay.Asked(Path("t.sql"), ["t=none.parquet"], [], uri, told))
+        replay.run(replay.CommandOptions(Path("t.sql"), ["t=none.parquet"], [], uri, columns))
     assert refused.value.option == "table"
     assert not (rows / "out").exists()

@@ -12,8 +12,8 @@ from child import command, exit_code
 
 from ticdc_emit.changefeed.report import RunTotal
 from ticdc_emit.cli.options import spark_settings
-from ticdc_emit.cli.replay import Asked, print_report, run, seconds_of
-from ticdc_emit.cli.replay_data import Told
+from ticdc_emit.cli.replay import CommandOptions, print_report, run, seconds_of
+from ticdc_emit.cli.replay_data import ColumnOptions
 from ticdc_emit.delivery.files import read_files
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.traffic.replay.report import ReplayReport
@@ -91,19 +91,21 @@ def test_wrong_usage_is_refused_before_spark_starts(
 )
 def test_options_of_another_mode_are_refused(mode: str, option: str, value: Any) -> None:
     with pytest.raises(ConfigError, match=f"has no meaning with --mode {mode}") as refused:
-        Told(mode, **{option: value})
+        ColumnOptions(mode, **{option: value})
     assert "It is for" in refused.value.remedy
     assert refused.value.option == option.replace("_", "-")
 
 
 def test_what_tells_a_time_twice_or_has_no_use_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="both give the time"):
-        Told("snapshot", time_column="at", at="5")
+        ColumnOptions("snapshot", time_column="at", at="5")
     (tmp_path / "schema.sql").write_text(SCHEMA, encoding="utf-8")
     table = ["shop.orders=x.csv"]
-    asked = Asked(tmp_path / "schema.sql", table, table, "memory://x?protocol=canal-json", Told("snapshot", at="5"))
+    options = CommandOptions(
+        tmp_path / "schema.sql", table, table, "memory://x?protocol=canal-json", ColumnOptions("snapshot", at="5")
+    )
     with pytest.raises(ConfigError, match="--before has no meaning with --mode snapshot"):
-        run(asked)
+        run(options)
 
 
 def test_settings_of_spark() -> None:
@@ -122,11 +124,11 @@ def test_lengths_of_time() -> None:
 
 
 def test_what_an_earlier_run_has_delivered_is_said(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    asked = Asked(tmp_path, (), (), "memory://x", Told("operations"))
+    options = CommandOptions(tmp_path, (), (), "memory://x", ColumnOptions("operations"))
     done = ReplayReport(
         total=RunTotal.of(()), slices=3, first_slice=3, done_slices=3, finished=True, seconds=0, prepare_seconds=1
     )
-    print_report(done, asked)
+    print_report(done, options)
     assert capsys.readouterr().out == "nothing to do: an earlier run delivered everything (3 of 3 slices)\n"
-    print_report(done, replace(asked, as_json=True))
+    print_report(done, replace(options, as_json=True))
     assert json.loads(capsys.readouterr().out)["nothing_to_do"] is True

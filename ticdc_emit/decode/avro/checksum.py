@@ -103,8 +103,8 @@ def _columns(record: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 def _parameters(field: Mapping[str, Any]) -> Mapping[str, str]:
     kinds = field["type"] if isinstance(field["type"], list) else [field["type"]]
     described: Mapping[str, Any] = next((kind for kind in kinds if isinstance(kind, Mapping)), {})
-    found: Mapping[str, str] = described["connect.parameters"]
-    return found
+    parameters: Mapping[str, str] = described["connect.parameters"]
+    return parameters
 
 
 def _checksum_bytes(value: Any, parameters: Mapping[str, str], time_zone: str) -> bytes:

@@ -92,7 +92,7 @@ class AvroEvents(EventReader):
 
 
 def _converts_of(schema: Mapping[str, Any]) -> dict[str, Convert]:
-    return {field["name"]: made for field in column_fields(schema) if (made := avro_convert(field)) is not None}
+    return {field["name"]: convert for field in column_fields(schema) if (convert := avro_convert(field)) is not None}
 
 
 def _control(value: bytes) -> Event:

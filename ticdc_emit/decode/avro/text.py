@@ -104,8 +104,8 @@ def avro_default(field: Mapping[str, Any]) -> str | None:
 def avro_table(schema: Mapping[str, Any], key: Collection[str], namespace: str) -> TableInfo:
     """Return the table that a message's schema describes, for readers without another one; ``key``: the handle key."""
     fields = column_fields(schema)
-    made = tuple(_column(number, field, field["name"] in key) for number, field in enumerate(fields, 1))
-    return TableInfo(namespace, schema["name"], 0, made)
+    columns = tuple(_column(number, field, field["name"] in key) for number, field in enumerate(fields, 1))
+    return TableInfo(namespace, schema["name"], 0, columns)
 
 
 def _column(number: int, field: Mapping[str, Any], keyed: bool) -> Column:
@@ -132,18 +132,18 @@ def _column(number: int, field: Mapping[str, Any], keyed: bool) -> Column:
 
 def _kind(field: Mapping[str, Any]) -> Mapping[str, Any]:
     kinds = field["type"] if isinstance(field["type"], list) else [field["type"]]
-    found = next((kind for kind in kinds if isinstance(kind, Mapping)), None)
-    if found is None:
+    mapping = next((kind for kind in kinds if isinstance(kind, Mapping)), None)
+    if mapping is None:
         raise DecodeError("the schema does not say the column's type", field=field.get("name"))
-    return found
+    return mapping
 
 
 def _tidb_type(field: Mapping[str, Any], kind: Mapping[str, Any]) -> str:
     try:
-        found: str = kind["connect.parameters"]["tidb_type"]
+        name: str = kind["connect.parameters"]["tidb_type"]
     except (LookupError, TypeError):
         raise DecodeError("the schema does not say the column's type", field=field.get("name")) from None
-    return found
+    return name
 
 
 def _labels(kind: Mapping[str, Any]) -> tuple[str, ...]:

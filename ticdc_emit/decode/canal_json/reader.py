@@ -136,10 +136,10 @@ class CanalJsonReader:
             if claim is not None and not isinstance(claim, str):
                 raise DecodeError("a member is not text", part="value", member="claimCheckLocation")
         database, table = member(members, "database", str), member(members, "table", str)
-        told = members.get("pkNames"), members.get("mysqlType"), members.get("sqlType")
+        types = members.get("pkNames"), members.get("mysqlType"), members.get("sqlType")
         known = self._told.get((database, table))
-        if known is None or known[1] != told:  # most rows of a table have the same, so it is checked and stored once
-            known = self._told[database, table] = _told(members), told
+        if known is None or known[1] != types:  # most rows of a table have the same, so it is checked and stored once
+            known = self._told[database, table] = _told(members), types
         pk_names, mysql_type, sql_type = known[0]
         return CanalRow(
             database,

@@ -102,10 +102,10 @@ def _first_of_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Keep the first of two members with the same name: a NULL in a VARBINARY with DEFAULT has it in base64, then as
     text.
     """
-    found: dict[str, Any] = {}
+    members: dict[str, Any] = {}
     for name, value in pairs:
-        found.setdefault(name, value)
-    return found
+        members.setdefault(name, value)
+    return members
 
 
 def _whole(text: str) -> int | float:
@@ -152,10 +152,10 @@ def _images(op: str, payload: Mapping[str, Any]) -> tuple[Mapping[str, Any] | No
 def _row_fields(schema: Mapping[str, Any]) -> tuple[DebeziumField, ...]:
     """Return the columns in the schema of a value, which both images share."""
     images = [each for each in objects(schema, "fields") if each.get("field") in ("before", "after")]
-    found = [_fields(image, "value") for image in images]
-    if len(found) != 2 or found[0] != found[1]:
+    field_lists = [_fields(image, "value") for image in images]
+    if len(field_lists) != 2 or field_lists[0] != field_lists[1]:
         raise DecodeError("the schema does not have one row for before and after", part="value", member="fields")
-    return found[0]
+    return field_lists[0]
 
 
 def _fields(schema: Mapping[str, Any], part: str) -> tuple[DebeziumField, ...]:

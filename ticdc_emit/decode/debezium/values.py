@@ -44,18 +44,18 @@ def typed_image(image: Mapping[str, Any], fields: Sequence[DebeziumField], part:
     Raises :class:`DecodeError` for a column that the schema does not have, and for a value that is not of its type.
     """
     by_name = {field.name: field for field in fields}
-    found = {}
+    values = {}
     for name, value in image.items():
         field = by_name.get(name)
         if field is None:
             raise DecodeError("the schema has no such column", part=part, field=name)
         try:
-            found[name] = _typed(value, field)
+            values[name] = _typed(value, field)
         except (ValueError, OverflowError, struct.error) as fault:
             raise DecodeError(
                 f"{value!r:.100} is not a value of the type {field.semantic_type or field.type}", part=part, field=name
             ) from fault
-    return found
+    return values
 
 
 def _typed(value: Any, field: DebeziumField) -> Any:

@@ -63,8 +63,8 @@ class DebeziumAvroEvents(EventReader):
         place = id(fields), id(table)
         if place not in self._converts:
             own = {} if table is None else {column.name: column for column in table.columns}
-            made = {field.name: _convert(field, own.get(field.name), self._zone) for field in fields}
-            known = {name: convert for name, convert in made.items() if convert is not None}
+            converts = {field.name: _convert(field, own.get(field.name), self._zone) for field in fields}
+            known = {name: convert for name, convert in converts.items() if convert is not None}
             self._converts[place] = fields, table, known  # an object that is kept alive keeps its id
         return self._converts[place][2]
 

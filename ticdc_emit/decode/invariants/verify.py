@@ -121,8 +121,8 @@ class Verifier:
         if self._watch is not None:
             self._watch(message, seen)
         for invariant in self._invariants:
-            if found := invariant.see(seen):
-                self._keep(found)
+            if findings := invariant.see(seen):
+                self._keep(findings)
 
     def _row(self, message: Message, event: RowEvent, content: int) -> Seen:
         key = row_key(event, self._reader.key_names(event))
@@ -157,16 +157,22 @@ def _invariants_of(
     config: ChangefeedConfig, reader: EventReader, claims: Callable[[str], bytes] | None
 ) -> tuple[Invariant, ...]:
     """Return the invariants that the protocol's messages can break."""
-    found: list[Invariant] = [KeyOrder(), Duplicates(), Watermarks(), DdlPartitions(config), KeyColumns(config, reader)]
+    invariants: list[Invariant] = [
+        KeyOrder(),
+        Duplicates(),
+        Watermarks(),
+        DdlPartitions(config),
+        KeyColumns(config, reader),
+    ]
     if config.bootstrap_enabled:
-        found.append(SchemaFirst(everywhere=config.send_bootstrap_to_all_partition))
+        invariants.append(SchemaFirst(everywhere=config.send_bootstrap_to_all_partition))
     if config.codec.protocol.traits.registers_schemas:
-        found.append(SchemaIds())
+        invariants.append(SchemaIds())
     if config.codec.protocol.traits.row_checksums:
-        found.append(Checksums(reader))
+        invariants.append(Checksums(reader))
     if claims is not None:
-        found.append(ClaimChecks(config, reader, claims))
-    return tuple(found)
+        invariants.append(ClaimChecks(config, reader, claims))
+    return tuple(invariants)
 
 
 def verify(

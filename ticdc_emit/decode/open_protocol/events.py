@@ -65,8 +65,8 @@ def _converts_of(table: TableInfo) -> dict[str, Convert]:
 
 
 def _told_converts_of(columns: Mapping[str, OpenColumn]) -> dict[str, Convert]:
-    found = {name: open_type_convert(column) for name, column in columns.items()}
-    return {name: convert for name, convert in found.items() if convert is not None}
+    converts = {name: open_type_convert(column) for name, column in columns.items()}
+    return {name: convert for name, convert in converts.items() if convert is not None}
 
 
 def _row(message: OpenRow) -> RowEvent:

@@ -27,10 +27,10 @@ def contents(key: bytes | None, value: bytes | None) -> list[tuple[bytes, bytes]
 
 def records_of(key: bytes | None, value: bytes | None) -> list[Part]:
     """Return one record per row of a record; raises the errors of :func:`contents`."""
-    found = contents(key, value)
-    if len(found) == 1:
+    parts = contents(key, value)
+    if len(parts) == 1:
         return [(key, value)]
-    return [(_VERSION + _framed(own), _framed(said)) for own, said in found]
+    return [(_VERSION + _framed(own), _framed(content)) for own, content in parts]
 
 
 def _framed(content: bytes) -> bytes:
@@ -38,12 +38,12 @@ def _framed(content: bytes) -> bytes:
 
 
 def _unframed(data: bytes, start: int, part: str) -> list[bytes]:
-    found = []
+    parts = []
     while start < len(data):
         begin = start + _LENGTH
         end = begin + int.from_bytes(data[start:begin], "big")
         if begin > len(data) or end > len(data):
             raise DecodeError(f"a frame of the {part} is longer than the {part}", part=part)
-        found.append(data[begin:end])
+        parts.append(data[begin:end])
         start = end
-    return found
+    return parts

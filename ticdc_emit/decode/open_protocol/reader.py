@@ -48,36 +48,36 @@ class OpenProtocolReader:
         """Return the content of a record with one row, a statement or a watermark; raises the errors of
         :meth:`read_all`.
         """
-        found = contents(key, value)
-        if len(found) > 1:
-            raise DecodeError(f"the record holds {len(found)} rows", remedy="Read it with read_all")
-        return self._message(*found[0])
+        parts = contents(key, value)
+        if len(parts) > 1:
+            raise DecodeError(f"the record holds {len(parts)} rows", remedy="Read it with read_all")
+        return self._message(*parts[0])
 
     def parts(self, key: bytes | None, value: bytes | None) -> list[Part]:
         """Return one record per row of a record."""
         return records_of(key, value)
 
     def _message(self, key: bytes, value: bytes) -> OpenMessage:
-        told = document(key, "key")
-        commit_ts, kind = tso(told, "ts"), member(told, "t", int, part="key")
+        key_members = document(key, "key")
+        commit_ts, kind = tso(key_members, "ts"), member(key_members, "t", int, part="key")
         if kind == _WATERMARK:
             if value:
                 raise DecodeError("a watermark has no value", part="value")
             return OpenWatermark(commit_ts)
-        schema, table = member(told, "scm", str, "", part="key"), member(told, "tbl", str, "", part="key")
+        schema, table = member(key_members, "scm", str, "", part="key"), member(key_members, "tbl", str, "", part="key")
         if kind == _DDL:
-            said = document(self._unpacked(value), "value")
-            return OpenDdl(schema, table, member(said, "q", str), member(said, "t", int), commit_ts)
+            value_members = document(self._unpacked(value), "value")
+            return OpenDdl(schema, table, member(value_members, "q", str), member(value_members, "t", int), commit_ts)
         if kind != _ROW:
             raise DecodeError(f"{kind} is not a kind of Open Protocol messages", part="key")
-        said = document(self._unpacked(value), "value", parse_int=_whole, parse_constant=_no_number)
-        op, shown, before = _images(said)
+        value_members = document(self._unpacked(value), "value", parse_int=_whole, parse_constant=_no_number)
+        op, shown, before = _images(value_members)
         data, columns = _values(shown, "d" if op == "delete" else "u"), self._columns(schema, table, shown)
         old = None
         if before is not None:
             before = {name: each for name, each in before.items() if isinstance(each, dict) or name not in _OF_COLUMN}
             old = _values(before, "p")
-        claim = member(told, "ccl", str, "", part="key") or None
+        claim = member(key_members, "ccl", str, "", part="key") or None
         return OpenRow(
             schema,
             table,
@@ -86,31 +86,32 @@ class OpenProtocolReader:
             data,
             old,
             columns,
-            member(told, "rid", int, 0, part="key"),
-            member(told, "ptn", int, part="key") if "ptn" in told else None,
-            claim is not None or told.get("ohk") is True,
+            member(key_members, "rid", int, 0, part="key"),
+            member(key_members, "ptn", int, part="key") if "ptn" in key_members else None,
+            claim is not None or key_members.get("ohk") is True,
             claim,
         )
 
     def _columns(self, schema: str, table: str, image: Mapping[str, Any]) -> dict[str, OpenColumn]:
-        told = [(name, each.get("t"), each.get("f"), each.get("h")) for name, each in image.items()]
+        described = [(name, each.get("t"), each.get("f"), each.get("h")) for name, each in image.items()]
         known = self._told.get((schema, table))
-        if known is None or known[0] != told:  # most rows of a table have the same, so it is checked and stored once
-            known = self._told[schema, table] = told, {name: _column(each) for name, each in image.items()}
+        # most rows of a table have the same, so it is checked and stored once
+        if known is None or known[0] != described:
+            known = self._told[schema, table] = described, {name: _column(each) for name, each in image.items()}
         return known[1]
 
 
-def _images(said: Mapping[str, Any]) -> tuple[RowOp, dict[str, Any], dict[str, Any] | None]:
+def _images(images: Mapping[str, Any]) -> tuple[RowOp, dict[str, Any], dict[str, Any] | None]:
     """Return the operation, the current or last image of the row, and the image before an update.
 
     ``p`` may have members of columns that lost their names (the next lineage, for values that become NULL); they are
     ignored.
     """
-    if "d" in said:
-        return "delete", member(said, "d", dict), None
-    if "p" in said:
-        return "update", member(said, "u", dict), member(said, "p", dict)
-    return "insert", member(said, "u", dict), None
+    if "d" in images:
+        return "delete", member(images, "d", dict), None
+    if "p" in images:
+        return "update", member(images, "u", dict), member(images, "p", dict)
+    return "insert", member(images, "u", dict), None
 
 
 def _values(image: Mapping[str, Any], name: str) -> dict[str, Any]:
@@ -123,8 +124,8 @@ def _values(image: Mapping[str, Any], name: str) -> dict[str, Any]:
     return values
 
 
-def _column(said: Mapping[str, Any]) -> OpenColumn:
-    return OpenColumn(member(said, "t", int), member(said, "f", int), member(said, "h", bool, False))
+def _column(column: Mapping[str, Any]) -> OpenColumn:
+    return OpenColumn(member(column, "t", int), member(column, "f", int), member(column, "h", bool, False))
 
 
 def _whole(text: str) -> int | float:

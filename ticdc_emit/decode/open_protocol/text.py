@@ -82,17 +82,17 @@ def unquoted(text: str) -> bytes:
     """Return the bytes that ``strconv.Quote`` printed (without the quotes); ``ValueError`` for any other text."""
     if "\\" not in text:
         return text.encode()
-    found, end = [], 0
+    parts, end = [], 0
     for escape in _ESCAPE.finditer(text):
-        found.append(text[end : escape.start()].encode())
+        parts.append(text[end : escape.start()].encode())
         byte, short, long, letter = escape.groups()
         if byte:
-            found.append(bytes.fromhex(byte))
+            parts.append(bytes.fromhex(byte))
         elif letter:
-            found.append(_LETTERS[letter])
+            parts.append(_LETTERS[letter])
         elif short or long:
-            found.append(chr(int(short or long, 16)).encode())
+            parts.append(chr(int(short or long, 16)).encode())
         else:
             raise ValueError("a backslash without an escape")
         end = escape.end()
-    return b"".join([*found, text[end:].encode()])
+    return b"".join([*parts, text[end:].encode()])

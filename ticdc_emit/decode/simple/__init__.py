@@ -20,7 +20,7 @@ def make_reader(inputs: ReaderInputs) -> EventReader:
 
 def recognizers() -> Mapping[str, list[Recognizer]]:
     """Return functions that accept only these messages; without fastavro, only JSON."""
-    made: dict[str, list[Recognizer]] = {"simple-json": [SimpleReader("json").read]}
+    readers: dict[str, list[Recognizer]] = {"simple-json": [SimpleReader("json").read]}
     with suppress(MissingDependencyError):
-        made["simple-avro"] = [SimpleReader("avro").read]
-    return made
+        readers["simple-avro"] = [SimpleReader("avro").read]
+    return readers

@@ -92,9 +92,13 @@ class SimpleEvents(EventReader):
     def content(self, event: RowEvent, key: bytes | None, value: bytes | None) -> Hashable:
         """Return the content of the row, without the time of encoding."""
         row: SimpleRow = event.message
-        told = {name: value for name, value in vars(row).items() if name not in _MADE_ANEW}
-        told |= {"data": in_any_order(row.data), "old": in_any_order(row.old), "claimed": row.claim_check is not None}
-        return repr(told)
+        members = {name: value for name, value in vars(row).items() if name not in _MADE_ANEW}
+        members |= {
+            "data": in_any_order(row.data),
+            "old": in_any_order(row.old),
+            "claimed": row.claim_check is not None,
+        }
+        return repr(members)
 
     def check(self, event: RowEvent) -> None:
         """Compare a row with its checksums, if it has all columns and a message has shown its table."""
@@ -119,14 +123,14 @@ class SimpleEvents(EventReader):
 
     def table(self, event: RowEvent) -> TableInfo:
         """Return the table that messages have shown for the row's version; ``UnknownTableError`` if none has."""
-        found = self.shown(event)
-        if found is None:
+        table = self.shown(event)
+        if table is None:
             raise UnknownTableError(
                 "no DDL or BOOTSTRAP has shown this version of the table",
                 table=f"{event.schema}.{event.table}",
                 version=event.schema_version,
             )
-        return found
+        return table
 
     def _converts_of(self, table: TableInfo) -> dict[str, Convert]:
         return by_column(table.columns, lambda column: simple_convert(column, self._zone))

@@ -54,26 +54,26 @@ class SimpleTables(Tables):
         try:
             return super()._made(event, commit)
         except SchemaError:
-            said: SimpleDdl = event.message
-            for schema in (said.pre_table_schema, said.table_schema):
+            message: SimpleDdl = event.message
+            for schema in (message.pre_table_schema, message.table_schema):
                 self._catalog.ensure_database("" if schema is None else schema.schema)
-            if said.pre_table_schema is not None:
-                self._adopt(simple_table(said.pre_table_schema))
+            if message.pre_table_schema is not None:
+                self._adopt(simple_table(message.pre_table_schema))
         try:
             return super()._made(event, commit)
         except SchemaError:
-            return self._as_told(event, said, commit)
+            return self._as_told(event, message, commit)
 
     def _adopt(self, info: TableInfo) -> None:
         if (info.schema, info.name) not in self._tables and self._catalog.adopt(info, commit_ts=info.version):
             self._tables[info.schema, info.name] = TableRows(info, info.version)
 
-    def _as_told(self, event: DdlEvent, said: SimpleDdl, commit: int) -> tuple[SchemaEvent, ...]:
+    def _as_told(self, event: DdlEvent, message: SimpleDdl, commit: int) -> tuple[SchemaEvent, ...]:
         """Return the effect of a statement that the catalog cannot apply, from the table in the message."""
-        if said.table_schema is None:
+        if message.table_schema is None:
             return ()  # for a database whose tables are not known
         before = self._tables.get((event.schema, event.table))
-        info = simple_table(said.table_schema)
+        info = simple_table(message.table_schema)
         if before is not None:
             if before.rows and _loses_rows(event.query):
                 raise DecodeError(

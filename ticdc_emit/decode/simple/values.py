@@ -38,18 +38,18 @@ _WORD = (1 << 64) - 1
 def row_values(schema: SimpleTableSchema, image: Mapping[str, Any]) -> dict[str, Any]:
     """Return an image's values. Raises :class:`DecodeError` for a column or value that does not fit the schema."""
     columns = {column.name: column for column in schema.columns}
-    found = {}
+    values = {}
     for name, value in image.items():
         column = columns.get(name) or schema.column(name)
         try:
-            found[name] = None if value is None else _value(column, value)
+            values[name] = None if value is None else _value(column, value)
         except (ValueError, TypeError, LookupError, InvalidOperation, OverflowError) as fault:
             raise DecodeError(
                 f"{value!r:.100} is not a value of a column of type {column.mysql_type}: {fault}",
                 table=f"{schema.schema}.{schema.table}",
                 field=name,
             ) from fault
-    return found
+    return values
 
 
 def _value(column: SimpleColumn, value: Any) -> Any:
