@@ -12,7 +12,6 @@ bytes become empty. A byte that begins a character is never inside another one, 
 from __future__ import annotations
 
 from functools import cache, lru_cache
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -26,14 +25,16 @@ __all__ = ["go_quoted_json"]
 
 _IN_BOUNDS = pc.TakeOptions(boundscheck=False)
 _LETTERS = {0x07: "a", 0x08: "b", 0x09: "t", 0x0A: "n", 0x0B: "v", 0x0C: "f", 0x0D: "r", 0x22: '"', 0x5C: "\\"}
-_DELETE, _TWO_BYTES, _SURROGATES, _AFTER_THEM, _BMP_END = 0x7F, 0x80, 0xD800, 0xE000, 0x10000
+_DELETE, _TWO_BYTES, _SURROGATES, _AFTER_THEM, _BMP_END, _LAST = 0x7F, 0x80, 0xD800, 0xE000, 0x10000, 0x10FFFF
 # places in a table of texts: single bytes; nothing; characters of two and three bytes, among which are no surrogates;
 # the bytes of characters of four: each as it is, or the beginning and pairs of digits of what stands for one
 _NOTHING, _CHARACTERS = 256, 257 - _TWO_BYTES
 _AS_IT_IS = _CHARACTERS + _BMP_END - (_AFTER_THEM - _SURROGATES)
 _DIGITS, _BEGINNINGS = _AS_IT_IS + 256, _AS_IT_IS + 512
 _FOLLOWS = np.int8(-0x40)  # as signed numbers, the bytes 10xxxxxx are less than this
-_FIRST_OF_TWO, _FIRSTS_OF_TWO, _FIRST_OF_MORE = np.uint8(0xC2), np.uint8(0xE0 - 0xC2), np.uint8(0xE0)
+_BEHIND = np.zeros(3, np.uint8)
+_FIRST_OF_TWO, _FIRST_OF_THREE, _FIRST_OF_FOUR = np.uint8(0xC2), np.uint8(0xE0), 0xF0
+_FIRSTS_OF_TWO, _FIRSTS_OF_MORE = np.uint8(0xE0 - 0xC2), np.uint8(0xF5 - 0xE0)
 _PLACE_OF_TWO = np.uint16((_CHARACTERS - (0xC0 << 6) - 0x80) & 0xFFFF)
 """What makes of the bytes of a character of two, read as one number of 16 bits, its place in the table."""
 
@@ -55,15 +56,6 @@ _PRINTED = """
 _NOT_PRINTED = "2FFC-2FFF 31EF 2EBF0-2EE5D"
 """Characters of 15.1 that 15.0 lacks."""
 
-_Ints = npt.NDArray[np.int32]
-
-
-class _Characters(NamedTuple):
-    """Characters of three or four bytes: where each begins, its code point."""
-
-    starts: npt.NDArray[np.int64]
-    codes: _Ints
-
 
 def go_quoted_json(data: pa.Array, writer: JsonWriter) -> pa.Array:
     """Return each element quoted by Go and escaped by ``writer``, without the quotes around it; nulls stay null."""
@@ -79,39 +71,47 @@ def go_quoted_json(data: pa.Array, writer: JsonWriter) -> pa.Array:
 
 def _places(offsets: npt.NDArray[np.int32], data: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint16]:
     """Return for each byte the index of its text in the table."""
-    begins = np.zeros(len(data) + 1, np.bool_)  # an element
-    begins[offsets] = True
-    places, follows = data.astype(np.uint16), data[1:].view(np.int8) < _FOLLOWS
-    two = np.flatnonzero((data[:-1] - _FIRST_OF_TWO < _FIRSTS_OF_TWO) & follows)
-    seconds = two + 1
-    if begins[seconds].any():
-        two = two[~begins[seconds]]
-        seconds = two + 1
+    follows = np.concatenate((data, _BEHIND)).view(np.int8) < _FOLLOWS
+    follows[offsets] = False  # with these bytes elements begin, and a character is inside of one
+    places = data.astype(np.uint16)
     # 110aaaaa 10bbbbbb
-    places[two] = (places[two] << 6) + places[seconds] + _PLACE_OF_TWO
-    places[seconds] = _NOTHING
-    more = np.flatnonzero((data[:-2] >= _FIRST_OF_MORE) & follows[:-1] & follows[1:])
-    starts, codes = _characters(more, begins, data)
-    beyond = codes >= _BMP_END
-    if beyond.any():
-        _put_beyond(places, starts[beyond], codes[beyond])
-        starts, codes = starts[~beyond], codes[~beyond]
-    places[starts] = codes + _CHARACTERS - (codes >= _AFTER_THEM) * (_AFTER_THEM - _SURROGATES)
-    places[starts + 1] = places[starts + 2] = _NOTHING
+    two = np.flatnonzero((data - _FIRST_OF_TWO < _FIRSTS_OF_TWO) & follows[1:-2])
+    places[two] = (places[two] << 6) + places[two + 1] + _PLACE_OF_TWO
+    places[two + 1] = _NOTHING
+    # 1110aaaa 10bbbbbb 10cccccc, 11110aaa 10bbbbbb 10cccccc 10dddddd
+    more = np.flatnonzero((data - _FIRST_OF_THREE < _FIRSTS_OF_MORE) & follows[1:-2] & follows[2:-1])
+    first, second, third = (data[more + byte].astype(np.int32) for byte in range(3))
+    codes = (first & 0x0F) << 12 | (second & 0x3F) << 6 | third & 0x3F
+    of_four, high = first >= _FIRST_OF_FOUR, codes & 0xF800
+    valid = ~of_four & (high > 0) & (high != _SURROGATES)
+    _put_three(places, more[valid], codes[valid])
+    if of_four.any():
+        more, codes = more[of_four], codes[of_four]
+        codes = (codes & 0x7FFF) << 6 | data.take(more + 3, mode="clip") & np.int32(0x3F)
+        valid = follows[more + 3] & (codes >= _BMP_END) & (codes <= _LAST)
+        _put_four(places, more[valid], codes[valid])
     return places
 
 
-def _put_beyond(places: npt.NDArray[np.uint16], starts: npt.NDArray[np.int64], codes: _Ints) -> None:
+def _put_three(places: npt.NDArray[np.uint16], starts: npt.NDArray[np.int64], codes: npt.NDArray[np.int32]) -> None:
+    """Put the places of characters of three bytes in those of their bytes."""
+    places[starts] = codes + _CHARACTERS - (codes >= _AFTER_THEM) * (_AFTER_THEM - _SURROGATES)
+    places[starts + 1] = places[starts + 2] = _NOTHING
+
+
+def _put_four(places: npt.NDArray[np.uint16], starts: npt.NDArray[np.int64], codes: npt.NDArray[np.int32]) -> None:
     """Put the places of characters of four bytes in those of their bytes."""
     distinct, numbers = np.unique(codes, return_inverse=True)
-    printed = np.array([_is_printed(code) for code in distinct.tolist()], np.bool_)[numbers]
-    shown, others, codes = starts[printed], starts[~printed], codes[~printed]
-    for byte in range(4):
-        places[shown + byte] += _AS_IT_IS
-    places[others] = _BEGINNINGS + (codes >> 16)
-    places[others + 1] = _DIGITS + (codes >> 8 & 0xFF)
-    places[others + 2] = _DIGITS + (codes & 0xFF)
-    places[others + 3] = _NOTHING
+    found = np.array([_places_of_four(code) for code in distinct.tolist()], np.uint16).reshape(-1, 4)
+    places[starts[:, None] + np.arange(4)] = found[numbers]
+
+
+@lru_cache(maxsize=4096)
+def _places_of_four(code: int) -> tuple[int, ...]:
+    """Return the places of the bytes of a character of four."""
+    if _is_printed(code):
+        return tuple(_AS_IT_IS + byte for byte in chr(code).encode())
+    return _BEGINNINGS + (code >> 16), _DIGITS + (code >> 8 & 0xFF), _DIGITS + (code & 0xFF), _NOTHING
 
 
 def _by_itself(element: bytes, writer: JsonWriter) -> str:
@@ -158,26 +158,6 @@ def _of_character(code: int) -> bytes:
     if _is_printed(code):
         return chr(code).encode()
     return b"\\\\u%04x" % code if code < _BMP_END else b"\\\\U%08x" % code
-
-
-def _characters(
-    starts: npt.NDArray[np.int64], begins: npt.NDArray[np.bool_], data: npt.NDArray[np.uint8]
-) -> _Characters:
-    """Return the valid characters among those that may begin at ``starts``, with two bytes that continue one.
-
-    ``begins``: the bytes with which elements begin, inside of which a character is, and the end of all.
-    """
-    starts = starts[~(begins[starts + 1] | begins[starts + 2])]
-    padded = np.append(data, np.uint8(0))
-    first, second, third, fourth = (padded[starts + byte].astype(np.int32) for byte in range(4))
-    has_four = first >= 0xF0
-    valid = ~has_four | ((fourth & 0xC0 == 0x80) & ~begins[np.minimum(starts + 3, len(data))])
-    valid &= first <= 0xF4
-    valid &= ~((first == 0xE0) & (second < 0xA0)) & ~((first == 0xED) & (second > 0x9F))
-    valid &= ~((first == 0xF0) & (second < 0x90)) & ~((first == 0xF4) & (second > 0x8F))
-    codes = (first & 0x0F) << 12 | (second & 0x3F) << 6 | third & 0x3F
-    codes = np.where(has_four, (codes & 0x7FFF) << 6 | fourth & 0x3F, codes)
-    return _Characters(starts[valid], codes[valid])
 
 
 def _is_printed(code: int) -> bool:
