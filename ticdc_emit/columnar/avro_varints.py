@@ -78,14 +78,14 @@ def varints(numbers: Words) -> list[Cell]:
     most = lengths if isinstance(lengths, int) else int(lengths.max())
     if most <= 8:
         size = next(size for size in _SPREADS if size >= most)
-        return [Cell(_spread(numbers, size) | _more(size)[lengths], lengths)]
+        return [Cell(_spread(numbers, size) | _more(size).take(lengths), lengths)]
     low = _spread(numbers & np.uint64((1 << _WORD_BITS) - 1), 8)
     high = _spread(numbers >> np.uint64(_WORD_BITS), 2)
     counts = np.asarray(lengths, np.uint8)
     first, second = np.minimum(counts, 8), np.maximum(counts, 8) - np.uint8(8)
     if isinstance(lengths, int):
         return [Cell(low | _more(8)[9], 8), Cell(high | _more(2)[lengths - 8], lengths - 8)]
-    return [Cell(low | _more(8)[counts], first), Cell(high | _more(2)[second], second)]
+    return [Cell(low | _more(8).take(counts), first), Cell(high | _more(2).take(second), second)]
 
 
 def _spread(numbers: Words, size: int) -> npt.NDArray[Any]:

@@ -59,8 +59,8 @@ def chosen(codes: npt.NDArray[Any], forms: Sequence[bytes]) -> list[Piece]:
     kind = f"<u{width}" if width in WORDS else f"V{width}"
     table = np.frombuffer(b"".join(form.ljust(width, b"\0") for form in forms), kind)
     lengths = np.array([len(form) for form in forms], np.uint8)
-    same = int(lengths[0]) if (lengths == lengths[0]).all() else lengths[codes]
-    return [Cell(table[codes], same)]
+    same = int(lengths[0]) if (lengths == lengths[0]).all() else lengths.take(codes)
+    return [Cell(table.take(codes), same)]
 
 
 def cut(piece: Piece, start: int, length: int) -> Piece:
@@ -201,7 +201,7 @@ def _squeezed(cells: Sequence[Cell], count: int) -> pa.Array:
     offsets = np.zeros(count + 1, np.int32)
     lengths = offsets[1:]
     if len(cells) == 1 and len(cells[0].data) == count:
-        only, shown = cells[0].data, _kept(width)[cells[0].length]
+        only, shown = cells[0].data, _kept(width).take(cells[0].length)
         np.cumsum(cells[0].length, dtype=np.int32, out=lengths)
         return from_bytes(offsets, np.ascontiguousarray(only).view(np.uint8)[shown.view(np.bool_)], binary=True)
     rows, keep = np.empty(count * width, np.uint8), np.empty(count * width, np.uint8)
@@ -209,7 +209,7 @@ def _squeezed(cells: Sequence[Cell], count: int) -> pa.Array:
     for cell in cells:
         kind, table = cell.data.dtype, _kept(cell.width)
         _field(rows, kind, place, count, width)[:] = cell.data
-        _field(keep, table.dtype, place, count, width)[:] = table[cell.length]
+        _field(keep, table.dtype, place, count, width)[:] = table.take(cell.length)
         lengths += np.asarray(cell.length, np.uint8)
         place += cell.width
     np.cumsum(lengths, out=lengths)

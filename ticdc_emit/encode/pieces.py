@@ -48,16 +48,20 @@ _Part: TypeAlias = "tuple[TablePlan, pa.RecordBatch]"
 
 @dataclass(frozen=True)
 class Piece:
-    """Rows of one table, or of siblings, in change form and in total order, and their order keys."""
+    """Rows of one table, or of siblings, in change form and in total order, and their order keys.
+
+    ``about``: their bytes, about, where those of the whole block are within a piece's bounds.
+    """
 
     tables: TablePlan | Siblings
     rows: pa.RecordBatch
     keys: pa.Array
+    about: int | None = None
 
     @cached_property
     def nbytes(self) -> int:
         """Bytes of the rows, which Arrow counts column by column."""
-        return int(self.rows.nbytes)
+        return int(self.rows.nbytes) if self.about is None else self.about
 
     def bounded(self) -> Iterator[Piece]:
         """Cut it into pieces of bounded input and output: messages are larger than rows, and Arrow ends at 2 GiB."""
@@ -131,11 +135,14 @@ class Arranger:
         form = self._change_form(rows)
         tables = self._tables(form)
         form = form.drop_columns(list(TABLE_NAMES))
+        size = form.nbytes
         for group in by_likeness(tables, self._plan):
             alone = group
             if len(group) > 1:
                 made, alone = arranged_alike(form, group, self._plan)
-                yield from (Piece(each.tables, each.rows, each.keys) for each in made)
+                for each in made:
+                    about = None if size > _PIECE_BYTES else size * each.rows.num_rows // form.num_rows
+                    yield Piece(each.tables, each.rows, each.keys, about)
             for table, part in self._sent(self._by_table(form, alone)):
                 yield self._piece(table, part)
 
