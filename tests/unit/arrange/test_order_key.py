@@ -170,3 +170,15 @@ def test_a_decimal_keeps_every_digit() -> None:
         }
     )
     assert key_values(keys_of(rows, table)[0].as_py(), table.newest) == {"id": value}
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(["a" * 12, "a" * 11 + "b", "b" * 12, "b"]), st.text("xy", max_size=2)), min_size=2
+    )
+)
+def test_bytes_of_any_length_are_in_their_order(parts: list[tuple[str, str]]) -> None:
+    keys = [(head + tail).encode() for head, tail in parts]
+    order = order_of(pa.array(keys, pa.binary()))
+    expected = sorted(range(len(keys)), key=lambda place: keys[place])
+    assert (list(range(len(keys))) if order is None else order.to_pylist()) == expected

@@ -49,13 +49,17 @@ def test_datetimes(fsp: int) -> None:
     unit = dt.timedelta(milliseconds=1) if fsp <= 3 else MICROSECOND
     expected = [None if item is None else (at - EPOCH) // unit for item, at in zip(items, found, strict=True)]
     assert datetime_ticks(column(fsp), texts).to_pylist() == expected
+    few = [datetime_ticks(column(fsp), texts.slice(place, 3)).to_pylist() for place in range(0, 300, 3)]
+    assert [tick for ticks in few for tick in ticks] == expected
 
 
 def test_dates_and_short_years() -> None:
     days = [dt.date(100, 1, 1), dt.date(1969, 12, 31), dt.date(2024, 2, 29), dt.date(9999, 12, 31)]
     texts, items = mixed([f"{day:%Y}".rjust(4, "0") + f"-{day:%m-%d}" for day in days * 5])
     expected = [(day - dt.date(1970, 1, 1)).days for day in days] * 5
-    assert date_days(texts).to_pylist() == [e if i else None for e, i in zip(expected, items, strict=True)]
+    found = [e if i else None for e, i in zip(expected, items, strict=True)]
+    assert date_days(texts).to_pylist() == found
+    assert [date_days(texts.slice(place, 1))[0].as_py() for place in range(len(found))] == found
     for year in range(100):
         full = 2000 + year if year < 70 else 1900 + year
         short = pa.array([f"{year:04}-03-01", "2024-01-01", None, "0000-00-00"])
