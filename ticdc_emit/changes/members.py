@@ -63,6 +63,7 @@ class Members:
         return f"{self.form}, enclosed"
 
     def _enclosed(self, column: Column, values: pa.Array) -> pa.Array:
-        if not pa.types.is_dictionary(values.type):
+        # a content may show something in place of null, which a dictionary does not hold
+        if not pa.types.is_dictionary(values.type) or values.null_count:
             return enclosed(self.content(column, values), self.around(column))
         return enclosed(self.content(column, values.dictionary), self.around(column)).take(values.indices)

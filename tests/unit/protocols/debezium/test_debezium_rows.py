@@ -350,3 +350,16 @@ def test_the_handle_key_of_next_may_have_virtual_columns_which_are_null(columns:
         encoder = Encoder(uri, f"create table test.t ({columns})", profile=profile, force_replicate=True)
         sent = encoder.encode([{"op": "c", "commit_ts": 450000000262144000, "after": {"id": 1}}])
         assert sent.column("key").to_pylist() == [b'{"payload":%s}' % payload]
+
+
+def test_the_default_of_an_enum_stands_for_null_in_small_groups() -> None:
+    encoder = Encoder(
+        "memory://t/?protocol=debezium&debezium-disable-schema=true",
+        "create table test.t (id int primary key, e enum('a','b') default 'b')",
+    )
+    images = [{"id": n, "e": "a" if n % 4 else None} for n in range(8)]
+    ts = 450000000262144000
+    rows = [{"op": "d", "commit_ts": ts, "before": image} for image in images[:4]]
+    rows += [{"op": "c", "commit_ts": ts, "after": image} for image in images[4:]]
+    sent = [json.loads(value)["payload"] for value in encoder.encode(rows).column("value").to_pylist()]
+    assert [(each["before"] or each["after"])["e"] for each in sent] == ["b", "a", "a", "a"] * 2
