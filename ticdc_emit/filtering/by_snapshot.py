@@ -69,10 +69,10 @@ class SnapshotJudge:
             return verdict
         event = verdict.event
         info = event.pre_table_info if event.action == "rename table" else event.table_info
-        found = self._guards.ignored_by(event, info)
-        if found is None and self._guards.bdr_mode and bdr_role != "primary":
-            found = "bdr-mode"
-        return verdict if found is None else Verdict.ignored(event, found)
+        rule = self._guards.ignored_by(event, info)
+        if rule is None and self._guards.bdr_mode and bdr_role != "primary":
+            rule = "bdr-mode"
+        return verdict if rule is None else Verdict.ignored(event, rule)
 
     def _one(self, event: DdlEvent, *, ignored: bool) -> Verdict:
         if not self._guards.is_replicated_kind(event):
@@ -133,7 +133,7 @@ class SnapshotJudge:
         return self._eligible(with_before(event, old), old, info)
 
     def _renames(self, events: Sequence[DdlEvent], *, ignored: bool) -> list[Verdict]:
-        found: list[Verdict] = []
+        verdicts: list[Verdict] = []
         renamed: list[TableInfo] = []
         first, last = events[0], events[-1]
         before_first = self._snapshot.table(_info(first).id)
@@ -145,19 +145,19 @@ class SnapshotJudge:
             if old_is_out and not new_is_out:
                 raise renamed_into(event)
             if old_is_out:
-                found.append(Verdict.discarded(event, START_TS if ignored else RULES))
+                verdicts.append(Verdict.discarded(event, START_TS if ignored else RULES))
             else:
-                found.append(Verdict.sent(with_before(event, old)))
+                verdicts.append(Verdict.sent(with_before(event, old)))
                 renamed.append(info)
         if not renamed:
-            return found
+            return verdicts
         try:
             self._snapshot.rename_all(renamed)
         except UnknownObjectError as fault:
             raise self._unknown(first, fault) from None
         # for all of them, TiCDC checks the first table before the job and the last one after it
         whole = self._eligible(last, before_first, _info(last))
-        return found if whole.is_sent else [Verdict.discarded(event, KEYLESS) for event in events]
+        return verdicts if whole.is_sent else [Verdict.discarded(event, KEYLESS) for event in events]
 
     def _eligible(self, event: DdlEvent, old: TableInfo | None, info: TableInfo) -> Verdict:
         """Decide by the table's key before and after the job, which is applied."""

@@ -108,22 +108,22 @@ class EventFilters:
                     statement=query,
                     table=f"{schema}.{table}",
                 )
-            found = rule.ignored_by(action, query)
-            if found is not None:
-                return found
+            rule_name = rule.ignored_by(action, query)
+            if rule_name is not None:
+                return rule_name
         return None
 
     def ignored_kinds(self, schema: str, table: str) -> dict[Op, str]:
         """Return the kinds of a table's row changes that are ignored whatever their values, with the name of the filter
         for each.
         """
-        found: dict[Op, str] = {}
+        rules: dict[Op, str] = {}
         for rule in self.rules:
             if rule.tables.matches(schema, table):
                 for op in Op:
                     if op.value in rule.types or "all dml" in rule.types:
-                        found.setdefault(op, f"{rule.name}.ignore-event")
-        return found
+                        rules.setdefault(op, f"{rule.name}.ignore-event")
+        return rules
 
 
 def _pattern(patterns: tuple[str, ...]) -> GoRegexp | None:

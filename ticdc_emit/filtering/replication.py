@@ -117,15 +117,15 @@ class Replication:
         """Return a catalog's histories with ``None`` for each version whose rows are left out, and the spans with
         reasons.
         """
-        kept: dict[tuple[str, str], TableHistory] = {}
+        replicated: dict[tuple[str, str], TableHistory] = {}
         left_out: dict[tuple[str, str], tuple[LeftOut, ...]] = {}
         for key, history in histories.items():
-            taken = [(since, self._taken(info)) for since, info in history]
-            versions = [(since, info, self._fate(info)) for since, info in taken]
+            as_replicated = [(since, self._taken(info)) for since, info in history]
+            versions = [(since, info, self._fate(info)) for since, info in as_replicated]
             unused = _columns(info for _, info, fate in versions if fate == _SKIPPED)
             versions = [each for each in versions if each[2] != _SKIPPED]
             unused -= _columns(info for _, info, _ in versions)
-            kept[key] = [(since, info if fate is None else None) for since, info, fate in versions]
+            replicated[key] = [(since, info if fate is None else None) for since, info, fate in versions]
             ends = [since for since, _, _ in versions[1:]] + [None]
             spans = tuple(
                 LeftOut(since, end, fate)
@@ -136,7 +136,7 @@ class Replication:
                 spans += (LeftOut(0, 0, START_TS, unused),)
             if spans:
                 left_out[key] = spans
-        return kept, left_out
+        return replicated, left_out
 
     def _taken(self, info: TableInfo | None) -> TableInfo | None:
         return None if info is None else self._instead.get(_version(info), info)

@@ -65,20 +65,20 @@ class RowFilter:
         Raises :class:`~ticdc_emit.errors.ConfigError` for an expression that cannot be evaluated exactly.
         """
         rules = [rule for rule in filters.rules if rule.tables.matches(info.schema, info.name)]
-        found = cls(
+        row_filter = cls(
             filters.ignored_kinds(info.schema, info.name),
             tuple(each for rule in rules for each in _value_filters(rule, info, zone)),
             tuple(each for rule in rules if (each := _only_columns(rule, info, case_sensitive)) is not None),
         )
-        return found if found.kinds or found.values or found.only_columns else None
+        return row_filter if row_filter.kinds or row_filter.values or row_filter.only_columns else None
 
     @cached_property
     def read(self) -> frozenset[tuple[Op, str]]:
         """The images that the filter reads, by kind of change."""
-        found = {(each.op, each.image) for each in self.values}
+        images = {(each.op, each.image) for each in self.values}
         if self.only_columns:
-            found |= {(Op.UPDATE, "before"), (Op.UPDATE, "after")}
-        return frozenset(found)
+            images |= {(Op.UPDATE, "before"), (Op.UPDATE, "after")}
+        return frozenset(images)
 
 
 def check_expressions(filters: EventFilters, info: TableInfo, config: ChangefeedConfig) -> None:
@@ -87,23 +87,23 @@ def check_expressions(filters: EventFilters, info: TableInfo, config: Changefeed
 
     Raises :class:`~ticdc_emit.errors.ConfigError`.
     """
-    found = RowFilter.of(filters, info, case_sensitive=config.case_sensitive, zone=config.time_zone)
-    if found is None or config.profile.filtering.checked_expressions != "at-start":
+    row_filter = RowFilter.of(filters, info, case_sensitive=config.case_sensitive, zone=config.time_zone)
+    if row_filter is None or config.profile.filtering.checked_expressions != "at-start":
         return
-    for each in found.values:
+    for each in row_filter.values:
         fault = each.expression.fault
         if fault is not None:
             raise ConfigError(fault.message, remedy=fault.remedy, **fault.context)
 
 
 def _value_filters(rule: EventRule, info: TableInfo, zone: str) -> list[ValueFilter]:
-    found = []
+    value_filters = []
     for option, op, image in _EXPRESSIONS:
         text = getattr(rule.config, option)
         if text:
             name = f"{rule.name}.{option.replace('_', '-')}"
-            found.append(ValueFilter(name, op, image, TableExpression.of(text, info, zone, f"filter.{name}")))
-    return found
+            value_filters.append(ValueFilter(name, op, image, TableExpression.of(text, info, zone, f"filter.{name}")))
+    return value_filters
 
 
 def _only_columns(rule: EventRule, info: TableInfo, case_sensitive: bool) -> OnlyColumns | None:
@@ -112,9 +112,9 @@ def _only_columns(rule: EventRule, info: TableInfo, case_sensitive: bool) -> Onl
     names = set(listed) if case_sensitive else {to_lower(name) for name in listed}
     keys = {name for index in info.indexes if index.primary or index.unique for name in index.columns}
     keys |= {column.name for column in info.whole_primary_key}
-    found = {
+    columns = {
         column.name
         for column in info.row_columns
         if (column.name if case_sensitive else to_lower(column.name)) in names
     }
-    return OnlyColumns(f"{rule.name}.ignore-update-only-columns", frozenset(found - keys)) if found else None
+    return OnlyColumns(f"{rule.name}.ignore-update-only-columns", frozenset(columns - keys)) if columns else None

@@ -43,9 +43,9 @@ class Snapshot:
 
     def physical(self, table_id: int) -> TableInfo | None:
         """Return the table whose rows have this id: its own or that of a partition."""
-        found = self._tables.get(table_id)
-        if found is not None:
-            return found
+        table = self._tables.get(table_id)
+        if table is not None:
+            return table
         return next((info for info in self._tables.values() if any(p.id == table_id for p in info.partitions)), None)
 
     def apply_schema(self, event: DdlEvent) -> None:

@@ -64,13 +64,13 @@ class Announcer:
         return [] if message is None else [(target, message) for target in self.targets(event)]
 
     def _encode(self, event: Event) -> ControlMessage | None:
-        made = self._plain(event)
-        if made is None:
+        message = self._plain(event)
+        if message is None:
             return None
-        made = self._plan.large.control(made, _subject(event) if self._plan.codec.refuses_large_schemas else None)
+        message = self._plan.large.control(message, _subject(event) if self._plan.codec.refuses_large_schemas else None)
         if isinstance(event, Bootstrap) and event.occasion != "start":
-            return replace(made, key=b"")  # it goes out among the rows, with a key like theirs
-        return made
+            return replace(message, key=b"")  # it goes out among the rows, with a key like theirs
+        return message
 
     def _plain(self, event: Event) -> ControlMessage | None:
         codec, clock = self._plan.codec, self._plan.clock

@@ -249,8 +249,8 @@ def topics_of(
 ) -> tuple[str, ...]:
     """Return every topic that messages of these tables and DDL go to: the default one first, then in order of name."""
     router = Router.of(changefeed, {})
-    found = {router.topic(*table) for table in tables} | {router.ddl_topic(event) for event in events}
-    return (router.default_topic, *sorted(found - {router.default_topic}))
+    topics = {router.topic(*table) for table in tables} | {router.ddl_topic(event) for event in events}
+    return (router.default_topic, *sorted(topics - {router.default_topic}))
 
 
 def _routed(router: Router, table: TablePlan) -> TablePlan:
@@ -272,11 +272,11 @@ def _row_filters(
     if not filters.rules:
         return ()
     sensitive, zone = changefeed.case_sensitive, changefeed.time_zone
-    found = tuple(
+    row_filters = tuple(
         None if info is None or info.is_view else RowFilter.of(filters, info, case_sensitive=sensitive, zone=zone)
         for _, info in versions
     )
-    return found if any(found) else ()
+    return row_filters if any(row_filters) else ()
 
 
 def _with_keys(changefeed: ChangefeedConfig, info: TableInfo | None) -> TableInfo | None:

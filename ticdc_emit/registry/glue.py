@@ -125,8 +125,8 @@ class GlueRegistry:
 
         def ask() -> str | None:
             version = self._call(subject, self._client.get_schema_version, SchemaVersionId=version_id)
-            found: str | None = version.get("Status")
-            return found
+            status: str | None = version.get("Status")
+            return status
 
         if status == "PENDING":
             wait = wait_exponential(multiplier=self._backoff_s, max=_LONGEST_WAIT_S)

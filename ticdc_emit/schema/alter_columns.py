@@ -51,8 +51,8 @@ def add_column(spec: nodes.AddColumn, state: TableState, zone: dt.tzinfo) -> Alt
 
 
 def drop_column(spec: nodes.DropColumn, state: TableState) -> Alteration:
-    found = state.find_column(spec.name)
-    if spec.if_exists and (found is None or found.hidden):
+    known = state.find_column(spec.name)
+    if spec.if_exists and (known is None or known.hidden):
         return Alteration(state)
     column = state.column(spec.name)
     wanted = column.name.lower()
@@ -76,8 +76,8 @@ def drop_column(spec: nodes.DropColumn, state: TableState) -> Alteration:
 
 
 def change_column(spec: nodes.ChangeColumn, state: TableState, zone: dt.tzinfo) -> Alteration:
-    found = state.find_column(spec.old_name)
-    if spec.if_exists and (found is None or found.hidden):
+    known = state.find_column(spec.old_name)
+    if spec.if_exists and (known is None or known.hidden):
         return Alteration(state)
     old = state.column(spec.old_name)
     definition = spec.column

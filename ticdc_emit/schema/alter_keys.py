@@ -51,10 +51,10 @@ def drop_index(spec: nodes.DropIndex, state: TableState) -> Alteration:
 
 
 def drop_foreign_key(spec: nodes.DropForeignKey, state: TableState) -> Alteration:
-    kept = tuple(key for key in state.foreign_keys if key.name.lower() != spec.name.lower())
-    if len(kept) == len(state.foreign_keys):
+    others = tuple(key for key in state.foreign_keys if key.name.lower() != spec.name.lower())
+    if len(others) == len(state.foreign_keys):
         raise DdlError(f"table {state.info.full_name} has no foreign key {spec.name!r}")
-    return Alteration(replace(state, foreign_keys=kept), "drop foreign key")
+    return Alteration(replace(state, foreign_keys=others), "drop foreign key")
 
 
 def rename_index(spec: nodes.RenameIndex, state: TableState) -> Alteration:

@@ -93,7 +93,7 @@ def _check_default(column: Column, is_null: bool) -> None:
 
 
 @dataclass
-class _Said:
+class _Options:
     """The content of a column's options."""
 
     flags: ColumnFlag
@@ -124,7 +124,7 @@ class _Builder:
         self._check_type(spec)
         charset, collate = self._charset(spec)
         kind, flen, decimal = self._lengths(spec, charset)
-        said = self._options_said(kind, decimal, _flags_of_type(spec))
+        options = self._options_given(kind, decimal, _flags_of_type(spec))
         column = Column(
             id=number,
             name=definition.name,
@@ -133,14 +133,14 @@ class _Builder:
             decimal=decimal,
             charset=charset,
             collate=collate,
-            flags=said.flags,
+            flags=options.flags,
             elems=self._labels(spec, charset, collate),
-            comment=said.comment,
-            generated=said.generated,
-            generated_expr=said.generated_expr,
+            comment=options.comment,
+            generated=options.generated,
+            generated_expr=options.generated_expr,
         )
-        self._check_options(column, said.default)
-        return BuiltColumn(self._with_stored_default(column, said.default), tuple(said.constraints))
+        self._check_options(column, options.default)
+        return BuiltColumn(self._with_stored_default(column, options.default), tuple(options.constraints))
 
     # -- type ----------------------------------------------------------------------------------------------------
 
@@ -231,9 +231,9 @@ class _Builder:
 
     # -- options -------------------------------------------------------------------------------------------------
 
-    def _options_said(self, kind: MySQLType, decimal: int, flags: ColumnFlag) -> _Said:
+    def _options_given(self, kind: MySQLType, decimal: int, flags: ColumnFlag) -> _Options:
         constraints: list[Constraint] = []
-        said = _Said(flags, constraints)
+        options = _Options(flags, constraints)
         for option in self._definition.options:
             if option.kind == "not null":
                 flags |= ColumnFlag.NOT_NULL
@@ -248,16 +248,16 @@ class _Builder:
             elif option.kind == "unique" and all(constraint.kind != "unique" for constraint in constraints):
                 constraints.append(self._key("unique", None))
             elif option.kind == "default" and isinstance(option.value, (Literal, DefaultExpression)):
-                said.default = option.value
+                options.default = option.value
             elif option.kind == "on update" and isinstance(option.value, DefaultExpression):
                 flags |= self._on_update(kind, decimal, option.value)
             elif option.kind == "comment":
-                said.comment = str(option.value)[:_MAX_COMMENT]
+                options.comment = str(option.value)[:_MAX_COMMENT]
             elif option.kind.startswith("generated") and isinstance(option.value, Expression):
-                said.generated = "stored" if option.kind == "generated stored" else "virtual"
-                said.generated_expr = stored_text(option.value.node)
-        said.flags = flags
-        return said
+                options.generated = "stored" if option.kind == "generated stored" else "virtual"
+                options.generated_expr = stored_text(option.value.node)
+        options.flags = flags
+        return options
 
     def _key(self, kind: str, clustered: bool | None) -> Constraint:
         part = KeyPart(column=self._definition.name)

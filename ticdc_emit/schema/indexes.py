@@ -51,10 +51,10 @@ def names_for_create(constraints: tuple[Constraint, ...]) -> tuple[Constraint, .
     """Name the anonymous keys of a CREATE TABLE after their first column, with a number if that name is taken."""
     _check_count(sum(constraint.kind in _INDEX_KINDS for constraint in constraints))
     _check_foreign_keys(sum(constraint.kind == "foreign" for constraint in constraints))
-    taken: set[str] = set()
+    known_names: set[str] = set()
     foreign: set[str] = set()
     for constraint in constraints:
-        names = foreign if constraint.kind == "foreign" else taken
+        names = foreign if constraint.kind == "foreign" else known_names
         if constraint.kind == "primary" or not constraint.name:
             continue
         if constraint.name.lower() in names:
@@ -67,9 +67,9 @@ def names_for_create(constraints: tuple[Constraint, ...]) -> tuple[Constraint, .
             continue
         base = _base_name(constraint)
         name, number = (f"{base}_2", 3) if base.upper() == PRIMARY else (base, 2)
-        while name.lower() in taken:
+        while name.lower() in known_names:
             name, number = f"{base}_{number}", number + 1
-        taken.add(name.lower())
+        known_names.add(name.lower())
         named.append(replace(constraint, name=name))
     return tuple(named)
 

@@ -86,8 +86,8 @@ def _added(state: TableState, spec: AddPartitions) -> tuple[TableState, str]:
         return _with(state, tuple(Partition(0, name) for name in names)), _REORGANIZE
     if spec.count:
         raise DdlError("ADD PARTITION PARTITIONS is for HASH and KEY partitions")
-    taken = {partition.name.lower() for partition in present}
-    if spec.if_not_exists and any(name.lower() in taken for name in spec.names):
+    known_names = {partition.name.lower() for partition in present}
+    if spec.if_not_exists and any(name.lower() in known_names for name in spec.names):
         return state, ""
     state = with_ranges(state, spec.definitions)
     return _with(state, present + tuple(Partition(0, name) for name in spec.names)), "add partition"
@@ -98,8 +98,8 @@ def _coalesced(state: TableState, count: int) -> tuple[TableState, str]:
         raise DdlError("COALESCE PARTITION is for HASH and KEY partitions")
     if not 0 < count < len(state.info.partitions):
         raise DdlError(f"cannot coalesce {count} of {len(state.info.partitions)} partitions")
-    kept = state.info.partitions[: len(state.info.partitions) - count]
-    return _with(state, tuple(Partition(0, partition.name) for partition in kept)), _REORGANIZE
+    partitions = state.info.partitions[: len(state.info.partitions) - count]
+    return _with(state, tuple(Partition(0, partition.name) for partition in partitions)), _REORGANIZE
 
 
 def _reorganized(state: TableState, chosen: list[Partition], into: tuple[str, ...]) -> TableState:

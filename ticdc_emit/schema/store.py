@@ -53,10 +53,10 @@ class SchemaStore:
 
     def database(self, name: str) -> Database:
         """Return a database; ``DdlError`` if it does not exist."""
-        found = self._databases.get(name.lower())
-        if found is None:
+        database = self._databases.get(name.lower())
+        if database is None:
             raise DdlError(f"unknown database {name!r}", schema=name)
-        return found
+        return database
 
     def databases(self) -> tuple[str, ...]:
         return tuple(database.name for database in self._databases.values())
@@ -78,10 +78,10 @@ class SchemaStore:
 
     def dropped_database(self, name: str) -> tuple[Database, tuple[TableState, ...]]:
         """Return a dropped database and its tables; ``DdlError`` if there is none."""
-        found = self._dropped_databases.get(name.lower())
-        if found is None:
+        dropped = self._dropped_databases.get(name.lower())
+        if dropped is None:
             raise DdlError(f"no database {name!r} was dropped", schema=name)
-        return found
+        return dropped
 
     # -- tables --------------------------------------------------------------------------------------------------
 

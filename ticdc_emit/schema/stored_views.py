@@ -127,15 +127,15 @@ def _with_databases(node: _N, scope: dict[str, str] | None = None) -> _N:
 
 def _scope(select: Select) -> dict[str, str]:
     """Return the database of each table name; "" if the name is also an alias, or that of two tables."""
-    found: dict[str, str] = {}
+    databases: dict[str, str] = {}
     aliases = set()
     for source in sources(select.tables):
         if source.alias:
             aliases.add(source.alias.lower())
         elif isinstance(source.origin, TableName):
             name = source.origin.name.lower()
-            found[name] = "" if name in found else source.origin.schema
-    return found | dict.fromkeys(aliases, "")
+            databases[name] = "" if name in databases else source.origin.schema
+    return databases | dict.fromkeys(aliases, "")
 
 
 def _may_be_replaced(query: Query, schema: str, database: str) -> bool:

@@ -96,20 +96,20 @@ class TableJobs(JobRecorder):
         self._finish("create view", None, TableState(info, max_column_id=len(info.columns)), given=given)
 
     def drop_tables(self, statement: statements.DropTables) -> None:
-        found: list[TableState] = []
+        states: list[TableState] = []
         for name in statement.tables:
             if not statement.view and self._is_temporary(name, drop=True):
                 continue
             state = self._store.find(name.schema or self._schema, name.name)
-            if state is not None and state.info.is_view == statement.view and state not in found:
-                found.append(state)
+            if state is not None and state.info.is_view == statement.view and state not in states:
+                states.append(state)
             elif not statement.if_exists and statement.temporary != _LOCAL:
                 self._table(name)  # raises UnknownTableError if there is none
                 raise DdlError(f"{name.name!r} is not a {'view' if statement.view else 'table'}", table=name.name)
         kind = "view" if statement.view else "table"
         if statement.temporary == _LOCAL:
             return
-        for state in found:
+        for state in states:
             info = state.info
             query = f"DROP {kind.upper()} {quoted(*self._true_name(info))}" if len(statement.tables) > 1 else None
             self._store.stage_drop(info)

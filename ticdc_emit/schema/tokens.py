@@ -109,11 +109,11 @@ class _Scanner:
         match = _pattern(backslash=self._escapes).match
         position, size, after_dot = 0, len(sql), False
         while position < size:
-            found = match(sql, position)
-            if found is None:
+            token = match(sql, position)
+            if token is None:
                 self._fail(position)
-            kind = found.lastgroup or ""
-            start, position = found.span(kind)
+            kind = token.lastgroup or ""
+            start, position = token.span(kind)
             if kind == "word" and not after_dot:
                 tokens.append(self._word(sql[start:position], start, position, after_dot=False))
                 continue

@@ -114,50 +114,50 @@ def _changefeeds(
     schema_registry: str,
 ) -> FeedOptions:
     chosen, encoding = parse_protocol_name(draw(st.sampled_from(protocols)))
-    made = _Made({"protocol": chosen.value, "partition-num": draw(st.integers(1, max_partitions))}, {}, {})
+    options = _Made({"protocol": chosen.value, "partition-num": draw(st.integers(1, max_partitions))}, {}, {})
     if encoding is not None:
-        made.uri["encoding-format"] = encoding
+        options.uri["encoding-format"] = encoding
     (lineage, *others) = chosen.traits.lineages
     if not others:
-        made.top["ticdc-emit"] = {"profile": lineage}
+        options.top["ticdc-emit"] = {"profile": lineage}
     if force_replicate:
-        made.top["force-replicate"] = True
+        options.top["force-replicate"] = True
     dispatcher = {"matcher": ["*.*"], "partition": draw(st.sampled_from(partitions))}
     if chosen.traits.registers_schemas:  # there is a subject per topic, and two tables cannot share one
-        made.sink["schema-registry"] = schema_registry
+        options.sink["schema-registry"] = schema_registry
         dispatcher["topic"] = draw(st.sampled_from(_OWN_TOPICS))
     elif topic := draw(st.sampled_from(_TOPICS)):
         dispatcher["topic"] = topic
-    made.sink["dispatchers"] = [dispatcher]
-    _own_options(draw, made, chosen.traits)
-    top = made.top | {"sink": made.sink}
-    parameters = {name: "true" if value is True else value for name, value in made.uri.items()}
+    options.sink["dispatchers"] = [dispatcher]
+    _own_options(draw, options, chosen.traits)
+    top = options.top | {"sink": options.sink}
+    parameters = {name: "true" if value is True else value for name, value in options.uri.items()}
     return FeedOptions(f"memory://changefeed/?{urlencode(parameters)}", top)
 
 
-def _own_options(draw: st.DrawFn, made: _Made, traits: Traits) -> None:
+def _own_options(draw: st.DrawFn, options: _Made, traits: Traits) -> None:
     """Leave each of the protocol's own options at its default, or set it."""
     for name, values in traits.parameters:
         if (value := draw(st.sampled_from(values))) != values[0]:
-            made.uri[name] = value
-    if traits.encodings and "encoding-format" not in made.uri:
-        made.uri["encoding-format"] = draw(st.sampled_from(traits.encodings))
+            options.uri[name] = value
+    if traits.encodings and "encoding-format" not in options.uri:
+        options.uri["encoding-format"] = draw(st.sampled_from(traits.encodings))
     if traits.bootstraps:
-        _switch(draw, made.sink, "send-all-bootstrap-at-start")
-        made.sink["send-bootstrap-to-all-partition"] = draw(st.booleans())
-        made.sink["send-bootstrap-in-msg-count"] = draw(st.integers(1, 10_000))
-        made.sink["send-bootstrap-interval-in-sec"] = draw(st.integers(1, 120))
+        _switch(draw, options.sink, "send-all-bootstrap-at-start")
+        options.sink["send-bootstrap-to-all-partition"] = draw(st.booleans())
+        options.sink["send-bootstrap-in-msg-count"] = draw(st.integers(1, 10_000))
+        options.sink["send-bootstrap-interval-in-sec"] = draw(st.integers(1, 120))
     if traits.old_value_table is not None and draw(st.booleans()):
-        made.sink[traits.old_value_table] = {"output-old-value": draw(st.booleans())}
+        options.sink[traits.old_value_table] = {"output-old-value": draw(st.booleans())}
     if traits.packs_rows and (rows := draw(st.sampled_from(_ROWS_PER_MESSAGE))) is not None:
-        made.uri["max-batch-size"] = rows
-    if traits.handle_key_deletes and "force-replicate" not in made.top:
-        _switch(draw, made.sink, "delete-only-output-handle-key-columns")
-    lossless = made.uri.items() >= set(traits.lossless)
-    if traits.row_checksums and lossless and not (traits.extension and "enable-tidb-extension" not in made.uri):
-        _checksums(draw, made)
+        options.uri["max-batch-size"] = rows
+    if traits.handle_key_deletes and "force-replicate" not in options.top:
+        _switch(draw, options.sink, "delete-only-output-handle-key-columns")
+    lossless = options.uri.items() >= set(traits.lossless)
+    if traits.row_checksums and lossless and not (traits.extension and "enable-tidb-extension" not in options.uri):
+        _checksums(draw, options)
     if traits.large_messages is not Given.NEVER:
-        _compression(draw, made)
+        _compression(draw, options)
 
 
 def _switch(draw: st.DrawFn, options: dict[str, Any], name: str) -> None:
@@ -165,16 +165,16 @@ def _switch(draw: st.DrawFn, options: dict[str, Any], name: str) -> None:
         options[name] = True
 
 
-def _checksums(draw: st.DrawFn, made: _Made) -> None:
+def _checksums(draw: st.DrawFn, options: _Made) -> None:
     if draw(st.booleans()):
-        made.top["integrity"] = {"integrity-check-level": "correctness"}
+        options.top["integrity"] = {"integrity-check-level": "correctness"}
 
 
-def _compression(draw: st.DrawFn, made: _Made) -> None:
+def _compression(draw: st.DrawFn, options: _Made) -> None:
     compression = draw(st.sampled_from(["none", "snappy", "lz4"]))
     if compression != "none":
         handle = {"large-message-handle-option": "none", "large-message-handle-compression": compression}
-        made.sink["kafka-config"] = {"large-message-handle": handle}
+        options.sink["kafka-config"] = {"large-message-handle": handle}
 
 
 _DISPATCHERS = frozenset({"table", "index-value", "ts", "default"})

@@ -67,14 +67,14 @@ def ddl(
     none of them applies to the catalog.
     """
     shape = TableShape.of(types, names, max_columns, allow_keyless, allow_defaults)
-    found = applicable(catalog, chosen_kinds(kinds), shape)
-    if found is None:
+    statements = applicable(catalog, chosen_kinds(kinds), shape)
+    if statements is None:
         raise StrategyError(
             "none of the kinds of DDL applies to the catalog",
             remedy="Give more kinds, or a catalog with tables that they change",
             argument="kinds",
         )
-    return found
+    return statements
 
 
 def chosen_kinds(kinds: Collection[str] | None) -> tuple[str, ...]:
@@ -92,13 +92,13 @@ def chosen_kinds(kinds: Collection[str] | None) -> tuple[str, ...]:
 def applicable(catalog: Catalog, kinds: Collection[str], shape: TableShape) -> st.SearchStrategy[str] | None:
     """Return statements that apply to the catalog, ``None`` if there are none."""
     bases = [info for info in catalog.tables() if not info.is_view]
-    found: list[_Statements] = []
+    choices: list[_Statements] = []
     for kind in kinds:
         if kind == "create table":
-            found += [_creations(catalog, schema, shape) for schema in sorted({info.schema for info in bases})]
+            choices += [_creations(catalog, schema, shape) for schema in sorted({info.schema for info in bases})]
         elif kind != "drop table" or len(bases) > 1:
-            found += [made for info in bases if (made := _BY_KIND[kind](info, shape, catalog)) is not None]
-    return st.one_of(found).filter(lambda query: _applies(catalog, query)) if found else None
+            choices += [strategy for info in bases if (strategy := _BY_KIND[kind](info, shape, catalog)) is not None]
+    return st.one_of(choices).filter(lambda query: _applies(catalog, query)) if choices else None
 
 
 def _applies(catalog: Catalog, query: str) -> bool:
@@ -121,8 +121,8 @@ def _creations(catalog: Catalog, schema: str, shape: TableShape) -> _Statements:
 
 
 def _renames(info: TableInfo, shape: TableShape, catalog: Catalog) -> _Statements:
-    taken = _taken(catalog, info.schema)
-    fresh = shape.identifiers.filter(lambda name: same_name(name) not in taken)
+    names = _taken(catalog, info.schema)
+    fresh = shape.identifiers.filter(lambda name: same_name(name) not in names)
     return fresh.map(lambda name: f"rename table {_name(info)} to {quoted(info.schema, name)}")
 
 
@@ -195,8 +195,8 @@ def _needed(info: TableInfo) -> set[str]:
 
 
 def _fresh(info: TableInfo, shape: TableShape) -> st.SearchStrategy[str]:
-    taken = {same_name(column.name) for column in info.columns}
-    return shape.identifiers.filter(lambda name: same_name(name) not in taken)
+    known_names = {same_name(column.name) for column in info.columns}
+    return shape.identifiers.filter(lambda name: same_name(name) not in known_names)
 
 
 def _wider(column: Column) -> list[str]:
@@ -244,8 +244,8 @@ def _can_be_key(column: Column) -> bool:
 
 def _index_drops(info: TableInfo, shape: TableShape, catalog: Catalog) -> _Statements | None:
     """A unique index may be the handle key of a table without primary key."""
-    kept = not info.whole_primary_key
-    free = [index.name for index in info.indexes if not index.primary and not (index.unique and kept)]
+    may_go = not info.whole_primary_key
+    free = [index.name for index in info.indexes if not index.primary and not (index.unique and may_go)]
     return _of_columns(free, lambda name: f"alter table {_name(info)} drop index {quoted(name)}")
 
 

@@ -69,8 +69,8 @@ def deliveries(
     send.
     """
     _check(max_restarts)
-    made = histories(names=names(allow_odd=False), allow_virtual=False) if history is None else history
-    return _deliveries(made, changefeeds() if feed is None else feed, max_restarts)
+    drawn_histories = histories(names=names(allow_odd=False), allow_virtual=False) if history is None else history
+    return _deliveries(drawn_histories, changefeeds() if feed is None else feed, max_restarts)
 
 
 def redelivered(
@@ -101,13 +101,13 @@ def _check(max_restarts: int) -> None:
 def _deliveries(
     draw: st.DrawFn, history: st.SearchStrategy[History], feed: st.SearchStrategy[FeedOptions], max_restarts: int
 ) -> Delivery:
-    told, options = draw(history), draw(feed)
-    config, registry = options.load(time_zone=told.time_zone), MemoryRegistry()
-    sent = told.messages(config, registry=registry)
+    drawn_history, options = draw(history), draw(feed)
+    config, registry = options.load(time_zone=drawn_history.time_zone), MemoryRegistry()
+    sent = drawn_history.messages(config, registry=registry)
     schemas: dict[Any, str] = {post.id: post.schema for post in registry.posts}
     arrived = draw(redelivered(sent, config, schemas=schemas, max_restarts=max_restarts))
     partitions = {message.topic: config.kafka.partition_num or 1 for message in sent}
-    return Delivery(told, config, options, arrived, partitions, schemas)
+    return Delivery(drawn_history, config, options, arrived, partitions, schemas)
 
 
 _Sent = dict[Place, list[tuple[int, Message]]]
@@ -116,19 +116,19 @@ _Sent = dict[Place, list[tuple[int, Message]]]
 
 def _commits(messages: Sequence[Message], config: ChangefeedConfig, schemas: SchemaSource | None) -> _Sent:
     reader = reader_for(config, schemas=schemas)
-    found: _Sent = {}
+    sent_by_place: _Sent = {}
     for message in messages:
-        sent = found.setdefault((message.topic, message.partition), [])
+        sent = sent_by_place.setdefault((message.topic, message.partition), [])
         newest = sent[-1][0] if sent else _BEFORE_ALL + 1
         for key, value in reader.parts(message.key, message.value):
             event = reader.read(key, value)
             # a BOOTSTRAP belongs to the row after it, and some deletes of Avro have no commit
-            told = event.commit_ts if event.commit_ts is not None else getattr(event, "commit_ms", None)
-            newest = max(newest, told or 0)
+            commit = event.commit_ts if event.commit_ts is not None else getattr(event, "commit_ms", None)
+            newest = max(newest, commit or 0)
             if isinstance(event, RowEvent) and event.commit_ts is None and event.commit_ms is None:
                 newest += 1
         sent.append((newest, message))
-    return found
+    return sent_by_place
 
 
 @st.composite

@@ -110,14 +110,14 @@ def _histories(draw: st.DrawFn, plot: _Plot) -> History:
 
 
 def _drawn_tables(draw: st.DrawFn, plot: _Plot) -> list[str]:
-    made: list[str] = []
-    taken: dict[str, set[str]] = {schema: set() for schema in _SCHEMAS}
+    statements: list[str] = []
+    names: dict[str, set[str]] = {schema: set() for schema in _SCHEMAS}
     for _ in range(draw(st.integers(1, plot.max_tables))):
         schema = draw(st.sampled_from(_SCHEMAS))
-        name, statement = draw(named_tables(schema, plot.shape, frozenset(taken[schema])))
-        taken[schema].add(same_name(name))
-        made.append(statement)
-    return made
+        name, statement = draw(named_tables(schema, plot.shape, frozenset(names[schema])))
+        names[schema].add(same_name(name))
+        statements.append(statement)
+    return statements
 
 
 def _base_tables(catalog: Catalog) -> list[TableInfo]:
@@ -141,16 +141,16 @@ class _Teller:
             self._transaction()
 
     def _statement(self) -> bool:
-        found = applicable(self._fold.catalog, self._plot.ddl_kinds, self._plot.shape)
-        if found is None:
+        statements = applicable(self._fold.catalog, self._plot.ddl_kinds, self._plot.shape)
+        if statements is None:
             return False
-        query = self._draw(found)
+        query = self._draw(statements)
         self._fold.apply(self._commit_ts, query)
         self.ddl.append((self._commit_ts, query))
         return True
 
     def _transaction(self) -> None:
-        made: list[Change] = []
+        changes: list[Change] = []
         tables: dict[tuple[str, str], _Transaction] = {}
         infos = _base_tables(self._fold.catalog)
         for place in range(_MOST_CHANGES):
@@ -162,15 +162,15 @@ class _Teller:
                 tables[name] = _Transaction(info, list(self._fold.tables[name].values()))
             drawn = self._change(tables[name])
             if drawn is not None:
-                made.append(drawn)
-        if self._plot.allow_seq and len(made) > 1 and self._draw(st.booleans()):
-            for each, seq in zip(made, self._draw(st.permutations(range(len(made)))), strict=True):
+                changes.append(drawn)
+        if self._plot.allow_seq and len(changes) > 1 and self._draw(st.booleans()):
+            for each, seq in zip(changes, self._draw(st.permutations(range(len(changes)))), strict=True):
                 each["seq"] = seq
         for name in tables:
-            own = [each for each in made if (each["schema"], each["table"]) == name]
+            own = [each for each in changes if (each["schema"], each["table"]) == name]
             if own:
                 self._fold.commit(own)
-        self.rows += made
+        self.rows += changes
 
     def _change(self, transaction: _Transaction) -> Change | None:
         """Return a change of a row that the transaction has not changed yet; ``None`` if the drawn one is not
@@ -220,12 +220,12 @@ class _Transaction:
 
     def _identities(self, row: Row) -> list[tuple[tuple[str, ...], tuple[str | None, ...]]]:
         """Return the row's values in unique keys, as TiDB compares them, without keys that have a NULL."""
-        found = []
+        identities = []
         for key in sorted(self._keys):
             texts = [_compared(self.info.column(name), row.get(name)) for name in key]
             if None not in texts:
-                found.append((key, tuple(texts)))
-        return found
+                identities.append((key, tuple(texts)))
+        return identities
 
 
 def _compared(column: Column, text: str | None) -> str | None:

@@ -52,8 +52,8 @@ def single_text(value: float) -> str:
         last = Decimal(1).scaleb(exact.adjusted() + 1 - digits)
         # below a power of two, the next float32 is nearer than above it
         around = (exact.quantize(last, rounding) for rounding in (ROUND_FLOOR, ROUND_CEILING))
-        if told := [text for text in around if _single(float(text)) == value]:
-            nearest = min(told, key=lambda text: (abs(text - exact), text.as_tuple().digits[-1] % 2))
+        if texts := [text for text in around if _single(float(text)) == value]:
+            nearest = min(texts, key=lambda text: (abs(text - exact), text.as_tuple().digits[-1] % 2))
             return f"{nearest.normalize():f}"
     raise AssertionError(value)
 

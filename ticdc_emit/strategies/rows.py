@@ -41,11 +41,11 @@ def table_of(table: str | TableInfo, time_zone: str) -> TableInfo:
 
 @lru_cache(maxsize=256)
 def _parsed(sql: str, time_zone: str) -> TableInfo:
-    made = [info for info in catalog_from_sql(sql, time_zone=time_zone).tables() if not info.is_view]
-    if len(made) != 1:
+    tables = [info for info in catalog_from_sql(sql, time_zone=time_zone).tables() if not info.is_view]
+    if len(tables) != 1:
         raise StrategyError(
-            f"the SQL makes {len(made)} tables, not one",
+            f"the SQL makes {len(tables)} tables, not one",
             remedy="Give one CREATE TABLE, or a TableInfo: catalog_from_sql(sql).table(schema, name)",
             argument="table",
         )
-    return made[0]
+    return tables[0]

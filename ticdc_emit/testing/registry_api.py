@@ -51,11 +51,11 @@ def call(store: RegistryStore, method: str, target: str, body: bytes) -> Any:
     """Return the content of the answer (status 200). Raises :class:`~.registry_store.Refusal` for any other."""
     parts = urlsplit(target)
     for known, pattern, action in _ROUTES:
-        found = pattern.fullmatch(parts.path)
-        if found is not None and known == method:
+        match = pattern.fullmatch(parts.path)
+        if match is not None and known == method:
             query = {name: values[-1] for name, values in parse_qs(parts.query).items()}
             content = {} if method == "GET" else _json_object(body)
-            return action(store, _Request([unquote(name) for name in found.groups()], content, query))
+            return action(store, _Request([unquote(name) for name in match.groups()], content, query))
     raise _not_found()
 
 

@@ -48,8 +48,8 @@ def altered(rows: Iterable[Row], before: TableInfo, after: TableInfo, time_zone:
 def _maker(column: Column, before: TableInfo, after: TableInfo, zone: str) -> Callable[[Row], str | None]:
     old = next((other for other in before.row_columns if other.id == column.id), None)
     if old is None:
-        kept = {other.id for other in after.columns}
-        gone = (other for other in before.row_columns if other.id not in kept)
+        ids_after = {other.id for other in after.columns}
+        gone = (other for other in before.row_columns if other.id not in ids_after)
         old = next((other for other in gone if other.name.lower() == column.name.lower()), None)
     if old is None:
         value = value_of_old_rows(column, zone)
@@ -109,8 +109,8 @@ def _with_fraction(text: str, digits: int) -> str:
 
 
 def _single(value: float) -> float:
-    found: float = struct.unpack("<f", struct.pack("<f", value))[0]
-    return found
+    single: float = struct.unpack("<f", struct.pack("<f", value))[0]
+    return single
 
 
 def _fsp(column: Column) -> int:

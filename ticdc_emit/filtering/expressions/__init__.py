@@ -62,9 +62,9 @@ class TableExpression:
                 remedy=_REMEDY,
                 option=option,
             ) from None
-        made = cls(text, info, zone, option, node)
+        expression = cls(text, info, zone, option, node)
         try:
-            made._value(_NoRows(info, zone))
+            expression._value(_NoRows(info, zone))
         except RecursionError:
             raise ConfigError(
                 f"the expression {text[:100]!r}... is nested too deeply", remedy=_REMEDY, option=option
@@ -80,7 +80,7 @@ class TableExpression:
             ) from None
         except EvaluationError:
             pass  # only constants: TiCDC also fails only at the first row
-        return made
+        return expression
 
     def ignored(self, image: Image, count: int) -> Mask:
         """Return which of ``count`` rows the expression ignores.
@@ -113,11 +113,11 @@ class TableExpression:
             return of_column(column, image.values(column))
         if depth == _MAX_DEPTH:
             raise NotExactError(f"the virtual column {column.name}")
-        made = evaluate(expression_of(column.generated_expr), lambda named: self._column(named, image, depth + 1))
+        value = evaluate(expression_of(column.generated_expr), lambda named: self._column(named, image, depth + 1))
         shape = of_column(column, accept(column, _none_of(column), Rendering(self.zone)))
-        if made.kind is not shape.kind or made.kind not in (Kind.INT, Kind.TEXT, Kind.NULL):
-            raise NotExactError(f"the virtual column {column.name}, which is {made.kind.value}")
-        return Value(made.kind, made.data, shape.collate, shape.strength, column=column)
+        if value.kind is not shape.kind or value.kind not in (Kind.INT, Kind.TEXT, Kind.NULL):
+            raise NotExactError(f"the virtual column {column.name}, which is {value.kind.value}")
+        return Value(value.kind, value.data, shape.collate, shape.strength, column=column)
 
     def _named(self, reference: Reference) -> Column:
         info = self.info
@@ -126,8 +126,8 @@ class TableExpression:
         if reference.schema and fits and to_lower(reference.schema) == to_lower(info.schema):
             return visible[0]  # TiDB's rewriter loses the offset of a column that is qualified by its database
         wanted = to_lower(reference.name)
-        found = next((column for column in visible if to_lower(column.name) == wanted), None)
-        if found is None or not fits or reference.schema:
+        match = next((column for column in visible if to_lower(column.name) == wanted), None)
+        if match is None or not fits or reference.schema:
             raise UnknownColumnError(
                 f"[CDC:ErrExpressionColumnNotFound]invalid filter expression(s). Cannot find column '{reference.name}' "
                 f"from table '{info.full_name}' in: {self.text}",
@@ -136,7 +136,7 @@ class TableExpression:
                 column=reference.name,
                 option=self.option,
             )
-        return found
+        return match
 
 
 class _NoRows:

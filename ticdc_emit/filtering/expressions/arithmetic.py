@@ -90,15 +90,15 @@ def _integers(operator: str, left: Data, right: Data) -> Value:
 def _quotient(one: int, other: int) -> int | None:
     if other == 0:
         return None
-    found = abs(one) // abs(other)
-    return found if (one < 0) == (other < 0) else -found
+    quotient = abs(one) // abs(other)
+    return quotient if (one < 0) == (other < 0) else -quotient
 
 
 def _remainder(one: int, other: int) -> int | None:
     if other == 0:
         return None
-    found = abs(one) % abs(other)
-    return -found if one < 0 else found
+    remainder = abs(one) % abs(other)
+    return -remainder if one < 0 else remainder
 
 
 def _decimals(operator: str, left: Data, right: Data) -> Value:
@@ -139,15 +139,15 @@ def _divided(left: Data, right: Data) -> Value:
 
 def _floats(operator: str, left: Data, right: Data) -> Value:
     if operator in UNCHECKED_ARITHMETIC:
-        made = UNCHECKED_ARITHMETIC[operator](left, right)
-        if not pc.all(pc.is_finite(pc.fill_null(made, 0.0))).as_py():
+        result = UNCHECKED_ARITHMETIC[operator](left, right)
+        if not pc.all(pc.is_finite(pc.fill_null(result, 0.0))).as_py():
             raise EvaluationError("DOUBLE value is out of range")
-        return Value(Kind.REAL, made)
+        return Value(Kind.REAL, result)
     if operator == "/":
         return Value(Kind.REAL, mapped(lambda one, other: one / other if other else None, pa.float64(), left, right))
     if operator == "mod":
-        made = mapped(lambda one, other: math.fmod(one, other) if other else None, pa.float64(), left, right)
-        return Value(Kind.REAL, made)
+        result = mapped(lambda one, other: math.fmod(one, other) if other else None, pa.float64(), left, right)
+        return Value(Kind.REAL, result)
     raise NotExactError("DIV of floats")
 
 
@@ -199,13 +199,13 @@ def bitwise(operator: str, left: Value, right: Value) -> Value:
         "<<": lambda one, other: one << other if other < 64 else 0,
         ">>": lambda one, other: one >> other,
     }
-    made = mapped(
+    result = mapped(
         lambda one, other: compute[operator](one & mask, other & mask) & mask,
         pa.uint64(),
         to_integer(left),
         to_integer(right),
     )
-    return Value(Kind.INT, made)
+    return Value(Kind.INT, result)
 
 
 def rounded_to_integer(value: Value, name: str) -> Value:

@@ -56,13 +56,13 @@ def compare(operator: str, left: Value, right: Value) -> Value:
     if Kind.JSON in (left.kind, right.kind):
         test = _JSON_TESTS[operator]
         ordered = operator not in ("=", "<>")
-        made = mapped(
+        results = mapped(
             lambda one, other: test(compare_json(one, other, ordered=ordered)),
             pa.bool_(),
             to_json(left),
             to_json(right),
         )
-        return boolean(made)
+        return boolean(results)
     one, other = _comparable(left, right, ordered=operator not in ("=", "<>"))
     return boolean(COMPARISONS[operator](one, other))
 
@@ -105,15 +105,15 @@ def _comparable(left: Value, right: Value, *, ordered: bool) -> tuple[Data, Data
 
 
 def _durations(left: Value, right: Value) -> tuple[Data, Data]:
-    found = []
+    durations = []
     for value in (left, right):
         if value.kind is Kind.DURATION:
-            found.append(value.data)
+            durations.append(value.data)
         elif value.kind is Kind.TEXT and value.is_constant and not value.is_literal:
-            found.append(mapped(parsed_duration, pa.int64(), value.data))
+            durations.append(mapped(parsed_duration, pa.int64(), value.data))
         else:
             raise NotExactError(f"a TIME beside {value.kind.value}")
-    return found[0], found[1]
+    return durations[0], durations[1]
 
 
 def _refined(value: Value, beside: Value) -> Value:
@@ -208,7 +208,7 @@ def regexp(value: Value, pattern: Value) -> Value:
     if not pattern.is_constant or subject.is_binary or pattern.is_binary:
         raise NotExactError("REGEXP over binary text, or with a pattern that is not a constant")
     try:
-        found = compile_regexp(pattern.data.as_py(), ignore_case=ignores_case(collate))
+        compiled = compile_regexp(pattern.data.as_py(), ignore_case=ignores_case(collate))
     except (GoRegexpError, CostlyRegexpError) as fault:
         raise NotExactError(f"the pattern of REGEXP: {fault}") from None
-    return boolean(mapped(found.search, pa.bool_(), subject.data))
+    return boolean(mapped(compiled.search, pa.bool_(), subject.data))

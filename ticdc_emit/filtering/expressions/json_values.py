@@ -73,19 +73,19 @@ def extract(value: Value, path: Value) -> Value:
     legs = _legs(path.data.as_py())
 
     def at(text: str) -> str | None:
-        found = json.loads(text)
+        value_there = json.loads(text)
         for leg in legs:
             if isinstance(leg, str):
-                if not (isinstance(found, dict) and leg in found):
+                if not (isinstance(value_there, dict) and leg in value_there):
                     return None
-                found = found[leg]
-            elif isinstance(found, list):
-                if leg >= len(found):
+                value_there = value_there[leg]
+            elif isinstance(value_there, list):
+                if leg >= len(value_there):
                     return None
-                found = found[leg]
+                value_there = value_there[leg]
             elif leg:  # element 0 of a value that is not an array is the value itself
                 return None
-        return normalise(json.dumps(found, ensure_ascii=False))
+        return normalise(json.dumps(value_there, ensure_ascii=False))
 
     return Value(Kind.JSON, mapped(at, pa.string(), value.data))
 
@@ -97,12 +97,12 @@ def _legs(path: str) -> list[str | int]:
     legs: list[str | int] = []
     place = 1
     while place < len(text):
-        found = _LEG.match(text, place)
-        if found is None:
+        leg = _LEG.match(text, place)
+        if leg is None:
             raise NotExactError(f"the JSON path {path!r}")
-        name, quoted, index = found.groups()
+        name, quoted, index = leg.groups()
         legs.append(int(index) if index is not None else name if name is not None else json.loads(quoted))
-        place = found.end()
+        place = leg.end()
     return legs
 
 

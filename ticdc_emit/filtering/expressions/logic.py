@@ -73,8 +73,8 @@ def is_null(value: Value) -> Value:
 
 def is_true(value: Value, wanted: bool) -> Value:
     """Return ``value IS TRUE`` or ``IS FALSE``, which is never NULL."""
-    found = truth(value)
-    return boolean(pc.fill_null(found if wanted else pc.invert(found), False))
+    truths = truth(value)
+    return boolean(pc.fill_null(truths if wanted else pc.invert(truths), False))
 
 
 def chosen(condition: Value, yes: Value, no: Value) -> Value:

@@ -52,10 +52,10 @@ def _as_moment(value: Value) -> Value:
 
 
 def _parsed(text: str) -> Value:
-    found = _MOMENT.fullmatch(text.strip())
-    if found is None:
+    match = _MOMENT.fullmatch(text.strip())
+    if match is None:
         raise NotExactError(f"the date {text!r}")
-    year, month, day, hour, minute, second, fraction = found.groups()
+    year, month, day, hour, minute, second, fraction = match.groups()
     date = f"{year}-{month:0>2}-{day:0>2}"
     if hour is None:
         return _checked(date, -1)
@@ -93,10 +93,10 @@ def _widened(value: Value, fsp: int) -> Data:
 
 def parsed_duration(text: str) -> int:
     """Return a time as microseconds; :class:`NotExactError` for a text without hours and minutes."""
-    found = _DURATION.fullmatch(text.strip())
-    if found is None:
+    match = _DURATION.fullmatch(text.strip())
+    if match is None:
         raise NotExactError(f"the time {text!r}")
-    sign, hours, minutes, seconds, fraction = found.groups()
+    sign, hours, minutes, seconds, fraction = match.groups()
     whole = (int(hours) * 60 + int(minutes)) * 60 + int(seconds or 0)
     if int(minutes) > 59 or int(seconds or 0) > 59:
         raise NotExactError(f"the time {text!r}")
@@ -189,5 +189,5 @@ def date_format(value: Value, layout: Value) -> Value:
             parts.append(_FORMATS[code])
         else:
             raise NotExactError(f"%{code} in DATE_FORMAT()")
-    made = mapped(lambda text: "".join(part(text) for part in parts), pa.string(), moment.data)
-    return Value(Kind.TEXT, made, "utf8mb4_bin", Coercibility.COERCIBLE)
+    texts = mapped(lambda text: "".join(part(text) for part in parts), pa.string(), moment.data)
+    return Value(Kind.TEXT, texts, "utf8mb4_bin", Coercibility.COERCIBLE)

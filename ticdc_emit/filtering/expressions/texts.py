@@ -87,8 +87,8 @@ def part(name: str, values: Sequence[Value]) -> Value:
         "right": lambda held, count: held[len(held) - min(max(count, 0), len(held)) :],
         "substr": _substring,
     }
-    made = mapped(cut[name], subject.data.type, subject.data, *(to_integer(number) for number in numbers))
-    return replace(subject, data=made)
+    parts = mapped(cut[name], subject.data.type, subject.data, *(to_integer(number) for number in numbers))
+    return replace(subject, data=parts)
 
 
 def _substring(held: Any, start: int, count: int | None = None) -> Any:
@@ -125,10 +125,10 @@ def replaced(values: Sequence[Value]) -> Value:
     texts = [to_text(value) for value in values]
     if any(text.is_binary for text in texts):
         raise NotExactError("REPLACE() of binary text")
-    made = mapped(
+    results = mapped(
         lambda held, old, new: held.replace(old, new) if old else held, pa.string(), *(text.data for text in texts)
     )
-    return replace(reduce(_merged, texts), data=made)
+    return replace(reduce(_merged, texts), data=results)
 
 
 def locate(needle: Value, haystack: Value) -> Value:

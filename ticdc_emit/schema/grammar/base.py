@@ -50,9 +50,9 @@ class BaseGrammar:
 
     def _fail(self, message: str, token: Token | None = None) -> NoReturn:
         place = token or (self._prev if self._at_end else self._curr)
-        found = "the end of the statement" if self._at_end and token is None else repr(self._raw(place))
+        text = "the end of the statement" if self._at_end and token is None else repr(self._raw(place))
         raise DdlError(
-            f"DDL is not understood: {message}, found {found}",
+            f"DDL is not understood: {message}, found {text}",
             statement=self.sql,
             position=place.start,
             remedy="Check the syntax against TiDB's",

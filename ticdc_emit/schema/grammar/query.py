@@ -122,12 +122,12 @@ class QueryGrammar(SelectGrammar):
                 self._retreat(known[1])
             return known[0] if known is not None else None
         self._enter()
-        found = self._read_subselect()
+        subquery = self._read_subselect()
         self._leave()
-        self._subselects[start] = (found, self._index) if found is not None else None
-        if found is None:
+        self._subselects[start] = (subquery, self._index) if subquery is not None else None
+        if subquery is None:
             self._retreat(start)
-        return found
+        return subquery
 
     def _read_subselect(self) -> Subquery | None:
         outer = self._index

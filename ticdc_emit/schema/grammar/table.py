@@ -81,9 +81,9 @@ class TableGrammar(PartitionGrammar):
             ahead += 1
         if self._word_at(ahead) not in ("SELECT", "TABLE", "VALUES", "WITH"):
             return None
-        found = self._try_subselect()
+        subquery = self._try_subselect()
         self._retreat(start)
-        return found
+        return subquery
 
     def _on_commit(self) -> str:
         if not self._accept("ON", "COMMIT"):

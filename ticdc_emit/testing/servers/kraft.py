@@ -220,8 +220,8 @@ class KafkaCluster(Server):
         return len(_metadata(bootstrap).brokers) == len(self._nodes)
 
     def _leader(self, topic: str, partition: int) -> int | None:
-        found = _metadata(self.bootstrap, topic).topics[topic].partitions.get(partition)
-        return found.leader if found is not None and found.leader in self._nodes else None
+        metadata = _metadata(self.bootstrap, topic).topics[topic].partitions.get(partition)
+        return metadata.leader if metadata is not None and metadata.leader in self._nodes else None
 
     def _in_sync(self, topic: str) -> bool:
         partitions = _metadata(self.bootstrap, topic).topics[topic].partitions.values()
@@ -251,8 +251,8 @@ def _metadata(bootstrap: str, topic: str | None = None, timeout_s: float = 10) -
 def _until(look: Callable[[], int | None], what: str) -> int:
     """The result of ``look`` once it is neither None nor false."""
     deadline = time.monotonic() + _SETTLE_TIMEOUT_S
-    while not (found := look()):
+    while not (result := look()):
         if time.monotonic() > deadline:
             raise ServerError(f"not within {_SETTLE_TIMEOUT_S} s: {what}")
         time.sleep(0.1)
-    return found
+    return result

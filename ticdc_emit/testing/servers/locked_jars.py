@@ -81,15 +81,15 @@ def _maven(work: Path, libs: Path, *arguments: str | Path) -> None:
     command = [maven, "-B", "-q", *arguments, f"-DoutputDirectory={libs}"]
     answer = subprocess.run(command, cwd=work, capture_output=True, text=True, check=False, timeout=600)
     if answer.returncode:
-        said = f"{answer.stdout[-2000:]}{answer.stderr[-2000:]}".strip()
+        output = f"{answer.stdout[-2000:]}{answer.stderr[-2000:]}".strip()
         raise JarsMissingError(
-            f"Maven could not fetch the server's jars: {said}", remedy="Check that this machine reaches Maven Central"
+            f"Maven could not fetch the server's jars: {output}", remedy="Check that this machine reaches Maven Central"
         )
 
 
 def _verify(folder: Path, wanted: dict[str, str]) -> None:
-    found = {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in folder.iterdir()}
-    wrong = sorted(name for name in found.keys() | wanted.keys() if found.get(name) != wanted.get(name))
+    sums = {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in folder.iterdir()}
+    wrong = sorted(name for name in sums.keys() | wanted.keys() if sums.get(name) != wanted.get(name))
     if wrong:
         raise JarsMissingError(
             f"jars differ from the lock file: {', '.join(wrong)}",

@@ -84,7 +84,7 @@ class TableChanges:
         times = {"_t1": _micros("_x1"), "_t0": _micros("_x0")}
         if self.added:
             times |= {f"_d{which}": self._clock.schema_changes_before(f"_x{which}") for which in "10"}
-        kept = [f"_v{column.id}" for column in lasting]
+        lasting_values = [f"_v{column.id}" for column in lasting]
         images = [
             f"{self._varying(c, which, c is restless)} as _{which}{c.id}"
             for c in (*varying, *(each.column for each in self.added))
@@ -93,9 +93,9 @@ class TableChanges:
         step = "_s1" if len(images) <= _WHOLE_STAGE_IMAGES else f"{not_in_whole_stage('_s1')} as _s1"
         return [
             *self._steps(),
-            [*held, *(f"{made} as {name}" for name, made in times.items()), *references],
+            [*held, *(f"{expression} as {name}" for name, expression in times.items()), *references],
             [*held, *times, *(f"{self._lasting(column)} as _v{column.id}" for column in lasting)],
-            ["_k", step, "_gone", "_x1", *(["_d1"] if self.added else []), *kept, *images],
+            ["_k", step, "_gone", "_x1", *(["_d1"] if self.added else []), *lasting_values, *images],
             [
                 *self._packed(lasting, typed=typed),
                 *([f"{self._physical()} as physical_table_id"] if physical else []),
@@ -182,14 +182,14 @@ class TableChanges:
             digit = f"({number} % {keys.shape.slots}L div {role.divisor}L)"
             return from_number(column, self._seed_of(keys), digit, role.width, digit=True)
         start = f"{self._clock.micros}L"
-        made = realistic(
+        value = realistic(
             column,
             self._seed_of(keys),
             Moment(number, "0L", start, start),
             fixed=True,
             control=self._control_of(keys, column),
         )
-        return f"if({number} is null, null, {made})"
+        return f"if({number} is null, null, {value})"
 
     def _parent_of(self, reference: int, number: str, keys: TableKeys | None = None) -> str:
         """Return the number of the row that a foreign key of the row with this number refers to."""

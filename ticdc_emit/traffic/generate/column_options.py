@@ -67,11 +67,11 @@ def controls_of(columns: Columns | None, tables: Sequence[SourceTable]) -> dict[
     known = {
         f"{table.info.full_name}.{each.name}": (table, each) for table in tables for each in table.info.row_columns
     }
-    found: dict[tuple[Name, str], Control] = {}
+    controls: dict[tuple[Name, str], Control] = {}
     for path, options in _flat(document, ()):
         table, column = _chosen(path, known)
-        found[table.name, column.name] = _Reader(table, column, options).control()
-    return found
+        controls[table.name, column.name] = _Reader(table, column, options).control()
+    return controls
 
 
 def _document(path: Path) -> Mapping[str, Any]:

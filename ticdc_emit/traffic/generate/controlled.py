@@ -81,14 +81,14 @@ def _point(count: int, distribution: str, bits: Bits) -> str:
         return units(bits(0), count)
     drawn = str(bits(0))
     if distribution == "zipf":  # the logarithm is uniform: every order of magnitude is equally likely
-        made = f"(cast(floor(pow({count + 1}D, pmod({drawn}, {1 << 30}L) / {1 << 30}D)) as bigint) - 1L)"
+        point = f"(cast(floor(pow({count + 1}D, pmod({drawn}, {1 << 30}L) / {1 << 30}D)) as bigint) - 1L)"
     else:  # the sum of some uniform numbers
         parts = [
             f"(shiftright({drawn}, {_NORMAL_BITS * n}) & {(1 << _NORMAL_BITS) - 1}L)" for n in range(_NORMAL_PARTS)
         ]
         share = f"({' + '.join(parts)}) / {_NORMAL_PARTS << _NORMAL_BITS}D"
-        made = f"cast(floor({share} * {count}D) as bigint)"
-    return _alternated(f"least(greatest({made}, 0L), {count - 1}L)", count, bits)
+        point = f"cast(floor({share} * {count}D) as bigint)"
+    return _alternated(f"least(greatest({point}, 0L), {count - 1}L)", count, bits)
 
 
 def _alternated(point: str, count: int, bits: Bits) -> str:
@@ -101,17 +101,17 @@ def _alternated(point: str, count: int, bits: Bits) -> str:
 
 
 def _pattern(pattern: str, bits: Bits) -> list[str]:
-    made: list[str] = []
+    parts: list[str] = []
     nth = 0
     for is_placeholder, text in pattern_parts(pattern):
         if not is_placeholder:
-            made.append(text_of(text))
+            parts.append(text_of(text))
             continue
         width = _MOST_DIGITS if text[0] == "#" else 1
         for start in range(0, len(text), width):
-            made.append(_drawn(text[start : start + width], bits(nth)))
+            parts.append(_drawn(text[start : start + width], bits(nth)))
             nth += 1
-    return made
+    return parts
 
 
 def _drawn(placeholder: str, bits: str) -> str:

@@ -112,6 +112,8 @@ def _statement(table: SourceTable, kind: int, step: int) -> str:
 
 def _names(table: SourceTable, kind: int) -> tuple[str, str]:
     """Return the names of the column of a kind: at first, and when it has been renamed."""
-    taken = {column.name.lower() for column in table.info.columns}
-    prefix = next(prefix for n in count() if not any(name.startswith(prefix := f"extra{n or ''}_") for name in taken))
+    known_names = {column.name.lower() for column in table.info.columns}
+    prefix = next(
+        prefix for n in count() if not any(name.startswith(prefix := f"extra{n or ''}_") for name in known_names)
+    )
     return f"{prefix}{kind + 1}", f"{prefix}{kind + 1}_renamed"

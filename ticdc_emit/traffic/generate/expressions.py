@@ -47,10 +47,10 @@ def generated(column: Column, columns: Mapping[str, Column], values: Mapping[str
         tree = sqlglot.parse_one(column.generated_expr, dialect="mysql")
     except SqlglotError:
         raise _refusal(column, table, "its expression is not understood") from None
-    made = _Translation(column, columns, values, table).of(tree)
+    expression = _Translation(column, columns, values, table).of(tree)
     if column.type in INTEGER_TYPES and isinstance(tree.unnest(), exp.Condition) and _is_truth(tree.unnest()):
-        made = f"if({made}, 1, 0)"
-    return f"cast({made} as {native_type(column)})"
+        expression = f"if({expression}, 1, 0)"
+    return f"cast({expression} as {native_type(column)})"
 
 
 class _Translation:

@@ -82,10 +82,10 @@ class Cycle:
 
     def place(self, table: int) -> list[int]:
         """Return for each position the change's number among those of ``table``; -1 for other tables."""
-        found = [-1] * self.size
+        numbers = [-1] * self.size
         for number, position in enumerate(self.tables[table].position):
-            found[position] = number
-        return found
+            numbers[position] = number
+        return numbers
 
     def count(self, table: int, before: int) -> int:
         """Return how many of the changes numbered 0 to ``before - 1`` are of ``table``."""

@@ -71,10 +71,10 @@ class LiveReader(DataSourceStreamReader):  # type: ignore[misc]
     def latestOffset(self) -> dict[str, Any]:  # noqa: N802
         """Return the number of changes made by now; a backlog is read in several batches."""
         now = compose(time.time_ns() // 1_000_000)
-        made = max(0, (now - self._start) // self._tick + 1)
+        changes = max(0, (now - self._start) // self._tick + 1)
         if self._rows >= 0:
-            made = min(made, self._rows)
-        return {_OFFSET: made if self._reached is None else min(made, self._reached + self._most)}
+            changes = min(changes, self._rows)
+        return {_OFFSET: changes if self._reached is None else min(changes, self._reached + self._most)}
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:
         first, last = start[_OFFSET], end[_OFFSET]

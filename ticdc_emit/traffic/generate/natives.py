@@ -64,10 +64,10 @@ def scaled(column: Column, unscaled: str, varied: int) -> str:
     return f"concat({sign}, {whole}, '.', rpad(right({digits}, {varied}), {scale}, '0'))"
 
 
-def padded(column: Column, made: str, width: int) -> str:
+def padded(column: Column, value: str, width: int) -> str:
     """Pad a BINARY with zero bytes, as TiDB stores it."""
     short = column.type is MySQLType.STRING and column.flen > width
-    return f"rpad({made}, {column.flen}, X'00')" if short else made
+    return f"rpad({value}, {column.flen}, X'00')" if short else value
 
 
 def moment(column: Column, micros: str) -> str:

@@ -66,11 +66,11 @@ def from_number(
         return moment(column, f"(({number} + {_FIRST_SECOND}L) * 1000000L)")
     if kind is MySQLType.DATE:
         return f"date_add(date'1970-01-01', cast({number} as int))"
-    told = _text_width(column, width)
+    text_width = _text_width(column, width)
     if column.is_binary:
-        return padded(column, f"unhex(lpad(hex({number}), {2 * told}, '0'))", told)
+        return padded(column, f"unhex(lpad(hex({number}), {2 * text_width}, '0'))", text_width)
 
     def person(nth: int) -> str:
         return hashed(salt_of(*seed_of) + nth, number)
 
-    return unique_text(column, number, told, person, whole=width is None and not digit)
+    return unique_text(column, number, text_width, person, whole=width is None and not digit)

@@ -107,8 +107,8 @@ class Traffic(_OnSpark["dict[str, DataFrame]"]):
         if plan is None or self._spark is None:
             (only,) = self.changes.values()
             return only
-        made = changes_of_tables(self._spark, plan, plan.rows or 0, typed=plan.typed).values()
-        return reduce(lambda one, other: one.union(other), made)
+        frames = changes_of_tables(self._spark, plan, plan.rows or 0, typed=plan.typed).values()
+        return reduce(lambda one, other: one.union(other), frames)
 
 
 @dataclass(frozen=True)

@@ -65,7 +65,7 @@ class SourceTable:
 
 
 @dataclass
-class _Found:
+class _Definition:
     """The facts of one table's statements besides its columns."""
 
     constraints: list[Constraint] = field(default_factory=list)
@@ -77,15 +77,15 @@ def source_tables(catalog: Catalog, sql: str, wanted: set[Name] | None = None) -
 
     Raises :class:`SchemaError` for a foreign key to a table or column that does not exist or is not ``wanted``.
     """
-    found = _statements(sql)
+    sources = _statements(sql)
     tables: dict[Name, SourceTable] = {}
     for info in catalog.tables():
         name = (info.schema, info.name)
         if not info.is_view and (wanted is None or name in wanted):
-            tables[name] = SourceTable(info, partitioning=found.get(_folded(name), _Found()).partitioning)
+            tables[name] = SourceTable(info, partitioning=sources.get(_folded(name), _Definition()).partitioning)
     names = {_folded(name): name for name in tables}
     for name, table in list(tables.items()):
-        constraints = found.get(_folded(name), _Found()).constraints
+        constraints = sources.get(_folded(name), _Definition()).constraints
         foreign = tuple(
             _reference(table, each, tables, names) for each in constraints if each.kind == "foreign" and each.reference
         )
@@ -93,29 +93,29 @@ def source_tables(catalog: Catalog, sql: str, wanted: set[Name] | None = None) -
     return _by_depth(tables)
 
 
-def _statements(sql: str) -> dict[Name, _Found]:
+def _statements(sql: str) -> dict[Name, _Definition]:
     database = "test"
-    found: dict[Name, _Found] = {}
+    sources: dict[Name, _Definition] = {}
     for script_statement in schema_statements(sql):
         statement = parse_ddl(script_statement.text)
         if isinstance(statement, UseDatabase):
             database = statement.name
         elif isinstance(statement, CreateTableLike):
-            source = found.get(_qualified(statement.like, database), _Found())
-            kept = [each for each in source.constraints if each.kind != "foreign"]
-            found[_qualified(statement.table, database)] = _Found(kept, source.partitioning)
+            source = sources.get(_qualified(statement.like, database), _Definition())
+            constraints = [each for each in source.constraints if each.kind != "foreign"]
+            sources[_qualified(statement.table, database)] = _Definition(constraints, source.partitioning)
         elif isinstance(statement, CreateTable):
             qualified = tuple(_with_database(each, statement.table, database) for each in statement.constraints)
-            found[_qualified(statement.table, database)] = _Found(list(qualified), statement.partitioning)
+            sources[_qualified(statement.table, database)] = _Definition(list(qualified), statement.partitioning)
         elif isinstance(statement, AlterTable):
-            entry = found.setdefault(_qualified(statement.table, database), _Found())
+            entry = sources.setdefault(_qualified(statement.table, database), _Definition())
             for spec in statement.specs:
                 if isinstance(spec, AddConstraint):
                     entry.constraints.append(_with_database(spec.constraint, statement.table, database))
                 elif isinstance(spec, DropForeignKey):
                     gone = spec.name.lower()
                     entry.constraints = [each for each in entry.constraints if each.name.lower() != gone]
-    return found
+    return sources
 
 
 def _qualified(name: TableName, database: str) -> Name:
@@ -227,10 +227,10 @@ def _mark(tables: dict[Name, SourceTable], name: Name, number: int) -> None:
 
 def _ancestors(name: Name, tables: dict[Name, SourceTable]) -> set[Name]:
     """Return the tables that a table's references lead to, including itself."""
-    found, waiting = set[Name](), [name]
+    ancestors, waiting = set[Name](), [name]
     while waiting:
         here = waiting.pop()
-        if here not in found:
-            found.add(here)
+        if here not in ancestors:
+            ancestors.add(here)
             waiting += [each.parent for each in tables[here].references if not each.closes_cycle]
-    return found
+    return ancestors

@@ -65,11 +65,11 @@ def tokens(name: str) -> list[str]:
 
 def meaning(column: Column) -> str:
     """Return the meaning of a column's text by the words of its name; by default ``prose`` or ``title``."""
-    found = tokens(column.name)
-    if found in (["c"], ["pad"]):
+    words = tokens(column.name)
+    if words in (["c"], ["pad"]):
         return "digits"
-    for token in reversed(found):
-        if token == "name" and len(found) > 1 and _BY_TOKEN.get(found[-2]) in ("first", "last", "login", "company"):
+    for token in reversed(words):
+        if token == "name" and len(words) > 1 and _BY_TOKEN.get(words[-2]) in ("first", "last", "login", "company"):
             continue
         if token in _BY_TOKEN:
             known = _BY_TOKEN[token]
@@ -83,12 +83,12 @@ def realistic_text(column: Column, bits: Bits, person: Bits) -> str:
     Text of :class:`Alternating` bits differs between two neighbouring steps. If words would be cut, a code is used.
     """
     known = meaning(column)
-    made = _RECIPES[known](_Recipe(bits, person, column.charset in _UTF8, column.flen))
-    if column.flen < 0 or made.longest <= column.flen:
-        return made.text
+    text = _RECIPES[known](_Recipe(bits, person, column.charset in _UTF8, column.flen))
+    if column.flen < 0 or text.longest <= column.flen:
+        return text.text
     if isinstance(bits(0), Alternating) and column.flen:
         return _code(bits(0), min(column.flen, _CODE_WIDTH))
-    return f"rtrim(left({made.text}, {column.flen}))"
+    return f"rtrim(left({text.text}, {column.flen}))"
 
 
 def unique_text(column: Column, number: str, width: int, person: Bits, *, whole: bool) -> str:
@@ -189,8 +189,8 @@ def _digits(recipe: _Recipe) -> _Text:
     """Groups of eleven digits with dashes, as sysbench fills its columns c and pad."""
     groups = max(1, min(10, (recipe.room if recipe.room > 0 else 120) // 12))
     drawn = (f"shiftright({recipe.bits(n // 8)}, {n % 8 * 7})" if n % 8 else recipe.bits(n // 8) for n in range(groups))
-    made = ", '-', ".join(pick(_GROUPS, each) for each in drawn)
-    return _Text(f"concat({made})", 12 * groups - 1)
+    text = ", '-', ".join(pick(_GROUPS, each) for each in drawn)
+    return _Text(f"concat({text})", 12 * groups - 1)
 
 
 def _hex(recipe: _Recipe) -> _Text:

@@ -192,8 +192,8 @@ def _binary(column: Column, bits: Bits) -> str:
     if isinstance(alternating := drawn[0], Alternating):  # in the first bit of the first byte
         drawn[0] = f"({alternating} & {(1 << 63) - 1}L | shiftleft({alternating.parity}, 63))"
     parts = [f"lpad(hex({each}), 16, '0')" for each in drawn]
-    made = f"unhex(left(concat({', '.join(parts)}), {2 * width}))"
-    return padded(column, made, width)
+    value = f"unhex(left(concat({', '.join(parts)}), {2 * width}))"
+    return padded(column, value, width)
 
 
 def _time(column: Column, bits: Bits, at: Moment, fixed: bool) -> str:

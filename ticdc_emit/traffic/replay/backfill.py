@@ -41,8 +41,8 @@ def versions_of(
     """
     for commit_ts, schema, query in sorted(ddl_statements(ddl, database or current_database(None, catalog))):
         catalog.apply(query, schema=schema, commit_ts=commit_ts)
-    found = catalog.histories().get(split_name(table, []), ())
-    versions = tuple((since, info) for since, info in found if info is not None)
+    history = catalog.histories().get(split_name(table, []), ())
+    versions = tuple((since, info) for since, info in history if info is not None)
     if not versions:
         raise UnknownTableError("the schema has no such table", remedy="Name it as schema.name", table=table)
     return versions
@@ -60,7 +60,7 @@ def backfilled(
 
     stamp = commit_ts_of(df, at, unit)
     for (_, before), (since, after) in pairwise(versions):
-        made: dict[str, Column] = {}
+        columns: dict[str, Column] = {}
         for column in after.row_columns:
             old = next((other for other in before.row_columns if other.id == column.id), None)
             if old is not None and (old.name == column.name or old.name not in df.columns):
@@ -71,12 +71,12 @@ def backfilled(
             value = named(old.name) if old is not None else _default(df, column, zone)
             if column.name in df.columns:
                 kind = df.schema[column.name].dataType
-                made[column.name] = F.when(stamp <= F.lit(since), value.cast(kind)).otherwise(named(column.name))
+                columns[column.name] = F.when(stamp <= F.lit(since), value.cast(kind)).otherwise(named(column.name))
             elif old is not None:
-                made[column.name] = value
+                columns[column.name] = value
             else:
-                made[column.name] = F.when(stamp <= F.lit(since), value)
-        df = df.withColumns(made) if made else df
+                columns[column.name] = F.when(stamp <= F.lit(since), value)
+        df = df.withColumns(columns) if columns else df
     return df
 
 

@@ -33,7 +33,7 @@ def read_ddl(text: str) -> tuple[tuple[int, str], ...]:
     before = text[: marks[0].start()] if marks else text
     for statement in split_statements(before):
         raise DdlError("a statement has no time", remedy="Write -- at <ISO time or TSO> above it", statement=statement)
-    found: list[tuple[int, str]] = []
+    statements: list[tuple[int, str]] = []
     for place, mark in enumerate(marks):
         end = marks[place + 1].start() if place + 1 < len(marks) else len(text)
         try:
@@ -41,8 +41,8 @@ def read_ddl(text: str) -> tuple[tuple[int, str], ...]:
         except DdlError as error:
             raise DdlError(error.message, remedy=f"{error.remedy}; a comment must not begin with 'at'") from None
         for number, statement in enumerate(split_statements(text[mark.end() : end])):
-            found.append((commit_ts + number, _without_comments(statement)))
-    return tuple(sorted(found))
+            statements.append((commit_ts + number, _without_comments(statement)))
+    return tuple(sorted(statements))
 
 
 def _without_comments(statement: str) -> str:

@@ -24,10 +24,10 @@ def image_columns(df: DataFrame, columns: Sequence[str] | None, but: Collection[
     if columns is not None:
         require(df, list(columns))
         return list(columns)
-    found = [name for name in df.columns if name not in but]
-    if not found:
+    names = [name for name in df.columns if name not in but]
+    if not names:
         raise MissingColumnError("the input has no column of a table", remedy="Give columns=")
-    return found
+    return names
 
 
 def image(columns: Sequence[str]) -> Column:

@@ -78,14 +78,14 @@ def refusing_no_moments() -> Iterator[None]:
     try:
         yield
     except Exception as error:  # Spark's exception type depends on where the value was read
-        found = _REFUSED.search(str(error))
-        if found is None:
+        match = _REFUSED.search(str(error))
+        if match is None:
             raise
         raise InvalidValueError(
-            f"{found['value']!r} {_NO_MOMENT}",
+            f"{match['value']!r} {_NO_MOMENT}",
             remedy="Check the unit of whole numbers (tso, s, ms, us) and the form of text (2026-01-05 08:00:00, "
             "with Z or an offset), or leave those rows out",
-            column=found["column"],
+            column=match["column"],
         ) from None
 
 

@@ -79,7 +79,7 @@ def replay(
     feed = emitter.changefeed
     plan, kept = feed.outline, feed.options.state_uri is not None
     staged = Staged(tables, plan, emitter.table)
-    told = (on_slice,) if callable(on_slice) else tuple(on_slice)
+    slice_callbacks = (on_slice,) if callable(on_slice) else tuple(on_slice)
     try:
         with refusing_no_moments():
             slices, shape = _cut(staged, width, kept=kept)
@@ -108,7 +108,7 @@ def replay(
             lag = pace.lag(part.offset_ms)
             lags += [] if lag is None else [lag]
             at = None if slices is None else slices.begin_ms + part.offset_ms
-            for tell in told:
+            for tell in slice_callbacks:
                 tell(SliceReport(number, count, at, reports[-1], lag))
             number += 1
         return ReplayReport(

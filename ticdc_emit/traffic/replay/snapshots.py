@@ -86,8 +86,8 @@ def _with_last(before: DataFrame, after: DataFrame, at: Moment, stamp: Column) -
     if not isinstance(at, str):
         return stamp
     with refusing_no_moments():
-        found = after.agg(F.max(stamp)).first()
-    last = None if found is None else found[0]
+        newest = after.agg(F.max(stamp)).first()
+    last = None if newest is None else newest[0]
     if last is None and not before.isEmpty():
         raise ConfigError(
             f"the time of the deletes is not known: the second snapshot has no {at!r}",

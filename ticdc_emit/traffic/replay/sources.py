@@ -77,9 +77,9 @@ def read_source(
 
     given = format or format_of(source)
     try:
-        found = _read(spark, source, given, dict(options or {}))
-        found.schema  # noqa: B018 - Spark Connect looks at a source no earlier
-        return found
+        rows = _read(spark, source, given, dict(options or {}))
+        rows.schema  # noqa: B018 - Spark Connect looks at a source no earlier
+        return rows
     except PySparkException as error:
         raise _refused(str(error), source, given, spark.version) from None
     except Exception as error:  # errors of the JVM have py4j's own type

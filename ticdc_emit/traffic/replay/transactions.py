@@ -25,10 +25,10 @@ def keep_transactions(tables: Mapping[str, DataFrame]) -> dict[str, DataFrame]:
     from pyspark.sql import Window
     from pyspark.sql import functions as F  # noqa: N812
 
-    told = {name: df for name, df in tables.items() if TRANSACTION in df.columns}
-    if not told:
+    marked = {name: df for name, df in tables.items() if TRANSACTION in df.columns}
+    if not marked:
         return dict(tables)
-    rows = [df.select(F.col(TRANSACTION).cast("string").alias(TRANSACTION), "commit_ts") for df in told.values()]
+    rows = [df.select(F.col(TRANSACTION).cast("string").alias(TRANSACTION), "commit_ts") for df in marked.values()]
     commits = (
         reduce(lambda one, other: one.unionByName(other), rows)
         .filter(F.col(TRANSACTION).isNotNull())
@@ -44,4 +44,4 @@ def keep_transactions(tables: Mapping[str, DataFrame]) -> dict[str, DataFrame]:
         ranked = F.rank().over(Window.partitionBy("commit_ts").orderBy(*inside)).cast("long")
         return joined.withColumn("seq", ranked).drop(TRANSACTION, "_commit", "_own")
 
-    return {name: kept(df) if name in told else df for name, df in tables.items()}
+    return {name: kept(df) if name in marked else df for name, df in tables.items()}

@@ -55,28 +55,28 @@ def differences(
     Raises :class:`~ticdc_emit.errors.ConfigError` for arguments that are not tables of canonical text.
     """
     actual = rows_by_table(given)
-    found: list[Difference] = []
+    diffs: list[Difference] = []
     for name in sorted(expected.keys() | actual.keys()):
         wanted = list(expected.get(name, {}).values())
-        found += _rows(".".join(name), keys.get(name, ()), wanted, actual.get(name, []))
-    return found
+        diffs += _rows(".".join(name), keys.get(name, ()), wanted, actual.get(name, []))
+    return diffs
 
 
 def _rows(table: str, key: tuple[str, ...], wanted: list[Row], rows: list[GivenRow]) -> list[Difference]:
     if not key:
         return _whole_rows(table, wanted, rows)
-    found: list[Difference] = []
+    diffs: list[Difference] = []
     need_by_key = {tuple(row[name] for name in key): row for row in wanted}
     seen: set[tuple[str | None, ...]] = set()
     for row in rows:
         texts = tuple(row.get(name) for name in key)
         if texts in seen or texts not in need_by_key:
-            found.append(Difference(table, texts, "extra"))
+            diffs.append(Difference(table, texts, "extra"))
         else:
-            found += _columns(table, texts, need_by_key[texts], row)
+            diffs += _columns(table, texts, need_by_key[texts], row)
         seen.add(texts)
-    found += [Difference(table, texts, "missing") for texts in need_by_key if texts not in seen]
-    return sorted(found, key=lambda each: [text or "" for text in each.key])
+    diffs += [Difference(table, texts, "missing") for texts in need_by_key if texts not in seen]
+    return sorted(diffs, key=lambda each: [text or "" for text in each.key])
 
 
 def _whole_rows(table: str, wanted: list[Row], rows: list[GivenRow]) -> list[Difference]:
@@ -96,20 +96,20 @@ def _whole_rows(table: str, wanted: list[Row], rows: list[GivenRow]) -> list[Dif
 
 
 def _columns(table: str, key: tuple[str | None, ...], wanted: Row, row: GivenRow) -> list[Difference]:
-    found = [
+    diffs = [
         Difference(table, key, "different", name, text, row[name])
         for name, text in wanted.items()
         if name in row and row[name] != text
     ]
-    found += [
+    diffs += [
         Difference(table, key, "no column", name, expected=text or "")
         for name, text in wanted.items()
         if name not in row
     ]
-    found += [
+    diffs += [
         Difference(table, key, "no column", name, actual=text or "") for name, text in row.items() if name not in wanted
     ]
-    return found
+    return diffs
 
 
 def _shown(text: str | None) -> str:

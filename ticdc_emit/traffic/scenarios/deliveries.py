@@ -68,13 +68,13 @@ def _partition_interleave(chance: random.Random) -> Script:
             story.update(number / 4 + 0.1, "events", row, after, physical_table_id=physical[part])
 
     def deliver(sent: Sequence[Sent]) -> list[Sent]:
-        found = list(sent)
+        delivered = list(sent)
         for places in rows_between_watermarks(sent):
             rows = [sent[at] for at in places]
             behind = _is_second(rows[0])  # the first physical partition is slower
             for at, each in zip(places, sorted(rows, key=lambda each: _is_second(each) is behind), strict=True):
-                found[at] = each
-        return found
+                delivered[at] = each
+        return delivered
 
     return Script(story.history(), deliver)
 

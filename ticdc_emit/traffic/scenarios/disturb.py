@@ -46,10 +46,10 @@ Deliver = Callable[[Sequence[Sent]], "list[Sent]"]
 
 def by_place(sent: Iterable[Sent]) -> dict[Place, list[Sent]]:
     """Return the messages of each partition."""
-    found: dict[Place, list[Sent]] = {}
+    messages_by_place: dict[Place, list[Sent]] = {}
     for each in sent:
-        found.setdefault(each.place, []).append(each)
-    return found
+        messages_by_place.setdefault(each.place, []).append(each)
+    return messages_by_place
 
 
 def in_order(sent: Sequence[Sent]) -> list[Sent]:
@@ -63,22 +63,22 @@ def in_step(queues: Iterable[Sequence[Sent]]) -> list[Sent]:
 
 
 def _stamped(messages: Sequence[Sent]) -> list[tuple[int, bool, Sent]]:
-    found, newest = [], 0
+    stamped, newest = [], 0
     for each in messages:
         newest = max(newest, each.event.commit_ts or 0)
-        found.append((newest, isinstance(each.event, WatermarkEvent), each))
-    return found
+        stamped.append((newest, isinstance(each.event, WatermarkEvent), each))
+    return stamped
 
 
 def mixed(chance: random.Random, queues: Iterable[Sequence[Sent]]) -> list[Sent]:
     """Return all messages in some order between partitions, keeping the order within each partition."""
     waiting = [list(reversed(queue)) for queue in queues if queue]
-    found: list[Sent] = []
+    messages: list[Sent] = []
     while waiting:
         queue = chance.choice(waiting)
-        found += [queue.pop() for _ in range(min(len(queue), chance.choice((1, 1, 2, 5))))]
+        messages += [queue.pop() for _ in range(min(len(queue), chance.choice((1, 1, 2, 5))))]
         waiting = [each for each in waiting if each]
-    return found
+    return messages
 
 
 def again(messages: Sequence[Sent], start: int, stop: int) -> list[Sent]:
@@ -88,21 +88,21 @@ def again(messages: Sequence[Sent], start: int, stop: int) -> list[Sent]:
 
 def rows_between_watermarks(messages: Sequence[Sent]) -> list[list[int]]:
     """Return the positions of rows, grouped by the watermarks around them."""
-    found: list[list[int]] = [[]]
+    runs: list[list[int]] = [[]]
     for at, each in enumerate(messages):
         if isinstance(each.event, RowEvent):
-            found[-1].append(at)
+            runs[-1].append(at)
         elif isinstance(each.event, WatermarkEvent):
-            found.append([])
-    return [places for places in found if places]
+            runs.append([])
+    return [places for places in runs if places]
 
 
 def renumbered(sent: Iterable[Sent]) -> list[Message]:
     """Return the messages with the offsets that they get in this order."""
     counts: dict[Place, int] = {}
-    found = []
+    messages = []
     for each in sent:
         offset = counts.get(each.place, 0)
         counts[each.place] = offset + 1
-        found.append(each.message._replace(offset=offset))
-    return found
+        messages.append(each.message._replace(offset=offset))
+    return messages

@@ -25,13 +25,13 @@ def rows_by_table(given: GivenTables) -> dict[tuple[str, str], list[GivenRow]]:
     """Return the rows; :class:`ConfigError` for anything else, and for a table that occurs twice."""
     if not isinstance(given, Mapping):
         raise ConfigError(f"{type(given).__name__} is not a mapping of tables", remedy=_REMEDY)
-    found: dict[tuple[str, str], list[GivenRow]] = {}
+    by_table: dict[tuple[str, str], list[GivenRow]] = {}
     for name, rows in given.items():
         schema, table = _name(name)
-        if (schema, table) in found:
+        if (schema, table) in by_table:
             raise ConfigError(f"{schema}.{table} is given twice", remedy="Give each table once")
-        found[schema, table] = _rows(f"{schema}.{table}", rows)
-    return found
+        by_table[schema, table] = _rows(f"{schema}.{table}", rows)
+    return by_table
 
 
 def _name(name: Any) -> tuple[str, str]:

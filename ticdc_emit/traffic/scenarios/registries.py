@@ -21,9 +21,9 @@ class RecordingRegistry:
 
     def register(self, subject: str, schema: str) -> RegisteredSchema:
         """Register with the other registry, and record the schema."""
-        found = self._registry.register(subject, schema)
-        self.schemas[found.id] = schema
-        return found
+        registered = self._registry.register(subject, schema)
+        self.schemas[registered.id] = schema
+        return registered
 
     def close(self) -> None:
         """Close the other registry."""

@@ -72,14 +72,14 @@ def order(chance: random.Random, number: int, **values: str | None) -> Row:
     """Return a row of :data:`ORDERS`."""
     cents = chance.randrange(100, 1_000_000)
     clock = f"{chance.randrange(24):02d}:{chance.randrange(60):02d}:00.{chance.randrange(1000):03d}"
-    made: Row = {
+    row: Row = {
         "id": str(number),
         "customer": f"customer {chance.randrange(1000, 10_000)}",
         "state": _STATES[0],
         "amount": f"{cents // 100}.{cents % 100:02d}",
         "placed_at": f"2025-06-15 {clock}",
     }
-    return {**made, **values}
+    return {**row, **values}
 
 
 def order_lives(

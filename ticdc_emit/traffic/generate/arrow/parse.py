@@ -164,9 +164,9 @@ class Parser:
         return self._tokens[self._at - 1]
 
     def _skip(self, word: str) -> bool:
-        found = self._peek() == word
-        self._at += found
-        return found
+        is_next = self._peek() == word
+        self._at += is_next
+        return is_next
 
     def _expect(self, word: str) -> None:
         if not self._skip(word):
