@@ -21,7 +21,7 @@ from ticdc_emit.errors import SchemaError
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import TableInfo
 
-__all__ = ["Codec", "ControlMessage", "PackingCodec", "RegisteredControls", "RegisteredRows", "with_columns"]
+__all__ = ["Codec", "ControlMessage", "PackingCodec", "RegisteredControls", "RegisteredRows", "refuse_empty"]
 
 
 @dataclass(frozen=True)
@@ -116,9 +116,9 @@ class RegisteredRows(RowEncoder, Protocol):
         ...
 
 
-def with_columns(table: TableInfo) -> TableInfo:
-    """Return the table, for a protocol whose rows need a column: :class:`~ticdc_emit.errors.SchemaError` if the column
-    selectors leave none.
+def refuse_empty(table: TableInfo) -> None:
+    """Raise :class:`~ticdc_emit.errors.SchemaError` for a table of which column selectors leave no column, where TiCDC
+    fails at its rows.
     """
     if not table.data_columns:
         raise SchemaError(
@@ -126,4 +126,3 @@ def with_columns(table: TableInfo) -> TableInfo:
             remedy="Keep its primary key in [sink] column-selectors",
             table=table.full_name,
         )
-    return table

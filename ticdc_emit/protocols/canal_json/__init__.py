@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ticdc_emit.changes.codec import ControlMessage, with_columns
+from ticdc_emit.changes.codec import ControlMessage
 from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.protocols.canal_json.control import ddl_message, watermark_message
 from ticdc_emit.protocols.canal_json.layout import CanalJsonOptions, CanalJsonRows
@@ -28,8 +28,8 @@ class CanalJson:
     refuses_large_schemas: bool = False
 
     def rows(self, table: TableInfo) -> CanalJsonRows:
-        """Return the row encoder of one table version; :class:`~ticdc_emit.errors.SchemaError` without columns."""
-        return CanalJsonRows(with_columns(table), self.options)
+        """Return the row encoder of one table version."""
+        return CanalJsonRows(table, self.options)
 
     def ddl(self, event: DdlEvent, build_ts: int) -> ControlMessage:
         """Return the message of a DDL."""

@@ -21,6 +21,7 @@ from typing import ClassVar
 import numpy as np
 import pyarrow as pa
 
+from ticdc_emit.changes.codec import refuse_empty
 from ticdc_emit.changes.images import Image
 from ticdc_emit.changes.members import Members
 from ticdc_emit.changes.model import Changes, Encoded, Op
@@ -175,8 +176,10 @@ class CanalJsonRows:
     def check(self, changes: Changes) -> None:
         """Refuse updates at which TiCDC crashes, and rows without a key in TiKV; every accepted value has a text.
 
-        Raises :class:`~ticdc_emit.errors.ColumnSelectorError`, and the errors of ``Changes.row_keys``.
+        Raises :class:`~ticdc_emit.errors.ColumnSelectorError`, :class:`~ticdc_emit.errors.SchemaError` for rows without
+        columns, and the errors of ``Changes.row_keys``.
         """
+        refuse_empty(self.table)
         if self.options.shows_row_keys:
             _ = changes.row_keys  # kept for the messages
         dropped = self.table.selected is not None and self.options.switches.selected_updates == "failing"

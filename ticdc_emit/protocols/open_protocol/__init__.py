@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ticdc_emit.changes.codec import ControlMessage, with_columns
+from ticdc_emit.changes.codec import ControlMessage
 from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.protocols.open_protocol.control import ddl_message, watermark_message
 from ticdc_emit.protocols.open_protocol.framing import OpenPacking
@@ -31,8 +31,8 @@ class OpenProtocol:
     refuses_large_schemas: bool = False
 
     def rows(self, table: TableInfo) -> OpenRows:
-        """Return the row encoder of one table version; :class:`~ticdc_emit.errors.SchemaError` without columns."""
-        return OpenRows(with_columns(table), self.options)
+        """Return the row encoder of one table version."""
+        return OpenRows(table, self.options)
 
     def ddl(self, event: DdlEvent, build_ts: int) -> ControlMessage:
         """Return the message of a DDL."""

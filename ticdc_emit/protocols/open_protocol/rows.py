@@ -21,6 +21,7 @@ from typing import ClassVar
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ticdc_emit.changes.codec import refuse_empty
 from ticdc_emit.changes.members import Members
 from ticdc_emit.changes.model import Changes, Encoded, Op
 from ticdc_emit.changes.sizes import json_overhead
@@ -77,10 +78,11 @@ class OpenRows:
         return key[0] if self.table.pk_is_handle and not key[0].unsigned and key[0] in self.table.handle_key else None
 
     def check(self, changes: Changes) -> None:
-        """Refuse deletes that would show no column, and what :attr:`Changes.row_ids` refuses.
+        """Refuse what would show no column, and what :attr:`Changes.row_ids` refuses.
 
         Raises :class:`~ticdc_emit.errors.SchemaError` and the :class:`~ticdc_emit.errors.RowError` family.
         """
+        refuse_empty(self.table)
         if changes.op is Op.DELETE and self.options.delete_only_output_handle_key_columns:
             self._refuse_keyless()
         if self.options.switches.row_ids:
