@@ -45,6 +45,7 @@ _FEW_BYTES = 1_000
 _PRINTABLE, _CONTROLS_OF_TEXT = np.uint8(0x20), 1 / 16
 """Data with more control characters than this share is no text."""
 _WORD = np.dtype(np.uint64)
+_MANY = 256  # characters, from which it pays to look at distinct ones only
 _BLOCK = 8192  # bytes whose words stay in the cache
 
 _PRINTED = """
@@ -81,8 +82,8 @@ def go_quoted_json(data: pa.Array, writer: JsonWriter) -> pa.Array:
 def _overlaid(places: npt.NDArray[Any], writer: JsonWriter) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.uint8]]:
     """Return the texts at these places of the table one after the other, and where each begins.
 
-    Of each a whole word is written; the next one overwrites those of its bytes that are not its text. It takes the same
-    time whatever the lengths are, a gathering kernel takes twice that where no length can be foretold.
+    Of each a whole word is written; the next one overwrites those of its bytes that are not its text. This takes the
+    same time whatever the lengths are. A gathering kernel takes longer where no length can be foretold.
     """
     lengths, words = _words(writer)
     offsets = np.zeros(len(places) + 1, np.int32)
@@ -128,8 +129,10 @@ def _put_three(places: npt.NDArray[np.uint16], starts: npt.NDArray[np.int64], co
 
 def _put_four(places: npt.NDArray[np.uint16], starts: npt.NDArray[np.int64], codes: npt.NDArray[np.int32]) -> None:
     """Put the places of characters of four bytes in those of their bytes."""
-    distinct, numbers = np.unique(codes, return_inverse=True)
-    found = np.array([_places_of_four(code) for code in distinct.tolist()], np.uint16).reshape(-1, 4)
+    numbers: Any = slice(None)
+    if len(codes) > _MANY:
+        codes, numbers = np.unique(codes, return_inverse=True)
+    found = np.array([_places_of_four(code) for code in codes.tolist()], np.uint16).reshape(-1, 4)
     places[starts[:, None] + np.arange(4)] = found[numbers]
 
 

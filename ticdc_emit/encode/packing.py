@@ -74,9 +74,9 @@ class Packer:
         """Return the places of the rows that begin messages, if a message begins with the first of them."""
         count, most = len(keys), self._packing.max_rows
         starts = np.arange(0, count, most)
-        edges = _NOWHERE if most == 1 else np.unique(breaks[(breaks > 0) & (breaks < count)])
+        edges = breaks[(breaks > 0) & (breaks < count)] if most > 1 else _NOWHERE
         if len(edges):
-            edges = np.append(0, edges)
+            edges = np.unique(np.append(0, edges))
             since = np.arange(count) - np.repeat(edges, np.diff(np.append(edges, count)))
             starts = np.flatnonzero(since % most == 0)
         if int(np.diff(_bytes_before(keys, values, np.append(starts, count))).max(initial=0)) <= self._room:

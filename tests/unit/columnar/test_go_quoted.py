@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -57,6 +58,13 @@ def test_every_element_is_quoted_as_by_itself(elements: list[bytes | None], othe
         assert [None if each is None else json.loads(f'"{each}"') for each in found] == [
             None if each is None else one_by_one(each) for each in [*elements, *[b""] * others]
         ]
+
+
+def test_much_data_that_is_no_text_is_quoted_as_by_itself() -> None:
+    data = np.random.default_rng(5).bytes(9_000)
+    elements = [data[at : at + 7] for at in range(0, len(data), 7)]
+    found = go_quoted_json(pa.array(elements, pa.binary()), JSONITER).to_pylist()
+    assert [json.loads(f'"{each}"') for each in found] == list(map(one_by_one, elements))
 
 
 def test_a_character_that_is_split_over_two_elements_is_none() -> None:
