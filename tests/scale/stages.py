@@ -1,11 +1,13 @@
 """What each stage of a batch costs: the figures that docs/scale.md reckons with.
 
     python tests/scale/stages.py [--rows 200000] [--protocol canal-json] [--table orders] [--skip-spark] [--json]
+                                 [--whole 12.0] [--produce 3.5]
 
 CPU time, of this process for what is pure Python and Arrow (arrange, encode, chunk, merge, hand over, plan), of the JVM
 and its workers for what is Spark's (rows to Arrow, the shuffle of chunks). One line for each: microseconds for each
-row, and nanoseconds for each byte of messages, or what the line names. Producing to a broker is what
-``end_to_end.py`` measures.
+row, and nanoseconds for each byte of messages, or what the line names. At the end, what the page reckons from them: E,
+D and rows per second. Two costs in it are measured elsewhere: producing to a broker (``--produce``, from
+``end_to_end.py``), and a whole batch (``--whole``, from ``many_tables.py``), whose rest, Spark's own, is counted in E.
 """
 
 from __future__ import annotations
@@ -38,6 +40,13 @@ from ticdc_emit.schedule.control import Controls
 
 _BATCH_ROWS = 10_000  # what Spark hands to a worker at once
 _ROUNDS = 3
+_MOST_PER_PARTITION = 200_000  # messages of 1 KB a second that one topic-partition takes
+_PLACES = ((1, 1), (2, 1), (10, 1), (10, 10), (1_000, 1), (1_000, 1_000))
+_READ = "Parquet to rows to Arrow to Python: us/row"
+_SHUFFLE = "chunks from Python through the shuffle to Python: ns/byte"
+_CHUNK, _MERGE = "chunk (sort, cut, compress)", "merge, chunks in order"
+_HAND = "hand to a writer (checks, Python bytes)"
+_CHUNK_BYTES = "bytes of a message in a chunk"
 
 
 def main() -> None:
@@ -47,6 +56,8 @@ def main() -> None:
     parser.add_argument("--table", default="orders", choices=["orders", "sbtest"])
     parser.add_argument("--skip-spark", action="store_true")
     parser.add_argument("--json", action="store_true")
+    parser.add_argument("--whole", type=float, default=12.0, help="us for each row of a batch to a sink that counts")
+    parser.add_argument("--produce", type=float, default=3.5, help="us for each row, to a broker")
     asked = parser.parse_args()
     found = {
         **of_rows(asked.table, asked.protocol, asked.rows),
@@ -55,6 +66,7 @@ def main() -> None:
     }
     if not asked.skip_spark:
         found |= of_spark(asked.table, 5 * asked.rows)
+        found |= reckoned(found, asked.whole, asked.produce)
     for name, value in found.items():
         print(json.dumps({name: value}) if asked.json else f"{name:64} {value:>14,.2f}")
 
@@ -95,10 +107,10 @@ def of_rows(table: str, protocol: str, rows: int) -> dict[str, float]:
     cost = {
         "arrange": arranged,
         "encode": encoded - arranged,
-        "chunk (sort, cut, compress)": chunked - encoded,
-        "merge, chunks in order": merged,
+        _CHUNK: chunked - encoded,
+        _MERGE: merged,
         "merge, chunks that all overlap": _least(lambda: deliver(mixed, None)),
-        "hand to a writer (checks, Python bytes)": _least(lambda: deliver(chunks, CountingSink())) - merged,
+        _HAND: _least(lambda: deliver(chunks, CountingSink())) - merged,
     }
     found: dict[str, float] = {}
     for name, seconds in cost.items():
@@ -108,7 +120,7 @@ def of_rows(table: str, protocol: str, rows: int) -> dict[str, float]:
     count = sum(each.column("kind").to_pylist().count(ChunkKind.MESSAGES) for each in chunks)
     return {
         "bytes of a message": size / rows,
-        "bytes of a message in a chunk": bodies / rows,
+        _CHUNK_BYTES: bodies / rows,
         "rows of a chunk": rows / count,
         **found,
     }
@@ -178,10 +190,24 @@ def of_spark(table: str, rows: int) -> dict[str, float]:
     sent = rows // 2_500 * len(body)
     return {
         "a Spark job of two stages: ms": cost["nothing"] * 1e3,
-        "Parquet to rows to Arrow to Python: us/row": (cost["rows"] - cost["nothing"]) / rows * 1e6,
+        _READ: (cost["rows"] - cost["nothing"]) / rows * 1e6,
         f"the same without {limit}: us/row": (cost["unlimited"] - cost["nothing"]) / rows * 1e6,
-        "chunks from Python through the shuffle to Python: ns/byte": (cost["chunks"] - cost["rows"]) / sent * 1e9,
+        _SHUFFLE: (cost["chunks"] - cost["rows"]) / sent * 1e9,
     }
+
+
+def reckoned(found: dict[str, float], whole: float, produce: float) -> dict[str, float]:
+    """What a row costs before and behind the shuffle, and the rows per second of a large batch that follow from it."""
+    shuffle = found[_SHUFFLE] * found[_CHUNK_BYTES] / 1e3
+    before = found[_READ] + sum(found[f"{name}: us/row"] for name in ("arrange", "encode", _CHUNK))
+    behind = found[f"{_MERGE}: us/row"] + found[f"{_HAND}: us/row"]
+    encode = before + shuffle / 2 + max(0.0, whole - before - shuffle - behind)
+    deliver = behind + shuffle / 2 + produce
+    made = {"shuffle: us/row": shuffle, "E: us/row": encode, "D: us/row": deliver}
+    for cores, partitions in _PLACES:
+        row = encode / cores + max(deliver / cores, 1e6 / _MOST_PER_PARTITION / partitions)
+        made[f"{cores:,} cores, {partitions:,} topic-partitions: rows/s"] = 1e6 / row
+    return made
 
 
 def _feed(schema: str, protocol: str, partitions: int = 1) -> Changefeed:
