@@ -1,7 +1,7 @@
 """What each stage of a batch costs: the figures that docs/scale.md reckons with.
 
     python tests/scale/stages.py [--rows 200000] [--protocol canal-json] [--table orders] [--skip-spark] [--json]
-                                 [--whole 12.0] [--produce 3.5]
+                                 [--whole 10.6] [--produce 3.5]
 
 CPU time, of this process for what is pure Python and Arrow (arrange, encode, chunk, merge, hand over, plan), of the JVM
 and its workers for what is Spark's (rows to Arrow, the shuffle of chunks). One line for each: microseconds for each
@@ -56,7 +56,7 @@ def main() -> None:
     parser.add_argument("--table", default="orders", choices=["orders", "sbtest"])
     parser.add_argument("--skip-spark", action="store_true")
     parser.add_argument("--json", action="store_true")
-    parser.add_argument("--whole", type=float, default=12.0, help="us for each row of a batch to a sink that counts")
+    parser.add_argument("--whole", type=float, default=10.6, help="us for each row of a batch to a sink that counts")
     parser.add_argument("--produce", type=float, default=3.5, help="us for each row, to a broker")
     asked = parser.parse_args()
     found = {
