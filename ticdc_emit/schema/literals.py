@@ -107,6 +107,7 @@ def integer_of(literal: Literal, kind: MySQLType, *, unsigned: bool) -> int:
 
 
 def integer_text(literal: Literal, kind: MySQLType, *, unsigned: bool) -> str:
+    """Return the text of an integer default; ``ValueError`` if it is out of the type's range."""
     return str(integer_of(literal, kind, unsigned=unsigned))
 
 

@@ -17,6 +17,8 @@ __all__ = ["ForeignKey", "Ranges", "TableState"]
 
 @dataclass(frozen=True)
 class ForeignKey:
+    """A foreign key's name, and the columns of the table that it constrains."""
+
     name: str
     columns: tuple[str, ...]
 
@@ -36,6 +38,8 @@ class Ranges:
 
 @dataclass(frozen=True)
 class TableState:
+    """``max_…_id``: the greatest id given so far. ``ttl_column``: "" without TTL."""
+
     info: TableInfo
     max_column_id: int = 0
     max_index_id: int = 0

@@ -21,6 +21,8 @@ TableKey = tuple[str, str]
 
 @dataclass(frozen=True)
 class Database:
+    """A database, with the charset and collation of its new tables."""
+
     name: str
     charset: str
     collate: str
@@ -39,6 +41,11 @@ class DroppedTable:
 
 
 class SchemaStore:
+    """Databases, tables and their versions; a statement stages its changes, and commits them or rolls them back.
+
+    ``server_default``: charset and collation of new databases. ``current``: the database of names without one.
+    """
+
     def __init__(self, server_default: tuple[str, str]) -> None:
         self.server_default = server_default
         self.current = "test"

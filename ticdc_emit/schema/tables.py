@@ -51,6 +51,7 @@ def check_identifier(name: str, what: str) -> None:
 
 
 def unique_names(names: Iterable[str], what: str) -> None:
+    """Raise :class:`DdlError` for a name that comes twice, in any case; ``what`` it names."""
     seen: set[str] = set()
     for name in names:
         if name.lower() in seen:

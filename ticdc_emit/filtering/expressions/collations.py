@@ -41,6 +41,7 @@ def common_collation(left: Value, right: Value) -> str:
 
 
 def ignores_case(collate: str) -> bool:
+    """Return whether ``a`` and ``A`` are equal in a collation."""
     return collate.endswith("_ci")
 
 

@@ -51,10 +51,12 @@ def truth(value: Value) -> Data:
 
 
 def both(left: Value, right: Value) -> Value:
+    """Return ``left AND right``."""
     return boolean(pc.and_kleene(truth(left), truth(right)))
 
 
 def either(left: Value, right: Value) -> Value:
+    """Return ``left OR right``."""
     return boolean(pc.or_kleene(truth(left), truth(right)))
 
 
@@ -64,10 +66,12 @@ def one_of_two(left: Value, right: Value) -> Value:
 
 
 def negation(value: Value) -> Value:
+    """Return ``NOT value``."""
     return boolean(pc.invert(truth(value)))
 
 
 def is_null(value: Value) -> Value:
+    """Return ``value IS NULL``."""
     return boolean(pc.is_null(value.data))
 
 

@@ -108,6 +108,7 @@ class Value:
 
 
 def null() -> Value:
+    """Return the literal NULL."""
     return Value(Kind.NULL, pa.scalar(None, pa.null()), strength=Coercibility.IGNORABLE)
 
 

@@ -26,6 +26,7 @@ RANGES = {
 
 
 def integer(column: Column, bits: Bits) -> str:
+    """Return SQL of an integer: a flag, a likely number for the column's name, or now and then an end of its range."""
     low, high = integer_range(column.type, unsigned=column.unsigned)
     known = tokens(column.name)
     if column.type is MySQLType.TINY and (column.flen == 1 or set(known) & _FLAGS):
@@ -52,6 +53,7 @@ def _named_range(column: Column, low: int, high: int) -> tuple[int, int] | None:
 
 
 def decimal(column: Column, bits: Bits) -> str:
+    """Return SQL of a DECIMAL: an amount if the column's name is one, else a number of either sign."""
     scale = max(column.decimal, 0)
     varied = min(scale, _FRACTION)
     greatest = 10 ** (column.flen - scale) - 1
