@@ -69,7 +69,7 @@ class Wanted:
         return self.stream or self.live
 
     def warms_up(self, feed: ChangefeedConfig) -> bool:
-        """Whether Spark makes other changes first, so that it keeps pace with the wall clock from the first change on.
+        """Return whether Spark makes other changes first, to keep pace with the wall clock from the first change on.
 
         It does not if large messages go to external storage, where those of the other changes would remain.
         """

@@ -28,9 +28,7 @@ _NAMES = {bool: "boolean", int: "integer", float: "float", str: "string", list: 
 
 
 def read_document(changefeed: str | os.PathLike[str] | Mapping[str, Any] | None) -> Section:
-    """The root section.  A text with a newline or ``=`` (or an empty one) is TOML; any other text is the path of a
-    file.
-    """
+    """Return the root section. Text with a newline or ``=``, or an empty one, is TOML; any other is a file's path."""
     if changefeed is None:
         return Section({}, "")
     if isinstance(changefeed, Mapping):
@@ -79,14 +77,14 @@ class Section:
         return self._typed(name, str, "string")
 
     def integer(self, name: str, bits: int = 64) -> int | None:
-        """A signed integer of that many bits."""
+        """Return a signed integer of that many bits."""
         value = self._typed(name, int, "integer")
         if value is not None and not -(1 << (bits - 1)) <= value < 1 << (bits - 1):
             raise ConfigError(f"{self._place(name)} does not fit {bits} bits", option=self._place(name))
         return value
 
     def texts(self, name: str) -> tuple[str, ...] | None:
-        """An array of strings."""
+        """Return an array of strings."""
         values = self._sequence(name)
         if values is None:
             return None
@@ -96,7 +94,7 @@ class Section:
         return tuple(values)
 
     def integers(self, name: str, bits: int = 64) -> tuple[int, ...] | None:
-        """An array of unsigned integers of that many bits."""
+        """Return an array of unsigned integers of that many bits."""
         values = self._sequence(name)
         if values is None:
             return None
@@ -108,7 +106,7 @@ class Section:
         return tuple(values)
 
     def table(self, name: str) -> Section | None:
-        """A table, None where it is absent."""
+        """Return a table, None where it is absent."""
         value = self._get(name)
         if value is None:
             return None
@@ -117,7 +115,7 @@ class Section:
         return self._child(value, self._place(name))
 
     def tables(self, name: str) -> tuple[Section, ...]:
-        """An array of tables, empty where it is absent."""
+        """Return an array of tables, empty where it is absent."""
         values = self._sequence(name) or ()
         for value in values:
             if not isinstance(value, Mapping):

@@ -34,7 +34,7 @@ class GoSyntaxError(ValueError):
 
 
 def quote(text: str) -> str:
-    """``text`` as ``strconv.Quote`` writes it: in double quotes, control characters escaped."""
+    """Return ``text`` as ``strconv.Quote`` writes it: in double quotes, control characters escaped."""
     parts = ['"']
     for character in text:
         code = ord(character)
@@ -62,7 +62,7 @@ def parse_bool(text: str) -> bool:
 
 
 def parse_int(text: str, bits: int = 64) -> int:
-    """A decimal integer with optional sign that fits ``bits``; else a :class:`GoSyntaxError`."""
+    """Return a decimal integer with optional sign that fits ``bits``; else a :class:`GoSyntaxError`."""
     if not _INTEGER.match(text):
         raise GoSyntaxError(f"strconv.ParseInt: parsing {quote(text)}: invalid syntax")
     out_of_range = GoSyntaxError(f"strconv.ParseInt: parsing {quote(text)}: value out of range")
@@ -76,7 +76,7 @@ def parse_int(text: str, bits: int = 64) -> int:
 
 
 def parse_duration_ms(text: str) -> int:
-    """A Go duration such as ``10s`` or ``1m30.5s`` in whole milliseconds; else a :class:`GoSyntaxError`."""
+    """Return a Go duration such as ``10s`` or ``1m30.5s`` in whole milliseconds; else a :class:`GoSyntaxError`."""
     invalid = GoSyntaxError(f"time: invalid duration {_quote_bytes(text)}")
     negative = text.startswith("-")
     rest = text[1:] if text[:1] in ("+", "-") else text
@@ -109,7 +109,7 @@ def parse_duration_ms(text: str) -> int:
 
 
 def _quote_bytes(text: str) -> str:
-    """``text`` as package ``time`` quotes it: every byte outside printable ASCII as ``\\xNN``."""
+    """Return ``text`` as package ``time`` quotes it: every byte outside printable ASCII as ``\\xNN``."""
     shown = []
     for byte in text.encode("utf-8", "surrogatepass"):
         character = chr(byte)

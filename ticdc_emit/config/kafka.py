@@ -38,7 +38,7 @@ _MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "GSSAPI", "OAUTHBEARER
 
 
 def build_embedded(sink_uri: SinkUri, uri: UriParameters, table: Section) -> KafkaConfig:
-    """What an embedded sink needs: its topic, the partition count and the size limit."""
+    """Return what an embedded sink needs: its topic, the partition count and the size limit."""
     uri.text("topic")
     options = MergedOptions(uri, table)
     return KafkaConfig(

@@ -25,7 +25,7 @@ _AFTER_A_SECRET = "a parameter after a secret (percent-encode & in a password)"
 
 
 def merge(file_value: T | None, uri_value: T | None) -> T | None:
-    """The URI's value over the file's.
+    """Return the URI's value over the file's.
 
     As in the reference, a false, zero or empty URI value does not replace a value that the file sets: ``mergo`` takes
     it for "not given".
@@ -50,7 +50,7 @@ class UriParameters:
         return self._bound(name, parse_bool, "false")
 
     def integer(self, name: str, bits: int = 64) -> int | None:
-        """A signed integer of that many bits."""
+        """Return a signed integer of that many bits."""
         return self._bound(name, lambda text: parse_int(text, bits), "0")
 
     def _bound(self, name: str, parse: Callable[[str], T], empty: str) -> T | None:
@@ -90,11 +90,11 @@ class MergedOptions:
         return merge(self._table.boolean(name), self._uri.boolean(name))
 
     def integer(self, name: str, bits: int = 64) -> int | None:
-        """A signed integer of that many bits."""
+        """Return a signed integer of that many bits."""
         return merge(self._table.integer(name, bits), self._uri.integer(name, bits))
 
     def integer_or(self, name: str, default: int, bits: int = 64) -> int:
-        """The integer, or ``default``; zero is a value."""
+        """Return the integer, or ``default``; zero is a value."""
         value = self.integer(name, bits)
         return default if value is None else value
 
@@ -103,7 +103,7 @@ class MergedOptions:
         return Secret(text) if text else None
 
     def duration_ms(self, name: str, default: int) -> int:
-        """A Go duration in milliseconds."""
+        """Return a Go duration in milliseconds."""
         text = self.text(name)
         if not text:
             return default

@@ -48,8 +48,9 @@ class Profile:
 
     @classmethod
     def parse(cls, profile: str | Profile) -> Profile:
-        """The profile of that name; a :class:`Profile` is returned as it is. Raises :class:`ConfigError` for an unknown
-        name.
+        """Return the profile of that name; a :class:`Profile` is returned as it is.
+
+        Raises :class:`ConfigError` for an unknown name.
         """
         if isinstance(profile, Profile):
             return profile

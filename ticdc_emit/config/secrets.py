@@ -94,7 +94,7 @@ class Secret(Generic[T]):
         object.__setattr__(self, "_value", value)
 
     def reveal(self) -> T:
-        """The value itself, for the place that needs it."""
+        """Return the value itself, for the place that needs it."""
         return self._value
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -137,13 +137,13 @@ def hides_arguments(function: Callable[P, T]) -> Callable[P, T]:
 
 
 def is_sensitive_name(name: str) -> bool:
-    """Whether a parameter of this name is masked."""
+    """Return whether a parameter of this name is masked."""
     lowered = name.lower()
     return lowered in _SENSITIVE_NAMES or any(word in lowered for word in _SENSITIVE_WORDS)
 
 
 def mask_uri(uri: str) -> str:
-    """``uri`` with userinfo, sensitive query values, nested URIs' secrets and the fragment masked.
+    """Return ``uri`` with userinfo, sensitive query values, nested URIs' secrets and the fragment masked.
 
     Everything else stays as written.  A text without ``scheme://`` is read as if it began with the authority. Never
     raises: in a broken URI, everything that could be a secret is masked.
@@ -185,7 +185,7 @@ def shown_names(names: Iterable[str]) -> list[str]:
 
 
 def is_host_list(authority: str) -> bool:
-    """Whether this is ``host[:port]``, once or separated by commas, and nothing else."""
+    """Return whether this is ``host[:port]``, once or separated by commas, and nothing else."""
     return _HOSTS.match(authority) is not None
 
 
@@ -233,7 +233,7 @@ def _mask_uri(uri: str, depth: int) -> str:
 
 
 def _userinfo_end(rest: str) -> int:
-    """Where the userinfo ends (after its ``@``), 0 if there is none.
+    """Return where the userinfo ends (after its ``@``), 0 if there is none.
 
     People paste unescaped passwords, and URIs that are escaped as a whole. So ``@`` also counts in the path and in a
     query before its first ``=``, ``%40`` counts in the authority, and both count anywhere if the authority is not a

@@ -50,7 +50,7 @@ class SinkUri:
         return self.scheme in EMBEDDED_SCHEMES
 
     def get(self, name: str) -> str | None:
-        """The first value of a parameter, None where it is absent."""
+        """Return the first value of a parameter, None where it is absent."""
         return next((value.reveal() for key, value in self.params if key == name), None)
 
     def __str__(self) -> str:

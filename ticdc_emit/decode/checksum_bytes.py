@@ -23,29 +23,29 @@ _VECTOR = re.compile(rf"\[(?:{_NUMBER}(?:,{_NUMBER})*)?\]", re.ASCII)
 
 
 def word(value: int) -> bytes:
-    """An integer of any width: 64 bits, a negative one in two's complement."""
+    """Return the bytes of an integer of any width: 64 bits, a negative one in two's complement."""
     return (value & _WORD).to_bytes(8, "little")
 
 
 def double(value: float) -> bytes:
-    """A FLOAT or DOUBLE."""
+    """Return the bytes of a FLOAT or DOUBLE; of zero for what is not finite."""
     return struct.pack("<d", value if math.isfinite(value) else 0.0)
 
 
 def text(value: str) -> bytes:
-    """Text, and values that are printed: DECIMAL, JSON, times."""
+    """Return the bytes of text, and of values that are printed: DECIMAL, JSON, times."""
     if not isinstance(value, str):
         raise TypeError(f"{type(value).__name__} is not text")
     return blob(value.encode())
 
 
 def blob(value: bytes) -> bytes:
-    """Binary data."""
+    """Return the bytes of binary data: its length, then itself."""
     return len(value).to_bytes(4, "little") + value
 
 
 def vector(value: str) -> bytes:
-    """A VECTOR, which is printed."""
+    """Return the bytes of a VECTOR, from its text: its length, then its numbers."""
     if not _VECTOR.fullmatch(value):
         raise ValueError(f"{value!r} is not a vector")
     numbers = [float(number) for number in value[1:-1].split(",") if number]

@@ -77,7 +77,7 @@ class MessageColumns:
         return columns
 
     def runs(self) -> Iterator[Run]:
-        """One run per topic-partition, its rows in their order.
+        """Yield one run per topic-partition, its rows in their order.
 
         No sink promises an order between partitions, and a loop over long runs is five times as fast as one that
         changes its partition with every row.
@@ -98,7 +98,7 @@ class MessageColumns:
                 yield Run(topic, partition, key_list[start:stop], value_list[start:stop], sizes[start:stop])
 
     def counts(self) -> dict[Place, PartitionCount]:
-        """What the batch amounts to once all of it is delivered."""
+        """Return what the batch amounts to once all of it is delivered."""
         _, first, group = np.unique(self._places(), return_index=True, return_inverse=True)
         messages = np.bincount(group, minlength=len(first))
         sizes = np.zeros(len(first), dtype=np.int64)
@@ -109,7 +109,7 @@ class MessageColumns:
         }
 
     def _places(self) -> npt.NDArray[np.int64]:
-        """A number per row, the same for the same topic-partition."""
+        """Return a number per row, the same for the same topic-partition."""
         return self.topic_codes * MOST_PARTITIONS + self.partitions
 
     def _place(self, row: int) -> Place:

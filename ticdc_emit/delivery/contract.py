@@ -83,7 +83,7 @@ class DeliveryReport:
 
     @classmethod
     def total(cls, reports: Iterable[DeliveryReport]) -> DeliveryReport:
-        """The sum of all ``reports``."""
+        """Return the sum of all ``reports``."""
         merged: dict[Place, PartitionCount] = {}
         retries = 0
         for report in reports:
@@ -146,7 +146,7 @@ class Sink(Protocol):
         """
 
     def message_limit(self, topics: Iterable[str]) -> int:
-        """The size limit of one message in bytes, for encoders; called on the driver after :meth:`prepare`.
+        """Return the size limit of one message in bytes, for encoders; called on the driver after :meth:`prepare`.
 
         ``max-message-bytes``, or for Kafka the topics' ``max.message.bytes`` less 128 if that is lower, as TiCDC does;
         TiCDC's ``next`` takes the topics' ``max.message.bytes`` as it is.

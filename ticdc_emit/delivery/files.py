@@ -65,7 +65,7 @@ class FileSink:
         return FileWriter(self)
 
     def path(self, topic: str, partition: int) -> Path:
-        """The file of a topic-partition."""
+        """Return the file of a topic-partition."""
         return Path(self.directory, topic, f"{partition:05d}.jsonl")
 
     def _prepare(self, topic: str, asked: int | None) -> int:
@@ -141,7 +141,7 @@ class FileWriter(TaskWriter):
 
 
 def read_files(path: str | Path) -> Iterator[Message]:
-    """The messages in a sink's directory (by topic and partition), in a topic's folder, or in one partition's file.
+    """Yield the messages in a sink's directory (by topic and partition), a topic's folder, or one partition's file.
 
     A last line without its end, left by a writer that died, was never acknowledged and is not read.  Raises
     :class:`~ticdc_emit.errors.DeliveryError` for a line or a file name that does not come from a sink.
@@ -158,7 +158,7 @@ class FileReader:
         """Bytes and lines that were read of each file."""
 
     def partitions(self) -> dict[str, int]:
-        """How many partitions each topic has, also those without a message."""
+        """Return how many partitions each topic has, also those without a message."""
         counts: dict[str, int] = {}
         for file in self._files():
             counts[file.parent.name] = max(counts.get(file.parent.name, 0), int(file.stem) + 1)
@@ -243,7 +243,7 @@ def _locked(file: IO[bytes]) -> Iterator[None]:
 
 
 def _end_of_last_line(file: IO[bytes]) -> int:
-    """Where the last line that was written whole ends, searched from the back."""
+    """Return where the last line that was written whole ends, searched from the back."""
     end = file.seek(0, os.SEEK_END)
     while end:
         start = max(0, end - 64 * 1024)

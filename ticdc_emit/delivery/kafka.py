@@ -107,7 +107,7 @@ class KafkaSink:
 
     @classmethod
     def of(cls, config: KafkaConfig, librdkafka: Mapping[str, Any] | None = None) -> KafkaSink:
-        """The sink that a changefeed's ``config`` describes.
+        """Return the sink that a changefeed's ``config`` describes.
 
         ``kafka-version`` and ``max-retry`` have no counterpart: librdkafka negotiates the one, and retries until the
         delivery timeout.  Raises :class:`~ticdc_emit.errors.ConfigError` for security options that librdkafka lacks.
@@ -185,7 +185,7 @@ class KafkaSink:
 
 
 def _holds_secret(name: str, value: object) -> bool:
-    """Whether a librdkafka setting is one, or has one in its text: ``sasl.oauthbearer.config`` is a list of its own."""
+    """Return whether a librdkafka setting is a secret, or has one in its text, like ``sasl.oauthbearer.config``."""
     return is_sensitive_name(name) or "oauthbearer.config" in name or mask_text(str(value)) != str(value)
 
 

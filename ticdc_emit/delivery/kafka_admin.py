@@ -98,7 +98,7 @@ class KafkaAdmin:
         return limit
 
     def _makes_topics_itself(self, metadata: ClusterMetadata) -> bool:
-        """Whether the broker makes topics when it is asked for them, and cannot be asked for anything else.
+        """Return whether the broker makes topics when it is asked for them, and cannot be asked for anything else.
 
         An embedded Kafka does: none of its brokers is a controller, and none knows the request for a configuration.
         """

@@ -77,7 +77,7 @@ class ConnectionLog:
         self.cause, self.refused = "", False
 
     def failure(self, brokers: Sequence[str], waited: float, otherwise: str = "") -> DeliveryError:
-        """The error for ``waited`` seconds in vain; ``otherwise`` is the cause where no connection failed."""
+        """Return the error for ``waited`` seconds in vain; ``otherwise`` is the cause where no connection failed."""
         if self.refused:
             return refused(brokers, waited, self.cause)
         return unreachable(brokers, waited, self.cause or otherwise)
@@ -92,7 +92,7 @@ class ConnectionLog:
 
 
 def client_settings(settings: Mapping[str, Any], log: ConnectionLog) -> dict[str, Any]:
-    """``settings`` plus what every client of this library has."""
+    """Return ``settings`` plus what every client of this library has."""
     log.hide(settings)
     return {**settings, "logger": log, "error_cb": log.on_error}
 
@@ -104,7 +104,7 @@ def find_topics(
     timeout_s: float,
     topic: str | None = None,
 ) -> ClusterMetadata:
-    """The metadata of ``topic``, or of the cluster and all its topics.
+    """Return the metadata of ``topic``, or of the cluster and all its topics.
 
     Raises :class:`~ticdc_emit.errors.BrokerUnreachableError` after ``timeout_s``,
     :class:`~ticdc_emit.errors.AuthenticationError` as soon as a refusal has lasted, and ``KafkaException`` for what

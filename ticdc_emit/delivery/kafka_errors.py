@@ -63,7 +63,7 @@ def _masked(cause: str) -> str:
 
 
 def settings_refused(error: KafkaException) -> ConfigError:
-    """The error for a client that librdkafka does not even make."""
+    """Return the error for a client that librdkafka does not even make."""
     cause = error.args[0].str()
     if "SASL mechanism GSSAPI" in cause:
         return ConfigError(
@@ -81,7 +81,7 @@ def settings_refused(error: KafkaException) -> ConfigError:
 
 
 def is_refusal(error: KafkaError) -> bool:
-    """Whether ``error`` means that a broker answered and refused a login or certificate."""
+    """Return whether ``error`` means that a broker answered and refused a login or certificate."""
     from confluent_kafka import KafkaError
 
     codes = (KafkaError._AUTHENTICATION, KafkaError._SSL, KafkaError.SASL_AUTHENTICATION_FAILED)
@@ -89,7 +89,7 @@ def is_refusal(error: KafkaError) -> bool:
 
 
 def is_unreachable(error: KafkaError) -> bool:
-    """Whether ``error`` means that no answer came, rather than a refusal."""
+    """Return whether ``error`` means that no answer came, rather than a refusal."""
     from confluent_kafka import KafkaError
 
     return error.code() in (
@@ -106,7 +106,7 @@ def is_unreachable(error: KafkaError) -> bool:
 def delivery_failed(
     error: KafkaError, topic: str, partition: int | None = None, size: int | None = None
 ) -> TicdcEmitError:
-    """The error for a message, or a request about ``topic``, that Kafka refused or lost."""
+    """Return the error for a message, or a request about ``topic``, that Kafka refused or lost."""
     from confluent_kafka import KafkaError
 
     code = error.code()

@@ -65,7 +65,7 @@ class LentProducer:
 
 @hides_arguments
 def lend(settings: Settings) -> LentProducer:
-    """An idle producer with these settings, or a new one.  Raises :class:`~ticdc_emit.errors.ConfigError`."""
+    """Return an idle producer with these settings, or a new one.  Raises :class:`~ticdc_emit.errors.ConfigError`."""
     with _lock:
         idle = _idle.pop(tuple(sorted(settings.items())), None)
     if idle is not None:

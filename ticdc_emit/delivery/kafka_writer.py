@@ -165,7 +165,7 @@ class KafkaWriter(TaskWriter):
         )
 
     def _answers(self) -> bool:
-        """Whether the cluster is there: a dead broker leaves a cause, but may not be why nothing is acknowledged."""
+        """Return whether the cluster answers: a dead broker may not be why nothing is acknowledged."""
         from confluent_kafka import KafkaException
 
         try:

@@ -15,7 +15,7 @@ MOST_PARTITIONS = 1 << 31
 
 
 def effective_partitions(topic: str, asked: int | None, existing: int) -> int:
-    """The partitions to dispatch to, which may be fewer than the topic has.
+    """Return the partitions to dispatch to, which may be fewer than the topic has.
 
     Raises :class:`~ticdc_emit.errors.ConfigError` (CDC:ErrKafkaInvalidPartitionNum) if more are asked for.
     """
@@ -32,7 +32,7 @@ def effective_partitions(topic: str, asked: int | None, existing: int) -> int:
 
 
 def unknown_topic(topic: str) -> UnknownTopicError:
-    """The error for a topic that is not there."""
+    """Return the error for a topic that is not there."""
     return UnknownTopicError(
         f"the topic {topic} does not exist",
         remedy="Create it, or set auto-create-topic=true in the sink URI.",
@@ -41,7 +41,7 @@ def unknown_topic(topic: str) -> UnknownTopicError:
 
 
 def unknown_partition(topic: str, partition: int) -> UnknownTopicError:
-    """The error for a partition that its topic does not have."""
+    """Return the error for a partition that its topic does not have."""
     return UnknownTopicError(
         f"the topic {topic} has no partition {partition}",
         remedy="Set partition-num to at most the topic's number of partitions",

@@ -134,8 +134,9 @@ class ConfluentRegistry:
 
 
 def _of_a_registry(content: object) -> bool:
-    """Whether this is an answer to ``GET /schemas/types``. A registry that is too old for it refuses it in Confluent's
-    form.
+    """Return whether this is an answer to ``GET /schemas/types``.
+
+    A registry that is too old for the request refuses it in Confluent's form.
     """
     return isinstance(content, list) or (isinstance(content, dict) and "error_code" in content)
 

@@ -36,12 +36,12 @@ class RowValues(Protocol):
 
 
 def table_hash(schema: str, table: str) -> int:
-    """The hash of the ``table`` (and ``default``) dispatcher: CRC-32 (IEEE) of both names joined, as UTF-8."""
+    """Return the hash of the ``table`` (and ``default``) dispatcher: CRC-32 (IEEE) of both names joined, as UTF-8."""
     return crc32((schema + table).encode())
 
 
 def partition_of(hash_value: int, partitions: int) -> int:
-    """The partition, ``0 <= partition < partitions``, of an unsigned 32-bit hash."""
+    """Return the partition, ``0 <= partition < partitions``, of an unsigned 32-bit hash."""
     return hash_value % partitions
 
 
@@ -54,7 +54,7 @@ def partitions_of(
     count: int,
     null_text: bytes | None,
 ) -> int | pa.Array:
-    """The partition of each row of a table (``int32``), or one number if it is the same for all rows.
+    """Return the partition of each row of a table (``int32``), or one number if it is the same for all rows.
 
     ``hashed`` is the rule's for this table version, ``seed`` the :func:`table_hash` of all rows or of each, ``image``
     the rows after the change (before it for deletes), ``commit_ts`` their TSOs (``uint64``), ``count`` the number of
@@ -74,7 +74,7 @@ def partitions_of(
 
 
 def _column_hashes(name: bytes, column: Column, values: pa.Array, null_text: bytes | None) -> Hashes:
-    """The contribution of one column to the hash of each row."""
+    """Return the contribution of one column to the hash of each row."""
     nulls = null_mask(values)
     places: npt.NDArray[np.int64] | None = None
     if pa.types.is_dictionary(values.type):

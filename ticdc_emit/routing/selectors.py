@@ -96,7 +96,7 @@ def _check_keys(table: TableInfo, left: frozenset[str]) -> None:
 
 
 def _primary_key(table: TableInfo) -> tuple[str, ...]:
-    """The primary key as TiDB sees it: without one, the first unique index without nullable columns."""
+    """Return the primary key as TiDB sees it: without one, the first unique index without nullable columns."""
     if table.pk_is_handle:
         return tuple(column.name for column in table.whole_primary_key)
     keys = [index for index in table.indexes if index.primary] or [

@@ -61,11 +61,11 @@ class TableFilter:
         return cls(_parse(patterns, _table_matchers, not case_sensitive, option), case_sensitive)
 
     def matches(self, schema: str, table: str) -> bool:
-        """Whether the rules accept a table."""
+        """Return whether the rules accept a table."""
         return _accepted(self.rules, (schema, table) if self.case_sensitive else (to_lower(schema), to_lower(table)))
 
     def matches_schema(self, schema: str) -> bool:
-        """Whether the rules accept a schema: a rule names it, and no later rule refuses all of its tables."""
+        """Return whether the rules accept a schema: a rule names it, and no later rule refuses all of its tables."""
         name = schema if self.case_sensitive else to_lower(schema)
         for rule in self.rules:
             if _matches(rule.matchers[0], name) and (rule.positive or rule.matchers[1] is None):
@@ -86,7 +86,7 @@ class ColumnFilter:
         return cls(_parse(patterns, _column_matchers, True, "columns"))
 
     def matches(self, name: str) -> bool:
-        """Whether the rules accept a column."""
+        """Return whether the rules accept a column."""
         return _accepted(self.rules, (to_lower(name),))
 
 

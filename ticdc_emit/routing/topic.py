@@ -64,17 +64,17 @@ class Router:
         return cls(changefeed.kafka.topic, dict(partitions), routes, switches)
 
     def topic(self, schema: str, table: str) -> str:
-        """The topic of a table's rows, and of the DDL that keeps its name."""
+        """Return the topic of a table's rows, and of the DDL that keeps its name."""
         route = self._route(schema, table)
         return self.default_topic if route is None or route.topic is None else route.topic.topic(schema, table)
 
     def rule(self, schema: str, table: str) -> PartitionRule:
-        """How the rows of a table are spread over the partitions of its topic."""
+        """Return how the rows of a table are spread over the partitions of its topic."""
         route = self._route(schema, table)
         return _BY_TABLE if route is None else route.rule
 
     def ddl_topic(self, event: DdlEvent) -> str:
-        """The topic of a DDL: that of the table before it, else that of the table after it, else the default topic."""
+        """Return the topic of a DDL: that of the table before it, else of the table after it, else the default one."""
         before = event.pre_table_info
         if self.switches.exchange_partition_topic == "partitioned" and event.action == "exchange partition":
             before = event.table_info
@@ -91,7 +91,7 @@ class Router:
         return tuple((topic, partition) for partition in range(self.count(topic)))
 
     def count(self, topic: str) -> int:
-        """The number of a topic's partitions; :class:`~ticdc_emit.errors.UnknownTopicError` if it is not known."""
+        """Return a topic's number of partitions; :class:`~ticdc_emit.errors.UnknownTopicError` if it is unknown."""
         try:
             return self.partitions[topic]
         except KeyError:

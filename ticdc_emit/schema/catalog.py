@@ -148,7 +148,7 @@ def _with_statement(error: SchemaError, query: str) -> NoReturn:
 
 
 def _position_of(error: SchemaError, query: str) -> int:
-    """The position of the error's object in the statement; its start if the statement does not name it."""
+    """Return the position of the error's object in the statement; its start if the statement does not name it."""
     for key in ("column", "index", "partition", "table", "schema"):
         name = str(error.context.get(key, "")).rpartition(".")[2]
         if name and (found := re.search(rf"(?<!\w){re.escape(name)}(?!\w)", query, re.IGNORECASE)):

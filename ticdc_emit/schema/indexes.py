@@ -225,7 +225,7 @@ def _check_key_part(column: Column, part: KeyPart) -> None:
 
 
 def covering_index(state: TableState, columns: tuple[str, ...]) -> bool:
-    """Whether an index (or the integer row id) starts with ``columns``."""
+    """Return whether an index (or the integer row id) starts with ``columns``."""
     wanted = [name.lower() for name in columns]
     if state.info.pk_is_handle:
         handle = [column.name.lower() for column in state.info.columns if column.is_primary_key]

@@ -33,7 +33,7 @@ _SPELL_OUT = "Write the partitions out"
 
 
 def has_interval(statement: CreateTable | AlterTable) -> bool:
-    """Whether the statement uses intervals."""
+    """Return whether the statement uses intervals."""
     if isinstance(statement, CreateTable):
         return statement.partitioning is not None and statement.partitioning.key.interval is not None
     return any(_is_interval(clause) for clause in statement.clauses)

@@ -118,7 +118,7 @@ class JobRecorder:
         return state
 
     def _last_version(self) -> int:
-        """The version that the job gave its previous table: all tables of a job have the same one."""
+        """Return the version that the job gave its previous table: all tables of a job have the same one."""
         last = self._events[-1].table_info
         assert last is not None
         return last.version

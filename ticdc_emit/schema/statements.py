@@ -209,7 +209,7 @@ def _sent(clause: AlterSpec) -> AlterSpec | None:
 
 
 def _stands_alone(clause: AlterSpec) -> bool:
-    """Whether TiDB puts no comma before the clause."""
+    """Return whether TiDB puts no comma before the clause."""
     if isinstance(clause, ChangePartitions):
         return clause.kind in ("partition by", "remove")
     return isinstance(clause, NoSchemaChange) and clause.words in _NO_COMMA_BEFORE

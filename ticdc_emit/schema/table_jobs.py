@@ -118,7 +118,7 @@ class TableJobs(JobRecorder):
                 self._store.keep_dropped(self._ids.last_id, state)
 
     def _is_temporary(self, name: nodes.TableName, *, drop: bool = False) -> bool:
-        """Whether a name is that of a temporary table of the session; ``drop``: forget it."""
+        """Return whether a name is that of a temporary table of the session; ``drop``: forget it."""
         key = ((name.schema or self._schema).lower(), name.name.lower())
         is_temporary = key in self._temporary
         if drop:

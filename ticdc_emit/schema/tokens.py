@@ -150,7 +150,7 @@ class _Scanner:
         return tokens
 
     def _qualifies(self) -> bool:
-        """Whether the last dot directly follows a name: then digits after it are a name too."""
+        """Return whether the last dot directly follows a name: then digits after it are a name too."""
         return (
             len(self._tokens) > 1 and self._tokens[-2].kind == "name" and self._tokens[-2].end == self._tokens[-1].start
         )

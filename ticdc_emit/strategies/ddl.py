@@ -222,7 +222,7 @@ def _wider(column: Column) -> list[str]:
 
 
 def _rewritten(column: Column) -> bool:
-    """Whether TiDB stores the values anew in the wider type: it refuses that for a column of the primary key."""
+    """Return whether TiDB stores the values anew in the wider type: it refuses that for a column of the primary key."""
     return column.type in {MySQLType.NEWDECIMAL, MySQLType.FLOAT, *_FRACTIONS}
 
 

@@ -81,7 +81,7 @@ class EmbeddedKafka:
         self.stop()
 
     def sink(self, **options: Unpack[KafkaOptions]) -> KafkaSink:
-        """A :class:`~ticdc_emit.delivery.kafka.KafkaSink` into this cluster; ``options``: its own."""
+        """Return a :class:`~ticdc_emit.delivery.kafka.KafkaSink` into this cluster; ``options``: its own."""
         refuse_unknown("sink", options, KafkaOptions)
         return KafkaSink(self.brokers, admin_api=False, **options)
 

@@ -182,7 +182,7 @@ def whole_number(text: str) -> int | None:
 
 
 def _checked_schema(text: str) -> str:
-    """The canonical text of a schema; parsing checks that it is one."""
+    """Return the canonical text of a schema; parsing checks that it is one."""
     from avro.errors import AvroException
 
     try:

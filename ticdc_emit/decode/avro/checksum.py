@@ -124,7 +124,7 @@ def _checksum_bytes(value: Any, parameters: Mapping[str, str], time_zone: str) -
 
 
 def _number(value: int | str) -> bytes:
-    """An integer, or the text of BIGINT UNSIGNED."""
+    """Return an integer, or the text of BIGINT UNSIGNED."""
     if isinstance(value, str) and not UNSIGNED.fullmatch(value):
         raise ValueError(f"{value!r} is not an unsigned number")
     return word(int(value))

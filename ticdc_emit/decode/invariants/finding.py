@@ -104,5 +104,5 @@ class Stream:
         return ((topic, number) for number in range(self.partitions.get(topic, 0)))
 
     def begins(self, place: Place) -> bool:
-        """Whether a partition was read from its beginning."""
+        """Return whether a partition was read from its beginning."""
         return self.firsts.get(place, 0) == 0

@@ -38,7 +38,7 @@ def compare(operator: str, arguments: Arguments) -> Operand:
 
 
 def _is_never(operator: str, constant: Operand) -> bool:
-    """Whether an integer never equals the constant."""
+    """Return whether an integer never equals the constant."""
     if operator not in ("=", "<=>") or constant.eval in (Eval.INT, Eval.DATETIME, Eval.TIMESTAMP, Eval.DURATION):
         return False
     if constant.is_null or isinstance(constant.value, bytes):

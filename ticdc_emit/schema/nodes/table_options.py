@@ -104,7 +104,7 @@ class UnionOption(TableOption):
 
 
 def is_placement(option: TableOption) -> bool:
-    """Whether the option is the placement policy, which a changefeed leaves out."""
+    """Return whether the option is the placement policy, which a changefeed leaves out."""
     return option.name == _PLACEMENT
 
 

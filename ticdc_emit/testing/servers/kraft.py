@@ -98,7 +98,7 @@ class KraftBroker(ServerProcess):
         }
 
     def address(self, listener: str) -> str:
-        """``host:port`` of one listener."""
+        """Return ``host:port`` of one listener."""
         return self._addresses[listener]
 
     @property
@@ -180,7 +180,7 @@ class KafkaCluster(Server):
         return tuple(self._nodes)
 
     def address(self, listener: str) -> str:
-        """``host:port`` of one listener on every node, with commas between."""
+        """Return ``host:port`` of one listener on every node, with commas between."""
         return ",".join(node.address(listener) for node in self._nodes.values())
 
     def start(self) -> KafkaCluster:
@@ -201,7 +201,7 @@ class KafkaCluster(Server):
         self._nodes[node].start()
 
     def leader(self, topic: str, partition: int) -> int:
-        """The current leader of a partition; waits while there is none."""
+        """Return the current leader of a partition; waits while there is none."""
         return _until(lambda: self._leader(topic, partition), f"{topic}-{partition} has a leader")
 
     def wait_until_in_sync(self, topics: Iterable[str]) -> None:
@@ -249,7 +249,7 @@ def _metadata(bootstrap: str, topic: str | None = None, timeout_s: float = 10) -
 
 
 def _until(look: Callable[[], int | None], what: str) -> int:
-    """The result of ``look`` once it is neither None nor false."""
+    """Return the result of ``look`` once it is neither None nor false."""
     deadline = time.monotonic() + _SETTLE_TIMEOUT_S
     while not (result := look()):
         if time.monotonic() > deadline:

@@ -24,14 +24,14 @@ _toml = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "t
 
 
 def locked_jars(server: Path) -> Path:
-    """The folder with the jars that ``{server}/{name}.lock.toml`` lists, fetched by ``{server}/pom.xml`` if
+    """Return the folder with the jars that ``{server}/{name}.lock.toml`` lists, fetched by ``{server}/pom.xml`` if
     necessary.
     """
     return _locked(server, "jar", lambda work, libs: _fetch(server / "pom.xml", work, libs))
 
 
 def locked_archive(server: Path) -> Path:
-    """The archive that ``{server}/{name}.lock.toml`` names by ``group:artifact:version:type:classifier``."""
+    """Return the archive that ``{server}/{name}.lock.toml`` names by ``group:artifact:version:type:classifier``."""
     text = (server / f"{server.name}.lock.toml").read_text()
     (archive,) = _toml.loads(text)["archive"]
     options = [f"-Dartifact={archive['coordinates']}"]

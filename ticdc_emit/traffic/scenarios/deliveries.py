@@ -136,7 +136,7 @@ def _is_insert(sent: Sent) -> bool:
 
 
 def _is_second(sent: Sent) -> bool:
-    """Whether a row is of the second physical partition."""
+    """Return whether a row is of the second physical partition."""
     event = sent.event
     return isinstance(event, RowEvent) and event.after is not None and int(event.after["bucket"]) >= 100
 
