@@ -26,7 +26,7 @@ from ticdc_emit.tso import LOGICAL_BITS, compose
 __all__ = ["send_heartbeat"]
 
 Send = Callable[[BatchState, Plan, Controls, Mapping[Target, TaskResult], int, int, float], "tuple[RunReport, int]"]
-"""Sends what is due behind no rows (``Changefeed._closed``)."""
+"""Sends what is due although no rows came (:class:`~ticdc_emit.changefeed.closing.Closing`)."""
 
 
 def send_heartbeat(store: StateStore, planner: Planner, options: RunOptions, send: Send) -> RunReport | None:

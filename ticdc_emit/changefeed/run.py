@@ -9,15 +9,15 @@ is sent from here once every row is acknowledged.
 from __future__ import annotations
 
 import copy
-import logging
 import time
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
 import ticdc_emit.changefeed.options as run_options
 from ticdc_emit.changefeed.batch import Batch
+from ticdc_emit.changefeed.closing import Closing
 from ticdc_emit.changefeed.deliver_task import DeliverTask
 from ticdc_emit.changefeed.digest import sum_of_digests
 from ticdc_emit.changefeed.encode_task import EncodeTask
@@ -26,15 +26,15 @@ from ticdc_emit.changefeed.heartbeat import send_heartbeat
 from ticdc_emit.changefeed.planning import Planner, current_database, ddl_statements
 from ticdc_emit.changefeed.pulse import Pulse
 from ticdc_emit.changefeed.report import ReportCallback, RunReport, RunTotal
+from ticdc_emit.changefeed.report_log import ReportLog
 from ticdc_emit.changefeed.results import TaskResult
 from ticdc_emit.changefeed.skipped import SkippedFile
 from ticdc_emit.changefeed.state import BatchState, DdlStatement
 from ticdc_emit.changefeed.state_store import open_state_store
-from ticdc_emit.changefeed.tail import Tail, send_tail
 from ticdc_emit.changes.commits import warn_early
 from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.delivery.claims import ClaimStore
-from ticdc_emit.delivery.contract import DeliveryReport, PartitionCount, Sink
+from ticdc_emit.delivery.contract import Sink
 from ticdc_emit.encode.chunks import Buckets
 from ticdc_emit.errors import RegistryError, RowError, SchemaError, StateError
 from ticdc_emit.exports import moved
@@ -50,10 +50,6 @@ from ticdc_emit.tso import LOGICAL_BITS
 __all__ = ["Changefeed", "Journal"]
 
 __getattr__ = moved(__name__, ("RunOptions",), home="ticdc_emit.changefeed.options", public="ticdc_emit.changefeed")
-
-logger = logging.getLogger(__name__)
-
-_KEPT_REPORTS = 1_000
 
 
 class Journal(Protocol):
@@ -73,7 +69,7 @@ class Changefeed:
 
     ``schema``: SQL text of the tables before the first row, or a catalog (copied). ``table``: the table of rows that do
     not name one. ``ddl``: later DDL as (commit_ts, statement) or (commit_ts, statement, schema). ``on_report``: called
-    with each batch's report. ``total`` is their sum, ``reports`` holds the last thousand.
+    with each batch's report.
     """
 
     def __init__(
@@ -90,9 +86,7 @@ class Changefeed:
     ) -> None:
         self.config = config
         self.sink = sink
-        self.reports: deque[RunReport] = deque(maxlen=_KEPT_REPORTS)
-        self.total = RunTotal.of(())
-        self._on_report = tuple(on_report)
+        self._log = ReportLog(on_report)
         self._options = options or run_options.RunOptions()
         catalog = copy.deepcopy(catalog_for(config, schema))
         verify_tables(config, catalog.tables())
@@ -111,6 +105,7 @@ class Changefeed:
             verbatim_json=self._options.verbatim_json,
             registry=registry,
         )
+        self._close = Closing(sink, self._planner, live=self._options.clock == "wall")
         # a wrong schema or option is refused here, before any data
         plan = self.outline
         if not plan.tables:
@@ -128,6 +123,16 @@ class Changefeed:
     @property
     def options(self) -> run_options.RunOptions:
         return self._options
+
+    @property
+    def reports(self) -> deque[RunReport]:
+        """The reports of the last thousand batches, in order."""
+        return self._log.newest
+
+    @property
+    def total(self) -> RunTotal:
+        """The sum over all batches."""
+        return self._log.total
 
     @property
     def ddl(self) -> tuple[DdlStatement, ...]:
@@ -211,7 +216,7 @@ class Changefeed:
             top = _greatest_ts(state.ddl, top, state.max_commit_ts)
         limit = top if final else top - 1 - (self._options.lateness_ms << LOGICAL_BITS)
         limit = limit if until is None else max(limit, until)
-        report, sent_until = self._closed(state, plan, controls, results, top, limit, started)
+        report, sent_until = self._close(state, plan, controls, results, top, limit, started)
         done = state.completed(
             watermark=report.watermark,
             sent_until=sent_until,
@@ -221,7 +226,7 @@ class Changefeed:
             digest=self._digest(results),
         )
         self._store.save(done)
-        self._tell(report)
+        self._log.add(report)
         return report
 
     def finish(self) -> RunReport | None:
@@ -246,7 +251,7 @@ class Changefeed:
         top = _greatest_ts(record.ddl, record.end_sent_until, record.end_max_commit_ts)
         state = record.next(record.batch_id, record.build_ts)
         plan, controls = self._planner.plan(state), self._planner.controls(state)
-        report, top = self._closed(state, plan, controls, {}, top, top, started)
+        report, top = self._close(state, plan, controls, {}, top, top, started)
         done = record.completed(
             watermark=report.watermark,
             sent_until=top,
@@ -255,7 +260,7 @@ class Changefeed:
             digest=record.digest,
         )
         self._store.save(done)
-        self._tell(report)
+        self._log.add(report)
         return report
 
     def beat(self) -> RunReport | None:
@@ -265,7 +270,7 @@ class Changefeed:
         calls it.
         """
         with self._pulse.between_batches() as is_free:
-            return send_heartbeat(self._store, self._planner, self._options, self._closed) if is_free else None
+            return send_heartbeat(self._store, self._planner, self._options, self._close) if is_free else None
 
     def close(self) -> None:
         """End the heartbeat and release the state store for another process. Another batch starts both again."""
@@ -277,16 +282,6 @@ class Changefeed:
         if self._options.state_uri is None:
             return None
         return sum_of_digests(*(result.digest for result in results.values())).hex()
-
-    def _tell(self, report: RunReport) -> None:
-        """Keep a report and hand it on; the batch is done, whatever becomes of that."""
-        self.reports.append(report)
-        self.total = self.total.plus(report)
-        for tell in self._on_report:
-            try:
-                tell(report)
-            except Exception:
-                logger.exception("on_report failed for batch %d", report.batch_id)
 
     def _tell_keyless(self, plan: Plan) -> None:
         """Warn of tables that are not replicated, once of each."""
@@ -329,45 +324,6 @@ class Changefeed:
     def _skipped_file(self, batch_id: int) -> SkippedFile | None:
         path = self._options.bad_rows_path
         return None if path is None else SkippedFile(path, batch_id)
-
-    def _closed(
-        self,
-        state: BatchState,
-        plan: Plan,
-        controls: Controls,
-        results: Mapping[Target, TaskResult],
-        top: int,
-        limit: int,
-        started: float,
-    ) -> tuple[RunReport, int]:
-        """Send what comes after the rows; return the report and the TSO up to which DDL is sent.
-
-        ``top`` is the batch's greatest commit_ts, -1 for a batch without rows.
-        """
-        counts = {t: PartitionCount(r.messages, r.bytes) for t, r in results.items() if r.messages}
-        sent = DeliveryReport(counts, sum(result.retries for result in results.values()))
-        tail = Tail(DeliveryReport(), state.watermark, state.sent_until)
-        if max(top, limit) >= 0:
-            tail = send_tail(self.sink, plan, controls, results, top if top >= 0 else limit, limit)
-        sent_until = max(tail.sent_until, state.sent_until)
-        report = RunReport(
-            batch_id=state.batch_id,
-            rows=sum(result.rows for result in results.values()),
-            late_rows=sum(result.late_rows for result in results.values()),
-            delivery=sent + tail.delivery,
-            seconds=time.monotonic() - started,
-            watermark=tail.watermark,
-            max_commit_ts=top if top >= 0 else None,
-            controls=sum((result.controls for result in results.values()), tail.controls),
-            ddl_events=len(controls.sent_ddl(sent_until)),
-            claims=sum(result.claims for result in results.values()),
-            finished_ms=time.time_ns() // 1_000_000,
-            live=self._options.clock == "wall",
-            skipped=dict(sorted(sum((Counter(result.skipped) for result in results.values()), Counter()).items())),
-            filtered=dict(sorted(sum((Counter(result.filtered) for result in results.values()), Counter()).items())),
-            filtered_ddl=self._planner.filtered_ddl(state, sent_until),
-        )
-        return report, sent_until
 
     def _begun(self, statements: Sequence[DdlStatement], batch_id: int, batch: Batch | None = None) -> BatchState:
         """Return the state in which a batch with this DDL begins, or began; nothing is written.
