@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from ticdc_emit.arrange.reader import column_names
+from ticdc_emit.arrange.image_reader import column_names
 from ticdc_emit.changes.attributes import ATTRIBUTES
 from ticdc_emit.changes.canonical import canonical_text, one_kind_array
 from ticdc_emit.changes.commits import commit_ts_of

@@ -21,7 +21,8 @@ import pyarrow.compute as pc
 from ticdc_emit.arrange.reader import read_image
 from ticdc_emit.arrange.transactions import DELETED, INSERTED, UPDATED, kind_ranks, split_updates, values_differ
 from ticdc_emit.changes.attributes import START_TS
-from ticdc_emit.changes.images import Image, differing
+from ticdc_emit.changes.before_image import differing
+from ticdc_emit.changes.images import Image
 from ticdc_emit.changes.model import Op, RowEncoder
 from ticdc_emit.columnar.assemble import Mask
 from ticdc_emit.filtering.rows import RowFilter

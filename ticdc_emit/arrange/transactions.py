@@ -19,10 +19,11 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_emit.arrange.reader import POSITION
+from ticdc_emit.arrange.row_places import POSITION
 from ticdc_emit.changes.attributes import PHYSICAL_TABLE_ID, SPLIT, START_TS
+from ticdc_emit.changes.before_image import differing
 from ticdc_emit.changes.forms import only_op
-from ticdc_emit.changes.images import differing, image_column
+from ticdc_emit.changes.images import image_column
 from ticdc_emit.changes.model import Op
 from ticdc_emit.columnar.assemble import Mask
 from ticdc_emit.columnar.faults import ValueFault, bad_places, fault_at

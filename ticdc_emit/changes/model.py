@@ -14,7 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_emit.changes.attributes import CHECKSUM, PHYSICAL_TABLE_ID, START_TS, physical_table_ids, start_tsos
-from ticdc_emit.changes.images import BeforeImage, Image
+from ticdc_emit.changes.before_image import BeforeImage
+from ticdc_emit.changes.images import Image
 from ticdc_emit.changes.integrity import Checksums, checksums_of, read_given
 from ticdc_emit.changes.peers import Peers
 from ticdc_emit.changes.row_keys import row_ids_of, row_keys_of

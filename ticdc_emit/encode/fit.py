@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from ticdc_emit.arrange.reader import check_fields
+from ticdc_emit.arrange.image_reader import check_fields
 from ticdc_emit.changes.images import Image
 from ticdc_emit.columnar.values import Rendering
 from ticdc_emit.errors import MissingColumnError, TicdcEmitError, UnsupportedTypeError

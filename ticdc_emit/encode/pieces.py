@@ -23,7 +23,8 @@ from ticdc_emit.arrange.alike import Siblings, TableRows, arranged_alike, by_lik
 from ticdc_emit.arrange.dispatch import partitions_of_part
 from ticdc_emit.arrange.order import sorted_by_commit
 from ticdc_emit.arrange.order_key import TRANSACTION_BYTES, order_keys, order_of
-from ticdc_emit.arrange.reader import CHUNK_ROWS, POSITION, positioned
+from ticdc_emit.arrange.reader import CHUNK_ROWS, positioned
+from ticdc_emit.arrange.row_places import POSITION
 from ticdc_emit.arrange.selection import replicated, selected
 from ticdc_emit.arrange.transactions import numbered, ranks
 from ticdc_emit.changes.attributes import SPLIT

@@ -15,9 +15,10 @@ import numpy as np
 import pyarrow as pa
 
 from ticdc_emit.arrange.alike import Siblings
-from ticdc_emit.arrange.reader import FieldNames, Part, read_parts
+from ticdc_emit.arrange.image_reader import FieldNames
+from ticdc_emit.arrange.reader import Part, read_parts
 from ticdc_emit.changes.attributes import SPLIT
-from ticdc_emit.changes.images import BeforeImage
+from ticdc_emit.changes.before_image import BeforeImage
 from ticdc_emit.changes.integrity import check_given
 from ticdc_emit.changes.model import Encoded
 from ticdc_emit.columnar.pool import ColumnPool

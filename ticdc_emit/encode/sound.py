@@ -14,7 +14,7 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from ticdc_emit.arrange.reader import POSITION
+from ticdc_emit.arrange.row_places import POSITION
 from ticdc_emit.changes.commits import commit_ts_array, commit_ts_of
 from ticdc_emit.columnar.faults import shown
 from ticdc_emit.encode.bad_rows import BadRow, Refused

@@ -1,0 +1,205 @@
+"""The images of changes of one table version and one kind, as Arrow columns.
+
+In: a batch in change form (``arrange.reader``), whose images are structs or maps of canonical text. Out: columns by
+name, and :class:`Changes` of them. A missing image or column is a :class:`RowError` that names table and row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ticdc_emit.arrange.row_places import POSITION, first_of, row_place
+from ticdc_emit.changes.attributes import ATTRIBUTES, SPLIT
+from ticdc_emit.changes.before_image import BeforeImage
+from ticdc_emit.changes.images import Image
+from ticdc_emit.changes.model import Changes, Op, RowEncoder
+from ticdc_emit.columnar.buffers import python_value
+from ticdc_emit.columnar.values import Rendering
+from ticdc_emit.errors import (
+    InvalidValueError,
+    MissingColumnError,
+    MissingImageError,
+    RowError,
+    SchemaError,
+    UnsupportedTypeError,
+)
+from ticdc_emit.plan.table_plan import TablePlan
+from ticdc_emit.schema.model import TableInfo
+
+__all__ = ["FieldNames", "ImageReader", "check_fields", "column_names"]
+
+
+class FieldNames:
+    """The names of structs' fields, which Arrow makes anew each time: those of the last type are kept."""
+
+    def __init__(self) -> None:
+        self._kind: pa.DataType | None = None
+        self._names: tuple[str, ...] = ()
+
+    def of(self, kind: pa.StructType) -> tuple[str, ...]:
+        """Return the names in the fields' order."""
+        if kind != self._kind:
+            self._kind, self._names = kind, tuple(field.name for field in kind)
+        return self._names
+
+
+def column_names(table: TableInfo | TablePlan) -> frozenset[str]:
+    """Return the name of every column that any version of the table has, those without values included."""
+    if isinstance(table, TableInfo):
+        return frozenset(column.name for column in table.columns)
+    return table.column_names
+
+
+def check_fields(schema: pa.Schema, table: TablePlan, names: FieldNames | None = None) -> None:
+    """Raise the error of an image that is a struct with a column twice, or with one that the table never had."""
+    full_name, known = f"{table.schema}.{table.name}", column_names(table)
+    for name in ("before", "after"):
+        kind = schema.field(name).type if name in schema.names else pa.null()
+        fields = (names or FieldNames()).of(kind) if pa.types.is_struct(kind) else ()
+        distinct = set(fields)
+        if len(distinct) == len(fields) and distinct <= known:
+            continue
+        for place, own in enumerate(fields):
+            if own in fields[:place]:
+                raise SchemaError(f"the image {name!r} has two columns of one name", table=full_name, column=own)
+            if own not in known and not table.left_out:  # whose other versions are not in the plan
+                raise _unknown_column(full_name, own, None)
+
+
+def _unknown_column(table: str, name: str, row: dict[str, object] | None) -> InvalidValueError:
+    return InvalidValueError(
+        "an image has a column that the table never had",
+        remedy="Names are case-sensitive; remove it, or complete the schema",
+        table=table,
+        column=name,
+        row=row,
+    )
+
+
+@dataclass(frozen=True)
+class ImageReader:
+    """Reads the images of changes of one version and kind; ``known``: the columns of all versions.
+
+    ``knows_places``: whether the caller's places of the rows are known, which errors then name.
+    """
+
+    batch: pa.RecordBatch
+    encoder: RowEncoder
+    op: Op
+    known: frozenset[str]
+    knows_places: bool
+    names: FieldNames = field(default_factory=FieldNames)
+
+    @property
+    def info(self) -> TableInfo:
+        return self.encoder.table
+
+    def changes(self, commit_ts: pa.Array, build_ts: int | None, how: Rendering) -> Changes:
+        info = self.info
+        places = self.batch.column(POSITION) if self.knows_places or not info.whole_handle_key else None
+        after = before = None
+        if self.op is not Op.DELETE:
+            after = Image(info, self.image_columns("after"), how, places)
+        if self.op is Op.DELETE:
+            before = Image(info, self.image_columns("before"), how, places)
+        elif self.op is Op.UPDATE and self.encoder.reads_old:
+            assert after is not None
+            before = BeforeImage(info, self.image_columns("before"), how, after)
+        names = self.batch.schema.names
+        given = {name: self.batch.column(name) for name in (*ATTRIBUTES, SPLIT) if name in names}
+        return Changes(info, self.op, commit_ts, build_ts, before, after, given)
+
+    def image_columns(self, name: str) -> Mapping[str, pa.Array]:
+        subject = "a delete" if self.op is Op.DELETE else f"an {self.op.value}"
+        if name not in self.batch.schema.names:
+            raise first_of(
+                self.batch,
+                np.arange(self.batch.num_rows),
+                lambda index: MissingColumnError(
+                    f"{subject} needs the image {name!r}",
+                    remedy=f"Add the column {name}",
+                    table=self.info.full_name,
+                    column=name,
+                    row=row_place(self.batch, self.info, index),
+                ),
+            )
+        image = self.batch.column(name)
+        if image.null_count:
+            raise first_of(
+                self.batch,
+                np.flatnonzero(pc.is_null(image).to_numpy(zero_copy_only=False)),
+                lambda index: MissingImageError(
+                    f"{subject} without its {name} image",
+                    remedy=f"Give the {name} image, or another op",
+                    table=self.info.full_name,
+                    row=row_place(self.batch, self.info, index),
+                    commit_ts=self.batch.column("commit_ts")[index].as_py(),
+                ),
+            )
+        if pa.types.is_map(image.type):
+            return self._map_columns(image, name)
+        if not pa.types.is_struct(image.type):
+            raise UnsupportedTypeError(
+                f"the image {name!r} is {image.type}, not a struct or map", table=self.info.full_name, column=name
+            )
+        return dict(zip(self.names.of(image.type), image.flatten(), strict=True))
+
+    def _map_columns(self, image: pa.MapArray, which: str) -> Mapping[str, pa.Array]:
+        """Pivot maps of canonical text into columns. A missing key is an error; a null value is NULL."""
+        offsets = np.asarray(image.offsets)
+        first, count = int(offsets[0]), int(offsets[-1] - offsets[0])
+        # of the whole parent buffer or of this slice: releases of pyarrow differ
+        keys, items = (
+            child.slice(first, count) if len(child) != count else child for child in (image.keys, image.items)
+        )
+        encoded = keys.dictionary_encode()
+        names = [python_value(name) for name in encoded.dictionary]
+        codes = np.asarray(encoded.indices)
+        owners = np.repeat(np.arange(len(image)), np.diff(offsets))
+        data_columns = {column.name for column in self.info.data_columns}
+        columns: dict[str, pa.Array] = {}
+        for code, name in enumerate(names):
+            entries = np.flatnonzero(codes == code)
+            rows = owners[entries]
+            if len(entries) and isinstance(name, bytes):
+                raise self._first(rows, partial(self._unreadable, which, name))
+            if len(entries) and name not in self.known:
+                raise self._first(rows, partial(_unknown_column, self.info.full_name, name))
+            if len(rows) == len(image) and (rows == np.arange(len(image))).all():
+                columns[name] = items.take(pa.array(entries))
+                continue
+            if name not in data_columns:
+                continue
+            missing = np.setdiff1d(np.arange(len(image)), rows)
+            raise self._first(missing if len(missing) else rows[:-1][np.diff(rows) == 0], partial(self._lacking, name))
+        for name in data_columns - columns.keys():
+            raise self._first(np.arange(len(image)), partial(self._lacking, name))
+        return columns
+
+    def _first(self, rows: npt.NDArray[np.int64], error: Callable[[dict[str, object]], RowError]) -> RowError:
+        return first_of(self.batch, np.unique(rows), lambda index: error(row_place(self.batch, self.info, index)))
+
+    def _unreadable(self, which: str, name: bytes, row: dict[str, object]) -> InvalidValueError:
+        return InvalidValueError(
+            f"the image has the column {name!r}, whose name is not valid UTF-8",
+            remedy="Repair the name",
+            table=self.info.full_name,
+            column=which,
+            row=row,
+        )
+
+    def _lacking(self, name: str, row: dict[str, object]) -> MissingColumnError:
+        return MissingColumnError(
+            "a row's image lacks a column of the table, or has it twice",
+            remedy="A map holds every column exactly once; NULL is a null value",
+            table=self.info.full_name,
+            column=name,
+            row=row,
+        )
