@@ -16,6 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ticdc_emit.traffic.sample_schemas import sample_schema
 from ticdc_emit.tso import LOGICAL_BITS, compose
 
 if TYPE_CHECKING:
@@ -25,25 +26,8 @@ __all__ = ["CREATED_TS", "DATABASE", "ORDERS", "TABLE", "OrderHistory", "history
 
 DATABASE = "CREATE DATABASE shop"
 TABLE = "shop.orders"
-ORDERS = """\
-CREATE TABLE shop.orders (
-  id BIGINT UNSIGNED NOT NULL PRIMARY KEY,
-  customer VARCHAR(64) NOT NULL,
-  email VARCHAR(128),
-  status ENUM('new','paid','shipped','delivered','returned') NOT NULL DEFAULT 'new',
-  options SET('gift','express','insured') NOT NULL DEFAULT '',
-  amount DECIMAL(12,2) NOT NULL,
-  quantity SMALLINT UNSIGNED NOT NULL,
-  weight DOUBLE,
-  note VARCHAR(255),
-  details JSON,
-  card_token VARBINARY(16),
-  deliver_on DATE,
-  created_at DATETIME(3) NOT NULL,
-  updated_at TIMESTAMP(3) NULL,
-  KEY by_status (status)
-)"""
-"""The table's DDL; ``schemas/orders.sql`` is the same for readers."""
+ORDERS = sample_schema("orders").split(";\n")[1].strip()
+"""The table's DDL, as it is sent."""
 
 _IMAGE_DDL = (
     "struct<id: bigint, customer: string, email: string, status: string, options: string, amount: decimal(12,2), "
