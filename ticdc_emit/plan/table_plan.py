@@ -80,18 +80,21 @@ class TablePlan:
         """The last schema of the table that rows can have."""
         return next(encoder.table for encoder in reversed(self.encoders) if encoder is not None)
 
+    @property
+    def versions(self) -> Iterator[TableInfo]:
+        """Every schema of the table that rows can have, in the order of time."""
+        return (encoder.table for encoder in self.encoders if encoder is not None)
+
     @cached_property
     def column_names(self) -> frozenset[str]:
         """The name of every column that any version has, those without values included."""
-        infos = [encoder.table for encoder in self.encoders if encoder is not None]
         unused = frozenset(name for span in self.left_out for name in span.columns)
-        return unused | frozenset(column.name for info in infos for column in info.columns)
+        return unused | frozenset(column.name for info in self.versions for column in info.columns)
 
     @cached_property
     def order_columns(self) -> tuple[Column, ...]:
         """What orders changes of equal commit_ts: the columns that do so in any version, by name."""
-        infos = [encoder.table for encoder in self.encoders if encoder is not None]
-        return tuple({column.name: column for info in infos for column in info.order_columns}.values())
+        return tuple({column.name: column for info in self.versions for column in info.order_columns}.values())
 
     @cached_property
     def overhead(self) -> int:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
-from functools import reduce
+from functools import partial, reduce
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -33,8 +33,10 @@ from ticdc_emit.routing.topic import Target
 from ticdc_emit.schedule.bootstrap_replay import CountedRows
 from ticdc_emit.spark.frame import change_columns, without_ddl
 from ticdc_emit.spark.row_tally import tally_folder
+from ticdc_emit.spark.segments import SEGMENT_SCHEMA, in_segments, rejoined
+from ticdc_emit.spark.short_rows import RowLengths, are_short, refusing_long
 from ticdc_emit.spark.survey import Survey, named_tables
-from ticdc_emit.spark.worker import in_worker
+from ticdc_emit.spark.worker import Step, in_worker
 from ticdc_emit.spark.worker_errors import missing_packages_named
 
 if TYPE_CHECKING:
@@ -50,10 +52,13 @@ _KINDS = {pa.string(): "string", pa.int32(): "int", pa.int64(): "long", pa.binar
 class SparkBatch:
     """``changes``: one DataFrame, or several typed ones by the ``schema.name`` of their tables.
 
-    ``table``: ``schema.name`` of one typed DataFrame, needed if the plan has several tables.
+    ``table``: ``schema.name`` of one typed DataFrame, needed if the plan has several tables. ``lengths``: what earlier
+    batches of the same sink have shown of their rows.
     """
 
-    def __init__(self, changes: DataFrame | Mapping[str, DataFrame], table: str | None) -> None:
+    def __init__(
+        self, changes: DataFrame | Mapping[str, DataFrame], table: str | None, lengths: RowLengths | None = None
+    ) -> None:
         self._frames: Mapping[Any, DataFrame] = changes if isinstance(changes, Mapping) else {table: changes}
         if not self._frames:
             raise ConfigError("no DataFrame was given", remedy="Give one DataFrame for each table", option="changes")
@@ -64,6 +69,7 @@ class SparkBatch:
                 remedy="Set spark.speculation=false",
                 option="spark.speculation",
             )
+        self._lengths = lengths or RowLengths()
         self._named: list[tuple[str, str]] | None = None
         self._counts: pa.Table | None = None
 
@@ -112,30 +118,48 @@ class SparkBatch:
         Raises :class:`~ticdc_emit.errors.MissingDependencyError` if an executor's Python lacks a package.
         """
         with missing_packages_named():
-            if isinstance(deliver.sink, MemorySink):
-                return read_results(deliver(iter(self._mapped(encode, CHUNK_SCHEMA).toArrow().to_batches())))
-            return read_results(self._delivered(encode, deliver, RESULT_SCHEMA).toArrow())
+            if self._are_short(encode.plan):
+                return self._lengths.run(self.session, partial(self._run, encode, deliver))
+            return self._run(encode, deliver, checks_length=False)
+
+    def _run(self, encode: EncodeTask, deliver: DeliverTask, *, checks_length: bool) -> dict[Target, TaskResult]:
+        if isinstance(deliver.sink, MemorySink):
+            chunks = self._mapped(encode, CHUNK_SCHEMA, checks_length=checks_length)
+            return read_results(deliver(iter(chunks.toArrow().to_batches())))
+        return read_results(self._delivered(encode, deliver, RESULT_SCHEMA, checks_length=checks_length).toArrow())
 
     def messages(self, encode: EncodeTask, deliver: DeliverTask) -> DataFrame:
         """Return the messages that tasks without a sink make of the rows."""
         return self._delivered(encode, deliver, MESSAGE_SCHEMA)
 
-    def _delivered(self, encode: EncodeTask, deliver: DeliverTask, schema: pa.Schema) -> DataFrame:
+    def _delivered(
+        self, encode: EncodeTask, deliver: DeliverTask, schema: pa.Schema, *, checks_length: bool = False
+    ) -> DataFrame:
         count = self._bucket_count(encode.plan)
         encode = replace(encode, buckets=Buckets(encode.plan.targets, count))
-        chunks = self._mapped(encode, CHUNK_SCHEMA)
-        return chunks.repartitionById(count, "bucket").mapInArrow(in_worker(deliver), spark_columns(schema))
+        segments = self._mapped(encode, SEGMENT_SCHEMA, in_segments, checks_length=checks_length)
+        return segments.repartitionById(count, "bucket").mapInArrow(in_worker(rejoined, deliver), spark_columns(schema))
 
-    def _mapped(self, task: EncodeTask | CountTask, schema: pa.Schema) -> DataFrame:
-        """Return the output of a task for the rows of every DataFrame, run where the rows are."""
-        made = (self._of_one(task, *each, schema) for each in self._frames.items())
+    def _mapped(
+        self, task: EncodeTask | CountTask, schema: pa.Schema, *after: Step, checks_length: bool = False
+    ) -> DataFrame:
+        """Return the output of a task, and of steps after it, for the rows of every DataFrame, run where the rows are.
+
+        ``checks_length``: whether the job fails at a long row.
+        """
+        made = []
+        for name, df in self._frames.items():
+            table = typed_table(df.columns, name, task.plan)
+            own = replace(task, table=table, plan=task.plan if table is None else task.plan.of_table(*table))
+            rows = change_columns(without_ddl(df), "the changefeed" if table is None else ".".join(table))
+            work = in_worker(own, *after, tally=tally_folder(self.session))
+            made.append((refusing_long(rows) if checks_length else rows).mapInArrow(work, spark_columns(schema)))
         return reduce(lambda one, other: one.union(other), made)
 
-    def _of_one(self, task: EncodeTask | CountTask, name: str | None, df: DataFrame, schema: pa.Schema) -> DataFrame:
-        table = typed_table(df.columns, name, task.plan)
-        own = replace(task, table=table, plan=task.plan if table is None else task.plan.of_table(*table))
-        rows = change_columns(without_ddl(df), "the changefeed" if table is None else ".".join(table))
-        return rows.mapInArrow(in_worker(own, tally_folder(self.session)), spark_columns(schema))
+    def _are_short(self, plan: Plan) -> bool:
+        """Return whether all rows are short, as far as the types of their columns tell."""
+        tables = [(df, typed_table(df.columns, name, plan)) for name, df in self._frames.items()]
+        return all(key is not None and are_short(df, plan.table(*key).versions) for df, key in tables)
 
     def _bucket_count(self, plan: Plan) -> int:
         """Return the number of delivering tasks: one per topic-partition, limited by Spark's shuffle partitions and to

@@ -32,6 +32,7 @@ from ticdc_emit.spark.batch import SparkBatch
 from ticdc_emit.spark.logs import without_size_warnings
 from ticdc_emit.spark.micro_batch import planned_at_once
 from ticdc_emit.spark.options import SinkOptions
+from ticdc_emit.spark.short_rows import RowLengths
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -109,6 +110,7 @@ class TicdcSink:
             self.config = load_changefeed(sink_uri, changefeed, own_registry=registry is not None, **options)
         self.sink: Sink = sink or sink_for(self.config, librdkafka)
         self._table = table
+        self._lengths = RowLengths()
         state = None if state_uri is None else Secret(state_uri)
         skipped = None if bad_rows_path is None else Secret(bad_rows_path)
         how = RunOptions(
@@ -168,7 +170,7 @@ class TicdcSink:
 
     def __call__(self, df: DataFrame | Mapping[str, DataFrame], batch_id: int) -> None:
         """Send one micro-batch; a batch_id that was begun before is replayed with its own state."""
-        batch = SparkBatch(df, self._table)
+        batch = SparkBatch(df, self._table, self._lengths)
         with without_size_warnings(batch.session), planned_at_once(batch.session):
             self._changefeed.run(batch, batch_id, final=False)
 
@@ -186,7 +188,7 @@ class TicdcSink:
         if frames and not any(hasattr(each, "sparkSession") for each in frames):
             rows = df if isinstance(df, Mapping) else changes_table(df)
             return self._changefeed.run(ArrowBatch(rows, self._table), number, final=True)
-        batch = SparkBatch(df, self._table)
+        batch = SparkBatch(df, self._table, self._lengths)
         with without_size_warnings(batch.session):
             return self._changefeed.run(batch, number, final=True)
 
@@ -195,7 +197,7 @@ class TicdcSink:
 
         Does not use the per-batch state, so no row is late; bad rows are refused.
         """
-        batch = SparkBatch(df, self._table)
+        batch = SparkBatch(df, self._table, self._lengths)
         return batch.messages(*self._changefeed.message_tasks(batch))
 
     def finish(self) -> RunReport | None:

@@ -23,7 +23,7 @@ from ticdc_emit.errors import InvalidValueError
 from ticdc_emit.plan.tables import Plan
 from ticdc_emit.spark.batch import SparkBatch, spark_columns
 from ticdc_emit.spark.frame import change_columns
-from ticdc_emit.spark.worker import in_worker
+from ticdc_emit.spark.worker import Step, in_worker
 from ticdc_emit.traffic.history import History
 from ticdc_emit.traffic.replay.images import comparable
 from ticdc_emit.traffic.replay.moments import named
@@ -149,9 +149,15 @@ class _KeptBatch(SparkBatch):
         found = ((known[each["source"]], tables_in(each["tables"])) for each in self._names)
         return sorted({key for table, named in found for key in ([table] if table is not None else named)})
 
-    def _mapped(self, task: EncodeTask | CountTask, schema: pa.Schema) -> DataFrame:
+    def _mapped(
+        self, task: EncodeTask | CountTask, schema: pa.Schema, *after: Step, checks_length: bool = False
+    ) -> DataFrame:
         unpack = UnpackTask(task, self._kept.tables(task.plan))
-        return self._packs.mapInArrow(in_worker(unpack), spark_columns(schema))
+        return self._packs.mapInArrow(in_worker(unpack, *after), spark_columns(schema))
+
+    def _are_short(self, plan: Plan) -> bool:
+        """Return ``False``: Spark's rows are packs."""
+        return False
 
 
 def _packs(df: DataFrame, task: PackTask, *, fingerprint: bool) -> DataFrame:

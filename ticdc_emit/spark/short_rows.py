@@ -1,0 +1,113 @@
+"""Short rows go to Python's workers without Spark's measure of each.
+
+Spark ends an Arrow batch at 10,000 rows or at 64 MiB. To know the second, it measures the batch after every row, which
+takes a tenth of a changefeed's CPU time. Where rows are short, their number is bound enough. So for typed DataFrames
+of tables without long columns (TEXT, BLOB, ...), the limit of bytes is lifted for the changefeed's own jobs. A row that
+is longer than :data:`LONGEST` all the same ends the job, before any message is sent; the batch then runs again with the
+limit, and so does every later one.
+
+The limit is lifted by a property of the job and not in the session, so jobs of other threads keep theirs, and a value
+that the user has set counts. Over Spark Connect there are no such properties, and rows are measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from functools import reduce
+from operator import add
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+from ticdc_emit.schema.model import TableInfo
+from ticdc_emit.schema.types import MySQLType
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+__all__ = ["LONGEST", "RowLengths", "are_short", "refusing_long"]
+
+LONGEST = 16 * 1024
+"""Bytes of text and binary values of a row's images."""
+
+_BYTES = "spark.sql.execution.arrow.maxBytesPerBatch"
+_ROWS = "spark.sql.execution.arrow.maxRecordsPerBatch"
+_UNLIMITED = str((1 << 31) - 1)
+_MOST_ROWS = 10_000
+_LONG_TYPES = frozenset(
+    {MySQLType.BLOB, MySQLType.MEDIUM_BLOB, MySQLType.LONG_BLOB, MySQLType.GEOMETRY, MySQLType.VECTOR_FLOAT32}
+)
+_MARK = "ticdc_emit: a row is long, so the batch runs again and Spark measures its rows"
+_Made = TypeVar("_Made", covariant=True)
+
+
+class _Job(Protocol[_Made]):
+    def __call__(self, *, checks_length: bool) -> _Made: ...
+
+
+class RowLengths:
+    """What one sink knows of the rows that it is given: whether a long one has been among them."""
+
+    def __init__(self) -> None:
+        self._long = False
+
+    def run(self, session: SparkSession, job: _Job[_Made]) -> _Made:
+        """Return what ``job`` returns, without the limit of bytes if it can be lifted and meets no long row.
+
+        ``checks_length`` says whether it must look for one.
+        """
+        from pyspark.errors import PySparkException
+
+        if not self._long and _can_lift(session):
+            try:
+                with _lifted(session):
+                    return job(checks_length=True)
+            except PySparkException as error:
+                if _MARK not in str(error):
+                    raise
+                self._long = True
+        return job(checks_length=False)
+
+
+def are_short(df: DataFrame, versions: Iterable[TableInfo]) -> bool:
+    """Return whether the rows of a typed DataFrame are short, as far as types tell: JSON and VARCHAR may be long."""
+    return not any(column.type in _LONG_TYPES for table in versions for column in table) and all(
+        type(field.dataType).__name__ not in ("ArrayType", "MapType", "StructType", "VariantType")
+        for image in _images(df)
+        for field in df.schema[image].dataType
+    )
+
+
+def refusing_long(df: DataFrame) -> DataFrame:
+    """Return the rows of a typed DataFrame; a job that meets one of more than :data:`LONGEST` bytes fails."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    lengths = [
+        F.coalesce(F.octet_length(F.col(image).getField(field.name)), F.lit(0))
+        for image in _images(df)
+        for field in df.schema[image].dataType
+        if field.dataType.typeName() in ("string", "binary")
+    ]
+    if not lengths:
+        return df
+    refused = F.raise_error(F.lit(_MARK)).cast("boolean")
+    return df.filter(F.when(reduce(add, lengths) > LONGEST, refused).otherwise(F.lit(True)))
+
+
+def _images(df: DataFrame) -> list[str]:
+    return [name for name in ("before", "after") if name in df.columns]
+
+
+def _can_lift(session: SparkSession) -> bool:
+    rows = int(session.conf.get(_ROWS, str(_MOST_ROWS)) or 0)
+    return 0 < rows <= _MOST_ROWS and hasattr(session, "_jsparkSession")
+
+
+@contextmanager
+def _lifted(session: SparkSession) -> Iterator[None]:
+    context = session.sparkContext
+    before = context.getLocalProperty(_BYTES)
+    context.setLocalProperty(_BYTES, _UNLIMITED)
+    try:
+        yield
+    finally:
+        context.setLocalProperty(_BYTES, before)
