@@ -89,7 +89,7 @@ def _overlaid(places: npt.NDArray[Any], writer: JsonWriter) -> tuple[npt.NDArray
     offsets = np.zeros(len(places) + 1, np.int32)
     np.cumsum(lengths.take(places), out=offsets[1:], dtype=np.int32)
     size = int(offsets[-1])
-    text = np.empty(size + _WORD.itemsize, np.uint8)
+    text = np.frombuffer(pa.allocate_buffer(size + _WORD.itemsize), np.uint8)  # Arrow's pool keeps what is freed
     cells = np.ndarray(size + 1, _WORD, text, 0, 1)
     for start in range(0, len(places), _BLOCK):
         block = places[start : start + _BLOCK]
