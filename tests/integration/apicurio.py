@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
+from unpacking import unpack
+
 from ticdc_emit.testing.servers import ServerProcess, free_ports
 
 __all__ = ["Apicurio", "ServerCertificate", "unpacked"]
@@ -31,7 +33,7 @@ class ServerCertificate:
 def unpacked(archive: Path, folder: Path) -> Path:
     """The runnable jar, after unpacking the server's archive into ``folder``."""
     with tarfile.open(archive) as packed:
-        packed.extractall(folder, filter="data")
+        unpack(packed, folder)
     (jar,) = folder.glob("*-runner.jar")
     return jar
 
