@@ -18,21 +18,12 @@ from ticdc_emit.schema.literals import go_utf8, integer_text, number_of, plain_t
 from ticdc_emit.schema.model import Column
 from ticdc_emit.schema.nodes import DefaultExpression, Literal
 from ticdc_emit.schema.temporal import moment_of_number, normalise_duration, parse_moment
-from ticdc_emit.schema.types import FLOAT_TYPES, INTEGER_TYPES, LABEL_TYPES, STRING_TYPES, MySQLType
+from ticdc_emit.schema.types import BLOB_TYPES, FLOAT_TYPES, INTEGER_TYPES, LABEL_TYPES, STRING_TYPES, MySQLType
 
 __all__ = ["stored_default"]
 
 _DATE_TIMES = frozenset({MySQLType.DATE, MySQLType.DATETIME, MySQLType.TIMESTAMP})
-_WITHOUT_LITERAL = frozenset(
-    {
-        MySQLType.JSON,
-        MySQLType.TINY_BLOB,
-        MySQLType.BLOB,
-        MySQLType.MEDIUM_BLOB,
-        MySQLType.LONG_BLOB,
-        MySQLType.VECTOR_FLOAT32,
-    }
-)
+_WITHOUT_LITERAL = frozenset({MySQLType.JSON, *BLOB_TYPES, MySQLType.VECTOR_FLOAT32})
 _ALLOWED_CALLS = frozenset(
     {
         "rand",

@@ -17,7 +17,7 @@ from ticdc_emit.schema.nodes import Constraint, Expression, KeyPart
 from ticdc_emit.schema.nodes.calls import Call
 from ticdc_emit.schema.nodes.expressions import ColumnName
 from ticdc_emit.schema.state import ForeignKey, TableState
-from ticdc_emit.schema.types import INTEGER_TYPES, STRING_TYPES, ColumnFlag, MySQLType
+from ticdc_emit.schema.types import BLOB_TYPES, INTEGER_TYPES, STRING_TYPES, ColumnFlag, MySQLType
 
 __all__ = [
     "HIDDEN_PREFIX",
@@ -42,7 +42,6 @@ _MAX_INDEXES = 512
 _MAX_FOREIGN_KEYS = 4096
 """TiDB has no limit. This one bounds the work; no real table comes near it."""
 _INDEX_KINDS = ("unique", "index", "columnar")
-_BLOBS = frozenset({MySQLType.TINY_BLOB, MySQLType.BLOB, MySQLType.MEDIUM_BLOB, MySQLType.LONG_BLOB})
 _ANONYMOUS_EXPRESSION, _ANONYMOUS_VECTOR = "expression_index", "vector_index"
 _DISTANCES = ("vec_l2_distance", "vec_cosine_distance")
 
@@ -217,10 +216,10 @@ def _check_key_part(column: Column, part: KeyPart) -> None:
     if part.length == 0:
         raise DdlError(f"key part {name!r} length cannot be 0", column=name)
     if part.length < 0:
-        if column.type in _BLOBS and not column.hidden:
+        if column.type in BLOB_TYPES and not column.hidden:
             raise DdlError(f"BLOB/TEXT column {name!r} used in key without a key length", column=name)
         return
-    if column.type not in STRING_TYPES or (column.type not in _BLOBS and part.length > column.flen):
+    if column.type not in STRING_TYPES or (column.type not in BLOB_TYPES and part.length > column.flen):
         raise DdlError(f"incorrect prefix key on column {name!r}", column=name)
 
 

@@ -6,6 +6,7 @@ from enum import IntEnum, IntFlag
 
 __all__ = [
     "BINARY_CHARSET",
+    "BLOB_TYPES",
     "DATE_TYPES",
     "FLOAT_TYPES",
     "INTEGER_BITS",
@@ -77,17 +78,10 @@ FLOAT_TYPES = frozenset({MySQLType.FLOAT, MySQLType.DOUBLE})
 LABEL_TYPES = frozenset({MySQLType.ENUM, MySQLType.SET})
 DATE_TYPES = frozenset({MySQLType.DATE, MySQLType.NEWDATE})
 MOMENT_TYPES = frozenset({MySQLType.DATETIME, MySQLType.TIMESTAMP})
-STRING_TYPES = frozenset(
-    {
-        MySQLType.VARCHAR,
-        MySQLType.VAR_STRING,
-        MySQLType.STRING,
-        MySQLType.TINY_BLOB,
-        MySQLType.BLOB,
-        MySQLType.MEDIUM_BLOB,
-        MySQLType.LONG_BLOB,
-    }
-)
+BLOB_TYPES = (MySQLType.TINY_BLOB, MySQLType.BLOB, MySQLType.MEDIUM_BLOB, MySQLType.LONG_BLOB)
+"""TEXT and BLOB, by size."""
+
+STRING_TYPES = frozenset({MySQLType.VARCHAR, MySQLType.VAR_STRING, MySQLType.STRING, *BLOB_TYPES})
 TEMPORAL_TYPES = frozenset({MySQLType.DATE, MySQLType.DATETIME, MySQLType.TIMESTAMP, MySQLType.DURATION})
 
 

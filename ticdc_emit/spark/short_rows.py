@@ -19,10 +19,11 @@ from operator import add
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from ticdc_emit.schema.model import TableInfo
-from ticdc_emit.schema.types import MySQLType
+from ticdc_emit.schema.types import BLOB_TYPES, MySQLType
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructField
 
 __all__ = ["LONGEST", "RowLengths", "are_short", "refusing_long"]
 
@@ -33,9 +34,7 @@ _BYTES = "spark.sql.execution.arrow.maxBytesPerBatch"
 _ROWS = "spark.sql.execution.arrow.maxRecordsPerBatch"
 _UNLIMITED = str((1 << 31) - 1)
 _MOST_ROWS = 10_000
-_LONG_TYPES = frozenset(
-    {MySQLType.BLOB, MySQLType.MEDIUM_BLOB, MySQLType.LONG_BLOB, MySQLType.GEOMETRY, MySQLType.VECTOR_FLOAT32}
-)
+_LONG_TYPES = {*BLOB_TYPES, MySQLType.GEOMETRY, MySQLType.VECTOR_FLOAT32} - {MySQLType.TINY_BLOB}
 _MARK = "ticdc_emit: a row is long, so the batch runs again and Spark measures its rows"
 _Made = TypeVar("_Made", covariant=True)
 
@@ -72,8 +71,7 @@ def are_short(df: DataFrame, versions: Iterable[TableInfo]) -> bool:
     """Return whether the rows of a typed DataFrame are short, as far as types tell: JSON and VARCHAR may be long."""
     return not any(column.type in _LONG_TYPES for table in versions for column in table) and all(
         type(field.dataType).__name__ not in ("ArrayType", "MapType", "StructType", "VariantType")
-        for image in _images(df)
-        for field in df.schema[image].dataType
+        for _, field in _fields(df)
     )
 
 
@@ -83,8 +81,7 @@ def refusing_long(df: DataFrame) -> DataFrame:
 
     lengths = [
         F.coalesce(F.octet_length(F.col(image).getField(field.name)), F.lit(0))
-        for image in _images(df)
-        for field in df.schema[image].dataType
+        for image, field in _fields(df)
         if field.dataType.typeName() in ("string", "binary")
     ]
     if not lengths:
@@ -93,8 +90,9 @@ def refusing_long(df: DataFrame) -> DataFrame:
     return df.filter(F.when(reduce(add, lengths) > LONGEST, refused).otherwise(F.lit(True)))
 
 
-def _images(df: DataFrame) -> list[str]:
-    return [name for name in ("before", "after") if name in df.columns]
+def _fields(df: DataFrame) -> Iterator[tuple[str, StructField]]:
+    """Yield the fields of the images, each with the name of its image."""
+    return ((name, field) for name in ("before", "after") if name in df.columns for field in df.schema[name].dataType)
 
 
 def _can_lift(session: SparkSession) -> bool:

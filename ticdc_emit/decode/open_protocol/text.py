@@ -15,13 +15,12 @@ from ticdc_emit.decode.open_protocol.records import OpenColumn
 from ticdc_emit.decode.text_values import Convert, enum_label, raw_text, set_labels
 from ticdc_emit.schema.literals import float_text
 from ticdc_emit.schema.model import Column
-from ticdc_emit.schema.types import INTEGER_TYPES, MySQLType
+from ticdc_emit.schema.types import BLOB_TYPES, INTEGER_TYPES, MySQLType
 
 __all__ = ["open_convert", "open_type_convert", "unquoted"]
 
 _ESCAPE = re.compile(r'\\(?:x([0-9a-f]{2})|u([0-9a-f]{4})|U([0-9a-f]{8})|([abtnvfr"\\])|)')
 _LETTERS = {"a": b"\a", "b": b"\b", "t": b"\t", "n": b"\n", "v": b"\v", "f": b"\f", "r": b"\r", '"': b'"', "\\": b"\\"}
-_BLOBS = frozenset({MySQLType.TINY_BLOB, MySQLType.BLOB, MySQLType.MEDIUM_BLOB, MySQLType.LONG_BLOB})
 _CHARACTERS = frozenset({MySQLType.VARCHAR, MySQLType.VAR_STRING, MySQLType.STRING})
 _WHOLE = INTEGER_TYPES | {MySQLType.YEAR, MySQLType.BIT}
 
@@ -47,7 +46,7 @@ def _convert(kind: int, *, is_binary: bool) -> Convert | None:
         return _whole
     if kind in (MySQLType.FLOAT, MySQLType.DOUBLE):
         return _single if kind == MySQLType.FLOAT else _double
-    if kind in _BLOBS:
+    if kind in BLOB_TYPES:
         return _blob if is_binary else _base64_text
     return _binary if kind in _CHARACTERS and is_binary else None
 

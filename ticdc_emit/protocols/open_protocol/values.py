@@ -22,14 +22,13 @@ from ticdc_emit.config.switches import OpenSwitches
 from ticdc_emit.protocols.open_protocol.flags import column_flags
 from ticdc_emit.protocols.open_protocol.options import json_string, writer_of
 from ticdc_emit.schema.model import Column, TableInfo
-from ticdc_emit.schema.types import FLOAT_TYPES, INTEGER_TYPES, LABEL_TYPES, MySQLType
+from ticdc_emit.schema.types import BLOB_TYPES, FLOAT_TYPES, INTEGER_TYPES, LABEL_TYPES, MySQLType
 
 __all__ = ["MEMBER_BEGIN", "MEMBER_END", "members_of"]
 
 MEMBER_BEGIN, MEMBER_END = b"{", b"}"
 """The bytes around a column's members."""
 
-_BLOBS = frozenset({MySQLType.TINY_BLOB, MySQLType.BLOB, MySQLType.MEDIUM_BLOB, MySQLType.LONG_BLOB})
 _BARE = INTEGER_TYPES | FLOAT_TYPES | LABEL_TYPES | {MySQLType.YEAR, MySQLType.BIT}
 
 
@@ -61,7 +60,7 @@ def _around(column: Column) -> tuple[bytes, bytes]:
 
 
 def _content(column: Column, values: pa.Array, *, writer: JsonWriter, exponent_digits: int) -> pa.Array:
-    if column.type in _BLOBS:
+    if column.type in BLOB_TYPES:
         return base64_text(values.view(pa.binary()))
     if column.is_binary:
         return go_quoted_json(values, writer)

@@ -17,11 +17,10 @@ from ticdc_emit.schema.inference.typing import type_of
 from ticdc_emit.schema.model import Column
 from ticdc_emit.schema.nodes import Expression
 from ticdc_emit.schema.state import TableState
-from ticdc_emit.schema.types import BINARY_CHARSET, TEMPORAL_TYPES, ColumnFlag, MySQLType
+from ticdc_emit.schema.types import BINARY_CHARSET, BLOB_TYPES, TEMPORAL_TYPES, ColumnFlag, MySQLType
 
 __all__ = ["infer_column"]
 
-_BLOBS = frozenset({MySQLType.TINY_BLOB, MySQLType.BLOB, MySQLType.MEDIUM_BLOB, MySQLType.LONG_BLOB})
 _MAX_TEXT = 100_000
 _REMEDY = "Index a generated column of a declared type instead"
 
@@ -59,7 +58,7 @@ def _check(operand: Operand) -> None:
         return
     if operand.type is MySQLType.JSON:
         raise DdlError("TiDB cannot index a JSON value", remedy="Cast it to an array or to a scalar type")
-    if operand.type in _BLOBS:
+    if operand.type in BLOB_TYPES:
         raise DdlError("TiDB cannot index a BLOB or TEXT value", remedy="Cast it to CHAR(n) first")
     if operand.type is MySQLType.NULL:
         raise DdlError("it is NULL")

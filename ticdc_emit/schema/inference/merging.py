@@ -22,6 +22,7 @@ from ticdc_emit.schema.inference.operands import (
 from ticdc_emit.schema.inference.signatures import Arguments
 from ticdc_emit.schema.types import (
     BINARY_CHARSET,
+    BLOB_TYPES,
     INTEGER_BITS,
     INTEGER_TYPES,
     LABEL_TYPES,
@@ -32,7 +33,6 @@ from ticdc_emit.schema.types import (
 
 __all__ = ["aggregated_type", "merged_operand"]
 
-_BLOBS = (MySQLType.TINY_BLOB, MySQLType.BLOB, MySQLType.MEDIUM_BLOB, MySQLType.LONG_BLOB)  # by size
 _NUMBERS = INTEGER_TYPES | {
     MySQLType.YEAR,
     MySQLType.BIT,
@@ -54,10 +54,10 @@ _NEXT_WIDER = {
 def _merged_types(left: MySQLType, right: MySQLType) -> MySQLType:
     """Return the type that holds values of both. It is asymmetric where TiDB's table is."""
     pair = (left, right)
-    if left in _BLOBS or right in _BLOBS:
+    if left in BLOB_TYPES or right in BLOB_TYPES:
         if MySQLType.JSON in pair or MySQLType.VECTOR_FLOAT32 in pair:
             return MySQLType.LONG_BLOB
-        return max((kind for kind in pair if kind in _BLOBS), key=_BLOBS.index)
+        return max((kind for kind in pair if kind in BLOB_TYPES), key=BLOB_TYPES.index)
     if left in _VARCHARS or right in _VARCHARS:
         return MySQLType.VARCHAR
     if MySQLType.STRING in pair:

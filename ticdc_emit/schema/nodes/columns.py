@@ -14,7 +14,7 @@ from ticdc_emit.schema.identifiers import quoted
 from ticdc_emit.schema.nodes.keys import Reference
 from ticdc_emit.schema.nodes.style import WIRE, Node, Style, special_comment, string
 from ticdc_emit.schema.nodes.values import DefaultExpression, Expression, Literal
-from ticdc_emit.schema.types import LABEL_TYPES, MySQLType
+from ticdc_emit.schema.types import BLOB_TYPES, LABEL_TYPES, MySQLType
 
 __all__ = [
     "AutoRandom",
@@ -60,7 +60,6 @@ _NAMES = {
 _TIMES = (MySQLType.DATETIME, MySQLType.TIMESTAMP, MySQLType.DURATION)
 _WITH_SCALE = (MySQLType.FLOAT, MySQLType.DOUBLE, MySQLType.NEWDECIMAL)
 _CHARS = (MySQLType.STRING, MySQLType.VARCHAR)
-_BLOBS = (MySQLType.TINY_BLOB, MySQLType.BLOB, MySQLType.MEDIUM_BLOB, MySQLType.LONG_BLOB)
 _BINARY = "binary"
 
 
@@ -85,7 +84,7 @@ class TypeSpec:
             text += style.word(" ZEROFILL")
         if self.binary and self.charset != _BINARY:
             text += style.word(" BINARY")
-        if self.charset not in ("", _BINARY) and self.type in _CHARS + _BLOBS:
+        if self.charset not in ("", _BINARY) and self.type in _CHARS + BLOB_TYPES:
             text += style.word(f" CHARACTER SET {self.charset}")
         return text
 
@@ -93,7 +92,7 @@ class TypeSpec:
         name = _NAMES[self.type]
         if self.charset != _BINARY:
             return name
-        return name.replace("TEXT", "BLOB") if self.type in _BLOBS else name.replace("CHAR", "BINARY")
+        return name.replace("TEXT", "BLOB") if self.type in BLOB_TYPES else name.replace("CHAR", "BINARY")
 
     def _precision(self) -> str:
         if self.type in LABEL_TYPES:
