@@ -23,8 +23,8 @@ from ticdc_emit.arrange.rows import rows_to_batch
 from ticdc_emit.changes.commits import check_tso, warn_early
 from ticdc_emit.changes.normal_form import normal_form
 from ticdc_emit.changes.tabular import changes_table, is_tabular
-from ticdc_emit.config import DEFAULT_PARTITION_NUM, ChangefeedConfig, Profile, load_changefeed
-from ticdc_emit.config.named import given_options
+from ticdc_emit.config import DEFAULT_PARTITION_NUM, ChangefeedConfig, Profile
+from ticdc_emit.config.named import config_of
 from ticdc_emit.config.secrets import hides_arguments
 from ticdc_emit.delivery.claims import ClaimStore
 from ticdc_emit.encode.bad_rows import BadRow, Refusals, checked_bad_rows, refuse_corrupted
@@ -69,9 +69,10 @@ class Encoder:
     :class:`Catalog`, or SQL text with the tables' DDL. ``changefeed``: TiCDC's TOML. ``partitions``: partition count of
     each topic, default the URI's ``partition-num``. ``build_ts``: the build time of messages in ms; default: the
     physical time of each commit_ts. ``registry``: where Avro schemas are registered instead of the configured schema
-    registry. ``profile`` to ``schema_registry``: as in :func:`~ticdc_emit.load_changefeed`. ``bad_rows``: ``refuse`` a
-    batch with a bad row, or ``skip`` the row; ``skipped`` lists the bad rows of the last :meth:`encode`, in order.
-    ``filtered`` counts the changes that each rule of ``[filter]`` has left out.
+    registry. ``profile`` to ``schema_registry``: as in :func:`~ticdc_emit.load_changefeed`; a loaded configuration has
+    these, and ``changefeed``, already. ``bad_rows``: ``refuse`` a batch with a bad row, or ``skip`` the row. Then
+    ``skipped`` lists the bad rows of the last :meth:`encode`, in order. ``filtered`` counts the changes that each rule
+    of ``[filter]`` has left out. Raises :class:`~ticdc_emit.errors.ConfigError`.
     """
 
     @hides_arguments
@@ -93,18 +94,7 @@ class Encoder:
         schema_registry: str | None = None,
         bad_rows: Literal["refuse", "skip"] = "refuse",
     ) -> None:
-        if isinstance(sink_uri, ChangefeedConfig):
-            self.config = sink_uri
-        else:
-            options = given_options(
-                profile=profile,
-                time_zone=time_zone,
-                cluster_id=cluster_id,
-                integrity=integrity,
-                force_replicate=force_replicate,
-                schema_registry=schema_registry,
-            )
-            self.config = load_changefeed(sink_uri, changefeed, own_registry=registry is not None, **options)
+        self.config = config_of(locals())
         self.catalog = catalog_for(self.config, schema)
         self._replication = Replication.of(self.config, self.catalog)
         self._sent_ddl = SentDdl(self.config)

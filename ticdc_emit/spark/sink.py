@@ -21,8 +21,8 @@ from ticdc_emit.changefeed.options import RunOptions
 from ticdc_emit.changefeed.report import ReportCallback, RunReport, RunTotal
 from ticdc_emit.changefeed.run import Changefeed
 from ticdc_emit.changes.tabular import changes_table
-from ticdc_emit.config import ChangefeedConfig, Profile, load_changefeed
-from ticdc_emit.config.named import given_options, refuse_unknown
+from ticdc_emit.config import ChangefeedConfig, Profile
+from ticdc_emit.config.named import config_of, refuse_unknown
 from ticdc_emit.config.secrets import Secret, hides_arguments
 from ticdc_emit.delivery.contract import Sink
 from ticdc_emit.delivery.sinks import sink_for
@@ -63,7 +63,8 @@ class TicdcSink:
     messages instead of the sink URI's target. ``registry``: registers Avro schemas, on the driver, instead of the
     configured schema registry. ``on_report``: one or several functions, called with the :class:`RunReport` of each
     batch (``observe.log_report``, ``observe.ChangefeedMetrics``); an exception is logged, and the stream continues.
-    ``profile`` to ``schema_registry``: as in :func:`~ticdc_emit.load_changefeed`.
+    ``profile`` to ``schema_registry``: as in :func:`~ticdc_emit.load_changefeed`; a loaded configuration has these, and
+    ``changefeed``, already. Raises :class:`~ticdc_emit.errors.ConfigError`.
     """
 
     @hides_arguments
@@ -96,18 +97,7 @@ class TicdcSink:
         bad_rows: Literal["refuse", "skip"] = "refuse",
         bad_rows_path: str | None = None,
     ) -> None:
-        if isinstance(sink_uri, ChangefeedConfig):
-            self.config = sink_uri
-        else:
-            options = given_options(
-                profile=profile,
-                time_zone=time_zone,
-                cluster_id=cluster_id,
-                integrity=integrity,
-                force_replicate=force_replicate,
-                schema_registry=schema_registry,
-            )
-            self.config = load_changefeed(sink_uri, changefeed, own_registry=registry is not None, **options)
+        self.config = config_of(locals())
         self.sink: Sink = sink or sink_for(self.config, librdkafka)
         self._table = table
         self._lengths = RowLengths()

@@ -14,7 +14,7 @@ from urllib.parse import urlencode
 from hypothesis import strategies as st
 
 from ticdc_emit.config import ChangefeedConfig, load_changefeed
-from ticdc_emit.config.named import LoadOptions, given_options, refuse_unknown
+from ticdc_emit.config.named import LoadOptions, load_options, refuse_unknown
 from ticdc_emit.config.protocol import PROTOCOL_NAMES, WRITTEN, parse_protocol_name, traits_of
 from ticdc_emit.config.traits import Given, Traits
 from ticdc_emit.errors import StrategyError
@@ -42,7 +42,7 @@ class FeedOptions:
     def load(self, **options: Unpack[LoadOptions]) -> ChangefeedConfig:
         """Return the configuration; ``options``: further arguments of :func:`~ticdc_emit.load_changefeed`."""
         refuse_unknown("load", options, LoadOptions)
-        return load_changefeed(self.sink_uri, self.changefeed, **given_options(**options))
+        return load_changefeed(self.sink_uri, self.changefeed, **load_options(options))
 
 
 @dataclass

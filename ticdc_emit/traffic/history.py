@@ -21,8 +21,8 @@ import pyarrow as pa
 from ticdc_emit.changefeed import ArrowBatch, Changefeed
 from ticdc_emit.changefeed.options import RunOptions
 from ticdc_emit.changes.attributes import ATTRIBUTES
-from ticdc_emit.config import DEFAULT_PARTITION_NUM, ChangefeedConfig, Profile, load_changefeed
-from ticdc_emit.config.named import given_options
+from ticdc_emit.config import DEFAULT_PARTITION_NUM, ChangefeedConfig, Profile
+from ticdc_emit.config.named import config_of
 from ticdc_emit.config.secrets import hides_arguments
 from ticdc_emit.delivery.memory_sink import MemorySink, clear, messages
 from ticdc_emit.delivery.message import Message
@@ -126,15 +126,13 @@ class History:
         configuration with another time zone, and for options together with a loaded one. Raises the family of
         :class:`~ticdc_emit.errors.TicdcEmitError` if something cannot be sent.
         """
-        options = given_options(
-            profile=profile,
-            time_zone=time_zone,
-            cluster_id=cluster_id,
-            integrity=integrity,
-            force_replicate=force_replicate,
-            schema_registry=schema_registry,
-        )
-        config = self._config(sink_uri, changefeed, registry is not None, options)
+        config = config_of(locals(), time_zone=self.time_zone)
+        if config.time_zone != self.time_zone:
+            raise ConfigError(
+                f"the changefeed's time zone is {config.time_zone}, the history's {self.time_zone}",
+                remedy="Load the changefeed with the history's time_zone",
+                option="time_zone",
+            )
         store = f"history-{uuid4()}"
         partitions = config.kafka.partition_num or DEFAULT_PARTITION_NUM
         sink = MemorySink(store, config.codec.max_message_bytes, new_partitions=partitions)
@@ -151,27 +149,6 @@ class History:
             return messages(store)
         finally:
             clear(store)
-
-    def _config(
-        self, sink_uri: str | ChangefeedConfig, changefeed: Any, own_registry: bool, options: dict[str, Any]
-    ) -> ChangefeedConfig:
-        config = sink_uri
-        if isinstance(config, str):
-            defaults: dict[str, Any] = {"time_zone": self.time_zone, "own_registry": own_registry}
-            config = load_changefeed(config, changefeed, **(defaults | options))
-        elif given := [*(["changefeed"] if changefeed is not None else ()), *options]:
-            raise ConfigError(
-                f"a loaded changefeed has its options already: {', '.join(given)} would be ignored",
-                remedy="Give them to load_changefeed, or give a sink URI",
-                option=given[0],
-            )
-        if config.time_zone != self.time_zone:
-            raise ConfigError(
-                f"the changefeed's time zone is {config.time_zone}, the history's {self.time_zone}",
-                remedy="Load the changefeed with the history's time_zone",
-                option="time_zone",
-            )
-        return config
 
 
 def _entries(image: Mapping[str, Any] | None) -> list[tuple[str, Any]] | None:

@@ -13,6 +13,7 @@ from ticdc_emit import Encoder, load_changefeed
 from ticdc_emit.config.named import LoadOptions, refuse_unknown
 from ticdc_emit.delivery.kafka import KafkaOptions, KafkaSink
 from ticdc_emit.encode.options import EncoderOptions
+from ticdc_emit.errors import ConfigError
 from ticdc_emit.spark import TicdcSink, encode
 from ticdc_emit.spark.options import SinkOptions
 from ticdc_emit.strategies.changefeeds import FeedOptions
@@ -69,6 +70,15 @@ def test_options_reach_the_configuration() -> None:
     encoder = Encoder(URI, SCHEMA, time_zone="Asia/Shanghai", cluster_id="c", force_replicate=True, profile="next")
     held = encoder.config
     assert (held.time_zone, held.force_replicate, held.profile.name) == ("Asia/Shanghai", True, "next")
+
+
+@pytest.mark.parametrize("make", [Encoder, TicdcSink])
+def test_a_loaded_changefeed_has_its_options_already(make: Callable[..., Any]) -> None:
+    loaded = load_changefeed(URI, profile="next")
+    assert make(loaded, SCHEMA, profile=None).config is loaded
+    for options in ({"profile": "classic"}, {"time_zone": "UTC"}, {"changefeed": {}}):
+        with pytest.raises(ConfigError, match=f"has its options already: {next(iter(options))} would be ignored"):
+            make(loaded, SCHEMA, **options)
 
 
 def test_the_package_shows_its_public_names() -> None:
