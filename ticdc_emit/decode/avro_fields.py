@@ -11,7 +11,7 @@ from decimal import Context, Decimal
 from typing import Any, TypeVar
 from uuid import UUID
 
-from ticdc_emit.decode.errors import DecodeError
+from ticdc_emit.decode.errors import OTHER_SCHEMAS, DecodeError
 from ticdc_emit.decode.schemas import SchemaId
 from ticdc_emit.errors import MissingDependencyError
 
@@ -107,7 +107,10 @@ def split_header(data: bytes) -> tuple[SchemaId, bytes]:
         return str(UUID(bytes=data[2:_GLUE_BYTES])), data[_GLUE_BYTES:]
     control = _CONTROL.get(data[0]) if data else None
     if control is not None:
-        raise DecodeError(f"the message is a {control}, not a row change")
+        raise DecodeError(
+            f"the message is a {control}, not a row change",
+            remedy="Read it with the reader of reader_for, which takes DDL and watermarks too",
+        )
     raise DecodeError("the bytes do not begin with the id of a schema")
 
 
@@ -118,9 +121,11 @@ def known_schema(number: SchemaId, kind: str, make: Callable[[], _T]) -> _T:
     except MissingDependencyError:
         raise
     except DecodeError as fault:
-        raise DecodeError(fault.message, schema_id=number) from fault
+        raise DecodeError(fault.message, remedy=fault.remedy, schema_id=number) from fault
     except Exception as fault:  # one of fastavro's schema errors, which have no common root
-        raise DecodeError(f"the schema is not one of {kind}: {fault}", schema_id=number) from fault
+        raise DecodeError(
+            f"the schema is not one of {kind}: {fault}", remedy=OTHER_SCHEMAS, schema_id=number
+        ) from fault
 
 
 def split_known(part: str, data: bytes, schema_of: Callable[[SchemaId], _T]) -> tuple[SchemaId, bytes, _T]:
@@ -145,10 +150,15 @@ def read_record(
         finish(fields)
     except Exception as fault:  # fastavro raises EOFError, IndexError, ValueError and others
         raise DecodeError(
-            f"the bytes are not of their schema: {type(fault).__name__} {fault}", part=part, schema_id=number
+            f"the bytes are not of their schema: {type(fault).__name__} {fault}",
+            remedy=OTHER_SCHEMAS,
+            part=part,
+            schema_id=number,
         ) from fault
     if stream.tell() != len(body):
-        raise DecodeError("the bytes are not of their schema: some are left over", part=part, schema_id=number)
+        raise DecodeError(
+            "the bytes are not of their schema: some are left over", remedy=OTHER_SCHEMAS, part=part, schema_id=number
+        )
     return fields
 
 

@@ -13,7 +13,7 @@ import struct
 from base64 import b64decode
 from collections.abc import Callable, Mapping
 
-from ticdc_emit.decode.errors import FAULTS, DecodeError
+from ticdc_emit.decode.errors import FAULTS, OTHER_TABLES, DecodeError
 from ticdc_emit.decode.table_rows import Row
 from ticdc_emit.decode.text_values import clock_text, decimal_text, fsp_of, in_zone, raw_text
 from ticdc_emit.schema.literals import float_text
@@ -76,7 +76,10 @@ class Carrier:
             return convert(text)
         except FAULTS as fault:
             raise DecodeError(
-                f"{text!r:.100} is not a value of the column: {type(fault).__name__}", table=self._table, field=name
+                f"{text!r:.100} is not a value of the column: {type(fault).__name__}",
+                remedy=OTHER_TABLES,
+                table=self._table,
+                field=name,
             ) from fault
 
 

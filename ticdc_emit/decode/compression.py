@@ -57,9 +57,15 @@ def decompressor(compression: str, *, max_decompressed_bytes: int = MAX_DECOMPRE
         except DecodeError:
             raise
         except (cramjam.DecompressionError, ValueError, OSError) as fault:
-            raise DecodeError(f"the bytes are not compressed by {compression}: {fault}") from fault
+            raise DecodeError(
+                f"the bytes are not compressed by {compression}: {fault}",
+                remedy="Give the changefeed's large-message-handle-compression. If it is given, the message is damaged",
+            ) from fault
         except MemoryError:
-            raise DecodeError("the decompressed bytes do not fit into memory") from None
+            raise DecodeError(
+                "the decompressed bytes do not fit into memory",
+                remedy="Read the message where there is more memory, or lower max_decompressed_bytes",
+            ) from None
 
     return unpacked
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from ticdc_emit.config.secrets import hides_arguments
-from ticdc_emit.decode.errors import DecodeError
+from ticdc_emit.decode.errors import OTHER_SCHEMAS, DecodeError
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.web.address import RegistryAddress
 from ticdc_emit.web.exchange import Exchange, ExchangeError
@@ -56,13 +56,17 @@ class RegistrySchemas:
             answer = self._exchange.ask("GET", f"/schemas/ids/{number}", _HEADERS)
         except ExchangeError as fault:
             what = "did not answer" if fault.transient else "gave no usable answer"
-            raise DecodeError(f"the schema registry {what}: {fault}", **place) from None
+            remedy = "Check the registry's URL and that it runs, then read again"
+            raise DecodeError(f"the schema registry {what}: {fault}", remedy=remedy, **place) from None
         if answer.status != 200:
-            reason = "has no such schema" if answer.status == 404 else f"answered with status {answer.status}"
-            raise DecodeError(f"the schema registry {reason}", status=answer.status, **place)
+            reason, remedy = f"answered with status {answer.status}", "Check the registry's URL and login"
+            if answer.status == 404:
+                reason, remedy = "has no such schema", OTHER_SCHEMAS
+            raise DecodeError(f"the schema registry {reason}", remedy=remedy, status=answer.status, **place)
         text = _schema_in(answer.json())
         if text is None:
-            raise DecodeError("the schema registry's answer has no schema in it", **place)
+            remedy = "Give the URL of a registry that has the API of Confluent's"
+            raise DecodeError("the schema registry's answer has no schema in it", remedy=remedy, **place)
         return text
 
 
@@ -78,4 +82,4 @@ def schema_text(source: SchemaSource, number: SchemaId) -> str:
     try:
         return source[number]
     except KeyError:
-        raise DecodeError("the message's schema is not known", schema_id=number) from None
+        raise DecodeError("the message's schema is not known", remedy=OTHER_SCHEMAS, schema_id=number) from None

@@ -11,7 +11,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, TypeAlias
 
 from ticdc_emit.decode.carried import Carrier
-from ticdc_emit.decode.errors import DecodeError
+from ticdc_emit.decode.errors import OTHER_TABLES, PARTITIONS_UNKNOWN, DecodeError
 from ticdc_emit.decode.events import DdlEvent, Image, RowEvent, RowOp
 from ticdc_emit.decode.table_rows import Change, Row, RowKey, TableRows
 from ticdc_emit.errors import SchemaError, UnknownTableError
@@ -129,7 +129,10 @@ class Tables:
             old_key = key if before is None else table.key({**(after or {}), **before})
         except KeyError as fault:
             raise DecodeError(
-                "the message does not show the handle key", table=version.full_name, field=fault.args[0]
+                "the message does not show the handle key",
+                remedy=OTHER_TABLES,
+                table=version.full_name,
+                field=fault.args[0],
             ) from None
         return self._write(event.op, table, (old_key, before), (key, after), commit, place)
 
@@ -223,6 +226,7 @@ class Tables:
         if any(name in self._tables and self._tables[name].rows for name in names):
             raise DecodeError(
                 "the messages do not show which rows are in a partition",
+                remedy=PARTITIONS_UNKNOWN,
                 table=f"{event.schema}.{event.table}",
                 sql=event.query,
             )

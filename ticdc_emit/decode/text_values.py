@@ -13,7 +13,7 @@ from decimal import Context, Decimal
 from functools import lru_cache
 from typing import Any, TypeAlias, TypeVar
 
-from ticdc_emit.decode.errors import FAULTS, DecodeError
+from ticdc_emit.decode.errors import FAULTS, OTHER_TABLES, DecodeError
 from ticdc_emit.schema.model import Column
 from ticdc_emit.schema.temporal import time_zone_of
 
@@ -57,6 +57,7 @@ def converted(image: Mapping[str, Any], converts: Mapping[str, Convert], *, tabl
             except FAULTS as fault:
                 raise DecodeError(
                     f"{value!r:.100} is not a value of the column: {type(fault).__name__}: {fault}",
+                    remedy=OTHER_TABLES,
                     table=table,
                     field=name,
                 ) from fault

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from hypothesis_profiles import examples
 
 from ticdc_emit.decode import DecodeError, RowEvent, Tail, Verifier, reader_for, verify
-from ticdc_emit.decode.errors import as_decode_error
+from ticdc_emit.decode.errors import MALFORMED, as_decode_error
 from ticdc_emit.delivery.message import Message
 from ticdc_emit.errors import ConfigError, SchemaError
 from ticdc_emit.traffic.scenarios import FEEDS, Scenario, scenario, scenarios
@@ -136,6 +136,7 @@ def test_a_fault_of_reading_says_what_it_was() -> None:
     with pytest.raises(DecodeError, match="cannot be read: KeyError: 'x'") as caught, as_decode_error:
         raise KeyError("x")
     assert isinstance(caught.value.__cause__, KeyError)
+    assert str(caught.value).endswith(f"KeyError: 'x'. {MALFORMED}")  # the remedy of each error without its own
     with pytest.raises(OSError, match="disk"), as_decode_error:
         raise OSError("disk")
     with pytest.raises(ConfigError, match="option"), as_decode_error:

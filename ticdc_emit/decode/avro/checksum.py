@@ -36,7 +36,7 @@ from zlib import crc32
 
 from ticdc_emit.decode.avro.schema import BEFORE, read_schema
 from ticdc_emit.decode.checksum_bytes import UNSIGNED, blob, double, in_utc, text, vector, word
-from ticdc_emit.decode.errors import ChecksumMismatchError, DecodeError
+from ticdc_emit.decode.errors import OTHER_SCHEMAS, ChecksumMismatchError, DecodeError
 
 __all__ = ["has_doubtful_labels", "verify_checksum"]
 
@@ -66,7 +66,9 @@ def verify_checksum(
         try:
             actual = crc32(_checksum_bytes(value[name], _parameters(field), time_zone), actual)
         except (LookupError, ValueError, TypeError, OverflowError) as fault:
-            raise DecodeError(f"the value cannot be checked: {type(fault).__name__}: {fault}", field=name) from fault
+            raise DecodeError(
+                f"the value cannot be checked: {type(fault).__name__}: {fault}", remedy=OTHER_SCHEMAS, field=name
+            ) from fault
     expected = int(stated)
     if actual != expected:
         raise ChecksumMismatchError(
@@ -92,7 +94,7 @@ def _record(schema: Mapping[str, Any] | str) -> Mapping[str, Any]:
     except DecodeError:
         raise
     except (ValueError, LookupError, TypeError) as fault:
-        raise DecodeError(f"the schema is not one of a table: {fault}") from fault
+        raise DecodeError(f"the schema is not one of a table: {fault}", remedy=OTHER_SCHEMAS) from fault
     return record
 
 

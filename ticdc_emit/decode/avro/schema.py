@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ticdc_emit.decode.avro_fields import check_field, only_type, plain_type
-from ticdc_emit.decode.errors import DecodeError
+from ticdc_emit.decode.errors import OTHER_SCHEMAS, DecodeError
 from ticdc_emit.json_depth import parsed
 
 __all__ = ["BEFORE", "before_schema", "plain_schema", "read_schema"]
@@ -39,7 +39,7 @@ def read_schema(text: str) -> dict[str, Any]:
             for each in [field] if before is None else before["fields"]:
                 check_field(each)
     except ValueError as fault:
-        raise DecodeError(f"the schema is not one of a table: {fault}") from fault
+        raise DecodeError(f"the schema is not one of a table: {fault}", remedy=OTHER_SCHEMAS) from fault
     return schema
 
 

@@ -15,7 +15,7 @@ from decimal import Decimal
 from typing import Any
 
 from ticdc_emit.decode.avro.reader import column_fields
-from ticdc_emit.decode.errors import DecodeError
+from ticdc_emit.decode.errors import OTHER_SCHEMAS, DecodeError
 from ticdc_emit.decode.text_values import Convert, raw_text
 from ticdc_emit.schema.literals import float_text
 from ticdc_emit.schema.model import Column, TableInfo
@@ -134,7 +134,7 @@ def _kind(field: Mapping[str, Any]) -> Mapping[str, Any]:
     kinds = field["type"] if isinstance(field["type"], list) else [field["type"]]
     mapping = next((kind for kind in kinds if isinstance(kind, Mapping)), None)
     if mapping is None:
-        raise DecodeError("the schema does not say the column's type", field=field.get("name"))
+        raise DecodeError("the schema does not say the column's type", remedy=OTHER_SCHEMAS, field=field.get("name"))
     return mapping
 
 
@@ -142,7 +142,9 @@ def _tidb_type(field: Mapping[str, Any], kind: Mapping[str, Any]) -> str:
     try:
         name: str = kind["connect.parameters"]["tidb_type"]
     except (LookupError, TypeError):
-        raise DecodeError("the schema does not say the column's type", field=field.get("name")) from None
+        raise DecodeError(
+            "the schema does not say the column's type", remedy=OTHER_SCHEMAS, field=field.get("name")
+        ) from None
     return name
 
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import Any
 
-from ticdc_emit.decode.errors import DecodeError
+from ticdc_emit.decode.errors import OTHER_SCHEMAS, DecodeError
 from ticdc_emit.json_depth import parsed
 
 __all__ = ["ControlSchema", "control_schema"]
@@ -89,7 +89,7 @@ def control_schema(text: str, part: str) -> tuple[ControlSchema, Mapping[str, An
         return None
     shape = _SHAPES[kind, part]
     if json.dumps(_shape(given)) != json.dumps(shape):  # the order of members matters
-        raise DecodeError(f"the schema is not the one of a {kind.value}", part=part)
+        raise DecodeError(f"the schema is not the one of a {kind.value}", remedy=OTHER_SCHEMAS, part=part)
     return kind, _plain(shape, [0])
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from ticdc_emit.decode.avro_fields import check_field, decimal_scales, only_type, plain_type
 from ticdc_emit.decode.connect.records import DebeziumField
-from ticdc_emit.decode.errors import DecodeError
+from ticdc_emit.decode.errors import OTHER_SCHEMAS, DecodeError
 from ticdc_emit.json_depth import parsed
 
 __all__ = ["RowSchema", "read_schema"]
@@ -59,7 +59,9 @@ def read_schema(text: str, part: str) -> RowSchema:
         members = [{"name": name, "type": kind} for name, kind in zip(_ENVELOPE, kinds, strict=True)]
         return _made(table, row, {"type": "record", "name": "envelope", "fields": members})
     except ValueError as fault:
-        raise DecodeError(f"the schema is not one of Debezium's rows: {fault}", part=part) from fault
+        raise DecodeError(
+            f"the schema is not one of Debezium's rows: {fault}", remedy=OTHER_SCHEMAS, part=part
+        ) from fault
 
 
 def _made(table: str, row: Mapping[str, Any], plain: Mapping[str, Any]) -> RowSchema:

@@ -14,7 +14,7 @@ from typing import Any
 from zlib import crc32
 
 from ticdc_emit.decode.checksum_bytes import blob, double, in_utc, text, vector, word
-from ticdc_emit.decode.errors import ChecksumMismatchError, DecodeError
+from ticdc_emit.decode.errors import OTHER_TABLES, ChecksumMismatchError, DecodeError
 from ticdc_emit.decode.events import RowEvent
 from ticdc_emit.decode.simple.records import SimpleChecksum, SimpleTimestamp
 from ticdc_emit.schema.model import Column, TableInfo
@@ -37,6 +37,7 @@ def check_images(event: RowEvent, stated: SimpleChecksum, table: TableInfo) -> N
         if actual != expected:
             raise ChecksumMismatchError(
                 f"the row's checksum is {actual}, the message says {expected}",
+                remedy="Compare the row with its source: its values are not those that TiDB computed the checksum of",
                 table=table.full_name,
                 expected=expected,
                 actual=actual,
@@ -55,6 +56,7 @@ def _checksum(table: TableInfo, image: Mapping[str, Any]) -> int:
         except (ValueError, TypeError, OverflowError, AttributeError) as fault:
             raise DecodeError(
                 f"the value cannot be checked: {type(fault).__name__}: {fault}",
+                remedy=OTHER_TABLES,
                 table=table.full_name,
                 field=column.name,
             ) from fault

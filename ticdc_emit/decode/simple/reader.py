@@ -69,7 +69,11 @@ class SimpleReader:
         members = self._members(self._unpacked(value))
         version, kind = member(members, "version", int), member(members, "type", str)
         if version != _VERSION:
-            raise DecodeError(f"version {version} of the Simple protocol is not known", part="value")
+            raise DecodeError(
+                f"version {version} of the Simple protocol is not known",
+                remedy="Read it with a release of ticdc_emit that knows the version",
+                part="value",
+            )
         if kind in _ROWS:
             return _row(kind, members)
         if kind in _DDL:

@@ -92,7 +92,12 @@ class SimpleTableSchema:
         for column in self.columns:
             if column.name == name:
                 return column
-        raise DecodeError("the table's schema has no such column", table=f"{self.schema}.{self.table}", field=name)
+        raise DecodeError(
+            "the table's schema has no such column",
+            remedy="Give the schema of the version that the row names",
+            table=f"{self.schema}.{self.table}",
+            field=name,
+        )
 
 
 @dataclass(frozen=True)

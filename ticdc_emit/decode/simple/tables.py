@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ticdc_emit.decode.errors import DecodeError
+from ticdc_emit.decode.errors import PARTITIONS_UNKNOWN, DecodeError
 from ticdc_emit.decode.events import DdlEvent, RowEvent
 from ticdc_emit.decode.simple.records import SimpleDdl
 from ticdc_emit.decode.simple.text import simple_table
@@ -78,6 +78,7 @@ class SimpleTables(Tables):
             if before.rows and _loses_rows(event.query):
                 raise DecodeError(
                     "the messages do not show which rows are in a partition",
+                    remedy=PARTITIONS_UNKNOWN,
                     table=f"{event.schema}.{event.table}",
                     sql=event.query,
                 )

@@ -46,6 +46,7 @@ def row_values(schema: SimpleTableSchema, image: Mapping[str, Any]) -> dict[str,
         except (ValueError, TypeError, LookupError, InvalidOperation, OverflowError) as fault:
             raise DecodeError(
                 f"{value!r:.100} is not a value of a column of type {column.mysql_type}: {fault}",
+                remedy="Give the schema of the version that the row names",
                 table=f"{schema.schema}.{schema.table}",
                 field=name,
             ) from fault
