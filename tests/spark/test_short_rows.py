@@ -67,7 +67,9 @@ def test_short_rows_are_not_limited_by_bytes(spark: Any, batches: Any, tmp_path:
     assert len(sent(tmp_path / "a")) == ROWS
 
 
-def test_a_long_row_brings_the_limit_back(spark: Any, batches: Any, tmp_path: Path) -> None:
+def test_a_long_row_brings_the_limit_back(
+    spark: Any, batches: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     one_long = "if(id = 8500, concat('\"', repeat('z', 17000), '\"'), '{}')"
     sink = file_sink(tmp_path / "a")
     sink.write(rows_of(spark, **WIDE, doc=one_long))
@@ -78,6 +80,9 @@ def test_a_long_row_brings_the_limit_back(spark: Any, batches: Any, tmp_path: Pa
     later = rows_of(spark, **WIDE).withColumn("commit_ts", F.col("commit_ts") + ROWS)
     sink.write(later)
     assert len(batches()) == 2  # what the sink has learned holds
+    assert [each.message.partition(",")[0] for each in caplog.records if each.name.endswith("short_rows")] == [
+        "a row has more than 16384 bytes of text or binary data"
+    ]
 
 
 def test_a_long_type_keeps_the_limit(spark: Any, batches: Any, tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ Spark ends an Arrow batch at 10,000 rows or at 64 MiB. To know the second, it me
 takes a tenth of a changefeed's CPU time. Where rows are short, their number is bound enough. So for typed DataFrames
 of tables without long columns (TEXT, BLOB, ...), the limit of bytes is lifted for the changefeed's own jobs. A row that
 is longer than :data:`LONGEST` all the same ends the job, before any message is sent; the batch then runs again with the
-limit, and so does every later one.
+limit, and so does every later one. Spark logs the failed job, so a warning says that this is as it should be.
 
 The limit is lifted by a property of the job and not in the session, so jobs of other threads keep theirs, and a value
 that the user has set counts. Over Spark Connect there are no such properties, and rows are measured.
@@ -12,6 +12,7 @@ that the user has set counts. Over Spark Connect there are no such properties, a
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import reduce
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructField
 
 __all__ = ["LONGEST", "RowLengths", "are_short", "refusing_long"]
+
+logger = logging.getLogger(__name__)
 
 LONGEST = 16 * 1024
 """Bytes of text and binary values of a row's images."""
@@ -64,6 +67,11 @@ class RowLengths:
                 if _MARK not in str(error):
                     raise
                 self._long = True
+                logger.warning(
+                    "a row has more than %d bytes of text or binary data, so Spark's last job failed before it sent "
+                    "anything. This is expected. The batch runs again, and Spark measures this sink's rows from now on",
+                    LONGEST,
+                )
         return job(checks_length=False)
 
 
