@@ -4,37 +4,31 @@ A **fragment** is ``bytes`` (the same for every row) or a string/binary array (o
 empty). A message is a sequence of fragments; :func:`join` makes all messages of the batch at once. The cost is per
 fragment, so neighbouring constants are merged.
 
-A member of a JSON object that is null is shown as :data:`NULL`, which is what the join of such messages puts in the
-place of a null. Nothing stands around it, so that the constant between two nullable texts has a few possible forms
-(with or without a quote on either side): :class:`ObjectLayout` gathers the right form per row from a small table
-instead of quoting every value.
+Where a null is shown, as in a JSON object (``columnar.object_layout``), the join puts its bytes in the place of nulls.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import cache, cached_property, lru_cache
+from collections.abc import Iterable, Sequence
+from functools import cache, lru_cache
 from itertools import groupby
-from operator import is_
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_emit.columnar.buffers import from_bytes, from_element, null_mask, text_buffers
+from ticdc_emit.columnar.buffers import from_bytes, from_element, text_buffers
 
 __all__ = [
     "NULL",
     "Fragment",
-    "Laid",
     "Mask",
-    "ObjectLayout",
     "blank_where",
     "enclosed",
     "gather",
+    "gathered",
     "join",
     "row_of",
     "share",
@@ -44,10 +38,10 @@ Fragment: TypeAlias = "bytes | pa.Array"
 Mask: TypeAlias = "npt.NDArray[np.bool_]"
 
 NULL = b"null"
+"""A null in JSON."""
 _BINARY, _STRING = pa.binary(), pa.string()
 _WHOLE = pc.JoinOptions(null_handling="emit_null")
 _IN_BOUNDS = pc.TakeOptions(boundscheck=False)
-_TWO = np.uint8(2)
 _MANY = 256  # rows, from which their lengths are worth a look
 _MOST_BYTES = (1 << 31) - 1  # of an array
 _KEPT_BYTES = 256  # longer constants are not kept: a scalar of them costs little beside its bytes
@@ -138,7 +132,7 @@ def _kept_scalar(constant: bytes) -> pa.Scalar:
 
 def gather(forms: Sequence[bytes], index: npt.NDArray[np.uint8] | npt.NDArray[np.int32]) -> Fragment:
     """Return for each row the form at ``index``."""
-    return _gathered(pa.array(forms, _BINARY), index)
+    return gathered(pa.array(forms, _BINARY), index)
 
 
 def enclosed(text: pa.Array, around: tuple[bytes, bytes]) -> pa.Array:
@@ -155,22 +149,9 @@ def blank_where(text: pa.Array, hidden: Mask) -> pa.Array:
     return pc.if_else(pa.array(hidden), pa.scalar(b"", text.type), text) if hidden.any() else text
 
 
-def _gathered(forms: pa.Array, index: npt.NDArray[np.uint8] | npt.NDArray[np.int32]) -> pa.Array:
+def gathered(forms: pa.Array, index: npt.NDArray[np.uint8] | npt.NDArray[np.int32]) -> pa.Array:
+    """Return for each row the form at ``index``, of forms in an array."""
     return pc.call_function("array_take", [forms, pa.array(index)], _IN_BOUNDS)
-
-
-@dataclass(frozen=True)
-class Laid:
-    """The layout of an object: the members' texts, and the seams before, between and after them."""
-
-    texts: tuple[pa.Array, ...]
-    seams: tuple[Fragment, ...]
-
-    def __iter__(self) -> Iterator[Fragment]:
-        for seam, text in zip(self.seams, self.texts, strict=False):
-            yield seam
-            yield text
-        yield self.seams[-1]
 
 
 def share(
@@ -193,128 +174,3 @@ def share(
 
 def _equal(one: Fragment, other: Fragment) -> bool:
     return isinstance(one, bytes) and isinstance(other, bytes) and one == other
-
-
-@dataclass(frozen=True)
-class ObjectLayout:
-    """The members of a JSON object: escaped names with quotes and colon (``b'"id":'``), and the bytes around values.
-
-    ``around[i]`` has the bytes before and after the value of member i unless it is null: quotes for a string, nothing
-    for a number. ``behind[i]``: the bytes after member i, null or not; ``behind`` is empty if no member has any. The
-    joins must show nulls as :data:`NULL`.
-    """
-
-    names: tuple[bytes, ...]
-    around: tuple[tuple[bytes, bytes], ...]
-    behind: tuple[bytes, ...] = ()
-
-    def fragments(
-        self, texts: Sequence[pa.Array], like: Sequence[pa.Array] = (), seams: Sequence[Fragment] = ()
-    ) -> Laid:
-        """Lay out ``{...}`` with every member; ``texts[i]`` is member i's content, null where the member is ``null``.
-
-        Where ``texts`` has the same array objects as an earlier call's texts ``like``, that call's ``seams`` are used
-        again.
-        """
-        masks = [null_mask(text) if any(around) else None for text, around in zip(texts, self.around, strict=True)]
-        made: list[Fragment] = []
-        for place in range(len(texts) + 1):
-            neighbours = slice(max(place - 1, 0), place + 1)
-            if seams and all(map(is_, texts[neighbours], like[neighbours])):
-                made.append(seams[place])
-                continue
-            was_null = masks[place - 1] if place else None
-            is_null = masks[place] if place < len(texts) else None
-            made.append(self._seams[place].fragment(was_null, is_null))
-        return Laid(tuple(texts), tuple(made))
-
-    def enclosed_fragments(self, texts: Sequence[pa.Array]) -> Laid:
-        """Lay out ``{...}`` with every member; the texts are :func:`enclosed`."""
-        return Laid(tuple(texts), self._between)
-
-    @cached_property
-    def _between(self) -> tuple[bytes, ...]:
-        return (*((self._before(place) if place else b"{") + name for place, name in enumerate(self.names)), self._end)
-
-    def _before(self, place: int) -> bytes:
-        return self._behind(place - 1) + b"," if place else b""
-
-    def _behind(self, place: int) -> bytes:
-        return self.behind[place] if self.behind else b""
-
-    @property
-    def _end(self) -> bytes:
-        return self._behind(-1) + b"}" if self.names else b"{}"
-
-    @cached_property
-    def _seams(self) -> tuple[_Seam, ...]:
-        closes = (b"{", *(close for _, close in self.around))
-        betweens = (
-            *(self._before(place) + name for place, name in enumerate(self.names)),
-            self._end.removeprefix(b"{"),
-        )
-        openings = (*(opening for opening, _ in self.around), b"")
-        return tuple(map(_Seam, closes, betweens, openings))
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.names, self.around, self.behind)  # derived values are computed again
-
-    def sparse_fragments(self, texts: Sequence[pa.Array], shown: Sequence[Mask]) -> list[Fragment]:
-        """Lay out ``{...}`` with only the members that ``shown[i]`` marks per row; ``texts[i]`` is empty elsewhere."""
-        laid: list[Fragment] = [b"{"]
-        closes, last = (b"", b"", b""), np.zeros(len(shown[0]) if shown else 0, np.uint8)
-        begun = np.zeros(len(last), np.bool_)
-        for place, (text, visible) in enumerate(zip(texts, shown, strict=True)):
-            nulls = null_mask(text)
-            filled = visible if nulls is None else visible & ~nulls
-            name, (opening, closing) = self.names[place], self.around[place]
-            opened = [b"", name, name + opening, b"," + name, b"," + name + opening]
-            index = visible * (1 + filled.astype(np.uint8)) + (visible & begun) * np.uint8(2)
-            forms = [close + form for close in closes for form in opened]
-            laid += [gather(forms, index + np.uint8(len(opened)) * last), text]
-            begun = begun | visible
-            # what the last member was: none yet, a null, a value
-            behind = self._behind(place)
-            closes, last = (b"", behind, closing + behind), visible.astype(np.uint8) + filled
-        laid.append(gather([close + b"}" for close in closes], last) if len(texts) else b"}")
-        return laid
-
-
-@dataclass(frozen=True)
-class _Seam:
-    """The bytes between two values: the end of the first, the next name, and the beginning of the second.
-
-    A null has neither end nor beginning, so there are four forms, made once.
-    """
-
-    close: bytes
-    between: bytes
-    opening: bytes
-
-    def fragment(self, was_null: Mask | None, is_null: Mask | None) -> Fragment:
-        """Return the seam of each row, by the nulls before and after it. ``None`` means no nulls."""
-        if was_null is None and is_null is None:
-            return self._plain
-        if was_null is None:
-            assert is_null is not None
-            return _gathered(self._before_null, is_null.view(np.uint8))
-        if is_null is None:
-            return _gathered(self._behind_null, was_null.view(np.uint8))
-        return _gathered(self._amid_nulls, was_null.view(np.uint8) * _TWO + is_null.view(np.uint8))
-
-    @cached_property
-    def _plain(self) -> bytes:
-        return self.close + self.between + self.opening
-
-    @cached_property
-    def _before_null(self) -> pa.Array:
-        return pa.array([self._plain, self.close + self.between], _BINARY)
-
-    @cached_property
-    def _behind_null(self) -> pa.Array:
-        return pa.array([self._plain, self.between + self.opening], _BINARY)
-
-    @cached_property
-    def _amid_nulls(self) -> pa.Array:
-        opened = [self.between + self.opening, self.between]
-        return pa.array([*(self.close + form for form in opened), *opened], _BINARY)
