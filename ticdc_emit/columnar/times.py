@@ -5,14 +5,12 @@ durations and times of day, or text, the only form for zero dates (``0000-00-00`
 outside Arrow's and Spark's ranges. Out: text, because all protocols but Debezium print text (and Debezium parses
 numbers from it).
 
-Text in the column's own layout is checked by columns of bytes. Other rows are parsed one by one and rewritten, so a
-shorter or longer fraction is accepted if no digit is lost.
+:mod:`ticdc_emit.columnar.time_texts` checks and rewrites what comes as text.
 """
 
 from __future__ import annotations
 
 import datetime as dt
-import re
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
@@ -23,8 +21,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_emit.columnar.buffers import FEW, as_text, extremes, from_byte_matrix, null_mask, text_buffers, to_text
-from ticdc_emit.columnar.faults import read_each, refuse_any, shown
+from ticdc_emit.columnar.buffers import FEW, as_text, extremes, from_byte_matrix, null_mask, to_text
+from ticdc_emit.columnar.faults import refuse_any
+from ticdc_emit.columnar.time_texts import TIME_RANGE, date_text, datetime_text, time_text
 from ticdc_emit.schema.model import Column
 from ticdc_emit.schema.types import MySQLType
 
@@ -34,14 +33,8 @@ _UNITS = ("s", "ms", "ms", "ms", "us", "us", "us")  # the coarsest Arrow unit th
 _UNIT_DIGITS = {"s": 0, "ms": 3, "us": 6, "ns": 9}
 _FIRST_DAY, _LAST_DAY = -719528, 2932896  # 0000-01-01 and 9999-12-31
 _MAX_TIME_S = 838 * 3600 + 59 * 60 + 59
-_TIME_RANGE = "a TIME lies within -838:59:59 and 838:59:59"
 _ZERO_MOMENT = "0000-00-00 00:00:00"
-_DATE_LAYOUT, _CLOCK_LAYOUT = "dddd-dd-dd", "dd:dd:dd"
 _DAY_WIDTH, _SECONDS_WIDTH = len("2024-05-05"), len("2024-05-05 12:34:56")
-_DATE_TEXT = re.compile(r"(\d{4})-(\d{2})-(\d{2})", re.ASCII)
-_DATETIME_TEXT = re.compile(r"(\d{4})-(\d{2})-(\d{2})[ T](\d{2}):(\d{2}):(\d{2})(?:\.(\d+))?", re.ASCII)
-_TIME_TEXT = re.compile(r"(-?)(\d{2,3}):(\d{2}):(\d{2})(?:\.(\d+))?", re.ASCII)
-_DAYS = (0, 31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 
 def fsp_of(column: Column) -> int:
@@ -67,7 +60,7 @@ def accept_date(array: pa.Array) -> pa.Array:
             return texts
         _refuse_outside(days.view(pa.int32()), _FIRST_DAY, _LAST_DAY, "the year is outside 0..9999")
         return to_text(days)
-    return _checked_text(as_text(array), _DATE_LAYOUT, _date_row)
+    return date_text(as_text(array))
 
 
 def accept_datetime(column: Column, array: pa.Array, zone: str) -> pa.Array:
@@ -80,8 +73,7 @@ def accept_datetime(column: Column, array: pa.Array, zone: str) -> pa.Array:
     if pa.types.is_timestamp(kind):
         text = _datetime_text(_wall_clock(array, zone), fsp)
     else:
-        layout = f"{_DATE_LAYOUT} {_CLOCK_LAYOUT}" + ("." + "d" * fsp if fsp else "")
-        text = _checked_text(as_text(array), layout, lambda text: _datetime_row(text, fsp))
+        text = datetime_text(as_text(array), fsp)
     if column.type == MySQLType.TIMESTAMP:
         _refuse_beyond_timestamp(text, zone)
     return text
@@ -97,8 +89,8 @@ def _timestamp_bounds(zone: str) -> tuple[str, str]:
 
 def _refuse_beyond_timestamp(text: pa.Array, zone: str) -> None:
     first, last = _timestamp_bounds(zone)
-    found = extremes(text)
-    if found is None or (found[0] >= first and found[1] <= last):
+    bounds = extremes(text)
+    if bounds is None or (bounds[0] >= first and bounds[1] <= last):
         return
     beyond = pc.or_(pc.less(text, first), pc.greater(text, last))
     beyond = pc.and_not(beyond, pc.starts_with(text, _ZERO_MOMENT)).fill_null(False)
@@ -182,14 +174,13 @@ def accept_time(column: Column, array: pa.Array) -> pa.Array:
     if pa.types.is_duration(kind) or pa.types.is_time(kind):
         ticks = array.cast(pa.int32() if pa.types.is_time32(kind) else pa.int64()).cast(pa.int64())
         return _clock_text(ticks, 10 ** _UNIT_DIGITS[kind.unit], fsp)
-    layout = _CLOCK_LAYOUT + ("." + "d" * fsp if fsp else "")
-    return _checked_text(as_text(array), layout, lambda text: _time_row(text, fsp))
+    return time_text(as_text(array), fsp)
 
 
 def _clock_text(ticks: pa.Array, per_second: int, fsp: int) -> pa.Array:
     values = np.asarray(ticks.fill_null(0))
     limit = _MAX_TIME_S * per_second
-    refuse_any((values > limit) | (values < -limit), _TIME_RANGE)
+    refuse_any((values > limit) | (values < -limit), TIME_RANGE)
     size = np.abs(values)
     step = max(per_second // 10**fsp, 1)
     refuse_any(size % step != 0, f"more than the column's {fsp} fraction digits", "Round the column to its fsp")
@@ -225,113 +216,3 @@ def _refuse_outside(values: pa.Array, low: int, high: int, reason: str) -> None:
     if bounds is not None and (bounds[0] < low or bounds[1] > high):
         outside = pc.or_(pc.less(values, low), pc.greater(values, high)).fill_null(False)
         refuse_any(np.asarray(outside), reason)
-
-
-@lru_cache(maxsize=32)
-def _layout_bounds(layout: str) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8]]:
-    low = [0x30 if mark == "d" else ord(mark) for mark in layout]
-    span = [9 if mark == "d" else 0 for mark in layout]
-    return np.array(low, np.uint8), np.array(span, np.uint8)
-
-
-def _checked_text(text: pa.Array, layout: str, read: Callable[[str], str]) -> pa.Array:
-    """Return ``text`` if every row has the layout and lies in the calendar; rewrite the other rows one by one."""
-    if pa.types.is_binary(text.type):
-        raise TypeError("binary is not a time")
-
-    def read_one(item: str) -> str:
-        try:
-            return read(item)
-        except ValueError as fault:
-            raise ValueError(f"{shown(item)}: {fault}") from None
-
-    if len(text) <= FEW:
-        given = text.to_pylist()
-        fixed = read_each(given, read_one)
-        return text if fixed == given else pa.array(fixed, pa.string())
-    parts = text_buffers(text)
-    fits = parts.lengths == len(layout)
-    nulls = null_mask(text)
-    if nulls is not None:
-        fits &= ~nulls
-    cells = _cells(parts.offsets, parts.data, fits, len(layout))
-    low, span = _layout_bounds(layout)
-    good, in_calendar = (cells - low) <= span, _in_calendar(cells, layout)
-    if len(cells) + text.null_count == len(text) and good.all() and in_calendar.all():
-        return text
-    good = good.all(axis=1) & in_calendar
-    regular = fits.copy()
-    regular[fits] = good
-    odd = ~regular if nulls is None else ~regular & ~nulls
-    fixed = read_each(text.filter(pa.array(odd)).to_pylist(), read_one, where=odd)
-    return pc.replace_with_mask(text, pa.array(odd), pa.array(fixed, pa.string()))
-
-
-def _cells(
-    offsets: npt.NDArray[np.int32], data: npt.NDArray[np.uint8], fits: npt.NDArray[np.bool_], width: int
-) -> npt.NDArray[np.uint8]:
-    count = int(fits.sum())
-    if count * width == len(data):
-        return data.reshape(count, width)
-    return data[offsets[:-1][fits][:, None] + np.arange(width)] if count else np.zeros((0, width), np.uint8)
-
-
-def _in_calendar(cells: npt.NDArray[np.uint8], layout: str) -> npt.NDArray[np.bool_]:
-    """Check month, day, hour, minute and second only by their tens digit; the rare other rows are parsed one by one."""
-    clock = layout.find(":") - 2
-    good = np.ones(len(cells), np.bool_)
-    if layout.startswith("dddd"):
-        month = cells[:, 5] * np.uint8(10) + cells[:, 6]
-        day = cells[:, 8] * np.uint8(10) + cells[:, 9]
-        zero = np.uint8(0x30 * 11 & 0xFF)
-        good &= ((month - zero - np.uint8(1)) <= 11) & ((day - zero - np.uint8(1)) <= 27)
-    if clock >= 0:
-        if layout.startswith("dddd"):
-            good &= (cells[:, clock] < 0x32) | ((cells[:, clock] == 0x32) & (cells[:, clock + 1] < 0x34))
-        good &= (cells[:, clock + 3] < 0x36) & (cells[:, clock + 6] < 0x36)
-    return good
-
-
-def _date_row(text: str) -> str:
-    found = _DATE_TEXT.fullmatch(text)
-    if not found:
-        raise ValueError("not a date such as 2024-05-05")
-    _check_day(*map(int, found.groups()))
-    return text
-
-
-def _check_day(year: int, month: int, day: int) -> None:
-    leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
-    if month > 12 or day > (28 if month == 2 and not leap else _DAYS[month] if month else 31):
-        raise ValueError("no such day")
-
-
-def _datetime_row(text: str, fsp: int) -> str:
-    found = _DATETIME_TEXT.fullmatch(text)
-    if not found:
-        raise ValueError("not a moment such as 2024-05-05 12:34:56")
-    year, month, day, hour, minute, second = map(int, found.groups()[:6])
-    _check_day(year, month, day)
-    if hour > 23 or minute > 59 or second > 59:
-        raise ValueError("no such time of day")
-    return f"{text[:10]} {text[11:19]}{_fraction(found[7], fsp)}"
-
-
-def _time_row(text: str, fsp: int) -> str:
-    found = _TIME_TEXT.fullmatch(text)
-    if not found:
-        raise ValueError("not a time such as -12:34:56")
-    sign, hour, minute, second, fraction = found.groups()
-    if int(minute) > 59 or int(second) > 59:
-        raise ValueError("no such time")
-    shown = f"{int(hour):02d}:{minute}:{second}{_fraction(fraction, fsp)}"
-    if int(hour) > 838 or (shown.startswith("838:59:59.") and shown[10:].strip("0")):
-        raise ValueError(_TIME_RANGE)
-    return sign + shown if shown.strip("0:.") else shown
-
-
-def _fraction(digits: str | None, fsp: int) -> str:
-    digits = digits or ""
-    if digits[fsp:].strip("0"):
-        raise ValueError(f"more than the column's {fsp} fraction digits")
-    return "." + digits[:fsp].ljust(fsp, "0") if fsp else ""
