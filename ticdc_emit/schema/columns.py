@@ -1,7 +1,7 @@
-"""Make a :class:`Column` from a column definition, with everything that TiDB derives: lengths, charset, flags, default.
+"""Make a :class:`Column` from a column definition, with everything that TiDB derives: its type, flags and default.
 
 Rule source: pingcap/tidb ``pkg/ddl/add_column.go`` (``buildColumnAndConstraint``, ``columnDefToCol``,
-``processColumnFlags``) and ``pkg/planner/core/preprocess.go`` (``checkColumn``), with ``sql_mode=''``.
+``processColumnFlags``), with ``sql_mode=''``. What follows from the type alone is in ``schema.column_types``.
 """
 
 from __future__ import annotations
@@ -11,10 +11,9 @@ from dataclasses import dataclass, replace
 from typing import NoReturn
 
 from ticdc_emit.errors import DdlError, SchemaError
-from ticdc_emit.schema.charsets import collation_key, default_collation, max_bytes_per_char, python_codec, resolve
+from ticdc_emit.schema.column_types import ColumnType, build_type, refuse_column
 from ticdc_emit.schema.defaults import stored_default
 from ticdc_emit.schema.expressions import named_columns, stored_text
-from ticdc_emit.schema.literals import go_utf8
 from ticdc_emit.schema.model import Column
 from ticdc_emit.schema.nodes import (
     ColumnDef,
@@ -24,33 +23,12 @@ from ticdc_emit.schema.nodes import (
     IndexOptions,
     KeyPart,
     Literal,
-    TypeSpec,
 )
-from ticdc_emit.schema.typenames import UNSPECIFIED_LENGTH, default_length
-from ticdc_emit.schema.types import (
-    BINARY_CHARSET,
-    FLOAT_TYPES,
-    INTEGER_TYPES,
-    LABEL_TYPES,
-    STRING_TYPES,
-    ColumnFlag,
-    MySQLType,
-)
+from ticdc_emit.schema.types import FLOAT_TYPES, INTEGER_TYPES, ColumnFlag, MySQLType
 
 __all__ = ["BuiltColumn", "build_column", "with_default"]
 
-_MAX_CHAR_LENGTH, _MAX_VARCHAR_BYTES, _MAX_LENGTH = 255, 65535, 4294967295
-_MAX_WIDTH, _MAX_SCALE, _MAX_DECIMAL, _MAX_BITS, _MAX_FSP = 255, 30, 65, 64, 6
-_MAX_NAME, _MAX_COMMENT, _MAX_SET_LABELS, _MAX_VECTOR = 64, 1024, 64, 16383
-_MAX_LABEL_BYTES, _MAX_LABEL_STORAGE = 255, 1020
-_WITH_CHARSET = STRING_TYPES | LABEL_TYPES
-_BLOB_SIZES = (
-    (MySQLType.TINY_BLOB, 255),
-    (MySQLType.BLOB, 65535),
-    (MySQLType.MEDIUM_BLOB, 16777215),
-    (MySQLType.LONG_BLOB, 4294967295),
-)
-_FSP_TYPES = frozenset({MySQLType.DATETIME, MySQLType.TIMESTAMP, MySQLType.DURATION})
+_MAX_NAME, _MAX_COMMENT = 64, 1024
 _AUTO_INCREMENT_TYPES = INTEGER_TYPES | FLOAT_TYPES
 
 
@@ -112,7 +90,7 @@ class _Builder:
         self._zone = zone
 
     def _fail(self, message: str) -> NoReturn:
-        raise DdlError(f"column {self._definition.name!r}: {message}")
+        refuse_column(self._definition.name, message)
 
     def build(self, number: int) -> BuiltColumn:
         definition = self._definition
@@ -120,21 +98,20 @@ class _Builder:
             self._fail(f"a name has at most {_MAX_NAME} characters and no trailing space")
         if definition.name.lower() == "_tidb_rowid":
             self._fail("the name is reserved")
-        spec = definition.type
-        self._check_type(spec)
-        charset, collate = self._charset(spec)
-        kind, flen, decimal = self._lengths(spec, charset)
-        options = self._options_given(kind, decimal, _flags_of_type(spec))
+        collation = self._options.get("collate")
+        collate = str(collation.value) if collation else ""
+        column_type = build_type(definition.name, definition.type, collate, self._inherited)
+        options = self._options_given(column_type)
         column = Column(
             id=number,
             name=definition.name,
-            type=kind,
-            flen=flen,
-            decimal=decimal,
-            charset=charset,
-            collate=collate,
+            type=column_type.type,
+            flen=column_type.flen,
+            decimal=column_type.decimal,
+            charset=column_type.charset,
+            collate=column_type.collate,
             flags=options.flags,
-            elems=self._labels(spec, charset, collate),
+            elems=column_type.elems,
             comment=options.comment,
             generated=options.generated,
             generated_expr=options.generated_expr,
@@ -142,96 +119,8 @@ class _Builder:
         self._check_options(column, options.default)
         return BuiltColumn(self._with_stored_default(column, options.default), tuple(options.constraints))
 
-    # -- type ----------------------------------------------------------------------------------------------------
-
-    def _check_type(self, spec: TypeSpec) -> None:
-        kind, flen, decimal = spec.type, spec.flen, spec.decimal
-        if flen > _MAX_LENGTH:
-            self._fail(f"display width {flen} is too big")
-        if kind is MySQLType.STRING and flen > _MAX_CHAR_LENGTH:
-            self._fail(f"length {flen} is too big (at most {_MAX_CHAR_LENGTH}); use TEXT or BLOB")
-        elif kind in INTEGER_TYPES and flen > _MAX_WIDTH:
-            self._fail(f"display width {flen} is too big (at most {_MAX_WIDTH})")
-        elif kind is MySQLType.BIT and not 1 <= flen <= _MAX_BITS:
-            self._fail(f"BIT has 1 to {_MAX_BITS} bits, not {flen}")
-        elif kind in _FSP_TYPES and decimal > _MAX_FSP:
-            self._fail(f"fractional seconds {decimal} are too many (at most {_MAX_FSP})")
-        elif kind is MySQLType.VECTOR_FLOAT32 and flen > _MAX_VECTOR:
-            self._fail(f"{flen} dimensions are too many (at most {_MAX_VECTOR})")
-        elif kind is MySQLType.NEWDECIMAL:
-            self._check_scale(flen, decimal, _MAX_DECIMAL)
-        elif kind in FLOAT_TYPES:
-            if decimal == UNSPECIFIED_LENGTH and flen != UNSPECIFIED_LENGTH:
-                self._fail(f"precision {flen} is too big (at most 53)")
-            if decimal != UNSPECIFIED_LENGTH:
-                self._check_scale(flen, decimal, _MAX_WIDTH)
-            if flen == 0:
-                self._fail("display width 0 is too small")
-
-    def _check_scale(self, flen: int, decimal: int, width: int) -> None:
-        if decimal > _MAX_SCALE:
-            self._fail(f"{decimal} decimals are too many (at most {_MAX_SCALE})")
-        if flen > width:
-            self._fail(f"precision {flen} is too big (at most {width})")
-        if flen < decimal:
-            self._fail(f"precision {flen} is less than its {decimal} decimals")
-
-    def _charset(self, spec: TypeSpec) -> tuple[str, str]:
-        collate_option = self._options.get("collate")
-        collate = str(collate_option.value) if collate_option else ""
-        if spec.type not in _WITH_CHARSET:
-            resolve("", collate)  # an unknown collation is an error even if it has no effect
-            return BINARY_CHARSET, BINARY_CHARSET
-        charset, resolved = resolve(spec.charset, collate, self._inherited)
-        if spec.binary and not (spec.charset and collate) and charset != BINARY_CHARSET:
-            resolved = default_collation(charset)
-        return charset, resolved
-
-    def _lengths(self, spec: TypeSpec, charset: str) -> tuple[MySQLType, int, int]:
-        kind, flen, decimal = spec.type, spec.flen, spec.decimal
-        default_flen, default_decimal = default_length(kind)
-        if kind is MySQLType.NEWDECIMAL and flen == 0 and decimal <= 0:
-            flen = default_flen
-        decimal = default_decimal if decimal == UNSPECIFIED_LENGTH else decimal
-        if flen == UNSPECIFIED_LENGTH:
-            shorter = spec.unsigned and kind in INTEGER_TYPES and kind is not MySQLType.LONGLONG
-            return kind, default_flen - 1 if shorter else default_flen, decimal
-        if kind is MySQLType.VARCHAR and flen * max_bytes_per_char(charset) > _MAX_VARCHAR_BYTES:
-            kind = MySQLType.BLOB  # sql_mode='' turns a VARCHAR that is too long into a TEXT
-        if kind is MySQLType.BLOB:
-            bytes_needed = flen * max_bytes_per_char(charset)
-            for blob, size in _BLOB_SIZES:
-                if bytes_needed <= size:
-                    return blob, size, decimal
-        return kind, flen, decimal
-
-    def _labels(self, spec: TypeSpec, charset: str, collate: str) -> tuple[str, ...]:
-        if spec.type not in LABEL_TYPES:
-            return ()
-        codec = python_codec(charset) or "utf-8"
-        labels = tuple(
-            label if isinstance(label, str) else go_utf8(label) if codec == "utf-8" else label.decode(codec, "replace")
-            for label in spec.elems
-        )
-        if spec.type is MySQLType.SET:
-            if len(labels) > _MAX_SET_LABELS:
-                self._fail(f"a SET has at most {_MAX_SET_LABELS} labels, not {len(labels)}")
-            if any("," in label for label in labels):
-                self._fail("a SET label cannot contain a comma")
-        seen: set[str] = set()
-        for label in labels:
-            size = len(label.encode())
-            if size > _MAX_LABEL_BYTES or size * max_bytes_per_char(charset) > _MAX_LABEL_STORAGE:
-                self._fail(f"label {label[:20]!r}... is too long")
-            key = collation_key(label, collate)
-            if key in seen:
-                self._fail(f"label {label!r} occurs twice")
-            seen.add(key)
-        return labels
-
-    # -- options -------------------------------------------------------------------------------------------------
-
-    def _options_given(self, kind: MySQLType, decimal: int, flags: ColumnFlag) -> _Options:
+    def _options_given(self, column_type: ColumnType) -> _Options:
+        flags = column_type.flags
         constraints: list[Constraint] = []
         options = _Options(flags, constraints)
         for option in self._definition.options:
@@ -250,7 +139,7 @@ class _Builder:
             elif option.kind == "default" and isinstance(option.value, (Literal, DefaultExpression)):
                 options.default = option.value
             elif option.kind == "on update" and isinstance(option.value, DefaultExpression):
-                flags |= self._on_update(kind, decimal, option.value)
+                flags |= self._on_update(column_type, option.value)
             elif option.kind == "comment":
                 options.comment = str(option.value)[:_MAX_COMMENT]
             elif option.kind.startswith("generated") and isinstance(option.value, Expression):
@@ -265,8 +154,8 @@ class _Builder:
         offset = self._definition.offset
         return Constraint("primary" if kind == "primary" else "unique", "", (part,), options, offset=offset)
 
-    def _on_update(self, kind: MySQLType, decimal: int, value: DefaultExpression) -> ColumnFlag:
-        if kind not in (MySQLType.TIMESTAMP, MySQLType.DATETIME) or value.fsp != decimal:
+    def _on_update(self, column_type: ColumnType, value: DefaultExpression) -> ColumnFlag:
+        if column_type.type not in (MySQLType.TIMESTAMP, MySQLType.DATETIME) or value.fsp != column_type.decimal:
             self._fail("invalid ON UPDATE clause")
         return ColumnFlag.ON_UPDATE_NOW
 
@@ -297,12 +186,3 @@ class _Builder:
         stored = stored_default(default, column, self._zone)
         _check_default(column, stored is None)
         return replace(column, default=stored)
-
-
-def _flags_of_type(spec: TypeSpec) -> ColumnFlag:
-    if spec.type is MySQLType.BIT:
-        return ColumnFlag.UNSIGNED
-    if spec.type is MySQLType.YEAR:
-        return ColumnFlag.UNSIGNED | ColumnFlag.ZEROFILL
-    flags = ColumnFlag.UNSIGNED if spec.unsigned or spec.zerofill else ColumnFlag.NONE
-    return flags | ColumnFlag.ZEROFILL if spec.zerofill else flags
