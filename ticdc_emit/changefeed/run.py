@@ -11,7 +11,7 @@ from __future__ import annotations
 import copy
 import time
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Protocol
 
@@ -21,21 +21,20 @@ from ticdc_emit.changefeed.closing import Closing
 from ticdc_emit.changefeed.deliver_task import DeliverTask
 from ticdc_emit.changefeed.digest import sum_of_digests
 from ticdc_emit.changefeed.encode_task import EncodeTask
-from ticdc_emit.changefeed.encoded_batch import EncodedBatch, Encoding
+from ticdc_emit.changefeed.encoded_batch import Encoding
 from ticdc_emit.changefeed.heartbeat import send_heartbeat
+from ticdc_emit.changefeed.opening import Opening
 from ticdc_emit.changefeed.planning import Planner, current_database, ddl_statements
 from ticdc_emit.changefeed.pulse import Pulse
 from ticdc_emit.changefeed.report import ReportCallback, RunReport, RunTotal
 from ticdc_emit.changefeed.report_log import ReportLog
 from ticdc_emit.changefeed.results import TaskResult
-from ticdc_emit.changefeed.skipped import SkippedFile
 from ticdc_emit.changefeed.state import BatchState, DdlStatement
 from ticdc_emit.changefeed.state_store import open_state_store
 from ticdc_emit.changes.commits import warn_early
 from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.delivery.claims import ClaimStore
 from ticdc_emit.delivery.contract import Sink
-from ticdc_emit.encode.chunks import Buckets
 from ticdc_emit.errors import RegistryError, RowError, SchemaError, StateError
 from ticdc_emit.exports import moved
 from ticdc_emit.plan.keyless import warn_keyless
@@ -105,6 +104,7 @@ class Changefeed:
             verbatim_json=self._options.verbatim_json,
             registry=registry,
         )
+        self._open = Opening(self._store, self._planner, self._options, self._ddl)
         self._close = Closing(sink, self._planner, live=self._options.clock == "wall")
         # a wrong schema or option is refused here, before any data
         plan = self.outline
@@ -171,9 +171,8 @@ class Changefeed:
         self, batch: Batch, batch_id: int, *, final: bool, until: int | None, journal: Journal | None
     ) -> RunReport:
         started = time.monotonic()
-        ahead = self._planner.ahead(self._begun((), batch_id), late=self._options.late, bad_rows=self._options.bad_rows)
-        statements = batch.ddl_rows(self._database, ahead)
-        state = self._begun(statements, batch_id, batch)
+        statements = batch.ddl_rows(self._database, self._open.ahead(self._open.state((), batch_id)))
+        state = self._open.state(statements, batch_id, batch)
         outline, is_kept = self._planner.outline(state), self._options.state_uri is not None
         batch.check(outline)
         is_checked = self._options.validate == "batch" and not state.done and not is_kept
@@ -181,15 +180,15 @@ class Changefeed:
             controls = self._planner.controls(state)
             checkable = self._planner.checkable(state)
             check = DeliverTask(checkable, controls, None, check_only=True)
-            batch.run(self._encode_task(checkable, controls.late_until), check)
+            batch.run(self._open.encode_task(checkable, controls.late_until), check)
         if self._store.claim():  # another writer may have been here since
-            state = self._begun(statements, batch_id, batch)
+            state = self._open.state(statements, batch_id, batch)
         # from here on the world outside is touched: topics, subjects, records, messages
         plan = self._planner.registered(state, batch)
         self._tell_keyless(plan)
         controls = self._planner.controls(state)
-        encode = self._encode_task(plan, controls.late_until)
-        skipped = self._skipped_file(batch_id)
+        encode = self._open.encode_task(plan, controls.late_until)
+        skipped = self._open.skipped_file(batch_id)
         deliver = DeliverTask(plan, controls, self.sink, self._claims, digests=is_kept, skipped=skipped)
         if state.done or (self._options.validate == "batch" and not is_checked):
             checked = batch.run(encode, replace(deliver, check_only=True))
@@ -299,7 +298,7 @@ class Changefeed:
         state = BatchState(-1, self._options.now()).with_ddl(ddl)
         batch.check(self._planner.outline(state))
         plan = self._planner.registered(state, batch)
-        encode = replace(self._encode_task(plan, None), bad_rows="refuse")
+        encode = replace(self._open.encode_task(plan, None), bad_rows="refuse")
         return encode, DeliverTask(plan, Controls(), None, self._claims)
 
     def encoding(self, batch_id: int, table: tuple[str, str] | None) -> Encoding | None:
@@ -308,36 +307,7 @@ class Changefeed:
         ``None`` if PLAN must see the rows first, to know which tables generic rows name. Rows of DDL cannot be encoded
         this way. Writes no state. Creates topics and registers schemas.
         """
-        state = self._begun((), batch_id)
-        ahead = self._planner.ahead(state, late=self._options.late, bad_rows=self._options.bad_rows)
-        if ahead.tables and table is None:
-            return None
-        plan = self._planner.registered(state, EncodedBatch(state, table, ()))
-        encode = self._encode_task(plan, self._planner.controls(state).late_until)
-        return Encoding.of_table(state, encode, ahead.counting, table)
-
-    def _encode_task(self, plan: Plan, late_until: int | None) -> EncodeTask:
-        how, buckets = self._options, Buckets(plan.targets, 1)
-        tells = how.bad_rows_path is not None
-        return EncodeTask(plan, how.late, late_until, buckets, bad_rows=how.bad_rows, tells_skipped=tells)
-
-    def _skipped_file(self, batch_id: int) -> SkippedFile | None:
-        path = self._options.bad_rows_path
-        return None if path is None else SkippedFile(path, batch_id)
-
-    def _begun(self, statements: Sequence[DdlStatement], batch_id: int, batch: Batch | None = None) -> BatchState:
-        """Return the state in which a batch with this DDL begins, or began; nothing is written.
-
-        ``batch``: where it was encoded before, the state is the one that it was encoded in.
-        """
-        known = self._store.load(batch_id)
-        if known is not None and known.done:
-            known.refuse_other_ddl(statements)
-            return batch.begun(known) if isinstance(batch, EncodedBatch) else known
-        before = self._store.latest_before(batch_id) or BatchState(-1)
-        state = (known or before.next(batch_id, self._options.now())).with_ddl([*self._ddl, *statements])
-        self._planner.outline(state)  # a statement that does not apply must not be in a record
-        return batch.begun(state) if isinstance(batch, EncodedBatch) else state
+        return self._open.encoding(batch_id, table)
 
 
 def _greatest_ts(ddl: Iterable[DdlStatement], *seen: int) -> int:
