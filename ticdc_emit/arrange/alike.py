@@ -118,22 +118,22 @@ def arranged_alike(
     index = pa.array(order)
     batch, keys, codes = batch.take(index), keys.take(index), codes[order]
     starts = np.searchsorted(family_of[codes], np.arange(len(families) + 1)).tolist()
-    made = []
+    groups = []
     for members, start, end in zip(families, starts, starts[1:], strict=False):
         if not alone[members[0]]:
             of_table = np.searchsorted(members, codes[start:end]).astype(np.int32)
             own = tuple(tables[member].table for member in members)
             who = own[0] if len(own) == 1 else Siblings(own, of_table)
-            made.append(Arranged(who, batch.slice(start, end - start), keys.slice(start, end - start)))
-    return made, [each for each, by_itself in zip(tables, alone, strict=True) if by_itself]
+            groups.append(Arranged(who, batch.slice(start, end - start), keys.slice(start, end - start)))
+    return groups, [each for each, by_itself in zip(tables, alone, strict=True) if by_itself]
 
 
 def _families(tables: Sequence[TablePlan], alone: npt.NDArray[np.bool_]) -> list[list[int]]:
     """Return the places of tables that are encoded together; those ``alone``, each by itself."""
-    found: dict[object, list[int]] = {}
+    families: dict[object, list[int]] = {}
     for place, (table, by_itself) in enumerate(zip(tables, alone, strict=True)):
-        found.setdefault(place if by_itself else (table.likeness, table.spreading), []).append(place)
-    return list(found.values())
+        families.setdefault(place if by_itself else (table.likeness, table.spreading), []).append(place)
+    return list(families.values())
 
 
 def _encoder(table: TablePlan) -> RowEncoder:

@@ -47,12 +47,12 @@ def dispatched_siblings(parts: Iterable[Part], tables: Siblings) -> npt.NDArray[
 
 
 def _by_part(parts: Iterable[Part], table: TablePlan, rows: int) -> npt.NDArray[np.int32]:
-    found = np.zeros(rows, np.int32)
+    partitions = np.zeros(rows, np.int32)
     for part in parts:
         changes = part.changes
         numbers = _partitions(table, part.encoder, changes.current, changes.commit_ts, changes.peers)
-        found[slice(None) if part.rows is None else part.rows] = np.asarray(numbers)
-    return found
+        partitions[slice(None) if part.rows is None else part.rows] = np.asarray(numbers)
+    return partitions
 
 
 def _seed(encoder: RowEncoder) -> int:
@@ -70,15 +70,15 @@ def partitions_of_part(part: pa.RecordBatch, table: TablePlan, how: Rendering) -
     images = [part.column(name) for name in ("after", "before") if name in part.schema.names]
     deleted = kind_ranks(part) == DELETED
     names = _hashed_names(table)
-    found = np.full(part.num_rows, UNKNOWN, np.int32)
+    partitions = np.full(part.num_rows, UNKNOWN, np.int32)
     for image, of_rows in ((images[0], ~deleted), (images[-1], deleted)):
         index = pa.array(np.flatnonzero(of_rows))
         if len(index):
             counted = image.take(index)
             held = {name: values for name in names if (values := image_column(counted, name)) is not None}
             stamps = part.column("commit_ts").take(index)
-            found[of_rows] = np.asarray(_partitions_of_keys(table, stamps, held, how))
-    return [int(number) for number in found]
+            partitions[of_rows] = np.asarray(_partitions_of_keys(table, stamps, held, how))
+    return [int(number) for number in partitions]
 
 
 def _hashed_names(table: TablePlan) -> list[str]:
@@ -109,16 +109,16 @@ def _partitions_of_keys(
 
     ``commit_ts`` need not ascend; ``columns`` are of the image that counts.
     """
-    found = np.full(len(commit_ts), UNKNOWN, np.int32)
+    partitions = np.full(len(commit_ts), UNKNOWN, np.int32)
     rows = np.flatnonzero(np.asarray(commit_ts.is_valid().to_numpy(zero_copy_only=False)))
     stamps = np.asarray(commit_ts.take(pa.array(rows)))
     order = np.argsort(stamps, kind="stable")
-    _tell(found, table, rows[order], stamps[order], columns, how)
-    return pa.array(found)
+    _tell(partitions, table, rows[order], stamps[order], columns, how)
+    return pa.array(partitions)
 
 
 def _tell(
-    found: npt.NDArray[np.int32],
+    partitions: npt.NDArray[np.int32],
     table: TablePlan,
     rows: npt.NDArray[np.int64],
     stamps: npt.NDArray[np.int64],
@@ -132,12 +132,12 @@ def _tell(
             places = rows[start : start + length]
             index = pa.array(places)
             image = Image(encoder.table, {name: values.take(index) for name, values in columns.items()}, how)
-            found[places] = np.asarray(_partitions(table, encoder, image, numbers.slice(start, length)))
+            partitions[places] = np.asarray(_partitions(table, encoder, image, numbers.slice(start, length)))
     except (DispatcherError, OverflowError, pa.ArrowInvalid):
-        found[rows] = UNKNOWN
+        partitions[rows] = UNKNOWN
     except TicdcEmitError:
-        found[rows] = UNKNOWN
+        partitions[rows] = UNKNOWN
         middle = len(rows) // 2
         if middle:
-            _tell(found, table, rows[:middle], stamps[:middle], columns, how)
-            _tell(found, table, rows[middle:], stamps[middle:], columns, how)
+            _tell(partitions, table, rows[:middle], stamps[:middle], columns, how)
+            _tell(partitions, table, rows[middle:], stamps[middle:], columns, how)

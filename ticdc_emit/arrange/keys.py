@@ -39,13 +39,13 @@ def key_columns(batch: pa.RecordBatch, columns: Iterable[Column]) -> dict[str, p
         after = pc.and_(images[0].is_valid(), pa.array(kind_ranks(batch) != DELETED))
     keys = {}
     for column in columns:
-        found = [values for image in images if (values := image_column(image, column.name)) is not None]
-        if len({values.type for values in found}) > 1:
-            are_bytes = any(is_binary_like(values.type) for values in found)  # which need not be text
-            found = [values if is_binary_like(values.type) else values.cast(pa.string()) for values in found]
-            found = [values.cast(pa.binary()) for values in found] if are_bytes else found
-        if found:
-            keys[column.name] = pc.if_else(after, *found) if len(found) > 1 else found[0]
+        of_images = [values for image in images if (values := image_column(image, column.name)) is not None]
+        if len({values.type for values in of_images}) > 1:
+            are_bytes = any(is_binary_like(values.type) for values in of_images)  # which need not be text
+            of_images = [values if is_binary_like(values.type) else values.cast(pa.string()) for values in of_images]
+            of_images = [values.cast(pa.binary()) for values in of_images] if are_bytes else of_images
+        if of_images:
+            keys[column.name] = pc.if_else(after, *of_images) if len(of_images) > 1 else of_images[0]
     return keys
 
 

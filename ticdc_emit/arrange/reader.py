@@ -170,10 +170,10 @@ def _by_op(batch: pa.RecordBatch, info: TableInfo) -> list[tuple[Op, npt.NDArray
             )
     if len(set(kinds)) == 1 and kinds[0] is not None:
         return [(kinds[0], None)]
-    found: list[tuple[Op, npt.NDArray[np.int64] | None]] = []
+    rows_by_op: list[tuple[Op, npt.NDArray[np.int64] | None]] = []
     for op in Op:
         codes = [code for code, kind in enumerate(kinds) if kind is op]
         rows = np.flatnonzero(np.isin(places, codes))
         if len(rows):
-            found.append((op, rows))
-    return found
+            rows_by_op.append((op, rows))
+    return rows_by_op

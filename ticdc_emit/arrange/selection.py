@@ -84,7 +84,7 @@ def _by(
     judged: Callable[[pa.RecordBatch, RowEncoder, RowFilter], Iterable[tuple[str, Mask]]],
 ) -> pa.RecordBatch:
     """Return the batch without the rows that ``judged`` names in the rows of each table version."""
-    found: list[tuple[str, Mask]] = []
+    left_out: list[tuple[str, Mask]] = []
     for start, length, encoder in table.spans(batch.column("commit_ts").cast(pa.uint64(), safe=False)):
         filters = table.filter_of(encoder)
         if filters is None:
@@ -92,8 +92,8 @@ def _by(
         for reason, rows in judged(batch.slice(start, length), encoder, filters):
             mask = np.zeros(batch.num_rows, np.bool_)
             mask[start : start + length] = rows
-            found.append((reason, mask))
-    return _without(batch, found, kept_back)
+            left_out.append((reason, mask))
+    return _without(batch, left_out, kept_back)
 
 
 def _without(batch: pa.RecordBatch, judged: Iterable[tuple[str, Mask]], kept_back: Counter[str]) -> pa.RecordBatch:
@@ -162,6 +162,6 @@ def _changes_only(
 
 
 def _spread(mask: Mask, places: npt.NDArray[np.int64], count: int) -> Mask:
-    found = np.zeros(count, np.bool_)
-    found[places] = mask
-    return found
+    whole = np.zeros(count, np.bool_)
+    whole[places] = mask
+    return whole

@@ -148,12 +148,12 @@ def _key_changed(batch: pa.RecordBatch, table: TablePlan, how: Rendering) -> Mas
     """
     if not {"before", "after"} <= set(batch.schema.names):
         return None
-    found = np.zeros(batch.num_rows, np.bool_)
+    key_changes = np.zeros(batch.num_rows, np.bool_)
     for start, length, encoder in table.spans(batch.column("commit_ts").cast(pa.uint64(), safe=False)):
         changed = updates_of_keys(batch.slice(start, length), encoder.table, how)
         if changed is not None:
-            found[start : start + length] = changed
-    return found if found.any() else None
+            key_changes[start : start + length] = changed
+    return key_changes if key_changes.any() else None
 
 
 def updates_of_keys(batch: pa.RecordBatch, info: TableInfo, how: Rendering) -> Mask | None:
@@ -166,22 +166,22 @@ def updates_of_keys(batch: pa.RecordBatch, info: TableInfo, how: Rendering) -> M
     columns, rows = info.splitting_columns, np.flatnonzero(_updates(batch))
     if not columns or not len(rows):
         return None
-    found = np.zeros(batch.num_rows, np.bool_)
-    found[rows] = _changed(batch.take(pa.array(rows)), info, columns, how)
-    return found if found.any() else None
+    key_changes = np.zeros(batch.num_rows, np.bool_)
+    key_changes[rows] = _changed(batch.take(pa.array(rows)), info, columns, how)
+    return key_changes if key_changes.any() else None
 
 
 def _updates(batch: pa.RecordBatch) -> Mask:
     """Return which rows are updates with both images."""
-    found: Mask = kind_ranks(batch) == _RANK[Op.UPDATE]
+    updates: Mask = kind_ranks(batch) == _RANK[Op.UPDATE]
     for name in ("before", "after"):
-        found = found & np.asarray(batch.column(name).is_valid().to_numpy(zero_copy_only=False))
-    return found
+        updates = updates & np.asarray(batch.column(name).is_valid().to_numpy(zero_copy_only=False))
+    return updates
 
 
 def _changed(batch: pa.RecordBatch, table: TableInfo, columns: tuple[Column, ...], how: Rendering) -> Mask:
     """Return in which rows any of the columns changed. Columns that an image lacks are ignored."""
-    found = np.zeros(batch.num_rows, np.bool_)
+    changed = np.zeros(batch.num_rows, np.bool_)
     for column in columns:
         old, new = (image_column(batch.column(name), column.name) for name in ("before", "after"))
         if old is None or new is None:
@@ -189,10 +189,10 @@ def _changed(batch: pa.RecordBatch, table: TableInfo, columns: tuple[Column, ...
         differs = differing(old, new)
         if differs is None:
             continue
-        rows = np.flatnonzero(differs & ~found)
+        rows = np.flatnonzero(differs & ~changed)
         index = pa.array(rows)
-        found[rows] = values_differ(column, old.take(index), new.take(index), how)
-    return found
+        changed[rows] = values_differ(column, old.take(index), new.take(index), how)
+    return changed
 
 
 def values_differ(column: Column, old: pa.Array, new: pa.Array, how: Rendering) -> Mask:
@@ -243,8 +243,8 @@ def kind_ranks(batch: pa.RecordBatch) -> npt.NDArray[np.int8]:
     encoded = ops if pa.types.is_dictionary(ops.type) else ops.dictionary_encode()
     parsed = [Op.parse(text) if isinstance(text, str) else None for text in encoded.dictionary.to_pylist()]
     table = np.array([_UNKNOWN if op is None else _RANK[op] for op in parsed] + [_UNKNOWN], np.int8)
-    found: npt.NDArray[np.int8] = table[np.asarray(encoded.indices.fill_null(len(parsed)))]
-    return found
+    ranks_of_rows: npt.NDArray[np.int8] = table[np.asarray(encoded.indices.fill_null(len(parsed)))]
+    return ranks_of_rows
 
 
 def _with_split(batch: pa.RecordBatch, split: Mask) -> Mask:

@@ -67,15 +67,15 @@ class ArrowBatch:
 
     def ddl_rows(self, database: str, ahead: Ahead | None = None) -> list[DdlStatement]:
         """Return the rows with ``op = 'ddl'``; their current database is their ``schema``, if any."""
-        found: list[DdlStatement] = []
+        statements: list[DdlStatement] = []
         for part in self._parts:
             if "query" in part.names:
                 for batch in part.rows():
                     rows = _selected(batch, [name for name in part.names if name not in ("before", "after")])
                     ddl = rows.filter(is_ddl(rows))
                     if ddl.num_rows:
-                        found += _statements(ddl, database)
-        return sorted(found)
+                        statements += _statements(ddl, database)
+        return sorted(statements)
 
     def check(self, plan: Plan) -> None:
         """Check columns and their types, and the tables' names if rows name them."""
@@ -156,13 +156,13 @@ class _Part:
         table = self.table_of(plan)
         if table is not None or not self.names:
             return set() if table is None else {table}
-        found: set[tuple[str, str]] = set()
+        names: set[tuple[str, str]] = set()
         for batch in self.rows():
             rows = _selected(batch, (*GENERIC_NAMES, "op", "query"))
             rows = rows.filter(pc.invert(is_ddl(rows))) if "query" in self.names else rows
             named = pa.table({name: rows.column(name) for name in GENERIC_NAMES}).group_by(list(GENERIC_NAMES))
-            found |= {tuple(row.values()) for row in named.aggregate([]).to_pylist() if None not in row.values()}
-        return found
+            names |= {tuple(row.values()) for row in named.aggregate([]).to_pylist() if None not in row.values()}
+        return names
 
 
 def _selected(batch: pa.RecordBatch, names: Collection[str]) -> pa.RecordBatch:

@@ -86,10 +86,10 @@ class EncodeTask:
             chunks = list(self._chunks(own.pieces(rows)))
         except RowError as fault:
             rows, refused = self._sifted(rows, fault)
-            told = [each.tell() for each in refused]
-            for _, error in told:
+            bad_rows = [each.tell() for each in refused]
+            for _, error in bad_rows:
                 refuse_corrupted(error)
-            chunks = [*skipped([bad for bad, _ in told], lines=self.tells_skipped)]
+            chunks = [*skipped([bad for bad, _ in bad_rows], lines=self.tells_skipped)]
             own = self._arranger()
             chunks += self._chunks(own.pieces(rows))
         arranger.include(own)
@@ -118,9 +118,9 @@ class EncodeTask:
     def _chunks(self, pieces: Iterable[Piece]) -> Iterator[pa.RecordBatch]:
         held: list[Made] = []
         size = 0
-        for made in self._made(pieces):
-            held.append(made)
-            size += made.nbytes
+        for messages in self._made(pieces):
+            held.append(messages)
+            size += messages.nbytes
             if size > _HELD_BYTES:
                 yield from chunks_of(held, self.buckets)
                 held, size = [], 0
@@ -133,10 +133,10 @@ class EncodeTask:
                 yield from self._made_together(together)
                 continue
             try:
-                made = list(self._made_together(together))
+                messages = list(self._made_together(together))
             except TicdcEmitError:  # which does not tell whose row it is
-                made = list(self._made_together([own for piece in together for own in piece.by_table()]))
-            yield from made
+                messages = list(self._made_together([own for piece in together for own in piece.by_table()]))
+            yield from messages
 
     def _made_together(self, pieces: Sequence[Piece]) -> Iterator[Made]:
         sizes = [piece.nbytes for piece in pieces]

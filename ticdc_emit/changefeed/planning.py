@@ -49,20 +49,20 @@ def current_database(table: str | None, catalog: Catalog) -> str:
 
 def ddl_statements(ddl: Iterable[tuple[Any, ...]], database: str) -> tuple[DdlStatement, ...]:
     """Read (commit_ts, statement) or (commit_ts, statement, database) entries; :class:`ConfigError` for others."""
-    found = []
+    statements = []
     for entry in ddl:
         match entry:
             case (Integral() as commit_ts, str(query)):
-                found.append((int(commit_ts), database, query))
+                statements.append((int(commit_ts), database, query))
             case (Integral() as commit_ts, str(query), str(schema)):
-                found.append((int(commit_ts), schema or database, query))
+                statements.append((int(commit_ts), schema or database, query))
             case _:
                 raise ConfigError(
                     f"{entry!r} is not DDL",
                     remedy="Give (commit_ts, statement) or (commit_ts, statement, schema)",
                     option="ddl",
                 )
-    return tuple(found)
+    return tuple(statements)
 
 
 def _in_order(ddl: Iterable[DdlStatement]) -> tuple[DdlStatement, ...]:

@@ -50,10 +50,10 @@ def report_figure(reports: Sequence[RunReport | RunTotal], title: str = "Run") -
         colour = COLOURS[number % len(COLOURS)]
         for row, attribute in ((1, 0), (last, 1)):
             values = [each[attribute] for each in counts]
-            told = {"name": name, "legendgroup": name, "showlegend": row == 1 and several, "marker_color": colour}
+            style = {"name": name, "legendgroup": name, "showlegend": row == 1 and several, "marker_color": colour}
             hover = f"{name}: %{{y:,}}<br>%{{customdata}}<extra></extra>"
             x: list[Any] = list(when) if several else [name]
-            figure.add_trace(go.Bar(x=x, y=values, customdata=labels, hovertemplate=hover, **told), row=row, col=1)
+            figure.add_trace(go.Bar(x=x, y=values, customdata=labels, hovertemplate=hover, **style), row=row, col=1)
     if several:
         rates = [round(each.rows_per_second, 1) for each in reports]
         _line(figure, 2, "rows/s", when, rates, labels, COLOURS[0])
@@ -91,8 +91,8 @@ def _by_place(reports: Sequence[RunReport | RunTotal]) -> list[tuple[str, list[t
 
 
 def _count(report: RunReport | RunTotal, places: set[Place]) -> tuple[int, int]:
-    found = [count for place, count in report.delivery.per_partition.items() if place in places]
-    return sum(count.messages for count in found), sum(count.bytes for count in found)
+    counts = [count for place, count in report.delivery.per_partition.items() if place in places]
+    return sum(count.messages for count in counts), sum(count.bytes for count in counts)
 
 
 def _label(report: RunReport | RunTotal) -> str:

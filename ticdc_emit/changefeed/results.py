@@ -114,10 +114,10 @@ def read_results(table: pa.Table | Iterable[pa.RecordBatch]) -> dict[Target, Tas
         if sent:
             error.context["messages_sent"] = sent
         raise error
-    found: dict[Target, TaskResult] = {}
+    results: dict[Target, TaskResult] = {}
     for row in table.to_pylist():
         counts = {name: row[name] for name in (*_COUNTS, "digest")}
-        made = TaskResult(**counts, **{name: json.loads(row[name]) for name in _BY_NAME})
+        result = TaskResult(**counts, **{name: json.loads(row[name]) for name in _BY_NAME})
         target = row["topic"], row["partition"]
-        found[target] = found[target].plus(made) if target in found else made
-    return found
+        results[target] = results[target].plus(result) if target in results else result
+    return results

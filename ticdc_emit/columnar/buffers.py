@@ -216,5 +216,5 @@ def hits_before(hit: npt.NDArray[np.bool_], offsets: npt.NDArray[np.int32]) -> n
     np.cumsum(np.bitwise_count(words), out=before[1:])
     word = offsets >> 6
     below = (np.uint64(1) << (offsets & 63).astype(np.uint64)) - np.uint64(1)
-    found: npt.NDArray[np.int32] = before[word] + np.bitwise_count(words[word] & below)
-    return found
+    counts: npt.NDArray[np.int32] = before[word] + np.bitwise_count(words[word] & below)
+    return counts

@@ -42,5 +42,5 @@ def compressor(name: str) -> Callable[[bytes], bytes]:
 
 def compressed(messages: pa.Array, compress: Callable[[bytes], bytes]) -> pa.Array:
     """Return each message compressed, ``binary``; null stays null."""
-    made = (None if message is None else compress(message) for message in messages.to_pylist())
-    return pa.array(list(made), pa.binary())
+    packed = (None if message is None else compress(message) for message in messages.to_pylist())
+    return pa.array(list(packed), pa.binary())

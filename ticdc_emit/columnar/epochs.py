@@ -130,9 +130,9 @@ def clock_micros(texts: pa.Array) -> pa.Array:
     fsp = max(colon - _CLOCK_WIDTH - 1, 0)
     if fsp:
         micros += _number(clock, 9, fsp) * 10 ** (6 - fsp)
-    found = np.zeros(len(texts), np.int64)
-    found[filled] = np.where(negative, -micros, micros)
-    return pa.array(found, mask=None if filled.all() else ~filled)
+    filled_micros = np.zeros(len(texts), np.int64)
+    filled_micros[filled] = np.where(negative, -micros, micros)
+    return pa.array(filled_micros, mask=None if filled.all() else ~filled)
 
 
 def _micros(text: str) -> int:

@@ -112,13 +112,13 @@ def escape_text(array: pa.Array, writer: JsonWriter) -> pa.Array:
     """:func:`escape` without its UTF-8 check, for text that is known to be valid."""
     parts = text_buffers(array)
     raw = parts.data.tobytes()
-    found = _specials(raw, parts.data, writer)
-    if not found:
+    specials = _specials(raw, parts.data, writer)
+    if not specials:
         return array
-    escaped = _escape_buffer(raw, found, writer)
+    escaped = _escape_buffer(raw, specials, writer)
     if len(array) == 1:
         return from_bytes(np.array([0, len(escaped)], np.int32), escaped, like=array)
-    offsets = _shifted(parts.offsets, parts.data, found, writer)
+    offsets = _shifted(parts.offsets, parts.data, specials, writer)
     return from_bytes(offsets, escaped, like=array)
 
 
@@ -145,44 +145,44 @@ def _specials(raw: bytes, data: npt.NDArray[np.uint8], writer: JsonWriter) -> se
 
     Most columns have none. One search per character (memchr) shows that faster than any pass over each byte.
     """
-    found = {char for char in b'"\\' + (_HTML if writer.html else b"") if bytes([char]) in raw}
+    specials = {char for char in b'"\\' + (_HTML if writer.html else b"") if bytes([char]) in raw}
     if len(data) and int(data.min()) < _FIRST_PRINTABLE:
         rest = raw.translate(None, delete=_NOT_CONTROL)
         while rest:  # one pass per character in C is faster than one over every byte in Python
-            found.add(rest[0])
+            specials.add(rest[0])
             rest = rest.translate(None, delete=rest[:1])
     if writer.html and not raw.isascii() and any(separator in raw for separator in _LINE_SEPARATORS):
-        found.add(0xE2)
-    return found
+        specials.add(0xE2)
+    return specials
 
 
-def _escape_buffer(raw: bytes, found: set[int], writer: JsonWriter) -> bytes:
-    if found.isdisjoint(_SHORT_BF):
+def _escape_buffer(raw: bytes, specials: set[int], writer: JsonWriter) -> bytes:
+    if specials.isdisjoint(_SHORT_BF):
         raw = orjson.dumps(raw.decode())[1:-1]
     else:  # orjson prints \b and \f short: escape one character after the other, the backslash first
-        for char in sorted(found - set(_HTML) - {0xE2}, key=lambda char: char != 0x5C):
+        for char in sorted(specials - set(_HTML) - {0xE2}, key=lambda char: char != 0x5C):
             raw = raw.replace(bytes([char]), writer.replacement(char))
-    for char in found & set(_HTML):
+    for char in specials & set(_HTML):
         raw = raw.replace(bytes([char]), writer.replacement(char))
-    if 0xE2 in found:
+    if 0xE2 in specials:
         raw = raw.replace(_LINE_SEPARATORS[0], b"\\u2028").replace(_LINE_SEPARATORS[1], b"\\u2029")
     return raw
 
 
 def _shifted(
-    offsets: npt.NDArray[np.int32], data: npt.NDArray[np.uint8], found: set[int], writer: JsonWriter
+    offsets: npt.NDArray[np.int32], data: npt.NDArray[np.uint8], specials: set[int], writer: JsonWriter
 ) -> npt.NDArray[np.int32]:
     """Return the offsets after escaping: each grows by what the escapes before it add."""
     grown: npt.NDArray[np.int32] = offsets.copy()
     by_growth: dict[int, list[int]] = {}
-    for char in found - {0xE2}:
+    for char in specials - {0xE2}:
         by_growth.setdefault(len(writer.replacement(char)) - 1, []).append(char)
     for growth, chars in by_growth.items():
         hit = data == chars[0]
         for char in chars[1:]:
             hit |= data == char
         grown += hits_before(hit, offsets) * np.int32(growth)
-    if 0xE2 in found:
+    if 0xE2 in specials:
         at = np.flatnonzero(data[:-2] == 0xE2)
         at = at[(data[at + 1] == 0x80) & (data[at + 2] & 0xFE == 0xA8)]
         grown += np.searchsorted(at, offsets).astype(np.int32) * np.int32(3)

@@ -46,21 +46,21 @@ def bad_places(
     """
     if fault.bad is not None:
         return np.flatnonzero(fault.bad)
-    found: list[int] = []
+    places: list[int] = []
 
     def search(start: int, length: int) -> None:
         try:
             check(values.slice(start, length))
         except ValueFault:
             if length == 1:
-                found.append(start)
+                places.append(start)
                 return
             half = length // 2
             search(start, half)
             search(start + half, length - half)
 
     search(0, len(values))
-    return np.array(found or [fault.index], np.int64)
+    return np.array(places or [fault.index], np.int64)
 
 
 def fault_at(
@@ -87,22 +87,22 @@ def read_each(
     ``read`` raises ``ValueError`` with the reason for a value that it refuses; :class:`ValueFault` lists all of these.
     ``where``: the row numbers of the values.
     """
-    found: list[_Read | None] = []
+    values: list[_Read | None] = []
     bad: list[int] = []
     reason = ""
     for number, item in enumerate(items):
         try:
-            found.append(None if item is None else read(item))
+            values.append(None if item is None else read(item))
         except ValueError as fault:
             reason = reason if bad else str(fault)
             bad.append(number)
-            found.append(None)
+            values.append(None)
     if bad:
-        rows = np.arange(len(found)) if where is None else np.flatnonzero(where)
-        mask = np.zeros(len(found) if where is None else len(where), np.bool_)
+        rows = np.arange(len(values)) if where is None else np.flatnonzero(where)
+        mask = np.zeros(len(values) if where is None else len(where), np.bool_)
         mask[rows[bad]] = True
         raise ValueFault(int(rows[bad[0]]), reason, remedy, mask)
-    return found
+    return values
 
 
 def shown(value: object) -> str:

@@ -30,23 +30,23 @@ def framed(fragments: Iterable[Fragment], count: int, null: bytes = b"") -> pa.A
         row = row_of([_ROOM, *fragments], null)
         _LENGTH.pack_into(row, 0, len(row) - LENGTH_BYTES)
         return from_element(row)
-    made = join([_ROOM, *fragments], count, null)
+    elements = join([_ROOM, *fragments], count, null)
     if count:
-        _write_lengths(made)
-    return made
+        _write_lengths(elements)
+    return elements
 
 
-def _write_lengths(made: pa.Array) -> None:
+def _write_lengths(elements: pa.Array) -> None:
     """Write into the room of each element how long the rest of it is, which is known only after the join."""
-    offsets, room = text_buffers(made).offsets, made.buffers()[2]
+    offsets, room = text_buffers(elements).offsets, elements.buffers()[2]
     lengths = offsets[1:] - offsets[:-1]
-    told = (lengths - np.int32(LENGTH_BYTES)).astype(">u8").view(_CELL)
+    shown_lengths = (lengths - np.int32(LENGTH_BYTES)).astype(">u8").view(_CELL)
     length = int(lengths[0])
-    if length * len(made) == int(offsets[-1]) and (lengths == length).all():
-        np.ndarray(len(made), _CELL, room, 0, length)[:] = told
+    if length * len(elements) == int(offsets[-1]) and (lengths == length).all():
+        np.ndarray(len(elements), _CELL, room, 0, length)[:] = shown_lengths
         return
     places = np.ndarray(int(offsets[-1]) - LENGTH_BYTES + 1, _CELL, room, 0, 1)
-    places[offsets[:-1].astype(np.intp)] = told
+    places[offsets[:-1].astype(np.intp)] = shown_lengths
 
 
 def joined(array: pa.Array, starts: npt.NDArray[np.int64], head: bytes = b"") -> pa.Array:

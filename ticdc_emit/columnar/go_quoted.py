@@ -132,8 +132,8 @@ def _put_four(places: npt.NDArray[np.uint16], starts: npt.NDArray[np.int64], cod
     numbers: Any = slice(None)
     if len(codes) > _MANY:
         codes, numbers = np.unique(codes, return_inverse=True)
-    found = np.array([_places_of_four(code) for code in codes.tolist()], np.uint16).reshape(-1, 4)
-    places[starts[:, None] + np.arange(4)] = found[numbers]
+    places_of_four = np.array([_places_of_four(code) for code in codes.tolist()], np.uint16).reshape(-1, 4)
+    places[starts[:, None] + np.arange(4)] = places_of_four[numbers]
 
 
 @lru_cache(maxsize=4096)
@@ -207,8 +207,8 @@ def _is_printed(code: int) -> bool:
 @cache
 def _differing() -> dict[int, bool]:
     """Return whether each character is printed that some Unicode sees otherwise."""
-    found: dict[int, bool] = {}
+    printed: dict[int, bool] = {}
     for ranges, whether in ((_PRINTED, True), (_NOT_PRINTED, False)):
         for first, _, last in (part.partition("-") for part in ranges.split()):
-            found.update(dict.fromkeys(range(int(first, 16), int(last or first, 16) + 1), whether))
-    return found
+            printed.update(dict.fromkeys(range(int(first, 16), int(last or first, 16) + 1), whether))
+    return printed

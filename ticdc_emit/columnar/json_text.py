@@ -117,9 +117,9 @@ def _nonzero_places(shape: str) -> tuple[int, ...] | None:
             if "0" in text and by_byte[token.end() : token.end() + 1] == ":":
                 return None  # digits in a key: their order matters
             continue
-        if (found := _number_places(text, token.start())) is None:
+        if (number_places := _number_places(text, token.start())) is None:
             return None
-        places += found
+        places += number_places
     return tuple(places)
 
 
@@ -218,4 +218,4 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 def _quoted(text: str) -> str:
     """Go's encoding/json string without HTML escaping; a lone surrogate becomes U+FFFD, as Go decodes it."""
     clean = _SURROGATE.sub("\ufffd", text)
-    return '"' + _SPECIAL.sub(lambda found: _ESCAPES.get(found[0]) or f"\\u{ord(found[0]):04x}", clean) + '"'
+    return '"' + _SPECIAL.sub(lambda match: _ESCAPES.get(match[0]) or f"\\u{ord(match[0]):04x}", clean) + '"'

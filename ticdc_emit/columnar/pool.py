@@ -148,11 +148,11 @@ class _Kind:
         except KeyError:
             pass
         try:
-            made = make(self._column, self._accepted)
+            rendered = make(self._column, self._accepted)
         except _NOT_POOLED:
-            made = None
-        self._made[form] = made
-        return made
+            rendered = None
+        self._made[form] = rendered
+        return rendered
 
     def _accept(self) -> None:
         arrays, self._arrays = self._arrays, []

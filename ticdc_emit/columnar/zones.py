@@ -65,8 +65,8 @@ def in_utc(column: Column, texts: pa.Array, zone: str) -> pa.Array:
 def _offset_at(instants: Seconds, zone: str) -> Seconds:
     """Return the zone's distance from UTC in seconds at each instant (seconds since the epoch)."""
     since, offsets = _transitions(zone)
-    found: Seconds = offsets[np.searchsorted(since, instants, side="right") - 1]
-    return found
+    offsets_then: Seconds = offsets[np.searchsorted(since, instants, side="right") - 1]
+    return offsets_then
 
 
 @lru_cache(maxsize=32)

@@ -43,8 +43,8 @@ class BadRow:
     def __str__(self) -> str:
         key = ", ".join(f"{name}={value!r}" for name, value in self.key.items())
         place = "" if self.position is None else f"row {self.position}, "
-        told = f" ({key})" if key else ""
-        return f"{place}{self.schema}.{self.table}{told}, commit_ts={self.commit_ts}: {self.reason}"
+        shown_key = f" ({key})" if key else ""
+        return f"{place}{self.schema}.{self.table}{shown_key}, commit_ts={self.commit_ts}: {self.reason}"
 
     def line(self) -> bytes:
         """Return it as one line of JSON."""
@@ -104,8 +104,8 @@ class Refusals:
         """Add bad rows; errors are made only for those that will be shown."""
         self._tables.update(each.table for each in refused)
         nearest = heapq.nsmallest(_SHOWN, refused, key=lambda each: each.order)
-        told = [*self._first, *(each.tell() for each in nearest)]
-        self._first = sorted(told, key=lambda each: _rank(each[0]))[:_SHOWN]
+        first = [*self._first, *(each.tell() for each in nearest)]
+        self._first = sorted(first, key=lambda each: _rank(each[0]))[:_SHOWN]
 
     def error(self) -> RowError:
         """Return the error of the first bad row, which lists the others."""

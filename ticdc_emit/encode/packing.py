@@ -112,14 +112,14 @@ def packed(encoded: Encoded, topic: str, partition: int | pa.Array, commit_ts: p
         messages, lasts = packer.whole(encoded)
         return message_batch(messages, topic, partition, commit_ts.take(pa.array(lasts)))
     numbers = np.asarray(partition)
-    found: list[pa.RecordBatch] = []
+    batches: list[pa.RecordBatch] = []
     ends: list[_Places] = []
     for number in np.unique(numbers):
         places = np.flatnonzero(numbers == number)
         messages, lasts = packer.whole(encoded.take(pa.array(places)))
         ends.append(places[lasts])
-        found.append(message_batch(messages, topic, int(number), commit_ts.take(pa.array(ends[-1]))))
-    return pa.concat_batches(found).take(pa.array(np.argsort(np.concatenate(ends))))
+        batches.append(message_batch(messages, topic, int(number), commit_ts.take(pa.array(ends[-1]))))
+    return pa.concat_batches(batches).take(pa.array(np.argsort(np.concatenate(ends))))
 
 
 def _bytes_before(keys: pa.Array, values: pa.Array, places: _Places | slice) -> _Places:

@@ -140,8 +140,8 @@ class Arranger:
         for group in by_likeness(tables, self._plan):
             alone = group
             if len(group) > 1:
-                made, alone = arranged_alike(form, group, self._plan)
-                for each in made:
+                groups, alone = arranged_alike(form, group, self._plan)
+                for each in groups:
                     about = None if size > _PIECE_BYTES else size * each.rows.num_rows // form.num_rows
                     yield Piece(each.tables, each.rows, each.keys, about)
             for table, part in self._sent(self._by_table(form, alone)):

@@ -48,31 +48,31 @@ class Prepared:
 
         Raises :class:`MessageTooLargeError`, and :class:`BatchTooLargeError` where one Arrow array cannot hold them.
         """
-        made = [self.large.encode(part.encoder, part.changes) for part in self.parts]
-        if not made:
+        encoded = [self.large.encode(part.encoder, part.changes) for part in self.parts]
+        if not encoded:
             return Encoded(pa.array([], pa.binary()))
-        if len(made) == 1 and self.parts[0].rows is None:
-            return made[0]
+        if len(encoded) == 1 and self.parts[0].rows is None:
+            return encoded[0]
         order = np.empty(self.rows, np.int64)
         places = np.concatenate([part.rows for part in self.parts if part.rows is not None])
         order[places] = np.arange(self.rows)
         index = pa.array(order)
-        size = sum(int(each.lengths().sum()) for each in made)
+        size = sum(int(each.lengths().sum()) for each in encoded)
         if size > _ARROW_LIMIT:
             raise BatchTooLargeError(
                 f"the messages of {self.rows} rows take {size} bytes, and an Arrow array holds 2 GiB",
                 remedy="Encode fewer rows at a time",
                 table=self.parts[0].changes.table.full_name,
             )
-        values = pa.concat_arrays([each.values for each in made])
+        values = pa.concat_arrays([each.values for each in encoded])
         keys = None
-        if any(each.keys is not None for each in made):
-            keys = pa.concat_arrays([each.filled_keys() for each in made]).take(index)
-        ends = None if made[0].ends is None else pa.concat_arrays([each.ends for each in made]).take(index)
+        if any(each.keys is not None for each in encoded):
+            keys = pa.concat_arrays([each.filled_keys() for each in encoded]).take(index)
+        ends = None if encoded[0].ends is None else pa.concat_arrays([each.ends for each in encoded]).take(index)
         in_order = bool((places[1:] > places[:-1]).all())
         claims = tuple(
             (int(part.rows[place]) if part.rows is not None else place, claim)
-            for part, each in zip(self.parts, made, strict=True)
+            for part, each in zip(self.parts, encoded, strict=True)
             for place, claim in each.claims
         )
         return Encoded(values if in_order else values.take(index), keys, claims, ends)

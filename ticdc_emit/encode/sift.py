@@ -37,7 +37,7 @@ def sift(rows: Rows, attempt: Callable[[Rows], object]) -> list[Found]:
     ``attempt`` works on rows and raises the error of a bad one, whose ``alike`` counts within the rows of that attempt.
     What is wrong with no one row (a row that is late, two changes of one key, a column that is not there) is raised.
     """
-    found: list[Found] = []
+    bad_rows: list[Found] = []
     left = [rows]
     while left:
         tried = left.pop()
@@ -50,13 +50,13 @@ def sift(rows: Rows, attempt: Callable[[Rows], object]) -> list[Found]:
                 raise
             bad = _alike(tried, fault)
             if bad:
-                found += bad
+                bad_rows += bad
                 left.append(np.setdiff1d(tried, [each.row for each in bad], assume_unique=True))
             elif len(tried) == 1:
-                found.append(Found(int(tried[0]), partial(_same, fault)))
+                bad_rows.append(Found(int(tried[0]), partial(_same, fault)))
             else:
                 left += [tried[len(tried) // 2 :], tried[: len(tried) // 2]]
-    return sorted(found, key=lambda each: each.row)
+    return sorted(bad_rows, key=lambda each: each.row)
 
 
 def _is_of_a_row(fault: RowError) -> bool:

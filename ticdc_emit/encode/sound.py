@@ -69,18 +69,18 @@ def sound_rows(
     return _without(read, wrong), refused
 
 
-def _without(rows: Rows, found: Sequence[Found]) -> Rows:
-    bad = np.array([each.row for each in found], np.int64)
+def _without(rows: Rows, bad_rows: Sequence[Found]) -> Rows:
+    bad = np.array([each.row for each in bad_rows], np.int64)
     return np.setdiff1d(rows, bad, assume_unique=True)
 
 
-def _refused(given: GivenRows, found: Found, order: bytes | None, *, placed: bool) -> Refused:
-    row, names, stamp = found.row, given.table(found.row), given.commit_ts(found.row)
+def _refused(given: GivenRows, bad_row: Found, order: bytes | None, *, placed: bool) -> Refused:
+    row, names, stamp = bad_row.row, given.table(bad_row.row), given.commit_ts(bad_row.row)
     if order is None:
         order = (stamp or 0).to_bytes(8, "big") + given.held(row)
 
     def tell() -> tuple[BadRow, RowError]:
-        error = found.error()
+        error = bad_row.error()
         key = dict(error.context.get("row", {}))
         if key.pop("position", None) is not None:
             error.context["row"] = {**key, "position": given.place(row)}

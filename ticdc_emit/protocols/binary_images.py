@@ -54,10 +54,10 @@ class BinaryImages:
         """Lay out columns of an image, one after the other."""
         if not image.is_pooled:
             return [piece for column in columns for piece in self.entry(column, image)]
-        made = image.rendered_all(columns, self._joined_form, self._join)
+        joined = image.rendered_all(columns, self._joined_form, self._join)
         if not self._leads:
-            return [*made]
-        return [piece for column, each in zip(columns, made, strict=True) for piece in self._led(column, [each])]
+            return [*joined]
+        return [piece for column, each in zip(columns, joined, strict=True) for piece in self._led(column, [each])]
 
     def joined(self, column: Column, image: Image) -> list[Piece]:
         """Lay out one column of an image as an array that the image keeps."""

@@ -15,8 +15,8 @@ class SchemaTexts(Mapping[str, str]):
     refused.
     """
 
-    def __init__(self, made: Mapping[str, Callable[[], str]]) -> None:
-        self._made = made
+    def __init__(self, makers: Mapping[str, Callable[[], str]]) -> None:
+        self._made = makers
 
     def __getitem__(self, part: str) -> str:
         return self._made[part]()

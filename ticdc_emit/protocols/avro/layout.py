@@ -99,12 +99,12 @@ class AvroRows:
 
         Reading the text of an invalid one raises :class:`~ticdc_emit.errors.SchemaError`.
         """
-        made: dict[str, Callable[[], str]] = {}
+        texts: dict[str, Callable[[], str]] = {}
         if self.options.has_key(self.table):
-            made["key"] = lambda: key_schema(self.table, self.options)
+            texts["key"] = lambda: key_schema(self.table, self.options)
         if self.options.has_value(op):
-            made["value"] = lambda: value_schema(self.table, self.options)
-        return SchemaTexts(made)
+            texts["value"] = lambda: value_schema(self.table, self.options)
+        return SchemaTexts(texts)
 
     def subject(self, topic: str, part: str) -> str:
         """Return the subject under which the schema of a part is registered."""
@@ -150,13 +150,13 @@ class AvroRows:
         Raises :class:`RegistryError` if one of their schemas is not registered, and the errors of :meth:`check`.
         """
         count, image = len(changes), changes.current
-        made: dict[str, Sequence[Piece]] = {}  # key columns have no union, so their pieces serve the value too
+        pieces: dict[str, Sequence[Piece]] = {}  # key columns have no union, so their pieces serve the value too
 
         def entries(fields: tuple[_Field, ...]) -> list[Sequence[Piece]]:
             for shown in fields:
-                if shown.column.name not in made:
-                    made[shown.column.name] = self._pieces(shown, image)
-            return [made[shown.column.name] for shown in fields]
+                if shown.column.name not in pieces:
+                    pieces[shown.column.name] = self._pieces(shown, image)
+            return [pieces[shown.column.name] for shown in fields]
 
         def record(part: str, *entries: Sequence[Piece]) -> pa.Array:
             header = changes.constant(self, lambda encoder: encoder._header(part))

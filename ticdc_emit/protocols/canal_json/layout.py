@@ -199,13 +199,16 @@ class CanalJsonRows:
 
     def reduced(self, changes: Changes, locations: Sequence[str] | None) -> Encoded:
         """Return messages with only the handle key's columns, and the location of each stored whole message."""
-        told: list[Fragment] = [b',"onlyHandleKey":true']
+        marks: list[Fragment] = [b',"onlyHandleKey":true']
         if locations is not None:
-            told = [b',"claimCheckLocation":', pa.array([json_string(location) for location in locations], pa.binary())]
-        return Encoded(join(self._fragments(changes, self._handle_key, told), len(changes), NULL))
+            marks = [
+                b',"claimCheckLocation":',
+                pa.array([json_string(location) for location in locations], pa.binary()),
+            ]
+        return Encoded(join(self._fragments(changes, self._handle_key, marks), len(changes), NULL))
 
-    def _fragments(self, changes: Changes, members: _Members, told: list[Fragment]) -> list[Fragment]:
-        """Lay out messages with ``members``, and with ``told`` at the end of the extension."""
+    def _fragments(self, changes: Changes, members: _Members, marks: list[Fragment]) -> list[Fragment]:
+        """Lay out messages with ``members``, and with ``marks`` at the end of the extension."""
         laid: list[Fragment] = [changes.constant(self, lambda encoder: encoder._prefix)]
         laid += [changes.op.value.upper().encode(), b'","es":']
         laid += [changes.commit_ms_text, b',"ts":', changes.build_ms_text, b',"sql":"","sqlType":']
@@ -214,8 +217,8 @@ class CanalJsonRows:
         laid += [b',"mysqlType":', members.mysql_type, b',"old":', *old, b',"data":[', *data, b"]"]
         if self.options.enable_tidb_extension:
             if self.options.shows_row_keys:
-                told = [*told, b',"rowkey":"', base64_text(changes.row_keys), b'"']
-            laid += [b',"_tidb":{"commitTs":', changes.commit_ts_text, *told, b"}"]
+                marks = [*marks, b',"rowkey":"', base64_text(changes.row_keys), b'"']
+            laid += [b',"_tidb":{"commitTs":', changes.commit_ts_text, *marks, b"}"]
         return [*laid, b"}"]
 
     def _images(self, members: _Members, changes: Changes) -> tuple[list[Fragment], list[Fragment]]:

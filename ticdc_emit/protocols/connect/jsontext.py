@@ -22,7 +22,7 @@ _ESCAPED = re.compile(rb'["\\\x00-\x1f]')
 def json_content(text: str | bytes) -> bytes:
     """Return text as the content of a JSON string."""
     raw = text.encode() if isinstance(text, str) else text
-    return _ESCAPED.sub(lambda found: JSONITER.replacement(found[0][0]), raw)
+    return _ESCAPED.sub(lambda match: JSONITER.replacement(match[0][0]), raw)
 
 
 def json_string(text: str | bytes) -> bytes:

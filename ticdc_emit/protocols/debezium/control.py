@@ -23,11 +23,11 @@ def ddl_message(event: DdlEvent, build_ts: int, options: DebeziumOptions) -> Con
 
     Raises :class:`~ticdc_emit.errors.SchemaError` where TiCDC fails at the statement.
     """
-    made = ddl_payloads(event, build_ts, options.cluster_id)
-    if made is None:
+    payloads = ddl_payloads(event, build_ts, options.cluster_id)
+    if payloads is None:
         return None
     schemas = (None, None) if options.disable_schema else (KEY_SCHEMA, change_value_schema(source_schema(options)))
-    return ControlMessage(message(made[0], schemas[0]), message(made[1], schemas[1]), event.commit_ts)
+    return ControlMessage(message(payloads[0], schemas[0]), message(payloads[1], schemas[1]), event.commit_ts)
 
 
 def watermark_message(ts: int, build_ts: int, options: DebeziumOptions) -> ControlMessage:

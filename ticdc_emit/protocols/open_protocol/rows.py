@@ -99,12 +99,12 @@ class OpenRows:
         Raises :class:`~ticdc_emit.errors.SchemaError` where these are none.
         """
         self._refuse_keyless()
-        told: list[Fragment] = [b',"ohk":true']
+        marks: list[Fragment] = [b',"ohk":true']
         if locations is not None:
             stored = [json_string(location, self.options.switches) for location in locations]
             flags = b',"ohk":true,"ohk":false' if self.options.switches.claims == "flagged" else b""
-            told = [flags + b',"ccl":', pa.array(stored, pa.binary())]
-        return self._encoded(changes, self._handle_key, told)
+            marks = [flags + b',"ccl":', pa.array(stored, pa.binary())]
+        return self._encoded(changes, self._handle_key, marks)
 
     def _refuse_keyless(self) -> None:
         if not self.table.handle_key:
@@ -115,20 +115,20 @@ class OpenRows:
                 table=self.table.full_name,
             )
 
-    def _encoded(self, changes: Changes, members: Members, told: list[Fragment]) -> Encoded:
+    def _encoded(self, changes: Changes, members: Members, marks: list[Fragment]) -> Encoded:
         count = len(changes)
-        key = self._key(changes, members, told)
+        key = self._key(changes, members, marks)
         return Encoded(framed(self._value(changes, members), count, NULL), framed(key, count))
 
-    def _key(self, changes: Changes, members: Members, told: list[Fragment]) -> list[Fragment]:
+    def _key(self, changes: Changes, members: Members, marks: list[Fragment]) -> list[Fragment]:
         names = changes.constant(self, lambda encoder: encoder._names)
         partition: list[Fragment] = []
         if self.table.partitions:
             partition = [b',"ptn":', integer_text(changes.physical_table_ids)]
         row_id = self._row_id(changes, members) if self.options.switches.row_ids else []
-        behind = [b',"t":1', *told, *partition, b"}"]
+        behind = [b',"t":1', *marks, *partition, b"}"]
         if self.options.switches.partition == "before-type":
-            behind = [*partition, b',"t":1', *told, b"}"]
+            behind = [*partition, b',"t":1', *marks, b"}"]
         return [b'{"ts":', changes.commit_ts_text, names, *row_id, *behind]
 
     def _row_id(self, changes: Changes, members: Members) -> list[Fragment]:

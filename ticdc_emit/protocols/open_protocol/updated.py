@@ -38,16 +38,16 @@ class _Shown(NamedTuple):
 
 def updated_columns(changes: Changes, members: Members, switches: OpenSwitches) -> list[Fragment]:
     """Lay out ``p`` with what comes before it; what of it is empty is shown or left out."""
-    found: list[_Shown] = []
+    members_shown: list[_Shown] = []
     for name, column in zip(members.names, members.columns, strict=True):
         text, rows = _rendered(changes, members, column), _changed(changes, members, column, switches)
         around = members.around(column)
         nulled = _nulled(changes, column, rows) if switches.nulled_columns == "nameless" else None
         if nulled is not None:
-            found.append(_Shown(name.split(MEMBER_BEGIN)[-1], around, b"", blank_where(text, ~nulled), nulled))
+            members_shown.append(_Shown(name.split(MEMBER_BEGIN)[-1], around, b"", blank_where(text, ~nulled), nulled))
             rows = rows & ~nulled
-        found.append(_Shown(name, around, MEMBER_END, blank_where(text, ~rows), rows))
-    names, arounds, behinds, texts, shown = zip(*found, strict=True)
+        members_shown.append(_Shown(name, around, MEMBER_END, blank_where(text, ~rows), rows))
+    names, arounds, behinds, texts, shown = zip(*members_shown, strict=True)
     laid = [b',"p":', *ObjectLayout(names, arounds, behinds).sparse_fragments(texts, shown)]
     shows_any = reduce(np.logical_or, shown)
     if shows_any.all() or switches.empty_before == "shown":

@@ -94,19 +94,19 @@ class SimpleJsonRows:
 
     def reduced(self, changes: Changes, locations: Sequence[str] | None) -> Encoded:
         """Return messages with only the handle key's columns, and the location of each stored whole message."""
-        told: list[Fragment] = [b',"handleKeyOnly":true']
+        marks: list[Fragment] = [b',"handleKeyOnly":true']
         if locations is not None:
             stored = pa.array([json_string(location) for location in locations], pa.binary())
-            told = [b',"claimCheckLocation":', stored, *told]
-        return Encoded(join(self._fragments(changes, self._handle_key, told), len(changes), NULL))
+            marks = [b',"claimCheckLocation":', stored, *marks]
+        return Encoded(join(self._fragments(changes, self._handle_key, marks), len(changes), NULL))
 
-    def _fragments(self, changes: Changes, members: Members, told: list[Fragment]) -> list[Fragment]:
-        """Lay out messages with ``members``, and with ``told`` before the checksum."""
+    def _fragments(self, changes: Changes, members: Members, marks: list[Fragment]) -> list[Fragment]:
+        """Lay out messages with ``members``, and with ``marks`` before the checksum."""
         prefix = changes.constant(self, lambda encoder: encoder._prefix)
         laid: list[Fragment] = [prefix, _number(changes.physical_table_ids)]
         laid += [b',"type":"', changes.op.value.upper().encode(), b'","commitTs":', changes.commit_ts_text]
         version = changes.constant(self, lambda encoder: b"%d" % encoder.table.update_ts)
-        laid += [b',"buildTs":', changes.build_ms_text, b',"schemaVersion":', version, *told]
+        laid += [b',"buildTs":', changes.build_ms_text, b',"schemaVersion":', version, *marks]
         if self.options.enable_row_checksum:
             laid += _checksum(changes)
         return [*laid, *_images(changes, members), b"}"]
