@@ -91,4 +91,5 @@ def test_traffic_that_only_spark_makes() -> None:
     assert generate_arrow("generated_columns", rows=10) is None
     zipf = {"bank.accounts.balance": {"range": [0, 9], "distribution": "zipf"}}
     assert generate_arrow("bank", rows=10, columns=zipf) is None
-    assert generate_arrow("bank", rows=10) is not None
+    bank = generate_arrow("bank", rows=10)
+    assert repr(bank) == "<ArrowTraffic of bank.customers, bank.accounts, bank.transfers, 0 statements>"

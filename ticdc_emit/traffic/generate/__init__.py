@@ -10,7 +10,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ticdc_emit.traffic.generate.column_options import Columns
 from ticdc_emit.traffic.generate.make import stream_on_spark, traffic_here, traffic_on_spark
@@ -55,21 +55,7 @@ def generate(
     Before the first row, raises the family of :class:`~ticdc_emit.errors.SchemaError` if the schema cannot be
     generated, and :class:`~ticdc_emit.errors.ConfigError` for wrong ``columns``.
     """
-    settings = Settings(
-        rows=rows,
-        seed=seed,
-        tables=tuple(tables or ()),
-        start=start,
-        rate=rate,
-        transaction_size=transaction_size,
-        updates=updates,
-        deletes=deletes,
-        skew=skew,
-        ddl_rate=ddl_rate,
-        time_zone=time_zone,
-        columns=columns,
-    )
-    return traffic_on_spark(spark, schema, settings, partitions)
+    return traffic_on_spark(spark, schema, Settings.of(locals()), partitions)
 
 
 def generate_stream(
@@ -98,29 +84,28 @@ def generate_stream(
     runs come first, ``rows_per_batch`` at a time. A restart must give the same ``start``. ``rows``: the number of
     changes; ``None``: no end (DDL needs an end). The query continues with empty batches until it is stopped.
     """
-    settings = Settings(
-        rows=rows,
-        seed=seed,
-        tables=tuple(tables or ()),
-        start=start,
-        rate=rate,
-        transaction_size=transaction_size,
-        updates=updates,
-        deletes=deletes,
-        skew=skew,
-        ddl_rate=ddl_rate,
-        time_zone=time_zone,
-        columns=columns,
-    )
-    return stream_on_spark(spark, schema, settings, live=live, rows_per_batch=rows_per_batch)
+    return stream_on_spark(spark, schema, Settings.of(locals()), live=live, rows_per_batch=rows_per_batch)
 
 
-def generate_arrow(schema: str | Path, *, rows: int, **settings: Any) -> ArrowTraffic | None:
-    """Return the changes of :func:`generate` as Arrow record batches, without Spark.
+def generate_arrow(
+    schema: str | Path,
+    *,
+    rows: int,
+    seed: int = 0,
+    tables: Iterable[str] | None = None,
+    start: int | dt.datetime | None = None,
+    rate: float | None = None,
+    transaction_size: float = 1.0,
+    updates: float = 3.0,
+    deletes: float = 0.5,
+    skew: float = 1.0,
+    ddl_rate: float = 0.0,
+    time_zone: str = "UTC",
+    columns: Columns | None = None,
+) -> ArrowTraffic | None:
+    """Return the changes of :func:`generate` as Arrow record batches, made in this process without Spark.
 
-    ``settings``: its other arguments, except ``partitions``. Returns ``None`` if only Spark can compute the changes:
-    those of tables with stored generated columns, and columns with the distribution ``zipf``. Raises the errors of
-    :func:`generate`.
+    Returns ``None`` if only Spark can compute the changes: those of tables with stored generated columns, and columns
+    with the distribution ``zipf``. Raises the errors of :func:`generate`.
     """
-    names = settings.pop("tables", None) or ()
-    return traffic_here(schema, Settings(rows=rows, tables=tuple(names), **settings))
+    return traffic_here(schema, Settings.of(locals()))

@@ -31,7 +31,7 @@ __all__ = ["ArrowTraffic", "Traffic", "TrafficStream"]
 Changes = TypeVar("Changes")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class _Planned(Generic[Changes]):
     """``changes``: the row changes. ``ddl``: (commit_ts, statement) in order.
 
@@ -44,6 +44,10 @@ class _Planned(Generic[Changes]):
     schema: str
     table: str | None
     time_zone: str = field(default="UTC", kw_only=True)
+
+    def __repr__(self) -> str:
+        tables = list(self.changes) if isinstance(self.changes, dict) else [self.table or "several tables"]
+        return f"<{type(self).__name__} of {', '.join(tables)}, {len(self.ddl):,} statements>"
 
     @hides_arguments
     def sink(self, sink_uri: str | ChangefeedConfig, **options: Unpack[TrafficSinkOptions]) -> TicdcSink:
@@ -69,10 +73,10 @@ class _Planned(Generic[Changes]):
         return TicdcSink(sink_uri, self.schema, table=self.table, ddl=self.ddl, **options)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class _OnSpark(_Planned[Changes]):
-    _plan: TrafficPlan | None = field(default=None, kw_only=True, repr=False, compare=False)
-    _spark: SparkSession | None = field(default=None, kw_only=True, repr=False, compare=False)
+    _plan: TrafficPlan | None = field(default=None, kw_only=True, compare=False)
+    _spark: SparkSession | None = field(default=None, kw_only=True, compare=False)
 
     def tables(self) -> dict[tuple[str, str], DataFrame]:
         """Return the tables after the last change and statement, by (schema, table): the expected final tables of a
@@ -91,7 +95,7 @@ class _OnSpark(_Planned[Changes]):
         return final_tables(self._spark, self._plan, self._plan.rows)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Traffic(_OnSpark["dict[str, DataFrame]"]):
     """``changes``: a typed DataFrame for each table, by ``schema.name``, as :meth:`TicdcSink.write` takes them.
 
@@ -111,7 +115,7 @@ class Traffic(_OnSpark["dict[str, DataFrame]"]):
         return reduce(lambda one, other: one.union(other), frames)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class TrafficStream(_OnSpark["DataFrame"]):
     """``changes``: a streaming DataFrame, typed if there is one table, else generic: a query has one DataFrame.
 
@@ -119,7 +123,7 @@ class TrafficStream(_OnSpark["DataFrame"]):
     """
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ArrowTraffic(_Planned[dict[str, ArrowChanges]]):
     """``changes``: for each table its changes as Arrow record batches, by ``schema.name``, made as they are read.
 

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import datetime as dt
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
 
 from ticdc_emit.errors import ConfigError, SchemaError
 from ticdc_emit.traffic.generate.column_options import Columns
@@ -51,6 +53,12 @@ class Settings:
     """The changefeed's, for TIMESTAMP in canonical text."""
     columns: Columns | None = None
     """The user's options for columns, a TOML file or a mapping; checked with the schema."""
+
+    @classmethod
+    def of(cls, arguments: Mapping[str, Any]) -> Settings:
+        """Return the settings among a call's arguments (its ``locals()``), which have their names."""
+        values = {field.name: arguments[field.name] for field in fields(cls)}
+        return cls(**(values | {"tables": tuple(arguments["tables"] or ())}))
 
     def __post_init__(self) -> None:
         rate = self.changes_per_second
