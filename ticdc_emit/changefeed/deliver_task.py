@@ -49,9 +49,10 @@ class DeliverTask:
     """The work of one delivering task, pickled to the workers.
 
     ``sink`` writes; without one, the messages themselves are yielded. ``claims``: the storage of objects that messages
-    name. ``check_only``: rows are counted and nothing is sent. ``digests``: whether results have a digest of the rows'
-    messages. ``memory_limit``: bytes of chunks that are held, and of messages that are merged; beyond it they go to
-    files. ``skipped``: where lines that tell of skipped rows are written, before the first message.
+    name. ``check_only``: rows are counted and nothing is sent; with ``connects``, a writer is opened nevertheless.
+    ``digests``: whether results have a digest of the rows' messages. ``memory_limit``: bytes of chunks that are held,
+    and of messages that are merged; beyond it they go to files. ``skipped``: where lines that tell of skipped rows are
+    written, before the first message.
     """
 
     plan: Plan
@@ -59,6 +60,7 @@ class DeliverTask:
     sink: Sink | None
     claims: ClaimStore | None = None
     check_only: bool = False
+    connects: bool = False
     digests: bool = False
     memory_limit: int = DEFAULT_MEMORY_LIMIT
     skipped: SkippedFile | None = None
@@ -98,6 +100,8 @@ class DeliverTask:
             if self.check_only:
                 for _ in messages:
                     pass
+                if self.connects and self.sink is not None:
+                    self.sink.open(self.plan.large.max_message_bytes).close()
             elif self.sink is None:
                 yield from messages
                 return

@@ -301,6 +301,16 @@ class Changefeed:
         encode = replace(self._open.encode_task(plan, None), bad_rows="refuse")
         return encode, DeliverTask(plan, Controls(), None, self._claims)
 
+    def rehearse(self, batch: Batch) -> None:
+        """Do with a batch what :meth:`run` does, but send nothing and write no state; no row is late.
+
+        Creates topics and registers schemas. Every process that will send connects to the sink, this one too.
+        """
+        encode, deliver = self.message_tasks(batch)
+        encode = replace(encode, bad_rows=self._options.bad_rows)
+        batch.run(encode, replace(deliver, sink=self.sink, check_only=True, connects=True))
+        self.sink.open(deliver.plan.large.max_message_bytes).close()
+
     def encoding(self, batch_id: int, table: tuple[str, str] | None) -> Encoding | None:
         """Return what encodes a batch's rows before :meth:`run`, of one ``table`` or in the generic form.
 

@@ -1,4 +1,4 @@
-"""Warm up Spark by making messages that are discarded.
+"""Warm up Spark by making messages that are not sent.
 
 The first batches of a session cost several times as much as later ones: Spark generates code, the JVM compiles it,
 Python workers start and import. If the wall clock matters, this is done before the clock starts.
@@ -20,32 +20,37 @@ __all__ = ["MOST_WARM_UP_S", "warm_up", "warm_up_stream"]
 
 MOST_WARM_UP_S = 20.0
 _NO_FASTER = 0.9
+_IN_A_ROW = 3
 
 
 class _Rounds:
-    """Counts rounds of the same work, until one is not clearly faster than the fastest before it."""
+    """Counts rounds of the same work, until several in a row are not clearly faster than the fastest before them.
+
+    One alone may be slow for another reason, and the JVM compiles what runs often in several passes.
+    """
 
     def __init__(self) -> None:
         self._best = math.inf
+        self._slower = 0
         self._until = time.monotonic() + MOST_WARM_UP_S
 
     def are_enough(self, seconds: float) -> bool:
         """Record the time of another round."""
-        slower = seconds > self._best * _NO_FASTER
+        self._slower = self._slower + 1 if seconds > self._best * _NO_FASTER else 0
         self._best = min(self._best, seconds)
-        return slower or time.monotonic() > self._until
+        return self._slower == _IN_A_ROW or time.monotonic() > self._until
 
 
-def warm_up(messages: Callable[[], DataFrame]) -> None:
-    """Let Spark make the DataFrame's messages and discard them until that gets no faster, for at most 20 s.
+def warm_up(rehearse: Callable[[], object]) -> None:
+    """Call ``rehearse`` until that gets no faster, for at most 20 s.
 
-    ``messages`` is called for each round, because a plan that Spark has already optimized would skip part of the work.
+    Each call has to plan its Spark job, because a plan that Spark has already optimized would skip part of the work.
     """
     rounds = _Rounds()
     enough = False
     while not enough:
         began = time.monotonic()
-        messages().groupBy("topic").count().collect()
+        rehearse()
         enough = rounds.are_enough(time.monotonic() - began)
 
 

@@ -184,3 +184,16 @@ def test_the_data_source_names_its_own_option(option: str, text: str) -> None:
     assert refused.value.option == option
     assert refused.value.remedy
     assert "_" not in str(refused.value)
+
+
+def test_a_rehearsal_opens_writers_and_sends_nothing(
+    store: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[int | None] = []
+    really = MemorySink.open
+    monkeypatch.setattr(MemorySink, "open", lambda self, limit=None: (opened.append(limit), really(self, limit))[1])
+    changefeed = feed(store, tmp_path, bad_rows="skip")
+    broken = pa.Table.from_pylist([{"op": "c", "commit_ts": tso(2), "after": None}], schema=ROWS)
+    changefeed.rehearse(ArrowBatch(broken, "s.t"))
+    assert (len(opened), list(messages(store)), list(tmp_path.glob("batch-*"))) == (2, [], [])
+    assert changefeed.run(ArrowBatch(broken, "s.t"), 0, final=True).skipped == {"s.t": 1}

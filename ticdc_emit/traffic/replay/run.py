@@ -91,9 +91,9 @@ def replay(
         count = 1 if slices is None else len(slices)
         begin = number = next_batch - first_batch
         if speed is not None and slices is not None and number < count:
-            first = staged.batch(slices[number])
-            if isinstance(first, SparkBatch):
-                warm_up(lambda: first.messages(*feed.message_tasks(first)))
+            first = slices[number]
+            if isinstance(staged.batch(first), SparkBatch):
+                warm_up(lambda: feed.rehearse(staged.batch(first)))
         reports: list[RunReport] = []
         lags: list[float] = []
         ready = time.monotonic()
