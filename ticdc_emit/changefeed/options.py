@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
 from numbers import Real
-from typing import Literal
+from typing import Any, Literal
 
 from ticdc_emit.config import Secret
 from ticdc_emit.encode.bad_rows import checked_bad_rows
@@ -32,6 +33,13 @@ class RunOptions:
     bad_rows: Literal["refuse", "skip"] = "refuse"
     bad_rows_path: Secret[str] | None = None  # it may hold a login
     heartbeat: float | None = None
+
+    @classmethod
+    def of(cls, arguments: Mapping[str, Any]) -> RunOptions:
+        """Return the options among a call's arguments (its ``locals()``), which have their names; URIs are text."""
+        values = {field.name: arguments[field.name] for field in fields(cls)}
+        uris = {name: values[name] for name in ("state_uri", "bad_rows_path")}
+        return cls(**(values | {name: None if uri is None else Secret(uri) for name, uri in uris.items()}))
 
     def __post_init__(self) -> None:
         if self.late not in ("error", "emit", "drop"):

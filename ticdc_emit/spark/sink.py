@@ -23,7 +23,7 @@ from ticdc_emit.changefeed.run import Changefeed
 from ticdc_emit.changes.tabular import changes_table
 from ticdc_emit.config import ChangefeedConfig, Profile
 from ticdc_emit.config.named import config_of, refuse_unknown
-from ticdc_emit.config.secrets import Secret, hides_arguments
+from ticdc_emit.config.secrets import hides_arguments
 from ticdc_emit.delivery.contract import Sink
 from ticdc_emit.delivery.sinks import sink_for
 from ticdc_emit.registry.contract import SchemaRegistry
@@ -97,31 +97,18 @@ class TicdcSink:
         bad_rows: Literal["refuse", "skip"] = "refuse",
         bad_rows_path: str | None = None,
     ) -> None:
-        self.config = config_of(locals())
+        arguments = locals()
+        self.config = config_of(arguments)
         self.sink: Sink = sink or sink_for(self.config, librdkafka)
         self._table = table
         self._lengths = RowLengths()
-        state = None if state_uri is None else Secret(state_uri)
-        skipped = None if bad_rows_path is None else Secret(bad_rows_path)
-        how = RunOptions(
-            clock,
-            watermark_interval,
-            allowed_lateness,
-            late,
-            validate,
-            state,
-            verbatim_json,
-            bad_rows,
-            skipped,
-            heartbeat,
-        )
         self._changefeed = Changefeed(
             self.config,
             self.sink,
             schema,
             table=table,
             ddl=ddl,
-            options=how,
+            options=RunOptions.of(arguments),
             registry=registry,
             on_report=(on_report,) if callable(on_report) else on_report,
         )
