@@ -211,10 +211,10 @@ class Encoder:
         if not refused:
             raise fault
         if self._bad_rows == "skip":
-            told = [each.tell() for each in sorted(refused, key=lambda each: each.order)]
-            for _, error in told:
+            bad_rows = [each.tell() for each in sorted(refused, key=lambda each: each.order)]
+            for _, error in bad_rows:
                 refuse_corrupted(error)
-            self.skipped = [bad for bad, _ in told]
+            self.skipped = [bad for bad, _ in bad_rows]
             return given.some(sound)
         refusals = Refusals()
         refusals.add(refused)

@@ -146,16 +146,16 @@ class RowError(TicdcEmitError, ValueError):
     @classmethod
     def first(cls, places: Sequence[int], error: Callable[[int], RowError]) -> RowError:
         """Return the error of the first of several rows, with the errors of the others (:class:`Alike`)."""
-        made = error(0)
-        made.alike = Alike(places, error)
-        return made
+        first_error = error(0)
+        first_error.alike = Alike(places, error)
+        return first_error
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (*super().__reduce__(), {} if self.bad_rows is None else {"bad_rows": self.bad_rows})
 
     def __str__(self) -> str:
-        told = "" if self.bad_rows is None else str(self.bad_rows)
-        return f"{super().__str__()}\n{told}" if told else super().__str__()
+        listed = "" if self.bad_rows is None else str(self.bad_rows)
+        return f"{super().__str__()}\n{listed}" if listed else super().__str__()
 
 
 class InvalidValueError(RowError):

@@ -28,9 +28,9 @@ def lazy(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], Any], 
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         if home == ".":
             return import_module(f"{package}.{name}")
-        found = getattr(import_module(home if home.startswith("ticdc_emit.") else f"{package}.{home}"), name)
-        setattr(sys.modules[package], name, found)
-        return found
+        value = getattr(import_module(home if home.startswith("ticdc_emit.") else f"{package}.{home}"), name)
+        setattr(sys.modules[package], name, value)
+        return value
 
     def listed() -> list[str]:
         module = sys.modules[package]

@@ -132,11 +132,11 @@ def measure_end_to_end(
 
 def _write_rows(folder: Path, table: str, rows: int, file_rows: int) -> None:
     folder.mkdir(parents=True)
-    made = make_rows(table, file_rows).columns
-    keys = made["id"]
+    made_columns = make_rows(table, file_rows).columns
+    keys = made_columns["id"]
     for start in range(0, rows, file_rows):
         size = min(file_rows, rows - start)
-        columns = {name: array.slice(0, size) for name, array in made.items()}
+        columns = {name: array.slice(0, size) for name, array in made_columns.items()}
         columns["id"] = pa.array(np.arange(start, start + size)).cast(keys.type)
         stamps = pa.array(commit_stamps(rows).slice(start, size)).cast(pa.int64())
         batch = change_batch(Op.INSERT, stamps, after=columns)

@@ -119,8 +119,8 @@ def _encode(batch: pa.RecordBatch, plan: Plan, table: str) -> Callable[[], pa.Re
     planned = plan.table("test", table)
 
     def run() -> pa.RecordBatch:
-        made = prepare(batch, planned, plan).messages()
-        return packed(made, planned.topic, planned.partition, batch.column("commit_ts"), plan)
+        encoded = prepare(batch, planned, plan).messages()
+        return packed(encoded, planned.topic, planned.partition, batch.column("commit_ts"), plan)
 
     return run
 

@@ -75,7 +75,7 @@ def canonical_text(columns: Sequence[Column], values: Sequence[Any], zone: str) 
     Raises :class:`ValueFault` with the place of the first value that its column's type cannot take.
     """
     place = time_zone_of(zone)
-    found: list[str | None] = []
+    texts: list[str | None] = []
     for index, (column, value) in enumerate(zip(columns, values, strict=True)):
         try:
             text = None if value is None else _printer(column)(column, value, place)
@@ -83,18 +83,18 @@ def canonical_text(columns: Sequence[Column], values: Sequence[Any], zone: str) 
             raise ValueFault(index, _reason(fault)) from None
         if text is None and value is not None:
             raise ValueFault(index, f"the value {shown(value)} is of the Python type {type(value).__name__}")
-        found.append(text)
-    return _plain_array(found)
+        texts.append(text)
+    return _plain_array(texts)
 
 
 def _each(values: Sequence[Any], convert: Callable[[Any], Any]) -> list[Any]:
-    found = []
+    converted = []
     for index, value in enumerate(values):
         try:
-            found.append(None if value is None else convert(value))
+            converted.append(None if value is None else convert(value))
         except (ValueError, OverflowError, LookupError, TypeError) as fault:
             raise ValueFault(index, _reason(fault)) from None
-    return found
+    return converted
 
 
 def _reason(fault: Exception) -> str:

@@ -104,7 +104,7 @@ class Image:
 
     def rendered_all(self, columns: Sequence[Column], form: str, render: Render) -> list[pa.Array]:
         """Return :meth:`rendered` of each column: of few rows, most of the cost is what is done for each."""
-        made, rendered, pooled = [], self._rendered, self._pooled
+        texts, rendered, pooled = [], self._rendered, self._pooled
         for column in columns:
             key = (column.name, form)
             text = rendered.get(key)
@@ -114,8 +114,8 @@ class Image:
                 if text is None:
                     text = self._render(column, form, render)
                 rendered[key] = text
-            made.append(text)
-        return made
+            texts.append(text)
+        return texts
 
     def pieces(self, column: Column, form: str, make: Pieces) -> Sequence[Piece]:
         """Return ``make(column, values)``, for binary formats; ``form`` names the rendering, which is made once."""

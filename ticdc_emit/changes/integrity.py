@@ -65,12 +65,12 @@ def read_given(column: pa.Array, table: str) -> dict[str, pa.Array]:
             column=CHECKSUM,
         )
     members = dict(zip((field.name for field in column.type), column.flatten(), strict=True))
-    found = {}
+    by_name = {}
     for name, values in members.items():
         if name == "corrupted" and (pa.types.is_boolean(values.type) or pa.types.is_null(values.type)):
-            found[name] = values.cast(pa.bool_())
+            by_name[name] = values.cast(pa.bool_())
         elif name in _LIMITS:
-            found[name] = _numbers(name, values, table)
+            by_name[name] = _numbers(name, values, table)
         else:
             raise SchemaError(
                 f"checksum has a member {name!r} of type {values.type}",
@@ -78,7 +78,7 @@ def read_given(column: pa.Array, table: str) -> dict[str, pa.Array]:
                 table=table,
                 column=CHECKSUM,
             )
-    return found
+    return by_name
 
 
 def _numbers(name: str, values: pa.Array, table: str) -> pa.Array:

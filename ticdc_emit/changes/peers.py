@@ -50,8 +50,8 @@ class Peers:
 
     def numbers(self, of: Callable[[Any], int]) -> npt.NDArray[np.int64]:
         """Return the number that ``of`` says of each row's encoder."""
-        found: npt.NDArray[np.int64] = np.array([of(encoder) for encoder in self.encoders], np.int64)[self.codes]
-        return found
+        of_rows: npt.NDArray[np.int64] = np.array([of(encoder) for encoder in self.encoders], np.int64)[self.codes]
+        return of_rows
 
     def take(self, rows: npt.NDArray[np.int64]) -> Peers:
         """Return those of some rows."""

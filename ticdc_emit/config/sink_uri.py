@@ -62,15 +62,15 @@ class SinkUri:
     @classmethod
     def parse(cls, text: str) -> SinkUri:
         """:class:`~ticdc_emit.errors.ConfigError` for a URI that is wrong, has an unsupported scheme or no topic."""
-        found = _PARTS.match(text)
-        if found is None or _CONTROL.search(text) or _BAD_ESCAPE.search(found["authority"] + found["path"]):
+        parts = _PARTS.match(text)
+        if parts is None or _CONTROL.search(text) or _BAD_ESCAPE.search(parts["authority"] + parts["path"]):
             raise _invalid("Write kafka://host:port[,host:port]/topic?..., file://DIRECTORY?... or memory://NAME?...")
-        scheme = found["scheme"].lower()
-        params, dropped = _parse_query(found["query"] or "")
+        scheme = parts["scheme"].lower()
+        params, dropped = _parse_query(parts["query"] or "")
         if "#" in text:
             dropped.append("text after #")
-        authority = found["authority"].rpartition("@")[2]
-        path = unquote(found["path"])
+        authority = parts["authority"].rpartition("@")[2]
+        path = unquote(parts["path"])
         hosts: tuple[str, ...] = ()
         if scheme in KAFKA_SCHEMES:
             hosts, topic = tuple(authority.split(",")), path.strip("/")

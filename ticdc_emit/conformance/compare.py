@@ -173,7 +173,7 @@ def compare_registration(expected: Mapping[str, Any] | None, got: SchemaPost | N
     request = registration_request(got.subject, got.schema)
     if got.schema != expected["schema"]:
         return byte_diff(expected["schema"].encode(), got.schema.encode(), "schema")
-    made = {
+    shown = {
         "subject": got.subject,
         "id": got.id,
         "status": None if got.status == _OK else got.status,
@@ -181,7 +181,7 @@ def compare_registration(expected: Mapping[str, Any] | None, got: SchemaPost | N
         "accept": request.headers["Accept"],
         "content_type": request.headers["Content-Type"],
     }
-    for name, value in made.items():
+    for name, value in shown.items():
         if value != expected.get(name):
             return f"{name}: got {value!r}, expected {expected.get(name)!r}"
     return None

@@ -213,8 +213,8 @@ def _is_batch(jobs: Iterable[Mapping[str, Any]]) -> bool:
 
 def _whole(verdicts: Iterable[Verdict]) -> str:
     """Return the verdict on a job with parts: the best verdict of its parts."""
-    found = {verdict.result for verdict in verdicts}
-    return next((result for result in _RESULTS if result in found), "discarded")
+    results = {verdict.result for verdict in verdicts}
+    return next((result for result in _RESULTS if result in results), "discarded")
 
 
 def _is_of_rows(reason: str) -> bool:

@@ -24,21 +24,21 @@ _BREAKS = frozenset({"ddl", "watermark"})
 
 def packed_outcomes(events: Iterable[Mapping[str, Any]], outcomes: Iterable[Outcome], plan: Plan) -> list[Outcome]:
     """Return the outcomes of a case's events with packed messages; the given ones have one row per message."""
-    found: list[Outcome] = []
+    packed: list[Outcome] = []
     group: list[Record] = []
     last = None
     for event, outcome in zip(events, outcomes, strict=True):
         if event["kind"] in _BREAKS and last is not None:
-            found[last] = _with(found[last], _packed(group, plan))
+            packed[last] = _with(packed[last], _packed(group, plan))
             group, last = [], None
         if event["kind"] in DML_KINDS and outcome.left_out is None and not outcome.crashed:
             group += [record for record in outcome.records if record.error is None]
             outcome = Outcome(tuple(record for record in outcome.records if record.error is not None), outcome.error)
-            last = len(found)
-        found.append(outcome)
+            last = len(packed)
+        packed.append(outcome)
     if last is not None:
-        found[last] = _with(found[last], _packed(group, plan))
-    return found
+        packed[last] = _with(packed[last], _packed(group, plan))
+    return packed
 
 
 def _with(outcome: Outcome, records: Iterator[Record]) -> Outcome:

@@ -60,6 +60,6 @@ class RouteDispatcher:
 
     def _dispatched(self, plan: Plan, table: TablePlan, batch: pa.RecordBatch) -> tuple[Target, ...]:
         parts = read_parts(batch, table, plan.rendering, plan.build_ts)
-        found = dispatched(parts, table, batch.num_rows)
-        numbers = [found] * batch.num_rows if isinstance(found, int) else found.to_pylist()
+        partitions = dispatched(parts, table, batch.num_rows)
+        numbers = [partitions] * batch.num_rows if isinstance(partitions, int) else partitions.to_pylist()
         return tuple(Target(table.topic, number) for number in numbers)

@@ -176,9 +176,9 @@ def _route(entry: Mapping[str, Any]) -> Route:
 
 
 def _expected(messages: Iterable[Mapping[str, Any]]) -> dict[int, Outcome]:
-    found: dict[int, list[Record]] = {}
+    by_event: dict[int, list[Record]] = {}
     for message in messages:
-        records = found.setdefault(message["event"], [])
+        records = by_event.setdefault(message["event"], [])
         refusal = message.get("error") or message.get("panic")
         if refusal:
             records.append(Record(None, None, error=refusal))
@@ -187,17 +187,17 @@ def _expected(messages: Iterable[Mapping[str, Any]]) -> dict[int, Outcome]:
             records.append(Record(_bytes(message["key"]), _bytes(message["value"]), claim))
     return {
         index: Outcome(error=records[0].error) if len(records) == 1 and records[0].error else Outcome(tuple(records))
-        for index, records in found.items()
+        for index, records in by_event.items()
     }
 
 
 def _expected_targets(targets: Iterable[Mapping[str, Any]]) -> dict[int, tuple[Target, ...]]:
-    found: dict[int, tuple[Target, ...]] = {}
+    by_event: dict[int, tuple[Target, ...]] = {}
     for target in targets:
         error, panic = target.get("error"), target.get("panic")
         shown = Target(target["topic"], target.get("partition"), error or panic, panic=bool(panic))
-        found[target["event"]] = (*found.get(target["event"], ()), shown)
-    return found
+        by_event[target["event"]] = (*by_event.get(target["event"], ()), shown)
+    return by_event
 
 
 def _bytes(given: Mapping[str, str] | None) -> bytes | None:

@@ -178,13 +178,13 @@ class FileReader:
                     self._done[file] = position, offset
 
     def _files(self) -> list[Path]:
-        found = [self._path]
+        files = [self._path]
         if not self._path.is_file():
-            found = _partition_files(self._path) or sorted(self._path.glob("*/*.jsonl"))
-        for file in found:
+            files = _partition_files(self._path) or sorted(self._path.glob("*/*.jsonl"))
+        for file in files:
             if not _PARTITION.match(file.name):
                 raise DeliveryError("the file is not named like a partition's", remedy=_REMEDY, file=str(file))
-        return found
+        return files
 
 
 def _message(file: Path, offset: int, line: bytes) -> Message:

@@ -84,14 +84,14 @@ class KafkaAdmin:
         if self._makes_topics_itself(self._metadata()):
             return limit
         resources = [ConfigResource(ResourceType.TOPIC, topic) for topic in topics]
-        told: dict[str, int] = {}
+        limits: dict[str, int] = {}
         for resource, future in self._client.describe_configs(resources, request_timeout=self._timeout).items():
             entry = self._ask(future.result).get("max.message.bytes")
             if entry is not None and entry.value is not None:
-                told[resource.name] = int(entry.value)
+                limits[resource.name] = int(entry.value)
         if self._sink.limited_by_topics:
-            return min(told.get(resource.name, limit) for resource in resources)
-        for topic, size in told.items():
+            return min(limits.get(resource.name, limit) for resource in resources)
+        for topic, size in limits.items():
             if size - _RECORD_OVERHEAD_BYTES < limit:
                 limit = size - _RECORD_OVERHEAD_BYTES
                 self._tell_lowered(limit, topic)

@@ -74,10 +74,10 @@ def lend(settings: Settings) -> LentProducer:
         idle.log.forget()
         idle.log.failures = 0
         return idle
-    made = LentProducer(settings)
+    lent = LentProducer(settings)
     with _lock:
-        _alive.add(made)
-    return made
+        _alive.add(lent)
+    return lent
 
 
 def give_back(lent: LentProducer) -> None:

@@ -72,12 +72,12 @@ def stream_topics(
             every = find_topics(consumer, log, brokers, timeout_s).topics
             topics = topics([name for name, topic in every.items() if topic.error is None])
         for topic in topics:
-            found = find_topics(consumer, log, brokers, timeout_s, topic).topics[topic]
-            if found.error is not None:
-                raise delivery_failed(found.error, topic)
-            places += [(topic, number) for number in sorted(found.partitions)]
+            metadata = find_topics(consumer, log, brokers, timeout_s, topic).topics[topic]
+            if metadata.error is not None:
+                raise delivery_failed(metadata.error, topic)
+            places += [(topic, number) for number in sorted(metadata.partitions)]
             if partitions is not None:
-                partitions[topic] = len(found.partitions)
+                partitions[topic] = len(metadata.partitions)
         ends = _assign(consumer, places, newest, timeout_s)
         yield from _messages(consumer, ends, follow, timeout_s)
     except KafkaException as error:

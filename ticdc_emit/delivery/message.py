@@ -41,10 +41,10 @@ def to_messages(*batches: pa.RecordBatch | pa.Table) -> list[Message]:
     ``partition`` (integer), ``key`` and ``value`` (binary).
     """
     offsets: Counter[tuple[str, int]] = Counter()
-    found: list[Message] = []
+    messages: list[Message] = []
     for batch in batches:
         columns = (batch.column(name).to_pylist() for name in ("topic", "partition", "key", "value"))
         for topic, partition, key, value in zip(*columns, strict=True):
-            found.append(Message(topic, partition, offsets[topic, partition], key, value))
+            messages.append(Message(topic, partition, offsets[topic, partition], key, value))
             offsets[topic, partition] += 1
-    return found
+    return messages

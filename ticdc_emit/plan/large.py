@@ -140,28 +140,28 @@ class LargeMessages:
     def encode(self, encoder: RowEncoder, changes: Changes) -> Encoded:
         """Return one message per change, as it goes out; :class:`MessageTooLargeError` for one that cannot."""
         plain = encoder.encode(changes)
-        made = self._compressed(plain)
+        encoded = self._compressed(plain)
         if not encoder.refuses_large:
-            return made
-        large = self._too_large(made)
+            return encoded
+        large = self._too_large(encoded)
         handling = self._handling(encoder)
         if not len(large) or handling == "keep":
-            return made
+            return encoded
         if not isinstance(encoder, ReducibleRows):
-            raise self._refusal(made, changes, large, f"Raise {self.limit_name}")
+            raise self._refusal(encoded, changes, large, f"Raise {self.limit_name}")
         if handling == "refuse":
             remedy = f"Raise {self.limit_name}, or set large-message-handle-option"
-            raise self._refusal(made, changes, large, remedy)
+            raise self._refusal(encoded, changes, large, remedy)
         rows = pa.array(large)
         few = changes.take(rows)
-        claims = self._claims(few, plain.take(rows), made.take(rows)) if handling == "claim-check" else ()
+        claims = self._claims(few, plain.take(rows), encoded.take(rows)) if handling == "claim-check" else ()
         reduced = self._compressed(encoder.reduced(few, [claim.location for claim in claims] if claims else None))
         still = self._too_large(reduced)
         if len(still):
             remedy = f"Raise {self.limit_name}: its handle key alone is too large"
             raise self._refusal(reduced, few, still, remedy)
         placed = tuple(zip(large.tolist(), claims, strict=False))
-        return replace(_in_place(made, large, reduced), claims=placed)
+        return replace(_in_place(encoded, large, reduced), claims=placed)
 
     def control(self, message: ControlMessage, place: str | None) -> ControlMessage:
         """Return a control message as it goes out.
@@ -214,19 +214,21 @@ class LargeMessages:
         """The bytes of a message beside what is made of its row."""
         return MESSAGE_OVERHEAD + (0 if self.packing is None else self.packing.shared)
 
-    def _too_large(self, made: Encoded) -> npt.NDArray[np.int64]:
+    def _too_large(self, encoded: Encoded) -> npt.NDArray[np.int64]:
         """Return the places of the messages beyond the limit."""
-        together = sum(each.get_total_buffer_size() for each in (made.keys, made.values) if each is not None)  # or more
+        together = sum(
+            each.get_total_buffer_size() for each in (encoded.keys, encoded.values) if each is not None
+        )  # or more
         room = self.max_message_bytes - self._overhead
-        if made.ends is None and together <= room:
+        if encoded.ends is None and together <= room:
             return np.zeros(0, np.int64)
-        return np.flatnonzero(made.lengths() > room)
+        return np.flatnonzero(encoded.lengths() > room)
 
-    def _claims(self, changes: Changes, plain: Encoded, made: Encoded) -> tuple[Claim, ...]:
-        plain, made = alone(plain, self.packing), alone(made, self.packing)
-        keys = [None] * len(made) if made.keys is None else made.keys.to_pylist()
-        plain_keys = [None] * len(made) if plain.keys is None else plain.keys.to_pylist()
-        rows = zip(plain_keys, plain.whole().values.to_pylist(), keys, made.whole().values.to_pylist(), strict=True)
+    def _claims(self, changes: Changes, plain: Encoded, encoded: Encoded) -> tuple[Claim, ...]:
+        plain, encoded = alone(plain, self.packing), alone(encoded, self.packing)
+        keys = [None] * len(encoded) if encoded.keys is None else encoded.keys.to_pylist()
+        plain_keys = [None] * len(encoded) if plain.keys is None else plain.keys.to_pylist()
+        rows = zip(plain_keys, plain.whole().values.to_pylist(), keys, encoded.whole().values.to_pylist(), strict=True)
         return tuple(
             Claim(
                 f"{self.storage}/{self.names.name(changes, index, plain_key, plain_value)}.json",
@@ -235,8 +237,8 @@ class LargeMessages:
             for index, (plain_key, plain_value, key, value) in enumerate(rows)
         )
 
-    def _refusal(self, made: Encoded, changes: Changes, rows: npt.NDArray[np.int64], remedy: str) -> RowError:
-        lengths = made.lengths()[rows] + self._overhead
+    def _refusal(self, encoded: Encoded, changes: Changes, rows: npt.NDArray[np.int64], remedy: str) -> RowError:
+        lengths = encoded.lengths()[rows] + self._overhead
         image, table = changes.current, changes.table.full_name
         return image.refused(
             rows, lambda n: self._error(int(lengths[n]), remedy, table=table, row=image.row_key(int(rows[n])))
@@ -252,17 +254,17 @@ class LargeMessages:
         )
 
 
-def _in_place(made: Encoded, rows: Iterable[int], others: Encoded) -> Encoded:
+def _in_place(encoded: Encoded, rows: Iterable[int], others: Encoded) -> Encoded:
     """Return the messages with those at ``rows`` replaced by ``others``."""
     places = np.fromiter(rows, np.int64)
-    kept = np.delete(np.arange(len(made)), places)
-    order = np.empty(len(made), np.int64)
+    kept = np.delete(np.arange(len(encoded)), places)
+    order = np.empty(len(encoded), np.int64)
     order[kept] = np.arange(len(kept))
-    order[places] = np.arange(len(kept), len(made))
-    rest = made.take(pa.array(kept))
+    order[places] = np.arange(len(kept), len(encoded))
+    rest = encoded.take(pa.array(kept))
     values = pa.concat_arrays([rest.values, others.values])
     keys = None
-    if made.keys is not None or others.keys is not None:
+    if encoded.keys is not None or others.keys is not None:
         keys = pa.concat_arrays([rest.filled_keys(), others.filled_keys()])
     return Encoded(values, keys).take(pa.array(order))
 

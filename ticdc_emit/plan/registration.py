@@ -78,13 +78,13 @@ class Registrar:
         Raises the :class:`~ticdc_emit.errors.RegistryError` family, and :class:`~ticdc_emit.errors.SchemaError` for a
         table that has no schema.
         """
-        made: dict[int, RegisteredRows] = {}
+        by_encoder: dict[int, RegisteredRows] = {}
         for encoder, op in needed:
             if isinstance(encoder, RegisteredRows):
-                made[id(encoder)] = self._with_headers(made.get(id(encoder), encoder), op, table.topic)
-        if all(made[id(encoder)] is encoder for encoder in table.encoders if id(encoder) in made):
+                by_encoder[id(encoder)] = self._with_headers(by_encoder.get(id(encoder), encoder), op, table.topic)
+        if all(by_encoder[id(encoder)] is encoder for encoder in table.encoders if id(encoder) in by_encoder):
             return plan
-        encoders = tuple(made.get(id(encoder), encoder) for encoder in table.encoders)
+        encoders = tuple(by_encoder.get(id(encoder), encoder) for encoder in table.encoders)
         key = (table.schema, table.name)
         return replace(plan, tables={**plan.tables, key: replace(table, encoders=encoders)})
 

@@ -188,11 +188,11 @@ class _Translation:
         rest = self._pattern[self._at :]
         if not rest.startswith("(?"):
             width, flags = 1, self._flags
-        elif found := _NAMED_GROUP.match(rest):
-            width, flags = len(found.group()), self._flags
-        elif found := _FLAGS.match(rest):
-            width, flags = len(found.group()), self._changed(found["on"], found["off"] or "")
-            if found["end"] == ")":
+        elif match := _NAMED_GROUP.match(rest):
+            width, flags = len(match.group()), self._flags
+        elif match := _FLAGS.match(rest):
+            width, flags = len(match.group()), self._changed(match["on"], match["off"] or "")
+            if match["end"] == ")":
                 self._flags = flags
                 self._at += width
                 return
@@ -243,13 +243,13 @@ class _Translation:
 
     def _member(self, start: int) -> Ranges:
         """Read one member of a class: a set by name, a range or a character."""
-        found = _POSIX_CLASS.match(self._pattern, self._at)
-        if found:
-            known = POSIX.get(found["name"])
+        match = _POSIX_CLASS.match(self._pattern, self._at)
+        if match:
+            known = POSIX.get(match["name"])
             if known is None:
-                raise GoRegexpError("invalid character class range", found.group())
-            self._at = found.end()
-            return complement(known) if found["not"] else known
+                raise GoRegexpError("invalid character class range", match.group())
+            self._at = match.end()
+            return complement(known) if match["not"] else known
         kind = self._pattern[self._at + 1 : self._at + 2] if self._pattern[self._at] == "\\" else ""
         if kind and kind.lower() in PERL:
             self._at += 2
@@ -285,8 +285,8 @@ class _Translation:
             return _CONTROLS[char], place + 1
         if char.isascii() and not char.isalnum():
             return ord(char), place + 1
-        if found := _OCTAL.match(self._pattern, place):
-            return int(found.group(), 8), found.end()
-        if (found := _HEX.match(self._pattern, place)) and (code := int(found[1] or found[2], 16)) <= LAST:
-            return code, found.end()
+        if match := _OCTAL.match(self._pattern, place):
+            return int(match.group(), 8), match.end()
+        if (match := _HEX.match(self._pattern, place)) and (code := int(match[1] or match[2], 16)) <= LAST:
+            return code, match.end()
         raise GoRegexpError("invalid escape sequence", self._pattern[start : place + 1])

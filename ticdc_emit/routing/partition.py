@@ -83,11 +83,11 @@ def _column_hashes(name: bytes, column: Column, values: pa.Array, null_text: byt
     texts = plain_text(column, values).cast(pa.binary())
     start = crc32(name)
     # fill_null: the value under a null has no text
-    found = np.fromiter(
+    hashes = np.fromiter(
         map(crc32, texts.fill_null(b"").to_numpy(zero_copy_only=False).tolist(), repeat(start)), np.uint32, len(texts)
     )
     if places is not None:
-        found = found[places] if len(found) else np.zeros(len(places), np.uint32)
+        hashes = hashes[places] if len(hashes) else np.zeros(len(places), np.uint32)
     if nulls is not None:
-        found[nulls] = 0 if null_text is None else crc32(null_text, start)
-    return found
+        hashes[nulls] = 0 if null_text is None else crc32(null_text, start)
+    return hashes

@@ -77,11 +77,11 @@ class PartitionRule:
         find = _at_table_offset if switches.hashed_offsets == "table" else _in_row
         pairs = []
         for column in wanted:
-            found = find(table, column)
+            hashed_column = find(table, column)
             # "index" hashes the index's column names, "columns" those of the values that were found
-            name = found.name if self.kind == "columns" else column.name
-            if switches.hashed_columns == "all" or table.selected is None or found.name in table.selected:
-                pairs.append((name.encode(), found))
+            name = hashed_column.name if self.kind == "columns" else column.name
+            if switches.hashed_columns == "all" or table.selected is None or hashed_column.name in table.selected:
+                pairs.append((name.encode(), hashed_column))
         return tuple(pairs)
 
     def verify(self, table: TableInfo) -> None:
@@ -111,15 +111,15 @@ class PartitionRule:
 
     def _listed(self, table: TableInfo) -> list[Column]:
         by_name = {to_lower(column.name): column for column in table.columns}
-        listed, found = f"table: {table.name}, columns: [{' '.join(self.columns)}]", []
+        listed, columns = f"table: {table.name}, columns: [{' '.join(self.columns)}]", []
         for name in map(to_lower, self.columns):
             column = by_name.get(name)
             if column is None:
                 raise _failed(f"columns not found when dispatch event, {listed}, column: {name}", table)
             if column.is_virtual:
                 raise _failed(f"found virtual generated columns when dispatch event, {listed} column: {name}", table)
-            found.append(column)
-        return found
+            columns.append(column)
+        return columns
 
 
 def _at_table_offset(table: TableInfo, column: Column) -> Column:

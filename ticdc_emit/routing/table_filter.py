@@ -178,9 +178,9 @@ def _end_of_regexp(line: str) -> int:
 
     TiDB's own expression treats the backslash before that last slash as part of the pattern.
     """
-    found = _REGEXP.match(line)
-    if found is not None:
-        return found.end()
+    match = _REGEXP.match(line)
+    if match is not None:
+        return match.end()
     last = line.rfind("/")
     return last + 1 if last > 1 and line[1] != "/" else 0
 
@@ -203,11 +203,11 @@ def _wildcards(line: str, ignore_case: bool, *, dotted: bool) -> tuple[Matcher, 
             is_literal = False
             regexp += ".*" if char == "*" else "."
         elif char == "[":
-            found = _RANGE.match(line, place)
-            if found is None:
+            match = _RANGE.match(line, place)
+            if match is None:
                 raise _SyntaxError("syntax error: failed to parse character class")
-            is_literal, width = False, len(found.group())
-            regexp += _character_class(found.group())
+            is_literal, width = False, len(match.group())
+            regexp += _character_class(match.group())
         elif char in "$_" or char.isalnum() or not char.isascii():
             literal += char
             regexp += char  # "$" is unescaped too: next to a wildcard it matches nothing, as in TiDB

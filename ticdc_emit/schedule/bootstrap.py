@@ -215,20 +215,20 @@ class Bootstraps:
         that cannot be read or that names an unknown table version.
         """
         try:
-            found = cls(rules, state["start_ms"])
-            found._passed_ms, found._started = state["passed_ms"], state["started"]
+            bootstraps = cls(rules, state["start_ms"])
+            bootstraps._passed_ms, bootstraps._started = state["passed_ms"], state["started"]
             for entry in state["tables"]:
                 key, last_row_ms = entry["key"], entry["last_row_ms"]
                 ref = TableRef(*entry["table"])
-                active = found._add(key, tables(ref), entry["topic"], entry["partitions"], last_row_ms)
+                active = bootstraps._add(key, tables(ref), entry["topic"], entry["partitions"], last_row_ms)
                 active.sent_ms, active.rows = entry["sent_ms"], entry["rows"]
-                found._enter(key, active)
+                bootstraps._enter(key, active)
         except (LookupError, TypeError) as fault:
             raise StateError(
                 f"the bootstrap schedule cannot be restored: {fault!r}",
                 remedy="Restore the state and the table history that it was taken with, or start anew",
             ) from fault
-        return found
+        return bootstraps
 
     @staticmethod
     def _changed(known: TableInfo, table: TableInfo) -> bool:

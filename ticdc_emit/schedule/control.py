@@ -97,17 +97,17 @@ class Controls:
         """
         ddls, places = self._placed_ddls
         stretch = slice(bisect_left(places, max(after, self.sent_until + 1)), bisect_right(places, until))
-        found = [Control(event.commit_ts, _DDL_RANK, event) for event in ddls[stretch]]
+        controls = [Control(event.commit_ts, _DDL_RANK, event) for event in ddls[stretch]]
         bootstraps, places = self._placed_bootstraps
         end = bisect_right(places, until) if ticks_until is None else len(places)
         stretch = slice(bisect_left(places, after), end)
-        found += [Control(place, _BOOTSTRAP_RANK, bootstrap) for place, bootstrap in bootstraps[stretch]]
+        controls += [Control(place, _BOOTSTRAP_RANK, bootstrap) for place, bootstrap in bootstraps[stretch]]
         last = until if ticks_until is None else ticks_until
-        found += [
+        controls += [
             Control(tick + self.lateness, _WATERMARK_RANK, Watermark(tick))
             for tick in self._ticks(first_row, after - self.lateness, last - self.lateness)
         ]
-        return sorted(found, key=lambda control: (control.place, control.rank))
+        return sorted(controls, key=lambda control: (control.place, control.rank))
 
     @cached_property
     def _placed_ddls(self) -> tuple[tuple[DdlEvent, ...], list[int]]:

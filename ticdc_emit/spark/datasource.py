@@ -201,8 +201,8 @@ class _StreamWriter(_Writer, DataSourceStreamArrowWriter):
         from pyspark import TaskContext
 
         context = TaskContext.get()
-        told = None if context is None else context.getLocalProperty(_BATCH_ID)
-        return None if told is None else int(told)
+        text = None if context is None else context.getLocalProperty(_BATCH_ID)
+        return None if text is None else int(text)
 
     def _ids(self, following: int) -> Mapping[int | None, int]:
         return {number: number for number in (following - 1, following) if number >= 0}
