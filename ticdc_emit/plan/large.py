@@ -216,9 +216,8 @@ class LargeMessages:
 
     def _too_large(self, encoded: Encoded) -> npt.NDArray[np.int64]:
         """Return the places of the messages beyond the limit."""
-        together = sum(
-            each.get_total_buffer_size() for each in (encoded.keys, encoded.values) if each is not None
-        )  # or more
+        arrays = [encoded.values] if encoded.keys is None else [encoded.keys, encoded.values]
+        together = sum(array.get_total_buffer_size() for array in arrays)  # or more than their own bytes
         room = self.max_message_bytes - self._overhead
         if encoded.ends is None and together <= room:
             return np.zeros(0, np.int64)
