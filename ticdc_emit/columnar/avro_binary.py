@@ -11,7 +11,6 @@ Rule sources: Avro specification "Binary Encoding"; semantics 2.1; reference ``l
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +20,7 @@ import pyarrow.compute as pc
 from ticdc_emit.columnar.assemble import Mask
 from ticdc_emit.columnar.avro_unions import Union, behind, branched
 from ticdc_emit.columnar.avro_varints import byte_counts, varints, zigzag, zigzag_bytes
-from ticdc_emit.columnar.buffers import fixed_values, from_bytes, null_mask, text_buffers
+from ticdc_emit.columnar.buffers import fixed_values, from_bytes, null_mask, text_buffers, valid_mask
 from ticdc_emit.columnar.cells import Cell, Lengths, Piece, chosen
 from ticdc_emit.columnar.faults import refuse_any
 from ticdc_emit.columnar.labels import labels_of
@@ -48,11 +47,6 @@ _WORD_DIGITS = 18  # decimals of this many digits fit the low word
 _INT64 = (1 << 63) - 1
 
 
-def _valid(values: pa.Array) -> Mask | None:
-    nulls = null_mask(values)
-    return None if nulls is None else ~nulls
-
-
 def _of_one(content: bytes | None, union: Union | None) -> list[Piece]:
     """Return the only value of a column, which costs less as a constant than as a column."""
     if content is None:
@@ -70,7 +64,7 @@ def long_pieces(values: pa.Array, union: Union | None = None) -> list[Piece]:
     if len(values) == 1:
         number = values[0].as_py()
         return _of_one(None if number is None else zigzag_bytes(_wrapped(number)), union)
-    valid = _valid(values)
+    valid = valid_mask(values)
     held = np.int32 if values.type == pa.int32() else np.int64
     numbers = zigzag(fixed_values(values, held).astype(np.int64, copy=False), valid)
     return branched(varints(numbers), union, valid)
@@ -83,7 +77,7 @@ def _wrapped(number: int) -> int:
 def float_pieces(values: pa.Array, union: Union | None = None) -> list[Piece]:
     """Return ``float``/``double`` values of ``float32``/``float64``."""
     size = values.type.bit_width // 8
-    valid = _valid(values)
+    valid = valid_mask(values)
     return branched([Cell(fixed_values(values, f"<u{size}"), size)], union, valid)
 
 
@@ -94,7 +88,7 @@ def flag_pieces(values: Mask) -> list[Piece]:
 
 def bit_flag_pieces(values: pa.Array, union: Union | None = None) -> list[Piece]:
     """Return BIT(1) values as ``boolean``."""
-    valid = _valid(values)
+    valid = valid_mask(values)
     flags = (fixed_values(values, np.uint64) != 0).view(np.uint8)
     return branched([Cell(flags, 1)], union, valid)
 
@@ -104,47 +98,46 @@ def text_pieces(text: pa.Array, union: Union | None = None) -> list[Piece]:
     if len(text) == 1:
         content = text[0].as_buffer()
         return _of_one(None if content is None else _sized(content.to_pybytes()), union)
-    valid = _valid(text)
-    parts = text_buffers(text)
-    lengths = parts.lengths if valid is None else parts.lengths[valid]
-    if len(lengths) and (width := int(lengths[0])) == lengths.max() == lengths.min():
-        return _texts_of_one_length(text, width, union, valid)
-    numbers = parts.lengths.astype(np.uint64) << np.uint64(1)
+    valid = valid_mask(text)
+    numbers = text_buffers(text).lengths.astype(np.uint64) << np.uint64(1)
     if valid is not None:
         numbers *= valid
+    shown, longest = len(text) if valid is None else int(valid.sum()), int(numbers.max(initial=0))
+    if shown and numbers.sum() == longest * shown:
+        return _texts_of_one_length(text, longest // 2, shown, union, valid)
     return [*branched(varints(numbers), union, valid), text]
 
 
-def _texts_of_one_length(text: pa.Array, width: int, union: Union | None, valid: Mask | None) -> list[Piece]:
+def _texts_of_one_length(
+    text: pa.Array, width: int, shown: int, union: Union | None, valid: Mask | None
+) -> list[Piece]:
     lead = (b"" if union is None else union.lead) + zigzag_bytes(width)
     null = b"" if union is None else bytes([union.null])
-    prefix: list[Piece] = [lead] if valid is None else chosen(valid.view(np.uint8), [null, lead])
-    if not 0 < width <= _PACKED_TEXT:
-        return [*prefix, text]
     parts = text_buffers(text)
+    if not 0 < width <= _PACKED_TEXT or len(parts.data) != width * shown:  # bytes under a null
+        return [lead if valid is None else chosen(valid.view(np.uint8), [null, lead])[0], text]
     if valid is None:
-        return [*prefix, Cell(parts.data.view(f"V{width}"), width)]
-    if len(parts.data) != width * int(valid.sum()):  # bytes under a null
-        return [*prefix, text]
-    data = np.zeros(len(text), f"V{width}")
-    data[valid] = parts.data.view(f"V{width}")
-    return [*prefix, Cell(data, np.multiply(width, valid, dtype=np.uint8))]
+        return [lead, Cell(parts.data.view(f"V{width}"), width)]
+    whole = len(lead) + width
+    rows = np.frombuffer(bytearray(lead + bytes(width)) * shown, f"V{whole}")
+    np.ndarray(shown, f"V{width}", rows, len(lead), whole)[:] = parts.data.view(f"V{width}")
+    data = np.full(len(text), np.frombuffer(null.ljust(whole, b"\0"), rows.dtype))
+    data[valid] = rows
+    return [Cell(data, np.where(valid, np.uint8(whole), np.uint8(len(null))))]
 
 
-def choice_pieces(
-    codes: npt.NDArray[Any], texts: Sequence[bytes], union: Union | None, valid: Mask | None
-) -> list[Piece]:
-    """Return ``string`` values from a few texts: row i is ``texts[codes[i]]``, null where not ``valid``."""
-    return _choices(codes, [zigzag_bytes(len(text)) + text for text in texts], union, valid)
+def choice_pieces(codes: pa.Array, texts: Sequence[bytes], union: Union | None) -> list[Piece]:
+    """Return ``string`` values from a few texts: row i is ``texts[codes[i]]``, null where its code is."""
+    return _choices(codes, list(map(_sized, texts)), union)
 
 
-def _choices(codes: npt.NDArray[Any], forms: Sequence[bytes], union: Union | None, valid: Mask | None) -> list[Piece]:
+def _choices(codes: pa.Array, forms: Sequence[bytes], union: Union | None) -> list[Piece]:
     """Return values from a few byte strings: row i is ``forms[codes[i]]``."""
-    lead = b"" if union is None else union.lead
-    led = [lead + form for form in forms]
-    if valid is None:
-        return chosen(codes, led)
-    return chosen(np.where(valid, codes, len(led)), [*led, b"" if union is None else bytes([union.null])])
+    led = [(b"" if union is None else union.lead) + form for form in forms]
+    if codes.null_count == 0:
+        return chosen(np.asarray(codes), led or [b""])
+    null = b"" if union is None else bytes([union.null])
+    return chosen(np.asarray(codes.cast(pa.int32()).fill_null(len(led))), [*led, null])
 
 
 def label_pieces(column: Column, numbers: pa.Array, union: Union | None = None) -> list[Piece]:
@@ -154,8 +147,7 @@ def label_pieces(column: Column, numbers: pa.Array, union: Union | None = None) 
         return _of_one(None if label is None else _sized(label.encode()), union)
     encoded = numbers if pa.types.is_dictionary(numbers.type) else numbers.dictionary_encode()
     texts = [(text or "").encode() for text in labels_of(column, encoded.dictionary)]
-    codes = np.asarray(encoded.indices.fill_null(0))
-    return choice_pieces(codes, texts or [b""], union, _valid(numbers))
+    return choice_pieces(encoded.indices, texts, union)
 
 
 def number_pieces(numbers: pa.Array, union: Union | None = None) -> list[Piece]:
@@ -163,9 +155,7 @@ def number_pieces(numbers: pa.Array, union: Union | None = None) -> list[Piece]:
     if not pa.types.is_dictionary(numbers.type):
         return long_pieces(numbers, union)
     known = numbers.dictionary.fill_null(0).cast(pa.int64(), safe=False)
-    forms = [zigzag_bytes(number) for number in known.to_pylist()]
-    codes = np.asarray(numbers.indices.fill_null(0))
-    return _choices(codes, forms or [b""], union, _valid(numbers))
+    return _choices(numbers.indices, [zigzag_bytes(number) for number in known.to_pylist()], union)
 
 
 def refuse_enum_zero(column: Column, numbers: pa.Array) -> None:
@@ -184,7 +174,7 @@ def bit_pieces(values: pa.Array, union: Union | None = None, *, width: int | Non
     """Return the ``bytes`` of BIT values: big-endian, in ``width`` bytes, or by default as few as the value needs (one
     for 0).
     """
-    valid = _valid(values)
+    valid = valid_mask(values)
     numbers = fixed_values(values, np.uint64).astype(np.uint64, copy=False)
     if valid is not None:
         numbers = numbers * valid
@@ -197,7 +187,7 @@ def little_endian_pieces(values: pa.Array, width: int, union: Union | None = Non
     if len(values) == 1:
         number = values[0].as_py()
         return _of_one(None if number is None else _sized(number.to_bytes(8, "little")[:width]), union)
-    valid = _valid(values)
+    valid = valid_mask(values)
     numbers = fixed_values(values, np.uint64).astype(np.uint64, copy=False)
     return branched(behind(np.full(len(numbers), 2 * width, np.uint8), [Cell(numbers, width)]), union, valid)
 
@@ -216,7 +206,7 @@ def decimal_pieces(values: pa.Array, union: Union | None = None) -> list[Piece]:
     """Return the ``bytes`` of decimals: the unscaled number in two's complement, big-endian, as short as possible."""
     if len(values) == 1:
         return _of_one(None if values.null_count else _sized(_signed_bytes(values)), union)
-    valid = _valid(values)
+    valid = valid_mask(values)
     if values.type.precision > _WORD_DIGITS:
         return [*branched([], union, valid), _wide_decimals(values)]
     numbers = np.ascontiguousarray(_words(values)[:, 0])

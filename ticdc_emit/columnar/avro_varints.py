@@ -35,10 +35,10 @@ _WORD_BITS = 56  # the bits that eight bytes hold
 
 
 def zigzag(numbers: npt.NDArray[np.int64], valid: Mask | None = None) -> Words:
-    """Return 0, 1, 2, 3 ... for 0, -1, 1, -2 ...; 0 where not ``valid``."""
+    """Return 0, 1, 2, 3 ... for 0, -1, 1, -2 ...; where not ``valid``, that of some other number."""
     folded = (numbers << 1) ^ (numbers >> 63)
-    if valid is not None:
-        folded *= valid
+    if valid is not None:  # which is as long as most are
+        folded = np.where(valid, folded, folded[valid.argmax()])
     return folded.view(np.uint64)
 
 

@@ -34,6 +34,7 @@ __all__ = [
     "text_buffers",
     "to_number",
     "to_text",
+    "valid_mask",
 ]
 
 FEW = 4
@@ -144,19 +145,24 @@ def extremes(array: pa.Array) -> tuple[Any, Any] | None:
 
 def null_mask(array: pa.Array) -> npt.NDArray[np.bool_] | None:
     """Return a mask that is true where ``array`` is null, or ``None`` if it holds no null at all."""
+    valid = valid_mask(array)
+    return None if valid is None else ~valid
+
+
+def valid_mask(array: pa.Array) -> npt.NDArray[np.bool_] | None:
+    """Return a mask that is true where ``array`` is not null, or ``None`` if it holds no null at all."""
     if array.null_count == 0:
         return None
     if array.type == _NULL:  # a struct's field has the struct's bitmap, in which these rows are valid
-        return np.ones(len(array), np.bool_)
+        return np.zeros(len(array), np.bool_)
     bitmap = array.buffers()[0]
     if bitmap is None or pa.types.is_dictionary(array.type):
-        return np.asarray(pc.is_null(array).to_numpy(zero_copy_only=False), dtype=np.bool_)
+        return np.asarray(pc.is_valid(array).to_numpy(zero_copy_only=False), dtype=np.bool_)
     first = array.offset // 8
     start = array.offset - 8 * first
     end = start + len(array)
     bits = np.unpackbits(np.frombuffer(bitmap, np.uint8, -(-end // 8), first), bitorder="little")
-    mask: npt.NDArray[np.bool_] = bits[start:end] == 0
-    return mask
+    return bits[start:end].view(np.bool_)
 
 
 def python_value(scalar: pa.Scalar) -> Any:

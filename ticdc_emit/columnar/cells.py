@@ -25,6 +25,7 @@ __all__ = ["WORDS", "Cell", "Lengths", "Piece", "chosen", "cut", "join_pieces", 
 WORDS = (1, 2, 4, 8)
 """The bytes of the unsigned integers that numpy has."""
 
+_NARROW = 2  # bytes that are sooner sifted
 _APART_BYTES = 32  # that each row shows next to each other are sooner joined to the others than squeezed with them
 _PACKED_CHOICE = 64
 _KEPT_BYTES = 256  # longer constants are not cached: copying their bytes costs more than making the cell
@@ -35,7 +36,7 @@ Lengths: TypeAlias = "int | npt.NDArray[np.uint8]"
 class Cell:
     """Row i is the first ``length`` bytes of ``data[i]`` in memory order; ``length`` is one number or one per row.
 
-    Elements are little-endian unsigned integers, or raw bytes (``V``), of which each row uses all or none.
+    Elements are little-endian unsigned integers, or raw bytes (``V``).
     """
 
     data: npt.NDArray[Any]
@@ -44,6 +45,11 @@ class Cell:
     @property
     def width(self) -> int:
         return self.data.dtype.itemsize
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether every row uses all bytes."""
+        return isinstance(self.length, int) and self.length == self.width
 
 
 Piece: TypeAlias = "bytes | Cell | pa.Array"
@@ -175,7 +181,7 @@ def _cell_of(value: bytes) -> Cell:
 
 def _exact(cell: Cell) -> Iterator[Cell]:
     """Split a cell of constant length into cells that are used completely."""
-    if cell.length == cell.width:
+    if cell.is_whole:
         yield cell
         return
     data = cell.data
@@ -197,23 +203,39 @@ def _whole(cells: Sequence[Cell], count: int) -> Fragment:
 
 
 def _squeezed(cells: Sequence[Cell], count: int) -> pa.Array:
+    """Return what the rows use of each cell."""
     width = sum(cell.width for cell in cells)
     offsets = np.zeros(count + 1, np.int32)
-    lengths = offsets[1:]
+    lengths = np.full(count, sum(_length(cell) for cell in cells if isinstance(cell.length, int)), np.int32)
+    for cell in cells:
+        if not isinstance(cell.length, int):
+            lengths += cell.length
+    np.cumsum(lengths, out=offsets[1:])
+    if width > _NARROW and all(cell.is_whole for cell in cells[:-1]):  # a row uses its first bytes
+        return from_bytes(offsets, _overlapping(_side_by_side(cells, count), offsets), binary=True)
+    keep = _side_by_side([Cell(_kept(cell.width).take(cell.length), cell.width) for cell in cells], count)
+    return from_bytes(offsets, _side_by_side(cells, count).view(np.uint8)[keep.view(np.bool_)], binary=True)
+
+
+def _side_by_side(cells: Sequence[Cell], count: int) -> npt.NDArray[np.void]:
+    """Return the whole elements of each row as one."""
+    kind = np.dtype(f"V{sum(cell.width for cell in cells)}")
     if len(cells) == 1 and len(cells[0].data) == count:
-        only, shown = cells[0].data, _kept(width).take(cells[0].length)
-        np.cumsum(cells[0].length, dtype=np.int32, out=lengths)
-        return from_bytes(offsets, np.ascontiguousarray(only).view(np.uint8)[shown.view(np.bool_)], binary=True)
-    rows, keep = np.empty(count * width, np.uint8), np.empty(count * width, np.uint8)
+        return np.ascontiguousarray(cells[0].data).view(kind)
+    rows = np.empty(count * kind.itemsize, np.uint8)
     place = 0
     for cell in cells:
-        kind, table = cell.data.dtype, _kept(cell.width)
-        _field(rows, kind, place, count, width)[:] = cell.data
-        _field(keep, table.dtype, place, count, width)[:] = table.take(cell.length)
-        lengths += np.asarray(cell.length, np.uint8)
+        _field(rows, cell.data.dtype, place, count, kind.itemsize)[:] = cell.data
         place += cell.width
-    np.cumsum(lengths, out=lengths)
-    return from_bytes(offsets, rows[keep.view(np.bool_)], binary=True)
+    return rows.view(kind)
+
+
+def _overlapping(rows: npt.NDArray[np.void], offsets: npt.NDArray[np.int32]) -> npt.NDArray[np.uint8]:
+    """Return the rows at these offsets, each over what is too much of the one before it."""
+    size = int(offsets[-1])
+    data = np.empty(size + rows.itemsize, np.uint8)
+    _field(data, rows.dtype, 0, size + 1, 1)[offsets[:-1].astype(np.intp)] = rows
+    return data[:size]
 
 
 def _field(rows: npt.NDArray[np.uint8], kind: np.dtype[Any], place: int, count: int, width: int) -> npt.NDArray[Any]:

@@ -175,7 +175,8 @@ def test_choices(longest: int, union: Union | None) -> None:
     codes = np.array([3, 0, 1, 2, 3, 3], np.int32)
     valid = None if union is None else np.array([True, True, False, True, False, True])
     values = [None if valid is not None and not valid[row] else texts[code] for row, code in enumerate(codes)]
-    got = rendered(choice_pieces(codes, texts, union, valid), len(codes))
+    given = pa.array(codes, mask=None if valid is None else ~valid)
+    got = rendered(choice_pieces(given, texts, union), len(codes))
     assert got == plain(values, union, counted)
 
 

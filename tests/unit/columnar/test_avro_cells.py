@@ -27,6 +27,15 @@ def test_raw_bytes_are_shown_whole_or_not_at_all() -> None:
     assert join_pieces([b"<", raw, b">"], 2).to_pylist() == [b"<abc>", b"<>"]
 
 
+@pytest.mark.parametrize("kind", ["<u8", "V8", "<u4", "<u2", "u1"])
+def test_a_row_ends_where_the_next_begins(kind: str) -> None:
+    raw = np.frombuffer(WORDS.tobytes(), kind)
+    lengths = np.arange(len(raw), dtype=np.uint8)[::-1] % (raw.dtype.itemsize + 1)
+    shown = [bytes(each.tobytes()[:length]) for each, length in zip(raw, lengths, strict=True)]
+    assert join_pieces([Cell(raw, lengths)], len(raw)).to_pylist() == shown
+    assert join_pieces([b"abc", Cell(raw, lengths)], len(raw)).to_pylist() == [b"abc" + row for row in shown]
+
+
 def test_one_element_serves_all_rows() -> None:
     assert join_pieces([Cell(np.frombuffer(b"ab", "V2"), 2), Cell(WORDS, 1)], 2).to_pylist() == [b"ab\x01", b"ab\x11"]
 
