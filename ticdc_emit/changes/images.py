@@ -57,12 +57,20 @@ class Image:
         self._pieces: dict[tuple[str, str], Sequence[Piece]] = {}
         self._pooled: dict[str, Pooled] = {}
         self._pool: ColumnPool | None = None
+        self._groups: list[tuple[Sequence[Column], int]] = []
 
     def join(self, pool: ColumnPool) -> None:
         """Have the columns accepted and rendered by the pool, with those of the other images in it."""
         self._pool = pool
         for column in self.table.data_columns:
             self._add(pool, column, self._arrays.get(column.name))
+
+    def join_rows(self, pool: ColumnPool) -> None:
+        """Have the columns of whole rows, and of their keys, laid out by the pool one after the other."""
+        for columns in (self.table.data_columns, self.table.shown_handle_key):
+            pooled = [together for column in columns if (together := self._pooled.get(column.name)) is not None]
+            if columns and len(pooled) == len(columns):
+                self._groups.append((columns, pool.add_rows(pooled)))
 
     @property
     def is_pooled(self) -> bool:
@@ -116,6 +124,26 @@ class Image:
                 rendered[key] = text
             texts.append(text)
         return texts
+
+    def row_pieces(self, columns: Sequence[Column], form: str, make: Pieces) -> list[Piece]:
+        """Return :meth:`pieces` of columns that follow each other: of few rows, together with those of other images."""
+        group = next((number for known, number in self._groups if known == columns), None)
+        if group is None or self._pool is None:
+            return [piece for column in columns for piece in self.pieces(column, form, make)]
+        laid: list[Piece] = []
+        place = 0
+        for count, together in self._pool.runs(group, form, make):
+            if together is not None:
+                laid.append(together)
+            else:
+                laid += (piece for each in columns[place : place + count] for piece in self.pieces(each, form, make))
+            place += count
+        return laid
+
+    def is_made_together(self, column: Column, form: str, make: Pieces) -> bool:
+        """Return whether :meth:`pieces` are made with those of other images, so that no value can be refused."""
+        pooled = self._pooled.get(column.name)
+        return pooled is not None and pooled.is_made(form, make)
 
     def pieces(self, column: Column, form: str, make: Pieces) -> Sequence[Piece]:
         """Return ``make(column, values)``, for binary formats; ``form`` names the rendering, which is made once."""

@@ -27,7 +27,7 @@ from ticdc_emit.columnar.stamps import COMMIT_TS, tso_ms_text, tso_text
 from ticdc_emit.delivery.claims import Claim
 from ticdc_emit.schema.model import Column, TableInfo
 
-__all__ = ["Changes", "Encoded", "Op", "ReducibleRows", "RowEncoder", "with_ends"]
+__all__ = ["Changes", "Encoded", "FramedRows", "Op", "ReducibleRows", "RowEncoder", "with_ends"]
 
 
 _Encoder = TypeVar("_Encoder")
@@ -93,6 +93,8 @@ class Changes:
         for image in (self.after, self.before):
             if image is not None:
                 image.join(pool)
+        if not isinstance(self.before, BeforeImage):  # the images of updates share what they show
+            self.current.join_rows(pool)
 
     def take(self, rows: pa.Array) -> Changes:
         """Return the changes at these places, which errors name by the same keys and places."""
@@ -227,6 +229,13 @@ class Encoded:
         keys = None if self.keys is None else self.keys.take(rows)
         return Encoded(self.values.take(rows), keys, ends=None if self.ends is None else self.ends.take(rows))
 
+    def slice(self, start: int, count: int) -> Encoded:
+        """Return ``count`` messages from place ``start`` on; of claims none."""
+        keys = None if self.keys is None else self.keys.slice(start, count)
+        return Encoded(
+            self.values.slice(start, count), keys, ends=None if self.ends is None else self.ends.slice(start, count)
+        )
+
     def whole(self) -> Encoded:
         """Return the messages with their ends in their values."""
         if self.ends is None:
@@ -269,6 +278,21 @@ class RowEncoder(Protocol):
 
     def encode(self, changes: Changes) -> Encoded:
         """Return one message per change."""
+        ...
+
+
+@runtime_checkable
+class FramedRows(RowEncoder, Protocol):
+    """A row encoder whose messages are what they show of columns, and around it what is constant of a table, or a
+    time: of groups of rows of any tables, these frames can be put around at once (``encode.frames``).
+    """
+
+    def shown(self, changes: Changes) -> tuple[Sequence[Piece], Sequence[Piece]]:
+        """Return what keys and values show of columns."""
+        ...
+
+    def framed(self, changes: Changes, key: Sequence[Piece], value: Sequence[Piece]) -> Encoded:
+        """Return the messages with these contents. Of ``changes``, nothing but TSOs and constants is read."""
         ...
 
 

@@ -16,17 +16,19 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
+from itertools import groupby
 from typing import Any, TypeAlias
 
 import pyarrow as pa
 
 from ticdc_emit.columnar.buffers import text_buffers
-from ticdc_emit.columnar.cells import Piece, cut
+from ticdc_emit.columnar.cells import Piece, arrays_of, cut
 from ticdc_emit.columnar.faults import ValueFault
+from ticdc_emit.columnar.interleave import Block, interleaved
 from ticdc_emit.columnar.values import Rendering, accept
 from ticdc_emit.schema.model import Column
 
-__all__ = ["ColumnPool", "Pieces", "Pooled", "Render"]
+__all__ = ["ColumnPool", "Pieces", "Pooled", "Render", "Run"]
 
 Render: TypeAlias = Callable[[Column, pa.Array], pa.Array]
 """Renders accepted values as text without using the column's name. A rendering that needs the name raises ``TypeError``
@@ -35,6 +37,9 @@ for a column without one, and is called again for each column alone.
 
 Pieces: TypeAlias = Callable[[Column, pa.Array], Sequence[Piece]]
 """The same for binary formats: the pieces of each value."""
+
+Run: TypeAlias = "tuple[int, pa.Array | None]"
+"""The number of neighbouring columns, and what they show in each row; ``None`` if the caller has to make them alone."""
 
 NO_LIMIT = -1
 _NOT_POOLED = (ValueFault, TypeError, pa.ArrowException)
@@ -47,6 +52,8 @@ class ColumnPool:
         self._how = how
         self._kinds: dict[int, list[_Kind]] = {}  # by the identity of the column's kind
         self._is_sound: bool | None = None
+        self._groups: list[Sequence[Pooled]] = []
+        self._runs: dict[str, list[list[Run]]] = {}
 
     def add(self, column: Column, array: pa.Array) -> Pooled | None:
         """Add a column of a group; return ``None`` for an Arrow type whose arrays cannot be concatenated."""
@@ -71,6 +78,20 @@ class ColumnPool:
             self._is_sound = all(kind.fits_all for kind in every)
         return self._is_sound
 
+    def add_rows(self, columns: Sequence[Pooled]) -> int:
+        """Add the rows of a group, which show these columns one after the other; return the group's number."""
+        self._groups.append(columns)
+        return len(self._groups) - 1
+
+    def runs(self, group: int, form: str, make: Pieces) -> list[Run]:
+        """Return what is made of a group's columns, one after the other, and of how many at a time."""
+        if form not in self._runs:
+            try:
+                self._runs[form] = _runs(self._groups, form, make)
+            except pa.ArrowInvalid:  # too large
+                self._runs[form] = [[(len(columns), None)] for columns in self._groups]
+        return self._runs[form][group]
+
 
 class Pooled:
     """One array in the pool. Every result is ``None`` if the caller has to make it alone.
@@ -78,32 +99,67 @@ class Pooled:
     ``limit``: the length, in characters or bytes, up to which a text is accepted; ``NO_LIMIT`` for none.
     """
 
-    __slots__ = ("_is_sound", "_kind", "_length", "_limit", "_start")
+    __slots__ = ("_is_sound", "_limit", "kind", "length", "start")
 
     def __init__(self, kind: _Kind, start: int, length: int, limit: int) -> None:
-        self._kind, self._start, self._length, self._limit = kind, start, length, limit
+        self.kind, self.start, self.length, self._limit = kind, start, length, limit
         self._is_sound: bool | None = None
 
     def is_sound(self) -> bool:
         """Return whether every value of the kind was accepted, and none is longer than this column allows."""
         if self._is_sound is None:
-            self._is_sound = self._kind.fits(self._limit)
+            self._is_sound = self.kind.fits(self._limit)
         return self._is_sound
 
     def accepted(self) -> pa.Array | None:
         """Return the accepted values."""
-        return self._kind.accepted().slice(self._start, self._length) if self.is_sound() else None
+        return self.kind.accepted().slice(self.start, self.length) if self.is_sound() else None
 
     def rendered(self, form: str, render: Render) -> pa.Array | None:
         """Return the rendering, made once for each ``form``."""
-        kind = self._kind
+        kind = self.kind
         whole = kind.made(form, render) if kind.fits_all or self.is_sound() else None
-        return None if whole is None else whole.slice(self._start, self._length)
+        return None if whole is None else whole.slice(self.start, self.length)
+
+    def is_made(self, form: str, make: Pieces) -> bool:
+        """Return whether the pieces are made for all arrays of the kind."""
+        return self.is_sound() and self.kind.made(form, make) is not None
 
     def pieces(self, form: str, make: Pieces) -> list[Piece] | None:
         """Return the pieces, made once for each ``form``."""
-        whole = self._kind.made(form, make) if self.is_sound() else None
-        return None if whole is None else [cut(piece, self._start, self._length) for piece in whole]
+        whole = self.kind.made(form, make) if self.is_sound() else None
+        return None if whole is None else [cut(piece, self.start, self.length) for piece in whole]
+
+
+def _runs(groups: Sequence[Sequence[Pooled]], form: str, make: Pieces) -> list[list[Run]]:
+    elements: list[pa.Array] = []
+    starts: dict[_Kind, list[int]] = {}
+    count = 0
+    kinds = dict.fromkeys(each.kind for columns in groups for each in columns)
+    for kind in kinds:
+        pieces = kind.made(form, make) if kind.fits(NO_LIMIT) else None
+        if pieces:
+            starts[kind] = []
+            for array in arrays_of(pieces, kind.count):
+                elements.append(array)
+                starts[kind].append(count)
+                count += len(array)
+
+    def is_made(column: Pooled) -> bool:
+        return column.kind in starts and (column.kind.fits_all or column.is_sound())
+
+    all_made = all(kind in starts and kind.fits_all for kind in kinds)
+    blocks: list[Block] = []
+    runs: list[list[tuple[int, int | None]]] = []
+    for columns in groups:
+        runs.append([])
+        for made, run in [(True, columns)] if all_made else groupby(columns, is_made):
+            part = list(run)
+            runs[-1].append((len(part), len(blocks) if made else None))
+            if made:
+                blocks.append((part[0].length, [start + each.start for each in part for start in starts[each.kind]]))
+    rows = interleaved(pa.concat_arrays(elements), blocks) if blocks else []
+    return [[(count, None if block is None else rows[block]) for count, block in own] for own in runs]
 
 
 class _Kind:
@@ -114,7 +170,7 @@ class _Kind:
         self._column = column
         self._how = how
         self._arrays: list[pa.Array] = []
-        self._count = 0
+        self.count = 0
         self.least_limit = NO_LIMIT
         self.fits_all = False  # until it is known
         self._accepted: pa.Array | None = None
@@ -122,9 +178,9 @@ class _Kind:
         self._made: dict[str, Any] = {}
 
     def add(self, array: pa.Array, limit: int) -> Pooled:
-        start, length = self._count, len(array)
+        start, length = self.count, len(array)
         self._arrays.append(array)
-        self._count += length
+        self.count += length
         if limit != NO_LIMIT:
             self.least_limit = limit if self.least_limit == NO_LIMIT else min(limit, self.least_limit)
         return Pooled(self, start, length, limit)

@@ -22,6 +22,7 @@ from ticdc_emit.changes.before_image import BeforeImage
 from ticdc_emit.changes.integrity import check_given
 from ticdc_emit.changes.model import Encoded
 from ticdc_emit.columnar.pool import ColumnPool
+from ticdc_emit.encode.frames import Frames
 from ticdc_emit.errors import BatchTooLargeError, TicdcEmitError
 from ticdc_emit.plan.large import LargeMessages
 from ticdc_emit.plan.table_plan import TablePlan
@@ -42,13 +43,14 @@ class Prepared:
     parts: tuple[Part, ...]
     rows: int
     large: LargeMessages
+    frames: Frames
 
     def messages(self) -> Encoded:
         """Return keys and values in the rows' order, and what must be stored before they are sent.
 
         Raises :class:`MessageTooLargeError`, and :class:`BatchTooLargeError` where one Arrow array cannot hold them.
         """
-        encoded = [self.large.encode(part.encoder, part.changes) for part in self.parts]
+        encoded = [self.large.encode(part.encoder, part.changes, self.frames.encoded(part)) for part in self.parts]
         if not encoded:
             return Encoded(pa.array([], pa.binary()))
         if len(encoded) == 1 and self.parts[0].rows is None:
@@ -102,15 +104,16 @@ def prepare_all(
         except TicdcEmitError as error:
             fault = error
             break
-    small = [part.changes for parts in read for part in parts if len(part.changes) <= POOLED_ROWS]
+    small = [part for parts in read for part in parts if len(part.changes) <= POOLED_ROWS]
     if len(small) > 1:
         pool = ColumnPool(plan.rendering)
-        for changes in small:
-            changes.join(pool)
+        for part in small:
+            part.changes.join(pool)
+    frames = Frames(small)
     for parts in read:
         for part in parts:
             _check(part, plan)
-        yield Prepared(parts, sum(len(part.changes) for part in parts), plan.large)
+        yield Prepared(parts, sum(len(part.changes) for part in parts), plan.large, frames)
     if fault is not None:
         raise fault
 

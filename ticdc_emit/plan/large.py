@@ -137,9 +137,12 @@ class LargeMessages:
             _OWN_LIMIT if largest == limit or changefeed.profile.delivery.message_limit != "topic" else _TOPICS_LIMIT,
         )
 
-    def encode(self, encoder: RowEncoder, changes: Changes) -> Encoded:
-        """Return one message per change, as it goes out; :class:`MessageTooLargeError` for one that cannot."""
-        plain = encoder.encode(changes)
+    def encode(self, encoder: RowEncoder, changes: Changes, plain: Encoded | None = None) -> Encoded:
+        """Return one message per change, as it goes out; :class:`MessageTooLargeError` for one that cannot.
+
+        ``plain``: what the encoder makes of them, where it is known.
+        """
+        plain = encoder.encode(changes) if plain is None else plain
         encoded = self._compressed(plain)
         if not encoder.refuses_large:
             return encoded

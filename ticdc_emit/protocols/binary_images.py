@@ -54,9 +54,9 @@ class BinaryImages:
         """Lay out columns of an image, one after the other."""
         if not image.is_pooled:
             return [piece for column in columns for piece in self.entry(column, image)]
-        joined = image.rendered_all(columns, self._joined_form, self._join)
         if not self._leads:
-            return [*joined]
+            return image.row_pieces(columns, self._form, self._value)
+        joined = image.rendered_all(columns, self._joined_form, self._join)
         return [piece for column, each in zip(columns, joined, strict=True) for piece in self._led(column, [each])]
 
     def joined(self, column: Column, image: Image) -> list[Piece]:

@@ -7,6 +7,7 @@ import pickle
 import pyarrow as pa
 import pytest
 
+from ticdc_emit.columnar.cells import Piece
 from ticdc_emit.columnar.pool import ColumnPool
 from ticdc_emit.columnar.values import Rendering
 from ticdc_emit.schema.catalog import catalog_from_sql
@@ -36,6 +37,22 @@ def test_a_column_makes_its_texts_alone_where_any_of_them_all_may_be_too_long_fo
     assert [each is not None and each.is_sound() for each in pooled] == [False, True, True]
     assert pooled[0] is not None
     assert pooled[0].accepted() is None
+
+
+def test_rows_are_laid_out_in_runs_of_the_columns_that_are_made_together() -> None:
+    one, only, two = columns("int", "bigint", "varchar(3)")
+    pool = ColumnPool(Rendering())
+    arrays = {one.name: pa.array([1, None], pa.int32()), only.name: pa.array([5, 6]), two.name: pa.array(["a", "bc"])}
+    added = {each.name: pool.add(each, arrays[each.name]) for each in (one, only, two)}
+    others = [pool.add(each, arrays[each.name].slice(1)) for each in (two, one)]
+    groups = [pool.add_rows([each for each in group if each is not None]) for group in (added.values(), others)]
+
+    def make(column: Column, values: pa.Array) -> list[Piece]:
+        return [b"<", values.cast(pa.string()), b">"]
+
+    runs = [pool.runs(group, "text", make) for group in groups]
+    shown = [[(count, made and made.to_pylist()) for count, made in own] for own in runs]
+    assert shown == [[(1, [b"<1>", b"<>"]), (1, None), (1, [b"<a>", b"<bc>"])], [(2, [b"<bc><>"])]]
 
 
 def test_bytes_of_other_lengths_are_of_other_kinds() -> None:

@@ -73,12 +73,21 @@ BAD = {
     "bits": "9",
     "v": "[1]",
 }
-URIS = ["protocol=canal-json", "protocol=simple&encoding-format=avro", "protocol=avro", "protocol=debezium"]
+URIS = [
+    "protocol=canal-json",
+    "protocol=simple&encoding-format=avro",
+    "protocol=avro",
+    "protocol=debezium",
+    "protocol=debezium-avro",
+]
 
 
 def plan_for(uri: str) -> Plan:
     config = load_changefeed(
-        f"memory://topic/?{uri}", schema_registry="http://registry.invalid", time_zone="Europe/Berlin"
+        f"memory://topic/?{uri}",
+        profile="next" if uri.endswith("debezium-avro") else "classic",
+        schema_registry="http://registry.invalid",
+        time_zone="Europe/Berlin",
     )
     columns = ", ".join(f"`{name}` {sql}" for name, sql in COLUMNS.items())
     catalog = catalog_from_sql(";".join(f"create table s.{name} ({columns})" for name in TABLES))

@@ -26,7 +26,6 @@ from ticdc_emit.columnar.faults import ValueFault
 from ticdc_emit.columnar.stamps import commit_times
 from ticdc_emit.errors import InvalidValueError, RowError
 from ticdc_emit.protocols.binary_images import BinaryImages
-from ticdc_emit.protocols.binary_stamps import built_pieces
 from ticdc_emit.protocols.debezium_avro.options import DebeziumAvroOptions
 from ticdc_emit.protocols.debezium_avro.schema import key_schema, row_columns, value_schema
 from ticdc_emit.protocols.debezium_avro.values import NULL, VALUE, can_fail, refuse_beyond_long, value_pieces
@@ -124,14 +123,15 @@ class DebeziumAvroRows:
 
         Raises :class:`~ticdc_emit.errors.InvalidValueError`.
         """
-        images = [changes.current]
-        if changes.op is Op.UPDATE and self.reads_old:
-            images.append(changes.old)
-        for image in images:
+        shows_both = changes.op is Op.UPDATE and self.reads_old
+        for image in [changes.current, changes.old] if shows_both else [changes.current]:
             for column in self._longs:
                 self._checked(column, image, lambda column, image: refuse_beyond_long(image.values(column)))
             for column in self._refusable:
-                self._checked(column, image, self._laid.joined if changes.op is Op.UPDATE else self._laid.entry)
+                if shows_both:
+                    self._checked(column, image, self._laid.joined)
+                elif not image.is_made_together(column, _FORM, self._value):
+                    self._checked(column, image, self._pieces)
 
     def _checked(self, column: Column, image: Image, make: Callable[[Column, Image], object]) -> None:
         try:
@@ -144,10 +144,27 @@ class DebeziumAvroRows:
 
         Raises :class:`~ticdc_emit.errors.RegistryError` if one of their schemas is not registered.
         """
+        return self.framed(changes, *self.shown(changes))
+
+    def shown(self, changes: Changes) -> tuple[list[Piece], list[Piece]]:
+        """Return what keys and values show of columns (see ``changes.model.FramedRows``)."""
+        return self._key(changes.current), self._images(changes)
+
+    def framed(self, changes: Changes, key: Sequence[Piece], value: Sequence[Piece]) -> Encoded:
+        """Return the messages with these contents.
+
+        Raises :class:`~ticdc_emit.errors.RegistryError` as :meth:`encode`.
+        """
         count = len(changes)
-        keys = [*self._header(changes, "key"), *self._key(changes.current)]
-        value = [*self._header(changes, "value"), *self._images(changes), *self._told(changes)]
-        return Encoded(join_pieces(value, count), join_pieces(keys, count))
+        before, behind = self._around(changes.op)
+        whole = [*self._header(changes, "value"), before, *value, behind, *self._told(changes)]
+        return Encoded(join_pieces(whole, count), join_pieces([*self._header(changes, "key"), *key], count))
+
+    def _around(self, op: Op) -> tuple[bytes, bytes]:
+        """Return what stands before and behind the images that are shown."""
+        if op is Op.DELETE:
+            return VALUE, NULL
+        return (VALUE if op is Op.UPDATE and self.reads_old else NULL + VALUE), b""
 
     def _key(self, image: Image) -> list[Piece]:
         """Lay out the handle key; its virtual columns are null."""
@@ -160,12 +177,11 @@ class DebeziumAvroRows:
         return changes.constant_pieces(self, lambda encoder: header_of(encoder.headers, part, encoder.table))
 
     def _images(self, changes: Changes) -> list[Piece]:
-        """Lay out before and after."""
+        """Lay out before and after, or the one of them that there is."""
         if changes.op is Op.UPDATE and self.reads_old:
             after, before = share_pieces(*self._laid.both(changes, self._columns), len(changes))
-            return [VALUE, *before, *self._virtual, VALUE, *after, *self._virtual]
-        record: list[Piece] = [VALUE, *self._laid.entries(self._columns, changes.current), *self._virtual]
-        return [*record, NULL] if changes.op is Op.DELETE else [NULL, *record]
+            return [*before, *self._virtual, VALUE, *after, *self._virtual]
+        return [*self._laid.entries(self._columns, changes.current), *self._virtual]
 
     @cached_property
     def _virtual(self) -> Sequence[bytes]:
@@ -173,22 +189,18 @@ class DebeziumAvroRows:
         return [NULL] * sum(column.is_virtual for column in row_columns(self.table))
 
     def _told(self, changes: Changes) -> list[Piece]:
-        """Lay out ``source``, ``op`` and ``ts_ms``: what all tables have in common with the times of their rows."""
+        """Lay out ``source``, ``op`` and ``ts_ms``."""
         first, _, third = self._source
         second = changes.constant_pieces(self, lambda encoder: encoder._source[1])
-        third += _OPS[changes.op]
-
-        def head(column: Column, stamps: pa.Array) -> list[Piece]:
-            return [first, *long_pieces(commit_times(stamps))]
-
-        def tail(column: Column, stamps: pa.Array) -> list[Piece]:
-            return [*long_pieces(stamps), third, *built_pieces(changes.build_ts, stamps)]
-
-        ends = f"{_FORM}, {changes.op.value}"
-        return [*changes.commit_pieces(_FORM, head), *second, *changes.commit_pieces(ends, tail)]
+        times = long_pieces(commit_times(changes.commit_ts))
+        built = times if changes.build_ts is None else [zigzag_bytes(changes.build_ts)]
+        return [first, *times, *second, *long_pieces(changes.commit_ts), third + _OPS[changes.op], *built]
 
     def _value(self, column: Column, values: pa.Array) -> list[Piece]:
         return value_pieces(column, values, self.options)
+
+    def _pieces(self, column: Column, image: Image) -> Sequence[Piece]:
+        return image.pieces(column, _FORM, self._value)
 
     def _refusal(self, column: Column, image: Image) -> RowError:
         """Return the error of a column that was refused, by the row's place in the whole batch."""
