@@ -23,6 +23,7 @@ from ticdc_emit.encode.chunk_store import Chunk
 __all__ = ["Merge"]
 
 _JOINED_ROWS = 1_000
+_JOINED_KEYS = 20_000  # where a window is of order keys alone
 _JOINED_BYTES = 1024 * 1024
 _WINDOW_BYTES = 8 * 1024 * 1024  # of messages that are held before any are handed on
 _FRESH = 0.25  # share of the chunks held that must be new: to look at each costs, however few rows are handed on
@@ -47,11 +48,14 @@ class Merge:
 
     def windows(self, read: Callable[[Chunk], pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield what ``read`` gives for the chunks, in total order."""
-        return _joined(window for cluster in self._clusters for window in self._merged(cluster, read))
+        return _joined((window for cluster in self._clusters for window in self._merged(cluster, read)), _JOINED_ROWS)
 
     def tied_windows(self, read: Callable[[Chunk], pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Yield the windows that may hold two changes of one commit_ts, and those that share theirs with another."""
-        return _joined(self._tied_windows(read))
+        """Yield the windows that may hold two changes of one commit_ts, and those that share theirs with another.
+
+        ``read`` gives order keys.
+        """
+        return _joined(self._tied_windows(read), _JOINED_KEYS)
 
     def _tied_windows(self, read: Callable[[Chunk], pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         clusters = self._clusters
@@ -120,12 +124,12 @@ def _parted(held: list[_Held], bound: bytes | None) -> tuple[list[pa.RecordBatch
     return before, left
 
 
-def _joined(windows: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _joined(windows: Iterable[pa.RecordBatch], most_rows: int) -> Iterator[pa.RecordBatch]:
     """Yield the windows, small neighbours as one: with many topic-partitions a block has few rows for each."""
     held: list[pa.RecordBatch] = []
     rows = size = 0
     for window in windows:
-        if held and (rows + window.num_rows > _JOINED_ROWS or size + window.nbytes > _JOINED_BYTES):
+        if held and (rows + window.num_rows > most_rows or size + window.nbytes > _JOINED_BYTES):
             yield held[0] if len(held) == 1 else pa.concat_batches(held)
             held, rows, size = [], 0, 0
         held.append(window)
