@@ -85,15 +85,18 @@ class Changes:
         assert isinstance(self.before, BeforeImage)
         return self.before
 
-    def join(self, pool: ColumnPool) -> None:
-        """Have the TSOs and the images' columns made by the pool, with those of other changes."""
-        pooled = pool.add(COMMIT_TS, self.commit_ts)
+    def join(self, pool: ColumnPool, *, framed: bool = False) -> None:
+        """Have the TSOs and the images' columns made by the pool, with those of other changes.
+
+        ``framed``: by an encoder of :class:`FramedRows`. Instead of TSOs, whole rows are made.
+        """
+        pooled = None if framed else pool.add(COMMIT_TS, self.commit_ts)
         if pooled is not None:
             self._pooled["commit_ts"] = pooled
         for image in (self.after, self.before):
             if image is not None:
                 image.join(pool)
-        if not isinstance(self.before, BeforeImage):  # the images of updates share what they show
+        if framed and not isinstance(self.before, BeforeImage):  # the images of updates share what they show
             self.current.join_rows(pool)
 
     def take(self, rows: pa.Array) -> Changes:

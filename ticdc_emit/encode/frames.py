@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from ticdc_emit.arrange.reader import Part
-from ticdc_emit.changes.model import Changes, Encoded, FramedRows, Op
+from ticdc_emit.changes.model import Changes, Encoded, FramedRows, Op, RowEncoder
 from ticdc_emit.changes.peers import Peers
 from ticdc_emit.columnar.cells import Piece, join_pieces
 from ticdc_emit.columnar.faults import ValueFault
@@ -27,16 +27,17 @@ class Frames:
     """The messages of some parts, made when the first is asked for."""
 
     def __init__(self, parts: Sequence[Part]) -> None:
+        encoders = {type(part.encoder): part.encoder for part in parts}
+        self._types = {each for each, encoder in encoders.items() if isinstance(encoder, FramedRows)}
         kinds: dict[tuple[type, Op], list[Part]] = {}
-        for part in parts:
+        for part in filter(self.suit, parts):
             kinds.setdefault((type(part.encoder), part.changes.op), []).append(part)
-        self._waiting = {
-            id(part): own
-            for own in kinds.values()
-            if len(own) > 1 and isinstance(own[0].encoder, FramedRows)
-            for part in own
-        }
+        self._waiting = {id(part): own for own in kinds.values() if len(own) > 1 for part in own}
         self._framed: dict[int, Encoded] = {}
+
+    def suit(self, part: Part) -> bool:
+        """Return whether the messages of a part are framed rows."""
+        return type(part.encoder) in self._types
 
     def encoded(self, part: Part) -> Encoded | None:
         """Return a part's messages; ``None`` if it has to be encoded alone, as where one of its kind is refused."""
@@ -68,7 +69,10 @@ def _together(shown: Sequence[Sequence[Piece]], counts: Sequence[int]) -> pa.Arr
 
 
 def _peers(parts: Sequence[Part]) -> Peers:
-    peers = [part.changes.peers or Peers((part.encoder,), np.zeros(len(part.changes), np.int32)) for part in parts]
-    firsts = np.cumsum([0, *(len(each.encoders) for each in peers)]).tolist()
-    codes = np.concatenate([each.codes + first for each, first in zip(peers, firsts, strict=False)])
-    return Peers(tuple(encoder for each in peers for encoder in each.encoders), codes.astype(np.int32, copy=False))
+    encoders: list[RowEncoder] = []
+    codes = []
+    for part in parts:
+        peers, first = part.changes.peers, np.int32(len(encoders))
+        codes.append(np.full(len(part.changes), first) if peers is None else peers.codes + first)
+        encoders += (part.encoder,) if peers is None else peers.encoders
+    return Peers(tuple(encoders), np.concatenate(codes))

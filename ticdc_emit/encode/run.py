@@ -105,11 +105,11 @@ def prepare_all(
             fault = error
             break
     small = [part for parts in read for part in parts if len(part.changes) <= POOLED_ROWS]
+    frames = Frames(small)
     if len(small) > 1:
         pool = ColumnPool(plan.rendering)
         for part in small:
-            part.changes.join(pool)
-    frames = Frames(small)
+            part.changes.join(pool, framed=frames.suit(part))
     for parts in read:
         for part in parts:
             _check(part, plan)
