@@ -125,25 +125,19 @@ class Image:
             texts.append(text)
         return texts
 
-    def row_pieces(self, columns: Sequence[Column], form: str, make: Pieces) -> list[Piece]:
-        """Return :meth:`pieces` of columns that follow each other: of few rows, together with those of other images."""
+    def rendered_rows(self, columns: Sequence[Column], form: str, render: Render) -> list[pa.Array]:
+        """Return :meth:`rendered_all` of columns that follow each other in rows; what of few rows is laid out together
+        with other images' rows as one array.
+        """
         group = next((number for known, number in self._groups if known == columns), None)
         if group is None or self._pool is None:
-            return [piece for column in columns for piece in self.pieces(column, form, make)]
-        laid: list[Piece] = []
-        place = 0
-        for count, together in self._pool.runs(group, form, make):
-            if together is not None:
-                laid.append(together)
-            else:
-                laid += (piece for each in columns[place : place + count] for piece in self.pieces(each, form, make))
+            return self.rendered_all(columns, form, render)
+        laid, place = [], 0
+        for count, together in self._pool.runs(group, form, render):
+            part = columns[place : place + count]
+            laid += self.rendered_all(part, form, render) if together is None else [together]
             place += count
         return laid
-
-    def is_made_together(self, column: Column, form: str, make: Pieces) -> bool:
-        """Return whether :meth:`pieces` are made with those of other images, so that no value can be refused."""
-        pooled = self._pooled.get(column.name)
-        return pooled is not None and pooled.is_made(form, make)
 
     def pieces(self, column: Column, form: str, make: Pieces) -> Sequence[Piece]:
         """Return ``make(column, values)``, for binary formats; ``form`` names the rendering, which is made once."""

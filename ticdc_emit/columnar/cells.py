@@ -20,7 +20,7 @@ import pyarrow as pa
 from ticdc_emit.columnar.assemble import Fragment, join
 from ticdc_emit.columnar.buffers import from_bytes, from_element
 
-__all__ = ["WORDS", "Cell", "Lengths", "Piece", "arrays_of", "chosen", "cut", "join_pieces", "share_pieces"]
+__all__ = ["WORDS", "Cell", "Lengths", "Piece", "chosen", "cut", "join_pieces", "share_pieces"]
 
 WORDS = (1, 2, 4, 8)
 """The bytes of the unsigned integers that numpy has."""
@@ -88,12 +88,6 @@ def join_pieces(pieces: Iterable[Piece], count: int) -> pa.Array:
     if len(fragments) == 1 and not isinstance(fragments[0], bytes) and fragments[0].null_count == 0:
         return fragments[0].view(pa.binary())
     return join(fragments, count)
-
-
-def arrays_of(pieces: Sequence[Piece], count: int) -> list[pa.Array]:
-    """Return pieces of ``count`` rows as ``binary`` arrays, neighbouring cells as one."""
-    arrays = (pa.repeat(each, count) if isinstance(each, bytes) else each for each in _fragments(pieces, count))
-    return [array.view(pa.binary()) for array in arrays]
 
 
 def _fragments(pieces: Sequence[Piece], count: int) -> Iterator[Fragment]:

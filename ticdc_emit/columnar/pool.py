@@ -16,13 +16,13 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
-from itertools import groupby
+from itertools import accumulate, groupby
 from typing import Any, TypeAlias
 
 import pyarrow as pa
 
 from ticdc_emit.columnar.buffers import text_buffers
-from ticdc_emit.columnar.cells import Piece, arrays_of, cut
+from ticdc_emit.columnar.cells import Piece, cut
 from ticdc_emit.columnar.faults import ValueFault
 from ticdc_emit.columnar.interleave import Block, interleaved
 from ticdc_emit.columnar.values import Rendering, accept
@@ -83,11 +83,11 @@ class ColumnPool:
         self._groups.append(columns)
         return len(self._groups) - 1
 
-    def runs(self, group: int, form: str, make: Pieces) -> list[Run]:
-        """Return what is made of a group's columns, one after the other, and of how many at a time."""
+    def runs(self, group: int, form: str, render: Render) -> list[Run]:
+        """Return the renderings of a group's columns, one after the other, and of how many at a time."""
         if form not in self._runs:
             try:
-                self._runs[form] = _runs(self._groups, form, make)
+                self._runs[form] = _runs(self._groups, form, render)
             except pa.ArrowInvalid:  # too large
                 self._runs[form] = [[(len(columns), None)] for columns in self._groups]
         return self._runs[form][group]
@@ -121,29 +121,17 @@ class Pooled:
         whole = kind.made(form, render) if kind.fits_all or self.is_sound() else None
         return None if whole is None else whole.slice(self.start, self.length)
 
-    def is_made(self, form: str, make: Pieces) -> bool:
-        """Return whether the pieces are made for all arrays of the kind."""
-        return self.is_sound() and self.kind.made(form, make) is not None
-
     def pieces(self, form: str, make: Pieces) -> list[Piece] | None:
         """Return the pieces, made once for each ``form``."""
         whole = self.kind.made(form, make) if self.is_sound() else None
         return None if whole is None else [cut(piece, self.start, self.length) for piece in whole]
 
 
-def _runs(groups: Sequence[Sequence[Pooled]], form: str, make: Pieces) -> list[list[Run]]:
-    elements: list[pa.Array] = []
-    starts: dict[_Kind, list[int]] = {}
-    count = 0
+def _runs(groups: Sequence[Sequence[Pooled]], form: str, render: Render) -> list[list[Run]]:
     kinds = dict.fromkeys(each.kind for columns in groups for each in columns)
-    for kind in kinds:
-        pieces = kind.made(form, make) if kind.fits(NO_LIMIT) else None
-        if pieces:
-            starts[kind] = []
-            for array in arrays_of(pieces, kind.count):
-                elements.append(array)
-                starts[kind].append(count)
-                count += len(array)
+    rendered = {kind: kind.made(form, render) for kind in kinds if kind.fits(NO_LIMIT)}
+    elements = {kind: texts for kind, texts in rendered.items() if texts is not None}
+    starts = dict(zip(elements, accumulate(map(len, elements.values()), initial=0), strict=False))
 
     def is_made(column: Pooled) -> bool:
         return column.kind in starts and (column.kind.fits_all or column.is_sound())
@@ -157,8 +145,8 @@ def _runs(groups: Sequence[Sequence[Pooled]], form: str, make: Pieces) -> list[l
             part = list(run)
             runs[-1].append((len(part), len(blocks) if made else None))
             if made:
-                blocks.append((part[0].length, [start + each.start for each in part for start in starts[each.kind]]))
-    rows = interleaved(pa.concat_arrays(elements), blocks) if blocks else []
+                blocks.append((part[0].length, [starts[each.kind] + each.start for each in part]))
+    rows = interleaved(pa.concat_arrays(elements.values()), blocks) if blocks else []
     return [[(count, None if block is None else rows[block]) for count, block in own] for own in runs]
 
 
@@ -170,7 +158,7 @@ class _Kind:
         self._column = column
         self._how = how
         self._arrays: list[pa.Array] = []
-        self.count = 0
+        self._count = 0
         self.least_limit = NO_LIMIT
         self.fits_all = False  # until it is known
         self._accepted: pa.Array | None = None
@@ -178,9 +166,9 @@ class _Kind:
         self._made: dict[str, Any] = {}
 
     def add(self, array: pa.Array, limit: int) -> Pooled:
-        start, length = self.count, len(array)
+        start, length = self._count, len(array)
         self._arrays.append(array)
-        self.count += length
+        self._count += length
         if limit != NO_LIMIT:
             self.least_limit = limit if self.least_limit == NO_LIMIT else min(limit, self.least_limit)
         return Pooled(self, start, length, limit)

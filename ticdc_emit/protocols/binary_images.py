@@ -55,7 +55,7 @@ class BinaryImages:
         if not image.is_pooled:
             return [piece for column in columns for piece in self.entry(column, image)]
         if not self._leads:
-            return image.row_pieces(columns, self._form, self._value)
+            return [*image.rendered_rows(columns, self._joined_form, self._join)]
         joined = image.rendered_all(columns, self._joined_form, self._join)
         return [piece for column, each in zip(columns, joined, strict=True) for piece in self._led(column, [each])]
 

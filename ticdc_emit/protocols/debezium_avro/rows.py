@@ -123,15 +123,14 @@ class DebeziumAvroRows:
 
         Raises :class:`~ticdc_emit.errors.InvalidValueError`.
         """
-        shows_both = changes.op is Op.UPDATE and self.reads_old
-        for image in [changes.current, changes.old] if shows_both else [changes.current]:
+        images = [changes.current]
+        if changes.op is Op.UPDATE and self.reads_old:
+            images.append(changes.old)
+        for image in images:
             for column in self._longs:
                 self._checked(column, image, lambda column, image: refuse_beyond_long(image.values(column)))
             for column in self._refusable:
-                if shows_both:
-                    self._checked(column, image, self._laid.joined)
-                elif not image.is_made_together(column, _FORM, self._value):
-                    self._checked(column, image, self._pieces)
+                self._checked(column, image, self._laid.joined if changes.op is Op.UPDATE else self._laid.entry)
 
     def _checked(self, column: Column, image: Image, make: Callable[[Column, Image], object]) -> None:
         try:
@@ -198,9 +197,6 @@ class DebeziumAvroRows:
 
     def _value(self, column: Column, values: pa.Array) -> list[Piece]:
         return value_pieces(column, values, self.options)
-
-    def _pieces(self, column: Column, image: Image) -> Sequence[Piece]:
-        return image.pieces(column, _FORM, self._value)
 
     def _refusal(self, column: Column, image: Image) -> RowError:
         """Return the error of a column that was refused, by the row's place in the whole batch."""
