@@ -111,8 +111,8 @@ def _print_end_to_end(console: Console, result: EndToEnd) -> None:
     console.print(
         Text(
             f"end to end ({result.rows:,} rows of {result.table}): {result.library:,.0f} rows/s; "
-            f"Spark with an identity mapInArrow {result.spark_identity:,.0f}, "
-            f"raw produce {result.raw_produce:,.0f}; {result.ratio_to_lower:.2f} of the lower",
+            f"Spark with an identity mapInArrow {result.spark_identity:,.0f}, in order {result.spark_ordered:,.0f}, "
+            f"raw produce {result.raw_produce:,.0f}; {result.ratio_to_lower:.2f} of the lower of the last two",
             style,
         )
     )
