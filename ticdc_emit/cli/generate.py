@@ -26,7 +26,6 @@ from ticdc_emit.cli.watermarks import sparse_interval
 from ticdc_emit.config import ChangefeedConfig, mask_uri
 from ticdc_emit.config.protocol import protocol_document
 from ticdc_emit.decode import Tail
-from ticdc_emit.delivery.claims import ClaimStore
 from ticdc_emit.delivery.contract import Sink
 from ticdc_emit.errors import ConfigError, DdlError
 from ticdc_emit.spark.warm_up import MOST_WARM_UP_S
@@ -68,12 +67,10 @@ class Wanted:
         """Whether changes come as a stream, live ones too."""
         return self.stream or self.live
 
-    def warms_up(self, feed: ChangefeedConfig) -> bool:
-        """Return whether Spark makes other changes first, to keep pace with the wall clock from the first change on.
-
-        It does not if large messages go to external storage, where those of the other changes would remain.
-        """
-        return self.live and self.start in (None, _NOW) and ClaimStore.of(feed.codec.large_message_handle) is None
+    @property
+    def warms_up(self) -> bool:
+        """Whether Spark makes other changes first, to keep pace with the wall clock from the first change on."""
+        return self.live and self.start in (None, _NOW)
 
     def started(self) -> Settings:
         """Return the settings with the first commit that ``start`` means at this moment.
@@ -131,7 +128,7 @@ def run(
             session = spark_for(stack, "generate", short=short, settings=spark, quiet=as_json)
         if rows is None and not as_json:
             say("Ctrl-C ends it")
-        if wanted.warms_up(feed) and not as_json:
+        if wanted.warms_up and not as_json:
             say(f"warming up Spark for at most {MOST_WARM_UP_S:g} s, then the first changes come")
         stop = stack.enter_context(stopped_by_interrupt("batch", quiet=as_json)) if wanted.is_stream else None
         doing = f"generating {amount} to {mask_uri(uri)}"
@@ -179,8 +176,8 @@ def _send(
     """``stop``: called between the batches of a stream, whether to stop. ``reports``: receives the report of each
     batch.
     """
-    if wanted.warms_up(feed):
-        warm_up_live(spark, schema, wanted.settings, feed)
+    if wanted.warms_up:
+        warm_up_live(spark, schema, wanted.settings, feed, sink)
     if stop is not None:
         stream = stream_on_spark(spark, schema, wanted.started(), live=wanted.live)
         emitter = _emitter(stream, wanted, feed, sink, reports)

@@ -14,7 +14,10 @@ from typing import TYPE_CHECKING
 
 from ticdc_emit.changefeed.report import RunTotal
 from ticdc_emit.config import ChangefeedConfig
-from ticdc_emit.delivery.files import FileSink
+from ticdc_emit.delivery.contract import Sink
+from ticdc_emit.spark.batch import SparkBatch
+from ticdc_emit.spark.logs import without_size_warnings
+from ticdc_emit.spark.micro_batch import planned_at_once
 from ticdc_emit.spark.warm_up import warm_up_stream
 from ticdc_emit.traffic.generate.make import stream_on_spark
 from ticdc_emit.traffic.generate.settings import Settings
@@ -30,16 +33,20 @@ _POLL_S = 0.2
 _LIVE_TRIGGER = "500 milliseconds"  # each batch costs about 0.3 s of CPU time, however few rows it has
 
 
-def warm_up_live(spark: SparkSession, schema: str, settings: Settings, feed: ChangefeedConfig) -> None:
-    """Send other changes of these tables to temporary files, so that Spark compiles before the first real change is
-    due.
+def warm_up_live(
+    spark: SparkSession, schema: str, settings: Settings, feed: ChangefeedConfig, sink: Sink | None
+) -> None:
+    """Rehearse with other changes of these tables, so that Spark compiles and every process that sends connects before
+    the first real change is due. Nothing is sent.
     """
     stream = stream_on_spark(spark, schema, replace(settings, rows=None, ddl_rate=0.0), live=True)
-    with (
-        tempfile.TemporaryDirectory(prefix="ticdc-emit-", ignore_cleanup_errors=True) as folder,
-        stream.sink(feed, sink=FileSink(folder)) as unsent,
-    ):
-        warm_up_stream(stream.changes, unsent, _LIVE_TRIGGER)
+    with stream.sink(feed, sink=sink) as unsent:
+
+        def rehearse(batch: DataFrame, _: int) -> None:
+            with without_size_warnings(batch.sparkSession), planned_at_once(batch.sparkSession):
+                unsent.changefeed.rehearse(SparkBatch(batch, unsent.table))
+
+        warm_up_stream(stream.changes, rehearse, _LIVE_TRIGGER)
 
 
 def send_stream(

@@ -197,3 +197,18 @@ def test_a_rehearsal_opens_writers_and_sends_nothing(
     changefeed.rehearse(ArrowBatch(broken, "s.t"))
     assert (len(opened), list(messages(store)), list(tmp_path.glob("batch-*"))) == (2, [], [])
     assert changefeed.run(ArrowBatch(broken, "s.t"), 0, final=True).skipped == {"s.t": 1}
+
+
+def test_a_rehearsal_stores_no_large_message(store: str, tmp_path: Path) -> None:
+    large = {"large-message-handle-option": "claim-check", "claim-check-storage-uri": f"file://{tmp_path}/claims"}
+    config = load_changefeed(
+        f"memory://{store}/t?protocol=canal-json&enable-tidb-extension=true&partition-num=1&max-message-bytes=800",
+        {"sink": {"kafka-config": {"large-message-handle": large}}},
+    )
+    schema = "create table s.t (id int primary key, v text)"
+    after = pa.array([{"id": 1, "v": "x" * 1_000}], pa.struct([("id", pa.int64()), ("v", pa.string())]))
+    row = ArrowBatch(pa.table({"op": ["c"], "commit_ts": [tso(1)], "after": after}), "s.t")
+    changefeed = Changefeed(config, MemorySink(store), schema)
+    changefeed.rehearse(row)
+    assert not list(tmp_path.rglob("*.json"))
+    assert changefeed.run(row, 0, final=True).claims == len(list(tmp_path.rglob("*.json"))) == 1

@@ -138,9 +138,3 @@ def test_live_traffic_says_that_it_warms_up(
     for options, lines in ((["--live"], 1), (["--live", "--json"], 0), (["--live", "--start", "2024-05-05"], 0)):
         exit_code("generate", "--schema", "bank", "--rows", "5", "--sink-uri", uri, *options)
         assert capsys.readouterr().err.count("warming up Spark for at most 20 s") == lines
-    stored = load_changefeed(
-        uri,
-        {"sink": {"kafka-config": {"large-message-handle": {
-            "large-message-handle-option": "claim-check", "claim-check-storage-uri": f"file://{tmp_path}/claims"}}}},
-    )  # fmt: skip
-    assert not wanted(live=True).warms_up(stored)
