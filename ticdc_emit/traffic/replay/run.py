@@ -99,11 +99,12 @@ def replay(
         ready = time.monotonic()
         while number < count:
             part = Slice(0) if slices is None else slices[number]
+            with refusing_no_moments():
+                rows = staged.batch(part)  # Spark plans it before it is due
             if not pace.wait(part.offset_ms, stop):
                 break
-            final = number == count - 1
+            final, journal = number == count - 1, record if number == begin else None
             with refusing_no_moments():
-                rows, journal = staged.batch(part), record if number == begin else None
                 reports.append(feed.run(rows, first_batch + number, final=final, until=part.until, journal=journal))
             lag = pace.lag(part.offset_ms)
             lags += [] if lag is None else [lag]
