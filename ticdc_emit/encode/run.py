@@ -34,6 +34,7 @@ POOLED_ROWS = 2_000
 """A group of more rows gains nothing by being made with others."""
 
 _ARROW_LIMIT = (1 << 31) - 1
+_NO_FRAMES = Frames([])
 
 
 @dataclass(frozen=True)
@@ -105,8 +106,9 @@ def prepare_all(
             fault = error
             break
     small = [part for parts in read for part in parts if len(part.changes) <= POOLED_ROWS]
-    frames = Frames(small)
+    frames = _NO_FRAMES
     if len(small) > 1:
+        frames = Frames(small)
         pool = ColumnPool(plan.rendering)
         for part in small:
             part.changes.join(pool, framed=frames.suit(part))
