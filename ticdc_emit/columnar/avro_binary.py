@@ -99,13 +99,15 @@ def text_pieces(text: pa.Array, union: Union | None = None) -> list[Piece]:
         content = text[0].as_buffer()
         return _of_one(None if content is None else _sized(content.to_pybytes()), union)
     valid = valid_mask(text)
-    numbers = text_buffers(text).lengths.astype(np.uint64) << np.uint64(1)
+    parts = text_buffers(text)
+    lengths, shown, size = parts.lengths, len(text), len(parts.data)
     if valid is not None:
-        numbers *= valid
-    shown, longest = len(text) if valid is None else int(valid.sum()), int(numbers.max(initial=0))
-    if shown and numbers.sum() == longest * shown:
-        return _texts_of_one_length(text, longest // 2, shown, union, valid)
-    return [*branched(varints(numbers), union, valid), text]
+        lengths = lengths * valid
+        shown, size = int(valid.sum()), int(lengths.sum())
+    longest = int(lengths.max(initial=0))
+    if shown and size == longest * shown:
+        return _texts_of_one_length(text, longest, shown, union, valid)
+    return [*branched(varints(lengths.astype(np.uint64) << np.uint64(1)), union, valid), text]
 
 
 def _texts_of_one_length(

@@ -211,22 +211,24 @@ def _squeezed(cells: Sequence[Cell], count: int) -> pa.Array:
         if not isinstance(cell.length, int):
             lengths += cell.length
     np.cumsum(lengths, out=offsets[1:])
+    rows = _side_by_side([cell.data for cell in cells], count)
     if width > _NARROW and all(cell.is_whole for cell in cells[:-1]):  # a row uses its first bytes
-        return from_bytes(offsets, _overlapping(_side_by_side(cells, count), offsets), binary=True)
-    keep = _side_by_side([Cell(_kept(cell.width).take(cell.length), cell.width) for cell in cells], count)
-    return from_bytes(offsets, _side_by_side(cells, count).view(np.uint8)[keep.view(np.bool_)], binary=True)
+        return from_bytes(offsets, _overlapping(rows, offsets), binary=True)
+    keep = _side_by_side([_kept(cell.width).take(cell.length) for cell in cells], count)
+    return from_bytes(offsets, rows.view(np.uint8)[keep.view(np.bool_)], binary=True)
 
 
-def _side_by_side(cells: Sequence[Cell], count: int) -> npt.NDArray[np.void]:
-    """Return the whole elements of each row as one."""
-    kind = np.dtype(f"V{sum(cell.width for cell in cells)}")
-    if len(cells) == 1 and len(cells[0].data) == count:
-        return np.ascontiguousarray(cells[0].data).view(kind)
-    rows = np.empty(count * kind.itemsize, np.uint8)
+def _side_by_side(columns: Sequence[npt.NDArray[Any]], count: int) -> npt.NDArray[np.void]:
+    """Return the elements of each row as one; a single element serves all rows."""
+    width = sum(column.itemsize for column in columns)
+    kind = np.dtype((np.void, width))
+    if len(columns) == 1 and columns[0].size == count:
+        return np.ascontiguousarray(columns[0]).view(kind)
+    rows = np.empty(count * width, np.uint8)
     place = 0
-    for cell in cells:
-        _field(rows, cell.data.dtype, place, count, kind.itemsize)[:] = cell.data
-        place += cell.width
+    for column in columns:
+        _field(rows, column.dtype, place, count, width)[:] = column
+        place += column.itemsize
     return rows.view(kind)
 
 
