@@ -20,7 +20,9 @@ pytestmark = [
     pytest.mark.skipif(ON_CONNECT, reason="jobs have no properties there, and all rows are measured"),
 ]
 
-SCHEMA = "create table test.a (id bigint primary key, name varchar(4000), doc json, code varbinary(9000));"
+SCHEMA = """
+create table test.a (id bigint primary key, name varchar(4000), doc json, code varbinary(9000), `an``odd.name` char(1));
+"""
 ROWS = 9_000
 LIMIT = 64 * 1024 * 1024
 WIDE = {"name": "repeat('x', 3900)", "code": "binary(repeat('y', 5000))"}
@@ -29,7 +31,7 @@ PROPERTY = "spark.sql.execution.arrow.maxBytesPerBatch"
 
 def rows_of(spark: Any, name: str = "'n'", doc: str = "'{}'", code: str = "binary('c')", rows: int = ROWS) -> Any:
     """Return inserts in one partition; the arguments are expressions over ``id``."""
-    image = f"named_struct('id', id, 'name', {name}, 'doc', {doc}, 'code', {code}) as after"
+    image = f"named_struct('id', id, 'name', {name}, 'doc', {doc}, 'code', {code}, 'an`odd.name', 'o') as after"
     return spark.range(0, rows, 1, 1).selectExpr("'c' as op", f"{FIRST_TSO}L + id as commit_ts", image)
 
 

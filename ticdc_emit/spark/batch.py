@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial, reduce
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -31,7 +31,7 @@ from ticdc_emit.errors import ConfigError, TicdcEmitError
 from ticdc_emit.plan.tables import Plan
 from ticdc_emit.routing.topic import Target
 from ticdc_emit.schedule.bootstrap_replay import CountedRows
-from ticdc_emit.spark.frame import change_columns, without_ddl
+from ticdc_emit.spark.frame import change_columns, in_pairs, without_ddl
 from ticdc_emit.spark.row_tally import tally_folder
 from ticdc_emit.spark.segments import SEGMENT_SCHEMA, in_segments, rejoined
 from ticdc_emit.spark.short_rows import RowLengths, are_short, refusing_long
@@ -147,14 +147,14 @@ class SparkBatch:
 
         ``checks_length``: whether the job fails at a long row.
         """
-        made = []
+        made, tally = [], tally_folder(self.session)
         for name, df in self._frames.items():
             table = typed_table(df.columns, name, task.plan)
             own = replace(task, table=table, plan=task.plan if table is None else task.plan.of_table(*table))
             rows = change_columns(without_ddl(df), "the changefeed" if table is None else ".".join(table))
-            work = in_worker(own, *after, tally=tally_folder(self.session))
+            work = in_worker(own, *after, tally=tally)
             made.append((refusing_long(rows) if checks_length else rows).mapInArrow(work, spark_columns(schema)))
-        return reduce(lambda one, other: one.union(other), made)
+        return in_pairs(lambda one, other: one.union(other), made)
 
     def _are_short(self, plan: Plan) -> bool:
         """Return whether all rows are short, as far as the types of their columns tell."""

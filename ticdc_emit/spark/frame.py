@@ -6,7 +6,9 @@ shuffled, collected or cached here. Rules of order, splitting and routing are el
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from functools import reduce
+from typing import TYPE_CHECKING, TypeVar
 
 from ticdc_emit.changes.attributes import ATTRIBUTES
 from ticdc_emit.changes.forms import DDL_OP, GENERIC_NAMES, check_columns, is_generic
@@ -16,7 +18,9 @@ from ticdc_emit.tso import LOGICAL_BITS, LOGICAL_PER_MICROSECOND
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-__all__ = ["change_columns", "commit_ts_column", "without_ddl"]
+__all__ = ["change_columns", "commit_ts_column", "in_pairs", "without_ddl"]
+
+_Part = TypeVar("_Part")
 
 
 def without_ddl(df: DataFrame) -> DataFrame:
@@ -35,9 +39,19 @@ def change_columns(df: DataFrame, where: str) -> DataFrame:
 
     check_columns(df.columns, where)
     names = [*(GENERIC_NAMES if is_generic(df.columns) else ()), *ATTRIBUTES, "before", "after"]
+    numbers = [name for name in ("commit_ts", "seq") if name in df.columns]
+    others = [name for name in names if name in df.columns]
+    if df.columns == ["op", *numbers, *others] and all(_is_long(df, name) for name in ("commit_ts", *numbers)):
+        return df  # Spark analyses and compiles each projection anew, for each table
     seq = [F.col("seq").cast("long").alias("seq")] if "seq" in df.columns else []
-    others = [F.col(name) for name in names if name in df.columns]
     return df.select("op", commit_ts_column(df).alias("commit_ts"), *seq, *others)
+
+
+def in_pairs(join: Callable[[_Part, _Part], _Part], parts: Sequence[_Part]) -> _Part:
+    """Join parts in their order, neighbours first: a tree of little depth, which Spark walks at each step."""
+    while len(parts) > 1:
+        parts = [reduce(join, parts[place : place + 2]) for place in range(0, len(parts), 2)]
+    return parts[0]
 
 
 def commit_ts_column(df: DataFrame) -> Column:
@@ -63,3 +77,7 @@ def commit_ts_column(df: DataFrame) -> Column:
     micros = F.unix_micros(F.col("commit_time").cast("timestamp"))
     physical = F.floor(micros / F.lit(1000)).cast("long")
     return physical * F.lit(1 << LOGICAL_BITS) + (micros - physical * F.lit(1000)) * F.lit(LOGICAL_PER_MICROSECOND)
+
+
+def _is_long(df: DataFrame, name: str) -> bool:
+    return name in df.columns and df.schema[name].dataType.typeName() == "long"

@@ -15,12 +15,11 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from functools import reduce
-from operator import add
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from ticdc_emit.schema.model import TableInfo
 from ticdc_emit.schema.types import BLOB_TYPES, MySQLType
+from ticdc_emit.spark.frame import in_pairs
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -85,17 +84,20 @@ def are_short(df: DataFrame, versions: Iterable[TableInfo]) -> bool:
 
 def refusing_long(df: DataFrame) -> DataFrame:
     """Return the rows of a typed DataFrame; a job that meets one of more than :data:`LONGEST` bytes fails."""
-    from pyspark.sql import functions as F  # noqa: N812
-
     lengths = [
-        F.coalesce(F.octet_length(F.col(image).getField(field.name)), F.lit(0))
+        f"coalesce(octet_length({_quoted(image)}.{_quoted(field.name)}), 0)"
         for image, field in _fields(df)
         if field.dataType.typeName() in ("string", "binary")
     ]
     if not lengths:
         return df
-    refused = F.raise_error(F.lit(_MARK)).cast("boolean")
-    return df.filter(F.when(reduce(add, lengths) > LONGEST, refused).otherwise(F.lit(True)))
+    # as text, because each function of a Column takes a dozen calls into the JVM
+    length = in_pairs(lambda one, other: f"({one} + {other})", lengths)
+    return df.filter(f"if({length} > {LONGEST}, cast(raise_error('{_MARK}') as boolean), true)")
+
+
+def _quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
 
 
 def _fields(df: DataFrame) -> Iterator[tuple[str, StructField]]:

@@ -7,7 +7,6 @@ rows. Each question is a branch of one union, so they take one job together.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -18,7 +17,7 @@ from ticdc_emit.changefeed.count_task import COUNT_SCHEMA
 from ticdc_emit.changefeed.state import DdlStatement
 from ticdc_emit.changes.forms import DDL_OP
 from ticdc_emit.errors import UnsupportedTypeError
-from ticdc_emit.spark.frame import commit_ts_column, without_ddl
+from ticdc_emit.spark.frame import commit_ts_column, in_pairs, without_ddl
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -42,7 +41,7 @@ class Survey:
         parts = [_ddl_of(df) for df in frames]
         parts += [_columns(named_tables(df), kind=F.lit(_TABLE)) for df in named]
         parts += [] if counts is None else [_columns(counts, kind=F.lit(_COUNT))]
-        self._found = reduce(lambda one, other: one.union(other), parts).toArrow()
+        self._found = in_pairs(lambda one, other: one.union(other), parts).toArrow()
 
     def ddl(self, database: str) -> list[DdlStatement]:
         """Return the DDL in order; ``database``: for statements without one."""
