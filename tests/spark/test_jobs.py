@@ -55,6 +55,11 @@ def side_by_side_with_query(numbers: Any) -> Mapping[str, Any]:
     return {name: df.selectExpr("*", "cast(null as string) as query") for name, df in side_by_side(numbers).items()}
 
 
+def settings(spark: Any) -> list[str]:
+    names = ("spark.sql.adaptive.enabled", "spark.sql.codegen.useIdInClassName")
+    return [spark.conf.get(name, "true") for name in names]
+
+
 def jobs_of_batches(spark: Any, folder: Path, form: Form, sink: TicdcSink) -> list[int]:
     """Run a query over numbers; return how many jobs each of its first batches took."""
     source = spark.readStream.format("rate-micro-batch").options(rowsPerBatch=20, numPartitions=2).load()
@@ -65,9 +70,9 @@ def jobs_of_batches(spark: Any, folder: Path, form: Form, sink: TicdcSink) -> li
     def send(df: Any, number: int) -> None:
         runs.append(df.sparkSession.sparkContext.getLocalProperty("spark.jobGroup.id"))
         before = len(tracker.getJobIdsForGroup(runs[0]))
-        assert df.sparkSession.conf.get("spark.sql.adaptive.enabled") == "true"
+        assert settings(df.sparkSession) == ["true", "true"]
         sink(form(df), number)
-        assert df.sparkSession.conf.get("spark.sql.adaptive.enabled") == "true"
+        assert settings(df.sparkSession) == ["true", "true"]
         jobs[number] = len(tracker.getJobIdsForGroup(runs[0])) - before
 
     query = source.writeStream.foreachBatch(send).option("checkpointLocation", str(folder)).start()

@@ -32,6 +32,7 @@ from ticdc_emit.plan.tables import Plan
 from ticdc_emit.routing.topic import Target
 from ticdc_emit.schedule.bootstrap_replay import CountedRows
 from ticdc_emit.spark.frame import change_columns, in_pairs, without_ddl
+from ticdc_emit.spark.micro_batch import compiled_once
 from ticdc_emit.spark.row_tally import tally_folder
 from ticdc_emit.spark.segments import SEGMENT_SCHEMA, in_segments, rejoined
 from ticdc_emit.spark.short_rows import RowLengths, are_short, refusing_long
@@ -117,7 +118,7 @@ class SparkBatch:
 
         Raises :class:`~ticdc_emit.errors.MissingDependencyError` if an executor's Python lacks a package.
         """
-        with missing_packages_named():
+        with missing_packages_named(), compiled_once(self.session):
             if self._are_short(encode.plan):
                 return self._lengths.run(self.session, partial(self._run, encode, deliver))
             return self._run(encode, deliver, checks_length=False)

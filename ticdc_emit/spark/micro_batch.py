@@ -1,32 +1,45 @@
-"""Plan micro-batches at once, without adaptive execution.
+"""How Spark plans and compiles the jobs of batches: settings of the session while they run.
 
 Adaptive execution makes a separate job of the part before a shuffle, and plans the rest again after it. Every batch of
 a stream would pay for that, and its only shuffle, of chunks to the delivering tasks, has nothing to adapt.
+
+Spark numbers the classes that it generates in a query. So for tables side by side it would compile the same code anew
+for each, though their columns are the same (shards).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["planned_at_once"]
+__all__ = ["compiled_once", "planned_at_once"]
 
 _ADAPTIVE = "spark.sql.adaptive.enabled"
+_NUMBERED = "spark.sql.codegen.useIdInClassName"
+
+
+def planned_at_once(spark: SparkSession) -> AbstractContextManager[None]:
+    """Plan queries in the block without adaptive execution. In a stream, the session is the query's own copy."""
+    return _without(spark, _ADAPTIVE)
+
+
+def compiled_once(spark: SparkSession) -> AbstractContextManager[None]:
+    """Name generated classes alike in the block, so that equal code is compiled once."""
+    return _without(spark, _NUMBERED)
 
 
 @contextmanager
-def planned_at_once(spark: SparkSession) -> Iterator[None]:
-    """Plan queries in the block without adaptive execution. In a stream, the session is the query's own copy."""
-    before = spark.conf.get(_ADAPTIVE, "true")
+def _without(spark: SparkSession, setting: str) -> Iterator[None]:
+    before = spark.conf.get(setting, "true")
     if before != "true":
         yield
         return
-    spark.conf.set(_ADAPTIVE, "false")
+    spark.conf.set(setting, "false")
     try:
         yield
     finally:
-        spark.conf.set(_ADAPTIVE, before)
+        spark.conf.set(setting, before)
