@@ -66,10 +66,10 @@ class Image:
             self._add(pool, column, self._arrays.get(column.name))
 
     def join_rows(self, pool: ColumnPool) -> None:
-        """Have the columns of whole rows, and of their keys, laid out by the pool one after the other."""
+        """Have the columns of whole rows, and of keys of several columns, laid out by the pool one after the other."""
         for columns in (self.table.data_columns, self.table.shown_handle_key):
             pooled = [together for column in columns if (together := self._pooled.get(column.name)) is not None]
-            if columns and len(pooled) == len(columns):
+            if len(pooled) == len(columns) > 1:
                 self._groups.append((columns, pool.add_rows(pooled)))
 
     @property

@@ -84,7 +84,10 @@ def join_pieces(pieces: Iterable[Piece], count: int) -> pa.Array:
     """Return a ``binary`` array of ``count`` messages, each the concatenation of its pieces; null counts as empty."""
     if count == 1:  # one row costs less in Python than as columns
         return from_element(b"".join(map(_only, pieces)))
-    fragments = list(_fragments([*pieces], count))
+    pieces = [*pieces]
+    if len(pieces) == 1 and isinstance(pieces[0], pa.Array) and pieces[0].null_count == 0:
+        return pieces[0].view(pa.binary())
+    fragments = list(_fragments(pieces, count))
     if len(fragments) == 1 and not isinstance(fragments[0], bytes) and fragments[0].null_count == 0:
         return fragments[0].view(pa.binary())
     return join(fragments, count)
