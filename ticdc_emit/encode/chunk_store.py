@@ -33,7 +33,7 @@ class _Span(NamedTuple):
 
 @dataclass(frozen=True)
 class Chunk:
-    """The messages of one chunk, by where they are in the store; ``keys`` only where two of them have one commit_ts."""
+    """The messages of one chunk, by where they are in the store; their order keys are ``keys``, or with them."""
 
     first: bytes
     last: bytes
@@ -108,7 +108,10 @@ class ChunkStore:
 
     def messages(self, chunk: Chunk) -> pa.RecordBatch:
         """Return the messages of a chunk: order key, key, value, and the value's end where it is apart."""
-        return unpacked(self._read(chunk.body))
+        messages = unpacked(self._read(chunk.body))
+        if not chunk.keys:
+            return messages
+        return messages.add_column(0, ORDER_KEY, unpacked(self._read(chunk.keys)).column(ORDER_KEY))
 
     def keys(self, chunk: Chunk) -> pa.RecordBatch:
         """Return the order keys of a chunk."""

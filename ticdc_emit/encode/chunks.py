@@ -46,8 +46,8 @@ CHUNK_SCHEMA = pa.schema(
         ("body", pa.binary()),
     ]
 )
-"""One row per chunk. ``bucket`` is the number of the task that delivers it. ``keys`` is null where no two messages of
-the chunk have one commit_ts."""
+"""One row per chunk. ``bucket`` is the number of the task that delivers it. ``keys`` are the order keys where two
+messages of the chunk have one commit_ts; elsewhere it is null, and they are in the ``body``."""
 
 _Codes: TypeAlias = npt.NDArray[np.int64]
 _BODY_BYTES = 2 * 1024 * 1024  # of messages, before compression: larger ones are slow to move in a JVM
@@ -228,7 +228,7 @@ def _bodies(messages: pa.RecordBatch, target: Target, buckets: Buckets) -> Itera
             first=part_keys[0].as_py(),
             last=part_keys[part.num_rows - 1].as_py(),
             keys=packed(pa.record_batch({ORDER_KEY: part_keys})) if ties else None,
-            body=packed(part),
+            body=packed(part.drop_columns([ORDER_KEY]) if ties else part),
         )
 
 
