@@ -17,6 +17,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
+from ticdc_emit.schema.identifiers import quoted
 from ticdc_emit.schema.model import TableInfo
 from ticdc_emit.schema.types import BLOB_TYPES, MySQLType
 from ticdc_emit.spark.frame import in_pairs
@@ -85,7 +86,7 @@ def are_short(df: DataFrame, versions: Iterable[TableInfo]) -> bool:
 def refusing_long(df: DataFrame) -> DataFrame:
     """Return the rows of a typed DataFrame; a job that meets one of more than :data:`LONGEST` bytes fails."""
     lengths = [
-        f"coalesce(octet_length({_quoted(image)}.{_quoted(field.name)}), 0)"
+        f"coalesce(octet_length({quoted(image, field.name)}), 0)"
         for image, field in _fields(df)
         if field.dataType.typeName() in ("string", "binary")
     ]
@@ -94,10 +95,6 @@ def refusing_long(df: DataFrame) -> DataFrame:
     # as text, because each function of a Column takes a dozen calls into the JVM
     length = in_pairs(lambda one, other: f"({one} + {other})", lengths)
     return df.filter(f"if({length} > {LONGEST}, cast(raise_error('{_MARK}') as boolean), true)")
-
-
-def _quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"
 
 
 def _fields(df: DataFrame) -> Iterator[tuple[str, StructField]]:

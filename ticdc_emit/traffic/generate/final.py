@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ticdc_emit.schema.identifiers import quoted
 from ticdc_emit.traffic.generate.frame import changes_of_table
 from ticdc_emit.traffic.generate.natives import native_type
 from ticdc_emit.traffic.generate.plan import TrafficPlan
-from ticdc_emit.traffic.generate.sql import name_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -24,7 +24,7 @@ def final_tables(spark: SparkSession, plan: TrafficPlan, rows: int) -> dict[tupl
     tables: dict[tuple[str, str], DataFrame] = {}
     for number, table in enumerate(plan.tables):
         changes = changes_of_table(spark, plan, number, 0, rows, typed=True, numbered=True)
-        columns = [f"_row.{name_of(column.name)}" for column in table.info.row_columns]
+        columns = [f"_row.{quoted(column.name)}" for column in table.info.row_columns]
         tables[table.info.schema, table.info.name] = _newest(changes).selectExpr(*columns, *_added(plan, number))
     return tables
 
@@ -50,8 +50,8 @@ def _added(plan: TrafficPlan, number: int) -> list[str]:
     for each in plan.tables[number].added:
         name = each.name_after(len(plan.ddl))
         if name is not None:
-            value = f"coalesce({', '.join(f'_row.{name_of(known)}' for known in each.names)})"
+            value = f"coalesce({', '.join(f'_row.{quoted(known)}' for known in each.names)})"
             default = f"cast({each.default or 'null'} as {native_type(each.column)})"
             is_newer = f"{each.additions(written)} = {each.additions(total)}"
-            columns.append(f"if({is_newer}, {value}, {default}) as {name_of(name)}")
+            columns.append(f"if({is_newer}, {value}, {default}) as {quoted(name)}")
     return columns

@@ -14,7 +14,6 @@ __all__ = [
     "between",
     "hashed",
     "listed",
-    "name_of",
     "numbers",
     "pick",
     "salt_of",
@@ -95,11 +94,6 @@ def not_in_whole_stage(value: str) -> str:
 def numbers(values: Sequence[int], index: str) -> str:
     """Return the number at ``index`` (int, from 0 on) of a constant list, as bigint; NULL outside of it."""
     return f"get(cast({listed([str(value) for value in values])} as array<bigint>), {index})"
-
-
-def name_of(name: str) -> str:
-    """Return a quoted name."""
-    return "`" + name.replace("`", "``") + "`"
 
 
 def text_of(text: str) -> str:
