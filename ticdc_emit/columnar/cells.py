@@ -84,23 +84,22 @@ def join_pieces(pieces: Iterable[Piece], count: int) -> pa.Array:
     """Return a ``binary`` array of ``count`` messages, each the concatenation of its pieces; null counts as empty."""
     if count == 1:  # one row costs less in Python than as columns
         return from_element(b"".join(map(_only, pieces)))
-    pieces = [*pieces]
-    if len(pieces) == 1 and isinstance(pieces[0], pa.Array) and pieces[0].null_count == 0:
-        return pieces[0].view(pa.binary())
-    fragments = list(_fragments(pieces, count))
+    fragments = _fragments([*pieces], count)
     if len(fragments) == 1 and not isinstance(fragments[0], bytes) and fragments[0].null_count == 0:
         return fragments[0].view(pa.binary())
     return join(fragments, count)
 
 
-def _fragments(pieces: Sequence[Piece], count: int) -> Iterator[Fragment]:
-    """Yield pieces, the cells among them packed."""
-    if not any(isinstance(piece, Cell) for piece in pieces):
-        yield from pieces
-        return
+def _fragments(pieces: Sequence[Piece], count: int) -> list[Fragment]:
+    """Return the pieces, the cells among them packed."""
+    fragments: list[Fragment] = [piece for piece in pieces if not isinstance(piece, Cell)]
+    if len(fragments) == len(pieces):
+        return fragments
+    fragments = []
     for arrays, run in groupby(pieces, key=lambda piece: isinstance(piece, pa.Array)):
         group = list(run)
-        yield from group if arrays else _packed(group, count)
+        fragments += group if arrays else _packed(group, count)
+    return fragments
 
 
 def _only(piece: Piece) -> bytes:

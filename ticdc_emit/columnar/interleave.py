@@ -12,14 +12,13 @@ from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from ticdc_emit.columnar.assemble import gathered
 from ticdc_emit.columnar.buffers import from_bytes, text_buffers
 
 __all__ = ["Block", "interleaved"]
 
 Block: TypeAlias = "tuple[int, Sequence[int]]"
-_IN_BOUNDS = pc.TakeOptions(boundscheck=False)
 
 
 def interleaved(elements: pa.Array, blocks: Sequence[Block]) -> list[pa.Array]:
@@ -30,10 +29,9 @@ def interleaved(elements: pa.Array, blocks: Sequence[Block]) -> list[pa.Array]:
     counts, widths = [count for count, _ in blocks], [len(starts) for _, starts in blocks]
     rows = np.arange(max(counts), dtype=np.int32)
     places = [np.add.outer(rows[:count], np.array(starts, np.int32)).ravel() for count, starts in blocks]
-    index = pa.array(np.concatenate(places))
-    gathered = text_buffers(pc.call_function("array_take", [elements, index], _IN_BOUNDS))
+    parts = text_buffers(gathered(elements, np.concatenate(places)))
     ends = np.cumsum(np.append(0, np.repeat(widths, counts)))
-    rows_of_all = from_bytes(gathered.offsets[ends], gathered.data, binary=True)
+    rows_of_all = from_bytes(parts.offsets[ends], parts.data, binary=True)
     return [
         rows_of_all.slice(start, count) for start, count in zip(accumulate(counts, initial=0), counts, strict=False)
     ]

@@ -13,7 +13,7 @@ from ticdc_emit.columnar.cells import Piece
 from ticdc_emit.columnar.stamps import commit_times
 from ticdc_emit.schema.model import Column
 
-__all__ = ["build_time_pieces", "built_pieces", "commit_ts_pieces"]
+__all__ = ["build_time_pieces", "commit_ts_pieces"]
 
 
 def commit_ts_pieces(changes: Changes) -> Sequence[Piece]:
@@ -24,13 +24,12 @@ def commit_ts_pieces(changes: Changes) -> Sequence[Piece]:
 def build_time_pieces(changes: Changes) -> Sequence[Piece]:
     """Return the time, in ms, at which the messages are made; by default each change's commit time."""
     if changes.build_ts is not None:
-        return built_pieces(changes.build_ts, changes.commit_ts)
-    return changes.commit_pieces("binary build times", lambda column, stamps: built_pieces(None, stamps))
+        return [zigzag_bytes(changes.build_ts)]
+    return changes.commit_pieces("binary build times", _times)
 
 
-def built_pieces(build_ts: int | None, stamps: pa.Array) -> list[Piece]:
-    """Return the same for TSOs."""
-    return long_pieces(commit_times(stamps)) if build_ts is None else [zigzag_bytes(build_ts)]
+def _times(column: Column, stamps: pa.Array) -> list[Piece]:
+    return long_pieces(commit_times(stamps))
 
 
 def _stamps(column: Column, stamps: pa.Array) -> list[Piece]:
