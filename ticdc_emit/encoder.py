@@ -27,7 +27,7 @@ from ticdc_emit.config import DEFAULT_PARTITION_NUM, ChangefeedConfig, Profile
 from ticdc_emit.config.named import config_of
 from ticdc_emit.config.secrets import hides_arguments
 from ticdc_emit.delivery.claims import ClaimStore
-from ticdc_emit.encode.bad_rows import BadRow, Refusals, checked_bad_rows, refuse_corrupted
+from ticdc_emit.encode.bad_rows import BadRow, Refusals, checked_bad_rows, skippable
 from ticdc_emit.encode.messages import control_batch
 from ticdc_emit.encode.packing import packed
 from ticdc_emit.encode.run import prepare
@@ -211,10 +211,7 @@ class Encoder:
         if not refused:
             raise fault
         if self._bad_rows == "skip":
-            bad_rows = [each.tell() for each in sorted(refused, key=lambda each: each.order)]
-            for _, error in bad_rows:
-                refuse_corrupted(error)
-            self.skipped = [bad for bad, _ in bad_rows]
+            self.skipped = skippable(sorted(refused, key=lambda each: each.order))
             return given.some(sound)
         refusals = Refusals()
         refusals.add(refused)

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from ticdc_emit.arrange.alike import Siblings
 from ticdc_emit.arrange.dispatch import dispatched, dispatched_siblings
-from ticdc_emit.encode.bad_rows import Refusals, Refused, refuse_corrupted
+from ticdc_emit.encode.bad_rows import Refusals, Refused, skippable
 from ticdc_emit.encode.chunks import Buckets, ChunkKind, Made, chunks_of, failures, note, skipped
 from ticdc_emit.encode.pieces import Arranger, Piece, gathered_pieces
 from ticdc_emit.encode.run import prepare_all
@@ -86,10 +86,7 @@ class EncodeTask:
             chunks = list(self._chunks(own.pieces(rows)))
         except RowError as fault:
             rows, refused = self._sifted(rows, fault)
-            bad_rows = [each.tell() for each in refused]
-            for _, error in bad_rows:
-                refuse_corrupted(error)
-            chunks = [*skipped([bad for bad, _ in bad_rows], lines=self.tells_skipped)]
+            chunks = [*skipped(skippable(refused), lines=self.tells_skipped)]
             own = self._arranger()
             chunks += self._chunks(own.pieces(rows))
         arranger.include(own)

@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple
 
 from ticdc_emit.errors import ConfigError, CorruptedRowError, RowError, TicdcEmitError
 
-__all__ = ["BadRow", "BadRows", "Refusals", "Refused", "checked_bad_rows", "refuse_corrupted", "united"]
+__all__ = ["BadRow", "BadRows", "Refusals", "Refused", "checked_bad_rows", "skippable", "united"]
 
 _SHOWN = 10
 
@@ -130,10 +130,17 @@ def united(failures: Iterable[TicdcEmitError]) -> TicdcEmitError:
     return error
 
 
-def refuse_corrupted(error: RowError) -> None:
-    """Raise the error of a row that is no matter of ``bad_rows``: ``corruption-handle-level`` says that it is one."""
-    if isinstance(error, CorruptedRowError):
-        raise error from None
+def skippable(refused: Iterable[Refused]) -> list[BadRow]:
+    """Return what the rows are that a batch skips.
+
+    Raises :class:`~ticdc_emit.errors.CorruptedRowError` for a row that is no matter of ``bad_rows``:
+    ``corruption-handle-level`` says that it is an error.
+    """
+    described = [each.tell() for each in refused]
+    for _, error in described:
+        if isinstance(error, CorruptedRowError):
+            raise error from None
+    return [row for row, _ in described]
 
 
 def checked_bad_rows(value: Literal["refuse", "skip"]) -> Literal["refuse", "skip"]:
