@@ -69,6 +69,6 @@ class Opening:
         return Encoding.of_table(state, encode, ahead.counting, table)
 
     def skipped_file(self, batch_id: int) -> SkippedFile | None:
-        """Return the file for the batch's bad rows; ``None`` if there is none to be written."""
+        """Return the file for the batch's bad rows; ``None`` if the options name no path."""
         path = self.options.bad_rows_path
         return None if path is None else SkippedFile(path, batch_id)

@@ -39,9 +39,9 @@ def change_columns(df: DataFrame, where: str) -> DataFrame:
 
     check_columns(df.columns, where)
     names = [*(GENERIC_NAMES if is_generic(df.columns) else ()), *ATTRIBUTES, "before", "after"]
-    numbers = [name for name in ("commit_ts", "seq") if name in df.columns]
     others = [name for name in names if name in df.columns]
-    if df.columns == ["op", *numbers, *others] and all(_is_long(df, name) for name in ("commit_ts", *numbers)):
+    longs = [name for name in ("commit_ts", "seq") if (name, "bigint") in df.dtypes]
+    if "commit_ts" in longs and df.columns == ["op", *longs, *others]:
         return df  # Spark analyses and compiles each projection anew, for each table
     seq = [F.col("seq").cast("long").alias("seq")] if "seq" in df.columns else []
     return df.select("op", commit_ts_column(df).alias("commit_ts"), *seq, *others)
@@ -77,7 +77,3 @@ def commit_ts_column(df: DataFrame) -> Column:
     micros = F.unix_micros(F.col("commit_time").cast("timestamp"))
     physical = F.floor(micros / F.lit(1000)).cast("long")
     return physical * F.lit(1 << LOGICAL_BITS) + (micros - physical * F.lit(1000)) * F.lit(LOGICAL_PER_MICROSECOND)
-
-
-def _is_long(df: DataFrame, name: str) -> bool:
-    return name in df.columns and df.schema[name].dataType.typeName() == "long"
