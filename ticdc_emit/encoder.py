@@ -169,7 +169,7 @@ class Encoder:
         filtered: Counter[str] = Counter()
         batch = ordered(self._change_form(changes, planned), planned, self.plan, filtered)
         if batch.num_rows and not self._told_early:
-            self._told_early = warn_early(batch.column("commit_ts")[0].as_py(), stacklevel=3)
+            self._told_early = warn_early(batch.column("commit_ts")[0].as_py())
         self.plan = self._registrar.registered(self.plan, planned, needed_by(batch, planned))
         planned = self.plan.table(planned.schema, planned.name)
         prepared = prepare(batch, planned, self.plan)

@@ -210,7 +210,7 @@ class Changefeed:
                 journal.undo()
             raise
         last_row = top = max((result.max_commit_ts for result in results.values()), default=-1)
-        self._told_early = self._told_early or warn_early(last_row, stacklevel=2)
+        self._told_early = self._told_early or warn_early(last_row)
         if final:
             top = _greatest_ts(state.ddl, top, state.max_commit_ts)
         limit = top if final else top - 1 - (self._options.lateness_ms << LOGICAL_BITS)
@@ -287,7 +287,7 @@ class Changefeed:
         new = [key for key in plan.keyless if key not in self._told_keyless]
         if new:
             self._told_keyless.update(new)
-            warn_keyless(new, stacklevel=3)
+            warn_keyless(new)
 
     def message_tasks(self, batch: Batch) -> tuple[EncodeTask, DeliverTask]:
         """Return the tasks that make the messages of a batch's rows, for a caller that delivers them itself.

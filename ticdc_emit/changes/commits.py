@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import datetime as dt
 import logging
-import warnings
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from ticdc_emit.caller import warn_caller
 from ticdc_emit.columnar.buffers import null_mask
 from ticdc_emit.columnar.faults import shown
 from ticdc_emit.errors import InvalidValueError, MissingColumnError, RowError, UnsupportedTypeError
@@ -35,7 +35,7 @@ class CommitTsWarning(UserWarning):
     """A commit_ts is of a time before 2010: it looks like seconds, milliseconds or microseconds, not like a TSO."""
 
 
-def warn_early(commit_ts: int, *, stacklevel: int) -> bool:
+def warn_early(commit_ts: int) -> bool:
     """Warn if a commit_ts looks like seconds, ms or us since 1970; return whether it does. Small numbers are accepted,
     because tests use them.
     """
@@ -52,7 +52,7 @@ def warn_early(commit_ts: int, *, stacklevel: int) -> bool:
         f"Give TSOs, such as ticdc_emit.{remedy}, or give commit_time instead"
     )
     logger.info(message)
-    warnings.warn(message, CommitTsWarning, stacklevel=stacklevel + 1)
+    warn_caller(message, CommitTsWarning)
     return True
 
 

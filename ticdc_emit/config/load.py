@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import logging
 import os
-import warnings
 from collections.abc import Mapping
 from typing import Any, TypeVar
 from zoneinfo import ZoneInfo
 
+from ticdc_emit.caller import warn_caller
 from ticdc_emit.config.codec import build_codec
 from ticdc_emit.config.document import Section, read_document
 from ticdc_emit.config.filters import read_filter
@@ -262,7 +262,7 @@ def _warn_unread(parameters: UriParameters, root: Section) -> None:
     message = f"Ignored options (unknown, or not used by this sink): {listed}"
     # The log repeats the warning for runs that collect logs only; at INFO, or a bare console would show it twice.
     logger.info(message)
-    warnings.warn(message, ConfigWarning, stacklevel=4)  # past hides_arguments
+    warn_caller(message, ConfigWarning)
 
 
 def _warn_unknown_dispatchers(rules: tuple[DispatchRule, ...]) -> None:

@@ -8,11 +8,11 @@ not are refused.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
+from ticdc_emit.caller import warn_caller
 from ticdc_emit.config.gotext import GoSyntaxError, parse_bool
 from ticdc_emit.config.load import ConfigWarning
 from ticdc_emit.config.secrets import shown_names
@@ -61,7 +61,7 @@ def check_parameters(place: StorageUri) -> None:
         if name in _REFUSED.get(place.kind, ()):
             raise ConfigError(f"{name} of a {place.kind} storage is not supported", remedy="Remove it", option=_OPTION)
         if name not in _KNOWN[place.kind]:
-            warnings.warn(f"{_OPTION}: {place.kind} has no parameter {shown}", ConfigWarning, stacklevel=2)
+            warn_caller(f"{_OPTION}: {place.kind} has no parameter {shown}", ConfigWarning)
 
 
 def protocol_and_options(place: StorageUri) -> tuple[str, dict[str, Any]]:

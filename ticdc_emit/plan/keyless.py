@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
-import warnings
 from collections.abc import Iterable
+
+from ticdc_emit.caller import warn_caller
 
 __all__ = ["KeylessTableWarning", "warn_keyless"]
 
@@ -15,7 +16,7 @@ class KeylessTableWarning(UserWarning):
     """Tables of a changefeed without a handle key: their rows and DDL are left out, as TiCDC does it."""
 
 
-def warn_keyless(tables: Iterable[tuple[str, str]], stacklevel: int) -> None:
+def warn_keyless(tables: Iterable[tuple[str, str]]) -> None:
     """Warn that tables are not replicated, once for all of them; it is logged too."""
     names = ", ".join(f"{schema}.{name}" for schema, name in tables)
     message = (
@@ -23,4 +24,4 @@ def warn_keyless(tables: Iterable[tuple[str, str]], stacklevel: int) -> None:
         "Add a key, or set force-replicate = true"
     )
     logger.info(message)
-    warnings.warn(message, KeylessTableWarning, stacklevel=stacklevel + 1)
+    warn_caller(message, KeylessTableWarning)
