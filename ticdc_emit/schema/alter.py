@@ -74,7 +74,7 @@ class TableAlterer:
             return (_IN_ZONE[kind](spec, state, self._zone),)
         if kind in _STEPS:
             return (_STEPS[kind](spec, state),)
-        raise DdlError(f"{kind.__name__} is not understood in ALTER TABLE")
+        raise DdlError(f"{kind.__name__} is not understood in ALTER TABLE", remedy="Leave this change out")
 
     def _alter_options(self, spec: nodes.AlterOptions, state: TableState) -> tuple[Alteration, ...]:
         """Each option is a job of its own, except that charset and collation are one, and so are the TTL options."""
@@ -107,7 +107,11 @@ class TableAlterer:
         changed = [column.charset for column in info if _has_charset(column)] if spec.convert else []
         for before in (info.charset, *changed):
             if before != charset and (before not in ("utf8", "latin1") or charset != "utf8mb4"):
-                raise DdlError(f"TiDB cannot change character set {before!r} to {charset!r}", table=info.full_name)
+                raise DdlError(
+                    f"TiDB cannot change character set {before!r} to {charset!r}",
+                    remedy="Only utf8 and latin1 can be changed, and only to utf8mb4",
+                    table=info.full_name,
+                )
         if spec.convert:
             columns = tuple(
                 replace(column, charset=charset, collate=collate) if _has_charset(column) else column
@@ -148,7 +152,10 @@ def _check_disjoint(specs: list[nodes.AlterSpec]) -> None:
         if isinstance(spec, nodes.DropIndex):
             indexes.append(spec.name)
         if isinstance(spec, (nodes.AddPartitions, nodes.ChangePartitions, nodes.ExchangePartition, nodes.RenameTo)):
-            raise DdlError(f"{type(spec).__name__} cannot be combined with other changes in one ALTER TABLE")
+            raise DdlError(
+                "a change of partitions or of the table's name cannot be combined with others in one ALTER TABLE",
+                remedy="Give that change an ALTER TABLE of its own",
+            )
     unique_names(columns, "changed column")
     unique_names(indexes, "changed index")
 

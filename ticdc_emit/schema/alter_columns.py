@@ -32,17 +32,35 @@ def add_column(spec: nodes.AddColumn, state: TableState, zone: dt.tzinfo) -> Alt
     if state.find_column(definition.name):
         if spec.if_not_exists:
             return Alteration(state)
-        raise DdlError(f"duplicate column name {definition.name!r}", column=definition.name)
+        raise DdlError(
+            f"duplicate column name {definition.name!r}",
+            remedy="Choose another name, or write ADD COLUMN IF NOT EXISTS",
+            column=definition.name,
+        )
     if len(state.info.columns) >= MAX_COLUMNS:
-        raise DdlError(f"a table has at most {MAX_COLUMNS} columns", column=definition.name)
+        raise DdlError(
+            f"a table has at most {MAX_COLUMNS} columns", remedy="Drop a column first", column=definition.name
+        )
     for option in definition.options:
         if option.kind in _NOT_IN_ADD:
-            raise DdlError(f"TiDB cannot add a column with {option.kind.upper()}", column=definition.name)
+            raise DdlError(
+                f"TiDB cannot add a column with {option.kind.upper()}",
+                remedy="Add the column without it; a key needs a statement of its own",
+                column=definition.name,
+            )
         if option.kind == "generated stored":
-            raise DdlError("TiDB cannot add a stored generated column", column=definition.name)
+            raise DdlError(
+                "TiDB cannot add a stored generated column",
+                remedy="Make it VIRTUAL, or declare it in CREATE TABLE",
+                column=definition.name,
+            )
         value = option.value
         if isinstance(value, nodes.DefaultExpression) and function_name(value.text) in _CALLS_NOT_IN_ADD:
-            raise DdlError("TiDB cannot add a column with that default", column=definition.name)
+            raise DdlError(
+                "TiDB cannot add a column with that default",
+                remedy="Give a constant as the default, or add the column without one and set it afterwards",
+                column=definition.name,
+            )
     info = state.info
     column = build_column(definition, info.charset, info.collate, zone).column
     check_generated(definition, state)
@@ -58,18 +76,32 @@ def drop_column(spec: nodes.DropColumn, state: TableState) -> Alteration:
     wanted = column.name.lower()
     _refuse_dependents(state, column.name)
     if sum(not other.hidden for other in state.info.columns) == 1:
-        raise DdlError("a table must keep one column", column=spec.name)
+        raise DdlError(
+            "a table must keep one column", remedy="Use DROP TABLE, or add another column first", column=spec.name
+        )
     if column.is_primary_key:
-        raise DdlError(f"column {spec.name!r} is in the primary key", column=spec.name)
+        raise DdlError(
+            f"column {spec.name!r} is in the primary key", remedy="Drop the primary key first", column=spec.name
+        )
     covering = [i for i in state.info.indexes if wanted in (name.lower() for name in i.columns)]
     if any(len(index.columns) > 1 for index in covering):
-        raise DdlError(f"column {spec.name!r} is in a composite index", column=spec.name)
+        raise DdlError(
+            f"column {spec.name!r} is in a composite index", remedy="Drop that index first", column=spec.name
+        )
     if any(wanted in (name.lower() for name in key.columns) for key in state.foreign_keys):
-        raise DdlError(f"column {spec.name!r} is in a foreign key", column=spec.name)
+        raise DdlError(
+            f"column {spec.name!r} is in a foreign key", remedy="Drop the foreign key first", column=spec.name
+        )
     if wanted in (name.lower() for name in state.partition_columns):
-        raise DdlError(f"column {spec.name!r} is used by the partitioning", column=spec.name)
+        raise DdlError(
+            f"column {spec.name!r} is used by the partitioning",
+            remedy="Remove the partitioning first (REMOVE PARTITIONING)",
+            column=spec.name,
+        )
     if state.ttl_column.lower() == wanted:
-        raise DdlError(f"column {spec.name!r} is the TTL column", column=spec.name)
+        raise DdlError(
+            f"column {spec.name!r} is the TTL column", remedy="Remove the TTL first (REMOVE TTL)", column=spec.name
+        )
     state = state.with_indexes(tuple(index for index in state.info.indexes if index not in covering))
     columns = tuple(other for other in state.info.columns if other is not column)
     return Alteration(state.with_columns(columns), "drop column")
@@ -84,9 +116,15 @@ def change_column(spec: nodes.ChangeColumn, state: TableState, zone: dt.tzinfo) 
     _check_change(old, definition, state)
     new = build_column(definition, state.info.charset, state.info.collate, zone).column
     if bool(new.flags & ColumnFlag.AUTO_INCREMENT) != bool(old.flags & ColumnFlag.AUTO_INCREMENT):
-        raise DdlError("TiDB cannot set or remove AUTO_INCREMENT", column=old.name)
+        raise DdlError(
+            "TiDB cannot set or remove AUTO_INCREMENT", remedy="Keep it as the column has it", column=old.name
+        )
     if (old.generated == "stored") != (new.generated == "stored") or (old.generated is None) != (new.generated is None):
-        raise DdlError("TiDB cannot change whether a column is generated", column=old.name)
+        raise DdlError(
+            "TiDB cannot change whether a column is generated",
+            remedy="Drop the column and add it again",
+            column=old.name,
+        )
     if old.is_primary_key:
         new = replace(new, flags=new.flags | ColumnFlag.PRIMARY_KEY | ColumnFlag.NOT_NULL)
     indexed = any(old.name in index.columns for index in state.info.indexes)
@@ -102,7 +140,11 @@ def change_column(spec: nodes.ChangeColumn, state: TableState, zone: dt.tzinfo) 
 def _check_change(old: Column, definition: nodes.ColumnDef, state: TableState) -> None:
     for option in definition.options:
         if option.kind in _NOT_IN_MODIFY:
-            raise DdlError(f"TiDB cannot change {option.kind.upper()} with the column", column=old.name)
+            raise DdlError(
+                f"TiDB cannot change {option.kind.upper()} with the column",
+                remedy="Use ADD or DROP of a key in a clause of its own",
+                column=old.name,
+            )
     if definition.name.lower() != old.name.lower():
         _check_rename(state, old.name, definition.name)
     check_generated(definition, state)
@@ -132,7 +174,9 @@ def _moved(state: TableState, name: str, position: nodes.Position | None) -> Tab
     if position.after:
         anchor = state.column(position.after)
         if anchor is column:
-            raise DdlError(f"column {name!r} cannot come after itself", column=name)
+            raise DdlError(
+                f"column {name!r} cannot come after itself", remedy="Name another column after AFTER", column=name
+            )
         at = rest.index(anchor) + 1
     return state.with_columns((*rest[:at], column, *rest[at:]))
 
@@ -140,12 +184,16 @@ def _moved(state: TableState, name: str, position: nodes.Position | None) -> Tab
 def _refuse_dependents(state: TableState, name: str) -> None:
     for column in state.info.columns:
         if column.generated and name.lower() in (used.lower() for used in column_names(column.generated_expr)):
-            raise DdlError(f"column {name!r} is used by generated column {column.name!r}", column=name)
+            raise DdlError(
+                f"column {name!r} is used by generated column {column.name!r}",
+                remedy="Drop the generated column first",
+                column=name,
+            )
 
 
 def _check_rename(state: TableState, old: str, new: str) -> None:
     if state.find_column(new):
-        raise DdlError(f"duplicate column name {new!r}", column=new)
+        raise DdlError(f"duplicate column name {new!r}", remedy="Choose another name", column=new)
     _refuse_dependents(state, old)
 
 

@@ -11,13 +11,12 @@ from ticdc_emit.errors import DdlError
 from ticdc_emit.schema import nodes
 from ticdc_emit.schema.alteration import MULTI_SCHEMA_CHANGE, Alteration
 from ticdc_emit.schema.indexes import (
-    PRIMARY,
     add_foreign_key,
     add_primary_key,
     add_secondary_index,
-    name_for_alter,
     without_index,
 )
+from ticdc_emit.schema.key_names import PRIMARY, name_for_alter
 from ticdc_emit.schema.state import TableState
 
 __all__ = ["add_constraint", "drop_foreign_key", "drop_index", "rename_index", "set_visibility"]
@@ -29,7 +28,11 @@ def add_constraint(spec: nodes.AddConstraint, state: TableState) -> Alteration:
         return Alteration(state)  # off by default: parsed, warned about and dropped
     if constraint.kind == "primary":
         if constraint.clustered:
-            raise DdlError("TiDB cannot add a clustered primary key", position=constraint.offset)
+            raise DdlError(
+                "TiDB cannot add a clustered primary key",
+                remedy="Write NONCLUSTERED, or declare the key in CREATE TABLE",
+                position=constraint.offset,
+            )
         return Alteration(add_primary_key(state, constraint, clustered=False), "add primary key")
     if constraint.kind == "foreign":
         changed, with_index = add_foreign_key(state, constraint)
@@ -45,7 +48,9 @@ def drop_index(spec: nodes.DropIndex, state: TableState) -> Alteration:
     if spec.if_exists and not state.find_index(spec.name):
         return Alteration(state)
     if spec.name.upper() == PRIMARY and state.info.pk_is_handle:
-        raise DdlError("a clustered primary key cannot be dropped", index=spec.name)
+        raise DdlError(
+            "a clustered primary key cannot be dropped", remedy="Create a new table with another key", index=spec.name
+        )
     primary = state.index(spec.name).primary
     return Alteration(without_index(state, spec.name), "drop primary key" if primary else "drop index")
 
@@ -53,7 +58,7 @@ def drop_index(spec: nodes.DropIndex, state: TableState) -> Alteration:
 def drop_foreign_key(spec: nodes.DropForeignKey, state: TableState) -> Alteration:
     others = tuple(key for key in state.foreign_keys if key.name.lower() != spec.name.lower())
     if len(others) == len(state.foreign_keys):
-        raise DdlError(f"table {state.info.full_name} has no foreign key {spec.name!r}")
+        raise DdlError(f"table {state.info.full_name} has no foreign key {spec.name!r}", remedy="Check its name")
     return Alteration(replace(state, foreign_keys=others), "drop foreign key")
 
 
@@ -61,7 +66,11 @@ def rename_index(spec: nodes.RenameIndex, state: TableState) -> Alteration:
     index = state.index(spec.old_name)
     other = state.find_index(spec.new_name)
     if index.primary or spec.new_name.upper() == PRIMARY or (other is not None and other is not index):
-        raise DdlError(f"cannot rename index {spec.old_name!r} to {spec.new_name!r}", index=spec.old_name)
+        raise DdlError(
+            f"cannot rename index {spec.old_name!r} to {spec.new_name!r}",
+            remedy="Choose a name that no other index has; a primary key keeps its own",
+            index=spec.old_name,
+        )
     renamed = tuple(replace(i, name=spec.new_name) if i is index else i for i in state.info.indexes)
     return Alteration(state.with_indexes(renamed), "rename index" if index.name != spec.new_name else "")
 
@@ -69,7 +78,7 @@ def rename_index(spec: nodes.RenameIndex, state: TableState) -> Alteration:
 def set_visibility(spec: nodes.SetIndexVisibility, state: TableState) -> Alteration:
     index = state.index(spec.name)
     if index.primary and not spec.visible:
-        raise DdlError("a primary key cannot be invisible", index=spec.name)
+        raise DdlError("a primary key cannot be invisible", remedy="Make another index invisible", index=spec.name)
     if index.visible == spec.visible:
         return Alteration(state)
     changed = tuple(replace(i, visible=spec.visible) if i is index else i for i in state.info.indexes)

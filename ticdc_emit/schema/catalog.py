@@ -55,7 +55,9 @@ class Catalog:
         try:
             zone = time_zone_of(time_zone)
         except ValueError as error:
-            raise SchemaError(str(error), time_zone=time_zone) from None
+            raise SchemaError(
+                str(error), remedy="Use an IANA name such as UTC or Asia/Shanghai, or +08:00", time_zone=time_zone
+            ) from None
         self._store = SchemaStore(resolve(default_charset, default_collate))
         sql_mode_of(sql_mode)
         self._sql_mode = sql_mode

@@ -101,7 +101,10 @@ def resolve(charset: str, collation: str, *inherited: tuple[str, str]) -> tuple[
             collate = _collation_name(level_collation)
             owner = _COLLATIONS[collate]
             if level_charset and charset_name(level_charset) != owner:
-                raise SchemaError(f"collation {collate!r} is not valid for character set {level_charset!r}")
+                raise SchemaError(
+                    f"collation {collate!r} is not valid for character set {level_charset!r}",
+                    remedy="Choose a collation of that character set",
+                )
             return owner, collate
         if level_charset:
             name = charset_name(level_charset)

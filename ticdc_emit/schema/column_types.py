@@ -66,43 +66,45 @@ def build_type(name: str, spec: TypeSpec, collate: str, inherited: tuple[str, st
     return ColumnType(kind, flen, decimal, charset, collate, labels, _flags(spec))
 
 
-def refuse_column(name: str, message: str) -> NoReturn:
+def refuse_column(name: str, message: str, remedy: str) -> NoReturn:
     """Raise the :class:`DdlError` of a column."""
-    raise DdlError(f"column {name!r}: {message}")
+    raise DdlError(f"column {name!r}: {message}", remedy=remedy)
 
 
 def _check_type(name: str, spec: TypeSpec) -> None:
     kind, flen, decimal = spec.type, spec.flen, spec.decimal
     if flen > _MAX_LENGTH:
-        refuse_column(name, f"display width {flen} is too big")
+        refuse_column(name, f"display width {flen} is too big", "Leave the width out")
     if kind is MySQLType.STRING and flen > _MAX_CHAR_LENGTH:
-        refuse_column(name, f"length {flen} is too big (at most {_MAX_CHAR_LENGTH}); use TEXT or BLOB")
+        refuse_column(name, f"length {flen} is too big (at most {_MAX_CHAR_LENGTH})", "Use TEXT or BLOB")
     elif kind in INTEGER_TYPES and flen > _MAX_WIDTH:
-        refuse_column(name, f"display width {flen} is too big (at most {_MAX_WIDTH})")
+        refuse_column(name, f"display width {flen} is too big (at most {_MAX_WIDTH})", "Leave the width out")
     elif kind is MySQLType.BIT and not 1 <= flen <= _MAX_BITS:
-        refuse_column(name, f"BIT has 1 to {_MAX_BITS} bits, not {flen}")
+        refuse_column(name, f"BIT has 1 to {_MAX_BITS} bits, not {flen}", "Use BINARY(n) for more")
     elif kind in _FSP_TYPES and decimal > _MAX_FSP:
-        refuse_column(name, f"fractional seconds {decimal} are too many (at most {_MAX_FSP})")
+        refuse_column(name, f"fractional seconds {decimal} are too many (at most {_MAX_FSP})", f"Use {_MAX_FSP}")
     elif kind is MySQLType.VECTOR_FLOAT32 and flen > _MAX_VECTOR:
-        refuse_column(name, f"{flen} dimensions are too many (at most {_MAX_VECTOR})")
+        refuse_column(name, f"{flen} dimensions are too many (at most {_MAX_VECTOR})", "Use fewer")
     elif kind is MySQLType.NEWDECIMAL:
         _check_scale(name, flen, decimal, _MAX_DECIMAL)
     elif kind in FLOAT_TYPES:
         if decimal == UNSPECIFIED_LENGTH and flen != UNSPECIFIED_LENGTH:
-            refuse_column(name, f"precision {flen} is too big (at most 53)")
+            refuse_column(name, f"precision {flen} is too big (at most 53)", "Leave the precision out")
         if decimal != UNSPECIFIED_LENGTH:
             _check_scale(name, flen, decimal, _MAX_WIDTH)
         if flen == 0:
-            refuse_column(name, "display width 0 is too small")
+            refuse_column(name, "display width 0 is too small", "Leave the width out")
 
 
 def _check_scale(name: str, flen: int, decimal: int, width: int) -> None:
     if decimal > _MAX_SCALE:
-        refuse_column(name, f"{decimal} decimals are too many (at most {_MAX_SCALE})")
+        refuse_column(name, f"{decimal} decimals are too many (at most {_MAX_SCALE})", "Use fewer decimals")
     if flen > width:
-        refuse_column(name, f"precision {flen} is too big (at most {width})")
+        refuse_column(name, f"precision {flen} is too big (at most {width})", "Use a smaller precision")
     if flen < decimal:
-        refuse_column(name, f"precision {flen} is less than its {decimal} decimals")
+        refuse_column(
+            name, f"precision {flen} is less than its {decimal} decimals", f"Make the precision {decimal} or more"
+        )
 
 
 def _charset(spec: TypeSpec, collate: str, inherited: tuple[str, str]) -> tuple[str, str]:
@@ -144,17 +146,23 @@ def _labels(name: str, spec: TypeSpec, charset: str, collate: str) -> tuple[str,
     )
     if spec.type is MySQLType.SET:
         if len(labels) > _MAX_SET_LABELS:
-            refuse_column(name, f"a SET has at most {_MAX_SET_LABELS} labels, not {len(labels)}")
+            refuse_column(
+                name,
+                f"a SET has at most {_MAX_SET_LABELS} labels, not {len(labels)}",
+                "Use fewer labels, or a table of its own",
+            )
         if any("," in label for label in labels):
-            refuse_column(name, "a SET label cannot contain a comma")
+            refuse_column(name, "a SET label cannot contain a comma", "Use another character")
     seen: set[str] = set()
     for label in labels:
         size = len(label.encode())
         if size > _MAX_LABEL_BYTES or size * max_bytes_per_char(charset) > _MAX_LABEL_STORAGE:
-            refuse_column(name, f"label {label[:20]!r}... is too long")
+            refuse_column(name, f"label {label[:20]!r}... is too long", "Use a shorter label")
         key = collation_key(label, collate)
         if key in seen:
-            refuse_column(name, f"label {label!r} occurs twice")
+            refuse_column(
+                name, f"label {label!r} occurs twice", "Remove one; the collation decides which labels are the same"
+            )
         seen.add(key)
     return labels
 

@@ -57,7 +57,11 @@ def with_default(column: Column, default: Literal | DefaultExpression | None, zo
     if default is None:
         return replace(column, default=None)
     if column.generated:
-        raise DdlError(f"generated column {column.name!r} cannot have a default", column=column.name)
+        raise DdlError(
+            f"generated column {column.name!r} cannot have a default",
+            remedy="Leave the default out",
+            column=column.name,
+        )
     stored = stored_default(default, column, zone)
     _check_default(column, stored is None)
     return replace(column, default=stored)
@@ -65,9 +69,17 @@ def with_default(column: Column, default: Literal | DefaultExpression | None, zo
 
 def _check_default(column: Column, is_null: bool) -> None:
     if is_null and not column.nullable:
-        raise DdlError(f"invalid default value for {column.name!r}: NULL in a NOT NULL column", column=column.name)
+        raise DdlError(
+            f"invalid default value for {column.name!r}: NULL in a NOT NULL column",
+            remedy="Give a value, or make the column NULL",
+            column=column.name,
+        )
     if column.flags & ColumnFlag.AUTO_INCREMENT and not is_null:
-        raise DdlError(f"AUTO_INCREMENT column {column.name!r} cannot have a default", column=column.name)
+        raise DdlError(
+            f"AUTO_INCREMENT column {column.name!r} cannot have a default",
+            remedy="Leave the default out",
+            column=column.name,
+        )
 
 
 @dataclass
@@ -89,15 +101,17 @@ class _Builder:
         self._inherited = (charset, collate)
         self._zone = zone
 
-    def _fail(self, message: str) -> NoReturn:
-        refuse_column(self._definition.name, message)
+    def _fail(self, message: str, remedy: str) -> NoReturn:
+        refuse_column(self._definition.name, message, remedy)
 
     def build(self, number: int) -> BuiltColumn:
         definition = self._definition
         if definition.name != definition.name.rstrip(" ") or len(definition.name) > _MAX_NAME:
-            self._fail(f"a name has at most {_MAX_NAME} characters and no trailing space")
+            self._fail(
+                f"a name has at most {_MAX_NAME} characters and no trailing space", "Shorten it, or remove the space"
+            )
         if definition.name.lower() == "_tidb_rowid":
-            self._fail("the name is reserved")
+            self._fail("the name is reserved", "Choose another name")
         collation = self._options.get("collate")
         collate = str(collation.value) if collation else ""
         column_type = build_type(definition.name, definition.type, collate, self._inherited)
@@ -156,24 +170,28 @@ class _Builder:
 
     def _on_update(self, column_type: ColumnType, value: DefaultExpression) -> ColumnFlag:
         if column_type.type not in (MySQLType.TIMESTAMP, MySQLType.DATETIME) or value.fsp != column_type.decimal:
-            self._fail("invalid ON UPDATE clause")
+            self._fail(
+                "invalid ON UPDATE clause", "Use ON UPDATE CURRENT_TIMESTAMP with the column's fractional digits"
+            )
         return ColumnFlag.ON_UPDATE_NOW
 
     def _check_options(self, column: Column, default: Literal | DefaultExpression | None) -> None:
         options = self._options
         if "primary key" in options and "null" in options:
-            self._fail("a PRIMARY KEY column cannot be NULL")
+            self._fail("a PRIMARY KEY column cannot be NULL", "Remove NULL")
         if column.flags & ColumnFlag.AUTO_INCREMENT and column.type not in _AUTO_INCREMENT_TYPES:
-            self._fail("AUTO_INCREMENT needs a numeric type")
+            self._fail("AUTO_INCREMENT needs a numeric type", "Use BIGINT")
         if "auto_random" in options and (
             column.type is not MySQLType.LONGLONG or "auto_increment" in options or default is not None
         ):
-            self._fail("AUTO_RANDOM needs a BIGINT without AUTO_INCREMENT and DEFAULT")
+            self._fail(
+                "AUTO_RANDOM needs a BIGINT without AUTO_INCREMENT and DEFAULT", "Use BIGINT, and leave the others out"
+            )
         if column.generated:
             if default is not None or {"auto_increment", "on update"} & options.keys():
-                self._fail("a generated column takes no DEFAULT, AUTO_INCREMENT or ON UPDATE")
+                self._fail("a generated column takes no DEFAULT, AUTO_INCREMENT or ON UPDATE", "Leave them out")
             if column.name.lower() in (name.lower() for name in self._generated_from()):
-                self._fail("a generated column cannot refer to itself")
+                self._fail("a generated column cannot refer to itself", "Use other columns")
 
     def _generated_from(self) -> tuple[str, ...]:
         values = (option.value for option in self._definition.options if option.kind.startswith("generated"))

@@ -31,7 +31,11 @@ class DatabaseJobs(JobRecorder):
         if self._store.has_database(statement.name):
             if statement.if_not_exists:
                 return
-            raise DdlError(f"database {statement.name!r} exists", schema=statement.name)
+            raise DdlError(
+                f"database {statement.name!r} exists",
+                remedy="Write CREATE DATABASE IF NOT EXISTS, or drop the database first",
+                schema=statement.name,
+            )
         charset, collate = resolve(statement.charset, statement.collate, self._store.server_default)
         self._store.put_database(Database(statement.name, charset, collate))
         self._ids.next_id()
@@ -74,7 +78,9 @@ class DatabaseJobs(JobRecorder):
         name = statement.new_name or database.name
         check_identifier(name, "database")
         if self._store.has_database(name):
-            raise DdlError(f"database {name!r} exists", schema=name)
+            raise DdlError(
+                f"database {name!r} exists", remedy="Write FLASHBACK DATABASE ... TO another name", schema=name
+            )
         self._store.put_database(replace(database, name=name))
         version = self._ids.version(self._commit_ts)
         back = [replace(state, info=replace(state.info, schema=name, version=version)) for state in tables]
@@ -87,6 +93,8 @@ class DatabaseJobs(JobRecorder):
         name = new_name or info.name
         check_identifier(name, "table")
         if any(state.info.id == info.id for state in self._store.tables()):
-            raise DdlError(f"table {info.full_name} is back already", table=info.full_name)
+            raise DdlError(
+                f"table {info.full_name} is back already", remedy="Use the table that exists", table=info.full_name
+            )
         self._is_free(self._store.database(info.schema), name, if_not_exists=False)
         self._finish("recover table", None, replace(dropped, info=replace(info, name=name)))

@@ -67,24 +67,32 @@ def stored_default(default: Literal | DefaultExpression, column: Column, zone: d
         _refuse(column, str(error))
 
 
-def _refuse(column: Column, why: str) -> NoReturn:
-    raise DdlError(f"invalid default value for {column.name!r}: {why}", column=column.name)
+def _refuse(column: Column, why: str, remedy: str = "Give a value that the column can hold") -> NoReturn:
+    raise DdlError(f"invalid default value for {column.name!r}: {why}", remedy=remedy, column=column.name)
 
 
 def _expression_default(default: DefaultExpression, column: Column) -> str:
     if default.kind == "now":
         if column.type not in (MySQLType.TIMESTAMP, MySQLType.DATETIME):
-            _refuse(column, "CURRENT_TIMESTAMP is allowed in TIMESTAMP and DATETIME columns only")
+            _refuse(
+                column, "CURRENT_TIMESTAMP is allowed in TIMESTAMP and DATETIME columns only", "Use one of these types"
+            )
         if default.fsp != column.decimal:
-            _refuse(column, f"CURRENT_TIMESTAMP({default.fsp}) in a column with fsp {column.decimal}")
+            _refuse(
+                column,
+                f"CURRENT_TIMESTAMP({default.fsp}) in a column with fsp {column.decimal}",
+                "Give both the same number of fractional digits",
+            )
         return "CURRENT_TIMESTAMP"
     if default.kind == "today":
         if column.type not in _DATE_TIMES:
-            _refuse(column, "CURRENT_DATE is allowed in DATE columns only")
+            _refuse(column, "CURRENT_DATE is allowed in DATE columns only", "Use DATE")
         return "CURRENT_DATE"
     name = function_name(default.text)
     if name not in _ALLOWED_CALLS and not name.startswith("next value"):
-        _refuse(column, f"TiDB does not allow the function {name!r} there")
+        _refuse(
+            column, f"TiDB does not allow the function {name!r} there", "Give a constant, or set the value in the rows"
+        )
     return stored_text(default.text)
 
 
@@ -124,7 +132,7 @@ def _empty_default(literal: Literal, column: Column) -> str:
     # sql_mode='' lets an empty string pass, and TiDB keeps it (JSON: null).
     if literal.value == "" and column.type is not MySQLType.VECTOR_FLOAT32:
         return "null" if column.type is MySQLType.JSON else ""
-    _refuse(column, "BLOB, TEXT, JSON and VECTOR columns cannot have a literal default")
+    _refuse(column, "BLOB, TEXT, JSON and VECTOR columns cannot have a literal default", "Leave the default out")
 
 
 def _date_time_default(literal: Literal, column: Column, zone: dt.tzinfo) -> str:

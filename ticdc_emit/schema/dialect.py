@@ -30,7 +30,7 @@ def parse_ddl(sql: str, sql_mode: str = "", charset: str = "utf8mb4") -> Stateme
             (text, OtherGrammar(sql, tokens, mode, charset).job_statement()) for text, tokens in _split(sql, sql_mode)
         ]
     except RecursionError:
-        raise DdlError("DDL is nested too deeply", statement=sql, position=0) from None
+        raise DdlError("DDL is nested too deeply", remedy="Use fewer parentheses", statement=sql, position=0) from None
     if len(found) == 1:
         return found[0][1]
     tables = tuple(statement for _, statement in found if isinstance(statement, CreateTable))
@@ -49,7 +49,9 @@ def parse_expression(text: str) -> Node:
         grammar = OtherGrammar(text, scan(text, mode), mode)
         return grammar.whole_expression()
     except RecursionError:
-        raise DdlError("the expression is nested too deeply", statement=text, position=0) from None
+        raise DdlError(
+            "the expression is nested too deeply", remedy="Use fewer parentheses", statement=text, position=0
+        ) from None
 
 
 def plain_statements(sql: str) -> list[str]:
@@ -66,7 +68,7 @@ def restored_statements(sql: str, sql_mode: str, charset: str, style: Style = WI
             for _, tokens in _split(sql, sql_mode)
         ]
     except RecursionError:
-        raise DdlError("DDL is nested too deeply", statement=sql, position=0) from None
+        raise DdlError("DDL is nested too deeply", remedy="Use fewer parentheses", statement=sql, position=0) from None
 
 
 def split_statements(sql: str, sql_mode: str = "") -> list[str]:

@@ -62,7 +62,7 @@ class DdlExecutor(TableJobs, DatabaseJobs):
         try:
             run = _JOBS.get(type(statement))
             if run is None:
-                raise DdlError(f"{type(statement).__name__} is not understood")
+                raise DdlError(f"{type(statement).__name__} is not understood", remedy="Leave the statement out")
             run(self, statement)
         except SchemaError:
             self._store.rollback()

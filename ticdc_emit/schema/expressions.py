@@ -35,4 +35,4 @@ def stored_text(expression: Node | str) -> str:
     try:
         return node.restore(STORED)
     except RecursionError:
-        raise DdlError("the expression is nested too deeply") from None
+        raise DdlError("the expression is nested too deeply", remedy="Use fewer parentheses") from None

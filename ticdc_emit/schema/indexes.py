@@ -1,8 +1,8 @@
-"""Keys and constraints: checked against the table's columns, named as TiDB names them, added as :class:`Index`.
+"""Keys and constraints: checked against the table's columns, added as :class:`Index`.
 
-Rule source: pingcap/tidb ``pkg/ddl/create_table.go`` (``BuildTableInfo``, ``setEmptyConstraintName``) and
-``pkg/ddl/index.go`` (``buildIndexColumns``, ``GetName4AnonymousIndex``). A clustered PRIMARY KEY of a single integer is
-the row id itself and not an index. A foreign key gets an index of its own if none covers it.
+Rule source: pingcap/tidb ``pkg/ddl/create_table.go`` (``BuildTableInfo``) and ``pkg/ddl/index.go``
+(``buildIndexColumns``). A clustered PRIMARY KEY of a single integer is the row id itself and not an index. A foreign
+key gets an index of its own if none covers it.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from dataclasses import replace
 from ticdc_emit.errors import DdlError
 from ticdc_emit.schema.expressions import stored_text
 from ticdc_emit.schema.inference import infer_column
+from ticdc_emit.schema.key_names import PRIMARY, check_count, check_foreign_keys
 from ticdc_emit.schema.model import Column, Index
 from ticdc_emit.schema.nodes import Constraint, Expression, KeyPart
 from ticdc_emit.schema.nodes.calls import Call
@@ -21,99 +22,44 @@ from ticdc_emit.schema.types import BLOB_TYPES, INTEGER_TYPES, STRING_TYPES, Col
 
 __all__ = [
     "HIDDEN_PREFIX",
-    "PRIMARY",
     "add_foreign_key",
     "add_primary_key",
     "add_secondary_index",
     "covering_index",
     "flag_primary_key",
-    "name_for_alter",
-    "names_for_create",
     "without_index",
 ]
 
-PRIMARY = "PRIMARY"
 HIDDEN_PREFIX = "_V$_"
 """The beginning of the names of columns that TiDB makes for indexes on expressions."""
 
 _MAX_NAME, _MAX_KEY_PARTS = 64, 16
-_MAX_INDEXES = 512
-"""The most that TiDB's ``index-limit`` can be set to."""
-_MAX_FOREIGN_KEYS = 4096
-"""TiDB has no limit. This one bounds the work; no real table comes near it."""
-_INDEX_KINDS = ("unique", "index", "columnar")
-_ANONYMOUS_EXPRESSION, _ANONYMOUS_VECTOR = "expression_index", "vector_index"
 _DISTANCES = ("vec_l2_distance", "vec_cosine_distance")
-
-
-def names_for_create(constraints: tuple[Constraint, ...]) -> tuple[Constraint, ...]:
-    """Name the anonymous keys of a CREATE TABLE after their first column, with a number if that name is taken."""
-    _check_count(sum(constraint.kind in _INDEX_KINDS for constraint in constraints))
-    _check_foreign_keys(sum(constraint.kind == "foreign" for constraint in constraints))
-    known_names: set[str] = set()
-    foreign: set[str] = set()
-    for constraint in constraints:
-        names = foreign if constraint.kind == "foreign" else known_names
-        if constraint.kind == "primary" or not constraint.name:
-            continue
-        if constraint.name.lower() in names:
-            raise DdlError(f"duplicate key name {constraint.name!r}", position=constraint.offset)
-        names.add(constraint.name.lower())
-    named: list[Constraint] = []
-    for constraint in constraints:
-        if constraint.kind in ("primary", "foreign", "check") or constraint.name:
-            named.append(constraint)
-            continue
-        base = _base_name(constraint)
-        name, number = (f"{base}_2", 3) if base.upper() == PRIMARY else (base, 2)
-        while name.lower() in known_names:
-            name, number = f"{base}_{number}", number + 1
-        known_names.add(name.lower())
-        named.append(replace(constraint, name=name))
-    return tuple(named)
-
-
-def name_for_alter(state: TableState, constraint: Constraint) -> str:
-    """Name an anonymous key that is added to an existing table."""
-    _check_count(len(state.info.indexes) + 1)
-    base = constraint.keys[0].column or _anonymous(constraint)
-    name, number = (f"{base}_2", 3) if base.upper() == PRIMARY else (base, 2)
-    while state.find_index(name):
-        name, number = f"{base}_{number}", number + 1
-    return name
-
-
-def _check_count(indexes: int) -> None:
-    if indexes > _MAX_INDEXES:
-        raise DdlError(f"a table has at most {_MAX_INDEXES} indexes")
-
-
-def _check_foreign_keys(keys: int) -> None:
-    if keys > _MAX_FOREIGN_KEYS:
-        raise DdlError(f"a table has at most {_MAX_FOREIGN_KEYS} foreign keys")
-
-
-def _base_name(constraint: Constraint) -> str:
-    if any(part.expression is not None for part in constraint.keys):
-        return _anonymous(constraint)
-    return constraint.keys[0].column
-
-
-def _anonymous(constraint: Constraint) -> str:
-    return _ANONYMOUS_VECTOR if constraint.kind == "columnar" else _ANONYMOUS_EXPRESSION
 
 
 def add_primary_key(state: TableState, constraint: Constraint, *, clustered: bool) -> TableState:
     """Add the PRIMARY KEY: flags on its columns, and an index unless it is the integer row id."""
     if _has_key(state):
-        raise DdlError("multiple primary keys defined", position=constraint.offset)
+        raise DdlError("multiple primary keys defined", remedy="Keep one of them", position=constraint.offset)
     if any(part.expression is not None for part in constraint.keys):
-        raise DdlError("a primary key cannot hold an expression", position=constraint.offset)
+        raise DdlError(
+            "a primary key cannot hold an expression",
+            remedy="Use columns, or make it a UNIQUE KEY",
+            position=constraint.offset,
+        )
     columns = _key_columns(state, constraint)
     if any(column.is_virtual for column in columns):
-        raise DdlError("a primary key cannot hold a virtual generated column", position=constraint.offset)
+        raise DdlError(
+            "a primary key cannot hold a virtual generated column",
+            remedy="Make the column STORED, or choose another",
+            position=constraint.offset,
+        )
     if clustered and not constraint.visible:
-        raise DdlError("a clustered primary key cannot be invisible", position=constraint.offset)
+        raise DdlError(
+            "a clustered primary key cannot be invisible",
+            remedy="Write NONCLUSTERED, or leave INVISIBLE out",
+            position=constraint.offset,
+        )
     state = flag_primary_key(state, constraint)
     if clustered and len(columns) == 1 and columns[0].type in INTEGER_TYPES:
         return replace(state, info=replace(state.info, pk_is_handle=True))
@@ -143,12 +89,23 @@ def add_secondary_index(state: TableState, constraint: Constraint) -> TableState
     """Add a named KEY or UNIQUE KEY; expressions become hidden columns first."""
     name = constraint.name
     if constraint.clustered is not None:
-        raise DdlError("CLUSTERED and NONCLUSTERED are for the primary key", position=constraint.offset)
+        raise DdlError(
+            "CLUSTERED and NONCLUSTERED are for the primary key",
+            remedy="Leave the word out",
+            position=constraint.offset,
+        )
     if name.upper() == PRIMARY or len(name) > _MAX_NAME:
-        raise DdlError(f"incorrect index name {name!r}", index=name, position=constraint.offset)
+        raise DdlError(
+            f"incorrect index name {name!r}",
+            remedy=f"Choose a name of 1 to {_MAX_NAME} characters other than PRIMARY",
+            index=name,
+            position=constraint.offset,
+        )
     if state.find_index(name):
-        raise DdlError(f"duplicate key name {name!r}", index=name, position=constraint.offset)
-    _check_count(len(state.info.indexes) + 1)
+        raise DdlError(
+            f"duplicate key name {name!r}", remedy="Choose another name", index=name, position=constraint.offset
+        )
+    check_count(len(state.info.indexes) + 1)
     _check_parts(constraint)
     keys: list[KeyPart] = []
     for number, part in enumerate(constraint.keys):
@@ -179,9 +136,11 @@ def _vector_part(expression: Expression, constraint: Constraint) -> KeyPart:
 def _hidden_column(state: TableState, part: KeyPart, name: str, index: str) -> Column:
     assert part.expression is not None
     if state.find_column(name):
-        raise DdlError(f"duplicate column name {name!r}", column=name)
+        raise DdlError(f"duplicate column name {name!r}", remedy="Choose another name for the index", column=name)
     if len(name) > _MAX_NAME:
-        raise DdlError(f"hidden column name {name!r} is too long", column=name)
+        raise DdlError(
+            f"hidden column name {name!r} is too long", remedy="Choose a shorter name for the index", column=name
+        )
     column = infer_column(part.expression, state, index)
     return replace(
         column, name=name, generated="virtual", generated_expr=stored_text(part.expression.node), hidden=True
@@ -190,7 +149,9 @@ def _hidden_column(state: TableState, part: KeyPart, name: str, index: str) -> C
 
 def _check_parts(constraint: Constraint) -> None:
     if len(constraint.keys) > _MAX_KEY_PARTS:
-        raise DdlError(f"a key has at most {_MAX_KEY_PARTS} parts", position=constraint.offset)
+        raise DdlError(
+            f"a key has at most {_MAX_KEY_PARTS} parts", remedy="Leave some of them out", position=constraint.offset
+        )
 
 
 def _key_columns(state: TableState, constraint: Constraint) -> list[Column]:
@@ -200,9 +161,11 @@ def _key_columns(state: TableState, constraint: Constraint) -> list[Column]:
         column = state.find_column(part.column)
         if column is None or (column.hidden and not part.column.startswith(HIDDEN_PREFIX)):
             message = f"key column {part.column!r} doesn't exist in table"
-            raise DdlError(message, column=part.column, position=constraint.offset)
+            raise DdlError(message, remedy="Check its name", column=part.column, position=constraint.offset)
         if column in columns:
-            raise DdlError(f"duplicate column name {part.column!r} in a key", column=part.column)
+            raise DdlError(
+                f"duplicate column name {part.column!r} in a key", remedy="Name the column once", column=part.column
+            )
         if constraint.kind not in ("fulltext", "columnar"):
             _check_key_part(column, part)
         columns.append(column)
@@ -212,15 +175,31 @@ def _key_columns(state: TableState, constraint: Constraint) -> list[Column]:
 def _check_key_part(column: Column, part: KeyPart) -> None:
     name = column.name
     if column.type in (MySQLType.JSON, MySQLType.VECTOR_FLOAT32) and not column.hidden:
-        raise DdlError(f"{column.type.name} column {name!r} cannot be in a key", column=name)
+        raise DdlError(
+            f"{column.type.name} column {name!r} cannot be in a key",
+            remedy="Index an expression over it, or leave it out",
+            column=name,
+        )
     if part.length == 0:
-        raise DdlError(f"key part {name!r} length cannot be 0", column=name)
+        raise DdlError(
+            f"key part {name!r} length cannot be 0",
+            remedy="Give a length of at least 1, or leave the length out",
+            column=name,
+        )
     if part.length < 0:
         if column.type in BLOB_TYPES and not column.hidden:
-            raise DdlError(f"BLOB/TEXT column {name!r} used in key without a key length", column=name)
+            raise DdlError(
+                f"BLOB/TEXT column {name!r} used in key without a key length",
+                remedy=f"Give a length, such as {name}(64)",
+                column=name,
+            )
         return
     if column.type not in STRING_TYPES or (column.type not in BLOB_TYPES and part.length > column.flen):
-        raise DdlError(f"incorrect prefix key on column {name!r}", column=name)
+        raise DdlError(
+            f"incorrect prefix key on column {name!r}",
+            remedy="Leave the length out, or give one of at most the column's",
+            column=name,
+        )
 
 
 def covering_index(state: TableState, columns: tuple[str, ...]) -> bool:
@@ -237,9 +216,9 @@ def add_foreign_key(state: TableState, constraint: Constraint) -> tuple[TableSta
     """Add a foreign key; return the state and whether an index had to be added for it."""
     number = state.max_foreign_key_id + 1
     name = constraint.name or f"fk_{number}"
-    _check_foreign_keys(len(state.foreign_keys) + 1)
+    check_foreign_keys(len(state.foreign_keys) + 1)
     if any(key.name.lower() == name.lower() for key in state.foreign_keys):
-        raise DdlError(f"duplicate foreign key {name!r}", position=constraint.offset)
+        raise DdlError(f"duplicate foreign key {name!r}", remedy="Choose another name", position=constraint.offset)
     columns = tuple(state.column(part.column).name for part in constraint.keys)
     keys = (*state.foreign_keys, ForeignKey(name, columns))
     state = replace(state, foreign_keys=keys, max_foreign_key_id=number)
@@ -254,7 +233,9 @@ def without_index(state: TableState, name: str) -> TableState:
     index = state.index(name)
     if index.primary:
         if state.info.common_handle:
-            raise DdlError("a clustered primary key cannot be dropped", index=name)
+            raise DdlError(
+                "a clustered primary key cannot be dropped", remedy="Create a new table with another key", index=name
+            )
         for member in index.columns:
             column = state.column(member)
             state = state.replace_column(member, replace(column, flags=column.flags & ~ColumnFlag.PRIMARY_KEY))
@@ -263,7 +244,11 @@ def without_index(state: TableState, name: str) -> TableState:
             rest = _without(state, index)
             first = [column.lower() for column in index.columns[: len(key.columns)]]
             if first == [column.lower() for column in key.columns] and not covering_index(rest, key.columns):
-                raise DdlError(f"index {name!r} is needed by foreign key {key.name!r}", index=name)
+                raise DdlError(
+                    f"index {name!r} is needed by foreign key {key.name!r}",
+                    remedy="Drop the foreign key first",
+                    index=name,
+                )
     hidden = {column for column in index.columns if column.startswith(HIDDEN_PREFIX)}
     state = state.with_columns(
         tuple(column for column in state.info.columns if not (column.hidden and column.name in hidden))

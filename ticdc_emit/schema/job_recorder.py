@@ -50,7 +50,11 @@ class JobRecorder:
     def _resolve(self, name: TableName) -> tuple[Database, str]:
         schema = name.schema or self._schema
         if not schema:
-            raise DdlError(f"no database selected for {name.name!r}", table=name.name)
+            raise DdlError(
+                f"no database selected for {name.name!r}",
+                remedy="Write the name as database.table, or USE a database first",
+                table=name.name,
+            )
         return self._store.database(schema), name.name
 
     def _table(self, name: TableName) -> TableState:
@@ -59,7 +63,9 @@ class JobRecorder:
     def _base_table(self, name: TableName) -> TableState:
         state = self._table(name)
         if state.info.is_view:
-            raise DdlError(f"{state.info.full_name} is a view, not a table", table=state.info.full_name)
+            raise DdlError(
+                f"{state.info.full_name} is a view, not a table", remedy="Name a table", table=state.info.full_name
+            )
         return state
 
     def _is_free(self, database: Database, name: str, *, if_not_exists: bool) -> bool:
@@ -67,7 +73,11 @@ class JobRecorder:
             return True
         if if_not_exists:
             return False
-        raise DdlError(f"table {database.name}.{name} exists", table=f"{database.name}.{name}")
+        raise DdlError(
+            f"table {database.name}.{name} exists",
+            remedy="Drop it first, or write IF NOT EXISTS",
+            table=f"{database.name}.{name}",
+        )
 
     def _database_event(self, action: str, name: str, table: str = "", *, others: tuple[TableInfo, ...] = ()) -> None:
         self._ids.next_id()  # the job's
@@ -153,7 +163,7 @@ def canonical_text(statement: Node) -> str | UnprintableDdlError:
     except UnprintableDdlError as error:
         return error
     except RecursionError:
-        raise DdlError("DDL is nested too deeply") from None
+        raise DdlError("DDL is nested too deeply", remedy="Use fewer parentheses") from None
 
 
 def _with_id(column: Column, assigned: AssignedIds) -> Column:

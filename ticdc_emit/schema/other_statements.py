@@ -185,7 +185,11 @@ class ResourceGroup:
 
     def restore(self, style: Style = WIRE) -> str:
         if self.options_offset is not None:
-            raise UnprintableDdlError("the options of a resource group are not printed", position=self.options_offset)
+            raise UnprintableDdlError(
+                "the options of a resource group are not printed",
+                remedy="Leave the statement out of what the changefeed sends",
+                position=self.options_offset,
+            )
         text = style.word(f"{self.verb} RESOURCE GROUP {self.condition}") + quoted(self.name)
         return special_comment(text, "resource_group", style)
 

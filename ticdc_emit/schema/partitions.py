@@ -23,11 +23,13 @@ _REORGANIZE = "alter table reorganize partition"
 def find_partition(state: TableState, name: str) -> Partition:
     """Return the partition called ``name`` in any case; ``DdlError`` if there is none."""
     if not state.info.partitions:
-        raise DdlError(f"table {state.info.full_name} is not partitioned")
+        raise DdlError(
+            f"table {state.info.full_name} is not partitioned", remedy="Use ALTER TABLE ... PARTITION BY first"
+        )
     for partition in state.info.partitions:
         if partition.name.lower() == name.lower():
             return partition
-    raise DdlError(f"table {state.info.full_name} has no partition {name!r}", partition=name)
+    raise DdlError(f"table {state.info.full_name} has no partition {name!r}", remedy="Check its name", partition=name)
 
 
 def alter_partitions(state: TableState, spec: AddPartitions | ChangePartitions) -> tuple[TableState, str]:
@@ -36,7 +38,9 @@ def alter_partitions(state: TableState, spec: AddPartitions | ChangePartitions) 
         state = with_partitioning(state, spec.by)
         return replace(state, info=replace(state.info, id=0)), "alter table partition by"
     if not state.info.partitions:
-        raise DdlError(f"table {state.info.full_name} is not partitioned")
+        raise DdlError(
+            f"table {state.info.full_name} is not partitioned", remedy="Use ALTER TABLE ... PARTITION BY first"
+        )
     if isinstance(spec, AddPartitions):
         return _added(state, spec)
     if spec.kind == "remove":
@@ -57,35 +61,41 @@ def alter_partitions(state: TableState, spec: AddPartitions | ChangePartitions) 
     if spec.kind == "drop":
         _needs_ranges(state)
         if len(chosen) == len(state.info.partitions):
-            raise DdlError("cannot drop all partitions, use DROP TABLE instead")
+            raise DdlError("cannot drop all partitions, use DROP TABLE instead", remedy="Use DROP TABLE")
         return _with(state, tuple(p for p in state.info.partitions if p.name not in names)), "drop partition"
     return with_ranges(_reorganized(state, chosen, spec.into), spec.definitions), _REORGANIZE
 
 
 def _with(state: TableState, partitions: tuple[Partition, ...]) -> TableState:
     if len(partitions) > MAX_PARTITIONS:
-        raise DdlError(f"more than {MAX_PARTITIONS} partitions")
+        raise DdlError(f"more than {MAX_PARTITIONS} partitions", remedy="Use fewer partitions")
     unique_names((partition.name for partition in partitions), "partition")
     return replace(state, info=replace(state.info, partitions=partitions))
 
 
 def _needs_ranges(state: TableState) -> None:
     if state.partition_method not in ("range", "list"):
-        raise DdlError("this needs RANGE or LIST partitions")
+        raise DdlError("this needs RANGE or LIST partitions", remedy="Use COALESCE PARTITION or TRUNCATE PARTITION")
 
 
 def _added(state: TableState, spec: AddPartitions) -> tuple[TableState, str]:
     present = state.info.partitions
     if not spec.count and not spec.names:
-        raise DdlError("ADD PARTITION needs definitions, or a number of partitions above 0")
+        raise DdlError(
+            "ADD PARTITION needs definitions, or a number of partitions above 0",
+            remedy="Write PARTITION p VALUES ..., or PARTITIONS n",
+        )
     if spec.count > MAX_PARTITIONS:  # before they are named
-        raise DdlError(f"more than {MAX_PARTITIONS} partitions")
+        raise DdlError(f"more than {MAX_PARTITIONS} partitions", remedy="Use fewer partitions")
     if state.partition_method in ("hash", "key"):
         added = spec.names or tuple(f"p{number}" for number in range(len(present), len(present) + spec.count))
         names = (*(partition.name for partition in present), *added)  # all rows move, so all partitions are new
         return _with(state, tuple(Partition(0, name) for name in names)), _REORGANIZE
     if spec.count:
-        raise DdlError("ADD PARTITION PARTITIONS is for HASH and KEY partitions")
+        raise DdlError(
+            "ADD PARTITION PARTITIONS is for HASH and KEY partitions",
+            remedy="Write PARTITION p VALUES ... for each new partition",
+        )
     known_names = {partition.name.lower() for partition in present}
     if spec.if_not_exists and any(name.lower() in known_names for name in spec.names):
         return state, ""
@@ -95,9 +105,12 @@ def _added(state: TableState, spec: AddPartitions) -> tuple[TableState, str]:
 
 def _coalesced(state: TableState, count: int) -> tuple[TableState, str]:
     if state.partition_method not in ("hash", "key"):
-        raise DdlError("COALESCE PARTITION is for HASH and KEY partitions")
+        raise DdlError("COALESCE PARTITION is for HASH and KEY partitions", remedy="Use DROP PARTITION")
     if not 0 < count < len(state.info.partitions):
-        raise DdlError(f"cannot coalesce {count} of {len(state.info.partitions)} partitions")
+        raise DdlError(
+            f"cannot coalesce {count} of {len(state.info.partitions)} partitions",
+            remedy="Give a number from 1 to one less than it has",
+        )
     partitions = state.info.partitions[: len(state.info.partitions) - count]
     return _with(state, tuple(Partition(0, partition.name) for partition in partitions)), _REORGANIZE
 

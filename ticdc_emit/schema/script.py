@@ -140,11 +140,15 @@ def check_text(sql: object) -> None:
     """Raise ``DdlError`` for a value that is not text, or cannot be encoded as UTF-8."""
     if not isinstance(sql, str):
         what = f"a DDL statement must be str, not {type(sql).__name__}"
-        raise DdlError(what, remedy="Decode it as UTF-8 first" if isinstance(sql, bytes) else "", position=0)
+        raise DdlError(
+            what, remedy="Decode it as UTF-8 first" if isinstance(sql, bytes) else "Give its text", position=0
+        )
     try:
         sql.encode()
     except UnicodeEncodeError as error:
-        raise DdlError("DDL has a lone surrogate", statement=sql, position=error.start) from None
+        raise DdlError(
+            "DDL has a lone surrogate", remedy="Decode the text as UTF-8 first", statement=sql, position=error.start
+        ) from None
 
 
 def place_in(script: str, offset: int) -> str:

@@ -62,7 +62,9 @@ class SchemaStore:
         """Return a database; ``DdlError`` if it does not exist."""
         database = self._databases.get(name.lower())
         if database is None:
-            raise DdlError(f"unknown database {name!r}", schema=name)
+            raise DdlError(
+                f"unknown database {name!r}", remedy="Create it first (CREATE DATABASE), or check its name", schema=name
+            )
         return database
 
     def databases(self) -> tuple[str, ...]:
@@ -87,7 +89,7 @@ class SchemaStore:
         """Return a dropped database and its tables; ``DdlError`` if there is none."""
         dropped = self._dropped_databases.get(name.lower())
         if dropped is None:
-            raise DdlError(f"no database {name!r} was dropped", schema=name)
+            raise DdlError(f"no database {name!r} was dropped", remedy="Check its name", schema=name)
         return dropped
 
     # -- tables --------------------------------------------------------------------------------------------------
@@ -120,7 +122,11 @@ class SchemaStore:
             if (each.job == job) if job else named:
                 return each.state
         what = f"DDL job {job}" if job else f"{schema}.{name}"
-        raise DdlError(f"there is no dropped or truncated table of {what}", table=f"{schema}.{name}" if name else None)
+        raise DdlError(
+            f"there is no dropped or truncated table of {what}",
+            remedy="Check the name, or the job's number; the statement that dropped it must come before",
+            table=f"{schema}.{name}" if name else None,
+        )
 
     def stage(self, state: TableState) -> None:
         """Stage a table's new state: visible to :meth:`find` at once, permanent with :meth:`commit`."""
@@ -161,7 +167,9 @@ class SchemaStore:
         info = history[position - 1][1] if position else None
         if info is None:
             raise UnknownTableError(
-                f"table {schema}.{name} does not exist at commit_ts {commit_ts}", commit_ts=commit_ts
+                f"table {schema}.{name} does not exist at commit_ts {commit_ts}",
+                remedy="Check its name, and that its CREATE TABLE has an earlier commit_ts",
+                commit_ts=commit_ts,
             )
         return info
 

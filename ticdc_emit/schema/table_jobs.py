@@ -46,7 +46,11 @@ class TableJobs(JobRecorder):
     def create_table(self, statement: statements.CreateTable) -> None:
         database, name = self._resolve(statement.table)
         if statement.select is not None:
-            raise DdlError("CREATE TABLE ... AS SELECT is not understood", position=statement.offset)
+            raise DdlError(
+                "CREATE TABLE ... AS SELECT is not understood",
+                remedy="Declare the columns, and send the rows as inserts",
+                position=statement.offset,
+            )
         if statement.temporary == _LOCAL:
             build_table(statement, database.name, database.default, self._zone)
             self._temporary.add((database.name.lower(), name.lower()))
@@ -64,7 +68,11 @@ class TableJobs(JobRecorder):
             database, name = self._resolve(table.table)
             schemas.add(database.name)
             if table.select is not None or table.temporary or len(schemas) > 1:
-                raise DdlError("several CREATE TABLE are one job only for plain tables of one database", table=name)
+                raise DdlError(
+                    "several CREATE TABLE are one job only for plain tables of one database",
+                    remedy="Give each statement with a commit_ts of its own",
+                    table=name,
+                )
             self._is_free(database, name, if_not_exists=False)
             given = GivenText(
                 canonical_text(table), True, self._current, batch=statement.texts, part=part, sql_mode=self._sql_mode
@@ -85,7 +93,11 @@ class TableJobs(JobRecorder):
         database, name = self._resolve(statement.table)
         existing = self._store.find(database.name, name)
         if existing is not None and not (statement.or_replace and existing.info.is_view):
-            raise DdlError(f"table {database.name}.{name} exists", table=f"{database.name}.{name}")
+            raise DdlError(
+                f"table {database.name}.{name} exists",
+                remedy="Drop it first, or write CREATE OR REPLACE VIEW for a view",
+                table=f"{database.name}.{name}",
+            )
 
         def read(table: nodes.TableName) -> TableInfo:
             return self._table(table).info
@@ -105,7 +117,11 @@ class TableJobs(JobRecorder):
                 states.append(state)
             elif not statement.if_exists and statement.temporary != _LOCAL:
                 self._table(name)  # raises UnknownTableError if there is none
-                raise DdlError(f"{name.name!r} is not a {'view' if statement.view else 'table'}", table=name.name)
+                raise DdlError(
+                    f"{name.name!r} is not a {'view' if statement.view else 'table'}",
+                    remedy=f"Use DROP {'TABLE' if statement.view else 'VIEW'}",
+                    table=name.name,
+                )
         kind = "view" if statement.view else "table"
         if statement.temporary == _LOCAL:
             return
@@ -203,7 +219,11 @@ class TableJobs(JobRecorder):
         partition = find_partition(state, spec.partition)
         other = self._base_table(spec.table)
         if other.info.partitions or _shape(other.info) != _shape(state.info):
-            raise DdlError("tables have different definitions", table=other.info.full_name)
+            raise DdlError(
+                "tables have different definitions",
+                remedy="Give both tables the same columns and indexes, and the other one no partitions",
+                table=other.info.full_name,
+            )
         partitions = tuple(replace(p, id=other.info.id) if p is partition else p for p in state.info.partitions)
         exchanged = replace(state, info=replace(state.info, partitions=partitions))
         done = self._finish("exchange partition", other.info, exchanged)

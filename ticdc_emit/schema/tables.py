@@ -19,8 +19,8 @@ from ticdc_emit.schema.indexes import (
     add_primary_key,
     add_secondary_index,
     flag_primary_key,
-    names_for_create,
 )
+from ticdc_emit.schema.key_names import names_for_create
 from ticdc_emit.schema.model import Partition, TableInfo
 from ticdc_emit.schema.nodes import MAX_PARTITIONS, ColumnDef, Constraint, Expression, Partitioning, TableOption
 from ticdc_emit.schema.ranges import ranges_of
@@ -55,7 +55,7 @@ def unique_names(names: Iterable[str], what: str) -> None:
     seen: set[str] = set()
     for name in names:
         if name.lower() in seen:
-            raise DdlError(f"duplicate {what} name {name!r}")
+            raise DdlError(f"duplicate {what} name {name!r}", remedy="Name each once")
         seen.add(name.lower())
 
 
@@ -68,13 +68,18 @@ def charset_of_options(options: Iterable[TableOption]) -> tuple[str, str]:
                 continue
             given = resolve(str(option.value), "")[0]
             if charset and charset != given:
-                raise DdlError(f"conflicting declarations: character set {charset!r} and {given!r}")
+                raise DdlError(
+                    f"conflicting declarations: character set {charset!r} and {given!r}", remedy="Keep one of them"
+                )
             charset = given
         elif option.name == "collate":
             collate = str(option.value)
             owner = charset_of_collation(collate)
             if charset and charset != owner:
-                raise DdlError(f"collation {collate!r} is not valid for character set {charset!r}")
+                raise DdlError(
+                    f"collation {collate!r} is not valid for character set {charset!r}",
+                    remedy="Choose a collation of that character set",
+                )
             charset = owner
     return charset, collate
 
@@ -83,9 +88,11 @@ def build_table(statement: CreateTable, schema: str, database: tuple[str, str], 
     """Build the first version of a table under the database's (charset, collation)."""
     check_identifier(statement.table.name, "table")
     if not statement.columns:
-        raise DdlError("a table must have at least one column", table=statement.table.name)
+        raise DdlError("a table must have at least one column", remedy="Declare a column", table=statement.table.name)
     if len(statement.columns) > MAX_COLUMNS:
-        raise DdlError(f"a table has at most {MAX_COLUMNS} columns", table=statement.table.name)
+        raise DdlError(
+            f"a table has at most {MAX_COLUMNS} columns", remedy="Use fewer columns", table=statement.table.name
+        )
     unique_names((definition.name for definition in statement.columns), "column")
     charset, collate = resolve(*charset_of_options(statement.options), database)
     comment = next((str(o.value) for o in reversed(statement.options) if o.name == "comment"), "")
@@ -135,15 +142,27 @@ def check_generated(definition: ColumnDef, state: TableState) -> None:
     for name in named_columns(option.value.node):
         column = state.column(name)
         if column.generated and positions[name.lower()] >= own:
-            raise DdlError("a generated column can refer only to generated columns before it", column=definition.name)
+            raise DdlError(
+                "a generated column can refer only to generated columns before it",
+                remedy="Declare it after the columns that it uses",
+                column=definition.name,
+            )
         if column.flags & ColumnFlag.AUTO_INCREMENT:
-            raise DdlError("a generated column cannot refer to an auto-increment column", column=definition.name)
+            raise DdlError(
+                "a generated column cannot refer to an auto-increment column",
+                remedy="Use another column",
+                column=definition.name,
+            )
 
 
 def _check_auto_columns(statement: CreateTable, state: TableState) -> None:
     automatic = [column for column in state.info.columns if column.flags & ColumnFlag.AUTO_INCREMENT]
     if len(automatic) > 1:
-        raise DdlError("there can be only one auto-increment column", table=statement.table.name)
+        raise DdlError(
+            "there can be only one auto-increment column",
+            remedy="Keep AUTO_INCREMENT on one column",
+            table=statement.table.name,
+        )
 
 
 def _check_nullable_key(definitions: tuple[ColumnDef, ...], constraints: list[Constraint]) -> None:
@@ -151,7 +170,11 @@ def _check_nullable_key(definitions: tuple[ColumnDef, ...], constraints: list[Co
     for definition in definitions:
         kinds = [option.kind for option in definition.options if option.kind in ("null", "not null")]
         if definition.name.lower() in keys and "null" in kinds:
-            raise DdlError("all parts of a PRIMARY KEY must be NOT NULL", column=definition.name)
+            raise DdlError(
+                "all parts of a PRIMARY KEY must be NOT NULL",
+                remedy="Remove NULL from the column",
+                column=definition.name,
+            )
 
 
 def _check_auto_random(definitions: tuple[ColumnDef, ...], state: TableState) -> None:
@@ -160,7 +183,11 @@ def _check_auto_random(definitions: tuple[ColumnDef, ...], state: TableState) ->
             clustered = next((i.columns[0] for i in state.info.indexes if i.primary and state.info.common_handle), "")
             is_handle = state.info.pk_is_handle and state.column(definition.name).is_primary_key
             if not is_handle and clustered.lower() != definition.name.lower():
-                raise DdlError("AUTO_RANDOM needs a clustered primary key", column=definition.name)
+                raise DdlError(
+                    "AUTO_RANDOM needs a clustered primary key",
+                    remedy="Declare PRIMARY KEY CLUSTERED with this column first",
+                    column=definition.name,
+                )
 
 
 def with_partitioning(state: TableState, by: Partitioning) -> TableState:
@@ -177,11 +204,11 @@ def with_partitioning(state: TableState, by: Partitioning) -> TableState:
 
 def _check_partitioning(by: Partitioning) -> None:
     if by.method == "system_time":
-        raise DdlError("TiDB has no SYSTEM_TIME partitions", position=by.offset)
+        raise DdlError("TiDB has no SYSTEM_TIME partitions", remedy="Use RANGE, LIST, HASH or KEY", position=by.offset)
     if by.sub is not None:
-        raise DdlError("TiDB has no subpartitions", position=by.offset)
+        raise DdlError("TiDB has no subpartitions", remedy="Leave SUBPARTITION out", position=by.offset)
     if max(by.key.count, len(by.definitions)) > MAX_PARTITIONS:
-        raise DdlError(f"more than {MAX_PARTITIONS} partitions", position=by.offset)
+        raise DdlError(f"more than {MAX_PARTITIONS} partitions", remedy="Use fewer partitions", position=by.offset)
 
 
 def with_ttl(state: TableState, options: tuple[TableOption, ...]) -> TableState:
@@ -189,11 +216,13 @@ def with_ttl(state: TableState, options: tuple[TableOption, ...]) -> TableState:
     name = next((str(option.value) for option in options if option.name == "ttl"), "")
     if not name:
         if not state.ttl_column and any(option.name.startswith("ttl") for option in options):
-            raise DdlError("TTL options need a table with TTL")
+            raise DdlError("TTL options need a table with TTL", remedy="Give TTL = column + INTERVAL ... too")
         return state
     column = state.column(name)
     if column.type not in _TTL_TYPES:
-        raise DdlError(f"TTL column {name!r} must be a DATE, DATETIME or TIMESTAMP", column=name)
+        raise DdlError(
+            f"TTL column {name!r} must be a DATE, DATETIME or TIMESTAMP", remedy="Choose another column", column=name
+        )
     return replace(state, ttl_column=column.name)
 
 
@@ -201,7 +230,9 @@ def clone_table(source: TableState, schema: str, name: str) -> TableState:
     """CREATE TABLE ... LIKE: everything but the foreign keys, with new ids of table and partitions."""
     check_identifier(name, "table")
     if source.info.is_view:
-        raise DdlError(f"{source.info.full_name} is a view, LIKE needs a table")
+        raise DdlError(
+            f"{source.info.full_name} is a view, LIKE needs a table", remedy="Name a table, or declare the columns"
+        )
     partitions = tuple(Partition(0, partition.name) for partition in source.info.partitions)
     info = replace(source.info, schema=schema, name=name, id=0, partitions=partitions)
     return replace(source, info=info, foreign_keys=())

@@ -162,8 +162,11 @@ class _Scanner:
     def _fail(self, position: int) -> NoReturn:
         position += len(self._sql[position:]) - len(self._sql[position:].lstrip(" \t\n\v\f\r"))
         rest = self._sql[position : position + 20]
-        what = "a string or name that never ends" if rest[0] in "'\"`" else "an unexpected character"
-        raise DdlError(f"DDL cannot be read: {what} at {rest!r}", statement=self._sql, position=position)
+        what, remedy = "an unexpected character", "Remove it, or write the name in backticks"
+        if rest[0] in "'\"`":
+            what, remedy = "a string or name that never ends", "Close it with the quote that opened it"
+        message = f"DDL cannot be read: {what} at {rest!r}"
+        raise DdlError(message, remedy=remedy, statement=self._sql, position=position)
 
     def _comment(self, start: int) -> int:
         """Return where to continue: after the comment, or after its opener if it contains code."""
@@ -173,7 +176,12 @@ class _Scanner:
             return code
         end = self._sql.find("*/", start + 2) + 2
         if end < 2:
-            raise DdlError("DDL cannot be read: a comment never ends", statement=self._sql, position=start)
+            raise DdlError(
+                "DDL cannot be read: a comment never ends",
+                remedy="Close it with */",
+                statement=self._sql,
+                position=start,
+            )
         if self._sql.startswith("/*+", start) and self._tokens and self._tokens[-1].text in _HINTED:
             self._tokens.append(Token("hint", "", self._sql[start + 3 : end - 2], start, end))
         return end

@@ -34,7 +34,10 @@ def build_view(
     names = tuple(_output_names(statement.query, sql, table))
     if statement.columns:
         if len(statement.columns) != len(names):
-            raise DdlError("the view's SELECT and its column list have different column counts")
+            raise DdlError(
+                "the view's SELECT and its column list have different column counts",
+                remedy="Give one name for each column of the SELECT",
+            )
         names = statement.columns
     unique_names(names, "column")
     columns = tuple(
@@ -59,7 +62,10 @@ def _first_select(query: Query) -> Select:
             break
         query = first
     if query.common is not None or not isinstance(query, Select):
-        raise DdlError("a view over WITH, TABLE or VALUES is not understood; give it a plain SELECT")
+        raise DdlError(
+            "a view over WITH, TABLE or VALUES is not understood; give it a plain SELECT",
+            remedy="Give it a plain SELECT",
+        )
     return query
 
 
@@ -85,12 +91,14 @@ def _star_names(select: Select, qualifier: tuple[str, ...], table: Callable[[Tab
     names: list[str] = []
     for source in sources(select.tables):
         if isinstance(source.origin, Subquery):
-            raise DdlError("a view with * over a subquery is not understood; name its columns")
+            raise DdlError(
+                "a view with * over a subquery is not understood; name its columns", remedy="Name its columns"
+            )
         if qualifier and qualifier[-1].lower() != (source.alias or source.origin.name).lower():
             continue
         names.extend(column.name for column in table(source.origin).columns if not column.hidden)
     if not names:
-        raise DdlError("the view's * has no table")
+        raise DdlError("the view's * has no table", remedy="Name the columns, or add FROM")
     return names
 
 

@@ -242,6 +242,7 @@ def test_what_does_not_apply_is_refused_and_changes_nothing(change: str, message
     with pytest.raises(DdlError, match=message) as caught:
         catalog.apply(f"alter table t {change}")
     assert caught.value.statement == f"alter table t {change}"
+    assert caught.value.remedy
     assert catalog.table("test", "t") == before
     assert catalog.tables() == (before,)
 

@@ -91,7 +91,12 @@ class BaseGrammar:
     def _enter(self) -> None:
         self._depth += 1
         if self._depth > _MAX_DEPTH:
-            raise DdlError("DDL is nested too deeply", statement=self.sql, position=self._curr.start)
+            raise DdlError(
+                "DDL is nested too deeply",
+                remedy="Use fewer parentheses",
+                statement=self.sql,
+                position=self._curr.start,
+            )
 
     def _leave(self) -> None:
         self._depth -= 1

@@ -49,7 +49,9 @@ class TableOption:
     def restore(self, style: Style = WIRE) -> str:
         name = self.name
         if name == "engine_attribute":
-            raise UnprintableDdlError("TiDB does not print ENGINE_ATTRIBUTE", position=self.offset)
+            raise UnprintableDdlError(
+                "TiDB does not print ENGINE_ATTRIBUTE", remedy="Leave the option out", position=self.offset
+            )
         if name == _PLACEMENT:
             return "" if style.sent else style.word("PLACEMENT POLICY") + f" = {quoted(str(self.value or 'DEFAULT'))}"
         if name in _NOT_SUPPORTED:
