@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 from collections import defaultdict
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 from spark_history import FIRST_TSO
 
 from ticdc_emit.delivery.files import read_files
+from ticdc_emit.delivery.memory_sink import MemorySink, MemoryWriter, clear
 from ticdc_emit.errors import UnsupportedTypeError
 from ticdc_emit.spark import TicdcSink
 from ticdc_emit.spark import worker as worker_module
@@ -118,6 +120,33 @@ def test_what_is_counted_and_registered_costs_no_third_job(
         changefeed, url = (APART, registry.url) if protocol == AVRO else (OFTEN, None)
         sink = TicdcSink(f"file://{tmp_path}/out?{protocol}", SCHEMA, changefeed=changefeed, schema_registry=url)
         assert max(jobs_of_batches(spark, tmp_path / "checks", form, sink)) <= 2
+
+
+@dataclass(frozen=True)
+class Watching(MemorySink):
+    """Notes the session's settings when it is opened, which is in this process."""
+
+    look: Callable[[], list[str]] = list
+    seen: list[list[str]] = field(default_factory=list)
+
+    def open(self, message_limit: int | None = None) -> MemoryWriter:
+        self.seen.append(self.look())
+        return super().open(message_limit)
+
+
+def test_the_settings_hold_while_rows_are_sent(spark: Any) -> None:
+    sink = Watching("settings", look=lambda: settings(spark))
+    try:
+        emitter = TicdcSink(f"memory://settings?{CANAL}", SCHEMA, sink=sink, table="test.a")
+        rows = typed(spark.range(1).withColumnRenamed("id", "value"))
+        emitter(rows, 0)
+        assert sink.seen[0] == ["false", "false"]
+        sink.seen.clear()
+        emitter.write(rows, batch_id=0)
+        assert sink.seen[0] == ["true", "false"]
+        assert settings(spark) == ["true", "true"]
+    finally:
+        clear("settings")
 
 
 @pytest.mark.parametrize("protocol", [CANAL, SIMPLE], ids=["canal-json", "simple"])

@@ -16,8 +16,7 @@ from ticdc_emit.changefeed.report import RunTotal
 from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.delivery.contract import Sink
 from ticdc_emit.spark.batch import SparkBatch
-from ticdc_emit.spark.logs import without_size_warnings
-from ticdc_emit.spark.micro_batch import planned_at_once
+from ticdc_emit.spark.micro_batch import in_micro_batch
 from ticdc_emit.spark.warm_up import warm_up_stream
 from ticdc_emit.traffic.generate.make import stream_on_spark
 from ticdc_emit.traffic.generate.settings import Settings
@@ -43,7 +42,7 @@ def warm_up_live(
     with stream.sink(feed, sink=sink) as unsent:
 
         def rehearse(batch: DataFrame, _: int) -> None:
-            with without_size_warnings(batch.sparkSession), planned_at_once(batch.sparkSession):
+            with in_micro_batch(batch.sparkSession):
                 unsent.changefeed.rehearse(SparkBatch(batch, unsent.table))
 
         warm_up_stream(stream.changes, rehearse, _LIVE_TRIGGER)

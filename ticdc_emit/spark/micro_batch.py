@@ -13,13 +13,22 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING
 
+from ticdc_emit.spark.logs import without_size_warnings
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["compiled_once", "planned_at_once"]
+__all__ = ["compiled_once", "in_micro_batch", "planned_at_once"]
 
 _ADAPTIVE = "spark.sql.adaptive.enabled"
 _NUMBERED = "spark.sql.codegen.useIdInClassName"
+
+
+@contextmanager
+def in_micro_batch(spark: SparkSession) -> Iterator[None]:
+    """Run the block as a batch of a stream runs: planned at once, and without warnings about large tasks and plans."""
+    with without_size_warnings(spark), planned_at_once(spark):
+        yield
 
 
 def planned_at_once(spark: SparkSession) -> AbstractContextManager[None]:

@@ -30,7 +30,7 @@ from ticdc_emit.registry.contract import SchemaRegistry
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.spark.batch import SparkBatch
 from ticdc_emit.spark.logs import without_size_warnings
-from ticdc_emit.spark.micro_batch import planned_at_once
+from ticdc_emit.spark.micro_batch import in_micro_batch
 from ticdc_emit.spark.options import SinkOptions
 from ticdc_emit.spark.short_rows import RowLengths
 
@@ -148,7 +148,7 @@ class TicdcSink:
     def __call__(self, df: DataFrame | Mapping[str, DataFrame], batch_id: int) -> None:
         """Send one micro-batch; a batch_id that was begun before is replayed with its own state."""
         batch = SparkBatch(df, self._table, self._lengths)
-        with without_size_warnings(batch.session), planned_at_once(batch.session):
+        with in_micro_batch(batch.session):
             self._changefeed.run(batch, batch_id, final=False)
 
     def write(self, df: DataFrame | Mapping[str, Any] | Any, *, batch_id: int | None = None) -> RunReport:
