@@ -11,7 +11,7 @@ import pytest
 from vector_files import load_vector, vector_path
 
 from ticdc_emit.arrange.rows import rows_to_batch
-from ticdc_emit.changes.model import Encoded
+from ticdc_emit.changes.row_encoder import Encoded
 from ticdc_emit.config import ChangefeedConfig, Protocol
 from ticdc_emit.conformance.history import CaseHistory
 from ticdc_emit.conformance.produce import load_variant

@@ -21,8 +21,8 @@ import pyarrow.compute as pc
 
 from ticdc_emit.arrange.order_key import order_keys_of
 from ticdc_emit.arrange.transactions import numbered, ranks, updates_of_keys
-from ticdc_emit.changes.model import RowEncoder
 from ticdc_emit.changes.peers import Peers
+from ticdc_emit.changes.row_encoder import RowEncoder
 from ticdc_emit.columnar.sorting import order_of_codes, order_of_pairs
 from ticdc_emit.errors import RowError
 from ticdc_emit.plan.table_plan import TablePlan

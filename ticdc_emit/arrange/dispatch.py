@@ -16,8 +16,8 @@ from ticdc_emit.arrange.alike import Siblings
 from ticdc_emit.arrange.reader import Part
 from ticdc_emit.arrange.transactions import DELETED, kind_ranks
 from ticdc_emit.changes.images import Image, image_column
-from ticdc_emit.changes.model import RowEncoder
 from ticdc_emit.changes.peers import Peers
+from ticdc_emit.changes.row_encoder import RowEncoder
 from ticdc_emit.columnar.values import Rendering
 from ticdc_emit.errors import DispatcherError, TicdcEmitError
 from ticdc_emit.plan.table_plan import TablePlan

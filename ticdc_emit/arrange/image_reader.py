@@ -19,7 +19,8 @@ from ticdc_emit.arrange.row_places import POSITION, first_of, row_place
 from ticdc_emit.changes.attributes import ATTRIBUTES, SPLIT
 from ticdc_emit.changes.before_image import BeforeImage
 from ticdc_emit.changes.images import Image
-from ticdc_emit.changes.model import Changes, Op, RowEncoder
+from ticdc_emit.changes.model import Changes, Op
+from ticdc_emit.changes.row_encoder import RowEncoder
 from ticdc_emit.columnar.buffers import python_value
 from ticdc_emit.columnar.values import Rendering
 from ticdc_emit.errors import (

@@ -31,7 +31,8 @@ from ticdc_emit.changes.attributes import ATTRIBUTES
 from ticdc_emit.changes.commits import commit_ts_array
 from ticdc_emit.changes.forms import only_op
 from ticdc_emit.changes.images import Image
-from ticdc_emit.changes.model import Changes, Op, RowEncoder
+from ticdc_emit.changes.model import Changes, Op
+from ticdc_emit.changes.row_encoder import RowEncoder
 from ticdc_emit.changes.sizes import rows_within
 from ticdc_emit.columnar.faults import shown
 from ticdc_emit.columnar.values import Rendering

@@ -23,7 +23,8 @@ from ticdc_emit.arrange.transactions import DELETED, INSERTED, UPDATED, kind_ran
 from ticdc_emit.changes.attributes import START_TS
 from ticdc_emit.changes.before_image import differing
 from ticdc_emit.changes.images import Image
-from ticdc_emit.changes.model import Op, RowEncoder
+from ticdc_emit.changes.model import Op
+from ticdc_emit.changes.row_encoder import RowEncoder
 from ticdc_emit.columnar.assemble import Mask
 from ticdc_emit.filtering.rows import RowFilter
 from ticdc_emit.filtering.verdicts import START_TS as BY_START_TS

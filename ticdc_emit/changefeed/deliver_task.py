@@ -23,7 +23,7 @@ from ticdc_emit.changefeed.digest import RowsDigest
 from ticdc_emit.changefeed.report import ControlCounts
 from ticdc_emit.changefeed.results import TaskResult, error_result, result_batch
 from ticdc_emit.changefeed.skipped import SkippedFile
-from ticdc_emit.changes.model import with_ends
+from ticdc_emit.changes.row_encoder import with_ends
 from ticdc_emit.columnar.buffers import element_lengths
 from ticdc_emit.delivery.claims import ClaimStore
 from ticdc_emit.delivery.contract import MESSAGE_SCHEMA, DeliveryReport, Sink

@@ -15,8 +15,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
-from ticdc_emit.changes.model import Op, RowEncoder
+from ticdc_emit.changes.model import Op
 from ticdc_emit.changes.packing import Packing
+from ticdc_emit.changes.row_encoder import RowEncoder
 from ticdc_emit.errors import SchemaError
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import TableInfo

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ticdc_emit.changes.model import Encoded
+from ticdc_emit.changes.row_encoder import Encoded
 
 __all__ = ["Packing", "Starts", "alone"]
 

@@ -20,7 +20,7 @@ from ticdc_emit.columnar.assemble import Fragment, gather
 from ticdc_emit.columnar.cells import Piece, chosen
 
 if TYPE_CHECKING:
-    from ticdc_emit.changes.model import RowEncoder
+    from ticdc_emit.changes.row_encoder import RowEncoder
     from ticdc_emit.schema.model import TableInfo
 
 __all__ = ["Peers", "arrangement", "likeness"]

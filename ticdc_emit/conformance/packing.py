@@ -12,7 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from ticdc_emit.changes.model import Encoded
+from ticdc_emit.changes.row_encoder import Encoded
 from ticdc_emit.conformance.vectors import DML_KINDS, Outcome, Record
 from ticdc_emit.encode.packing import packed
 from ticdc_emit.plan.tables import Plan

@@ -23,7 +23,7 @@ import pyarrow as pa
 from ticdc_emit.arrange.alike import Siblings
 from ticdc_emit.arrange.order_key import commit_stamps, order_of
 from ticdc_emit.arrange.sorted_runs import ORDER_KEY
-from ticdc_emit.changes.model import Encoded
+from ticdc_emit.changes.row_encoder import Encoded
 from ticdc_emit.delivery.claims import Claim
 from ticdc_emit.delivery.topics import MOST_PARTITIONS
 from ticdc_emit.encode.bad_rows import BadRow

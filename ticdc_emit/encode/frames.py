@@ -14,8 +14,9 @@ import numpy as np
 import pyarrow as pa
 
 from ticdc_emit.arrange.reader import Part
-from ticdc_emit.changes.model import Changes, Encoded, FramedRows, Op, RowEncoder
+from ticdc_emit.changes.model import Changes, Op
 from ticdc_emit.changes.peers import Peers
+from ticdc_emit.changes.row_encoder import Encoded, FramedRows, RowEncoder
 from ticdc_emit.columnar.cells import Piece, join_pieces
 from ticdc_emit.columnar.faults import ValueFault
 from ticdc_emit.errors import TicdcEmitError

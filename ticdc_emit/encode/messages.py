@@ -8,7 +8,7 @@ from functools import lru_cache
 import pyarrow as pa
 
 from ticdc_emit.changes.codec import ControlMessage
-from ticdc_emit.changes.model import Encoded
+from ticdc_emit.changes.row_encoder import Encoded
 from ticdc_emit.columnar.buffers import to_number
 from ticdc_emit.delivery.contract import MESSAGE_SCHEMA
 from ticdc_emit.routing.topic import Target

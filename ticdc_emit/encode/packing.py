@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ticdc_emit.changes.model import Encoded
 from ticdc_emit.changes.packing import Packing, Starts, alone
+from ticdc_emit.changes.row_encoder import Encoded
 from ticdc_emit.changes.sizes import MESSAGE_OVERHEAD
 from ticdc_emit.columnar.buffers import text_buffers
 from ticdc_emit.encode.messages import message_batch

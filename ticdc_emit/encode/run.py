@@ -20,7 +20,7 @@ from ticdc_emit.arrange.reader import Part, read_parts
 from ticdc_emit.changes.attributes import SPLIT
 from ticdc_emit.changes.before_image import BeforeImage
 from ticdc_emit.changes.integrity import check_given
-from ticdc_emit.changes.model import Encoded
+from ticdc_emit.changes.row_encoder import Encoded
 from ticdc_emit.columnar.pool import ColumnPool
 from ticdc_emit.encode.frames import Frames
 from ticdc_emit.errors import BatchTooLargeError, TicdcEmitError

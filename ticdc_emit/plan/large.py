@@ -21,8 +21,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from ticdc_emit.changes.codec import Codec, ControlMessage, PackingCodec
-from ticdc_emit.changes.model import Changes, Encoded, ReducibleRows, RowEncoder
+from ticdc_emit.changes.model import Changes
 from ticdc_emit.changes.packing import Packing, alone
+from ticdc_emit.changes.row_encoder import Encoded, ReducibleRows, RowEncoder
 from ticdc_emit.changes.sizes import MESSAGE_OVERHEAD
 from ticdc_emit.columnar.compression import compressed, compressor
 from ticdc_emit.config import DEFAULT_MAX_MESSAGE_BYTES, ChangefeedConfig

@@ -16,7 +16,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_emit.changes.codec import RegisteredControls, RegisteredRows
-from ticdc_emit.changes.model import Op, RowEncoder
+from ticdc_emit.changes.model import Op
+from ticdc_emit.changes.row_encoder import RowEncoder
 from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.errors import RegistryError
 from ticdc_emit.plan.table_plan import TablePlan

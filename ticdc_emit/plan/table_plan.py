@@ -16,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ticdc_emit.changes.model import RowEncoder
 from ticdc_emit.changes.peers import arrangement, likeness
+from ticdc_emit.changes.row_encoder import RowEncoder
 from ticdc_emit.config.switches import RoutingSwitches
 from ticdc_emit.errors import DispatcherError, SchemaError, UnknownTableError
 from ticdc_emit.filtering.replication import LeftOut

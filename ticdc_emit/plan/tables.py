@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from ticdc_emit.changes.codec import Codec
-from ticdc_emit.changes.model import RowEncoder
 from ticdc_emit.changes.packing import Packing
+from ticdc_emit.changes.row_encoder import RowEncoder
 from ticdc_emit.columnar.values import Rendering
 from ticdc_emit.config import ChangefeedConfig, Integrity
 from ticdc_emit.config.switches import TransactionSwitches

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ticdc_emit.changes.model import Encoded
 from ticdc_emit.changes.packing import Starts
+from ticdc_emit.changes.row_encoder import Encoded
 from ticdc_emit.changes.sizes import MESSAGE_OVERHEAD
 from ticdc_emit.columnar.frames import framed, joined
 from ticdc_emit.delivery.contract import MESSAGE_SCHEMA

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ticdc_emit.arrange.rows import rows_to_batch
-from ticdc_emit.changes.model import Encoded
+from ticdc_emit.changes.row_encoder import Encoded
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.encode.run import prepare
 from ticdc_emit.plan.large import ClaimNames

@@ -24,7 +24,8 @@ import pyarrow as pa
 from ticdc_emit.changes.codec import refuse_empty
 from ticdc_emit.changes.images import Image
 from ticdc_emit.changes.members import Members
-from ticdc_emit.changes.model import Changes, Encoded, Op
+from ticdc_emit.changes.model import Changes, Op
+from ticdc_emit.changes.row_encoder import Encoded
 from ticdc_emit.changes.sizes import json_overhead
 from ticdc_emit.columnar.assemble import NULL, Fragment, Mask, blank_where, gather, join, share
 from ticdc_emit.columnar.binaries import base64_text
@@ -139,7 +140,7 @@ def _java_types(column: Column, values: pa.Array) -> pa.Array:
 
 @dataclass(frozen=True)
 class CanalJsonRows:
-    """The row encoder of one table version (see ``changes.model.RowEncoder``)."""
+    """The row encoder of one table version (see ``changes.row_encoder.RowEncoder``)."""
 
     table: TableInfo
     options: CanalJsonOptions

@@ -18,7 +18,8 @@ import pyarrow as pa
 
 from ticdc_emit.changes.images import Image
 from ticdc_emit.changes.members import Members
-from ticdc_emit.changes.model import Changes, Encoded, Op
+from ticdc_emit.changes.model import Changes, Op
+from ticdc_emit.changes.row_encoder import Encoded
 from ticdc_emit.changes.sizes import json_overhead
 from ticdc_emit.columnar.assemble import NULL, Fragment, join, share
 from ticdc_emit.columnar.buffers import to_text
@@ -43,7 +44,7 @@ _DEFAULT_USES = 3  # key, before, after
 
 @dataclass(frozen=True)
 class DebeziumRows:
-    """The row encoder of one table version (see ``changes.model.RowEncoder``)."""
+    """The row encoder of one table version (see ``changes.row_encoder.RowEncoder``)."""
 
     table: TableInfo
     options: DebeziumOptions

@@ -23,7 +23,8 @@ import pyarrow.compute as pc
 
 from ticdc_emit.changes.codec import refuse_empty
 from ticdc_emit.changes.members import Members
-from ticdc_emit.changes.model import Changes, Encoded, Op
+from ticdc_emit.changes.model import Changes, Op
+from ticdc_emit.changes.row_encoder import Encoded
 from ticdc_emit.changes.sizes import json_overhead
 from ticdc_emit.columnar.assemble import NULL, Fragment, blank_where, share
 from ticdc_emit.columnar.frames import framed
@@ -42,7 +43,7 @@ _KEY_BYTES = 256  # of a key, but for the names and a location
 
 @dataclass(frozen=True)
 class OpenRows:
-    """The row encoder of one table version (see ``changes.model.ReducibleRows``)."""
+    """The row encoder of one table version (see ``changes.row_encoder.ReducibleRows``)."""
 
     table: TableInfo
     options: OpenOptions

@@ -21,7 +21,8 @@ import numpy as np
 import pyarrow as pa
 
 from ticdc_emit.changes.members import Members
-from ticdc_emit.changes.model import Changes, Encoded, Op
+from ticdc_emit.changes.model import Changes, Op
+from ticdc_emit.changes.row_encoder import Encoded
 from ticdc_emit.changes.sizes import json_overhead
 from ticdc_emit.columnar.assemble import NULL, Fragment, blank_where, gather, join, share
 from ticdc_emit.columnar.binaries import base64_text
@@ -45,7 +46,7 @@ def _content(column: Column, values: pa.Array) -> pa.Array:
 
 @dataclass(frozen=True)
 class SimpleJsonRows:
-    """The row encoder of one table version (see ``changes.model.RowEncoder``)."""
+    """The row encoder of one table version (see ``changes.row_encoder.RowEncoder``)."""
 
     table: TableInfo
     options: SimpleOptions
