@@ -21,7 +21,7 @@ from ticdc_emit.routing.topic import Target
 from ticdc_emit.schedule.bootstrap_replay import CountedRows
 from ticdc_emit.schema.identifiers import split_name
 
-__all__ = ["Ahead", "Batch", "null_in_ddl", "typed_table"]
+__all__ = ["Ahead", "Batch", "Journal", "null_in_ddl", "typed_table"]
 
 
 class Ahead(NamedTuple):
@@ -62,6 +62,18 @@ class Batch(Protocol):
 
         No task delivers before every row is encoded. Raises the error of either.
         """
+        ...
+
+
+class Journal(Protocol):
+    """Records that a run has begun to send."""
+
+    def begin(self) -> None:
+        """Called before the first message of a batch, after the batch's own record."""
+        ...
+
+    def undo(self) -> None:
+        """Called where the batch's rows were refused, and no message was sent."""
         ...
 
 

@@ -13,16 +13,17 @@ import time
 from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any
 
 import ticdc_emit.changefeed.options as run_options
-from ticdc_emit.changefeed.batch import Batch
+from ticdc_emit.changefeed.batch import Batch, Journal
 from ticdc_emit.changefeed.closing import Closing
 from ticdc_emit.changefeed.deliver_task import DeliverTask
 from ticdc_emit.changefeed.digest import sum_of_digests
 from ticdc_emit.changefeed.encode_task import EncodeTask
 from ticdc_emit.changefeed.encoded_batch import Encoding
 from ticdc_emit.changefeed.heartbeat import send_heartbeat
+from ticdc_emit.changefeed.notices import Notices
 from ticdc_emit.changefeed.opening import Opening
 from ticdc_emit.changefeed.planning import Planner, current_database, ddl_statements
 from ticdc_emit.changefeed.pulse import Pulse
@@ -31,13 +32,11 @@ from ticdc_emit.changefeed.report_log import ReportLog
 from ticdc_emit.changefeed.results import TaskResult
 from ticdc_emit.changefeed.state import BatchState, DdlStatement
 from ticdc_emit.changefeed.state_store import open_state_store
-from ticdc_emit.changes.commits import warn_early
 from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.delivery.claims import ClaimStore
 from ticdc_emit.delivery.contract import Sink
 from ticdc_emit.errors import RegistryError, RowError, SchemaError, StateError
 from ticdc_emit.exports import moved
-from ticdc_emit.plan.keyless import warn_keyless
 from ticdc_emit.plan.tables import Plan, catalog_for, verify_tables
 from ticdc_emit.registry.contract import SchemaRegistry
 from ticdc_emit.routing.topic import Target
@@ -46,21 +45,9 @@ from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.identifiers import split_name
 from ticdc_emit.tso import LOGICAL_BITS
 
-__all__ = ["Changefeed", "Journal"]
+__all__ = ["Changefeed"]
 
 __getattr__ = moved(__name__, ("RunOptions",), home="ticdc_emit.changefeed.options", public="ticdc_emit.changefeed")
-
-
-class Journal(Protocol):
-    """Records that a run has begun to send."""
-
-    def begin(self) -> None:
-        """Called before the first message of a batch, after the batch's own record."""
-        ...
-
-    def undo(self) -> None:
-        """Called where the batch's rows were refused, and no message was sent."""
-        ...
 
 
 class Changefeed:
@@ -112,13 +99,12 @@ class Changefeed:
             raise SchemaError(
                 "the schema has no table", remedy="Give CREATE TABLE statements, or a catalog with tables"
             )
-        self._told_keyless: set[tuple[str, str]] = set()
-        self._told_early = False
+        self._notices = Notices()
         only = next(iter(plan.tables)) if len(plan.tables) == 1 else None
         key = only if table is None else split_name(table, [])
         if key is not None and key in plan.tables:
             plan.tables[key].refuse_keyless()
-        self._tell_keyless(plan)
+        self._notices.keyless(plan)
 
     @property
     def options(self) -> run_options.RunOptions:
@@ -185,7 +171,7 @@ class Changefeed:
             state = self._open.state(statements, batch_id, batch)
         # from here on the world outside is touched: topics, subjects, records, messages
         plan = self._planner.registered(state, batch)
-        self._tell_keyless(plan)
+        self._notices.keyless(plan)
         controls = self._planner.controls(state)
         encode = self._open.encode_task(plan, controls.late_until)
         skipped = self._open.skipped_file(batch_id)
@@ -210,7 +196,7 @@ class Changefeed:
                 journal.undo()
             raise
         last_row = top = max((result.max_commit_ts for result in results.values()), default=-1)
-        self._told_early = self._told_early or warn_early(last_row)
+        self._notices.early(last_row)
         if final:
             top = _greatest_ts(state.ddl, top, state.max_commit_ts)
         limit = top if final else top - 1 - (self._options.lateness_ms << LOGICAL_BITS)
@@ -281,13 +267,6 @@ class Changefeed:
         if self._options.state_uri is None:
             return None
         return sum_of_digests(*(result.digest for result in results.values())).hex()
-
-    def _tell_keyless(self, plan: Plan) -> None:
-        """Warn of tables that are not replicated, once of each."""
-        new = [key for key in plan.keyless if key not in self._told_keyless]
-        if new:
-            self._told_keyless.update(new)
-            warn_keyless(new)
 
     def message_tasks(self, batch: Batch) -> tuple[EncodeTask, DeliverTask]:
         """Return the tasks that make the messages of a batch's rows, for a caller that delivers them itself.

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import ClassVar
 
 from ticdc_emit.schema.grammar.cast import CastGrammar
+from ticdc_emit.schema.grammar.time_call import TimeCallGrammar
 from ticdc_emit.schema.nodes import calls, expressions
 from ticdc_emit.schema.nodes.literals import Constant
 from ticdc_emit.schema.nodes.style import Node
@@ -26,10 +27,9 @@ _WITHOUT_RULES = frozenset(
 _MAYBE_PARENTHESES = ("CURRENT_USER", "CURRENT_DATE", "CURRENT_ROLE", "UTC_DATE", "TIDB_CURRENT_TSO")
 _MAYBE_PRECISION = ("CURRENT_TIME", "CURRENT_TIMESTAMP", "LOCALTIME", "LOCALTIMESTAMP", "UTC_TIME", "UTC_TIMESTAMP")
 _RENAMED = {"INSERT": "INSERT_FUNC"}
-_SIMPLE_UNITS = ("MICROSECOND", "SECOND", "MINUTE", "HOUR", "DAY", "WEEK", "MONTH", "QUARTER", "YEAR")
 
 
-class CallGrammar(CastGrammar):
+class CallGrammar(TimeCallGrammar):
     def _call(self) -> Node | None:
         """Consume a call, or a keyword that is one without parentheses, if one follows."""
         if self._curr.kind == "call":
@@ -109,14 +109,6 @@ class CallGrammar(CastGrammar):
             self._fail("expected an expression")
         return rule(self)
 
-    def _precise_time(self) -> Node:
-        name = self._opened()
-        arguments: tuple[Node, ...] = ()
-        if self._curr.kind == "integer":
-            arguments = (Constant("integer", str(self._integer())),)
-        self._expect_symbol(")")
-        return calls.Call(name, arguments)
-
     def _now_call(self) -> Node:
         return self._plain_call()
 
@@ -124,26 +116,6 @@ class CallGrammar(CastGrammar):
         name = self._opened()
         self._expect_symbol(")")
         return calls.Call(name)
-
-    def _date_arithmetic(self) -> Node:
-        several_forms = self._word_at() in ("ADDDATE", "SUBDATE")
-        name = self._opened()
-        moment = self._expression()
-        self._expect_symbol(",")
-        if self._word_at() == "INTERVAL" and not (several_forms and self._is_interval_call()):
-            amount, unit = self._interval()
-        elif several_forms:
-            amount, unit = self._expression(), "DAY"
-        else:
-            self._fail("expected INTERVAL")
-        self._expect_symbol(")")
-        return calls.DateArithmetic(name, moment, amount, unit)
-
-    def _extract(self) -> Node:
-        name = self._opened()
-        unit = calls.Word(self._time_unit())
-        self._expect("FROM")
-        return self._closed(name, unit, calls.Word("FROM"), self._expression())
 
     def _position_call(self) -> Node:
         name = self._opened()
@@ -204,27 +176,6 @@ class CallGrammar(CastGrammar):
         self._expect_symbol(")")
         return calls.Call("CHAR_FUNC", (*arguments, last))
 
-    def _get_format(self) -> Node:
-        name = self._opened()
-        word = self._expect_any("DATE", "DATETIME", "TIME", "TIMESTAMP")
-        self._expect_symbol(",")
-        kind = calls.Word("DATETIME" if word == "TIMESTAMP" else word)
-        arguments = (kind, self._expression())
-        self._expect_symbol(")")
-        return calls.Call(name, arguments)
-
-    def _timestamp_call(self) -> Node:
-        name = self._opened()
-        unit = self._time_unit()
-        if unit not in _SIMPLE_UNITS:
-            self._fail("expected a simple time unit", self._prev)
-        self._expect_symbol(",")
-        arguments = self._expressions()
-        if len(arguments) != 2:
-            self._fail("expected two arguments after the unit", self._prev)
-        self._expect_symbol(")")
-        return calls.Call(name, (calls.Word(unit), *arguments))
-
     def _weight_string(self) -> Node:
         name = self._opened()
         value = self._expression()
@@ -280,17 +231,17 @@ class CallGrammar(CastGrammar):
         return expressions.Case(operand, tuple(whens), otherwise)
 
     _RULES: ClassVar[dict[str, Callable[[CallGrammar], Node]]] = {
-        "ADDDATE": _date_arithmetic,
+        "ADDDATE": TimeCallGrammar._date_arithmetic,
         "CAST": CastGrammar._cast,
         "CHAR": _char,
         "CONVERT": CastGrammar._convert,
         "CURDATE": _no_arguments,
-        "CURTIME": _precise_time,
-        "DATE_ADD": _date_arithmetic,
-        "DATE_SUB": _date_arithmetic,
+        "CURTIME": TimeCallGrammar._precise_time,
+        "DATE_ADD": TimeCallGrammar._date_arithmetic,
+        "DATE_SUB": TimeCallGrammar._date_arithmetic,
         "DEFAULT": _default_call,
-        "EXTRACT": _extract,
-        "GET_FORMAT": _get_format,
+        "EXTRACT": TimeCallGrammar._extract,
+        "GET_FORMAT": TimeCallGrammar._get_format,
         "JSON_SUM_CRC32": CastGrammar._cast,
         "LASTVAL": _sequence_call,
         "MID": _substring,
@@ -300,12 +251,12 @@ class CallGrammar(CastGrammar):
         "POSITION": _position_call,
         "ROW": _row_call,
         "SETVAL": _sequence_call,
-        "SUBDATE": _date_arithmetic,
+        "SUBDATE": TimeCallGrammar._date_arithmetic,
         "SUBSTR": _substring,
         "SUBSTRING": _substring,
-        "SYSDATE": _precise_time,
-        "TIMESTAMPADD": _timestamp_call,
-        "TIMESTAMPDIFF": _timestamp_call,
+        "SYSDATE": TimeCallGrammar._precise_time,
+        "TIMESTAMPADD": TimeCallGrammar._timestamp_call,
+        "TIMESTAMPDIFF": TimeCallGrammar._timestamp_call,
         "TRANSLATE": _translate,
         "TRIM": _trim,
         "VALUES": _values_call,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from ticdc_emit.schema.grammar.constant import ConstantGrammar
 from ticdc_emit.schema.nodes import expressions as nodes
+from ticdc_emit.schema.nodes import predicates
 from ticdc_emit.schema.nodes.calls import Call, Cast, CastType, DateArithmetic, MemberOf, TemporalLiteral
 from ticdc_emit.schema.nodes.literals import Constant
 from ticdc_emit.schema.nodes.style import Node
@@ -86,8 +87,12 @@ class ExpressionGrammar(ConstantGrammar):
                 word = self._expect_any("NULL", "UNKNOWN", "TRUE", "FALSE")
                 if word != "NULL":
                     is_null = word == "UNKNOWN"
-                    return nodes.IsNull(node, negated) if is_null else nodes.IsTruth(node, word == "TRUE", negated)
-                node = nodes.IsNull(node, negated)
+                    return (
+                        predicates.IsNull(node, negated)
+                        if is_null
+                        else predicates.IsTruth(node, word == "TRUE", negated)
+                    )
+                node = predicates.IsNull(node, negated)
             else:
                 return node
 
@@ -129,19 +134,19 @@ class ExpressionGrammar(ConstantGrammar):
         word = self._accept_any("IN", "BETWEEN", "LIKE", "ILIKE", "REGEXP", "RLIKE", "MEMBER")
         if word == "IN":
             query = self._try_scalar_subselect()
-            return nodes.In(node, query if query is not None else self._parenthesised_expressions(), negated)
+            return predicates.In(node, query if query is not None else self._parenthesised_expressions(), negated)
         if word == "BETWEEN":
             low = self._bit_expression()
             self._expect("AND")
-            return nodes.Between(node, low, self._predicate(), negated)
+            return predicates.Between(node, low, self._predicate(), negated)
         if word in ("LIKE", "ILIKE"):
             pattern = self._simple()
             escape = self._string("one character") if self._accept("ESCAPE") else None
             if escape is not None and len(escape.encode()) > 1:
                 self._fail("expected one character", self._prev)
-            return nodes.Like(word, node, pattern, negated, escape)
+            return predicates.Like(word, node, pattern, negated, escape)
         if word in ("REGEXP", "RLIKE"):
-            return nodes.Regexp(node, self._simple(), negated)
+            return predicates.Regexp(node, self._simple(), negated)
         if word == "MEMBER":
             self._expect("OF")
             return MemberOf(node, self._in_parentheses(self._simple))

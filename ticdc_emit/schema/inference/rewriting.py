@@ -14,7 +14,7 @@ from functools import singledispatch
 from ticdc_emit.errors import DdlError
 from ticdc_emit.schema.dialect import parse_expression
 from ticdc_emit.schema.inference import syntax
-from ticdc_emit.schema.nodes import calls, expressions, literals
+from ticdc_emit.schema.nodes import calls, expressions, literals, predicates
 from ticdc_emit.schema.nodes.style import Node
 from ticdc_emit.schema.types import MySQLType
 
@@ -124,42 +124,42 @@ def _(node: expressions.Unary) -> syntax.Node:
     return operand if node.operator == "+" else syntax.Call(_PREFIXES[node.operator], (operand,))
 
 
-@rewritten.register(expressions.Between)
-def _(node: expressions.Between) -> syntax.Node:
+@rewritten.register(predicates.Between)
+def _(node: predicates.Between) -> syntax.Node:
     operand = rewritten(node.operand)
     low, high = rewritten(node.low), rewritten(node.high)
     between = syntax.Call("and", (syntax.Call(">=", (operand, low)), syntax.Call("<=", (operand, high))))
     return _negated(between, node.negated)
 
 
-@rewritten.register(expressions.In)
-def _(node: expressions.In) -> syntax.Node:
+@rewritten.register(predicates.In)
+def _(node: predicates.In) -> syntax.Node:
     if not isinstance(node.members, tuple):
         raise DdlError("a subquery is not allowed in it")
     members = tuple(rewritten(member) for member in node.members)
     return _negated(syntax.Call("in", (rewritten(node.operand), *members)), node.negated)
 
 
-@rewritten.register(expressions.Like)
-def _(node: expressions.Like) -> syntax.Node:
+@rewritten.register(predicates.Like)
+def _(node: predicates.Like) -> syntax.Node:
     operands = [rewritten(node.operand), rewritten(node.pattern)]
     if node.escape is not None:
         operands.append(syntax.Constant(node.escape))
     return _negated(syntax.Call(node.word.lower(), tuple(operands)), node.negated)
 
 
-@rewritten.register(expressions.Regexp)
-def _(node: expressions.Regexp) -> syntax.Node:
+@rewritten.register(predicates.Regexp)
+def _(node: predicates.Regexp) -> syntax.Node:
     return _negated(syntax.Call("regexp", (rewritten(node.operand), rewritten(node.pattern))), node.negated)
 
 
-@rewritten.register(expressions.IsNull)
-def _(node: expressions.IsNull) -> syntax.Node:
+@rewritten.register(predicates.IsNull)
+def _(node: predicates.IsNull) -> syntax.Node:
     return _negated(syntax.Call("isnull", (rewritten(node.operand),)), node.negated)
 
 
-@rewritten.register(expressions.IsTruth)
-def _(node: expressions.IsTruth) -> syntax.Node:
+@rewritten.register(predicates.IsTruth)
+def _(node: predicates.IsTruth) -> syntax.Node:
     truth = syntax.Call("istrue" if node.truth else "isfalse", (rewritten(node.operand),))
     return _negated(truth, node.negated)
 

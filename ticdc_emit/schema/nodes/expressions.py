@@ -8,11 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ticdc_emit.schema.identifiers import quoted
-from ticdc_emit.schema.nodes.style import WIRE, Node, Style, joined, string
+from ticdc_emit.schema.nodes.style import WIRE, Node, Style, joined
 
 __all__ = [
     "Assignment",
-    "Between",
     "Binary",
     "Case",
     "Collated",
@@ -20,15 +19,10 @@ __all__ = [
     "Comparison",
     "Default",
     "Exists",
-    "In",
-    "IsNull",
-    "IsTruth",
-    "Like",
     "MatchAgainst",
     "MaxValue",
     "Parenthesised",
     "Placeholder",
-    "Regexp",
     "Row",
     "Subquery",
     "SystemVariable",
@@ -97,80 +91,6 @@ class Comparison:
     def restore(self, style: Style = WIRE) -> str:
         quantifier = style.word("ALL" if self.all else "ANY")
         return f"{self.left.restore(style)}{_operator(self.operator, style)}{quantifier} {self.query.restore(style)}"
-
-
-@dataclass(frozen=True)
-class Between:
-    operand: Node
-    low: Node
-    high: Node
-    negated: bool = False
-
-    def restore(self, style: Style = WIRE) -> str:
-        between = style.word(" NOT BETWEEN " if self.negated else " BETWEEN ")
-        bounds = self.low.restore(style) + style.word(" AND ") + self.high.restore(style)
-        return self.operand.restore(style) + between + bounds
-
-
-@dataclass(frozen=True)
-class In:
-    """``members`` is a tuple of expressions or one subquery."""
-
-    operand: Node
-    members: tuple[Node, ...] | Node
-    negated: bool = False
-
-    def restore(self, style: Style = WIRE) -> str:
-        within = style.word(" NOT IN " if self.negated else " IN ")
-        members = f"({joined(self.members, style)})" if isinstance(self.members, tuple) else self.members.restore(style)
-        return self.operand.restore(style) + within + members
-
-
-@dataclass(frozen=True)
-class Like:
-    """LIKE or ILIKE; ``escape`` is None if not written."""
-
-    word: str
-    operand: Node
-    pattern: Node
-    negated: bool = False
-    escape: str | None = None
-
-    def restore(self, style: Style = WIRE) -> str:
-        like = style.word(f" NOT {self.word} " if self.negated else f" {self.word} ")
-        escape = "" if self.escape in (None, "\\") else style.word(" ESCAPE ") + string(self.escape or "")
-        return self.operand.restore(style) + like + self.pattern.restore(style) + escape
-
-
-@dataclass(frozen=True)
-class Regexp:
-    operand: Node
-    pattern: Node
-    negated: bool = False
-
-    def restore(self, style: Style = WIRE) -> str:
-        regexp = style.word(" NOT REGEXP " if self.negated else " REGEXP ")
-        return self.operand.restore(style) + regexp + self.pattern.restore(style)
-
-
-@dataclass(frozen=True)
-class IsNull:
-    operand: Node
-    negated: bool = False
-
-    def restore(self, style: Style = WIRE) -> str:
-        return self.operand.restore(style) + style.word(" IS NOT NULL" if self.negated else " IS NULL")
-
-
-@dataclass(frozen=True)
-class IsTruth:
-    operand: Node
-    truth: bool
-    negated: bool = False
-
-    def restore(self, style: Style = WIRE) -> str:
-        verb = " IS NOT " if self.negated else " IS "
-        return self.operand.restore(style) + style.word(verb + ("TRUE" if self.truth else "FALSE"))
 
 
 @dataclass(frozen=True)
