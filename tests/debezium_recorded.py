@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,7 +9,7 @@ from functools import cache
 from typing import Any
 
 from debezium_oracle import OracleColumn, recorded_column
-from vector_files import load_vector, readable_names
+from vector_files import content_of, load_vector, readable_names
 
 __all__ = ["RecordedDebezium", "debezium_messages"]
 
@@ -44,10 +43,6 @@ class RecordedDebezium:
         """Return the columns of a row's table by their names."""
         assert self.table is not None
         return {column["name"]: recorded_column(column) for column in self.table["columns"]}
-
-
-def _bytes(given: dict[str, str]) -> bytes:
-    return base64.b64decode(given["base64"]) if "base64" in given else given["text"].encode()
 
 
 def _tables(events: list[dict[str, Any]]) -> list[dict[str, Any] | None]:
@@ -89,8 +84,8 @@ def _read(name: str) -> Iterator[RecordedDebezium]:
                 extension=bool(re.search(r"enable-tidb-extension ?= ?true", settings)),
                 old_value="output-old-value = false" not in settings,
                 selects="column-selectors" in settings,
-                key=_bytes(message["key"]),
-                value=_bytes(message["value"]),
+                key=content_of(message["key"]),
+                value=content_of(message["value"]),
                 at=at,
                 event=event,
                 table=tables[at],

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 import gzip
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
-__all__ = ["RAW_TEXT", "VECTORS", "load_vector", "readable_names", "vector_names", "vector_path"]
+__all__ = ["RAW_TEXT", "VECTORS", "content_of", "load_vector", "readable_names", "vector_names", "vector_path"]
 
 VECTORS = Path(__file__).parent / "vectors" / "classic"
 RAW_TEXT = "adv_raw_latin1"
@@ -33,3 +34,22 @@ def load_vector(name: str) -> dict[str, Any]:
     """Read a case anew, so that a test may change what it gets."""
     case: dict[str, Any] = json.loads(gzip.decompress(vector_path(name).read_bytes()))
     return case
+
+
+@overload
+def content_of(given: dict[str, str]) -> bytes: ...
+
+
+@overload
+def content_of(given: None) -> None: ...
+
+
+@overload
+def content_of(given: dict[str, str] | None) -> bytes | None: ...
+
+
+def content_of(given: dict[str, str] | None) -> bytes | None:
+    """Return a key or value of a case: text, or base64 where it is not UTF-8; ``None`` for a tombstone."""
+    if given is None:
+        return None
+    return base64.b64decode(given["base64"]) if "base64" in given else given["text"].encode()

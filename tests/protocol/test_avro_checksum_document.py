@@ -25,7 +25,6 @@ a corrupted row ends the program                       TiCDC says so itself: ``_
 
 from __future__ import annotations
 
-import base64
 import io
 import json
 import math
@@ -36,7 +35,7 @@ from zlib import crc32
 
 import fastavro
 import pytest
-from vector_files import load_vector
+from vector_files import content_of, load_vector
 
 from ticdc_emit import Encoder
 from ticdc_emit.config import load_changefeed
@@ -324,13 +323,9 @@ def _recorded(case: str) -> list[tuple[str, AvroRow]]:
     found = []
     for message in variant["messages"]:
         if message.get("key"):
-            parts = [message[part] and _data(message[part]) for part in ("key", "value")]
+            parts = [message[part] and content_of(message[part]) for part in ("key", "value")]
             found.append((vector["timezone"], reader.read(*parts)))
     return found
-
-
-def _data(given: dict[str, str]) -> bytes:
-    return base64.b64decode(given["base64"]) if "base64" in given else given["text"].encode()
 
 
 @pytest.mark.parametrize("case", ["checksum_all_types", "checksum_column_order", "checksum_utc"])

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from vector_files import load_vector, vector_path
+from vector_files import content_of, load_vector, vector_path
 
 from ticdc_emit.arrange.rows import rows_to_batch
 from ticdc_emit.changes.row_encoder import Encoded
@@ -42,12 +42,6 @@ def recorded(name: str, variant: Variant) -> list[Mapping[str, Any]]:
     variants = load_vector(name)["variants"]
     messages: list[Mapping[str, Any]] = next(each["messages"] for each in variants if each["id"] == variant.id)
     return messages
-
-
-def raw(given: Mapping[str, str] | None) -> bytes | None:
-    if given is None:
-        return None
-    return base64.b64decode(given["base64"]) if "base64" in given else given["text"].encode()
 
 
 class Sink:
@@ -124,8 +118,8 @@ def test_every_message_and_every_stored_object_is_the_recorded_one(name: str, va
         if message.get("none"):
             assert sink.messages(message["event"]) == []
             continue
-        key, value = sink.shown(raw(message["key"]), raw(message["value"]))
-        expected = (b"" if dml and key is None else key, value, sink.shown_claim(raw(message.get("claim"))))
+        key, value = sink.shown(content_of(message["key"]), content_of(message["value"]))
+        expected = (b"" if dml and key is None else key, value, sink.shown_claim(content_of(message.get("claim"))))
         (got,) = sink.messages(message["event"])
         if sink.config.codec.large_message_handle.compression != "none" and expected[2] is not None:
             assert json_or_bytes(got[2]) == json_or_bytes(expected[2])

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from vector_files import load_vector, readable_names
+from vector_files import content_of, load_vector, readable_names
 
 __all__ = ["Recorded", "recorded", "row_messages"]
 
@@ -37,12 +36,6 @@ class Recorded:
         return f"{self.case} {self.variant} {self.row}"
 
 
-def _bytes(given: dict[str, str] | None) -> bytes | None:
-    if given is None:
-        return None
-    return base64.b64decode(given["base64"]) if "base64" in given else given["text"].encode()
-
-
 def _read(name: str) -> Iterator[Recorded]:
     case = load_vector(name)
     for variant in case.get("variants") or ():
@@ -65,8 +58,8 @@ def _read(name: str) -> Iterator[Recorded]:
                 selects="column-selectors" in (variant.get("changefeed") or ""),
                 time_zone=case["timezone"],
                 schemas=schemas,
-                key=_bytes(message["key"]),
-                value=_bytes(message["value"]),
+                key=content_of(message["key"]),
+                value=content_of(message["value"]),
                 kind=event["kind"],
                 schema=event.get("schema", ""),
                 table=event.get("table", ""),

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from vector_files import load_vector, readable_names
+from vector_files import content_of, load_vector, readable_names
 
 __all__ = ["RecordedSimple", "simple_messages"]
 
@@ -38,14 +38,8 @@ class RecordedSimple:
         return f"{self.case} {self.variant} {self.at} {self.event['kind']}"
 
 
-def _bytes(given: dict[str, str] | None) -> bytes | None:
-    if given is None:
-        return None
-    return base64.b64decode(given["base64"]) if "base64" in given else given["text"].encode()
-
-
 def _claim(message: dict[str, Any], raw: bool) -> bytes | None:
-    stored = _bytes(message.get("claim"))
+    stored = content_of(message.get("claim"))
     if stored is None or raw:
         return stored
     body = json.loads(stored)
@@ -68,7 +62,7 @@ def _read(name: str) -> Iterator[RecordedSimple]:
             place = taken[message["event"]] = taken.get(message["event"], -1) + 1
             if event["kind"] == "txn":
                 event = {**event["rows"][0], **event["emitted"][place], "kind": "row"}
-            value = _bytes(message["value"])
+            value = content_of(message["value"])
             assert value is not None
             yield RecordedSimple(
                 case=name,
@@ -76,7 +70,7 @@ def _read(name: str) -> Iterator[RecordedSimple]:
                 encoding="json" if value[:1] == b"{" else "avro",
                 time_zone=case["timezone"],
                 build_ts=case["now_ms"],
-                key=_bytes(message["key"]),
+                key=content_of(message["key"]),
                 value=value,
                 claim=_claim(message, "raw-value = true" in changefeed),
                 selects="column-selectors" in changefeed,
