@@ -39,6 +39,8 @@ ROW_KEY = "row_key"
 SPLIT = "_split"
 """Boolean, set by ``arrange.transactions``: the row is one half of an update."""
 
+_INT64 = "Give whole numbers of 64 bits"
+
 ATTRIBUTES: dict[str, pa.DataType] = {
     CHECKSUM: pa.struct(
         [("corrupted", pa.bool_()), ("current", pa.int64()), ("previous", pa.int64()), ("version", pa.int64())]
@@ -62,7 +64,7 @@ def start_tsos(given: pa.Array | None, commit_ts: pa.Array, table: str) -> pa.Ar
         return pc.coalesce(parse_integers(given, unsigned=False), before)
     except (TypeError, ValueFault) as fault:
         raise UnsupportedTypeError(
-            f"{START_TS} is {given.type}, not a whole number of 64 bits", table=table, column=START_TS
+            f"{START_TS} is {given.type}, not a whole number of 64 bits", remedy=_INT64, table=table, column=START_TS
         ) from fault
 
 
@@ -80,6 +82,7 @@ def physical_table_ids(given: pa.Array | None, table: str, own: pa.Array) -> pa.
     except (TypeError, ValueFault) as fault:
         raise UnsupportedTypeError(
             f"{PHYSICAL_TABLE_ID} is {given.type}, not a whole number of 64 bits",
+            remedy=_INT64,
             table=table,
             column=PHYSICAL_TABLE_ID,
         ) from fault

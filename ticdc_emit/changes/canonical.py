@@ -177,7 +177,7 @@ def _whole(column: Column, value: Any, zone: dt.tzinfo) -> str | None:
 
 def _decimal(column: Column, value: Any, zone: dt.tzinfo) -> str | None:
     if isinstance(value, float):
-        raise ValueError("a binary float has no exact decimal value")
+        raise ValueError("a binary float has no exact decimal value, give text or a Decimal")
     if isinstance(value, int):
         return str(int(value))
     return str(value) if isinstance(value, Decimal) else _only_text(column, value, zone)

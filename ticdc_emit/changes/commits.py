@@ -75,7 +75,11 @@ def commit_ts_of(row: Mapping[str, Any], position: int, table: str) -> int:
         return check_tso(stamp, table=table, column="commit_ts", row=place)
     if moment is None:
         raise MissingColumnError(
-            "a change has neither commit_ts nor commit_time", table=table, column="commit_ts", row=place
+            "a change has neither commit_ts nor commit_time",
+            remedy="Add commit_ts (TSO) or commit_time (a datetime with a tzinfo)",
+            table=table,
+            column="commit_ts",
+            row=place,
         )
     if not isinstance(moment, dt.datetime) or moment.tzinfo is None:
         is_moment = isinstance(moment, dt.datetime)
@@ -133,7 +137,12 @@ def _from_moments(moments: pa.Array, table: str) -> pa.Array:
     try:
         micros = moments.cast(pa.timestamp("us", tz="UTC"), safe=moments.type.unit != "ns").cast(pa.int64()).to_numpy()
     except pa.ArrowInvalid as fault:
-        raise InvalidValueError(f"a commit_time is out of range: {fault}", table=table, column="commit_time") from None
+        raise InvalidValueError(
+            f"a commit_time is out of range: {fault}",
+            remedy="Give moments of the years 1970 to 4199",
+            table=table,
+            column="commit_time",
+        ) from None
     distinct, places = np.unique(micros, return_inverse=True)
     stamps = [tso_from_micros(moment) for moment in distinct.tolist()]
     if stamps and not 0 <= stamps[0] <= stamps[-1] <= MAX_TSO:

@@ -34,7 +34,12 @@ def check_columns(names: Sequence[str], where: str) -> None:
     """Raise :class:`MissingColumnError` or :class:`SchemaError` if rows with these columns cannot be row changes."""
     for name in (*GENERIC_NAMES, "query", "op", "before", "after", "commit_ts", "commit_time"):
         if list(names).count(name) > 1:
-            raise SchemaError("the changes have two columns of one name", table=where, column=name)
+            raise SchemaError(
+                "the changes have two columns of one name",
+                remedy="Give a name of its own to each column",
+                table=where,
+                column=name,
+            )
     if "op" not in names:
         raise MissingColumnError("the changes have no op", remedy="Add op: c, u or d", table=where, column="op")
     if not {"before", "after"} & set(names):

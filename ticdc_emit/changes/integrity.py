@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 __all__ = ["Checksums", "check_given", "checksums_of", "read_given"]
 
 CHECKSUM_VERSION = 2
+_WHOLE = "Give a whole number"
 _LIMITS = {"current": (1 << 32) - 1, "previous": (1 << 32) - 1, "version": 2}
 
 
@@ -85,14 +86,19 @@ def _numbers(name: str, values: pa.Array, table: str) -> pa.Array:
     try:
         numbers = parse_integers(values, unsigned=True)
     except ValueFault as fault:
-        raise InvalidValueError(fault.reason, table=table, column=CHECKSUM, row={"position": fault.index}) from None
+        raise InvalidValueError(
+            fault.reason, remedy=_WHOLE, table=table, column=CHECKSUM, row={"position": fault.index}
+        ) from None
     except TypeError:
-        raise UnsupportedTypeError(f"the checksum's {name} is {values.type}", table=table, column=CHECKSUM) from None
+        raise UnsupportedTypeError(
+            f"the checksum's {name} is {values.type}", remedy=_WHOLE, table=table, column=CHECKSUM
+        ) from None
     beyond = np.flatnonzero(np.asarray(numbers.fill_null(0)) > _LIMITS[name])
     if len(beyond):
         index = int(beyond[0])
         raise InvalidValueError(
             f"the checksum's {name} is {numbers[index]}, the greatest is {_LIMITS[name]}",
+            remedy="Give TiDB's own, or leave the column out",
             table=table,
             column=CHECKSUM,
             row={"position": index},

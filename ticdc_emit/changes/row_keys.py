@@ -101,7 +101,10 @@ def _given(changes: Changes) -> pa.Array:
         return pa.nulls(len(changes), pa.binary())
     if not (pa.types.is_binary(column.type) or pa.types.is_large_binary(column.type)):
         raise UnsupportedTypeError(
-            f"{ROW_KEY} is {column.type}, not binary", table=changes.table.full_name, column=ROW_KEY
+            f"{ROW_KEY} is {column.type}, not binary",
+            remedy="Cast it to binary",
+            table=changes.table.full_name,
+            column=ROW_KEY,
         )
     return column.cast(pa.binary())
 

@@ -107,7 +107,9 @@ def _catalog(schema: Path, changefeed: ChangefeedConfig) -> Catalog:
     try:
         return catalog_for(changefeed, schema.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
-        raise SchemaError(f"cannot read the schema file: {error}", path=str(schema)) from None
+        raise SchemaError(
+            f"cannot read the schema file: {error}", remedy="Give a file in UTF-8 that can be read", path=str(schema)
+        ) from None
 
 
 def _table(catalog: Catalog, table: str | None) -> TableInfo:

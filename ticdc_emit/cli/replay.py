@@ -201,4 +201,6 @@ def _text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise SchemaError(f"cannot read the file: {error}", path=str(path)) from None
+        raise SchemaError(
+            f"cannot read the file: {error}", remedy="Give a file in UTF-8 that can be read", path=str(path)
+        ) from None

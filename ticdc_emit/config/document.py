@@ -41,7 +41,11 @@ def read_document(changefeed: str | os.PathLike[str] | Mapping[str, Any] | None)
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         cause = error.strerror if isinstance(error, OSError) else "not UTF-8"
-        raise ConfigError(f"cannot read the changefeed file {place}: {cause}", option="changefeed") from None
+        raise ConfigError(
+            f"cannot read the changefeed file {place}: {cause}",
+            remedy="Give the path of a TOML file in UTF-8 that can be read, or TOML text",
+            option="changefeed",
+        ) from None
     return Section(_parse(text, place), "")
 
 
@@ -50,7 +54,9 @@ def _parse(text: str, place: str) -> dict[str, Any]:
         document: dict[str, Any] = _toml.loads(text)
     except ValueError as error:
         # The decoder's exception carries the whole document, secrets included: only its message may go on.
-        raise ConfigError(f"{place} is not TOML: {mask_text(str(error))}", option="changefeed") from None
+        raise ConfigError(
+            f"{place} is not TOML: {mask_text(str(error))}", remedy="Correct it there", option="changefeed"
+        ) from None
     return document
 
 
@@ -80,7 +86,7 @@ class Section:
         """Return a signed integer of that many bits."""
         value = self._typed(name, int, "integer")
         if value is not None and not -(1 << (bits - 1)) <= value < 1 << (bits - 1):
-            raise ConfigError(f"{self._place(name)} does not fit {bits} bits", option=self._place(name))
+            raise self._too_large(name, f"{bits} bits")
         return value
 
     def texts(self, name: str) -> tuple[str, ...] | None:
@@ -102,7 +108,7 @@ class Section:
             if not isinstance(value, int) or isinstance(value, bool):
                 raise self._wrong_type(name, "array of integers", value)
             if not 0 <= value < 1 << bits:
-                raise ConfigError(f"{self._place(name)} does not fit {bits} unsigned bits", option=self._place(name))
+                raise self._too_large(name, f"{bits} unsigned bits")
         return tuple(values)
 
     def table(self, name: str) -> Section | None:
@@ -160,4 +166,9 @@ class Section:
     def _wrong_type(self, name: str, wanted: str, value: Any) -> ConfigError:
         place = self._place(name)
         found = _NAMES.get(type(value), type(value).__name__)
-        return ConfigError(f"{place}: expected {wanted}, got {found}", option=place)
+        a_wanted = f"{'an' if wanted[0] in 'aeiou' else 'a'} {wanted}"
+        return ConfigError(f"{place}: expected {wanted}, got {found}", remedy=f"Give {a_wanted}", option=place)
+
+    def _too_large(self, name: str, size: str) -> ConfigError:
+        place = self._place(name)
+        return ConfigError(f"{place} does not fit {size}", remedy="Give a number that does", option=place)

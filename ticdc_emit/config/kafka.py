@@ -55,7 +55,12 @@ def build_kafka(sink_uri: SinkUri, uri: UriParameters, table: Section) -> KafkaC
     max_retry = uri.integer("max-retry")
     client_id = options.text("kafka-client-id") or _DEFAULTS.kafka_client_id
     if not _CLIENT_ID.match(client_id):
-        raise refused("ErrKafkaInvalidClientID", f"invalid kafka client ID '{client_id}'", option="kafka-client-id")
+        raise refused(
+            "ErrKafkaInvalidClientID",
+            f"invalid kafka client ID '{client_id}'",
+            option="kafka-client-id",
+            remedy="Use letters, digits, '.', '_' and '-'",
+        )
     return KafkaConfig(
         brokers=sink_uri.hosts,
         topic=sink_uri.topic,
@@ -79,7 +84,12 @@ def build_kafka(sink_uri: SinkUri, uri: UriParameters, table: Section) -> KafkaC
 def _partition_num(options: MergedOptions) -> int | None:
     number = options.integer("partition-num", 32)
     if number is not None and number <= 0:
-        raise refused("ErrKafkaInvalidPartitionNum", f"invalid partition num {number}", option="partition-num")
+        raise refused(
+            "ErrKafkaInvalidPartitionNum",
+            f"invalid partition num {number}",
+            option="partition-num",
+            remedy="Give 1 or more",
+        )
     return number
 
 
@@ -103,6 +113,7 @@ def _required_acks(options: MergedOptions) -> int:
             f"invalid required acks {acks}, "
             "only support these values: 0(NoResponse),1(WaitForLocal) and -1(WaitForAll)",
             option="required-acks",
+            remedy="Give -1, 0 or 1",
         )
     return acks
 
@@ -112,10 +123,14 @@ def _tls(options: MergedOptions, sink_uri: SinkUri) -> TlsConfig:
     enable = options.boolean("enable-tls")
     skip_verify = bool(options.boolean("insecure-skip-verify"))
     if any(files) and not all(files):
-        raise _kafka_refused("kafka config invalid: ca, cert and key files should all be supplied", "ca")
+        raise _kafka_refused(
+            "kafka config invalid: ca, cert and key files should all be supplied", "ca", "Give all three"
+        )
     if all(files) and enable is False:
         raise _kafka_refused(
-            "kafka config invalid: credential files are supplied, but 'enable-tls' is set to false", "enable-tls"
+            "kafka config invalid: credential files are supplied, but 'enable-tls' is set to false",
+            "enable-tls",
+            "Remove it, or remove ca, cert and key",
         )
     enabled = all(files) if enable is None else enable
     if sink_uri.scheme == "kafka+ssl" and not enabled:
@@ -129,7 +144,11 @@ def _sasl(options: MergedOptions, table: Section) -> SaslConfig:
     if mechanism is not None:
         known = next((name for name in _MECHANISMS if name == mechanism.upper()), None)
         if known is None:
-            raise _kafka_refused(f"kafka config invalid: unknown {mechanism} SASL mechanism", "sasl-mechanism")
+            raise _kafka_refused(
+                f"kafka config invalid: unknown {mechanism} SASL mechanism",
+                "sasl-mechanism",
+                f"Use one of: {', '.join(_MECHANISMS)}",
+            )
         mechanism = known
     return SaslConfig(
         mechanism=mechanism,
@@ -143,7 +162,9 @@ def _sasl(options: MergedOptions, table: Section) -> SaslConfig:
 def _gssapi(options: MergedOptions) -> GssapiConfig:
     auth_type = options.text("sasl-gssapi-auth-type")
     if auth_type is not None and auth_type.lower() not in ("user", "keytab"):
-        raise _kafka_refused(f"kafka config invalid: unknown {auth_type} auth type", "sasl-gssapi-auth-type")
+        raise _kafka_refused(
+            f"kafka config invalid: unknown {auth_type} auth type", "sasl-gssapi-auth-type", "Use user or keytab"
+        )
     return GssapiConfig(
         auth_type=auth_type.lower() if auth_type else None,
         keytab_path=options.text("sasl-gssapi-keytab-path"),
@@ -170,13 +191,16 @@ def _oauth(table: Section, mechanism: str | None) -> OAuthConfig | None:
         raise _kafka_refused(
             f"OAuth2 is only supported with SASL mechanism type OAUTHBEARER, but got {mechanism or ''}",
             "sasl-mechanism",
+            "Set sasl-mechanism=OAUTHBEARER",
         )
     if not client_id:
-        raise _kafka_refused("kafka config invalid: OAuth2 client id is empty", "sasl-oauth-client-id")
+        raise _kafka_refused("kafka config invalid: OAuth2 client id is empty", "sasl-oauth-client-id", "Set it")
     if not client_secret:
-        raise _kafka_refused("kafka config invalid: OAuth2 client secret is empty", "sasl-oauth-client-secret")
+        raise _kafka_refused(
+            "kafka config invalid: OAuth2 client secret is empty", "sasl-oauth-client-secret", "Set it"
+        )
     if not token_url:
-        raise _kafka_refused("kafka config invalid: OAuth2 token url is empty", "sasl-oauth-token-url")
+        raise _kafka_refused("kafka config invalid: OAuth2 token url is empty", "sasl-oauth-token-url", "Set it")
     grant_type = OAuthConfig.grant_type if grant_type is None else grant_type
     return OAuthConfig(client_id, Secret(client_secret), Secret(token_url), scopes, grant_type, audience)
 
@@ -184,7 +208,7 @@ def _oauth(table: Section, mechanism: str | None) -> OAuthConfig | None:
 def _present(table: Section, name: str, cause: str) -> str | None:
     text = table.text(name)
     if text == "":
-        raise _kafka_refused(cause, name)
+        raise _kafka_refused(cause, name, "Set it, or remove it")
     return text
 
 
@@ -194,8 +218,10 @@ def _decode_client_secret(encoded: str) -> str:
         plain = base64.b64decode(encoded.replace("\r", "").replace("\n", ""), validate=True)
         return plain.decode("utf-8")
     except (binascii.Error, ValueError):
-        raise _kafka_refused("OAuth2 client secret is not base64 encoded", "sasl-oauth-client-secret") from None
+        raise _kafka_refused(
+            "OAuth2 client secret is not base64 encoded", "sasl-oauth-client-secret", "Encode it"
+        ) from None
 
 
-def _kafka_refused(cause: str, option: str) -> ConfigError:
-    return refused("ErrKafkaInvalidConfig", cause, option=option)
+def _kafka_refused(cause: str, option: str, remedy: str) -> ConfigError:
+    return refused("ErrKafkaInvalidConfig", cause, option=option, remedy=remedy)

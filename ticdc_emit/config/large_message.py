@@ -84,7 +84,7 @@ def _uri_extension(uri: UriParameters) -> bool:
         return parse_bool(text)
     except GoSyntaxError as error:
         # the only refusal for which TiCDC gives no error code
-        raise ConfigError(str(error), option="enable-tidb-extension") from None
+        raise ConfigError(str(error), remedy="Give true or false", option="enable-tidb-extension") from None
 
 
 def _replica_refused(cause: str, option: str, remedy: str = "") -> ConfigError:

@@ -92,6 +92,7 @@ def load_changefeed(
             "ErrInvalidReplicaConfig",
             "integrity check enabled and column selector set, not allowed",
             option="column-selectors",
+            remedy="Remove one of them",
         )
     in_file_forced = bool(root.boolean("force-replicate"))
     forced = in_file_forced if force_replicate is None else force_replicate

@@ -47,20 +47,20 @@ class UriParameters:
         return self._uri.get(name)
 
     def boolean(self, name: str) -> bool | None:
-        return self._bound(name, parse_bool, "false")
+        return self._bound(name, parse_bool, "false", "Give true or false")
 
     def integer(self, name: str, bits: int = 64) -> int | None:
         """Return a signed integer of that many bits."""
-        return self._bound(name, lambda text: parse_int(text, bits), "0")
+        return self._bound(name, lambda text: parse_int(text, bits), "0", f"Give a whole number of {bits} bits")
 
-    def _bound(self, name: str, parse: Callable[[str], T], empty: str) -> T | None:
+    def _bound(self, name: str, parse: Callable[[str], T], empty: str, remedy: str) -> T | None:
         text = self.text(name)
         if text is None:
             return None
         try:
             return parse(text or empty)
         except GoSyntaxError as error:
-            raise bind_refused(str(error), option=name) from None
+            raise bind_refused(str(error), option=name, remedy=remedy) from None
 
     def unread(self) -> list[str]:
         """Names of the parameters that nothing has read, and the parts of the URI that were dropped as malformed."""

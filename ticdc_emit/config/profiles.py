@@ -24,6 +24,7 @@ from ticdc_emit.config.switches import (
     ValueSwitches,
 )
 from ticdc_emit.errors import ConfigError
+from ticdc_emit.hints import did_you_mean
 
 __all__ = ["CLASSIC", "NEXT", "PROFILES", "Profile"]
 
@@ -58,7 +59,9 @@ class Profile:
             return PROFILES[profile]
         except KeyError:
             raise ConfigError(
-                f"unknown profile {profile!r}", remedy=f"Use one of: {', '.join(PROFILES)}", option="profile"
+                f"unknown profile {profile!r}",
+                remedy=f"{did_you_mean(str(profile), PROFILES)}Use one of: {', '.join(PROFILES)}",
+                option="profile",
             ) from None
 
 

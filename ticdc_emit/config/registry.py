@@ -27,7 +27,7 @@ def read_glue(sink: Section, kafka: Section | None) -> GlueSchemaRegistry | None
     if table is None:
         return None
     if sink.text("schema-registry") is not None:
-        raise refused("ErrInvalidReplicaConfig", _TWO_REGISTRIES, option="schema-registry")
+        raise refused("ErrInvalidReplicaConfig", _TWO_REGISTRIES, option="schema-registry", remedy="Remove one of them")
     name, region = table.text("registry-name") or "", table.text("region") or ""
     access, secret, token = table.text("access-key"), table.text("secret-access-key"), table.text("token")
     cause, option = "", ""
@@ -39,5 +39,5 @@ def read_glue(sink: Section, kafka: Section | None) -> GlueSchemaRegistry | None
         cause = "access-key is set, but access-key-secret is empty, they must be set together"
         option = "secret-access-key"
     if cause:
-        raise refused("ErrInvalidGlueSchemaRegistryConfig", cause, option=option)
+        raise refused("ErrInvalidGlueSchemaRegistryConfig", cause, option=option, remedy=f"Set {option}")
     return GlueSchemaRegistry(name, region, *(Secret(text) if text else None for text in (access, secret, token)))

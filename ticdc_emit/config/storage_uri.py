@@ -51,12 +51,16 @@ class StorageUri:
     def parse(cls, uri: str) -> StorageUri:
         """Read a URI, or a path of this machine; :class:`ConfigError` for one that names no known storage."""
         if _BROKEN_ESCAPE.search(uri):
-            raise ConfigError("the storage URI has a % that escapes nothing", option=_OPTION)
+            raise ConfigError(
+                "the storage URI has a % that escapes nothing", remedy="Write %25 for a percent sign", option=_OPTION
+            )
         # TiCDC keeps + as it is, because secret keys contain it
         try:
             parts = urlsplit(uri.replace("+", _ENCODED_PLUS))
         except ValueError:
-            raise ConfigError("the storage URI cannot be read", option=_OPTION) from None
+            raise ConfigError(
+                "the storage URI cannot be read", remedy="Use file://, s3://, gcs:// or azure://", option=_OPTION
+            ) from None
         kind = _KINDS.get(parts.scheme)
         if kind is None:
             raise ConfigError(
@@ -73,6 +77,8 @@ class StorageUri:
             return cls(kind, path.rstrip("/"), f"file://{path}".removesuffix("/"), Secret(parameters))
         bucket = unquote(parts.netloc.rpartition("@")[2])
         if not bucket:
-            raise ConfigError(f"the storage URI names no bucket of {kind}", option=_OPTION)
+            raise ConfigError(
+                f"the storage URI names no bucket of {kind}", remedy=f"Write {kind}://BUCKET/FOLDER", option=_OPTION
+            )
         root = f"{bucket}/{path.strip('/')}".rstrip("/")
         return cls(kind, root, f"{kind}://{root}", Secret(parameters))

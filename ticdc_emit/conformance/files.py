@@ -37,9 +37,15 @@ def find_vectors(paths: Iterable[Path]) -> list[Path]:
         elif path.exists():
             files = [path]
         else:
-            raise VectorError("no such file or folder", path=str(path))
+            raise VectorError(
+                "no such file or folder", remedy="Give a vector file, or a folder of them", path=str(path)
+            )
         if not files:
-            raise VectorError("the folder holds no .json, .json.gz or .json.zst file, nor .jsonl", path=str(path))
+            raise VectorError(
+                "the folder holds no .json, .json.gz or .json.zst file, nor .jsonl",
+                remedy="Give a vector file, or a folder of them",
+                path=str(path),
+            )
         vectors += files
     return vectors
 
@@ -70,7 +76,11 @@ def _read(path: Path) -> bytes:
         with pa.input_stream(str(path), compression="detect") as stream:
             data: bytes = stream.read()
     except (OSError, ValueError, pa.ArrowException) as fault:
-        raise VectorError(f"not a vector file: {type(fault).__name__}: {fault}", path=str(path)) from fault
+        raise VectorError(
+            f"not a vector file: {type(fault).__name__}: {fault}",
+            remedy="Give a file as in tests/vectors",
+            path=str(path),
+        ) from fault
     return data
 
 
@@ -78,4 +88,8 @@ def _parsed(data: bytes, path: Path) -> Any:
     try:
         return json.loads(data)
     except (ValueError, RecursionError) as fault:
-        raise VectorError(f"not a vector file: {type(fault).__name__}: {fault}", path=str(path)) from fault
+        raise VectorError(
+            f"not a vector file: {type(fault).__name__}: {fault}",
+            remedy="Give a file as in tests/vectors",
+            path=str(path),
+        ) from fault

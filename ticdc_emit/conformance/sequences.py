@@ -66,4 +66,8 @@ def read_sequence(path: Path, profile: str | Profile | None = None) -> Sequence:
     except (ValueError, KeyError, TypeError, AttributeError) as fault:
         if isinstance(fault, TicdcEmitError):
             raise
-        raise VectorError(f"not a vector file: {type(fault).__name__}: {fault}", path=str(path)) from fault
+        raise VectorError(
+            f"not a vector file: {type(fault).__name__}: {fault}",
+            remedy="Give a file as in tests/vectors",
+            path=str(path),
+        ) from fault

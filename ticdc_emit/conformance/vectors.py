@@ -148,7 +148,11 @@ def read_case(path: Path, profile: str | Profile | None = None) -> Case:
     except (ValueError, KeyError, TypeError, AttributeError) as fault:
         if isinstance(fault, TicdcEmitError):
             raise
-        raise VectorError(f"not a vector file: {type(fault).__name__}: {fault}", path=str(path)) from fault
+        raise VectorError(
+            f"not a vector file: {type(fault).__name__}: {fault}",
+            remedy="Give a file as in tests/vectors",
+            path=str(path),
+        ) from fault
 
 
 def read_variant(entry: Mapping[str, Any]) -> Variant:

@@ -49,7 +49,9 @@ def registration_request(subject: str, schema: str) -> RegistrationRequest:
     try:
         text = compact_json(schema)
     except ValueError as error:
-        raise SchemaError(f"the schema to register is not JSON: {error}", subject=subject) from None
+        raise SchemaError(
+            f"the schema to register is not JSON: {error}", remedy="Give it as JSON text", subject=subject
+        ) from None
     escaped = escape_text(pa.array([text], pa.string()), GO_STD)[0].as_py()
     path = f"/subjects/{quote_plus(subject)}/versions"
     return RegistrationRequest(path, _HEADERS, f'{{"schema":"{escaped}"}}'.encode())

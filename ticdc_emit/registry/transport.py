@@ -45,7 +45,7 @@ class RegistryTransport:
                 "TLS files need an https URL of the registry", remedy="Use an https URL", option="schema-registry"
             )
         if attempts < 1:
-            raise ConfigError("a request needs at least one attempt", option="attempts")
+            raise ConfigError("a request needs at least one attempt", remedy="Give 1 or more", option="attempts")
         self.address = address
         self._attempts = attempts
         self._backoff_s = backoff_s

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ticdc_emit.errors import DdlError, UnknownTableError
+from ticdc_emit.hints import did_you_mean
 from ticdc_emit.schema.model import TableInfo
 from ticdc_emit.schema.state import TableState
 
@@ -102,8 +103,11 @@ class SchemaStore:
         """Return a table's current state; ``UnknownTableError`` if there is none."""
         state = self.find(schema, name)
         if state is None:
+            known = (f"{each.info.schema}.{each.info.name}" for each in self._tables.values())
             raise UnknownTableError(
-                f"table {schema}.{name} does not exist", remedy="Apply its CREATE TABLE first", table=f"{schema}.{name}"
+                f"table {schema}.{name} does not exist",
+                remedy=f"{did_you_mean(f'{schema}.{name}', known)}Apply its CREATE TABLE first",
+                table=f"{schema}.{name}",
             )
         return state
 

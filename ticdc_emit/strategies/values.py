@@ -75,7 +75,9 @@ def _texts(column: Column, zone: dt.tzinfo, zero: bool) -> _Texts:
         return _BY_TYPE[kind](column)
     if kind is MySQLType.DATE:
         return _days() | st.sampled_from(["0000-00-00", *_HALF_DAYS]) if zero else _days()
-    raise StrategyError(f"no row has a value of the type {kind.name}", column=column.name)
+    raise StrategyError(
+        f"no row has a value of the type {kind.name}", remedy="Leave the column out", column=column.name
+    )
 
 
 def _whole(low: int, high: int) -> _Texts:

@@ -127,6 +127,7 @@ class SimpleEvents(EventReader):
         if table is None:
             raise UnknownTableError(
                 "no DDL or BOOTSTRAP has shown this version of the table",
+                remedy="Read the topic from an earlier offset",
                 table=f"{event.schema}.{event.table}",
                 version=event.schema_version,
             )

@@ -77,7 +77,11 @@ def avro_type(column: Column, options: AvroOptions) -> AvroType:
         return "string"
     if kind in _FIXED:
         return _FIXED[kind]
-    raise SchemaError(f"the type {kind.name} has no Avro type", column=column.name)
+    raise SchemaError(
+        f"the type {kind.name} has no Avro type",
+        remedy="Leave the column out with a column selector",
+        column=column.name,
+    )
 
 
 def branches(column: Column, kind: AvroType) -> Union | None:

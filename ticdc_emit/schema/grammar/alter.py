@@ -71,7 +71,7 @@ class AlterGrammar(MinorChangeGrammar):
         if options:
             return AlterOptions(options)
         if not self._accept("FORCE"):
-            self._fail("not understood in ALTER TABLE")
+            self._fail("expected a change of the table")
         return self._forced()
 
     # -- columns and indexes -------------------------------------------------------------------------------------

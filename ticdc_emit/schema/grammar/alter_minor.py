@@ -197,7 +197,7 @@ class MinorChangeGrammar(TableGrammar):
             self._expect("FIRST")
             return IntervalChange("MERGE FIRST", "", self._less_than(), start=start, end=self._prev.end)
         if not self._accept("PARTITION"):
-            self._fail("not understood in ALTER TABLE")
+            self._fail("expected a change of the table")
         name = self._name("a partition")
         if self._at_words("ATTRIBUTES"):
             return self._attributes("alter table partition attributes")
