@@ -228,7 +228,9 @@ class Encoder:
         planned = self.plan.table(*split_name(table, live or list(self.plan.tables)))
         planned.refuse_keyless()
         if not any(planned.encoders) and not planned.left_out:
-            raise SchemaError("a view cannot have row changes", table=f"{planned.schema}.{planned.name}")
+            raise SchemaError(
+                "a view cannot have row changes", remedy="Name a table", table=f"{planned.schema}.{planned.name}"
+            )
         return planned
 
     def _left_out(self, changes: Any, planned: TablePlan) -> pa.RecordBatch:
@@ -255,7 +257,9 @@ class Encoder:
         is not a TSO. DDL that TiCDC does not send has no messages (docs/filters.md).
         """
         if not isinstance(query, str):
-            raise DdlError(f"a DDL statement is text, not {type(query).__name__}", statement=repr(query))
+            raise DdlError(
+                f"a DDL statement is text, not {type(query).__name__}", remedy="Give it as str", statement=repr(query)
+            )
         commit_ts = check_tso(commit_ts, statement=query)
         applied = self.catalog.apply(query, schema=schema, commit_ts=commit_ts)
         events = self._sent_ddl.sent(self._sent_ddl.judged(self._replication, applied, commit_ts))

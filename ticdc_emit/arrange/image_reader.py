@@ -69,7 +69,12 @@ def check_fields(schema: pa.Schema, table: TablePlan, names: FieldNames | None =
             continue
         for place, own in enumerate(fields):
             if own in fields[:place]:
-                raise SchemaError(f"the image {name!r} has two columns of one name", table=full_name, column=own)
+                raise SchemaError(
+                    f"the image {name!r} has two columns of one name",
+                    remedy="Give a name of its own to each column",
+                    table=full_name,
+                    column=own,
+                )
             if own not in known and not table.left_out:  # whose other versions are not in the plan
                 raise _unknown_column(full_name, own, None)
 
@@ -148,7 +153,10 @@ class ImageReader:
             return self._map_columns(image, name)
         if not pa.types.is_struct(image.type):
             raise UnsupportedTypeError(
-                f"the image {name!r} is {image.type}, not a struct or map", table=self.info.full_name, column=name
+                f"the image {name!r} is {image.type}, not a struct or map",
+                remedy="Give a struct of the table's columns, or a map of text",
+                table=self.info.full_name,
+                column=name,
             )
         return dict(zip(self.names.of(image.type), image.flatten(), strict=True))
 

@@ -129,13 +129,20 @@ def positioned(batch: pa.RecordBatch, table: str) -> pa.RecordBatch:
     names = batch.schema.names
     for name in (*_COLUMNS, "commit_ts", "commit_time", "seq"):
         if names.count(name) > 1:
-            raise SchemaError("the changes have two columns of one name", table=table, column=name)
+            raise SchemaError(
+                "the changes have two columns of one name",
+                remedy="Give a name of its own to each column",
+                table=table,
+                column=name,
+            )
     columns = {name: batch.column(name) for name in _COLUMNS if name in names}
     columns["commit_ts"] = commit_ts_array(batch, table)
     if "seq" in names:
         seq = batch.column("seq")
         if not (pa.types.is_integer(seq.type) or pa.types.is_null(seq.type)):
-            raise UnsupportedTypeError(f"seq is {seq.type}, not a whole number", table=table, column="seq")
+            raise UnsupportedTypeError(
+                f"seq is {seq.type}, not a whole number", remedy="Cast it to int64 first", table=table, column="seq"
+            )
         columns["seq"] = seq.cast(pa.int64()) if pa.types.is_null(seq.type) else seq
     return pa.record_batch(columns | {POSITION: pa.array(np.arange(batch.num_rows))})
 

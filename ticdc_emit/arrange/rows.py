@@ -109,6 +109,7 @@ class _RowReader:
             return int(value)
         raise InvalidValueError(
             f"seq is {value!r}, not a whole number of 64 bits",
+            remedy="Give an int",
             table=self.name,
             column="seq",
             row={"position": position},

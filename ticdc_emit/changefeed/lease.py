@@ -69,7 +69,7 @@ class _Holder:
             all(isinstance(record[name], str) for name in texts)
             and all(type(record[name]) is int and 0 < record[name] <= GREATEST for name in numbers)
         ):
-            raise StateError("it does not name a writer", file=_NAME)
+            raise StateError("it does not name a writer", remedy="Remove the file if no writer is running", file=_NAME)
         return cls(**record)
 
     def text(self) -> bytes:

@@ -67,10 +67,16 @@ class MessageColumns:
         topics, codes = _dictionary(_column(batch, "topic"))
         partition = _column(batch, "partition")
         if not pa.types.is_integer(partition.type) or partition.null_count:
-            raise DeliveryError("the column 'partition' must hold an integer in every row", column="partition")
+            raise DeliveryError(
+                "the column 'partition' must hold an integer in every row",
+                remedy="Give each message its partition",
+                column="partition",
+            )
         partitions = partition.to_numpy(zero_copy_only=False).astype(np.int64, copy=False)
         if len(partitions) and partitions.min() < 0:
-            raise DeliveryError(f"partition {partitions.min()} is negative", column="partition")
+            raise DeliveryError(
+                f"partition {partitions.min()} is negative", remedy="Give partitions from 0 on", column="partition"
+            )
         keys, values = _binary(batch, "key"), _binary(batch, "value")
         columns = cls(topics, codes, partitions, keys, values, _lengths(keys) + _lengths(values))
         columns._check_sizes(max_message_bytes)
@@ -132,7 +138,11 @@ class MessageColumns:
 def _column(batch: pa.RecordBatch, name: str) -> pa.Array:
     index = batch.schema.get_field_index(name)
     if index < 0:
-        raise DeliveryError(f"a batch of messages needs the column {name!r}, got {batch.schema.names}", column=name)
+        raise DeliveryError(
+            f"a batch of messages needs the column {name!r}, got {batch.schema.names}",
+            remedy="Give the columns topic, partition, key and value",
+            column=name,
+        )
     return batch.column(index)
 
 
@@ -140,7 +150,9 @@ def _dictionary(topic: pa.Array) -> tuple[list[str], npt.NDArray[np.int64]]:
     encoded = topic if pa.types.is_dictionary(topic.type) else pc.dictionary_encode(topic)
     names, codes = encoded.dictionary, encoded.indices
     if not (pa.types.is_string(names.type) or pa.types.is_large_string(names.type)) or topic.null_count:
-        raise DeliveryError("the column 'topic' must hold text in every row", column="topic")
+        raise DeliveryError(
+            "the column 'topic' must hold text in every row", remedy="Give each message its topic", column="topic"
+        )
     if len(names.unique()) < len(names):
         # Two codes for one topic would be two partitions' worth of order and counts.
         return _dictionary(topic.cast(names.type))
@@ -153,7 +165,9 @@ def _binary(batch: pa.RecordBatch, name: str) -> pa.Array:
         return column
     if pa.types.is_string(column.type) or pa.types.is_large_string(column.type) or pa.types.is_null(column.type):
         return column.cast(pa.large_binary())
-    raise DeliveryError(f"the column {name!r} must be binary, not {column.type}", column=name)
+    raise DeliveryError(
+        f"the column {name!r} must be binary, not {column.type}", remedy="Cast it to binary first", column=name
+    )
 
 
 def _lengths(column: pa.Array) -> npt.NDArray[np.int64]:

@@ -90,7 +90,11 @@ class ClaimStore:
         place = self._place
         folder, _, name = location.rpartition("/")
         if folder != place.location or not name:
-            raise ClaimCheckError(f"the location is not one of {place.location}", location=location)
+            raise ClaimCheckError(
+                f"the location is not one of {place.location}",
+                remedy="Set claim-check-storage-uri to the storage that the producer uses",
+                location=location,
+            )
         return f"{place.root}/{name}"
 
     @hides_arguments

@@ -184,7 +184,11 @@ class KafkaAdmin:
                 remedy="Set replication-factor to at most the number of brokers.",
                 option="replication-factor",
             )
-        return DeliveryError(f"Kafka did not create the topic {topic}: {mask_text(cause.str())}", topic=topic)
+        return DeliveryError(
+            f"Kafka did not create the topic {topic}: {mask_text(cause.str())}",
+            remedy="Create it yourself, or give the user the right to",
+            topic=topic,
+        )
 
     def _wait_for(self, topics: Iterable[str]) -> dict[str, int]:
         """Creation is done before every broker knows it."""
@@ -197,6 +201,7 @@ class KafkaAdmin:
             if time.monotonic() > deadline:
                 raise DeliveryError(
                     f"the topic {unseen[0]} was created, but is not visible after {self._timeout:.1f} s",
+                    remedy="Check the brokers, or raise dial-timeout",
                     topic=unseen[0],
                 )
             time.sleep(0.05)
@@ -215,7 +220,10 @@ class KafkaAdmin:
             if is_unreachable(cause):
                 self._client.poll(0)
                 raise self._log.failure(self._sink.brokers, time.monotonic() - started, cause.str()) from None
-            raise DeliveryError(f"Kafka refused a request: {mask_text(cause.str())} ({cause.name()})") from None
+            raise DeliveryError(
+                f"Kafka refused a request: {mask_text(cause.str())} ({cause.name()})",
+                remedy="Check the rights of the user, and the brokers' log",
+            ) from None
 
 
 def _partition_counts(metadata: ClusterMetadata) -> dict[str, int]:

@@ -124,6 +124,7 @@ def delivery_failed(
         return unknown_partition(topic, partition)
     return DeliveryError(
         f"Kafka did not take a message for topic {topic}: {mask_text(error.str())} ({error.name()})",
+        remedy="Check the topic and the brokers' log, then run the batch again",
         topic=topic,
         partition=partition,
         size=size,

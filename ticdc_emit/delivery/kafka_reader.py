@@ -125,7 +125,11 @@ def _messages(consumer: Consumer, ends: dict[Place, int], follow: bool, timeout_
         for record in records:
             error, topic, partition, offset = record.error(), record.topic(), record.partition(), record.offset()
             if error is not None or topic is None or partition is None or offset is None:
-                raise DeliveryError(f"cannot read topic {topic}: {mask_text(str(error))}", topic=topic)
+                raise DeliveryError(
+                    f"cannot read topic {topic}: {mask_text(str(error))}",
+                    remedy="Check the topic's name and the rights of the user",
+                    topic=topic,
+                )
             if follow or offset < ends.get((topic, partition), 0):
                 yield Message(topic, partition, offset, record.key(), record.value())
         if follow:
@@ -137,4 +141,6 @@ def _messages(consumer: Consumer, ends: dict[Place, int], follow: bool, timeout_
             deadline = time.monotonic() + timeout_s
         elif ends and time.monotonic() > deadline:
             missing = ", ".join(f"{topic}/{partition}" for topic, partition in sorted(ends))
-            raise DeliveryError(f"messages of {missing} did not arrive in time")
+            raise DeliveryError(
+                f"messages of {missing} did not arrive in time", remedy="Check the brokers, or give more time"
+            )

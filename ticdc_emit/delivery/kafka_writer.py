@@ -192,4 +192,7 @@ class KafkaWriter(TaskWriter):
         if self._lent.first_failure is not None:
             raise delivery_failed(*self._lent.first_failure)
         if self._lent.log.fatal is not None:
-            raise DeliveryError(f"the Kafka producer cannot go on: {mask_text(self._lent.log.fatal.str())}")
+            raise DeliveryError(
+                f"the Kafka producer cannot go on: {mask_text(self._lent.log.fatal.str())}",
+                remedy="Run the batch again",
+            )

@@ -89,7 +89,7 @@ class TaskWriter(ABC):
     @contextmanager
     def _failing(self) -> Iterator[None]:
         if self._closed:
-            raise DeliveryError("the writer is closed")
+            raise DeliveryError("the writer is closed", remedy="Open another one")
         if self._failure is not None:
             raise self._failure
         try:

@@ -97,7 +97,9 @@ class GlueRegistry:
             status = answer.get("SchemaVersionStatus")
         version_id = answer.get("SchemaVersionId")
         if not _is_uuid(version_id):
-            raise RegistryError("AWS Glue answered without the id of a schema version", subject=subject)
+            raise RegistryError(
+                "AWS Glue answered without the id of a schema version", remedy="Run the batch again", subject=subject
+            )
         self._await_check(subject, version_id, status)
         logger.info("registered a schema under %s in the Glue registry %s: %s", subject, self._name, version_id)
         return glue_schema(version_id)

@@ -38,7 +38,10 @@ class MemoryRegistry:
         if self._reject is not None and self._reject in schema:
             self.posts.append(SchemaPost(subject, schema, None, 409))
             raise IncompatibleSchemaError(
-                f"the registry refuses every schema that holds {self._reject!r}", subject=subject, status=409
+                f"the registry refuses every schema that holds {self._reject!r}",
+                remedy="Leave it out of the schema",
+                subject=subject,
+                status=409,
             )
         number = self._ids.setdefault(schema, len(self._ids) + 1)
         self.posts.append(SchemaPost(subject, schema, number, 200))

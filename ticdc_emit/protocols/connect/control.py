@@ -79,7 +79,11 @@ def _change(event: DdlEvent, kind: str) -> bytes:
     table = None
     if event.action != "drop table":
         if event.table_info is None:
-            raise SchemaError("the DDL event has no table", table=f"{event.schema}.{event.table}")
+            raise SchemaError(
+                "the DDL event has no table",
+                remedy="Give the event its table_info",
+                table=f"{event.schema}.{event.table}",
+            )
         table = table_description(event.table_info, event.query)
     return json_object(("type", kind), ("id", _identity(event)), ("table", table))
 
@@ -93,5 +97,9 @@ def _identity(event: DdlEvent) -> str:
     if event.action != "rename table":
         return now
     if before is None:
-        raise SchemaError("the DDL event lacks the table before it was renamed", table=f"{event.schema}.{event.table}")
+        raise SchemaError(
+            "the DDL event lacks the table before it was renamed",
+            remedy="Give the event its pre_table_info",
+            table=f"{event.schema}.{event.table}",
+        )
     return f'"{before.schema}"."{before.name}",{now}'
