@@ -52,7 +52,7 @@ def test_a_refused_batch_tells_the_same_for_any_partitions(spark: Any, tmp_path:
     rows, text = told[0]
     assert rows.tables == {"s.a": 22, "s.b": 10}
     assert [(row.table, row.key["id"]) for row in rows.first][:4] == [("b", "0"), ("a", "8"), ("a", "17"), ("b", "20")]
-    assert "32 rows are bad (s.a: 22, s.b: 10), in order the first 10:" in text
+    assert "32 rows are bad (s.a: 22, s.b: 10). The first 10:" in text
 
 
 def test_skipped_rows_are_as_if_they_had_never_been(spark: Any, tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ __all__ = [
     "BadRowsPath",
     "Html",
     "Lineage",
+    "LineageOrClassic",
     "OnSpark",
     "Registry",
     "RegistryOrVariable",
@@ -38,6 +39,9 @@ Lineage = Annotated[
     typer.Option(
         "--profile", help="TiCDC's lineage: classic or next. Default: that of the changefeed file, else classic."
     ),
+]
+LineageOrClassic = Annotated[
+    str | None, typer.Option("--profile", help="TiCDC's lineage: classic or next. Default: classic.")
 ]
 OnSpark = Annotated[bool, typer.Option("--on-spark", help="Use a local Spark even if this process could do it alone.")]
 Html = Annotated[

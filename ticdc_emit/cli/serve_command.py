@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from ticdc_emit.cli.options import PROTOCOL_HELP, Lineage, examples
+from ticdc_emit.cli.options import PROTOCOL_HELP, LineageOrClassic, examples
 
 __all__ = ["add_serve_command"]
 
@@ -18,7 +18,7 @@ def serve(
         str,
         typer.Option(
             metavar="embedded|kafka",
-            help="embedded: starts at once, without Java clients. kafka: a real broker; needs Java, and Maven once.",
+            help="embedded: starts at once; not for Java clients. kafka: a real broker; needs Java, and Maven once.",
         ),
     ] = "embedded",
     schema: Annotated[
@@ -37,7 +37,7 @@ def serve(
         ),
     ] = False,
     seed: Annotated[int, typer.Option(help="The same seed makes the same rows.")] = 0,
-    profile: Lineage = None,
+    profile: LineageOrClassic = None,
 ) -> None:
     """Run a Kafka and a schema registry until Ctrl-C, with live traffic if you name a schema.
 

@@ -77,9 +77,9 @@ class BadRows:
         if self.count == 1:
             return ""
         tables = ", ".join(f"{name}: {count:,}" for name, count in sorted(self.tables.items()))
-        which = "these" if self.count == len(self.first) else f"the first {len(self.first)}"
+        which = "" if self.count == len(self.first) else f". The first {len(self.first)}"
         lines = "".join(f"\n  {row}" for row in self.first)
-        return f"{self.count:,} rows are bad ({tables}), in order {which}:{lines}"
+        return f"{self.count:,} rows are bad ({tables}){which}:{lines}"
 
 
 class Refused(NamedTuple):
