@@ -53,6 +53,7 @@ __all__ = [
     "order_keys",
     "order_keys_of",
     "order_of",
+    "stamps_and_tables",
     "with_ranks",
 ]
 
@@ -126,11 +127,7 @@ def order_of(keys: pa.Array) -> pa.Array | None:
         return None
     if int(text_buffers(keys).lengths.min()) < _TABLE_BYTES:
         return None if _are_in_order(keys) else pc.array_sort_indices(keys)
-    heads = _heads(keys, _TABLE_BYTES)
-    stamps, tables = (
-        heads[:, :8].view(">u8").ravel().astype(np.uint64),
-        heads[:, 8:].view(">u4").ravel().astype(np.uint32),
-    )
+    stamps, tables = stamps_and_tables(keys)
     equal, later = _steps(stamps, tables)
     if later.all() or ((equal | later).all() and _are_in_order(keys)):
         return None
@@ -156,6 +153,12 @@ def _steps(stamps: npt.NDArray[np.uint64], tables: npt.NDArray[np.uint32]) -> tu
 def commit_stamps(keys: pa.Array) -> npt.NDArray[np.uint64]:
     """Return the commit_ts of each key."""
     return _heads(keys, 8).view(">u8").ravel().astype(np.uint64)
+
+
+def stamps_and_tables(keys: pa.Array) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint32]]:
+    """Return the commit_ts of each key, and its table's place."""
+    heads = _heads(keys, _TABLE_BYTES)
+    return heads[:, :8].view(">u8").ravel().astype(np.uint64), heads[:, 8:].view(">u4").ravel().astype(np.uint32)
 
 
 def kinds_of(keys: pa.Array) -> Bytes:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import tempfile
 from bisect import bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from types import TracebackType
 from typing import IO
 
@@ -17,7 +17,7 @@ import pyarrow as pa
 from ticdc_emit.arrange.order_key import order_of
 from ticdc_emit.temporary import close_quietly, writing_temporary_files
 
-__all__ = ["ORDER_KEY", "SortedRuns", "count_to", "in_order"]
+__all__ = ["ORDER_KEY", "SortedRuns"]
 
 ORDER_KEY = "order_key"
 """The column, ``binary``, that orders rows (``arrange.order_key``)."""
@@ -49,7 +49,7 @@ class SortedRuns:
         """Yield all rows in order; call it once, after the last :meth:`add`."""
         if not self._files:
             if self._held:
-                yield in_order(pa.concat_batches(self._held))
+                yield _in_order(pa.concat_batches(self._held))
             return
         if self._held:
             self._write_run()
@@ -57,10 +57,10 @@ class SortedRuns:
         while runs := [run for run in runs if run.filled()]:
             bound = min((run.last for run in runs if run.has_more), default=None)
             parts = [part for run in runs if (part := run.taken(bound)).num_rows]
-            yield in_order(pa.concat_batches(parts))
+            yield _in_order(pa.concat_batches(parts))
 
     def _write_run(self) -> None:
-        batch = in_order(pa.concat_batches(self._held))
+        batch = _in_order(pa.concat_batches(self._held))
         self._held, self._bytes = [], 0
         rows = max(1, batch.num_rows * self._limit // (_PIECES * max(batch.nbytes, 1)))
         with writing_temporary_files():
@@ -115,7 +115,8 @@ class _Run:
         """
         held = self._held
         assert held is not None
-        count = held.num_rows if bound is None else count_to(held, bound, bisect_right)
+        rows = held.num_rows
+        count = rows if bound is None else bisect_right(range(rows), bound, key=lambda row: _key(held, row))
         self._held = held.slice(count) if count < held.num_rows else None
         return held.slice(0, count)
 
@@ -124,15 +125,7 @@ def _key(batch: pa.RecordBatch, row: int) -> bytes:
     return bytes(batch.column(ORDER_KEY)[row].as_py())
 
 
-def count_to(batch: pa.RecordBatch, bound: bytes, bisect: Callable[..., int]) -> int:
-    """Count the rows, which are in order, with keys below ``bound`` (``bisect_left``), or not above it
-    (``bisect_right``).
-    """
-    keys = batch.column(ORDER_KEY)
-    return bisect(range(batch.num_rows), bound, key=lambda row: keys[row].as_py())
-
-
-def in_order(batch: pa.RecordBatch) -> pa.RecordBatch:
+def _in_order(batch: pa.RecordBatch) -> pa.RecordBatch:
     """Return the rows of a batch in order."""
     order = order_of(batch.column(ORDER_KEY))
     return batch if order is None else batch.take(order)

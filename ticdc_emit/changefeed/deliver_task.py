@@ -17,21 +17,19 @@ import numpy as np
 import pyarrow as pa
 
 from ticdc_emit.arrange.ambiguous import OrderCheck
-from ticdc_emit.arrange.order_key import commit_stamps
 from ticdc_emit.arrange.sorted_runs import ORDER_KEY
 from ticdc_emit.changefeed.digest import RowsDigest
+from ticdc_emit.changefeed.placed_rows import PlacedRows, batches_of, write_rows
 from ticdc_emit.changefeed.report import ControlCounts
 from ticdc_emit.changefeed.results import TaskResult, error_result, result_batch
 from ticdc_emit.changefeed.skipped import SkippedFile
-from ticdc_emit.changes.row_encoder import with_ends
-from ticdc_emit.columnar.buffers import element_lengths
 from ticdc_emit.delivery.claims import ClaimStore
-from ticdc_emit.delivery.contract import MESSAGE_SCHEMA, DeliveryReport, Sink
+from ticdc_emit.delivery.contract import DeliveryReport, Sink
 from ticdc_emit.encode.bad_rows import united
 from ticdc_emit.encode.chunk_store import ChunkStore
 from ticdc_emit.encode.merge import Merge
-from ticdc_emit.encode.messages import control_batch
 from ticdc_emit.encode.packing import Packer
+from ticdc_emit.encode.window import Window
 from ticdc_emit.errors import TicdcEmitError
 from ticdc_emit.plan.announce import Addressed, Announcer
 from ticdc_emit.plan.tables import Plan
@@ -41,7 +39,7 @@ from ticdc_emit.schedule.control import Controls
 __all__ = ["DEFAULT_MEMORY_LIMIT", "DeliverTask"]
 
 DEFAULT_MEMORY_LIMIT = 256 * 1024 * 1024
-_BATCH_BYTES = 64 * 1024 * 1024
+_PIECE_BYTES = 4 * 1024 * 1024  # of messages that are handed on at once: a processor's cache holds them
 
 
 @dataclass(frozen=True)
@@ -96,17 +94,19 @@ class DeliverTask:
                 results.setdefault(self.plan.targets[0], TaskResult()).skipped = dict(store.skipped)
                 if self.skipped is not None and not self.check_only:
                     self.skipped.write(store.skipped_lines())
-            messages = self._messages(store, merges, results)
+            rows = self._rows(store, merges, results)
             if self.check_only:
-                for _ in messages:
-                    pass
+                for of_target in rows:
+                    for _ in of_target:
+                        pass
                 if self.connects and self.sink is not None:
                     self.sink.open(self.plan.large.max_message_bytes).close()
             elif self.sink is None:
-                yield from messages
+                for of_target in rows:
+                    yield from batches_of(of_target, self._packer())
                 return
-            else:
-                self._deliver(self.sink, messages, results)
+            elif merges:
+                self._deliver(self.sink, rows, results)
             yield result_batch(results)
 
     def _merge(self, store: ChunkStore, target: Target) -> Merge:
@@ -121,43 +121,42 @@ class DeliverTask:
             for window in merge.tied_windows(store.keys):
                 order.check(window.column(ORDER_KEY))
 
-    def _deliver(self, sink: Sink, messages: Iterator[pa.RecordBatch], results: dict[Target, TaskResult]) -> None:
-        first = next(messages, None)
-        if first is None:
-            return
+    def _deliver(self, sink: Sink, rows: Iterator[Iterator[PlacedRows]], results: dict[Target, TaskResult]) -> None:
         with sink.open(self.plan.large.max_message_bytes) as writer:
-            writer.write(first)
-            for batch in messages:
-                writer.write(batch)
+            for of_target in rows:
+                write_rows(of_target, self._packer(), writer)
             report: DeliveryReport = writer.flush()
         for target, count in report.per_partition.items():
             results[target].messages, results[target].bytes = count
         results[min(results)].retries = report.retries
 
-    def _messages(
+    def _packer(self) -> Packer | None:
+        packing = self.plan.packing
+        return None if packing is None else Packer(packing, self.plan.large.max_packed_bytes)
+
+    def _rows(
         self, store: ChunkStore, merges: dict[Target, Merge], results: dict[Target, TaskResult]
-    ) -> Iterator[pa.RecordBatch]:
-        """Yield all messages of the task, rows and controls, in order; count them."""
+    ) -> Iterator[Iterator[PlacedRows]]:
+        """Yield the rows of each topic-partition, in order, with the control messages among them; count them."""
         for target, merge in merges.items():
-            result = results.setdefault(target, TaskResult())
-            digest, packer = RowsDigest(target) if self.digests else None, self._packer()
-            if not self.check_only:
-                self._store_claims(store, target, result)
-            for rows in _message_batches(merge.windows(store.messages), target):
+            yield self._rows_of(target, merge.windows(store.messages), store, results.setdefault(target, TaskResult()))
+
+    def _rows_of(
+        self, target: Target, windows: Iterator[Window], store: ChunkStore, result: TaskResult
+    ) -> Iterator[PlacedRows]:
+        digest = RowsDigest(target) if self.digests else None
+        if not self.check_only:
+            self._store_claims(store, target, result)
+        for window in windows:
+            for rows in window.pieces(_PIECE_BYTES):
                 if digest is not None:
                     digest.add(rows)
                 if self.check_only:
                     result.rows += rows.num_rows
-                elif (messages := self._with_controls(rows, target, result, packer)).num_rows:
-                    yield messages
-            if packer is not None and (rest := packer.rest()) is not None:
-                yield rest
-            if digest is not None:
-                result.digest = digest.value()
-
-    def _packer(self) -> Packer | None:
-        packing = self.plan.packing
-        return None if packing is None else Packer(packing, self.plan.large.max_packed_bytes)
+                else:
+                    yield self._placed(target, rows, result)
+        if digest is not None:
+            result.digest = digest.value()
 
     def _store_claims(self, store: ChunkStore, target: Target, result: TaskResult) -> None:
         for claims in store.claims(target):
@@ -165,50 +164,18 @@ class DeliverTask:
             self.claims.put(claims)
             result.claims += len(claims)
 
-    def _with_controls(
-        self, batch: pa.RecordBatch, target: Target, result: TaskResult, packer: Packer | None
-    ) -> pa.RecordBatch:
-        """Count the rows of one topic-partition and merge what stands before the last of them.
-
-        Rows that ``packer`` may join to later ones are left to it.
-        """
-        stamps = batch.column("commit_ts").to_numpy()
+    def _placed(self, target: Target, rows: Window, result: TaskResult) -> PlacedRows:
+        """Count rows, and place the control messages that stand before the last of them."""
         if result.rows == 0:
-            result.first_commit_ts = int(stamps[0])
-        before, result.max_commit_ts = result.max_commit_ts, int(stamps[-1])
-        result.rows += len(stamps)
+            result.first_commit_ts = int(rows.stamps[0])
+        before, result.max_commit_ts = result.max_commit_ts, int(rows.stamps[-1])
+        result.rows += rows.num_rows
         due, events = [], []
         for control in self._addressed.to(target).due(before, result.max_commit_ts - 1, result.first_commit_ts):
             message = self._announcer.message_to(control.event, target)
             if message is not None:
                 due.append((control.place, message))
                 events.append(control.event)
-        places = np.searchsorted(stamps, np.array([place for place, _ in due], np.int64), side="right")
-        if packer is not None:
-            batch, places = packer.add(batch, places)
-        if not due:
-            return batch
         result.count(ControlCounts.of(events))
-        joined = pa.concat_batches([batch, control_batch([(target, message) for _, message in due])])
-        order = np.insert(np.arange(batch.num_rows), places, np.arange(batch.num_rows, joined.num_rows))
-        return joined.take(pa.array(order))
-
-
-def _message_batches(windows: Iterator[pa.RecordBatch], target: Target) -> Iterator[pa.RecordBatch]:
-    """Yield messages of one topic-partition as batches of ``MESSAGE_SCHEMA`` of bounded size."""
-    topic, partition = target
-    for window in windows:
-        ended = "end" in window.schema.names
-        end = int(element_lengths(window.column("end").dictionary).max(initial=0)) if ended else 0
-        rows = max(1, window.num_rows * _BATCH_BYTES // (window.nbytes + window.num_rows * end + 1))
-        for start in range(0, window.num_rows, rows):
-            part = window.slice(start, rows)
-            value = part.column("value")
-            columns = [
-                pa.repeat(pa.scalar(topic, pa.string()), part.num_rows),
-                pa.repeat(pa.scalar(partition, pa.int32()), part.num_rows),
-                part.column("key"),
-                with_ends(value, part.column("end")) if ended else value,
-                pa.array(commit_stamps(part.column(ORDER_KEY)).view(np.int64)),
-            ]
-            yield pa.RecordBatch.from_arrays(columns, schema=MESSAGE_SCHEMA)
+        places = np.searchsorted(rows.stamps, np.array([place for place, _ in due], np.uint64), side="right")
+        return PlacedRows(target, rows, [message for _, message in due], places)

@@ -23,11 +23,16 @@ def order_of_codes(codes: npt.NDArray[np.integer[Any]]) -> _Places:
 
 
 def order_of_pairs(firsts: npt.NDArray[np.uint64], seconds: npt.NDArray[np.uint32]) -> _Places:
-    """Return the order of pairs. It takes little where the first numbers are nearly in order."""
+    """Return the order of pairs. It takes little where the first numbers are nearly in order, or several runs of it."""
+    if not len(firsts):
+        return np.zeros(0, np.int64)
+    least, seconds_end = firsts.min(), int(seconds.max()) + 1
+    if (int(firsts.max()) - int(least) + 1) * seconds_end <= 1 << 64:  # one number for each pair
+        return np.argsort((firsts - least) * np.uint64(seconds_end) + seconds, kind="stable")
     order = np.argsort(firsts, kind="stable")
     firsts, seconds = firsts[order], seconds[order]
     pairs = np.zeros(len(order), np.int64)
     np.cumsum(firsts[1:] != firsts[:-1], out=pairs[1:])
-    pairs *= int(seconds.max(initial=0)) + 1
+    pairs *= seconds_end
     pairs += seconds
     return order[np.argsort(pairs, kind="stable")]

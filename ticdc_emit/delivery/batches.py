@@ -7,7 +7,7 @@ its rows leaves: shape, nulls, negative partitions (librdkafka would read -1 as 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
@@ -32,6 +32,10 @@ class Run(NamedTuple):
     keys: list[bytes | None]
     values: list[bytes | None]
     sizes: npt.NDArray[np.int64]
+
+    def check_sizes(self, max_message_bytes: int) -> None:
+        """Raise :class:`~ticdc_emit.errors.MessageTooLargeError` for the first message above ``max_message_bytes``."""
+        _check_sizes(self.sizes, max_message_bytes, lambda _: (self.topic, self.partition))
 
     def pieces(self, messages: int, size: int) -> Iterator[tuple[int, int]]:
         """Yield (start, stop) of pieces with at most so many messages and so many bytes, or with one message."""
@@ -79,7 +83,7 @@ class MessageColumns:
             )
         keys, values = _binary(batch, "key"), _binary(batch, "value")
         columns = cls(topics, codes, partitions, keys, values, _lengths(keys) + _lengths(values))
-        columns._check_sizes(max_message_bytes)
+        _check_sizes(columns.sizes, max_message_bytes, columns._place)
         return columns
 
     def runs(self) -> Iterator[Run]:
@@ -121,19 +125,6 @@ class MessageColumns:
     def _place(self, row: int) -> Place:
         return self.topics[self.topic_codes[row]], int(self.partitions[row])
 
-    def _check_sizes(self, max_message_bytes: int) -> None:
-        if not len(self.sizes) or self.sizes.max() <= max_message_bytes:
-            return
-        row = int(np.argmax(self.sizes > max_message_bytes))
-        topic, partition = self._place(row)
-        raise MessageTooLargeError(
-            f"a message for topic {topic} has {self.sizes[row]} bytes, max-message-bytes is {max_message_bytes}",
-            remedy="Raise max-message-bytes, or set large-message-handle-option to handle such rows.",
-            topic=topic,
-            partition=partition,
-            size=int(self.sizes[row]),
-        )
-
 
 def _column(batch: pa.RecordBatch, name: str) -> pa.Array:
     index = batch.schema.get_field_index(name)
@@ -174,3 +165,18 @@ def _lengths(column: pa.Array) -> npt.NDArray[np.int64]:
     lengths = pc.fill_null(pc.binary_length(column), 0)
     sizes: npt.NDArray[np.int64] = lengths.to_numpy(zero_copy_only=False).astype(np.int64, copy=False)
     return sizes
+
+
+def _check_sizes(sizes: npt.NDArray[np.int64], max_message_bytes: int, place: Callable[[int], Place]) -> None:
+    """``place``: of the message with that number."""
+    if int(sizes.max(initial=0)) <= max_message_bytes:
+        return
+    row = int(np.argmax(sizes > max_message_bytes))
+    topic, partition = place(row)
+    raise MessageTooLargeError(
+        f"a message for topic {topic} has {sizes[row]} bytes, max-message-bytes is {max_message_bytes}",
+        remedy="Raise max-message-bytes, or set large-message-handle-option to handle such rows.",
+        topic=topic,
+        partition=partition,
+        size=int(sizes[row]),
+    )

@@ -55,13 +55,21 @@ class TaskWriter(ABC):
         with self._failing():
             columns = MessageColumns.of(batch, self._max_message_bytes)
             counts = columns.counts()
-            for place in sorted(counts.keys() - self._known):
-                self.check_place(*place)
-                self._known.add(place)
+            for place in sorted(counts):
+                self._know(place)
             for run in columns.runs():
                 self.enqueue(run)
             for place, count in counts.items():
-                self._pending[place] = self._pending.get(place, _NONE).plus(count)
+                self._count(place, count)
+
+    def write_run(self, run: Run) -> None:
+        """Enqueue messages of one topic-partition that are Python objects already, as :meth:`write` does."""
+        with self._failing():
+            run.check_sizes(self._max_message_bytes)
+            place = run.topic, run.partition
+            self._know(place)
+            self.enqueue(run)
+            self._count(place, PartitionCount(len(run.sizes), int(run.sizes.sum())))
 
     def flush(self) -> DeliveryReport:
         with self._failing():
@@ -85,6 +93,14 @@ class TaskWriter(ABC):
                 self.flush()
         finally:
             self.close()
+
+    def _know(self, place: Place) -> None:
+        if place not in self._known:
+            self.check_place(*place)
+            self._known.add(place)
+
+    def _count(self, place: Place, count: PartitionCount) -> None:
+        self._pending[place] = self._pending.get(place, _NONE).plus(count)
 
     @contextmanager
     def _failing(self) -> Iterator[None]:

@@ -16,9 +16,10 @@ def test_equal_codes_stay_in_their_order(most: int) -> None:
 
 
 @pytest.mark.parametrize("tables", [1, 5, 1 << 32])
-def test_pairs_go_by_the_first_number_then_by_the_second(tables: int) -> None:
+@pytest.mark.parametrize("least", [0, (1 << 64) - (1 << 32), (1 << 64) - 40])
+def test_pairs_go_by_the_first_number_then_by_the_second(tables: int, least: int) -> None:
     rng = np.random.default_rng(2)
-    stamps = rng.integers((1 << 64) - 40, (1 << 64) - 1, 500, np.uint64)
+    stamps = rng.choice(rng.integers(least, (1 << 64) - 1, 30, np.uint64, endpoint=True), 500)
     for firsts in (stamps, np.sort(stamps), np.sort(stamps)[::-1]):
         seconds = rng.integers(0, tables, 500, np.uint32) if tables < 1 << 32 else np.full(500, tables - 1, np.uint32)
         order = order_of_pairs(firsts, seconds).tolist()

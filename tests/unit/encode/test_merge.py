@@ -14,9 +14,16 @@ from ticdc_emit.encode.merge import Merge
 
 Keys = list[list[bytes]]
 
+STAMPS = st.sampled_from([1, 2, 3, 1 << 40, (1 << 64) - 1])
+
+
+def key(stamp: int, table: int = 0, rest: bytes = b"") -> bytes:
+    """An order key: commit_ts, the table's place, and what else there is."""
+    return stamp.to_bytes(8, "big") + table.to_bytes(4, "big") + rest
+
 
 def merged(chunks: Keys, limit: int) -> list[list[bytes]]:
-    """The keys of each window."""
+    """The keys of each window, as its parts in its order have them and as a column has."""
     parts = [pa.array(sorted(keys), pa.binary()) for keys in chunks]
     places = {
         place: Chunk(part[0].as_py(), part[-1].as_py(), len(part), pa.py_buffer(b"%d" % place), pa.py_buffer(b""))
@@ -28,7 +35,14 @@ def merged(chunks: Keys, limit: int) -> list[list[bytes]]:
         return pa.record_batch({ORDER_KEY: parts[int(chunk.body.to_pybytes())]})
 
     in_order = sorted(places.values(), key=lambda chunk: (chunk.first, chunk.last))
-    return [window.column(ORDER_KEY).to_pylist() for window in Merge(in_order, set(), limit).windows(read)]
+    found = []
+    for window in Merge(in_order, set(), limit).windows(read):
+        found.append(window.column(ORDER_KEY).to_pylist())
+        assert window.stamps.tolist() == [int.from_bytes(key[:8], "big") for key in found[-1]]
+        pieces = [piece.column(ORDER_KEY).to_pylist() for piece in window.pieces(70)]
+        assert flat(pieces) == found[-1]
+        assert all(len(piece) <= 4 for piece in pieces)
+    return found
 
 
 def flat(windows: list[list[bytes]]) -> list[bytes]:
@@ -37,14 +51,18 @@ def flat(windows: list[list[bytes]]) -> list[bytes]:
 
 @pytest.fixture
 def small_windows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(merge, "_WINDOW_BYTES", 40)
+    monkeypatch.setattr(merge, "_WINDOW_BYTES", 120)
     monkeypatch.setattr(merge, "_JOINED_ROWS", 0)
 
 
 @given(
-    chunks=st.lists(st.lists(st.binary(max_size=3), min_size=1, max_size=9), min_size=1, max_size=30),
-    limit=st.sampled_from([1, 100, 400, 1 << 20]),
-    window=st.sampled_from([1, 40, 1 << 20]),
+    chunks=st.lists(
+        st.lists(st.builds(key, STAMPS, st.integers(0, 2), st.binary(max_size=2)), min_size=1, max_size=9),
+        min_size=1,
+        max_size=30,
+    ),
+    limit=st.sampled_from([1, 300, 1200, 1 << 20]),
+    window=st.sampled_from([1, 120, 1 << 20]),
 )
 def test_windows_are_all_keys_in_order(chunks: Keys, limit: int, window: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
@@ -61,11 +79,11 @@ def test_tables_side_by_side_need_no_files_and_are_handed_on_as_they_come(
     monkeypatch.setattr(SortedRuns, "add", refuse)
     tables = 5
     chunks = [
-        [b"%04d" % (place * tables + table) for place in range(start, start + 10)]
+        [key(place * tables + table) for place in range(start, start + 10)]
         for start in range(0, 500, 10)
         for table in range(tables)
     ]
-    windows = merged(chunks, limit=2000)
+    windows = merged(chunks, limit=4000)
     assert flat(windows) == sorted(key for keys in chunks for key in keys)
     assert len(windows) > 20
 
@@ -74,6 +92,6 @@ def test_a_shuffled_source_goes_to_files(small_windows: None, monkeypatch: pytes
     added: list[int] = []
     add = SortedRuns.add
     monkeypatch.setattr(SortedRuns, "add", lambda runs, batch: (added.append(batch.num_rows), add(runs, batch)))
-    chunks = [[b"%04d" % (place * 40 + chunk) for place in range(50)] for chunk in range(40)]
-    assert flat(merged(chunks, limit=2000)) == sorted(key for keys in chunks for key in keys)
+    chunks = [[key(place * 40 + chunk) for place in range(50)] for chunk in range(40)]
+    assert flat(merged(chunks, limit=4000)) == sorted(key for keys in chunks for key in keys)
     assert sum(added) > 1500
