@@ -45,8 +45,11 @@ class SortedRows(NamedTuple):
         stamp = np.uint64(int.from_bytes(bound[:8], "big"))
         first = int(np.searchsorted(self.stamps, stamp))
         last = first + int(np.searchsorted(self.stamps[first:], stamp, side="right"))
-        keys = self.rows.column(ORDER_KEY)
-        return bisect_left(range(last), bound, lo=first, key=lambda row: keys[row].as_py())
+        return bisect_left(range(last), bound, lo=first, key=self.key)
+
+    def key(self, row: int) -> bytes:
+        """Return the order key of a row."""
+        return bytes(self.rows.column(ORDER_KEY)[row].as_py())
 
 
 def merged_order(parts: Sequence[SortedRows]) -> Places | None:
@@ -69,16 +72,22 @@ def _settle(order: Places, same: npt.NDArray[np.bool_], parts: Sequence[SortedRo
     """Bring rows into order that have commit_ts and table in common. ``same``: each row but the first, with the one
     before it.
     """
-    numbers = np.repeat(np.arange(len(parts)), [len(part.stamps) for part in parts])
-    followers = np.flatnonzero(same)
-    mixed = followers[numbers[order[followers]] != numbers[order[followers + 1]]]
-    if not len(mixed):
-        return
+    counts = [len(part.stamps) for part in parts]
+    numbers = np.repeat(np.arange(len(parts)), counts)[order]
+    mixed = np.flatnonzero(same & (numbers[1:] != numbers[:-1]))
+    pairs = np.unique(numbers[mixed] * len(parts) + numbers[mixed + 1])
+    if all(parts[pair // len(parts)].key(-1) <= parts[pair % len(parts)].key(0) for pair in pairs.tolist()):
+        return  # as where a block of rows ends within a transaction, and the next one goes on with it
     groups = np.append(0, np.cumsum(~same))
     is_mixed = np.zeros(groups[-1] + 1, np.bool_)
     is_mixed[groups[mixed]] = True
     # groups are in order among each other, so that sorting the rows of all of them moves none to another
     tied = np.flatnonzero(is_mixed[groups])
-    rows = order[tied]
-    keys = pa.concat_arrays([part.rows.column(ORDER_KEY) for part in parts]).take(pa.array(rows))
-    order[tied] = rows[np.asarray(pc.array_sort_indices(keys))]
+    rows = np.sort(order[tied])
+    keys, first, taken = [], 0, 0
+    for part, end in zip(parts, np.cumsum(counts).tolist(), strict=True):
+        stop = int(np.searchsorted(rows, end))
+        if taken < stop:
+            keys.append(part.rows.column(ORDER_KEY).take(pa.array(rows[taken:stop] - first)))
+        first, taken = end, stop
+    order[tied] = rows[np.asarray(pc.array_sort_indices(pa.concat_arrays(keys)))]
