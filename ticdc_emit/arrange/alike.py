@@ -19,6 +19,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ticdc_emit.arrange.block import Block, BlockRows
 from ticdc_emit.arrange.order_key import order_keys_of
 from ticdc_emit.arrange.transactions import numbered, ranks, updates_of_keys
 from ticdc_emit.changes.peers import Peers
@@ -68,7 +69,7 @@ class Arranged:
     """Rows of one table, or of siblings, in total order, and their order keys."""
 
     tables: TablePlan | Siblings
-    rows: pa.RecordBatch
+    rows: BlockRows
     keys: pa.Array
 
 
@@ -116,7 +117,7 @@ def arranged_alike(
         family_of[members] = number
     order = _order(family_of[codes], stamps, numbers, keys)
     index = pa.array(order)
-    batch, keys, codes = batch.take(index), keys.take(index), codes[order]
+    block, keys, codes = Block(batch.take(index), ""), keys.take(index), codes[order]
     starts = np.searchsorted(family_of[codes], np.arange(len(families) + 1)).tolist()
     groups = []
     for members, start, end in zip(families, starts, starts[1:], strict=False):
@@ -124,7 +125,7 @@ def arranged_alike(
             of_table = np.searchsorted(members, codes[start:end]).astype(np.int32)
             own = tuple(tables[member].table for member in members)
             who = own[0] if len(own) == 1 else Siblings(own, of_table)
-            groups.append(Arranged(who, batch.slice(start, end - start), keys.slice(start, end - start)))
+            groups.append(Arranged(who, block.rows(start, end - start), keys.slice(start, end - start)))
     return groups, [each for each, by_itself in zip(tables, alone, strict=True) if by_itself]
 
 

@@ -6,8 +6,8 @@ name, and :class:`Changes` of them. A missing image or column is a :class:`RowEr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -15,13 +15,14 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ticdc_emit.arrange.block import BlockRows, StructFields
 from ticdc_emit.arrange.row_places import POSITION, first_of, row_place
-from ticdc_emit.changes.attributes import ATTRIBUTES, SPLIT
 from ticdc_emit.changes.before_image import BeforeImage
 from ticdc_emit.changes.images import Image
 from ticdc_emit.changes.model import Changes, Op
 from ticdc_emit.changes.row_encoder import RowEncoder
 from ticdc_emit.columnar.buffers import python_value
+from ticdc_emit.columnar.columns import Columns
 from ticdc_emit.columnar.values import Rendering
 from ticdc_emit.errors import (
     InvalidValueError,
@@ -34,21 +35,7 @@ from ticdc_emit.errors import (
 from ticdc_emit.plan.table_plan import TablePlan
 from ticdc_emit.schema.model import TableInfo
 
-__all__ = ["FieldNames", "ImageReader", "check_fields", "column_names"]
-
-
-class FieldNames:
-    """The names of structs' fields, which Arrow makes anew each time: those of the last type are kept."""
-
-    def __init__(self) -> None:
-        self._kind: pa.DataType | None = None
-        self._names: tuple[str, ...] = ()
-
-    def of(self, kind: pa.StructType) -> tuple[str, ...]:
-        """Return the names in the fields' order."""
-        if kind != self._kind:
-            self._kind, self._names = kind, tuple(field.name for field in kind)
-        return self._names
+__all__ = ["ImageReader", "check_fields", "column_names"]
 
 
 def column_names(table: TableInfo | TablePlan) -> frozenset[str]:
@@ -58,19 +45,17 @@ def column_names(table: TableInfo | TablePlan) -> frozenset[str]:
     return table.column_names
 
 
-def check_fields(schema: pa.Schema, table: TablePlan, names: FieldNames | None = None) -> None:
+def check_fields(fields: Iterable[StructFields], table: TablePlan) -> None:
     """Raise the error of an image that is a struct with a column twice, or with one that the table never had."""
-    full_name, known = f"{table.schema}.{table.name}", column_names(table)
-    for name in ("before", "after"):
-        kind = schema.field(name).type if name in schema.names else pa.null()
-        fields = (names or FieldNames()).of(kind) if pa.types.is_struct(kind) else ()
-        distinct = set(fields)
-        if len(distinct) == len(fields) and distinct <= known:
+    known = column_names(table)
+    for image, names, distinct in fields:
+        if len(distinct) == len(names) and distinct <= known:
             continue
-        for place, own in enumerate(fields):
-            if own in fields[:place]:
+        full_name = f"{table.schema}.{table.name}"
+        for place, own in enumerate(names):
+            if own in names[:place]:
                 raise SchemaError(
-                    f"the image {name!r} has two columns of one name",
+                    f"the image {image!r} has two columns of one name",
                     remedy="Give a name of its own to each column",
                     table=full_name,
                     column=own,
@@ -96,20 +81,23 @@ class ImageReader:
     ``knows_places``: whether the caller's places of the rows are known, which errors then name.
     """
 
-    batch: pa.RecordBatch
+    rows: BlockRows
     encoder: RowEncoder
     op: Op
     known: frozenset[str]
     knows_places: bool
-    names: FieldNames = field(default_factory=FieldNames)
 
     @property
     def info(self) -> TableInfo:
         return self.encoder.table
 
-    def changes(self, commit_ts: pa.Array, build_ts: int | None, how: Rendering) -> Changes:
-        info = self.info
-        places = self.batch.column(POSITION) if self.knows_places or not info.whole_handle_key else None
+    @property
+    def batch(self) -> pa.RecordBatch:
+        return self.rows.batch
+
+    def changes(self, build_ts: int | None, how: Rendering) -> Changes:
+        info, rows = self.info, self.rows
+        places = rows.column(POSITION) if self.knows_places or not info.whole_handle_key else None
         after = before = None
         if self.op is not Op.DELETE:
             after = Image(info, self.image_columns("after"), how, places)
@@ -118,16 +106,18 @@ class ImageReader:
         elif self.op is Op.UPDATE and self.encoder.reads_old:
             assert after is not None
             before = BeforeImage(info, self.image_columns("before"), how, after)
-        names = self.batch.schema.names
-        given = {name: self.batch.column(name) for name in (*ATTRIBUTES, SPLIT) if name in names}
-        return Changes(info, self.op, commit_ts, build_ts, before, after, given)
+        given = {name: rows.column(name) for name in rows.block.attributes}
+        return Changes(info, self.op, rows.commit_ts, build_ts, before, after, given)
 
     def image_columns(self, name: str) -> Mapping[str, pa.Array]:
+        columns = self.rows.block.image(name)
+        if columns is not None:
+            return columns if self.rows.is_whole else Columns(columns, self.rows.start, self.rows.length)
         subject = "a delete" if self.op is Op.DELETE else f"an {self.op.value}"
-        if name not in self.batch.schema.names:
+        if name not in self.rows.block.columns:
             raise first_of(
                 self.batch,
-                np.arange(self.batch.num_rows),
+                np.arange(self.rows.length),
                 lambda index: MissingColumnError(
                     f"{subject} needs the image {name!r}",
                     remedy=f"Add the column {name}",
@@ -136,7 +126,7 @@ class ImageReader:
                     row=row_place(self.batch, self.info, index),
                 ),
             )
-        image = self.batch.column(name)
+        image = self.rows.column(name)
         if image.null_count:
             raise first_of(
                 self.batch,
@@ -158,7 +148,8 @@ class ImageReader:
                 table=self.info.full_name,
                 column=name,
             )
-        return dict(zip(self.names.of(image.type), image.flatten(), strict=True))
+        names = next(fields.names for fields in self.rows.block.fields if fields.image == name)
+        return dict(zip(names, image.flatten(), strict=True))
 
     def _map_columns(self, image: pa.MapArray, which: str) -> Mapping[str, pa.Array]:
         """Pivot maps of canonical text into columns. A missing key is an error; a null value is NULL."""

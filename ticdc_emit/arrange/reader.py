@@ -25,11 +25,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ticdc_emit.arrange.image_reader import FieldNames, ImageReader, check_fields, column_names
+from ticdc_emit.arrange.block import BlockRows
+from ticdc_emit.arrange.image_reader import ImageReader, check_fields, column_names
 from ticdc_emit.arrange.row_places import POSITION, first_of, row_place
 from ticdc_emit.changes.attributes import ATTRIBUTES
 from ticdc_emit.changes.commits import commit_ts_array
-from ticdc_emit.changes.forms import only_op
 from ticdc_emit.changes.images import Image
 from ticdc_emit.changes.model import Changes, Op
 from ticdc_emit.changes.row_encoder import RowEncoder
@@ -70,43 +70,27 @@ class Part:
 
 
 def read_parts(
-    batch: pa.RecordBatch,
-    table: TablePlan,
-    how: Rendering,
-    build_ts: int | None,
-    names: FieldNames | None = None,
-    nbytes: int | None = None,
+    rows: BlockRows, table: TablePlan, how: Rendering, build_ts: int | None, nbytes: int | None = None
 ) -> list[Part]:
-    """Split one table's batch into parts. Raises :class:`RowError` subclasses that name table and row.
+    """Split one table's rows into parts. Raises :class:`RowError` subclasses that name table and row.
 
-    ``names``: what is asked for the images' columns, of several batches the same. ``nbytes``: of the batch, if known.
+    ``nbytes``: of the rows, if known.
     """
-    names = names or FieldNames()
-    commit_ts = commit_ts_array(batch, f"{table.schema}.{table.name}")
-    given = batch.schema.names
-    knows_places = POSITION in given
-    if not knows_places:
-        batch = batch.append_column(POSITION, pa.array(np.arange(batch.num_rows)))
-    if "commit_ts" not in given:
-        batch = batch.append_column("commit_ts", commit_ts)
-    known = column_names(table)
-    check_fields(batch.schema, table, names)
+    known, knows_places = column_names(table), rows.block.knows_places
+    check_fields(rows.block.fields, table)
     if nbytes is None:
-        nbytes = batch.nbytes if batch.num_rows > 1 else 0  # a row is not cut
+        nbytes = rows.batch.nbytes if rows.length > 1 else 0  # a row is not cut
     parts: list[Part] = []
-    for start, length, encoder in table.spans(commit_ts):
-        chunk = min(CHUNK_ROWS, rows_within(encoder.overhead, batch.num_rows, nbytes, _CHUNK_BYTES))
+    for start, length, encoder in table.spans(rows.commit_ts):
+        chunk = min(CHUNK_ROWS, rows_within(encoder.overhead, rows.length, nbytes, _CHUNK_BYTES))
         for at in range(start, start + length, chunk):
-            size = min(chunk, start + length - at)
-            piece = batch.slice(at, size)
-            for op, rows in _by_op(piece, encoder.table):
-                whole = rows is None and at == 0 and size == batch.num_rows
-                place = None if whole else (np.arange(size) if rows is None else rows) + at
-                selected = piece if rows is None else piece.take(pa.array(rows))
-                stamps = commit_ts.slice(at, size) if rows is None else commit_ts.slice(at, size).take(pa.array(rows))
-                part_reader = ImageReader(selected, encoder, op, known, knows_places, names)
-                changes = part_reader.changes(stamps, build_ts, how)
-                parts.append(Part(changes, encoder, place))
+            piece = rows.slice(at, min(chunk, start + length - at))
+            for op, places in _by_op(piece, encoder.table):
+                whole = places is None and piece.length == rows.length
+                own = None if whole else at + (np.arange(piece.length) if places is None else places)
+                part_rows = piece if places is None else piece.take(places)
+                changes = ImageReader(part_rows, encoder, op, known, knows_places).changes(build_ts, how)
+                parts.append(Part(changes, encoder, own))
     return parts
 
 
@@ -119,9 +103,10 @@ def read_image(
     how: Rendering,
 ) -> Image:
     """Return one image of changes of one version and kind. Raises :class:`RowError` subclasses as above."""
-    check_fields(batch.schema, table)
-    columns = ImageReader(batch, encoder, op, column_names(table), knows_places=True).image_columns(name)
-    return Image(encoder.table, columns, how, batch.column(POSITION))
+    rows = BlockRows.of(batch, encoder.table.full_name)
+    check_fields(rows.block.fields, table)
+    columns = ImageReader(rows, encoder, op, column_names(table), knows_places=True).image_columns(name)
+    return Image(encoder.table, columns, how, rows.column(POSITION))
 
 
 def positioned(batch: pa.RecordBatch, table: str) -> pa.RecordBatch:
@@ -147,8 +132,10 @@ def positioned(batch: pa.RecordBatch, table: str) -> pa.RecordBatch:
     return pa.record_batch(columns | {POSITION: pa.array(np.arange(batch.num_rows))})
 
 
-def _by_op(batch: pa.RecordBatch, info: TableInfo) -> list[tuple[Op, npt.NDArray[np.int64] | None]]:
-    ops = batch.column("op") if "op" in batch.schema.names else pa.nulls(batch.num_rows)
+def _by_op(rows: BlockRows, info: TableInfo) -> list[tuple[Op, npt.NDArray[np.int64] | None]]:
+    if (only := rows.op) is not None:
+        return [(only, None)]
+    ops = rows.column("op") if "op" in rows.block.columns else pa.nulls(rows.length)
     if not (pa.types.is_dictionary(ops.type) or pa.types.is_string(ops.type) or pa.types.is_large_string(ops.type)):
         raise UnsupportedTypeError(
             f"op is {ops.type}, not a string",
@@ -156,8 +143,6 @@ def _by_op(batch: pa.RecordBatch, info: TableInfo) -> list[tuple[Op, npt.NDArray
             table=info.full_name,
             column="op",
         )
-    if (only := only_op(ops)) is not None:
-        return [(only, None)]
     encoded = ops if pa.types.is_dictionary(ops.type) else ops.dictionary_encode()
     kinds = [Op.parse(text) if text is not None else None for text in encoded.dictionary.to_pylist()]
     places = np.asarray(encoded.indices.fill_null(len(kinds)))
@@ -165,6 +150,7 @@ def _by_op(batch: pa.RecordBatch, info: TableInfo) -> list[tuple[Op, npt.NDArray
         unknown = [code for code, kind in enumerate([*kinds, None]) if kind is None]
         bad = np.flatnonzero(np.isin(places, unknown))
         if len(bad):  # a dictionary may hold what no row has
+            batch = rows.batch
             raise first_of(
                 batch,
                 bad,
@@ -181,7 +167,7 @@ def _by_op(batch: pa.RecordBatch, info: TableInfo) -> list[tuple[Op, npt.NDArray
     rows_by_op: list[tuple[Op, npt.NDArray[np.int64] | None]] = []
     for op in Op:
         codes = [code for code, kind in enumerate(kinds) if kind is op]
-        rows = np.flatnonzero(np.isin(places, codes))
-        if len(rows):
-            rows_by_op.append((op, rows))
+        own = np.flatnonzero(np.isin(places, codes))
+        if len(own):
+            rows_by_op.append((op, own))
     return rows_by_op

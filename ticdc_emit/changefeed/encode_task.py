@@ -100,7 +100,7 @@ class EncodeTask:
 
         sound, refused = sound_rows(
             given,
-            lambda some: [(piece.rows, piece.keys) for piece in pieces(some)],
+            lambda some: [(piece.rows.batch, piece.keys) for piece in pieces(some)],
             lambda some: self._make(pieces(some)),
             placed=False,
         )

@@ -42,7 +42,9 @@ class BeforeImage(Image):
             if column.name not in self._arrays or column.name not in self.after:
                 continue
             if self._mostly_differs(column):
-                self._add(pool, column, self.raw(column))
+                pooled = pool.add(column, self.raw(column))
+                if pooled is not None:
+                    self._pooled[column.name] = pooled
             elif (mask := self.differs(column)) is not None:
                 pooled = pool.add(column, self.raw(column).filter(pa.array(mask)))
                 if pooled is not None:

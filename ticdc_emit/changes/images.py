@@ -62,8 +62,7 @@ class Image:
     def join(self, pool: ColumnPool) -> None:
         """Have the columns accepted and rendered by the pool, with those of the other images in it."""
         self._pool = pool
-        for column in self.table.data_columns:
-            self._add(pool, column, self._arrays.get(column.name))
+        self._pooled = pool.add_all(self.table.data_columns, self._arrays)
 
     def join_rows(self, pool: ColumnPool) -> None:
         """Have the columns of whole rows, and of keys of several columns, laid out by the pool one after the other."""
@@ -76,10 +75,6 @@ class Image:
     def is_pooled(self) -> bool:
         """Whether the rows are few, and are made with those of other images."""
         return self._pool is not None
-
-    def _add(self, pool: ColumnPool, column: Column, array: pa.Array | None) -> None:
-        if array is not None and (pooled := pool.add(column, array)) is not None:
-            self._pooled[column.name] = pooled
 
     def raw(self, column: Column) -> pa.Array:
         """Return the column as it came; ``MissingColumnError`` if the input has none of that name."""

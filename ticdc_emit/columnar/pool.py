@@ -12,10 +12,8 @@ its place. A kind with a single array is also left to the caller.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
-from functools import lru_cache
 from itertools import accumulate, groupby
 from typing import Any, TypeAlias
 
@@ -23,10 +21,11 @@ import pyarrow as pa
 
 from ticdc_emit.columnar.buffers import text_buffers
 from ticdc_emit.columnar.cells import Piece, cut
+from ticdc_emit.columnar.columns import Columns
 from ticdc_emit.columnar.faults import ValueFault
 from ticdc_emit.columnar.interleave import Block, interleaved
 from ticdc_emit.columnar.values import Rendering, accept
-from ticdc_emit.schema.model import Column
+from ticdc_emit.schema.model import NO_LIMIT, Column
 
 __all__ = ["ColumnPool", "Pieces", "Pooled", "Render", "Run"]
 
@@ -41,7 +40,6 @@ Pieces: TypeAlias = Callable[[Column, pa.Array], Sequence[Piece]]
 Run: TypeAlias = "tuple[int, pa.Array | None]"
 """The number of neighbouring columns, and what they show in each row; ``None`` if the caller has to make them alone."""
 
-NO_LIMIT = -1
 _NOT_POOLED = (ValueFault, TypeError, pa.ArrowException)
 
 
@@ -57,17 +55,37 @@ class ColumnPool:
 
     def add(self, column: Column, array: pa.Array) -> Pooled | None:
         """Add a column of a group; return ``None`` for an Arrow type whose arrays cannot be concatenated."""
-        arrow_type, values, limit = array.type, column.kind, NO_LIMIT
-        if column.is_text:
-            values, limit = _without_limit(values), column.flen
+        return self._add(column, array, 0, len(array))
+
+    def add_all(self, columns: Iterable[Column], arrays: Mapping[str, pa.Array]) -> dict[str, Pooled]:
+        """Add those of a group's columns that there are; return them by name, without what :meth:`add` does not take.
+
+        Neighbours in a block (:class:`Columns`) are not cut out of its columns to be put together again.
+        """
+        added = {}
+        if isinstance(arrays, Columns):
+            whole, start, count = arrays.whole, arrays.start, arrays.count
+        else:
+            whole, start, count = arrays, 0, len(next(iter(arrays.values()), ()))
+        for column in columns:
+            array = whole.get(column.name)
+            pooled = None if array is None else self._add(column, array, start, count)
+            if pooled is not None:
+                added[column.name] = pooled
+        return added
+
+    def _add(self, column: Column, whole: pa.Array, start: int, count: int) -> Pooled | None:
+        values = column.kind_of_any_length
+        limit = column.flen if column.is_text else NO_LIMIT
         for kind in self._kinds.get(id(values), ()):
-            if kind.arrow_type == arrow_type:
-                return kind.add(array, limit)
+            if kind.takes(whole):
+                return kind.add(whole, start, count, limit)
+        arrow_type = whole.type
         if pa.types.is_dictionary(arrow_type) or pa.types.is_nested(arrow_type):
             return None
         kind = _Kind(values, arrow_type, self._how)
         self._kinds.setdefault(id(values), []).append(kind)
-        return kind.add(array, limit)
+        return kind.add(whole, start, count, limit)
 
     def is_sound(self) -> bool:
         """Return whether each array in the pool :meth:`Pooled.is_sound`."""
@@ -157,25 +175,38 @@ class _Kind:
         self.arrow_type = arrow_type
         self._column = column
         self._how = how
-        self._arrays: list[pa.Array] = []
-        self._count = 0
+        self._runs: list[tuple[pa.Array, int, int]] = []  # of neighbours in one array: where they begin and end
+        self._last: tuple[pa.Array, int, int] | None = None
+        self._arrays = self._count = 0
         self.least_limit = NO_LIMIT
         self.fits_all = False  # until it is known
         self._accepted: pa.Array | None = None
+        self._is_accepted = False
         self._longest: int | None = None
         self._made: dict[str, Any] = {}
 
-    def add(self, array: pa.Array, limit: int) -> Pooled:
-        start, length = self._count, len(array)
-        self._arrays.append(array)
-        self._count += length
+    def takes(self, array: pa.Array) -> bool:
+        """Return whether an array is of the kind's Arrow type."""
+        return (self._last is not None and self._last[0] is array) or bool(array.type == self.arrow_type)
+
+    def add(self, whole: pa.Array, start: int, count: int, limit: int) -> Pooled:
+        """Add ``count`` values of an array from ``start`` on."""
+        place = self._count
+        self._count += count
+        self._arrays += 1
+        if self._last is not None and self._last[0] is whole and self._last[2] == start:
+            self._last = whole, self._last[1], start + count
+        else:
+            if self._last is not None:
+                self._runs.append(self._last)
+            self._last = whole, start, start + count
         if limit != NO_LIMIT:
             self.least_limit = limit if self.least_limit == NO_LIMIT else min(limit, self.least_limit)
-        return Pooled(self, start, length, limit)
+        return Pooled(self, place, count, limit)
 
     def fits(self, limit: int) -> bool:
         """Return whether all values were accepted, and no text has more bytes, so more characters, than ``limit``."""
-        if self._arrays:
+        if not self._is_accepted:
             self._accept()
         if self._accepted is None or limit == NO_LIMIT:
             return self._accepted is not None
@@ -199,12 +230,10 @@ class _Kind:
         return rendered
 
     def _accept(self) -> None:
-        arrays, self._arrays = self._arrays, []
-        if len(arrays) > 1:
+        self._is_accepted = True
+        if self._arrays > 1 and self._last is not None:
+            runs = [whole.slice(start, end - start) for whole, start, end in (*self._runs, self._last)]
             with suppress(*_NOT_POOLED):
-                self._accepted = accept(self._column, pa.concat_arrays(arrays), self._how)
-
-
-@lru_cache(maxsize=4096)
-def _without_limit(kind: Column) -> Column:
-    return replace(kind, flen=NO_LIMIT).kind
+                values = runs[0] if len(runs) == 1 else pa.concat_arrays(runs)
+                self._accepted = accept(self._column, values, self._how)
+        self._runs, self._last = [], None

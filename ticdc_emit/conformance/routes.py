@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
+from ticdc_emit.arrange.block import BlockRows
 from ticdc_emit.arrange.dispatch import dispatched
 from ticdc_emit.arrange.reader import read_parts
 from ticdc_emit.conformance.changes import CaseChanges, PlannedChanges
@@ -59,7 +60,8 @@ class RouteDispatcher:
         return target
 
     def _dispatched(self, plan: Plan, table: TablePlan, batch: pa.RecordBatch) -> tuple[Target, ...]:
-        parts = read_parts(batch, table, plan.rendering, plan.build_ts)
+        rows = BlockRows.of(batch, f"{table.schema}.{table.name}")
+        parts = read_parts(rows, table, plan.rendering, plan.build_ts)
         partitions = dispatched(parts, table, batch.num_rows)
         numbers = [partitions] * batch.num_rows if isinstance(partitions, int) else partitions.to_pylist()
         return tuple(Target(table.topic, number) for number in numbers)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
+from ticdc_emit.arrange.block import FieldNames, struct_fields
 from ticdc_emit.arrange.image_reader import check_fields
 from ticdc_emit.changes.images import Image
 from ticdc_emit.columnar.values import Rendering
@@ -38,7 +39,8 @@ def check_images(batch: pa.RecordBatch, table: TablePlan, how: Rendering) -> Non
                 table=full_name,
                 column=name,
             )
-    check_fields(batch.schema, table)
+    kinds = [(field.name, field.type) for field in batch.schema if field.name in _IMAGES]
+    check_fields(struct_fields(kinds, FieldNames()), table)
     structs = [image for image in images if pa.types.is_struct(image.type)]
     is_whole = not any(pa.types.is_map(image.type) for image in images)
     faults = []

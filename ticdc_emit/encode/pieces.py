@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_emit.arrange.alike import Siblings, TableRows, arranged_alike, by_likeness
+from ticdc_emit.arrange.block import BlockRows, FieldNames
 from ticdc_emit.arrange.dispatch import partitions_of_part
 from ticdc_emit.arrange.order import sorted_by_commit
 from ticdc_emit.arrange.order_key import TRANSACTION_BYTES, order_keys, order_of
@@ -55,22 +56,22 @@ class Piece:
     """
 
     tables: TablePlan | Siblings
-    rows: pa.RecordBatch
+    rows: BlockRows
     keys: pa.Array
     about: int | None = None
 
     @cached_property
     def nbytes(self) -> int:
         """Bytes of the rows, which Arrow counts column by column."""
-        return int(self.rows.nbytes) if self.about is None else self.about
+        return int(self.rows.batch.nbytes) if self.about is None else self.about
 
     def bounded(self) -> Iterator[Piece]:
         """Cut it into pieces of bounded input and output: messages are larger than rows, and Arrow ends at 2 GiB."""
-        rows = rows_within(self.tables.overhead, self.rows.num_rows, self.nbytes, _PIECE_BYTES)
-        if rows >= self.rows.num_rows:
+        rows = rows_within(self.tables.overhead, self.rows.length, self.nbytes, _PIECE_BYTES)
+        if rows >= self.rows.length:
             yield self
             return
-        for start in range(0, self.rows.num_rows, rows):
+        for start in range(0, self.rows.length, rows):
             tables = self.tables
             if isinstance(tables, Siblings):
                 tables = Siblings(tables.tables, tables.codes[start : start + rows])
@@ -82,9 +83,9 @@ class Piece:
             yield self
             return
         for code, table in enumerate(self.tables.tables):
-            rows = pa.array(np.flatnonzero(self.tables.codes == code))
+            rows = np.flatnonzero(self.tables.codes == code)
             if len(rows):
-                yield Piece(table, self.rows.take(rows), self.keys.take(rows))
+                yield Piece(table, self.rows.take(rows), self.keys.take(pa.array(rows)))
 
 
 def gathered_pieces(pieces: Iterable[Piece]) -> Iterator[list[Piece]]:
@@ -93,7 +94,7 @@ def gathered_pieces(pieces: Iterable[Piece]) -> Iterator[list[Piece]]:
     count = size = 0
     for whole in pieces:
         for piece in whole.bounded():
-            rows, nbytes = piece.rows.num_rows, piece.nbytes
+            rows, nbytes = piece.rows.length, piece.nbytes
             if held and (count + rows > CHUNK_ROWS or size + nbytes > _PIECE_BYTES):
                 yield held
                 held, count, size = [], 0, 0
@@ -119,6 +120,7 @@ class Arranger:
         self._late = late
         self._late_until = None if late == "emit" else late_until
         self._where = "the changefeed" if table is None else ".".join(table)
+        self._field_names = FieldNames()
         self.late_rows: Counter[Target] = Counter()
         self.kept_back: Counter[str] = Counter()
         self.split_transactions: dict[str, set[bytes]] = {}
@@ -142,7 +144,7 @@ class Arranger:
             if len(group) > 1:
                 groups, alone = arranged_alike(form, group, self._plan)
                 for each in groups:
-                    about = None if size > _PIECE_BYTES else size * each.rows.num_rows // form.num_rows
+                    about = None if size > _PIECE_BYTES else size * each.rows.length // form.num_rows
                     yield Piece(each.tables, each.rows, each.keys, about)
             for table, part in self._sent(self._by_table(form, alone)):
                 yield self._piece(table, part)
@@ -255,4 +257,6 @@ class Arranger:
             transactions = pc.binary_slice(keys.filter(part.column(SPLIT)), 0, TRANSACTION_BYTES)
             self.split_transactions.setdefault(table.topic, set()).update(transactions.unique().to_pylist())
         order = order_of(keys)
-        return Piece(table, part, keys) if order is None else Piece(table, part.take(order), keys.take(order))
+        if order is not None:
+            part, keys = part.take(order), keys.take(order)
+        return Piece(table, BlockRows.of(part, f"{table.schema}.{table.name}", self._field_names), keys)

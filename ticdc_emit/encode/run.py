@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from ticdc_emit.arrange.alike import Siblings
-from ticdc_emit.arrange.image_reader import FieldNames
+from ticdc_emit.arrange.block import BlockRows, FieldNames
 from ticdc_emit.arrange.reader import Part, read_parts
 from ticdc_emit.changes.attributes import SPLIT
 from ticdc_emit.changes.before_image import BeforeImage
@@ -81,16 +81,16 @@ class Prepared:
         return Encoded(values if in_order else values.take(index), keys, claims, ends)
 
 
-def prepare(batch: pa.RecordBatch, table: TablePlan | Siblings, plan: Plan) -> Prepared:
+def prepare(rows: BlockRows | pa.RecordBatch, table: TablePlan | Siblings, plan: Plan) -> Prepared:
     """Read one table's batch (see ``arrange.reader``) and check every value and image.
 
     Raises the :class:`~ticdc_emit.errors.RowError` family; a message that is too large is refused when it is made.
     """
-    return next(prepare_all([(batch, table)], plan))
+    return next(prepare_all([(rows, table)], plan))
 
 
 def prepare_all(
-    batches: Iterable[tuple[pa.RecordBatch, TablePlan | Siblings]], plan: Plan, sizes: Iterable[int] = ()
+    batches: Iterable[tuple[BlockRows | pa.RecordBatch, TablePlan | Siblings]], plan: Plan, sizes: Iterable[int] = ()
 ) -> Iterator[Prepared]:
     """Yield each batch prepared. What is wrong with one is raised in its turn, when those before it are done with.
 
@@ -99,9 +99,9 @@ def prepare_all(
     read: list[tuple[Part, ...]] = []
     fault, names = None, FieldNames()
     known = iter(sizes)
-    for batch, tables in batches:
+    for rows, tables in batches:
         try:
-            read.append(_read(batch, tables, plan, names, next(known, None)))
+            read.append(_read(rows, tables, plan, names, next(known, None)))
         except TicdcEmitError as error:
             fault = error
             break
@@ -121,12 +121,14 @@ def prepare_all(
 
 
 def _read(
-    batch: pa.RecordBatch, tables: TablePlan | Siblings, plan: Plan, names: FieldNames, nbytes: int | None
+    rows: BlockRows | pa.RecordBatch, tables: TablePlan | Siblings, plan: Plan, names: FieldNames, nbytes: int | None
 ) -> tuple[Part, ...]:
-    if SPLIT in batch.schema.names and plan.transactions.split_checksums == "kept":
-        batch = batch.drop_columns([SPLIT])
     table = tables.eldest if isinstance(tables, Siblings) else tables
-    parts = read_parts(batch, table, plan.rendering, plan.build_ts, names, nbytes)
+    if not isinstance(rows, BlockRows):
+        rows = BlockRows.of(rows, f"{table.schema}.{table.name}", names)
+    if SPLIT in rows.block.columns and plan.transactions.split_checksums == "kept":
+        rows = BlockRows.of(rows.batch.drop_columns([SPLIT]), f"{table.schema}.{table.name}", names)
+    parts = read_parts(rows, table, plan.rendering, plan.build_ts, nbytes)
     if not isinstance(tables, Siblings):
         return tuple(parts)
     return tuple(_of_siblings(part, tables) for part in parts)

@@ -25,6 +25,8 @@ def _has(flags: ColumnFlag, one: int) -> bool:
 
 
 _MOST_NAMED = 8
+NO_LIMIT = -1
+"""The maximum length of a text column that has none."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,11 @@ class Column:
         object.
         """
         return _kept_kind(replace(self, id=0, name="", comment=""))
+
+    @cached_property
+    def kind_of_any_length(self) -> Column:
+        """Of a text column its kind without the maximum length, of others their kind."""
+        return replace(self.kind, flen=NO_LIMIT).kind if self.is_text else self.kind
 
     @property
     def nullable(self) -> bool:

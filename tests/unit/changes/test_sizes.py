@@ -66,7 +66,7 @@ def test_pieces_are_cut_by_the_size_of_their_messages(monkeypatch: pytest.Monkey
     arranger = Arranger(encoder.plan, ("test", "t"), "emit", None)
     (rows,) = arranger.gathered([_changes(1000)])
     (piece,) = arranger.pieces(rows)
-    assert [part.rows.num_rows for part in piece.bounded()] == [100] * 10
+    assert [part.rows.length for part in piece.bounded()] == [100] * 10
 
 
 def test_messages_beyond_one_array_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:

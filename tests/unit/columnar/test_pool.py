@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 
 from ticdc_emit.columnar.cells import join_pieces
+from ticdc_emit.columnar.columns import Columns
 from ticdc_emit.columnar.pool import ColumnPool
 from ticdc_emit.columnar.values import Rendering
 from ticdc_emit.schema.catalog import catalog_from_sql
@@ -53,6 +54,17 @@ def test_rows_are_laid_out_in_runs_of_the_columns_that_are_made_together() -> No
     runs = [pool.runs(group, "text", render) for group in groups]
     shown = [[(count, made and made.to_pylist()) for count, made in own] for own in runs]
     assert shown == [[(1, [b"<1>", b"<>"]), (1, None), (1, [b"<a>", b"<bc>"])], [(2, [b"<bc><>"])]]
+
+
+def test_neighbours_in_a_block_are_made_of_its_column_and_others_are_put_together() -> None:
+    (one,) = columns("varchar(3)")
+    block = {one.name: pa.array(["a", "b", None, "d", "e"])}
+    pool = ColumnPool(Rendering())
+    parts = [Columns(block, start, count) for start, count in ((1, 1), (2, 2), (0, 1))]
+    pooled = [pool.add_all([one], each)[one.name] for each in (*parts, {one.name: pa.array(["z"])})]
+    shown = [(made := each.rendered("as it is", lambda _, values: values)) and made.to_pylist() for each in pooled]
+    assert shown == [["b"], [None, "d"], ["a"], ["z"]]
+    assert [each[one.name].to_pylist() for each in parts] == shown[:3]
 
 
 def test_bytes_of_other_lengths_are_of_other_kinds() -> None:

@@ -1,0 +1,147 @@
+"""A block of rows in change form, and what is asked of it once, whatever tables its rows are of.
+
+In: a batch in change form (``arrange.reader``). Out: its columns, those of its images, its one kind of change if it has
+one; and some of its rows, which are cut out of it only where they are read apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from ticdc_emit.arrange.row_places import POSITION
+from ticdc_emit.changes.attributes import ATTRIBUTES, SPLIT
+from ticdc_emit.changes.commits import commit_ts_array
+from ticdc_emit.changes.forms import only_op
+from ticdc_emit.changes.model import Op
+
+__all__ = ["Block", "BlockRows", "FieldNames", "StructFields", "struct_fields"]
+
+
+class FieldNames:
+    """The names of structs' fields, which Arrow makes anew each time: those of the last type are kept."""
+
+    def __init__(self) -> None:
+        self._kind: pa.DataType | None = None
+        self._names: tuple[str, ...] = ()
+
+    def of(self, kind: pa.StructType) -> tuple[str, ...]:
+        """Return the names in the fields' order."""
+        if kind != self._kind:
+            self._kind, self._names = kind, tuple(field.name for field in kind)
+        return self._names
+
+
+class StructFields(NamedTuple):
+    """The fields of an image that is a struct: the image's name, theirs in their order, and these as a set."""
+
+    image: str
+    names: tuple[str, ...]
+    distinct: frozenset[str]
+
+
+def struct_fields(images: Iterable[tuple[str, pa.DataType]], names: FieldNames) -> tuple[StructFields, ...]:
+    """Return the fields of those images, given with their types, that are structs."""
+    structs = ((image, names.of(kind)) for image, kind in images if pa.types.is_struct(kind))
+    return tuple(StructFields(image, fields, frozenset(fields)) for image, fields in structs)
+
+
+class Block:
+    """A batch in change form. ``names``: what is asked for the images' fields, of several blocks the same.
+
+    ``where`` is for the errors of :func:`~ticdc_emit.changes.commits.commit_ts_array`, which this raises.
+    """
+
+    def __init__(self, batch: pa.RecordBatch, where: str, names: FieldNames | None = None) -> None:
+        self.commit_ts = commit_ts_array(batch, where)
+        given = batch.schema.names
+        self.knows_places = POSITION in given
+        if not self.knows_places:
+            batch = batch.append_column(POSITION, pa.array(np.arange(batch.num_rows)))
+        if "commit_ts" not in given:
+            batch = batch.append_column("commit_ts", self.commit_ts)
+        self.batch = batch
+        self.columns: dict[str, pa.Array] = dict(zip(batch.schema.names, batch.columns, strict=True))
+        self.attributes = [name for name in (*ATTRIBUTES, SPLIT) if name in self.columns]
+        self.field_names = names or FieldNames()
+        self._images: dict[str, Mapping[str, pa.Array] | None] = {}
+
+    def rows(self, start: int, length: int) -> BlockRows:
+        """Return ``length`` rows from row ``start`` on."""
+        return BlockRows(self, start, length)
+
+    @cached_property
+    def op(self) -> Op | None:
+        """The kind of all rows; ``None`` where they may have several, or have no operation."""
+        return only_op(self.columns["op"]) if "op" in self.columns else None
+
+    @cached_property
+    def fields(self) -> tuple[StructFields, ...]:
+        """The fields of the images that are structs."""
+        images = [(name, self.columns[name].type) for name in ("before", "after") if name in self.columns]
+        return struct_fields(images, self.field_names)
+
+    def image(self, name: str) -> Mapping[str, pa.Array] | None:
+        """Return the columns of an image that is a struct and that every row has, else ``None``."""
+        if name not in self._images:
+            self._images[name] = None
+            for image, names, _ in self.fields:
+                if image == name and self.columns[image].null_count == 0:
+                    self._images[name] = dict(zip(names, self.columns[image].flatten(), strict=True))
+        return self._images[name]
+
+
+class BlockRows(NamedTuple):
+    """``length`` rows of a block from row ``start`` on."""
+
+    block: Block
+    start: int
+    length: int
+
+    @classmethod
+    def of(cls, batch: pa.RecordBatch, where: str, names: FieldNames | None = None) -> BlockRows:
+        """Return all rows of a batch; arguments and errors as those of :class:`Block`."""
+        return Block(batch, where, names).rows(0, batch.num_rows)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether these are all rows of the block."""
+        return self.length == len(self.block.commit_ts)
+
+    @property
+    def batch(self) -> pa.RecordBatch:
+        """The rows as a batch."""
+        return self.block.batch if self.is_whole else self.block.batch.slice(self.start, self.length)
+
+    @property
+    def op(self) -> Op | None:
+        """The kind of all rows; ``None`` where they may have several, or have no operation."""
+        if self.block.op is not None or self.is_whole or "op" not in self.block.columns:
+            return self.block.op
+        return only_op(self.column("op"))
+
+    def column(self, name: str) -> pa.Array:
+        """Return a column of the change form."""
+        return self.cut(self.block.columns[name])
+
+    @property
+    def commit_ts(self) -> pa.Array:
+        """The rows' TSOs, ``uint64``."""
+        return self.cut(self.block.commit_ts)
+
+    def cut(self, whole: pa.Array) -> pa.Array:
+        """Return what an array of the block's rows holds of these."""
+        return whole if self.is_whole else whole.slice(self.start, self.length)
+
+    def slice(self, start: int, length: int) -> BlockRows:
+        """Return ``length`` of these rows from the one at ``start`` on, or as many as there are."""
+        return BlockRows(self.block, self.start + start, min(length, self.length - start))
+
+    def take(self, places: npt.NDArray[np.int64]) -> BlockRows:
+        """Return those of these rows that are at some places, as a block of their own."""
+        return BlockRows.of(self.batch.take(pa.array(places)), "", self.block.field_names)
