@@ -23,6 +23,9 @@ from ticdc_emit.changes.model import Op
 __all__ = ["Block", "BlockRows", "FieldNames", "StructFields", "struct_fields"]
 
 
+_ATTRIBUTES = (*ATTRIBUTES, SPLIT)
+
+
 class FieldNames:
     """The names of structs' fields, which Arrow makes anew each time: those of the last type are kept."""
 
@@ -59,17 +62,19 @@ class Block:
 
     def __init__(self, batch: pa.RecordBatch, where: str, names: FieldNames | None = None) -> None:
         self.commit_ts = commit_ts_array(batch, where)
-        given = batch.schema.names
-        self.knows_places = POSITION in given
-        if not self.knows_places:
-            batch = batch.append_column(POSITION, pa.array(np.arange(batch.num_rows)))
-        if "commit_ts" not in given:
-            batch = batch.append_column("commit_ts", self.commit_ts)
-        self.batch = batch
         self.columns: dict[str, pa.Array] = dict(zip(batch.schema.names, batch.columns, strict=True))
-        self.attributes = [name for name in (*ATTRIBUTES, SPLIT) if name in self.columns]
+        self.knows_places = POSITION in self.columns
+        if not self.knows_places:
+            self.columns[POSITION] = pa.array(np.arange(batch.num_rows))
+        self.columns.setdefault("commit_ts", self.commit_ts)
+        self.attributes = [name for name in _ATTRIBUTES if name in self.columns]
         self.field_names = names or FieldNames()
         self._images: dict[str, Mapping[str, pa.Array] | None] = {}
+
+    @cached_property
+    def batch(self) -> pa.RecordBatch:
+        """All rows, with their places."""
+        return pa.record_batch(self.columns)
 
     def rows(self, start: int, length: int) -> BlockRows:
         """Return ``length`` rows from row ``start`` on."""
@@ -106,7 +111,7 @@ class BlockRows(NamedTuple):
     @classmethod
     def of(cls, batch: pa.RecordBatch, where: str, names: FieldNames | None = None) -> BlockRows:
         """Return all rows of a batch; arguments and errors as those of :class:`Block`."""
-        return Block(batch, where, names).rows(0, batch.num_rows)
+        return cls(Block(batch, where, names), 0, batch.num_rows)
 
     @property
     def is_whole(self) -> bool:

@@ -19,7 +19,7 @@ from ticdc_emit.columnar.buffers import python_value
 from ticdc_emit.columnar.cells import Piece
 from ticdc_emit.columnar.checksum import row_crc
 from ticdc_emit.columnar.faults import ValueFault, bad_places, fault_at
-from ticdc_emit.columnar.pool import ColumnPool, Pieces, Pooled, Render
+from ticdc_emit.columnar.pool import ColumnPool, Elements, Pieces, Pooled, Render
 from ticdc_emit.columnar.type_words import cast_remedy, mismatch, user_type, value_remedy
 from ticdc_emit.columnar.values import Rendering, accept
 from ticdc_emit.errors import InvalidValueError, MissingColumnError, RowError, UnsupportedTypeError
@@ -120,15 +120,15 @@ class Image:
             texts.append(text)
         return texts
 
-    def rendered_rows(self, columns: Sequence[Column], form: str, render: Render) -> list[pa.Array]:
+    def rendered_rows(self, columns: Sequence[Column], form: str, render: Render, lay: Elements) -> list[pa.Array]:
         """Return :meth:`rendered_all` of columns that follow each other in rows; what of few rows is laid out together
-        with other images' rows as one array.
+        with other images' rows as one array. ``lay``: returns the elements of a rendering.
         """
         group = next((number for known, number in self._groups if known == columns), None)
         if group is None or self._pool is None:
             return self.rendered_all(columns, form, render)
         laid, place = [], 0
-        for count, together in self._pool.runs(group, form, render):
+        for count, together in self._pool.runs(group, form, lay):
             part = columns[place : place + count]
             laid += self.rendered_all(part, form, render) if together is None else [together]
             place += count

@@ -107,7 +107,15 @@ def text_pieces(text: pa.Array, union: Union | None = None) -> list[Piece]:
     longest = int(lengths.max(initial=0))
     if shown and size == longest * shown:
         return _texts_of_one_length(text, longest, shown, union, valid)
-    return [*branched(varints(lengths.astype(np.uint64) << np.uint64(1)), union, valid), text]
+    return [*branched(varints(lengths.astype(np.uint64) << np.uint64(1)), union, valid), _empty_for_null(text, size)]
+
+
+def _empty_for_null(text: pa.Array, size: int) -> pa.Array:
+    """Return the texts, of which those that are not null have ``size`` bytes, without nulls where these have none: what
+    puts them together need not look for nulls then.
+    """
+    parts = text_buffers(text)
+    return text if len(parts.data) > size else from_bytes(parts.offsets, parts.data, binary=True)
 
 
 def _texts_of_one_length(
@@ -117,7 +125,10 @@ def _texts_of_one_length(
     null = b"" if union is None else bytes([union.null])
     parts = text_buffers(text)
     if not 0 < width <= _PACKED_TEXT or len(parts.data) != width * shown:  # bytes under a null
-        return [lead if valid is None else chosen(valid.view(np.uint8), [null, lead])[0], text]
+        return [
+            lead if valid is None else chosen(valid.view(np.uint8), [null, lead])[0],
+            _empty_for_null(text, width * shown),
+        ]
     if valid is None:
         return [lead, Cell(parts.data.view(f"V{width}"), width)]
     whole = len(lead) + width

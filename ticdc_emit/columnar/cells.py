@@ -20,7 +20,7 @@ import pyarrow as pa
 from ticdc_emit.columnar.assemble import Fragment, join
 from ticdc_emit.columnar.buffers import from_bytes, from_element
 
-__all__ = ["WORDS", "Cell", "Lengths", "Piece", "chosen", "cut", "join_pieces", "share_pieces"]
+__all__ = ["WORDS", "Cell", "Lengths", "Piece", "chosen", "cut", "elements_of", "join_pieces", "share_pieces"]
 
 WORDS = (1, 2, 4, 8)
 """The bytes of the unsigned integers that numpy has."""
@@ -88,6 +88,17 @@ def join_pieces(pieces: Iterable[Piece], count: int) -> pa.Array:
     if len(fragments) == 1 and not isinstance(fragments[0], bytes) and fragments[0].null_count == 0:
         return fragments[0].view(pa.binary())
     return join(fragments, count)
+
+
+def elements_of(pieces: Iterable[Piece], count: int) -> list[pa.Array]:
+    """Return pieces as ``binary`` arrays of ``count`` elements, which make up messages one after the other."""
+    arrays = []
+    for fragment in _fragments([*pieces], count):
+        if isinstance(fragment, bytes):
+            arrays.append(pa.repeat(pa.scalar(fragment, pa.binary()), count))
+        else:
+            arrays.append(fragment.view(pa.binary()))
+    return arrays
 
 
 def _fragments(pieces: Sequence[Piece], count: int) -> list[Fragment]:

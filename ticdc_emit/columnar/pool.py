@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from itertools import accumulate, groupby
+from itertools import groupby
 from typing import Any, TypeAlias
 
 import pyarrow as pa
@@ -27,7 +27,7 @@ from ticdc_emit.columnar.interleave import Block, interleaved
 from ticdc_emit.columnar.values import Rendering, accept
 from ticdc_emit.schema.model import NO_LIMIT, Column
 
-__all__ = ["ColumnPool", "Pieces", "Pooled", "Render", "Run"]
+__all__ = ["ColumnPool", "Elements", "Pieces", "Pooled", "Render", "Run"]
 
 Render: TypeAlias = Callable[[Column, pa.Array], pa.Array]
 """Renders accepted values as text without using the column's name. A rendering that needs the name raises ``TypeError``
@@ -36,6 +36,9 @@ for a column without one, and is called again for each column alone.
 
 Pieces: TypeAlias = Callable[[Column, pa.Array], Sequence[Piece]]
 """The same for binary formats: the pieces of each value."""
+
+Elements: TypeAlias = Callable[[Column, pa.Array], Sequence[pa.Array]]
+"""A rendering of each value as ``binary`` elements, which make it up one after the other. Null counts as empty."""
 
 Run: TypeAlias = "tuple[int, pa.Array | None]"
 """The number of neighbouring columns, and what they show in each row; ``None`` if the caller has to make them alone."""
@@ -101,11 +104,11 @@ class ColumnPool:
         self._groups.append(columns)
         return len(self._groups) - 1
 
-    def runs(self, group: int, form: str, render: Render) -> list[Run]:
+    def runs(self, group: int, form: str, lay: Elements) -> list[Run]:
         """Return the renderings of a group's columns, one after the other, and of how many at a time."""
         if form not in self._runs:
             try:
-                self._runs[form] = _runs(self._groups, form, render)
+                self._runs[form] = _runs(self._groups, form, lay)
             except pa.ArrowInvalid:  # too large
                 self._runs[form] = [[(len(columns), None)] for columns in self._groups]
         return self._runs[form][group]
@@ -145,11 +148,17 @@ class Pooled:
         return None if whole is None else [cut(piece, self.start, self.length) for piece in whole]
 
 
-def _runs(groups: Sequence[Sequence[Pooled]], form: str, render: Render) -> list[list[Run]]:
+def _runs(groups: Sequence[Sequence[Pooled]], form: str, lay: Elements) -> list[list[Run]]:
     kinds = dict.fromkeys(each.kind for columns in groups for each in columns)
-    rendered = {kind: kind.made(form, render) for kind in kinds if kind.fits(NO_LIMIT)}
-    elements = {kind: texts for kind, texts in rendered.items() if texts is not None}
-    starts = dict(zip(elements, accumulate(map(len, elements.values()), initial=0), strict=False))
+    laid = {kind: kind.elements(form, lay) for kind in kinds if kind.fits(NO_LIMIT)}
+    starts: dict[_Kind, list[int]] = {}
+    elements: list[pa.Array] = []
+    count = 0
+    for kind, arrays in laid.items():
+        if arrays is not None:
+            elements += arrays
+            starts[kind] = [count + place * len(array) for place, array in enumerate(arrays)]
+            count += sum(map(len, arrays))
 
     def is_made(column: Pooled) -> bool:
         return column.kind in starts and (column.kind.fits_all or column.is_sound())
@@ -163,8 +172,8 @@ def _runs(groups: Sequence[Sequence[Pooled]], form: str, render: Render) -> list
             part = list(run)
             runs[-1].append((len(part), len(blocks) if made else None))
             if made:
-                blocks.append((part[0].length, [starts[each.kind] + each.start for each in part]))
-    rows = interleaved(pa.concat_arrays(elements.values()), blocks) if blocks else []
+                blocks.append((part[0].length, [start + each.start for each in part for start in starts[each.kind]]))
+    rows = interleaved(pa.concat_arrays(elements), blocks) if blocks else []
     return [[(count, None if block is None else rows[block]) for count, block in own] for own in runs]
 
 
@@ -228,6 +237,14 @@ class _Kind:
             rendered = None
         self._made[form] = rendered
         return rendered
+
+    def elements(self, form: str, lay: Elements) -> Sequence[pa.Array] | None:
+        """Return what makes up a rendering: the rendering itself where it is made already, for it is made but once."""
+        if form in self._made:
+            whole = self._made[form]
+            return None if whole is None else [whole]
+        laid: Sequence[pa.Array] | None = self.made(f"{form}, in elements", lay)
+        return laid
 
     def _accept(self) -> None:
         self._is_accepted = True

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from ticdc_emit.changes.images import Image
 from ticdc_emit.changes.model import Changes
-from ticdc_emit.columnar.cells import Piece, join_pieces
+from ticdc_emit.columnar.cells import Piece, elements_of, join_pieces
 from ticdc_emit.columnar.pool import Pieces
 from ticdc_emit.schema.model import Column
 
@@ -55,7 +55,7 @@ class BinaryImages:
         if not image.is_pooled:
             return [piece for column in columns for piece in self.entry(column, image)]
         if not self._leads:
-            return [*image.rendered_rows(columns, self._joined_form, self._join)]
+            return [*image.rendered_rows(columns, self._joined_form, self._join, self._lay)]
         joined = image.rendered_all(columns, self._joined_form, self._join)
         return [piece for column, each in zip(columns, joined, strict=True) for piece in self._led(column, [each])]
 
@@ -69,6 +69,9 @@ class BinaryImages:
 
     def _join(self, column: Column, values: pa.Array) -> pa.Array:
         return join_pieces(self._value(column, values), len(values))
+
+    def _lay(self, column: Column, values: pa.Array) -> list[pa.Array]:
+        return elements_of(self._value(column, values), len(values))
 
     def both(self, changes: Changes, columns: Sequence[Column]) -> tuple[list[list[Piece]], list[list[Piece]]]:
         """Lay out after and before of updates; an entry of both is the same object where nothing of it changed."""

@@ -7,7 +7,7 @@ import pickle
 import pyarrow as pa
 import pytest
 
-from ticdc_emit.columnar.cells import join_pieces
+from ticdc_emit.columnar.cells import elements_of
 from ticdc_emit.columnar.columns import Columns
 from ticdc_emit.columnar.pool import ColumnPool
 from ticdc_emit.columnar.values import Rendering
@@ -48,10 +48,10 @@ def test_rows_are_laid_out_in_runs_of_the_columns_that_are_made_together() -> No
     others = [pool.add(each, arrays[each.name].slice(1)) for each in (two, one)]
     groups = [pool.add_rows([each for each in group if each is not None]) for group in (added.values(), others)]
 
-    def render(column: Column, values: pa.Array) -> pa.Array:
-        return join_pieces([b"<", values.cast(pa.string()), b">"], len(values))
+    def lay(column: Column, values: pa.Array) -> list[pa.Array]:
+        return elements_of([b"<", values.cast(pa.string()), b">"], len(values))
 
-    runs = [pool.runs(group, "text", render) for group in groups]
+    runs = [pool.runs(group, "text", lay) for group in groups]
     shown = [[(count, made and made.to_pylist()) for count, made in own] for own in runs]
     assert shown == [[(1, [b"<1>", b"<>"]), (1, None), (1, [b"<a>", b"<bc>"])], [(2, [b"<bc><>"])]]
 
