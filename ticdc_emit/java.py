@@ -20,12 +20,14 @@ from pathlib import Path
 
 from ticdc_emit.errors import MissingDependencyError
 
-__all__ = ["MINIMUM_JAVA", "find_java", "java_cache", "java_env", "java_version", "user_cache"]
+__all__ = ["MINIMUM_JAVA", "find_java", "java_cache", "java_env", "java_version", "short_lived_jvm", "user_cache"]
 
 logger = logging.getLogger(__name__)
 
 MINIMUM_JAVA = 17
 
+_OPTIONS_OF_EVERY_JVM = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS")
+_COLLECTOR = re.compile(r"-XX:\+Use\w+GC\b")
 _VERSION = re.compile(r'version "(?:1\.)?(\d+)')
 _WRAPPER = """\
 #!/bin/sh
@@ -61,6 +63,16 @@ def find_java() -> Path:
 def java_env() -> dict[str, str]:
     """What to add to the environment of Spark: ``JAVA_HOME``.  Raises as :func:`find_java`."""
     return {"JAVA_HOME": str(find_java().parent.parent)}
+
+
+def short_lived_jvm(*variables: str) -> tuple[str, ...]:
+    """The options of a JVM that is small or soon ends: less compilation, and the smallest garbage collector.
+
+    A JVM that is told two collectors does not start, so one that the environment names is left alone. ``variables``
+    give it options, too, beside those that every JVM reads.
+    """
+    named = any(_COLLECTOR.search(os.environ.get(name, "")) for name in (*_OPTIONS_OF_EVERY_JVM, *variables))
+    return (*(() if named else ("-XX:+UseSerialGC",)), "-XX:TieredStopAtLevel=1")
 
 
 def java_cache() -> Path:

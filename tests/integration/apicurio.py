@@ -14,11 +14,12 @@ from urllib.parse import quote
 
 from unpacking import unpack
 
+from ticdc_emit.java import short_lived_jvm
 from ticdc_emit.testing.servers import ServerProcess, free_ports
 
 __all__ = ["Apicurio", "ServerCertificate", "unpacked"]
 
-_JVM = ("-Xmx384m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+_JVM = ("-Xmx384m", *short_lived_jvm())
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,12 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from ticdc_emit.java import short_lived_jvm
+
 __all__ = ["can_compile", "connected"]
 
 _PROGRAM = Path(__file__).parent / "connect" / "Convert.java"
-_JVM = ("-Xmx384m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+_JVM = ("-Xmx384m", *short_lived_jvm())
 
 
 def can_compile(java: Path) -> bool:

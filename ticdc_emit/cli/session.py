@@ -25,7 +25,7 @@ from ticdc_emit.cli.class_archive import archive_for
 from ticdc_emit.cli.console import step
 from ticdc_emit.config import mask_text
 from ticdc_emit.errors import TicdcEmitError
-from ticdc_emit.java import find_java
+from ticdc_emit.java import find_java, short_lived_jvm
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -39,7 +39,6 @@ SHORT_ROWS = 100_000
 """A job of up to this number of row changes is short."""
 
 _JVM_OPTIONS = "spark.driver.extraJavaOptions"
-_SHORT_JVM = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 _SHORT = {  # less Java code is generated and compiled, and later stages are not planned again
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.adaptive.enabled": "false",
@@ -87,7 +86,7 @@ def _started(
     from ticdc_emit.spark.session import local_session
 
     archive = None if _JVM_OPTIONS in settings else archive_for(find_java().parent.parent)
-    options = [*(_SHORT_JVM if short else ()), *([archive.options] if archive else ())]
+    options = [*(short_lived_jvm("SPARK_SUBMIT_OPTS") if short else ()), *([archive.options] if archive else ())]
     with tempfile.TemporaryDirectory(prefix="ticdc-emit-", ignore_cleanup_errors=True) as folder:
         log = Path(folder, "spark.log")
         try:

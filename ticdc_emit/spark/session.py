@@ -12,7 +12,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from ticdc_emit.errors import MissingDependencyError
-from ticdc_emit.java import java_env
+from ticdc_emit.java import java_env, short_lived_jvm
 from ticdc_emit.spark.logs import quiet_for_good
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def local_session(app: str = "ticdc-emit", **settings: str) -> SparkSession:
         return running
     os.environ.update(java_env())
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    os.environ.setdefault("SPARK_LAUNCHER_OPTS", "-XX:+UseSerialGC -XX:TieredStopAtLevel=1")  # for the launcher JVM
+    os.environ.setdefault("SPARK_LAUNCHER_OPTS", " ".join(short_lived_jvm()))
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     builder = SparkSession.builder.appName(app)
     for name, value in {**_SETTINGS, **given}.items():

@@ -8,11 +8,12 @@ import urllib.request
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from ticdc_emit.java import short_lived_jvm
 from ticdc_emit.testing.servers import ServerProcess, free_ports
 
 __all__ = ["ConnectWorker", "properties"]
 
-_JVM = ("-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn")
+_JVM = ("-Xmx512m", *short_lived_jvm(), "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn")
 _MAIN = "org.apache.kafka.connect.cli.ConnectStandalone"
 _READ_TIMEOUT_S = 120.0
 

@@ -11,10 +11,12 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+from ticdc_emit.java import short_lived_jvm
+
 __all__ = ["FLINK", "Change", "FlinkError", "folded", "run_sql", "sql_command", "typed"]
 
 FLINK = Path(__file__).parent / "flink"
-_JVM = ("-Xmx1g", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+_JVM = ("-Xmx1g", *short_lived_jvm())
 _OPENED = ("java.util", "java.lang", "java.lang.invoke", "java.net", "java.time")
 _TIMEOUT_S = 240
 

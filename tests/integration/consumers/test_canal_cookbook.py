@@ -16,10 +16,12 @@ from missing_parts import java_and_jars, missing
 from page_blocks import KAFKA, page_block
 from wire_values import canal, shaped
 
+from ticdc_emit.java import short_lived_jvm
+
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
 CONSUMER, VERSION = "Canal client, flat messages", "1.1.8"
-_JVM = ("-Xmx384m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+_JVM = ("-Xmx384m", *short_lived_jvm())
 
 
 def _tables(sent: Sent, folder: Path) -> dict[str, dict[tuple[str, ...], dict[str, Any]]]:

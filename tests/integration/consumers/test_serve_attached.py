@@ -22,13 +22,14 @@ from missing_parts import java_and_jars, missing
 
 from ticdc_emit.delivery.kafka_reader import read_topic
 from ticdc_emit.errors import DeliveryError
+from ticdc_emit.java import short_lived_jvm
 from ticdc_emit.testing.forwarder import require_free_port
 from ticdc_emit.testing.servers import free_ports
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
 ROOT = Path(__file__).parents[3]
-_JVM = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+_JVM = ("-Xmx256m", *short_lived_jvm())
 _MARK = "TICDC_EMIT_TEST_SERVE"
 _ENOUGH = 50
 _START_S = 200

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ticdc_emit.errors import ServerError
+from ticdc_emit.java import short_lived_jvm
 from ticdc_emit.testing.servers.server_process import Server, ServerProcess, free_ports
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ __all__ = ["KafkaCluster", "KraftBroker", "Listener"]
 _CLUSTER_ID = "dGljZGMtZW1pdC10ZXN0cw"
 _FORMAT_TIMEOUT_S = 90.0
 _SETTLE_TIMEOUT_S = 60.0
-_JVM = ("-Xmx384m", "-Xms128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+_MEMORY = ("-Xmx384m", "-Xms128m")
 
 
 @dataclass(frozen=True)
@@ -116,7 +117,8 @@ class KraftBroker(ServerProcess):
 
     def _java_command(self, main_class: str) -> list[str]:
         log4j = Path(__file__).parent / "kafka" / "log4j2.properties"
-        options = [*_JVM, *self._jvm_options, f"-Dlog4j2.configurationFile={log4j}", "-cp", self._classpath]
+        own = (f"-Dlog4j2.configurationFile={log4j}", "-cp", self._classpath)
+        options = [*_MEMORY, *short_lived_jvm(), *self._jvm_options, *own]
         return [str(self._java), *options, main_class]
 
     def _run(self, main_class: str, *arguments: object) -> None:
