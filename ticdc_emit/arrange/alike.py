@@ -122,9 +122,10 @@ def arranged_alike(
     groups = []
     for members, start, end in zip(families, starts, starts[1:], strict=False):
         if not alone[members[0]]:
-            of_table = np.searchsorted(members, codes[start:end]).astype(np.int32)
             own = tuple(tables[member].table for member in members)
-            who = own[0] if len(own) == 1 else Siblings(own, of_table)
+            who: TablePlan | Siblings = own[0]
+            if len(own) > 1:
+                who = Siblings(own, np.searchsorted(members, codes[start:end]).astype(np.int32))
             groups.append(Arranged(who, block.rows(start, end - start), keys.slice(start, end - start)))
     return groups, [each for each, by_itself in zip(tables, alone, strict=True) if by_itself]
 

@@ -114,7 +114,7 @@ def compact(array: pa.Array) -> pa.Array:
     them.
     """
     nulls = null_mask(array)
-    if nulls is None or not text_buffers(array).lengths[nulls].any():
+    if nulls is None or not (text_buffers(array).lengths * nulls).any():
         return array
     return array.take(pa.array(np.arange(len(array))))  # if_else would keep them
 

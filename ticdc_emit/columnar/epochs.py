@@ -80,10 +80,10 @@ def _refuse_partly_zero(texts: pa.Array) -> None:
 
 
 def _dates(texts: pa.Array) -> pa.Array:
-    """Return the text with a four-digit year if it begins with a calendar day, else null."""
+    """Return compact texts with a four-digit year where they begin with a calendar day, else null."""
     if _has_zero_part(texts):
-        texts = pc.if_else(pc.match_substring(texts, _ZERO_PART), pa.scalar(None, pa.string()), texts)
-    if not _has_zeros(compact(texts), _CENTURY):
+        texts = compact(pc.if_else(pc.match_substring(texts, _ZERO_PART), pa.scalar(None, pa.string()), texts))
+    if not _has_zeros(texts, _CENTURY):
         return texts
     century = pc.if_else(pc.less(texts, "0070"), "20", "19")
     full = pc.binary_join_element_wise(century, pc.utf8_slice_codeunits(texts, 2), "")
@@ -161,7 +161,9 @@ def zoned_text(column: Column, texts: pa.Array, zone: str, end: str = "") -> pa.
     """
     texts = compact(texts)
     _refuse_partly_zero(texts)
-    moved = compact(in_utc(column, texts, zone))
+    moved = in_utc(column, texts, zone)
+    if moved is not texts:
+        moved = compact(moved)
     if len(texts) <= FEW:
         pairs = zip(texts.to_pylist(), moved.to_pylist(), strict=True)
         return pa.array([None if text is None else _zoned(text, to) + end for text, to in pairs], pa.string())

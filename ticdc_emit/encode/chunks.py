@@ -138,7 +138,8 @@ class Made:
 
     @property
     def nbytes(self) -> int:
-        return int(self.encoded.values.nbytes + self.keys.nbytes)
+        """Bytes of the values, which are most of what is held."""
+        return int(self.encoded.values.nbytes)
 
     def target(self, place: int) -> Target:
         """Return where a message goes."""
@@ -164,7 +165,7 @@ def _chunks_of(made: list[Made], buckets: Buckets) -> Iterator[_Chunk]:
     codes = np.concatenate([_renumbered(each, topics) for each in made])
     order = None if len(made) == 1 else order_of(messages.column(ORDER_KEY))
     places = np.arange(len(codes)) if order is None else np.asarray(order)
-    if len(np.unique(codes)) > 1:
+    if (codes != codes[0]).any():
         places = places[np.argsort(codes[places], kind="stable")]
         order = pa.array(places)
     if order is not None:

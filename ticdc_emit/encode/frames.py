@@ -23,6 +23,8 @@ from ticdc_emit.errors import TicdcEmitError
 
 __all__ = ["Frames"]
 
+_BINARY = pa.binary()
+
 
 class Frames:
     """The messages of some parts, made when the first is asked for."""
@@ -66,6 +68,11 @@ def _all_framed(parts: Sequence[Part]) -> dict[int, Encoded]:
 
 
 def _together(shown: Sequence[Sequence[Piece]], counts: Sequence[int]) -> pa.Array:
+    arrays = [piece for pieces in shown for piece in pieces if isinstance(piece, pa.Array) and piece.type == _BINARY]
+    if len(arrays) == len(shown) == sum(map(len, shown)):  # each group has one, as where its rows are laid out already
+        whole = pa.concat_arrays(arrays)
+        if whole.null_count == 0:
+            return whole
     return pa.concat_arrays([join_pieces(pieces, count) for pieces, count in zip(shown, counts, strict=True)])
 
 
