@@ -41,7 +41,7 @@ def rows_to_batch(rows: Iterable[Mapping[str, Any]], table: TableInfo | TablePla
     reader = _RowReader(table, zone)
     if not isinstance(rows, Iterable):
         raise UnsupportedTypeError(
-            f"a {type(rows).__name__} is not a collection of changes",
+            f"{type(rows).__name__} is not a collection of changes",
             remedy="Give a list of mappings",
             table=reader.name,
         )
@@ -84,7 +84,7 @@ class _RowReader:
         if isinstance(value, Mapping):
             return value
         raise InvalidValueError(
-            f"a {what} is a {type(value).__name__}, not a mapping",
+            f"a {what} is of type {type(value).__name__}, not a mapping",
             remedy="Give each change as {'op': ..., 'commit_ts': ..., 'before': {...}, 'after': {...}}",
             table=self.name,
             column=column,

@@ -41,7 +41,7 @@ def changes_table(changes: Any) -> pa.Table:
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as fault:
         cause = str(fault)
     raise UnsupportedTypeError(
-        f"a {type(changes).__name__} cannot be read as an Arrow table: {cause}",
+        f"{type(changes).__name__} cannot be read as an Arrow table: {cause}",
         remedy="Give an Arrow table, a pandas or polars DataFrame, or an object with __arrow_c_stream__. "
         "The values of one column need one type",
     )

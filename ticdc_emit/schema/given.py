@@ -24,7 +24,7 @@ def refuse_path(schema: object) -> None:
             statement=path,
         )
     raise DdlError(
-        f"the schema is a {type(schema).__name__}, not DDL",
+        f"the schema is of type {type(schema).__name__}, not DDL",
         remedy="Give the text of CREATE TABLE statements, or a Catalog",
         statement=repr(schema),
     )
