@@ -19,9 +19,10 @@ from ticdc_emit.decode.connect.records import (
     DebeziumSource,
     DebeziumWatermark,
 )
+from ticdc_emit.decode.connect.source import source_of
 from ticdc_emit.decode.debezium.values import typed_image
 from ticdc_emit.decode.errors import DecodeError
-from ticdc_emit.decode.members import check_image, document, member, millis, objects, tso
+from ticdc_emit.decode.members import check_image, document, member, objects, tso
 
 __all__ = ["DebeziumReader"]
 
@@ -118,21 +119,11 @@ def _no_number(text: str) -> NoReturn:
 
 
 def _source(members: Mapping[str, Any]) -> DebeziumSource:
-    return DebeziumSource(
-        version=member(members, "version", str),
-        connector=member(members, "connector", str),
-        name=member(members, "name", str),
-        ts_ms=millis(members, "ts_ms"),
+    return source_of(
+        members,
         snapshot=member(members, "snapshot", str),
-        db=member(members, "db", str),
-        table=member(members, "table", str),
-        commit_ts=tso(members, "commit_ts"),
-        cluster_id=member(members, "cluster_id", str),
         server_id=member(members, "server_id", int),
         gtid=nullable(members, "gtid", str),
-        file=member(members, "file", str),
-        pos=member(members, "pos", int),
-        row=member(members, "row", int),
         thread=member(members, "thread", int),
         query=nullable(members, "query", str),
         start_ts=tso(members, "start_ts") if "start_ts" in members else None,

@@ -12,10 +12,11 @@ from typing import Any
 from ticdc_emit.decode.avro_fields import decimals, fastavro_module, known_schema, read_record, split_known
 from ticdc_emit.decode.connect.changes import ddl_record
 from ticdc_emit.decode.connect.records import DebeziumMessage, DebeziumRow, DebeziumSource, DebeziumWatermark
+from ticdc_emit.decode.connect.source import source_of
 from ticdc_emit.decode.debezium_avro.control import ControlSchema, control_schema
 from ticdc_emit.decode.debezium_avro.schema import RowSchema, read_schema
 from ticdc_emit.decode.errors import DecodeError
-from ticdc_emit.decode.members import member, millis, tso
+from ticdc_emit.decode.members import member
 from ticdc_emit.decode.schemas import SchemaId, SchemaSource, schema_text
 
 __all__ = ["DebeziumAvroReader"]
@@ -107,21 +108,5 @@ def _columns(record: Mapping[str, Any], schema: RowSchema) -> dict[str, Any]:
     return {schema.names[name]: value for name, value in record.items()}
 
 
-def _source(source: Mapping[str, Any]) -> DebeziumSource:
-    return DebeziumSource(
-        version=member(source, "version", str),
-        connector=member(source, "connector", str),
-        name=member(source, "name", str),
-        ts_ms=millis(source, "ts_ms"),
-        snapshot=source.get("snapshot"),
-        db=member(source, "db", str),
-        table=member(source, "table", str),
-        commit_ts=tso(source, "commit_ts"),
-        cluster_id=member(source, "cluster_id", str),
-        gtid=source.get("gtid"),
-        file=member(source, "file", str),
-        pos=member(source, "pos", int),
-        row=member(source, "row", int),
-        thread=source.get("thread"),
-        query=source.get("query"),
-    )
+def _source(members: Mapping[str, Any]) -> DebeziumSource:
+    return source_of(members, **{name: members.get(name) for name in ("snapshot", "gtid", "thread", "query")})
