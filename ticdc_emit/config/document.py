@@ -55,7 +55,7 @@ def _parse(text: str, place: str) -> dict[str, Any]:
     except ValueError as error:
         # The decoder's exception carries the whole document, secrets included: only its message may go on.
         raise ConfigError(
-            f"{place} is not TOML: {mask_text(str(error))}", remedy="Correct it there", option="changefeed"
+            f"{place} is not TOML: {mask_text(str(error))}", remedy="Correct the TOML at that line", option="changefeed"
         ) from None
     return document
 

@@ -219,7 +219,7 @@ def _decode_client_secret(encoded: str) -> str:
         return plain.decode("utf-8")
     except (binascii.Error, ValueError):
         raise _kafka_refused(
-            "OAuth2 client secret is not base64 encoded", "sasl-oauth-client-secret", "Encode it"
+            "OAuth2 client secret is not base64 encoded", "sasl-oauth-client-secret", "Encode it in base64"
         ) from None
 
 

@@ -109,7 +109,7 @@ class TableAlterer:
             if before != charset and (before not in ("utf8", "latin1") or charset != "utf8mb4"):
                 raise DdlError(
                     f"TiDB cannot change character set {before!r} to {charset!r}",
-                    remedy="Only utf8 and latin1 can be changed, and only to utf8mb4",
+                    remedy="Change only utf8 or latin1 to utf8mb4; create a new table for others",
                     table=info.full_name,
                 )
         if spec.convert:

@@ -117,7 +117,9 @@ def change_column(spec: nodes.ChangeColumn, state: TableState, zone: dt.tzinfo) 
     new = build_column(definition, state.info.charset, state.info.collate, zone).column
     if bool(new.flags & ColumnFlag.AUTO_INCREMENT) != bool(old.flags & ColumnFlag.AUTO_INCREMENT):
         raise DdlError(
-            "TiDB cannot set or remove AUTO_INCREMENT", remedy="Keep it as the column has it", column=old.name
+            "TiDB cannot set or remove AUTO_INCREMENT",
+            remedy="Leave AUTO_INCREMENT as it is on the column",
+            column=old.name,
         )
     if (old.generated == "stored") != (new.generated == "stored") or (old.generated is None) != (new.generated is None):
         raise DdlError(
@@ -142,7 +144,7 @@ def _check_change(old: Column, definition: nodes.ColumnDef, state: TableState) -
         if option.kind in _NOT_IN_MODIFY:
             raise DdlError(
                 f"TiDB cannot change {option.kind.upper()} with the column",
-                remedy="Use ADD or DROP of a key in a clause of its own",
+                remedy="Add or drop the key in a clause of its own",
                 column=old.name,
             )
     if definition.name.lower() != old.name.lower():
