@@ -114,6 +114,8 @@ def _empty_for_null(text: pa.Array, size: int) -> pa.Array:
     """Return the texts, of which those that are not null have ``size`` bytes, without nulls where these have none: what
     puts them together need not look for nulls then.
     """
+    if not text.null_count:
+        return text
     parts = text_buffers(text)
     return text if len(parts.data) > size else from_bytes(parts.offsets, parts.data, binary=True)
 
