@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -57,7 +58,7 @@ def merged_order(parts: Sequence[SortedRows]) -> Places | None:
 
     Rows of one part stay in their order.
     """
-    if len(parts) == 1:
+    if all(one.key(-1) <= other.key(0) for one, other in pairwise(parts)):
         return None
     stamps, tables = (np.concatenate([part[field] for part in parts]) for field in (1, 2))
     order = order_of_pairs(stamps, tables)
@@ -65,7 +66,7 @@ def merged_order(parts: Sequence[SortedRows]) -> Places | None:
     same = (stamps[1:] == stamps[:-1]) & (tables[1:] == tables[:-1])
     if same.any():
         _settle(order, same, parts)
-    return None if (order[1:] > order[:-1]).all() else order
+    return order
 
 
 def _settle(order: Places, same: npt.NDArray[np.bool_], parts: Sequence[SortedRows]) -> None:

@@ -27,6 +27,7 @@ _JOINED_ROWS = 1_000
 _JOINED_KEYS = 20_000  # where a window is of order keys alone
 _JOINED_BYTES = 1024 * 1024
 _WINDOW_BYTES = 8 * 1024 * 1024  # of messages that are held before any are handed on
+_KEPT = 0.9  # share of the memory that chunks may keep whose rows later ones come among
 _FRESH = 0.25  # share of the chunks held that must be new: to look at each costs, however few rows are handed on
 
 
@@ -84,7 +85,7 @@ class Merge:
             if before:
                 yield Window.merged(before)
             size, fresh = sum(each.nbytes for each in held), 0
-            if size > self._limit / 2:
+            if size > self._limit * _KEPT:
                 break
         if held:
             with SortedRuns(self._limit) as runs:
