@@ -52,7 +52,8 @@ def rejoined(segments: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             name = batch.column("name")[row].as_py()
             chunk = open_chunks.setdefault(name, _Open())
             if counts[row]:
-                chunk.head, chunk.count = _of_chunk(batch.slice(row, 1)), int(counts[row])
+                # copied, for the rows that came with it are let go once their chunks are whole
+                chunk.head, chunk.count = _of_chunk(batch).take(pa.array([row])), int(counts[row])
             chunk.bodies[batch.column("segment")[row].as_py()] = batch.column("body")[row].as_buffer()
             if len(chunk.bodies) == chunk.count:
                 yield open_chunks.pop(name).whole()
@@ -74,7 +75,9 @@ class _Open:
     def whole(self) -> pa.RecordBatch:
         assert self.head is not None
         body = b"".join(self.bodies[number] for number in range(self.count))
-        return self.head.set_column(_BODY, CHUNK_SCHEMA.field(_BODY), pa.array([body], pa.binary()))
+        offsets = np.array([0, len(body)], np.int32)
+        column = pa.BinaryArray.from_buffers(pa.binary(), 1, [None, pa.py_buffer(offsets), pa.py_buffer(body)])
+        return self.head.set_column(_BODY, CHUNK_SCHEMA.field(_BODY), column)
 
 
 def _of_chunk(batch: pa.RecordBatch) -> pa.RecordBatch:

@@ -57,6 +57,15 @@ def test_chunks_come_back_whole(rows_of_a_batch: int, shuffled: bool) -> None:
     assert _rows(came) == _rows(given)
 
 
+def test_a_chunk_keeps_no_bytes_of_the_rows_that_came_with_it() -> None:
+    chunks = _chunks([bytes(2 * SEGMENT_BYTES)] * 9)
+    keys = pa.array([bytes(SEGMENT_BYTES)] * 9, pa.binary())
+    [segments] = in_segments(
+        [chunks.set_column(CHUNK_SCHEMA.get_field_index("keys"), CHUNK_SCHEMA.field("keys"), keys)]
+    )
+    assert all(chunk.get_total_buffer_size() < 4 * SEGMENT_BYTES for chunk in rejoined([segments]))
+
+
 def test_a_lost_segment_is_an_error() -> None:
     [segments] = in_segments([_drawn(random.Random(3))])
     kept = segments.filter(pa.array([row["segment"] != 2 for row in segments.to_pylist()]))
