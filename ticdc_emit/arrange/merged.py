@@ -73,22 +73,15 @@ def _settle(order: Places, same: npt.NDArray[np.bool_], parts: Sequence[SortedRo
     """Bring rows into order that have commit_ts and table in common. ``same``: each row but the first, with the one
     before it.
     """
-    counts = [len(part.stamps) for part in parts]
-    numbers = np.repeat(np.arange(len(parts)), counts)[order]
+    numbers = np.repeat(np.arange(len(parts)), [len(part.stamps) for part in parts])[order]
     mixed = np.flatnonzero(same & (numbers[1:] != numbers[:-1]))
-    pairs = np.unique(numbers[mixed] * len(parts) + numbers[mixed + 1])
-    if all(parts[pair // len(parts)].key(-1) <= parts[pair % len(parts)].key(0) for pair in pairs.tolist()):
+    if all(parts[numbers[row]].key(-1) <= parts[numbers[row + 1]].key(0) for row in mixed):
         return  # as where a block of rows ends within a transaction, and the next one goes on with it
     groups = np.append(0, np.cumsum(~same))
     is_mixed = np.zeros(groups[-1] + 1, np.bool_)
     is_mixed[groups[mixed]] = True
     # groups are in order among each other, so that sorting the rows of all of them moves none to another
     tied = np.flatnonzero(is_mixed[groups])
-    rows = np.sort(order[tied])
-    keys, first, taken = [], 0, 0
-    for part, end in zip(parts, np.cumsum(counts).tolist(), strict=True):
-        stop = int(np.searchsorted(rows, end))
-        if taken < stop:
-            keys.append(part.rows.column(ORDER_KEY).take(pa.array(rows[taken:stop] - first)))
-        first, taken = end, stop
-    order[tied] = rows[np.asarray(pc.array_sort_indices(pa.concat_arrays(keys)))]
+    rows = order[tied]
+    keys = pa.concat_arrays([part.rows.column(ORDER_KEY) for part in parts]).take(pa.array(rows))
+    order[tied] = rows[np.asarray(pc.array_sort_indices(keys))]
