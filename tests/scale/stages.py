@@ -3,7 +3,7 @@
     python tests/scale/stages.py [--rows 200000] [--protocol canal-json] [--table orders] [--skip-spark] [--json]
                                  [--whole 10.6] [--produce 3.5]
 
-CPU time, of this process for what is pure Python and Arrow (arrange, encode, chunk, merge, hand over, plan), of the JVM
+CPU time, of this process for what is pure Python and Arrow (arrange, encode, chunk, merge, plan), of the JVM
 and its workers for what is Spark's (rows to Arrow, the shuffle of chunks). One line for each: microseconds for each
 row, and nanoseconds for each byte of messages, or what the line names. At the end, what the page reckons from them: E,
 D and rows per second. Two costs in it are measured elsewhere: producing to a broker (``--produce``, from
@@ -44,8 +44,7 @@ _MOST_PER_PARTITION = 200_000  # messages of 1 KB a second that one topic-partit
 _PLACES = ((1, 1), (2, 1), (10, 1), (10, 10), (1_000, 1), (1_000, 1_000))
 _READ = "Parquet to rows to Arrow to Python: us/row"
 _SHUFFLE = "chunks from Python through the shuffle to Python: ns/byte"
-_CHUNK, _MERGE = "chunk (sort, cut, compress)", "merge, chunks in order"
-_HAND = "hand to a writer (checks, Python bytes)"
+_CHUNK, _HAND = "chunk (sort, cut, compress)", "merge and hand to a writer (Python bytes)"
 _CHUNK_BYTES = "bytes of a message in a chunk"
 
 
@@ -93,8 +92,8 @@ def of_rows(table: str, protocol: str, rows: int) -> dict[str, float]:
                     size += prepare(part.rows, part.tables, plan).messages().values.nbytes
         return size
 
-    def deliver(chunks: list[pa.RecordBatch], sink: CountingSink | None) -> None:
-        for _ in DeliverTask(plan, Controls(), sink)(iter(chunks)):
+    def deliver(chunks: list[pa.RecordBatch]) -> None:
+        for _ in DeliverTask(plan, Controls(), CountingSink())(iter(chunks)):
             pass
 
     shuffled = list(_shuffled(in_order))
@@ -103,14 +102,12 @@ def of_rows(table: str, protocol: str, rows: int) -> dict[str, float]:
     arranged = _least(arrange)
     encoded = _least(messages)
     chunked = _least(lambda: list(task(iter(in_order))))
-    merged = _least(lambda: deliver(chunks, None))
     cost = {
         "arrange": arranged,
         "encode": encoded - arranged,
         _CHUNK: chunked - encoded,
-        _MERGE: merged,
-        "merge, chunks that all overlap": _least(lambda: deliver(mixed, None)),
-        _HAND: _least(lambda: deliver(chunks, CountingSink())) - merged,
+        _HAND: _least(lambda: deliver(chunks)),
+        "the same, chunks that all overlap": _least(lambda: deliver(mixed)),
     }
     found: dict[str, float] = {}
     for name, seconds in cost.items():
@@ -200,7 +197,7 @@ def reckoned(found: dict[str, float], whole: float, produce: float) -> dict[str,
     """What a row costs before and behind the shuffle, and the rows per second of a large batch that follow from it."""
     shuffle = found[_SHUFFLE] * found[_CHUNK_BYTES] / 1e3
     before = found[_READ] + sum(found[f"{name}: us/row"] for name in ("arrange", "encode", _CHUNK))
-    behind = found[f"{_MERGE}: us/row"] + found[f"{_HAND}: us/row"]
+    behind = found[f"{_HAND}: us/row"]
     encode = before + shuffle / 2 + max(0.0, whole - before - shuffle - behind)
     deliver = behind + shuffle / 2 + produce
     made = {"shuffle: us/row": shuffle, "E: us/row": encode, "D: us/row": deliver}
