@@ -82,7 +82,7 @@ class SimpleTables(Tables):
                     table=f"{event.schema}.{event.table}",
                     sql=event.query,
                 )
-            info = _with_ids_of(before.info, info)
+            info = _continuing(before.info, info)
         self._catalog.adopt(info, commit_ts=commit)
         old = None if before is None else before.info
         return (SchemaEvent(event.query, "alter table", info.schema, info.name, info, old, commit),)
@@ -97,13 +97,24 @@ def _without_hidden_keys(info: TableInfo, event: RowEvent) -> TableInfo:
     return replace(info, indexes=shown)
 
 
-def _with_ids_of(before: TableInfo, info: TableInfo) -> TableInfo:
-    """Return a version of a table whose columns have the ids of the previous columns of the same name."""
-    known = {column.name.lower(): column.id for column in before.columns}
-    last = max(known.values(), default=0)
-    ids = (known.get(column.name.lower(), last + column.id) for column in info.columns)
-    columns = tuple(replace(column, id=number) for column, number in zip(info.columns, ids, strict=True))
-    return replace(info, columns=columns)
+def _continuing(before: TableInfo, info: TableInfo) -> TableInfo:
+    """Return a version of a table whose columns have the ids of the previous columns of the same name.
+
+    Virtual columns stay virtual: messages list them like others, and no statement makes them stored.
+    """
+    known = {column.name.lower(): column for column in before.columns}
+    last = max((column.id for column in before.columns), default=0)
+    columns = []
+    for column in info.columns:
+        previous = known.get(column.name.lower())
+        if previous is None:
+            columns.append(replace(column, id=last + column.id))
+        elif previous.is_virtual:
+            virtual = replace(column, generated=previous.generated, generated_expr=previous.generated_expr)
+            columns.append(replace(virtual, id=previous.id))
+        else:
+            columns.append(replace(column, id=previous.id))
+    return replace(info, columns=tuple(columns))
 
 
 def _loses_rows(query: str) -> bool:
