@@ -117,7 +117,12 @@ def round_trips(draw: st.DrawFn, kind: str, profile: str = "classic", **limits: 
     feed = replace(feed, sink_uri="&".join([*others, *(f"{name}={value}" for name, value in options.items())]))
     # printed as TiCDC prints it, DDL loses backslashes of labels, and backquotes in names stop the changefeed
     feed = replace(feed, changefeed={**feed.changefeed, "ticdc-emit": {"ddl_text": "as-given", "profile": profile}})
-    told: dict[str, Any] = {"names": names(allow_odd=not avro), "allow_keyless": keyless, **limits}
+    told: dict[str, Any] = {
+        "names": names(allow_odd=not avro),
+        "allow_keyless": keyless,
+        "allow_backslashes": True,
+        **limits,
+    }
     if protocol == "debezium-avro":
         told["allow_virtual"] = False  # rows of tables with virtual columns fail
     if "debezium" in protocol:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from ticdc_emit.errors import StrategyError
 from ticdc_emit.strategies.names import same_name
 
-__all__ = ["NEVER_KEYS", "TYPES", "ColumnType", "column_types", "literal"]
+__all__ = ["NEVER_KEYS", "TYPES", "ColumnType", "column_types", "literal", "without_backslashes"]
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,15 @@ NEVER_KEYS = frozenset({*_TEXTS, *_BLOBS, "json", "vector"})
 
 _MOST_CHARACTERS, _MOST_BYTES, _MOST_LABELS, _MOST_DIMENSIONS = 40, 32, 4, 4
 _DECIMAL_DIGITS, _DECIMAL_SCALE, _FSP, _BITS = 65, 30, 6, 64
+_BACKSLASH = "\\\\"  # in an SQL literal
 _LABEL_LETTERS = "abcXYZ019 '\"\\<>&é中😀"
+
+
+def without_backslashes(kind: ColumnType) -> ColumnType:
+    """Return a type with ``/`` for each backslash of its labels. No other label has one, so they stay different."""
+    return ColumnType(
+        kind.name, kind.sql.replace(_BACKSLASH, "/"), tuple(d.replace(_BACKSLASH, "/") for d in kind.defaults)
+    )
 
 
 def literal(text: str) -> str:

@@ -19,7 +19,7 @@ from ticdc_emit.schema.identifiers import quoted
 from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.schema.typenames import type_desc
 from ticdc_emit.schema.types import INTEGER_TYPES, LABEL_TYPES, MySQLType
-from ticdc_emit.strategies.columns import ColumnType, column_types, literal
+from ticdc_emit.strategies.columns import ColumnType, literal
 from ticdc_emit.strategies.names import same_name
 from ticdc_emit.strategies.tables import TableShape, column_clause, named_tables
 
@@ -139,7 +139,7 @@ def _name(info: TableInfo) -> str:
 
 @st.composite
 def _added_clauses(draw: st.DrawFn, info: TableInfo, shape: TableShape) -> str:
-    kind: ColumnType = draw(column_types(shape.types))
+    kind: ColumnType = draw(shape.column_types())
     default = draw(st.sampled_from(["", *kind.defaults])) if shape.allow_defaults else ""
     nullable = draw(st.booleans()) or (not default and kind.name in _WITHOUT_ZERO)
     place = draw(st.sampled_from(["", " first", *(f" after {quoted(column.name)}" for column in _visible(info))]))

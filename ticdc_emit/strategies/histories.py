@@ -66,6 +66,7 @@ def histories(
     allow_keyless: bool = False,
     allow_defaults: bool = True,
     allow_virtual: bool = True,
+    allow_backslashes: bool = False,
     allow_key_updates: bool = True,
     allow_seq: bool = True,
     time_zone: str = "UTC",
@@ -75,6 +76,7 @@ def histories(
 
     ``schema``: SQL text. Without it, up to ``max_tables`` tables of at most ``max_columns`` columns (``types``,
     ``names``, ``allow_keyless``, ``allow_defaults``, ``allow_virtual``: as in :func:`~ticdc_emit.strategies.tables`).
+    ``allow_backslashes``: in labels of ENUM and SET; DDL as a running TiCDC prints it loses them (``ddl_text``).
     ``max_commits``: the number of transactions and statements. ``ddl_kinds``: some of
     :data:`~ticdc_emit.strategies.DDL_KINDS`, ``None`` for all, ``()`` for no DDL. ``allow_key_updates``: updates that
     change a key. ``allow_seq``: transactions whose changes have a ``seq``. ``time_zone``, ``allow_zero_dates``: as in
@@ -88,7 +90,7 @@ def histories(
         raise StrategyError("the schema has no table", remedy="Give CREATE TABLE statements", argument="schema")
     plot = _Plot(
         schema=schema,
-        shape=TableShape.of(types, names, max_columns, allow_keyless, allow_defaults, allow_virtual),
+        shape=TableShape.of(types, names, max_columns, allow_keyless, allow_defaults, allow_virtual, allow_backslashes),
         ddl_kinds=chosen_kinds(ddl_kinds) if ddl_kinds is None or len(ddl_kinds) else (),
         max_tables=max_tables,
         max_commits=max_commits,

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ticdc_emit.errors import StrategyError
 from ticdc_emit.schema.identifiers import quoted
-from ticdc_emit.strategies.columns import NEVER_KEYS, TYPES, ColumnType, column_types
+from ticdc_emit.strategies.columns import NEVER_KEYS, TYPES, ColumnType, column_types, without_backslashes
 from ticdc_emit.strategies.names import names as plain_names
 from ticdc_emit.strategies.names import same_name
 
@@ -32,6 +32,7 @@ class TableShape:
     allow_keyless: bool = False
     allow_defaults: bool = True
     allow_virtual: bool = True
+    allow_backslashes: bool = True
 
     @classmethod
     def of(
@@ -42,6 +43,7 @@ class TableShape:
         allow_keyless: bool,
         allow_defaults: bool,
         allow_virtual: bool = True,
+        allow_backslashes: bool = True,
     ) -> TableShape:
         """Raises :class:`StrategyError` for an unknown type, if no type can be in a key, and for a wrong number."""
         if not 1 <= max_columns <= _MOST_COLUMNS:
@@ -52,13 +54,18 @@ class TableShape:
             )
         column_types(types)
         chosen = TYPES if types is None else tuple(types)
-        shape = cls(chosen, names, max_columns, allow_keyless, allow_defaults, allow_virtual)
+        shape = cls(chosen, names, max_columns, allow_keyless, allow_defaults, allow_virtual, allow_backslashes)
         if not shape.in_keys:
             raise StrategyError("none of the types can be in a key", remedy="Add one, such as int", argument="types")
         return shape
 
     def __repr__(self) -> str:
         return told_of(self)
+
+    def column_types(self, names: tuple[str, ...] | None = None) -> st.SearchStrategy[ColumnType]:
+        """Return the types of columns; ``names``: some of ``types``."""
+        kinds = column_types(self.types if names is None else names)
+        return kinds if self.allow_backslashes else kinds.map(without_backslashes)
 
     @property
     def in_keys(self) -> tuple[str, ...]:
@@ -100,8 +107,8 @@ def named_tables(
     """Return tables' names and statements; ``taken``: names that tables must not have, as returned by ``same_name``."""
     is_keyed = not (shape.allow_keyless and draw(st.booleans()))
     key_count = draw(st.integers(1, min(shape.max_columns, _MOST_KEY_COLUMNS))) if is_keyed else 0
-    types = [draw(column_types(shape.in_keys)) for _ in range(key_count)]
-    others = st.lists(column_types(shape.types), min_size=0 if is_keyed else 1, max_size=shape.max_columns - key_count)
+    types = [draw(shape.column_types(shape.in_keys)) for _ in range(key_count)]
+    others = st.lists(shape.column_types(), min_size=0 if is_keyed else 1, max_size=shape.max_columns - key_count)
     types += draw(others)
     table, virtual, *columns = draw(_names(shape, len(types) + 2, taken))
     clauses = []

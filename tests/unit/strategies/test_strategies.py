@@ -299,6 +299,16 @@ class TestHistories:
             assert sorted(map(repr, left)) == sorted(repr(row) for row in fold.tables[place[1:]].values())
         assert fold.tables == history.tables()
 
+    def test_labels_with_backslashes_are_drawn_where_they_are_asked_for(self) -> None:
+        def has_them(history: History) -> bool:
+            return any("\\" in query for query in (history.schema, *(query for _, query in history.ddl)))
+
+        quick = settings(max_examples=examples(200), phases=[Phase.generate])
+        kinds = {"types": ["int", "enum"], "ddl_kinds": ["add column", "modify column"]}
+        find(histories(**kinds, allow_backslashes=True), has_them, settings=quick)
+        with pytest.raises(NoSuchExample):
+            find(histories(**kinds), has_them, settings=quick)
+
     @pytest.mark.parametrize(
         "condition",
         [
