@@ -22,7 +22,6 @@ from ticdc_emit.changes.model import Op
 
 __all__ = ["Block", "BlockRows", "FieldNames", "StructFields", "struct_fields"]
 
-
 _ATTRIBUTES = (*ATTRIBUTES, SPLIT)
 
 

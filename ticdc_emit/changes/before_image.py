@@ -41,14 +41,15 @@ class BeforeImage(Image):
         for column in self.table.data_columns:
             if column.name not in self._arrays or column.name not in self.after:
                 continue
-            if self._mostly_differs(column):
-                pooled = pool.add(column, self.raw(column))
-                if pooled is not None:
-                    self._pooled[column.name] = pooled
-            elif (mask := self.differs(column)) is not None:
-                pooled = pool.add(column, self.raw(column).filter(pa.array(mask)))
-                if pooled is not None:
-                    self._pooled_parts[column.name] = pooled
+            values, pooled_values = self.raw(column), self._pooled
+            if not self._mostly_differs(column):
+                mask = self.differs(column)
+                if mask is None:
+                    continue
+                values, pooled_values = values.filter(pa.array(mask)), self._pooled_parts
+            pooled = pool.add(column, values)
+            if pooled is not None:
+                pooled_values[column.name] = pooled
 
     def beside(self, after: Image, rows: pa.Array) -> BeforeImage:
         """Return the before image of some rows; ``after`` is their after image."""

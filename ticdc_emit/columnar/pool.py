@@ -185,7 +185,6 @@ class _Kind:
         self._column = column
         self._how = how
         self._runs: list[tuple[pa.Array, int, int]] = []  # of neighbours in one array: where they begin and end
-        self._last: tuple[pa.Array, int, int] | None = None
         self._arrays = self._count = 0
         self.least_limit = NO_LIMIT
         self.fits_all = False  # until it is known
@@ -196,19 +195,17 @@ class _Kind:
 
     def takes(self, array: pa.Array) -> bool:
         """Return whether an array is of the kind's Arrow type."""
-        return (self._last is not None and self._last[0] is array) or bool(array.type == self.arrow_type)
+        is_last = bool(self._runs) and self._runs[-1][0] is array  # to compare types takes longer
+        return is_last or bool(array.type == self.arrow_type)
 
     def add(self, whole: pa.Array, start: int, count: int, limit: int) -> Pooled:
         """Add ``count`` values of an array from ``start`` on."""
-        place = self._count
+        place, end = self._count, start + count
         self._count += count
         self._arrays += 1
-        if self._last is not None and self._last[0] is whole and self._last[2] == start:
-            self._last = whole, self._last[1], start + count
-        else:
-            if self._last is not None:
-                self._runs.append(self._last)
-            self._last = whole, start, start + count
+        if self._runs and self._runs[-1][0] is whole and self._runs[-1][2] == start:
+            start = self._runs.pop()[1]
+        self._runs.append((whole, start, end))
         if limit != NO_LIMIT:
             self.least_limit = limit if self.least_limit == NO_LIMIT else min(limit, self.least_limit)
         return Pooled(self, place, count, limit)
@@ -248,9 +245,9 @@ class _Kind:
 
     def _accept(self) -> None:
         self._is_accepted = True
-        if self._arrays > 1 and self._last is not None:
-            runs = [whole.slice(start, end - start) for whole, start, end in (*self._runs, self._last)]
+        if self._arrays > 1:
+            runs = [whole.slice(start, end - start) for whole, start, end in self._runs]
             with suppress(*_NOT_POOLED):
                 values = runs[0] if len(runs) == 1 else pa.concat_arrays(runs)
                 self._accepted = accept(self._column, values, self._how)
-        self._runs, self._last = [], None
+        self._runs = []

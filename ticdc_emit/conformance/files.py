@@ -76,11 +76,7 @@ def _read(path: Path) -> bytes:
         with pa.input_stream(str(path), compression="detect") as stream:
             data: bytes = stream.read()
     except (OSError, ValueError, pa.ArrowException) as fault:
-        raise VectorError(
-            f"not a vector file: {type(fault).__name__}: {fault}",
-            remedy="Give a file as in tests/vectors",
-            path=str(path),
-        ) from fault
+        raise _no_vector_file(fault, path) from fault
     return data
 
 
@@ -88,8 +84,10 @@ def _parsed(data: bytes, path: Path) -> Any:
     try:
         return json.loads(data)
     except (ValueError, RecursionError) as fault:
-        raise VectorError(
-            f"not a vector file: {type(fault).__name__}: {fault}",
-            remedy="Give a file as in tests/vectors",
-            path=str(path),
-        ) from fault
+        raise _no_vector_file(fault, path) from fault
+
+
+def _no_vector_file(fault: Exception, path: Path) -> VectorError:
+    return VectorError(
+        f"not a vector file: {type(fault).__name__}: {fault}", remedy="Give a file as in tests/vectors", path=str(path)
+    )

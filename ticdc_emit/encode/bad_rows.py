@@ -133,7 +133,7 @@ def united(failures: Iterable[TicdcEmitError]) -> TicdcEmitError:
 def skippable(refused: Iterable[Refused]) -> list[BadRow]:
     """Return what the rows are that a batch skips.
 
-    Raises :class:`~ticdc_emit.errors.CorruptedRowError` for a row that is no matter of ``bad_rows``:
+    Raises :class:`~ticdc_emit.errors.CorruptedRowError` for a row to which ``bad_rows`` does not apply:
     ``corruption-handle-level`` says that it is an error.
     """
     described = [each.tell() for each in refused]
