@@ -14,6 +14,7 @@ from spark_session import ON_CONNECT
 from ticdc_emit.delivery.files import read_files
 from ticdc_emit.spark import TicdcSink
 from ticdc_emit.spark.row_tally import SETTING
+from ticdc_emit.spark.short_rows import are_short
 
 pytestmark = [
     pytest.mark.spark,
@@ -91,6 +92,15 @@ def test_a_long_type_keeps_the_limit(spark: Any, batches: Any, tmp_path: Path) -
     sink = file_sink(tmp_path / "a", SCHEMA.replace("varchar(4000)", "text"))
     sink.write(rows_of(spark, **WIDE))
     assert len(batches()) == 2
+
+
+@pytest.mark.parametrize(("columns", "short"), [(50, True), (51, False)])
+def test_many_columns_keep_the_limit(spark: Any, columns: int, short: bool) -> None:
+    """Else Spark's optimizer would copy the image for each text in it, which fills the heap if there are 1,000."""
+    image = f"struct({', '.join(f'id as c{n}' for n in range(columns))})"
+    both = spark.range(1).selectExpr("'u' as op", "1L as commit_ts", f"{image} as before", f"{image} as after")
+    assert are_short(both, []) is short
+    assert are_short(both.drop("before"), [])
 
 
 def test_what_the_user_has_set_counts(spark: Any, batches: Any, tmp_path: Path) -> None:

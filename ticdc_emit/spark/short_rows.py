@@ -2,9 +2,10 @@
 
 Spark ends an Arrow batch at 10,000 rows or at 64 MiB. To know the second, it measures the batch after every row, which
 takes a tenth of a changefeed's CPU time. Where rows are short, their number is bound enough. So for typed DataFrames
-of tables without long columns (TEXT, BLOB, ...), the limit of bytes is lifted for the changefeed's own jobs. A row that
-is longer than :data:`LONGEST` all the same ends the job, before any message is sent; the batch then runs again with the
-limit, and so does every later one. Spark logs the failed job, so a warning says that this is as it should be.
+of tables that have not many columns, and no long ones (TEXT, BLOB, ...), the limit of bytes is lifted for the
+changefeed's own jobs. A row that is longer than :data:`LONGEST` all the same ends the job, before any message is sent;
+the batch then runs again with the limit, and so does every later one. Spark logs the failed job, so a warning says that
+this is as it should be.
 
 The limit is lifted by a property of the job and not in the session, so jobs of other threads keep theirs, and a value
 that the user has set counts. Over Spark Connect there are no such properties, and rows are measured.
@@ -37,6 +38,7 @@ _BYTES = "spark.sql.execution.arrow.maxBytesPerBatch"
 _ROWS = "spark.sql.execution.arrow.maxRecordsPerBatch"
 _UNLIMITED = str((1 << 31) - 1)
 _MOST_ROWS = 10_000
+_MOST_FIELDS = 100
 _LONG_TYPES = {*BLOB_TYPES, MySQLType.GEOMETRY, MySQLType.VECTOR_FLOAT32} - {MySQLType.TINY_BLOB}
 _MARK = "ticdc_emit: a row is long, so the batch runs again and Spark measures its rows"
 _Made = TypeVar("_Made", covariant=True)
@@ -76,10 +78,19 @@ class RowLengths:
 
 
 def are_short(df: DataFrame, versions: Iterable[TableInfo]) -> bool:
-    """Return whether the rows of a typed DataFrame are short, as far as types tell: JSON and VARCHAR may be long."""
-    return not any(column.type in _LONG_TYPES for table in versions for column in table) and all(
-        type(field.dataType).__name__ not in ("ArrayType", "MapType", "StructType", "VariantType")
-        for _, field in _fields(df)
+    """Return whether the rows of a typed DataFrame are short, as far as types tell: JSON and VARCHAR may be long.
+
+    Rows of many fields are not. The test of :func:`refusing_long` would be too much for Spark's optimizer, which moves
+    it below the projection that makes the images: each text in it becomes a copy of its image with all its fields.
+    """
+    fields = [field for _, field in _fields(df)]
+    return (
+        len(fields) <= _MOST_FIELDS
+        and not any(column.type in _LONG_TYPES for table in versions for column in table)
+        and all(
+            type(field.dataType).__name__ not in ("ArrayType", "MapType", "StructType", "VariantType")
+            for field in fields
+        )
     )
 
 
