@@ -2,8 +2,8 @@
 
     python -m tests.faults.chaos --rows 1000000 --tables 20 --protocol canal-json --json counts.json
 
-Without ``--protocol``, all five run one after the other. Prints a table of counts; exits with 1 if the contract of one
-was broken.
+Without ``--protocol``, all run one after the other. Prints a table of counts; exits with 1 if the contract of one was
+broken.
 """
 
 from __future__ import annotations
