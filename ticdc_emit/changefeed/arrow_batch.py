@@ -19,8 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_emit.arrange.reader import positioned
-from ticdc_emit.changefeed.batch import Ahead, null_in_ddl, typed_table
-from ticdc_emit.changefeed.count_task import COUNT_SCHEMA, CountTask
+from ticdc_emit.changefeed.batch import null_in_ddl, typed_table
 from ticdc_emit.changefeed.deliver_task import DEFAULT_MEMORY_LIMIT, DeliverTask
 from ticdc_emit.changefeed.encode_task import EncodeTask
 from ticdc_emit.changefeed.results import TaskResult, read_results
@@ -33,7 +32,6 @@ from ticdc_emit.encode.fit import check_images
 from ticdc_emit.errors import ConfigError, SchemaError
 from ticdc_emit.plan.tables import Plan
 from ticdc_emit.routing.topic import Target
-from ticdc_emit.schedule.bootstrap_replay import CountedRows
 
 __all__ = ["ArrowBatch"]
 
@@ -65,7 +63,7 @@ class ArrowBatch:
         self._parts = [_Part(each, name) for name, each in by_table.items()]
         self._limit = memory_limit
 
-    def ddl_rows(self, database: str, ahead: Ahead | None = None) -> list[DdlStatement]:
+    def ddl_rows(self, database: str, *, names_tables: bool = False) -> list[DdlStatement]:
         """Return the rows with ``op = 'ddl'``; their current database is their ``schema``, if any."""
         statements: list[DdlStatement] = []
         for part in self._parts:
@@ -85,13 +83,6 @@ class ArrowBatch:
     def tables(self, plan: Plan) -> list[tuple[str, str]]:
         """Return the tables of the rows."""
         return sorted({table for part in self._parts for table in part.tables(plan)})
-
-    def count_rows(self, task: CountTask) -> list[CountedRows]:
-        """Count the rows here."""
-        counts = (
-            counted for part in self._parts for counted in replace(task, table=part.table_of(task.plan))(part.rows())
-        )
-        return task.read(pa.Table.from_batches(list(counts), schema=COUNT_SCHEMA))
 
     def run(self, encode: EncodeTask, deliver: DeliverTask) -> dict[Target, TaskResult]:
         """Run both tasks here: nothing is sent before every row of the batch is encoded."""

@@ -1,4 +1,4 @@
-"""What a changefeed needs of a micro-batch: its DDL, its tables, the number of rows, and a way to run tasks over them.
+"""What a changefeed needs of a micro-batch: its DDL, its tables, and a way to run tasks over its rows.
 
 An engine brings one implementation (``spark.batch``: a DataFrame). The results of a batch must not depend on its
 partitioning, because a batch that is replayed after a restart must give the same results.
@@ -7,9 +7,8 @@ partitioning, because a batch that is replayed after a restart must give the sam
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
-from ticdc_emit.changefeed.count_task import CountTask
 from ticdc_emit.changefeed.deliver_task import DeliverTask
 from ticdc_emit.changefeed.encode_task import EncodeTask
 from ticdc_emit.changefeed.results import TaskResult
@@ -18,27 +17,20 @@ from ticdc_emit.changes.forms import is_generic
 from ticdc_emit.errors import InvalidValueError
 from ticdc_emit.plan.tables import Plan
 from ticdc_emit.routing.topic import Target
-from ticdc_emit.schedule.bootstrap_replay import CountedRows
 from ticdc_emit.schema.identifiers import split_name
 
-__all__ = ["Ahead", "Batch", "Journal", "null_in_ddl", "typed_table"]
-
-
-class Ahead(NamedTuple):
-    """What will be asked of a batch that brings no DDL: whether its tables, and how its rows are counted."""
-
-    tables: bool
-    counting: CountTask | None
+__all__ = ["Batch", "Journal", "null_in_ddl", "typed_table"]
 
 
 class Batch(Protocol):
     """Row changes, wherever they are, and the DDL among them."""
 
-    def ddl_rows(self, database: str, ahead: Ahead | None = None) -> Sequence[DdlStatement]:
+    def ddl_rows(self, database: str, *, names_tables: bool = False) -> Sequence[DdlStatement]:
         """Return the batch's DDL in an order that no partitioning changes; ``database``: of those that name none.
 
-        ``ahead``: what an engine to which each question is a job may find out in the same one. Raises
-        :class:`~ticdc_emit.errors.InvalidValueError` for a NULL where a DDL needs a value.
+        ``names_tables``: whether :meth:`tables` will be asked for; an engine to which each question is a job may find
+        them out in the same one. Raises :class:`~ticdc_emit.errors.InvalidValueError` for a NULL where a DDL needs a
+        value.
         """
         ...
 
@@ -51,10 +43,6 @@ class Batch(Protocol):
 
     def tables(self, plan: Plan) -> Sequence[tuple[str, str]]:
         """Return the tables that the batch's rows belong to, in order."""
-        ...
-
-    def count_rows(self, task: CountTask) -> Sequence[CountedRows]:
-        """Run the task over the rows, with the table of the rows; raise its error."""
         ...
 
     def run(self, encode: EncodeTask, deliver: DeliverTask) -> Mapping[Target, TaskResult]:

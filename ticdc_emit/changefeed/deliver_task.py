@@ -22,6 +22,7 @@ from ticdc_emit.changefeed.digest import RowsDigest
 from ticdc_emit.changefeed.placed_rows import PlacedRows, batches_of, write_rows
 from ticdc_emit.changefeed.report import ControlCounts
 from ticdc_emit.changefeed.results import TaskResult, error_result, result_batch
+from ticdc_emit.changefeed.schedule import Schedule
 from ticdc_emit.changefeed.skipped import SkippedFile
 from ticdc_emit.delivery.claims import ClaimStore
 from ticdc_emit.delivery.contract import DeliveryReport, Sink
@@ -46,6 +47,7 @@ _PIECE_BYTES = 4 * 1024 * 1024  # of messages that are handed on at once: a proc
 class DeliverTask:
     """The work of one delivering task, pickled to the workers.
 
+    ``controls``: what may have to be sent; with a ``schedule``, also what it makes of the counts of the batch's rows.
     ``sink`` writes; without one, the messages themselves are yielded. ``claims``: the storage of objects that messages
     name. ``check_only``: rows are counted and nothing is sent; with ``connects``, a writer is opened nevertheless.
     ``digests``: whether results have a digest of the rows' messages. ``memory_limit``: bytes of chunks that are held,
@@ -62,14 +64,11 @@ class DeliverTask:
     digests: bool = False
     memory_limit: int = DEFAULT_MEMORY_LIMIT
     skipped: SkippedFile | None = None
+    schedule: Schedule | None = None
 
     @cached_property
     def _announcer(self) -> Announcer:
         return Announcer(self.plan)
-
-    @cached_property
-    def _addressed(self) -> Addressed:
-        return Addressed(self.controls, self._announcer)
 
     def __call__(self, chunks: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield ``RESULT_SCHEMA``, or ``MESSAGE_SCHEMA`` without a sink; then what is wrong with the data is raised.
@@ -94,7 +93,8 @@ class DeliverTask:
                 results.setdefault(self.plan.targets[0], TaskResult()).skipped = dict(store.skipped)
                 if self.skipped is not None and not self.check_only:
                     self.skipped.write(store.skipped_lines())
-            rows = self._rows(store, merges, results)
+            addressed = Addressed(self._scheduled(store, results), self._announcer)
+            rows = self._rows(store, merges, addressed, results)
             if self.check_only:
                 for of_target in rows:
                     for _ in of_target:
@@ -108,6 +108,15 @@ class DeliverTask:
             elif merges:
                 self._deliver(self.sink, rows, results)
             yield result_batch(results)
+
+    def _scheduled(self, store: ChunkStore, results: dict[Target, TaskResult]) -> Controls:
+        """Return the batch's controls; one task hands the counts that they come from back."""
+        if self.schedule is None or not (store.hands_back or store.targets()):
+            return self.controls
+        united = self.schedule.united(store.counts())
+        if store.hands_back:
+            results.setdefault(self.plan.targets[0], TaskResult()).counts = united
+        return self.schedule.controls(self.controls, self.plan, united)[0] if store.targets() else self.controls
 
     def _merge(self, store: ChunkStore, target: Target) -> Merge:
         return Merge(store.chunks(target), store.transactions.get(target[0], set()), self.memory_limit)
@@ -135,14 +144,15 @@ class DeliverTask:
         return None if packing is None else Packer(packing, self.plan.large.max_packed_bytes)
 
     def _rows(
-        self, store: ChunkStore, merges: dict[Target, Merge], results: dict[Target, TaskResult]
+        self, store: ChunkStore, merges: dict[Target, Merge], addressed: Addressed, results: dict[Target, TaskResult]
     ) -> Iterator[Iterator[PlacedRows]]:
         """Yield the rows of each topic-partition, in order, with the control messages among them; count them."""
         for target, merge in merges.items():
-            yield self._rows_of(target, merge.windows(store.messages), store, results.setdefault(target, TaskResult()))
+            result = results.setdefault(target, TaskResult())
+            yield self._rows_of(target, merge.windows(store.messages), store, addressed.to(target), result)
 
     def _rows_of(
-        self, target: Target, windows: Iterator[Window], store: ChunkStore, result: TaskResult
+        self, target: Target, windows: Iterator[Window], store: ChunkStore, controls: Controls, result: TaskResult
     ) -> Iterator[PlacedRows]:
         digest = RowsDigest(target) if self.digests else None
         if not self.check_only:
@@ -154,7 +164,7 @@ class DeliverTask:
                 if self.check_only:
                     result.rows += rows.num_rows
                 else:
-                    yield self._placed(target, rows, result)
+                    yield self._placed(target, rows, controls, result)
         if digest is not None:
             result.digest = digest.value()
 
@@ -164,14 +174,14 @@ class DeliverTask:
             self.claims.put(claims)
             result.claims += len(claims)
 
-    def _placed(self, target: Target, rows: Window, result: TaskResult) -> PlacedRows:
+    def _placed(self, target: Target, rows: Window, controls: Controls, result: TaskResult) -> PlacedRows:
         """Count rows, and place the control messages that stand before the last of them."""
         if result.rows == 0:
             result.first_commit_ts = int(rows.stamps[0])
         before, result.max_commit_ts = result.max_commit_ts, int(rows.stamps[-1])
         result.rows += rows.num_rows
         due, events = [], []
-        for control in self._addressed.to(target).due(before, result.max_commit_ts - 1, result.first_commit_ts):
+        for control in controls.due(before, result.max_commit_ts - 1, result.first_commit_ts):
             message = self._announcer.message_to(control.event, target)
             if message is not None:
                 due.append((control.place, message))

@@ -16,7 +16,7 @@ import pyarrow as pa
 from ticdc_emit.arrange.alike import Siblings
 from ticdc_emit.arrange.dispatch import dispatched, dispatched_siblings
 from ticdc_emit.encode.bad_rows import Refusals, Refused, skippable
-from ticdc_emit.encode.chunks import Buckets, ChunkKind, Made, chunks_of, failures, note, skipped
+from ticdc_emit.encode.chunks import Buckets, ChunkKind, Made, chunks_of, counts_for_all, failures, note, skipped
 from ticdc_emit.encode.pieces import Arranger, Piece, gathered_pieces
 from ticdc_emit.encode.run import prepare_all
 from ticdc_emit.encode.sift import Rows
@@ -36,6 +36,7 @@ class EncodeTask:
     ``late``: ``error``, ``emit`` or ``drop`` for rows at or below the TSO ``late_until``. ``buckets``: which task
     delivers what. ``table``: (schema, name) of all rows, ``None`` where each names its own. ``bad_rows``: whether a bad
     one refuses the batch or is left out; ``tells_skipped``: whether chunks say what was left out, or only how much.
+    ``tick_ms``: of the slots that rows are counted by (``encode.row_counts``); ``None`` where nothing depends on that.
     """
 
     plan: Plan
@@ -45,6 +46,7 @@ class EncodeTask:
     table: tuple[str, str] | None = None
     bad_rows: Literal["refuse", "skip"] = "refuse"
     tells_skipped: bool = False
+    tick_ms: int | None = None
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield batches of ``CHUNK_SCHEMA``."""
@@ -59,16 +61,8 @@ class EncodeTask:
         except (RowError, SchemaError, RegistryError) as error:
             yield from failures(error, self.buckets)
 
-    def sound(self, rows: pa.RecordBatch) -> pa.RecordBatch:
-        """Return those of a block's rows of which messages can be made."""
-        try:
-            self._make(self._arranger().pieces(rows))
-        except RowError as fault:
-            return self._sifted(rows, fault)[0]
-        return rows
-
     def _arranger(self) -> Arranger:
-        return Arranger(self.plan, self.table, self.late, self.late_until)
+        return Arranger(self.plan, self.table, self.late, self.late_until, self.tick_ms)
 
     def _all_or_none(self, arranger: Arranger, rows: pa.RecordBatch, refusals: Refusals) -> Iterator[pa.RecordBatch]:
         """Yield the chunks of a block; once a row of the task was bad, the others are only looked at."""
@@ -153,3 +147,5 @@ class EncodeTask:
         for topic, transactions in arranger.split_transactions.items():
             for bucket in self.buckets.of_topic(topic):
                 yield note(ChunkKind.TRANSACTIONS, bucket, (topic, 0), transactions)
+        if arranger.row_counts:
+            yield from counts_for_all(arranger.row_counts.sums(), self.buckets)

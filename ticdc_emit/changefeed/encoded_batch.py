@@ -7,13 +7,11 @@ encoding holds for the state that it was made in, the clock included: ``run`` re
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
-from ticdc_emit.changefeed.batch import Ahead
-from ticdc_emit.changefeed.count_task import COUNT_SCHEMA, CountTask
 from ticdc_emit.changefeed.deliver_task import DeliverTask
 from ticdc_emit.changefeed.encode_task import EncodeTask
 from ticdc_emit.changefeed.results import TaskResult, read_results
@@ -21,7 +19,6 @@ from ticdc_emit.changefeed.state import BatchState, DdlStatement
 from ticdc_emit.errors import StateError
 from ticdc_emit.plan.tables import Plan
 from ticdc_emit.routing.topic import Target
-from ticdc_emit.schedule.bootstrap_replay import CountedRows
 
 __all__ = ["EncodedBatch", "Encoding"]
 
@@ -32,29 +29,11 @@ class Encoding:
 
     state: BatchState
     encode: EncodeTask
-    count: CountTask | None
 
     @classmethod
-    def of_table(
-        cls, state: BatchState, encode: EncodeTask, count: CountTask | None, table: tuple[str, str] | None
-    ) -> Encoding:
+    def of_table(cls, state: BatchState, encode: EncodeTask, table: tuple[str, str] | None) -> Encoding:
         """Return the encoding of one table's rows, with what they need of the plan, or of rows that name theirs."""
-        if table is None:
-            return cls(state, encode, count)
-        encode = replace(encode, table=table, plan=encode.plan.of_table(*table))
-        count = None if count is None else replace(count, table=table, plan=count.plan.of_table(*table))
-        return cls(state, encode, count)
-
-    def chunks(self, rows: Iterable[pa.RecordBatch], counts: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Yield the chunks of some of the batch's rows; add to ``counts`` what PLAN must know of them."""
-
-        def counted() -> Iterator[pa.RecordBatch]:
-            for batch in rows:
-                if self.count is not None:
-                    counts.extend(self.count(iter([batch])))
-                yield batch
-
-        return self.encode(counted())
+        return cls(state, encode if table is None else replace(encode, table=table, plan=encode.plan.of_table(*table)))
 
 
 @dataclass(frozen=True)
@@ -64,9 +43,8 @@ class EncodedBatch:
     state: BatchState
     table: tuple[str, str] | None
     chunks: Iterable[pa.RecordBatch]
-    counts: Sequence[pa.RecordBatch] = ()
 
-    def ddl_rows(self, database: str, ahead: Ahead | None = None) -> list[DdlStatement]:
+    def ddl_rows(self, database: str, *, names_tables: bool = False) -> list[DdlStatement]:
         """Return none: rows of DDL are not encoded."""
         return []
 
@@ -76,10 +54,6 @@ class EncodedBatch:
     def tables(self, plan: Plan) -> list[tuple[str, str]]:
         """Return the table of typed rows; nobody asks for those of others."""
         return [] if self.table is None else [self.table]
-
-    def count_rows(self, task: CountTask) -> list[CountedRows]:
-        """Return the sum of what was counted."""
-        return task.read(pa.Table.from_batches(list(self.counts), schema=COUNT_SCHEMA))
 
     def run(self, encode: EncodeTask, deliver: DeliverTask) -> dict[Target, TaskResult]:
         """Deliver here, in bounded memory."""

@@ -7,13 +7,14 @@ written, and only :meth:`Opening.encoding` reaches out, to create topics and reg
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from ticdc_emit.changefeed.batch import Ahead, Batch
+from ticdc_emit.changefeed.batch import Batch
 from ticdc_emit.changefeed.encode_task import EncodeTask
 from ticdc_emit.changefeed.encoded_batch import EncodedBatch, Encoding
 from ticdc_emit.changefeed.options import RunOptions
 from ticdc_emit.changefeed.planning import Planner
+from ticdc_emit.changefeed.schedule import Schedule
 from ticdc_emit.changefeed.skipped import SkippedFile
 from ticdc_emit.changefeed.state import BatchState, DdlStatement
 from ticdc_emit.changefeed.state_store import StateStore
@@ -48,25 +49,20 @@ class Opening:
         self.planner.outline(state)  # a statement that does not apply must not be in a record
         return batch.begun(state) if isinstance(batch, EncodedBatch) else state
 
-    def ahead(self, state: BatchState) -> Ahead:
-        """Return what PLAN must know of the rows."""
-        return self.planner.ahead(state, late=self.options.late, bad_rows=self.options.bad_rows)
-
-    def encode_task(self, plan: Plan, late_until: int | None) -> EncodeTask:
-        """Return the task of the rows; those at or below ``late_until`` are late."""
-        how, buckets = self.options, Buckets(plan.targets, 1)
-        tells = how.bad_rows_path is not None
-        return EncodeTask(plan, how.late, late_until, buckets, bad_rows=how.bad_rows, tells_skipped=tells)
+    def encode_task(self, plan: Plan, late_until: int | None, schedule: Schedule | None = None) -> EncodeTask:
+        """Return the task of the rows; those at or below ``late_until`` are late. It counts them for a ``schedule``."""
+        how, tick_ms = self.options, None if schedule is None else schedule.rules.tick_ms
+        task = EncodeTask(plan, how.late, late_until, Buckets(plan.targets, 1), bad_rows=how.bad_rows, tick_ms=tick_ms)
+        return replace(task, tells_skipped=how.bad_rows_path is not None)
 
     def encoding(self, batch_id: int, table: tuple[str, str] | None) -> Encoding | None:
         """Return what encodes rows before their changefeed runs (``Changefeed.encoding``)."""
         state = self.state((), batch_id)
-        ahead = self.ahead(state)
-        if ahead.tables and table is None:
+        if table is None and self.planner.names_tables(state):
             return None
         plan = self.planner.registered(state, EncodedBatch(state, table, ()))
-        encode = self.encode_task(plan, self.planner.controls(state).late_until)
-        return Encoding.of_table(state, encode, ahead.counting, table)
+        encode = self.encode_task(plan, self.planner.controls(state).late_until, self.planner.schedule(state))
+        return Encoding.of_table(state, encode, table)
 
     def skipped_file(self, batch_id: int) -> SkippedFile | None:
         """Return the file for the batch's bad rows; ``None`` if the options name no path."""

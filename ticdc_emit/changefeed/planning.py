@@ -15,11 +15,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from numbers import Integral
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
-from ticdc_emit.changefeed.batch import Ahead, Batch
-from ticdc_emit.changefeed.count_task import CountTask
-from ticdc_emit.changefeed.schedule import with_bootstraps, with_default_ticks, with_due_bootstraps
+from ticdc_emit.changefeed.batch import Batch
+from ticdc_emit.changefeed.schedule import Schedule, with_due_bootstraps
 from ticdc_emit.changefeed.state import BatchState, DdlStatement
 from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.delivery.contract import Sink
@@ -159,56 +158,33 @@ class Planner:
         reached = (reason for commit_ts, reason in applied.filtered if state.sent_until < commit_ts <= sent_until)
         return dict(sorted(Counter(reached).items()))
 
-    def scheduled(
-        self,
-        controls: Controls,
-        state: BatchState,
-        batch: Batch,
-        *,
-        late: str,
-        bad_rows: Literal["refuse", "skip"],
-    ) -> tuple[Controls, dict[str, Any] | None]:
-        """Return the controls with what depends on the batch's rows, and the state of the bootstrap schedule behind it.
+    def schedule(self, state: BatchState) -> Schedule | None:
+        """Return what the batch's controls depend on beside its rows; ``None`` where they do not depend on rows.
 
-        Counts the rows, where anything depends on them: with the Simple protocol.
+        They do with the Simple protocol. Raises :class:`~ticdc_emit.errors.StateError` for a state of the bootstraps
+        that does not fit the table history.
         """
-        plan = self.plan(state)
-        task = self._count_task(plan, controls, state, late, bad_rows)
-        if task is None:
-            return controls, None
-        counted = batch.count_rows(task)
-        if self._has_default_ticks(state):
-            controls = with_default_ticks(controls, counted)
-        if not self._bootstraps.enabled:
-            return controls, None
-        return with_bootstraps(controls, plan, self._bootstraps, state, counted)
+        default_ticks = self.config.codec.protocol.traits.default_ticks
+        ticks = default_ticks and self.interval_ms is None and state.build_ts is None
+        if not (self._bootstraps.enabled or ticks):
+            return None
+        schedule = Schedule(self._bootstraps, ticks, state.bootstraps)
+        if self._bootstraps.enabled:
+            schedule.begun(self.outline(state))
+        return schedule
 
     def idle(self, state: BatchState, moment: int, limit: int) -> tuple[Controls, dict[str, Any] | None]:
         """Return what may be due at ``moment`` (ms) and the TSO ``limit`` without any row, and the schedule then."""
         controls = self.controls(state)
-        return with_due_bootstraps(controls, self.plan(state), self._bootstraps, state, moment, limit)
+        return with_due_bootstraps(controls, self.plan(state), self._bootstraps, state.bootstraps, moment, limit)
 
-    def ahead(self, state: BatchState, *, late: str, bad_rows: Literal["refuse", "skip"]) -> Ahead:
-        """Return what will be asked of a batch that begins in this state, unless it brings DDL."""
-        outline, controls = self.outline(state), self.controls(state)
-        return Ahead(self._drawn(state.ddl).registers, self._count_task(outline, controls, state, late, bad_rows))
-
-    def _count_task(
-        self, plan: Plan, controls: Controls, state: BatchState, late: str, bad_rows: Literal["refuse", "skip"]
-    ) -> CountTask | None:
-        """Return what counts the rows, where anything depends on how many there are."""
-        if not (self._bootstraps.enabled or self._has_default_ticks(state)):
-            return None
-        dropped = controls.late_until if late == "drop" else None
-        return CountTask(plan, self._bootstraps.tick_ms, dropped, bad_rows=bad_rows)
+    def names_tables(self, state: BatchState) -> bool:
+        """Return whether a batch that begins in this state will be asked for its tables."""
+        return self._drawn(state.ddl).registers
 
     @cached_property
     def _bootstraps(self) -> BootstrapRules:
         return BootstrapRules.of(self.config)
-
-    def _has_default_ticks(self, state: BatchState) -> bool:
-        ticks = self.config.codec.protocol.traits.default_ticks
-        return ticks and self.interval_ms is None and state.build_ts is None
 
     def _drawn(self, ddl: tuple[DdlStatement, ...]) -> _Outline:
         if ddl not in self._outlined:

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 from ticdc_emit.changefeed.digest import Digest, sum_of_digests
 from ticdc_emit.changefeed.report import ControlCounts
+from ticdc_emit.encode.row_counts import CountsBody
 from ticdc_emit.errors import TicdcEmitError
 from ticdc_emit.routing.topic import Target
 
@@ -26,7 +27,8 @@ class TaskResult:
     ``ddl``, ``watermarks``, ``bootstraps``: messages merged into the rows. ``claims`` (objects stored) and ``retries``
     (of the task's connection) are told with one of the topic-partitions that they may belong to. ``digest``: of the
     rows' messages (``changefeed.digest``), empty where the task was not asked for it. ``skipped``: bad rows by table,
-    and ``filtered``: rows that are not replicated, by rule, of the whole batch, told with one topic-partition.
+    and ``filtered``: rows that are not replicated, by rule, of the whole batch, told with one topic-partition, as are
+    ``counts``: those of the batch's rows (``encode.row_counts``) as an Arrow IPC body, empty where nothing needs them.
     """
 
     rows: int = 0
@@ -41,6 +43,7 @@ class TaskResult:
     claims: int = 0
     retries: int = 0
     digest: Digest = b""
+    counts: CountsBody = b""
     skipped: dict[str, int] = field(default_factory=dict)
     filtered: dict[str, int] = field(default_factory=dict)
 
@@ -56,6 +59,7 @@ class TaskResult:
             "first_commit_ts": min(firsts, default=-1),
             "max_commit_ts": max(self.max_commit_ts, other.max_commit_ts),
             "digest": sum_of_digests(self.digest, other.digest),
+            "counts": self.counts or other.counts,
             "skipped": dict(Counter(self.skipped) + Counter(other.skipped)),
             "filtered": dict(Counter(self.filtered) + Counter(other.filtered)),
         }
@@ -68,14 +72,15 @@ class TaskResult:
         self.bootstraps += controls.bootstrap
 
 
+_BODIES = ("digest", "counts")
 _BY_NAME = ("skipped", "filtered")
-_COUNTS = tuple(each.name for each in fields(TaskResult) if each.name not in ("digest", *_BY_NAME))
+_COUNTS = tuple(each.name for each in fields(TaskResult) if each.name not in (*_BODIES, *_BY_NAME))
 RESULT_SCHEMA = pa.schema(
     [
         ("topic", pa.string()),
         ("partition", pa.int32()),
         *((name, pa.int64()) for name in _COUNTS),
-        ("digest", pa.binary()),
+        *((name, pa.binary()) for name in _BODIES),
         *((name, pa.string()) for name in _BY_NAME),
         ("error", pa.binary()),
     ]
@@ -116,7 +121,7 @@ def read_results(table: pa.Table | Iterable[pa.RecordBatch]) -> dict[Target, Tas
         raise error
     results: dict[Target, TaskResult] = {}
     for row in table.to_pylist():
-        counts = {name: row[name] for name in (*_COUNTS, "digest")}
+        counts = {name: row[name] for name in (*_COUNTS, *_BODIES)}
         result = TaskResult(**counts, **{name: json.loads(row[name]) for name in _BY_NAME})
         target = row["topic"], row["partition"]
         results[target] = results[target].plus(result) if target in results else result

@@ -157,7 +157,9 @@ class Changefeed:
         self, batch: Batch, batch_id: int, *, final: bool, until: int | None, journal: Journal | None
     ) -> RunReport:
         started = time.monotonic()
-        statements = batch.ddl_rows(self._database, self._open.ahead(self._open.state((), batch_id)))
+        statements = batch.ddl_rows(
+            self._database, names_tables=self._planner.names_tables(self._open.state((), batch_id))
+        )
         state = self._open.state(statements, batch_id, batch)
         outline, is_kept = self._planner.outline(state), self._options.state_uri is not None
         batch.check(outline)
@@ -173,15 +175,13 @@ class Changefeed:
         plan = self._planner.registered(state, batch)
         self._notices.keyless(plan)
         controls = self._planner.controls(state)
-        encode = self._open.encode_task(plan, controls.late_until)
+        schedule = self._planner.schedule(state)
+        encode = self._open.encode_task(plan, controls.late_until, schedule)
         skipped = self._open.skipped_file(batch_id)
         deliver = DeliverTask(plan, controls, self.sink, self._claims, digests=is_kept, skipped=skipped)
         if state.done or (self._options.validate == "batch" and not is_checked):
             checked = batch.run(encode, replace(deliver, check_only=True))
             state = state.checked(sum(result.rows for result in checked.values()), self._digest(checked))
-        controls, bootstraps = self._planner.scheduled(
-            controls, state, batch, late=self._options.late, bad_rows=self._options.bad_rows
-        )
         if not state.done:
             self._store.save(state)
         if journal is not None:
@@ -189,12 +189,13 @@ class Changefeed:
         if skipped is not None:
             skipped.remove()
         try:
-            results = batch.run(encode, replace(deliver, controls=controls))
+            results = batch.run(encode, replace(deliver, schedule=schedule))
         except (RowError, SchemaError, RegistryError) as error:
             if journal is not None and not state.done and "messages_sent" not in error.context:
                 self._store.forget(batch_id)
                 journal.undo()
             raise
+        controls, bootstraps = (controls, None) if schedule is None else schedule.after(controls, plan, results)
         last_row = top = max((result.max_commit_ts for result in results.values()), default=-1)
         self._notices.early(last_row)
         if final:

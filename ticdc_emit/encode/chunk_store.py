@@ -45,6 +45,7 @@ class Chunk:
 class ChunkStore:
     """Takes chunks, then gives them back. What tasks said: ``failures``, ``late_rows``, ``transactions`` (by topic) and
     ``skipped``, the number of bad rows by table, and ``filtered``, that of rows that are not replicated, by rule.
+    ``hands_back``: whether this task is the one that tells the driver what all were told.
     """
 
     def __init__(self, limit: int) -> None:
@@ -55,6 +56,8 @@ class ChunkStore:
         self._chunks: dict[Target, list[Chunk]] = {}
         self._claims: dict[Target, list[pa.Buffer | _Span]] = {}
         self._skipped: list[pa.Buffer | _Span] = []
+        self._counts: list[pa.Buffer | _Span] = []
+        self.hands_back = False
         self.failures: list[TicdcEmitError] = []
         self.late_rows: Counter[Target] = Counter()
         self.transactions: dict[str, set[bytes]] = {}
@@ -64,7 +67,7 @@ class ChunkStore:
     def add(self, batch: pa.RecordBatch) -> None:
         """Take the chunks of a batch."""
         for row in range(batch.num_rows):
-            _, kind, topic, partition, rows, first, last, keys, body = (column[row] for column in batch.columns)
+            bucket, kind, topic, partition, rows, first, last, keys, body = (column[row] for column in batch.columns)
             target = topic.as_py(), partition.as_py()
             match kind.as_py():
                 case ChunkKind.MESSAGES:
@@ -76,6 +79,9 @@ class ChunkStore:
                     self.late_rows[target] += rows.as_py()
                 case ChunkKind.FILTERED:
                     self.filtered[target[0]] += rows.as_py()
+                case ChunkKind.COUNTS:
+                    self._counts.append(self._kept(body))
+                    self.hands_back = bucket.as_py() == 0
                 case ChunkKind.SKIPPED:
                     self.skipped[target[0]] += rows.as_py()
                     if body.is_valid:
@@ -105,6 +111,10 @@ class ChunkStore:
                 runs.add(unpacked(self._read(span)))
             for window in runs.windows():
                 yield from window.column("line").to_pylist()
+
+    def counts(self) -> Iterator[pa.RecordBatch]:
+        """Yield what each encoding task has counted (``encode.row_counts``)."""
+        return (unpacked(self._read(span)) for span in self._counts)
 
     def messages(self, chunk: Chunk) -> pa.RecordBatch:
         """Return the messages of a chunk: order key, key, value, and the value's end where it is apart."""

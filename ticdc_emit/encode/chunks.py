@@ -31,7 +31,18 @@ from ticdc_emit.errors import TicdcEmitError
 from ticdc_emit.plan.table_plan import TablePlan
 from ticdc_emit.routing.topic import Target
 
-__all__ = ["CHUNK_SCHEMA", "Buckets", "ChunkKind", "Made", "chunks_of", "note", "packed", "skipped", "unpacked"]
+__all__ = [
+    "CHUNK_SCHEMA",
+    "Buckets",
+    "ChunkKind",
+    "Made",
+    "chunks_of",
+    "counts_for_all",
+    "note",
+    "packed",
+    "skipped",
+    "unpacked",
+]
 
 CHUNK_SCHEMA = pa.schema(
     [
@@ -72,6 +83,8 @@ class ChunkKind(IntEnum):
     """Bad rows of the table that is named in the topic's place; a line of JSON for each, if they are told."""
     FILTERED = 6
     """Nothing; ``rows`` were left out by the rule that is named in the topic's place."""
+    COUNTS = 7
+    """How many rows the task has of each table (``encode.row_counts``)."""
     MESSAGES = 5
     """The messages: order key, key and value, and the value's end where the protocol keeps it apart."""
 
@@ -187,6 +200,12 @@ def failures(error: TicdcEmitError, buckets: Buckets) -> Iterator[pa.RecordBatch
     """Yield the error for every task that delivers: none may send anything."""
     for bucket in range(buckets.count):
         yield note(ChunkKind.FAILURE, bucket, ("", 0), error)
+
+
+def counts_for_all(counts: pa.RecordBatch, buckets: Buckets) -> Iterator[pa.RecordBatch]:
+    """Yield a task's counts of ``COUNT_SCHEMA`` for every task that delivers: each schedules by those of all."""
+    body = packed(counts)
+    return _batches(_Chunk(bucket, ChunkKind.COUNTS, "", 0, 0, body=body) for bucket in range(buckets.count))
 
 
 def skipped(rows: Sequence[BadRow], *, lines: bool) -> Iterator[pa.RecordBatch]:

@@ -34,6 +34,7 @@ from ticdc_emit.changes.forms import check_columns, is_ddl
 from ticdc_emit.changes.normal_form import normal_form
 from ticdc_emit.changes.sizes import rows_within
 from ticdc_emit.changes.tables import TABLE_NAMES, rows_by_table
+from ticdc_emit.encode.row_counts import RowCounts
 from ticdc_emit.errors import LateRowError
 from ticdc_emit.plan.table_plan import TablePlan
 from ticdc_emit.plan.tables import Plan
@@ -111,10 +112,17 @@ class Arranger:
     for rows at or below the TSO ``late_until``. ``late_rows`` counts the dropped ones, ``kept_back`` those that are not
     replicated, by reason. ``split_transactions``: the
     first bytes of the order keys of transactions with a split update, by topic, where rows have a ``seq``: their rows
-    rank by kind, wherever they are.
+    rank by kind, wherever they are. ``row_counts``: of the rows in pieces, for slots of ``tick_ms``, if that is given.
     """
 
-    def __init__(self, plan: Plan, table: tuple[str, str] | None, late: str, late_until: int | None) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        table: tuple[str, str] | None,
+        late: str,
+        late_until: int | None,
+        tick_ms: int | None = None,
+    ) -> None:
         self._plan = plan
         self._table = None if table is None else plan.table(*table)
         self._late = late
@@ -124,13 +132,20 @@ class Arranger:
         self.late_rows: Counter[Target] = Counter()
         self.kept_back: Counter[str] = Counter()
         self.split_transactions: dict[str, set[bytes]] = {}
+        self.row_counts = None if tick_ms is None else RowCounts(tick_ms)
 
     def pieces(self, rows: pa.RecordBatch) -> Iterator[Piece]:
         """Yield the pieces of a block of rows. Raises the :class:`~ticdc_emit.errors.RowError` family."""
+        for piece in self._pieces(rows):
+            if self.row_counts is not None:
+                self.row_counts.count(piece.tables, piece.rows, self._plan.places)
+            yield piece
+
+    def _pieces(self, rows: pa.RecordBatch) -> Iterator[Piece]:
         if self._table is None and not self._any_late(rows):
             yield from self._pieces_of_many(rows)
             return
-        for table, part in self.parts(rows):
+        for table, part in self._parts(rows):
             yield self._piece(table, part)
 
     def _pieces_of_many(self, rows: pa.RecordBatch) -> Iterator[Piece]:
@@ -155,6 +170,8 @@ class Arranger:
         self.kept_back.update(other.kept_back)
         for topic, transactions in other.split_transactions.items():
             self.split_transactions.setdefault(topic, set()).update(transactions)
+        if self.row_counts is not None and other.row_counts is not None:
+            self.row_counts.include(other.row_counts)
 
     def gathered(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield the row changes in normal form, with their places, in batches that are worth their handling.
@@ -187,7 +204,7 @@ class Arranger:
                 if rows.num_rows:
                     yield rows
 
-    def parts(self, rows: pa.RecordBatch) -> Iterator[_Part]:
+    def _parts(self, rows: pa.RecordBatch) -> Iterator[_Part]:
         """Yield each table's rows of a block in change form, by commit_ts, without late ones, their updates split."""
         form = self._change_form(rows)
         if self._table is not None:

@@ -9,15 +9,13 @@ The shuffle is the barrier: nothing is sent before every row is encoded.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from ticdc_emit.changefeed.batch import Ahead, typed_table
-from ticdc_emit.changefeed.count_task import COUNT_SCHEMA, CountTask
+from ticdc_emit.changefeed.batch import typed_table
 from ticdc_emit.changefeed.deliver_task import DeliverTask
 from ticdc_emit.changefeed.encode_task import EncodeTask
 from ticdc_emit.changefeed.results import RESULT_SCHEMA, TaskResult, read_results
@@ -27,10 +25,9 @@ from ticdc_emit.delivery.contract import MESSAGE_SCHEMA
 from ticdc_emit.delivery.memory_sink import MemorySink
 from ticdc_emit.encode.chunks import CHUNK_SCHEMA, Buckets
 from ticdc_emit.encode.fit import check_images
-from ticdc_emit.errors import ConfigError, TicdcEmitError
+from ticdc_emit.errors import ConfigError
 from ticdc_emit.plan.tables import Plan
 from ticdc_emit.routing.topic import Target
-from ticdc_emit.schedule.bootstrap_replay import CountedRows
 from ticdc_emit.spark.frame import change_columns, in_pairs, without_ddl
 from ticdc_emit.spark.micro_batch import compiled_once
 from ticdc_emit.spark.row_tally import tally_folder
@@ -72,26 +69,19 @@ class SparkBatch:
             )
         self._lengths = lengths or RowLengths()
         self._named: list[tuple[str, str]] | None = None
-        self._counts: pa.Table | None = None
 
-    def ddl_rows(self, database: str, ahead: Ahead | None = None) -> list[DdlStatement]:
+    def ddl_rows(self, database: str, *, names_tables: bool = False) -> list[DdlStatement]:
         """Collect the rows with ``op = 'ddl'`` and a ``query``; their current database is their ``schema``, if any.
 
-        If a column ``query`` makes this a job, the job also answers the questions in ``ahead``.
+        If a column ``query`` makes this a job, the job also finds the tables of generic rows, with ``names_tables``.
         """
         frames = [df for df in self._frames.values() if "query" in df.columns]
         if not frames:
             return []
-        counts = None
-        if ahead is not None and ahead.counting is not None:
-            with suppress(TicdcEmitError):  # a table that the batch's own DDL creates is not known yet
-                counts = self._mapped(ahead.counting, COUNT_SCHEMA)
-        named = self._generic() if ahead is not None and ahead.tables else []
-        survey = Survey(frames, named=named, counts=counts)
+        named = self._generic() if names_tables else []
+        survey = Survey(frames, named=named)
         self._named = survey.tables() if named else None
-        statements = survey.ddl(database)
-        self._counts = None if statements or counts is None else survey.counts()  # DDL changes the counts
-        return statements
+        return survey.ddl(database)
 
     def check(self, plan: Plan) -> None:
         """Check columns and their types; no Spark job. Names of tables in rows would need a pass over them."""
@@ -104,11 +94,6 @@ class SparkBatch:
         if self._named is None:
             self._named = [(row[0], row[1]) for df in self._generic() for row in named_tables(df).collect()]
         return sorted({*self._named, *(key for key in typed if key is not None)})
-
-    def count_rows(self, task: CountTask) -> list[CountedRows]:
-        """Count rows where they are, unless they are counted already."""
-        with missing_packages_named():
-            return task.read(self._mapped(task, COUNT_SCHEMA).toArrow() if self._counts is None else self._counts)
 
     def _generic(self) -> list[DataFrame]:
         return [df for df in self._frames.values() if is_generic(df.columns)]
@@ -141,9 +126,7 @@ class SparkBatch:
         segments = self._mapped(encode, SEGMENT_SCHEMA, in_segments, checks_length=checks_length)
         return segments.repartitionById(count, "bucket").mapInArrow(in_worker(rejoined, deliver), spark_columns(schema))
 
-    def _mapped(
-        self, task: EncodeTask | CountTask, schema: pa.Schema, *after: Step, checks_length: bool = False
-    ) -> DataFrame:
+    def _mapped(self, task: EncodeTask, schema: pa.Schema, *after: Step, checks_length: bool = False) -> DataFrame:
         """Return the output of a task, and of steps after it, for the rows of every DataFrame, run where the rows are.
 
         ``checks_length``: whether the job fails at a long row.

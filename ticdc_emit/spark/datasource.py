@@ -93,11 +93,10 @@ class TicdcDataSource(DataSource):
 
 @dataclass(frozen=True)
 class _Staged(WriterCommitMessage):
-    """``encoding``: how rows became chunks; ``None`` for rows as they are. ``counts``: their counts."""
+    """``encoding``: how rows became chunks; ``None`` for rows as they are."""
 
     file: StagedFile
     encoding: tuple[BatchState, tuple[str, str] | None] | None = None
-    counts: tuple[pa.RecordBatch, ...] = ()
 
 
 class _Writer:
@@ -119,9 +118,7 @@ class _Writer:
         encoding = self._encodings.get(self._batch_id())
         if encoding is None:
             return _Staged(self._staging.write(iterator))
-        counts: list[pa.RecordBatch] = []
-        file = self._staging.write(encoding.chunks(iterator, counts))
-        return _Staged(file, (encoding.state, encoding.encode.table), tuple(counts))
+        return _Staged(self._staging.write(encoding.encode(iterator)), (encoding.state, encoding.encode.table))
 
     def _batch_id(self) -> int | None:
         """Return the id of a task's batch; ``None`` if it is unknown."""
@@ -171,7 +168,7 @@ class _Writer:
             raise StateError("tasks of one write have encoded different batches", remedy="Write the rows again")
         if first is None:
             return ArrowBatch(batches, table)
-        return EncodedBatch(*first, batches, [part for each in staged for part in each.counts])
+        return EncodedBatch(*first, batches)
 
 
 class _BatchWriter(_Writer, DataSourceArrowWriter):

@@ -1,7 +1,7 @@
 """Facts about a batch's rows that PLAN needs before the batch runs, collected in one Spark job.
 
-In: DataFrames of row changes with DDL, and the questions. Out: the DDL and, if requested, names of tables and counts of
-rows. Each question is a branch of one union, so they take one job together.
+In: DataFrames of row changes with DDL, and the questions. Out: the DDL and, if requested, names of tables. Each
+question is a branch of one union, so they take one job together.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_emit.changefeed.batch import null_in_ddl
-from ticdc_emit.changefeed.count_task import COUNT_SCHEMA
 from ticdc_emit.changefeed.state import DdlStatement
 from ticdc_emit.changes.forms import DDL_OP
 from ticdc_emit.errors import UnsupportedTypeError
@@ -24,30 +23,25 @@ if TYPE_CHECKING:
 
 __all__ = ["Survey", "named_tables"]
 
-_DDL, _TABLE, _COUNT = "ddl", "table", "count"
-_KINDS = {pa.string(): "string", pa.int64(): "long", pa.binary(): "binary"}
+_DDL, _TABLE = "ddl", "table"
+_COLUMNS = {"kind": "string", "schema": "string", "table": "string", "commit_ts": "long", "query": "string"}
 
 
 class Survey:
-    """The results of one job. ``frames``: those with DDL. ``named``: those whose tables are wanted. ``counts``:
-    ``COUNT_SCHEMA``.
-    """
+    """The results of one job. ``frames``: those with DDL. ``named``: those whose tables are wanted."""
 
-    def __init__(
-        self, frames: Sequence[DataFrame], *, named: Iterable[DataFrame] = (), counts: DataFrame | None = None
-    ) -> None:
+    def __init__(self, frames: Sequence[DataFrame], *, named: Iterable[DataFrame] = ()) -> None:
         from pyspark.sql import functions as F  # noqa: N812
 
         parts = [_ddl_of(df) for df in frames]
         parts += [_columns(named_tables(df), kind=F.lit(_TABLE)) for df in named]
-        parts += [] if counts is None else [_columns(counts, kind=F.lit(_COUNT))]
         self._found = in_pairs(lambda one, other: one.union(other), parts).toArrow()
 
     def ddl(self, database: str) -> list[DdlStatement]:
         """Return the DDL in order; ``database``: for statements without one."""
         statements: list[DdlStatement] = []
         for row in self._of(_DDL).to_pylist():
-            commit_ts, query = row["first_ts"], row["query"]
+            commit_ts, query = row["commit_ts"], row["query"]
             if commit_ts is None or query is None:
                 raise null_in_ddl(row["table"] if commit_ts is None else "query", commit_ts, query)
             statements.append((commit_ts, row["schema"] or database, query))
@@ -56,10 +50,6 @@ class Survey:
     def tables(self) -> list[tuple[str, str]]:
         """Return the table names in rows."""
         return [(row["schema"], row["table"]) for row in self._of(_TABLE).to_pylist()]
-
-    def counts(self) -> pa.Table:
-        """Return the counts, of ``COUNT_SCHEMA``."""
-        return self._of(_COUNT).select(COUNT_SCHEMA.names)
 
     def _of(self, kind: str) -> pa.Table:
         return self._found.filter(pc.equal(self._found.column("kind"), kind))
@@ -78,7 +68,7 @@ def _ddl_of(df: DataFrame) -> DataFrame:
     schema = F.col("schema") if "schema" in df.columns else F.lit(None)
     time = "commit_ts" if "commit_ts" in df.columns else "commit_time"
     ddl = df.filter(F.lower("op") == F.lit(DDL_OP))
-    found = ddl.select(schema.alias("schema"), commit_ts_column(df).alias("first_ts"), "query")
+    found = ddl.select(schema.alias("schema"), commit_ts_column(df).alias("commit_ts"), "query")
     return _columns(found, kind=F.lit(_DDL), table=F.lit(time))
 
 
@@ -98,6 +88,5 @@ def _columns(df: DataFrame, **others: Any) -> DataFrame:
     """Return the columns that every branch of the union has."""
     from pyspark.sql import functions as F  # noqa: N812
 
-    kinds = {"kind": "string", **{field.name: _KINDS[field.type] for field in COUNT_SCHEMA}, "query": "string"}
-    held = {name: others.get(name, F.col(name) if name in df.columns else F.lit(None)) for name in kinds}
-    return df.select(*(column.cast(kinds[name]).alias(name) for name, column in held.items()))
+    held = {name: others.get(name, F.col(name) if name in df.columns else F.lit(None)) for name in _COLUMNS}
+    return df.select(*(column.cast(_COLUMNS[name]).alias(name) for name, column in held.items()))

@@ -12,7 +12,6 @@ import pytest
 
 from ticdc_emit.changefeed import Changefeed
 from ticdc_emit.changefeed.arrow_batch import ArrowBatch
-from ticdc_emit.changefeed.count_task import CountTask
 from ticdc_emit.changefeed.options import RunOptions
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.delivery.memory_sink import MemorySink, clear, messages
@@ -234,25 +233,6 @@ def test_the_typed_form_needs_its_table_named(store: str) -> None:
     report = feed(store).run(ArrowBatch([typed(rows)], "shop.orders"), 0, final=True)
     assert report.rows == 3
     clear(store)
-
-
-def test_counts_have_split_updates_twice(store: str) -> None:
-    rows = history(2)
-    sent = feed(store).run(ArrowBatch(generic(rows)), 0, final=True)
-    plan = feed(store)._planner.plan(_no_state())
-    counted = ArrowBatch(cut(generic(rows), 9)).count_rows(CountTask(plan, 1_000, None))
-    assert sum(each.count for each in counted) == sent.rows > len(rows)
-    late = ArrowBatch(generic(rows)).count_rows(CountTask(plan, 1_000, tso(15)))
-    slots = [(each.table.name, each.first_ts) for each in late]
-    assert 0 < sum(each.count for each in late) < sent.rows
-    assert min(first for _, first in slots) > tso(15)
-    assert len(set(slots)) == len(slots)
-
-
-def _no_state() -> Any:
-    from ticdc_emit.changefeed.state import BatchState
-
-    return BatchState(-1)
 
 
 def test_simple_sends_its_bootstraps(store: str) -> None:

@@ -15,8 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_emit.changefeed import ArrowBatch
-from ticdc_emit.changefeed.batch import Ahead, Batch, typed_table
-from ticdc_emit.changefeed.count_task import CountTask
+from ticdc_emit.changefeed.batch import Batch, typed_table
 from ticdc_emit.changefeed.deliver_task import DeliverTask
 from ticdc_emit.changefeed.encode_task import EncodeTask
 from ticdc_emit.changefeed.results import TaskResult
@@ -24,7 +23,6 @@ from ticdc_emit.changefeed.state import DdlStatement
 from ticdc_emit.errors import InvalidValueError
 from ticdc_emit.plan.tables import Plan
 from ticdc_emit.routing.topic import Target
-from ticdc_emit.schedule.bootstrap_replay import CountedRows
 from ticdc_emit.spark.batch import SparkBatch, spark_columns
 from ticdc_emit.spark.frame import change_columns
 from ticdc_emit.spark.micro_batch import planned_at_once
@@ -144,7 +142,7 @@ class _KeptBatch(SparkBatch):
         self._packs = packs
         self._names = names
 
-    def ddl_rows(self, database: str, ahead: Ahead | None = None) -> list[DdlStatement]:
+    def ddl_rows(self, database: str, *, names_tables: bool = False) -> list[DdlStatement]:
         """Return the slice's DDL."""
         return [each for each in self._kept.ddl(database) if self._part.holds(each[0])]
 
@@ -154,19 +152,12 @@ class _KeptBatch(SparkBatch):
         found = ((known[each["source"]], tables_in(each["tables"])) for each in self._names)
         return sorted({key for table, named in found for key in ([table] if table is not None else named)})
 
-    def count_rows(self, task: CountTask) -> list[CountedRows]:
-        """Count rows where they are."""
-        with planned_at_once(self.session):
-            return super().count_rows(task)
-
     def run(self, encode: EncodeTask, deliver: DeliverTask) -> dict[Target, TaskResult]:
         """Run both tasks in Spark; the rows are in its cache, so nothing of their own plan is left to adapt."""
         with planned_at_once(self.session):
             return super().run(encode, deliver)
 
-    def _mapped(
-        self, task: EncodeTask | CountTask, schema: pa.Schema, *after: Step, checks_length: bool = False
-    ) -> DataFrame:
+    def _mapped(self, task: EncodeTask, schema: pa.Schema, *after: Step, checks_length: bool = False) -> DataFrame:
         unpack = UnpackTask(task, self._kept.tables(task.plan))
         return self._packs.mapInArrow(in_worker(unpack, *after), spark_columns(schema))
 

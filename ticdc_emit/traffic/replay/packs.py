@@ -16,7 +16,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_emit.changefeed.count_task import CountTask
 from ticdc_emit.changefeed.encode_task import EncodeTask
 from ticdc_emit.changes.forms import GENERIC_NAMES, is_ddl, is_generic
 from ticdc_emit.changes.sizes import rows_within
@@ -122,11 +121,11 @@ class PackTask:
 
 @dataclass(frozen=True)
 class UnpackTask:
-    """Runs a changefeed's task over the rows of packs. ``tables``: the table of a source; ``None`` if its rows name
+    """Encodes the rows of packs. ``tables``: the table of a source; ``None`` if its rows name
     theirs.
     """
 
-    task: EncodeTask | CountTask
+    task: EncodeTask
     tables: Mapping[str, tuple[str, str] | None]
 
     def __call__(self, packs: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
