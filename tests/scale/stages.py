@@ -19,6 +19,7 @@ import pickle
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,7 @@ from ticdc_emit.changefeed.deliver_task import DeliverTask
 from ticdc_emit.changefeed.encode_task import EncodeTask
 from ticdc_emit.changes.model import Op
 from ticdc_emit.config import load_changefeed
+from ticdc_emit.encode.chunk_files import ChunkFolder
 from ticdc_emit.encode.chunks import Buckets, ChunkKind
 from ticdc_emit.encode.pieces import Arranger
 from ticdc_emit.encode.run import prepare
@@ -102,10 +104,12 @@ def of_rows(table: str, protocol: str, rows: int) -> dict[str, float]:
     arranged = _least(arrange)
     encoded = _least(messages)
     chunked = _least(lambda: list(task(iter(in_order))))
+    filed = _least(lambda: _in_files(task, in_order))
     cost = {
         "arrange": arranged,
         "encode": encoded - arranged,
         _CHUNK: chunked - encoded,
+        "chunk, kept in a file": filed - encoded,
         _HAND: _least(lambda: deliver(chunks)),
         "the same, chunks that all overlap": _least(lambda: deliver(mixed)),
     }
@@ -121,6 +125,13 @@ def of_rows(table: str, protocol: str, rows: int) -> dict[str, float]:
         "rows of a chunk": rows / count,
         **found,
     }
+
+
+def _in_files(task: EncodeTask, batches: list[pa.RecordBatch]) -> None:
+    """Make the chunks of one machine, with the files that they leave."""
+    with tempfile.TemporaryDirectory(prefix="ticdc-emit-stages-") as folder:
+        for _ in replace(task, folder=ChunkFolder(folder, 1 << 34))(iter(batches)):
+            pass
 
 
 def of_plans(protocol: str) -> dict[str, float]:

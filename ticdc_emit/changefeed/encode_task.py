@@ -16,6 +16,7 @@ import pyarrow as pa
 from ticdc_emit.arrange.alike import Siblings
 from ticdc_emit.arrange.dispatch import dispatched, dispatched_siblings
 from ticdc_emit.encode.bad_rows import Refusals, Refused, skippable
+from ticdc_emit.encode.chunk_files import ChunkFile, ChunkFolder
 from ticdc_emit.encode.chunks import Buckets, ChunkKind, Made, chunks_of, counts_for_all, failures, note, skipped
 from ticdc_emit.encode.pieces import Arranger, Piece, gathered_pieces
 from ticdc_emit.encode.run import prepare_all
@@ -37,6 +38,7 @@ class EncodeTask:
     delivers what. ``table``: (schema, name) of all rows, ``None`` where each names its own. ``bad_rows``: whether a bad
     one refuses the batch or is left out; ``tells_skipped``: whether chunks say what was left out, or only how much.
     ``tick_ms``: of the slots that rows are counted by (``encode.row_counts``); ``None`` where nothing depends on that.
+    ``folder``: for messages that need not travel to the task that delivers them.
     """
 
     plan: Plan
@@ -47,14 +49,16 @@ class EncodeTask:
     bad_rows: Literal["refuse", "skip"] = "refuse"
     tells_skipped: bool = False
     tick_ms: int | None = None
+    folder: ChunkFolder | None = None
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield batches of ``CHUNK_SCHEMA``."""
         arranger, refusals = self._arranger(), Refusals()
         of_block = self._all_but_bad if self.bad_rows == "skip" else self._all_or_none
         try:
-            for rows in arranger.gathered(batches):
-                yield from of_block(arranger, rows, refusals)
+            with ChunkFile(self.folder) as file:
+                for rows in arranger.gathered(batches):
+                    yield from of_block(arranger, rows, refusals, file)
             if refusals:
                 raise refusals.error()
             yield from self._notes(arranger)
@@ -64,25 +68,29 @@ class EncodeTask:
     def _arranger(self) -> Arranger:
         return Arranger(self.plan, self.table, self.late, self.late_until, self.tick_ms)
 
-    def _all_or_none(self, arranger: Arranger, rows: pa.RecordBatch, refusals: Refusals) -> Iterator[pa.RecordBatch]:
+    def _all_or_none(
+        self, arranger: Arranger, rows: pa.RecordBatch, refusals: Refusals, file: ChunkFile
+    ) -> Iterator[pa.RecordBatch]:
         """Yield the chunks of a block; once a row of the task was bad, the others are only looked at."""
         try:
-            for chunk in self._chunks(arranger.pieces(rows)):
+            for chunk in self._chunks(arranger.pieces(rows), file):
                 if not refusals:
                     yield chunk
         except RowError as fault:
             refusals.add(self._sifted(rows, fault)[1])
 
-    def _all_but_bad(self, arranger: Arranger, rows: pa.RecordBatch, refusals: Refusals) -> Iterator[pa.RecordBatch]:
+    def _all_but_bad(
+        self, arranger: Arranger, rows: pa.RecordBatch, refusals: Refusals, file: ChunkFile
+    ) -> Iterator[pa.RecordBatch]:
         """Yield the chunks of a block's sound rows; of a block that has a bad one, nothing went out before."""
         own = self._arranger()
         try:
-            chunks = list(self._chunks(own.pieces(rows)))
+            chunks = list(self._chunks(own.pieces(rows), file))
         except RowError as fault:
             rows, refused = self._sifted(rows, fault)
             chunks = [*skipped(skippable(refused), lines=self.tells_skipped)]
             own = self._arranger()
-            chunks += self._chunks(own.pieces(rows))
+            chunks += self._chunks(own.pieces(rows), file)
         arranger.include(own)
         yield from chunks
 
@@ -106,16 +114,16 @@ class EncodeTask:
         for _ in self._made(pieces):
             pass
 
-    def _chunks(self, pieces: Iterable[Piece]) -> Iterator[pa.RecordBatch]:
+    def _chunks(self, pieces: Iterable[Piece], file: ChunkFile) -> Iterator[pa.RecordBatch]:
         held: list[Made] = []
         size = 0
         for messages in self._made(pieces):
             held.append(messages)
             size += messages.nbytes
             if size > _HELD_BYTES:
-                yield from chunks_of(held, self.buckets)
+                yield from chunks_of(held, self.buckets, file)
                 held, size = [], 0
-        yield from chunks_of(held, self.buckets)
+        yield from chunks_of(held, self.buckets, file)
 
     def _made(self, pieces: Iterable[Piece]) -> Iterator[Made]:
         """Yield the messages of each piece; small ones are made together."""

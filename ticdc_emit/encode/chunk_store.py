@@ -1,7 +1,8 @@
 """The chunks of one delivering task: kept until all are there, in memory up to a limit, then in a temporary file.
 
 In: batches of ``CHUNK_SCHEMA`` in any order. Out: what the encoding tasks found out, and of each topic-partition the
-chunks by their first order key. Memory holds the limit, and about 200 bytes a chunk.
+chunks by their first order key. Memory holds the limit, and about 200 bytes a chunk. Messages in files of the encoding
+tasks stay there until they are read.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import pyarrow as pa
 
 from ticdc_emit.arrange.sorted_runs import ORDER_KEY, SortedRuns
 from ticdc_emit.delivery.claims import Claim
+from ticdc_emit.encode.chunk_files import Place, mapped
 from ticdc_emit.encode.chunks import ChunkKind, claims_in, unpacked
 from ticdc_emit.errors import TicdcEmitError
 from ticdc_emit.routing.topic import Target
@@ -38,7 +40,7 @@ class Chunk:
     first: bytes
     last: bytes
     rows: int
-    body: pa.Buffer | _Span
+    body: pa.Buffer | _Span | Place
     keys: pa.Buffer | _Span | None
 
 
@@ -67,11 +69,14 @@ class ChunkStore:
     def add(self, batch: pa.RecordBatch) -> None:
         """Take the chunks of a batch."""
         for row in range(batch.num_rows):
-            bucket, kind, topic, partition, rows, first, last, keys, body = (column[row] for column in batch.columns)
+            bucket, kind, topic, partition, rows, first, last, keys, body, *place = (
+                column[row] for column in batch.columns
+            )
             target = topic.as_py(), partition.as_py()
             match kind.as_py():
                 case ChunkKind.MESSAGES:
-                    chunk = Chunk(first.as_py(), last.as_py(), rows.as_py(), self._kept(body), self._kept_if(keys))
+                    own = self._kept_if(body) or Place(*(part.as_py() for part in place))
+                    chunk = Chunk(first.as_py(), last.as_py(), rows.as_py(), own, self._kept_if(keys))
                     self._chunks.setdefault(target, []).append(chunk)
                 case ChunkKind.CLAIMS:
                     self._claims.setdefault(target, []).append(self._kept(body))
@@ -145,7 +150,9 @@ class ChunkStore:
         self._end += content.size
         return span
 
-    def _read(self, place: pa.Buffer | _Span) -> pa.Buffer:
+    def _read(self, place: pa.Buffer | _Span | Place) -> pa.Buffer:
+        if isinstance(place, Place):
+            return mapped(place)
         if not isinstance(place, _Span):
             return place
         assert self._file is not None

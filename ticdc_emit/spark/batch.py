@@ -28,6 +28,7 @@ from ticdc_emit.encode.fit import check_images
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.plan.tables import Plan
 from ticdc_emit.routing.topic import Target
+from ticdc_emit.spark.chunk_folder import chunk_folder
 from ticdc_emit.spark.frame import change_columns, in_pairs, without_ddl
 from ticdc_emit.spark.micro_batch import compiled_once
 from ticdc_emit.spark.row_tally import tally_folder
@@ -112,7 +113,9 @@ class SparkBatch:
         if isinstance(deliver.sink, MemorySink):
             chunks = self._mapped(encode, CHUNK_SCHEMA, checks_length=checks_length)
             return read_results(deliver(iter(chunks.toArrow().to_batches())))
-        return read_results(self._delivered(encode, deliver, RESULT_SCHEMA, checks_length=checks_length).toArrow())
+        with chunk_folder(self.session) as folder:
+            encode = replace(encode, folder=folder)
+            return read_results(self._delivered(encode, deliver, RESULT_SCHEMA, checks_length=checks_length).toArrow())
 
     def messages(self, encode: EncodeTask, deliver: DeliverTask) -> DataFrame:
         """Return the messages that tasks without a sink make of the rows."""

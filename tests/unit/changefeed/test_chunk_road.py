@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import random
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -20,7 +21,8 @@ from ticdc_emit.changefeed.encode_task import EncodeTask
 from ticdc_emit.changefeed.results import read_results
 from ticdc_emit.config import ChangefeedConfig, load_changefeed
 from ticdc_emit.delivery.claims import ClaimStore
-from ticdc_emit.encode import chunks
+from ticdc_emit.encode import chunk_files, chunks
+from ticdc_emit.encode.chunk_files import ChunkFolder
 from ticdc_emit.encode.chunks import Buckets
 from ticdc_emit.errors import DuplicateChangeError, InvalidValueError, LateRowError
 from ticdc_emit.plan.tables import Plan, make_plan
@@ -60,10 +62,18 @@ def batches(rows: list[Any], size: int = 1000) -> Iterator[pa.RecordBatch]:
 
 
 def road(
-    parts: list[list[Any]], *, plan: Plan = PLAN, count: int = 1, limit: int = 1 << 20, size: int = 1000, **late: Any
+    parts: list[list[Any]],
+    *,
+    plan: Plan = PLAN,
+    count: int = 1,
+    limit: int = 1 << 20,
+    size: int = 1000,
+    folder: ChunkFolder | None = None,
+    **late: Any,
 ) -> dict[tuple[str, int], list[tuple[bytes, bytes, int]]]:
     """The messages of each topic-partition, from rows in these input tasks, delivered by ``count`` tasks."""
-    encode = EncodeTask(plan, late.get("late", "error"), late.get("until"), Buckets(plan.targets, count))
+    buckets = Buckets(plan.targets, count)
+    encode = EncodeTask(plan, late.get("late", "error"), late.get("until"), buckets, folder=folder)
     sent = [batch for part in parts for batch in pickle.loads(pickle.dumps(encode))(batches(part, size))]
     made = [batch.slice(row, 1) for batch in sent for row in range(batch.num_rows)]
     random.Random(1).shuffle(made)  # a shuffle promises no order
@@ -103,6 +113,16 @@ def test_neither_tasks_nor_their_order_nor_memory_change_a_message(seq: bool, pr
     for parts, seed, count, limit in ((2, 1, 1, 1 << 20), (7, 2, 3, 1), (3, 3, 4, 5_000)):
         shuffled = random.Random(seed).sample(rows, len(rows))
         assert road([shuffled[n::parts] for n in range(parts)], plan=plan, count=count, limit=limit, size=13) == whole
+
+
+@pytest.mark.parametrize("seq", [False, True])
+def test_messages_may_stay_in_files(seq: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chunk_files, "_SMALL_BYTES", 500)  # some chunks travel, the others stay
+    rows = history(5, seq)
+    folder = ChunkFolder(str(tmp_path), 1 << 30)
+    shuffled = random.Random(2).sample(rows, len(rows))
+    assert road([shuffled[n::3] for n in range(3)], count=3, size=13, folder=folder) == road([rows])
+    assert len(list(tmp_path.iterdir())) == 3
 
 
 @settings(max_examples=examples(60))

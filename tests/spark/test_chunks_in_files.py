@@ -1,0 +1,47 @@
+"""Messages of a local session stay in files on their way to the tasks that deliver them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from spark_history import SCHEMA
+
+from ticdc_emit.delivery.files import read_files
+from ticdc_emit.encode.chunk_files import ChunkFolder
+from ticdc_emit.spark import TicdcSink, batch
+
+pytestmark = pytest.mark.spark
+
+URI = "protocol=canal-json&enable-tidb-extension=true&partition-num=3"
+
+
+def test_they_are_the_same_and_leave_no_file(
+    spark: Any, tmp_path: Path, changes: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = changes(2_000).repartition(2)
+    given, written = batch.chunk_folder, []
+
+    @contextmanager
+    def watched(session: Any) -> Iterator[ChunkFolder | None]:
+        with given(session) as folder:
+            assert folder is not None
+            yield folder
+            written.append((Path(folder.path), len(list(Path(folder.path).iterdir()))))
+
+    @contextmanager
+    def none(_: Any) -> Iterator[None]:
+        yield None
+
+    for name, way in (("files", watched), ("shuffle", none)):
+        monkeypatch.setattr(batch, "chunk_folder", way)
+        TicdcSink(f"file://{tmp_path / name}?{URI}", SCHEMA).write(rows)
+    sent = list(read_files(tmp_path / "files"))
+    assert sent == list(read_files(tmp_path / "shuffle"))
+    assert len(sent) > 4_000
+    ((folder, files),) = written
+    assert files == 2  # one of each encoding task
+    assert not folder.exists()
