@@ -43,6 +43,7 @@ CountsBody: TypeAlias = bytes
 
 _GROUP = ("place", "version", "physical", "slot")
 _HELD = 100_000
+_PARTS = 1_000  # small ones take more memory than their counts
 
 _Numbers: TypeAlias = npt.NDArray[np.int32]
 
@@ -81,7 +82,7 @@ class RowCounts:
         """Add counts of :data:`COUNT_SCHEMA`."""
         self._parts.append(counts)
         self._held += counts.num_rows
-        if self._held > self._most:
+        if self._held > self._most or len(self._parts) > _PARTS:
             self._parts = [self.sums()]
             self._held = self._parts[0].num_rows
             self._most = max(_HELD, 2 * self._held)

@@ -148,8 +148,11 @@ def test_many_counts_are_added_up_on_the_way() -> None:
     for _ in range(5):
         counts.add(batch)
     assert sum(each.num_rows for each in counts._parts) < 120_000
+    for _ in range(2_500):
+        counts.add(batch.slice(0, 1))
+    assert len(counts._parts) < 1_010
     assert counts.sums().to_pylist() == [
-        {"place": 0, "version": 0, "physical": None, "first_ts": compose(START), "count": 300_000}
+        {"place": 0, "version": 0, "physical": None, "first_ts": compose(START), "count": 302_500}
     ]
     assert not RowCounts(TICK)
     assert RowCounts(TICK).sums().num_rows == 0
