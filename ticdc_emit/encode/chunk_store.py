@@ -1,13 +1,14 @@
 """The chunks of one delivering task: kept until all are there, in memory up to a limit, then in a temporary file.
 
 In: batches of ``CHUNK_SCHEMA`` in any order. Out: what the encoding tasks found out, and of each topic-partition the
-chunks by their first order key. Memory holds the limit, and about 200 bytes a chunk. Messages in files of the encoding
+chunks by their first order key. Memory holds the limit, and about 400 bytes a chunk. Messages in files of the encoding
 tasks stay there until they are read.
 """
 
 from __future__ import annotations
 
 import pickle
+import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
@@ -75,7 +76,7 @@ class ChunkStore:
             target = topic.as_py(), partition.as_py()
             match kind.as_py():
                 case ChunkKind.MESSAGES:
-                    own = self._kept_if(body) or Place(*(part.as_py() for part in place))
+                    own = self._kept_if(body) or _place(*(part.as_py() for part in place))
                     chunk = Chunk(first.as_py(), last.as_py(), rows.as_py(), own, self._kept_if(keys))
                     self._chunks.setdefault(target, []).append(chunk)
                 case ChunkKind.CLAIMS:
@@ -168,3 +169,8 @@ class ChunkStore:
     ) -> None:
         if self._file is not None:
             close_quietly(self._file)
+
+
+def _place(file: str, start: int, length: int) -> Place:
+    """Return a place that shares its file's name with the other places in it."""
+    return Place(sys.intern(file), start, length)

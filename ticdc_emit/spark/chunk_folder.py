@@ -1,7 +1,8 @@
 """A folder for the messages of a batch, where every task of a session runs on this machine.
 
 In: a session. Out: for a local one (``local[2]``), a folder for one job, below the folder of the session's own files,
-which goes when the session goes. None on a cluster, over Spark Connect, or where Spark encrypts what it writes to disk.
+which goes when the session goes. None on a cluster, over Spark Connect, where Spark encrypts what it writes to disk, or
+where no folder can be made: messages are then shuffled.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import re
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 from ticdc_emit.encode.chunk_files import ChunkFolder
@@ -29,15 +30,21 @@ _SHARE = 4  # what a batch may take of the memory and of the disk, as the diviso
 @contextmanager
 def chunk_folder(spark: SparkSession) -> Iterator[ChunkFolder | None]:
     """Give a folder to a job, or ``None``; remove it after."""
-    if not _all_here(spark):
-        yield None
-        return
+    with ExitStack() as stack:
+        yield _folder(stack) if _all_here(spark) else None
+
+
+def _folder(stack: ExitStack) -> ChunkFolder | None:
+    """Make a folder that ``stack`` removes."""
     from pyspark import SparkFiles
 
-    with tempfile.TemporaryDirectory(
-        prefix="ticdc-emit-", dir=SparkFiles.getRootDirectory(), ignore_cleanup_errors=True
-    ) as path:
-        yield ChunkFolder(path, min(_memory(), shutil.disk_usage(path).free) // _SHARE)
+    below = SparkFiles.getRootDirectory()
+    try:
+        made = tempfile.TemporaryDirectory(prefix="ticdc-emit-", dir=below, ignore_cleanup_errors=True)
+        path = stack.enter_context(made)
+        return ChunkFolder(path, min(_memory(), shutil.disk_usage(path).free) // _SHARE)
+    except OSError:  # a full disk, or a cleaner of old temporary folders
+        return None
 
 
 def _all_here(spark: SparkSession) -> bool:
@@ -45,7 +52,7 @@ def _all_here(spark: SparkSession) -> bool:
     return (
         context is not None
         and _LOCAL.fullmatch(str(context.master)) is not None
-        and spark.conf.get(_ENCRYPTED, "false") != "true"
+        and str(spark.conf.get(_ENCRYPTED, "false")).strip().lower() == "false"  # as Spark reads it
     )
 
 

@@ -35,6 +35,21 @@ def test_tasks_elsewhere_have_none(master: str | None) -> None:
         assert folder is None
 
 
-def test_what_spark_would_encrypt_is_not_written() -> None:
-    with chunk_folder(session("local[2]", spark_io_encryption_enabled="true")) as folder:
+@pytest.mark.parametrize("value", ["true", "True", " TRUE "])
+def test_what_spark_would_encrypt_is_not_written(value: str) -> None:
+    with chunk_folder(session("local[2]", spark_io_encryption_enabled=value)) as folder:
         assert folder is None
+
+
+def test_where_no_folder_can_be_made_messages_are_shuffled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    gone = str(tmp_path / "gone")
+    monkeypatch.setattr(pyspark, "SparkFiles", SimpleNamespace(getRootDirectory=lambda: gone))
+    with chunk_folder(session("local[2]")) as folder:
+        assert folder is None
+
+
+def test_an_error_of_the_job_is_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pyspark, "SparkFiles", SimpleNamespace(getRootDirectory=lambda: str(tmp_path)))
+    with pytest.raises(OSError, match="of the job"), chunk_folder(session("local[2]")):
+        raise OSError("of the job")
+    assert not list(tmp_path.iterdir())
