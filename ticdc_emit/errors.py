@@ -191,7 +191,7 @@ class BatchTooLargeError(TicdcEmitError, ValueError):
 
 
 class TemporaryFileError(TicdcEmitError, RuntimeError):
-    """Data that does not fit into memory cannot be written to a temporary file in ``folder``."""
+    """A temporary file in ``folder`` cannot be written, or it is gone before it is read."""
 
 
 class DeliveryError(TicdcEmitError, RuntimeError):

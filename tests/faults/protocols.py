@@ -1,4 +1,4 @@
-"""The five protocols of a campaign: their sink URI options, and what one of their messages says.
+"""The protocols of a campaign: their sink URI options, and what one of their messages says.
 
 Readers are those of :mod:`ticdc_emit.decode`, which share no code with the encoders; Canal-JSON is plain JSON.
 """

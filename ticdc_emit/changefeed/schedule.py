@@ -1,7 +1,7 @@
 """The control messages that depend on a batch's rows: bootstraps, and the default distance of watermarks.
 
 In: the counts of a batch's rows (``encode.row_counts``) and the state of the schedule before it. Out: the batch's
-controls and the state behind it. Every delivering task and the driver work them out by themselves, each from the counts
+controls and the state after it. Every delivering task and the driver work them out by themselves, each from the counts
 of all encoding tasks: equal counts give equal controls. The clock of the schedule is the rows' commit time in a replay,
 and the batch's own in a live run, where all of its rows come at one moment.
 """
@@ -59,7 +59,7 @@ class Schedule:
         return packed(sums) if sums.num_rows else b""
 
     def controls(self, controls: Controls, plan: Plan, united: CountsBody) -> tuple[Controls, dict[str, Any] | None]:
-        """Return the controls with what depends on the rows, and the state of the bootstraps behind the batch."""
+        """Return the controls with what depends on the rows, and the state of the bootstraps after the batch."""
         counted = counted_rows(unpacked(united), plan) if united else []
         if self.default_ticks:
             controls = with_default_ticks(controls, counted)

@@ -90,7 +90,7 @@ class ChunkFile:
 
 
 def mapped(place: Place) -> pa.Buffer:
-    """Return the bytes at a place, which keep the file open no longer than it takes to map it.
+    """Return the bytes at a place. The file is open only while it is mapped.
 
     Raises :class:`~ticdc_emit.errors.TemporaryFileError` if the file is gone.
     """

@@ -63,7 +63,7 @@ CHUNK_SCHEMA = pa.schema(
 )
 """One row per chunk. ``bucket`` is the number of the task that delivers it. ``keys`` are the order keys where two
 messages of the chunk have one commit_ts; elsewhere it is null, and they are in the ``body``. Instead of a body there
-may be a ``file`` that has it, from byte ``start`` on."""
+may be a ``file`` that has it, not compressed: ``length`` bytes from byte ``start`` on."""
 
 _Codes: TypeAlias = npt.NDArray[np.int64]
 _BODY_BYTES = 2 * 1024 * 1024  # of messages, before compression: larger ones are slow to move in a JVM

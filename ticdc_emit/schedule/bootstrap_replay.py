@@ -1,9 +1,9 @@
 """Bootstraps of a replayed history, from counts of its rows.
 
-Whoever plans a distributed run sees no rows, but can have them counted. In: per table version and slot (the time
-between two ticks, :meth:`Bootstraps.slot`) how many rows there are, and the TSO of the first. Out: each BOOTSTRAP with
-its place among the rows. The schedule is the one that the rows themselves would give, whatever order the counts come
-in; :mod:`ticdc_emit.schedule.bootstrap` has the rules.
+A distributed run counts its rows where they are encoded (``encode.row_counts``). In: per table version and slot (the
+time between two ticks, :meth:`Bootstraps.slot`) how many rows there are, and the TSO of the first. Out: each BOOTSTRAP
+with its place among the rows. The schedule is the one that the rows themselves would give, whatever order the counts
+come in; :mod:`ticdc_emit.schedule.bootstrap` has the rules.
 """
 
 from __future__ import annotations

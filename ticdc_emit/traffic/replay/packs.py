@@ -121,9 +121,7 @@ class PackTask:
 
 @dataclass(frozen=True)
 class UnpackTask:
-    """Encodes the rows of packs. ``tables``: the table of a source; ``None`` if its rows name
-    theirs.
-    """
+    """Encodes the rows of packs. ``tables``: the table of a source; ``None`` if its rows name theirs."""
 
     task: EncodeTask
     tables: Mapping[str, tuple[str, str] | None]
