@@ -31,6 +31,7 @@ from ticdc_emit.tso import compose, physical_ms
 
 START = 1_700_000_000_000
 TICK = 1_000
+ALTERED = compose(START + 4_300)
 SCHEMA = "create table s.a (id int primary key, u int); create table s.b (id int primary key, u int);" + "".join(
     f"create table s.t{number} (k varchar(9) primary key);" for number in range(3)
 )
@@ -45,13 +46,16 @@ Row = dict[str, Any]
 
 def plan_of() -> Plan:
     catalog = catalog_from_sql(SCHEMA)
-    catalog.apply("alter table s.a add index i (u)", schema="s", commit_ts=compose(START + 4_300))
+    catalog.apply("alter table s.a add index i (u)", schema="s", commit_ts=ALTERED)
     config = load_changefeed("memory://counts?protocol=simple", BY_VALUE)
     return make_plan(config, catalog.histories(), {"ticdc": 4})
 
 
 def history(seed: int, *, physical: bool = False) -> list[Row]:
-    """Rows of tables that are encoded together and of others, in ten seconds; some updates change their key."""
+    """Rows of tables that are encoded together and of others, in ten seconds; some updates change their key.
+
+    The last two are on both sides of the DDL: at its TSO, and above it.
+    """
     dice, rows = random.Random(seed), []
     for number in range(150):
         table = dice.choice("ab") if dice.random() < 0.6 else f"t{number % 3}"
@@ -62,7 +66,9 @@ def history(seed: int, *, physical: bool = False) -> list[Row]:
         row = {"schema": "s", "table": table, "op": op, "commit_ts": stamp}
         row |= {"before": None if op == "c" else list(old.items()), "after": None if op == "d" else list(new.items())}
         rows.append(row | {"physical_table_id": dice.choice([None, 900, 901]) if physical else None})
-    return rows
+    own = {"schema": "s", "table": "a", "op": "c", "before": None, "physical_table_id": None}
+    sides = ((2_000, ALTERED), (2_001, ALTERED + 1))
+    return rows + [own | {"commit_ts": ts, "after": [("id", str(key)), ("u", "1")]} for key, ts in sides]
 
 
 def batches(rows: Sequence[Row], size: int = 1_000) -> Iterator[pa.RecordBatch]:
