@@ -23,6 +23,7 @@ from ticdc_emit.errors import (
     LateRowError,
     MissingColumnError,
     SchemaError,
+    StateError,
     UnknownTableError,
     UnsupportedTypeError,
 )
@@ -243,6 +244,23 @@ def test_simple_sends_its_bootstraps(store: str) -> None:
     assert report.controls.bootstrap > 2
     feed(store, how, "simple").run(ArrowBatch(cut(generic(rows[::-1]), 4), memory_limit=500), 0, final=True)
     assert content(store) == expected
+
+
+def test_a_bootstrap_schedule_of_other_tables_is_refused_before_a_batch_begins(store: str) -> None:
+    rows = history(4)
+    simple = feed(store, None, "simple")
+    simple.run(ArrowBatch(generic(rows[:5])), 0, final=False)
+    record = simple._store.load(0)
+    assert record is not None
+    assert record.end_bootstraps is not None
+    (table, *_) = record.end_bootstraps["tables"]
+    table["table"] = ["shop", "gone", 1, 1, 1]
+    simple._store.save(record)
+    content(store)
+    with pytest.raises(StateError, match="gone"):
+        simple.run(ArrowBatch(generic(rows[5:])), 1, final=False)
+    assert not content(store)
+    assert simple._store.load(1) is None
 
 
 def test_a_replayed_batch_and_late_rows(store: str) -> None:
