@@ -33,6 +33,7 @@ from ticdc_emit.spark.frame import change_columns, in_pairs, without_ddl
 from ticdc_emit.spark.micro_batch import compiled_once
 from ticdc_emit.spark.row_tally import tally_folder
 from ticdc_emit.spark.segments import SEGMENT_SCHEMA, in_segments, rejoined
+from ticdc_emit.spark.session import is_on
 from ticdc_emit.spark.short_rows import RowLengths, are_short, refusing_long
 from ticdc_emit.spark.survey import Survey, named_tables
 from ticdc_emit.spark.worker import Step, in_worker
@@ -62,7 +63,7 @@ class SparkBatch:
         if not self._frames:
             raise ConfigError("no DataFrame was given", remedy="Give one DataFrame for each table", option="changes")
         self.session: SparkSession = next(iter(self._frames.values())).sparkSession
-        if self.session.conf.get("spark.speculation", "false") == "true":
+        if is_on(self.session, "spark.speculation"):
             raise ConfigError(
                 "spark.speculation would send a task's messages twice",
                 remedy="Set spark.speculation=false",
@@ -157,7 +158,7 @@ class SparkBatch:
         """
         most = int(self.session.conf.get("spark.sql.shuffle.partitions", "200") or 200)
         context = getattr(self.session, "sparkContext", None)
-        if context is not None and self.session.conf.get("spark.dynamicAllocation.enabled", "false") != "true":
+        if context is not None and not is_on(self.session, "spark.dynamicAllocation.enabled"):
             most = min(most, _TASKS_PER_CORE * context.defaultParallelism)
         return max(1, min(len(plan.targets), most))
 

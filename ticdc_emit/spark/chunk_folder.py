@@ -16,6 +16,7 @@ from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 from ticdc_emit.encode.chunk_files import ChunkFolder
+from ticdc_emit.spark.session import is_on
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -49,11 +50,7 @@ def _folder(stack: ExitStack) -> ChunkFolder | None:
 
 def _all_here(spark: SparkSession) -> bool:
     context = getattr(spark, "sparkContext", None)
-    return (
-        context is not None
-        and _LOCAL.fullmatch(str(context.master)) is not None
-        and str(spark.conf.get(_ENCRYPTED, "false")).strip().lower() == "false"  # as Spark reads it
-    )
+    return context is not None and _LOCAL.fullmatch(str(context.master)) is not None and not is_on(spark, _ENCRYPTED)
 
 
 def _memory() -> int:

@@ -18,7 +18,7 @@ from ticdc_emit.spark.logs import quiet_for_good
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["local_session", "register", "require_pyspark"]
+__all__ = ["is_on", "local_session", "register", "require_pyspark"]
 
 _SETTINGS = {
     "spark.master": "local[*,4]",  # four attempts per task; plain local has one
@@ -36,6 +36,11 @@ def require_pyspark() -> None:
         import pyspark  # noqa: F401
     except ImportError as error:
         raise MissingDependencyError("this needs Spark, but pyspark is not installed", extra="spark") from error
+
+
+def is_on(spark: SparkSession, setting: str) -> bool:
+    """Return whether a setting of Spark's that is off by default is on; as Spark does, read it whatever its case."""
+    return str(spark.conf.get(setting, "false")).strip().lower() == "true"
 
 
 def register(spark: SparkSession) -> None:
