@@ -7,7 +7,7 @@ written, and only :meth:`Opening.encoding` reaches out, to create topics and reg
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from ticdc_emit.changefeed.batch import Batch
 from ticdc_emit.changefeed.encode_task import EncodeTask
@@ -51,9 +51,16 @@ class Opening:
 
     def encode_task(self, plan: Plan, late_until: int | None, schedule: Schedule | None = None) -> EncodeTask:
         """Return the task of the rows; those at or below ``late_until`` are late. It counts them for a ``schedule``."""
-        how, tick_ms = self.options, None if schedule is None else schedule.rules.tick_ms
-        task = EncodeTask(plan, how.late, late_until, Buckets(plan.targets, 1), bad_rows=how.bad_rows, tick_ms=tick_ms)
-        return replace(task, tells_skipped=how.bad_rows_path is not None)
+        how = self.options
+        return EncodeTask(
+            plan,
+            how.late,
+            late_until,
+            Buckets(plan.targets, 1),
+            bad_rows=how.bad_rows,
+            tells_skipped=how.bad_rows_path is not None,
+            tick_ms=None if schedule is None else schedule.rules.tick_ms,
+        )
 
     def encoding(self, batch_id: int, table: tuple[str, str] | None) -> Encoding | None:
         """Return what encodes rows before their changefeed runs (``Changefeed.encoding``)."""

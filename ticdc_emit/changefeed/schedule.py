@@ -51,7 +51,7 @@ class Schedule:
         return _restored(self.rules, self.bootstraps, plan)
 
     def united(self, counts: Iterable[pa.RecordBatch]) -> CountsBody:
-        """Return the sum of what tasks have counted, as a task hands it back; empty if there are no rows."""
+        """Return the sum of all tasks' counts in the form of ``TaskResult.counts``: empty if there are no rows."""
         united = RowCounts(self.rules.tick_ms)
         for each in counts:
             united.add(each)
