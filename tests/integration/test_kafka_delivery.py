@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
 from uuid import uuid4
 
@@ -12,7 +12,6 @@ import pyarrow as pa
 import pytest
 
 from ticdc_emit.delivery import KafkaSink
-from ticdc_emit.delivery.contract import MessageWriter
 from ticdc_emit.delivery.kafka_reader import read_topic
 from ticdc_emit.errors import BrokerUnreachableError, ConfigError, MessageTooLargeError
 from ticdc_emit.testing.servers import KraftBroker
@@ -67,12 +66,6 @@ def test_a_broker_killed_while_writing_comes_back(make_broker: Callable[[], Kraf
             assert values(broker, topic, partition) == list(range(partition, total, 2))
 
 
-def write_all(writer: MessageWriter, batches: Iterable[pa.RecordBatch]) -> None:
-    """More than what a writer's thread may have before it."""
-    for batch in batches:
-        writer.write(batch)
-
-
 @pytest.mark.slow
 def test_a_broker_killed_for_good_is_an_error(make_broker: Callable[[], KraftBroker], topic: str) -> None:
     with make_broker() as broker:
@@ -88,7 +81,7 @@ def test_a_broker_killed_for_good_is_an_error(make_broker: Callable[[], KraftBro
         full.flush()
         broker.kill()
         with pytest.raises(BrokerUnreachableError) as back_pressure:
-            write_all(full, (numbered(topic, start, start + 600, 1) for start in range(600, 3_000, 600)))
+            full.write(numbered(topic, 600, 3_000, 1))
         waiting.write(numbered(topic, 600, 700, 1))
         with pytest.raises(BrokerUnreachableError) as flushed:
             waiting.flush()

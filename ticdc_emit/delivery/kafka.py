@@ -84,7 +84,7 @@ class KafkaSink:
     dial_timeout_ms: int = 10_000
     request_timeout_ms: int = 10_000
     delivery_timeout_ms: int = 120_000
-    linger_ms: int = 20
+    linger_ms: int = 100
     queue_messages: int = 500_000
     queue_bytes: int = 128 * 1024 * 1024
     librdkafka: Mapping[str, Any] = field(default_factory=dict, hash=False)

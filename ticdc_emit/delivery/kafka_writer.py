@@ -4,10 +4,10 @@ In: batches of messages, already ordered.  Out: records in Kafka, and a report o
 loop over messages is plain ``produce``: measured, it feeds librdkafka as fast as it delivers, and ``produce_batch``
 no faster.
 
-Of one partition, an idempotent producer has one batch in flight, and librdkafka asks without pause whether it may send
-the next one, if that is complete (``rd_kafka_toppar_producer_serve``): a core of its own, for nothing. So of each
-partition less than two batches are enqueued at a time, in small pieces: one is on its way, the next not yet complete.
-That takes a thread, in which messages wait for their turn while the caller makes the next ones.
+Of one partition, an idempotent producer has one batch in flight: librdkafka takes its limit of five requests for one of
+messages. So that the next one goes out as soon as the last is acknowledged, it must be complete by then. But a message
+that has waited longer than ``linger.ms`` keeps librdkafka asking without pause whether it may be sent: a core of its
+own, for nothing. So of each partition a few batches are enqueued and no more, and linger.ms is longer than they wait.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ticdc_emit.config.secrets import mask_text
-from ticdc_emit.delivery.background import Background
 from ticdc_emit.delivery.batches import Run
 from ticdc_emit.delivery.contract import DeliveryReport, Place
 from ticdc_emit.delivery.kafka_connection import find_topics
@@ -40,10 +39,11 @@ BATCH_BYTES = 1_000_000
 _BATCH_MESSAGES = 10_000
 """librdkafka's own ``batch.num.messages``."""
 
-_RUNS_AHEAD = 2
+_BATCHES_AHEAD = 3
+"""That are enqueued of a partition at most: one on its way, one that is complete, and one that grows."""
 
-_PIECES = 10
-"""That are enqueued at most, and are 1.9 batches."""
+_PIECES = 5
+"""In which a batch is enqueued."""
 
 
 class KafkaWriter(TaskWriter):
@@ -55,13 +55,11 @@ class KafkaWriter(TaskWriter):
         self._lent = lend(sink.producer_settings(message_limit))  # no local holds them: a traceback shows locals
         self._producer = self._lent.producer
         self._piece = tuple(
-            int(dict(self._lent.key).get(name, default)) * 19 // (10 * _PIECES)
+            int(dict(self._lent.key).get(name, default)) // _PIECES
             for name, default in (("batch.num.messages", _BATCH_MESSAGES), ("batch.size", BATCH_BYTES))
         )
         self._enqueued = 0
-        self._stopped = False
-        self._behind = Background(self._produce, _RUNS_AHEAD)
-        self._begun: defaultdict[Place, deque[int]] = defaultdict(lambda: deque(maxlen=_PIECES - 1))
+        self._begun: defaultdict[Place, deque[int]] = defaultdict(lambda: deque(maxlen=_BATCHES_AHEAD * _PIECES - 1))
 
     def check_place(self, topic: str, partition: int) -> None:
         """A topic is looked up once per producer: one round trip instead of librdkafka's 30 s of hope."""
@@ -72,15 +70,10 @@ class KafkaWriter(TaskWriter):
             raise unknown_partition(topic, partition)
 
     def enqueue(self, run: Run) -> None:
-        self._behind.give(run)
-
-    def _produce(self, run: Run) -> None:
         topic, partition, keys, values, _ = run
         produce = self._producer.produce
         for start, stop in run.pieces(*self._piece):
             self._make_room((topic, partition))
-            if self._stopped:
-                return
             for key, value in zip(keys[start:stop], values[start:stop], strict=True):
                 try:
                     produce(topic, value, key, partition)
@@ -98,7 +91,6 @@ class KafkaWriter(TaskWriter):
         begun.append(self._enqueued)
 
     def settle(self) -> None:
-        self._behind.settle()
         self._wait(lambda: self._producer.flush(0.2), until=0)
 
     def flush(self) -> DeliveryReport:
@@ -107,8 +99,6 @@ class KafkaWriter(TaskWriter):
         return replace(report, retries=failures)
 
     def release(self, failed: bool) -> None:
-        self._stopped = True
-        self._behind.stop()
         self._producer.poll(0)
         if failed or self._lent.failed or len(self._producer):
             discard(self._lent)
@@ -123,8 +113,6 @@ class KafkaWriter(TaskWriter):
 
         while isinstance(error, BufferError):
             self._wait(self._poll, until=len(self._producer) - 1)
-            if self._stopped:
-                return
             try:
                 self._producer.produce(topic, value, key, partition)
                 return
@@ -145,7 +133,7 @@ class KafkaWriter(TaskWriter):
         while True:
             left = serve()
             self._raise_failures()
-            if left <= until or self._stopped:
+            if left <= until:
                 return
             now = time.monotonic()
             if left < outstanding:

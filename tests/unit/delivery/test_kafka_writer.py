@@ -57,7 +57,6 @@ def test_two_writers_at_once_do_not_share(kafka: EmbeddedKafka) -> None:
         kept.write(batch("both", b"kept"))
         abandoned = sink.open()
         abandoned.write(batch("both", b"abandoned"))
-        abandoned._behind.settle()
         abandoned.close()
     assert [message.value for message in kafka.read("both")] == [b"kept"]
     assert abandoned._lent not in kafka_pool._alive
@@ -67,7 +66,6 @@ def test_what_a_task_left_behind_does_not_reach_the_next_one(kafka: EmbeddedKafk
     sink = kafka.sink(client_id="left", linger_ms=1_000)
     abandoned = sink.open()
     abandoned.write(batch("left", b"old"))
-    abandoned._behind.settle()
     abandoned.close()
     with sink.open() as writer:
         assert writer._lent is not abandoned._lent
@@ -81,7 +79,6 @@ def test_a_lost_message_is_an_error_and_ends_the_producer(kafka: EmbeddedKafka) 
     sink = kafka.sink(client_id="lost", linger_ms=5_000)
     writer = sink.open()
     writer.write(batch("lost", b"v"))
-    writer._behind.settle()
     writer._producer.purge(in_queue=True)
     with pytest.raises(DeliveryError, match="did not take a message for topic lost"):
         writer.flush()
@@ -99,6 +96,43 @@ def test_back_pressure_with_a_tiny_queue(kafka: EmbeddedKafka) -> None:
         writer.write(batch("tiny", *values))
         assert writer.flush().messages == 3_000
     assert [message.value for message in kafka.read("tiny")] == values
+
+
+class SlowProducer:
+    """Acknowledges a batch of ten messages each time somebody waits for it."""
+
+    def __init__(self) -> None:
+        self.values: list[bytes] = []
+        self.waiting = self.most = 0
+
+    def __len__(self) -> int:
+        return self.waiting
+
+    def produce(self, topic: str, value: bytes, key: None, partition: int) -> None:
+        self.values.append(value)
+        self.waiting += 1
+        self.most = max(self.most, self.waiting)
+
+    def poll(self, timeout: float) -> int:
+        self.waiting = max(0, self.waiting - 10) if timeout else self.waiting
+        return 0
+
+    def flush(self, timeout: float) -> int:
+        self.poll(timeout)
+        return self.waiting
+
+
+def test_a_partition_has_at_most_three_batches_on_their_way(
+    kafka: EmbeddedKafka, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow, values = SlowProducer(), [b"%d" % number for number in range(1_000)]
+    with kafka.sink(client_id="slow", librdkafka={"batch.num.messages": 10}).open() as writer:
+        writer.check_place("slow", 0)
+        monkeypatch.setattr(writer, "_producer", slow)
+        writer.write(batch("slow", *values))
+        assert writer.flush().messages == len(slow.values)
+    assert slow.values == values
+    assert 20 <= slow.most <= 30
 
 
 @pytest.mark.parametrize("step", ["prepare", "write"])
