@@ -16,7 +16,7 @@ import pyarrow as pa
 from ticdc_emit.arrange.alike import Siblings
 from ticdc_emit.arrange.dispatch import dispatched, dispatched_siblings
 from ticdc_emit.encode.bad_rows import Refusals, Refused, skippable
-from ticdc_emit.encode.chunk_files import ChunkFile, ChunkFolder
+from ticdc_emit.encode.chunk_files import ChunkFiles, ChunkFolder
 from ticdc_emit.encode.chunks import Buckets, ChunkKind, Made, chunks_of, counts_for_all, failures, note, skipped
 from ticdc_emit.encode.pieces import Arranger, Piece, gathered_pieces
 from ticdc_emit.encode.run import prepare_all
@@ -56,9 +56,9 @@ class EncodeTask:
         arranger, refusals = self._arranger(), Refusals()
         of_block = self._all_but_bad if self.bad_rows == "skip" else self._all_or_none
         try:
-            with ChunkFile(self.folder) as file:
-                for rows in arranger.gathered(batches):
-                    yield from of_block(arranger, rows, refusals, file)
+            files = ChunkFiles(self.folder)
+            for rows in arranger.gathered(batches):
+                yield from of_block(arranger, rows, refusals, files)
             if refusals:
                 raise refusals.error()
             yield from self._notes(arranger)
@@ -69,28 +69,28 @@ class EncodeTask:
         return Arranger(self.plan, self.table, self.late, self.late_until, self.tick_ms)
 
     def _all_or_none(
-        self, arranger: Arranger, rows: pa.RecordBatch, refusals: Refusals, file: ChunkFile
+        self, arranger: Arranger, rows: pa.RecordBatch, refusals: Refusals, files: ChunkFiles
     ) -> Iterator[pa.RecordBatch]:
         """Yield the chunks of a block; once a row of the task was bad, the others are only looked at."""
         try:
-            for chunk in self._chunks(arranger.pieces(rows), file):
+            for chunk in self._chunks(arranger.pieces(rows), files):
                 if not refusals:
                     yield chunk
         except RowError as fault:
             refusals.add(self._sifted(rows, fault)[1])
 
     def _all_but_bad(
-        self, arranger: Arranger, rows: pa.RecordBatch, refusals: Refusals, file: ChunkFile
+        self, arranger: Arranger, rows: pa.RecordBatch, refusals: Refusals, files: ChunkFiles
     ) -> Iterator[pa.RecordBatch]:
         """Yield the chunks of a block's sound rows; of a block that has a bad one, nothing went out before."""
         own = self._arranger()
         try:
-            chunks = list(self._chunks(own.pieces(rows), file))
+            chunks = list(self._chunks(own.pieces(rows), files))
         except RowError as fault:
             rows, refused = self._sifted(rows, fault)
             chunks = [*skipped(skippable(refused), lines=self.tells_skipped)]
             own = self._arranger()
-            chunks += self._chunks(own.pieces(rows), file)
+            chunks += self._chunks(own.pieces(rows), files)
         arranger.include(own)
         yield from chunks
 
@@ -114,16 +114,16 @@ class EncodeTask:
         for _ in self._made(pieces):
             pass
 
-    def _chunks(self, pieces: Iterable[Piece], file: ChunkFile) -> Iterator[pa.RecordBatch]:
+    def _chunks(self, pieces: Iterable[Piece], files: ChunkFiles) -> Iterator[pa.RecordBatch]:
         held: list[Made] = []
         size = 0
         for messages in self._made(pieces):
             held.append(messages)
             size += messages.nbytes
             if size > _HELD_BYTES:
-                yield from chunks_of(held, self.buckets, file)
+                yield from chunks_of(held, self.buckets, files)
                 held, size = [], 0
-        yield from chunks_of(held, self.buckets, file)
+        yield from chunks_of(held, self.buckets, files)
 
     def _made(self, pieces: Iterable[Piece]) -> Iterator[Made]:
         """Yield the messages of each piece; small ones are made together."""

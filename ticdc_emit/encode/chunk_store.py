@@ -2,13 +2,12 @@
 
 In: batches of ``CHUNK_SCHEMA`` in any order. Out: what the encoding tasks found out, and of each topic-partition the
 chunks by their first order key. Memory holds the limit, and about 400 bytes a chunk. Messages in files of the encoding
-tasks stay there until they are read.
+tasks stay there until they are read, once.
 """
 
 from __future__ import annotations
 
 import pickle
-import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
@@ -20,7 +19,7 @@ import pyarrow as pa
 
 from ticdc_emit.arrange.sorted_runs import ORDER_KEY, SortedRuns
 from ticdc_emit.delivery.claims import Claim
-from ticdc_emit.encode.chunk_files import Place, mapped
+from ticdc_emit.encode.chunk_files import mapped, taken
 from ticdc_emit.encode.chunks import ChunkKind, claims_in, unpacked
 from ticdc_emit.errors import TicdcEmitError
 from ticdc_emit.routing.topic import Target
@@ -36,12 +35,12 @@ class _Span(NamedTuple):
 
 @dataclass(frozen=True)
 class Chunk:
-    """The messages of one chunk, by where they are in the store; their order keys are ``keys``, or with them."""
+    """The messages of one chunk: where they are, and where their order keys are, if not with them."""
 
     first: bytes
     last: bytes
     rows: int
-    body: pa.Buffer | _Span | Place
+    body: pa.Buffer | _Span | str
     keys: pa.Buffer | _Span | None
 
 
@@ -70,13 +69,13 @@ class ChunkStore:
     def add(self, batch: pa.RecordBatch) -> None:
         """Take the chunks of a batch."""
         for row in range(batch.num_rows):
-            bucket, kind, topic, partition, rows, first, last, keys, body, *place = (
+            bucket, kind, topic, partition, rows, first, last, keys, body, file = (
                 column[row] for column in batch.columns
             )
             target = topic.as_py(), partition.as_py()
             match kind.as_py():
                 case ChunkKind.MESSAGES:
-                    own = self._kept_if(body) or _place(*(part.as_py() for part in place))
+                    own = self._kept_if(body) or file.as_py()
                     chunk = Chunk(first.as_py(), last.as_py(), rows.as_py(), own, self._kept_if(keys))
                     self._chunks.setdefault(target, []).append(chunk)
                 case ChunkKind.CLAIMS:
@@ -123,15 +122,15 @@ class ChunkStore:
         return (unpacked(self._read(span)) for span in self._counts)
 
     def messages(self, chunk: Chunk) -> pa.RecordBatch:
-        """Return the messages of a chunk: order key, key, value, and the value's end where it is apart."""
-        messages = unpacked(self._read(chunk.body))
+        """Return the messages of a chunk, once: order key, key, value, and the value's end where it is apart."""
+        messages = unpacked(taken(chunk.body) if isinstance(chunk.body, str) else self._read(chunk.body))
         if not chunk.keys:
             return messages
         return messages.add_column(0, ORDER_KEY, unpacked(self._read(chunk.keys)).column(ORDER_KEY))
 
     def keys(self, chunk: Chunk) -> pa.RecordBatch:
         """Return the order keys of a chunk."""
-        return unpacked(self._read(chunk.keys)) if chunk.keys else self.messages(chunk).select([ORDER_KEY])
+        return unpacked(self._read(chunk.keys or chunk.body)).select([ORDER_KEY])
 
     def _kept_if(self, body: pa.Scalar) -> pa.Buffer | _Span | None:
         return self._kept(body) if body.is_valid else None
@@ -151,8 +150,8 @@ class ChunkStore:
         self._end += content.size
         return span
 
-    def _read(self, place: pa.Buffer | _Span | Place) -> pa.Buffer:
-        if isinstance(place, Place):
+    def _read(self, place: pa.Buffer | _Span | str) -> pa.Buffer:
+        if isinstance(place, str):
             return mapped(place)
         if not isinstance(place, _Span):
             return place
@@ -169,8 +168,3 @@ class ChunkStore:
     ) -> None:
         if self._file is not None:
             close_quietly(self._file)
-
-
-def _place(file: str, start: int, length: int) -> Place:
-    """Return a place that shares its file's name with the other places in it."""
-    return Place(sys.intern(file), start, length)

@@ -27,7 +27,7 @@ from ticdc_emit.changes.row_encoder import Encoded
 from ticdc_emit.delivery.claims import Claim
 from ticdc_emit.delivery.topics import MOST_PARTITIONS
 from ticdc_emit.encode.bad_rows import BadRow
-from ticdc_emit.encode.chunk_files import ChunkFile
+from ticdc_emit.encode.chunk_files import ChunkFiles
 from ticdc_emit.errors import TicdcEmitError
 from ticdc_emit.plan.table_plan import TablePlan
 from ticdc_emit.routing.topic import Target
@@ -57,13 +57,11 @@ CHUNK_SCHEMA = pa.schema(
         ("keys", pa.binary()),
         ("body", pa.binary()),
         ("file", pa.string()),
-        ("start", pa.int64()),
-        ("length", pa.int64()),
     ]
 )
 """One row per chunk. ``bucket`` is the number of the task that delivers it. ``keys`` are the order keys where two
 messages of the chunk have one commit_ts; elsewhere it is null, and they are in the ``body``. Instead of a body there
-may be a ``file`` that has it, not compressed: ``length`` bytes from byte ``start`` on."""
+may be the path of a ``file`` that has it, not compressed."""
 
 _Codes: TypeAlias = npt.NDArray[np.int64]
 _BODY_BYTES = 2 * 1024 * 1024  # of messages, before compression: larger ones are slow to move in a JVM
@@ -127,8 +125,6 @@ class _Chunk(NamedTuple):
     keys: bytes | None = None
     body: bytes | None = None
     file: str | None = None
-    start: int | None = None
-    length: int | None = None
 
 
 @dataclass(frozen=True)
@@ -168,15 +164,15 @@ class Made:
         return self.topics[topic], partition
 
 
-def chunks_of(made: list[Made], buckets: Buckets, file: ChunkFile) -> Iterator[pa.RecordBatch]:
+def chunks_of(made: list[Made], buckets: Buckets, files: ChunkFiles) -> Iterator[pa.RecordBatch]:
     """Yield the chunks of these pieces: of each topic-partition the messages of all tables, in total order.
 
-    ``file``: takes messages that need not travel.
+    ``files``: take messages that need not travel.
     """
-    return _batches(_chunks_of(made, buckets, file)) if made else iter(())
+    return _batches(_chunks_of(made, buckets, files)) if made else iter(())
 
 
-def _chunks_of(made: list[Made], buckets: Buckets, file: ChunkFile) -> Iterator[_Chunk]:
+def _chunks_of(made: list[Made], buckets: Buckets, files: ChunkFiles) -> Iterator[_Chunk]:
     topics = {topic: number for number, topic in enumerate({topic: 0 for each in made for topic in each.topics})}
     columns = {
         ORDER_KEY: _together([each.keys for each in made]),
@@ -197,7 +193,7 @@ def _chunks_of(made: list[Made], buckets: Buckets, file: ChunkFile) -> Iterator[
     starts, names = np.flatnonzero(np.append(True, codes[1:] != codes[:-1])).tolist(), list(topics)
     for start, end in zip(starts, [*starts[1:], len(codes)], strict=True):
         number, partition = divmod(int(codes[start]), MOST_PARTITIONS)
-        yield from _bodies(messages.slice(start, end - start), (names[number], partition), buckets, file)
+        yield from _bodies(messages.slice(start, end - start), (names[number], partition), buckets, files)
     for each in made:
         yield from _claims(each, buckets)
 
@@ -243,7 +239,7 @@ def unpacked(body: bytes | pa.Buffer) -> pa.RecordBatch:
     return pa.ipc.open_stream(body, options=_READ).read_next_batch()
 
 
-def _bodies(messages: pa.RecordBatch, target: Target, buckets: Buckets, file: ChunkFile) -> Iterator[_Chunk]:
+def _bodies(messages: pa.RecordBatch, target: Target, buckets: Buckets, files: ChunkFiles) -> Iterator[_Chunk]:
     """Yield one topic-partition's messages in chunks of bounded size."""
     keys = messages.column(ORDER_KEY)
     rows = max(1, messages.num_rows * _BODY_BYTES // max(messages.nbytes, 1))
@@ -252,7 +248,7 @@ def _bodies(messages: pa.RecordBatch, target: Target, buckets: Buckets, file: Ch
         stamps = commit_stamps(part_keys)
         ties = bool((stamps[1:] == stamps[:-1]).any())
         body = part.drop_columns([ORDER_KEY]) if ties else part
-        place = file.place(body)
+        file = files.keep(body)
         yield _Chunk(
             buckets.of(target),
             ChunkKind.MESSAGES,
@@ -261,8 +257,8 @@ def _bodies(messages: pa.RecordBatch, target: Target, buckets: Buckets, file: Ch
             part_keys[0].as_py(),
             part_keys[part.num_rows - 1].as_py(),
             packed(pa.record_batch({ORDER_KEY: part_keys})) if ties else None,
-            packed(body) if place is None else None,
-            *(place or ()),
+            packed(body) if file is None else None,
+            file,
         )
 
 

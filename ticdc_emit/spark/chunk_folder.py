@@ -1,8 +1,9 @@
-"""A folder for the messages of a batch, where every task of a session runs on this machine.
+"""A folder for the messages of a batch, where every task of a session runs on this machine, once.
 
 In: a session. Out: for a local one (``local[2]``), a folder for one job, below the folder of the session's own files,
-which goes when the session goes. None on a cluster, over Spark Connect, where Spark encrypts what it writes to disk, or
-where no folder can be made: messages are then shuffled.
+which goes when the session goes. None on a cluster, over Spark Connect, where a task that failed is run again
+(``local[2, 3]``) and would miss the files that it has read, where Spark encrypts what it writes to disk, or where no
+folder can be made: messages are then shuffled.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["chunk_folder"]
 
-_LOCAL = re.compile(r"local(\[.*\])?")
+_LOCAL = re.compile(r"local(\[(\*|\d+)\])?")
 _ENCRYPTED = "spark.io.encryption.enabled"
 _SHARE = 4  # what a batch may take of the memory and of the disk, as the divisor
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from ticdc_emit.encode import chunk_files
-from ticdc_emit.encode.chunk_files import ChunkFile, ChunkFolder, mapped
+from ticdc_emit.encode.chunk_files import ChunkFiles, ChunkFolder, mapped, taken
 from ticdc_emit.encode.chunks import unpacked
 from ticdc_emit.errors import TemporaryFileError
 
@@ -17,47 +17,45 @@ MESSAGES = pa.record_batch({"key": pa.array([b"k"] * 1_000), "value": pa.array([
 SMALL = MESSAGES.slice(0, 10)
 
 
-def test_messages_come_back_from_where_they_are(tmp_path: Path) -> None:
+def test_messages_come_back_once(tmp_path: Path) -> None:
+    files = ChunkFiles(ChunkFolder(str(tmp_path), 1 << 30))
     parts = [MESSAGES, MESSAGES.slice(100, 900), MESSAGES]
-    with ChunkFile(ChunkFolder(str(tmp_path), 1 << 30)) as file:
-        places = [file.place(part) for part in parts]
-    assert [unpacked(mapped(place)) for place in places if place is not None] == parts
-    assert len(list(tmp_path.iterdir())) == 1
-    assert all(place is not None and place.start % 8 == 0 for place in places)  # Arrow copies what is not aligned
+    paths = [files.keep(part) for part in parts]
+    assert [unpacked(mapped(path)) for path in paths if path is not None] == parts
+    assert len(list(tmp_path.iterdir())) == 3
+    assert [unpacked(taken(path)) for path in paths if path is not None] == parts
+    assert not list(tmp_path.iterdir())
 
 
 def test_without_a_folder_nothing_is_written() -> None:
-    with ChunkFile(None) as file:
-        assert file.place(MESSAGES) is None
+    assert ChunkFiles(None).keep(MESSAGES) is None
 
 
 def test_few_messages_are_not_worth_a_file(tmp_path: Path) -> None:
-    with ChunkFile(ChunkFolder(str(tmp_path), 1 << 30)) as file:
-        assert file.place(SMALL) is None
+    assert ChunkFiles(ChunkFolder(str(tmp_path), 1 << 30)).keep(SMALL) is None
     assert not list(tmp_path.iterdir())
 
 
 def test_all_tasks_together_keep_the_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chunk_files, "_LOOK_BYTES", 1)
     folder = ChunkFolder(str(tmp_path), 2 * MESSAGES.nbytes)
-    with ChunkFile(folder) as one, ChunkFile(folder) as other:
-        assert [file.place(MESSAGES) is None for file in (one, other, one, other)] == [False, False, True, True]
+    one, other = ChunkFiles(folder), ChunkFiles(folder)
+    assert [files.keep(MESSAGES) is None for files in (one, other, one, other)] == [False, False, True, True]
 
 
 def test_a_disk_that_refuses_is_not_asked_again(tmp_path: Path) -> None:
     folder = tmp_path / "later"
-    with ChunkFile(ChunkFolder(str(folder), 1 << 30)) as file:
-        assert file.place(MESSAGES) is None
-        folder.mkdir()
-        assert file.place(MESSAGES) is None
+    files = ChunkFiles(ChunkFolder(str(folder), 1 << 30))
+    assert files.keep(MESSAGES) is None
+    folder.mkdir()
+    assert files.keep(MESSAGES) is None
 
 
 def test_a_file_that_is_gone_is_named(tmp_path: Path) -> None:
-    with ChunkFile(ChunkFolder(str(tmp_path), 1 << 30)) as file:
-        place = file.place(MESSAGES)
-    assert place is not None
-    Path(place.file).unlink()
+    path = ChunkFiles(ChunkFolder(str(tmp_path), 1 << 30)).keep(MESSAGES)
+    assert path is not None
+    Path(path).unlink()
     with pytest.raises(TemporaryFileError, match="No such file") as caught:
-        mapped(place)
+        taken(path)
     assert caught.value.folder == str(tmp_path)
     assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
