@@ -52,7 +52,7 @@ class DeliverTask:
     name. ``check_only``: rows are counted and nothing is sent; with ``connects``, a writer is opened nevertheless.
     ``digests``: whether results have a digest of the rows' messages. ``memory_limit``: bytes of chunks that are held,
     and of messages that are merged; beyond it they go to files. ``skipped``: where lines that tell of skipped rows are
-    written, before the first message.
+    written, before the first message. ``removes_files``: those that encoding tasks have left, as they are read.
     """
 
     plan: Plan
@@ -65,6 +65,7 @@ class DeliverTask:
     memory_limit: int = DEFAULT_MEMORY_LIMIT
     skipped: SkippedFile | None = None
     schedule: Schedule | None = None
+    removes_files: bool = False
 
     @cached_property
     def _announcer(self) -> Announcer:
@@ -75,7 +76,7 @@ class DeliverTask:
 
         A delivery error fails the task, which an engine may try again elsewhere.
         """
-        with ChunkStore(self.memory_limit) as store:
+        with ChunkStore(self.memory_limit, removes_files=self.removes_files) as store:
             for batch in chunks:
                 store.add(batch)
             merges = {target: self._merge(store, target) for target in store.targets()}

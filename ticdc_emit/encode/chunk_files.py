@@ -5,9 +5,9 @@ messages again, mapped into memory. A shuffle would compress them and copy them 
 file that is read at once stays in the system's page cache, and costs a fifth of that. So that it does stay there, the
 files of a batch have a bound. Messages beyond it are shuffled, as are those of small chunks.
 
-A file is removed as it is read, which is once. Its memory is free as soon as its messages are sent, and the log of a
-broker on the same machine grows into it: memory that a virtual machine has never used, or has given back, costs many
-times as much. Whoever gives the folder removes what is left when the batch is over.
+Where no task runs a second time, a file is removed as it is read. Its memory is free as soon as its messages are sent,
+and the log of a broker on the same machine grows into it: memory that a virtual machine has never used, or has given
+back, costs many times as much. Whoever gives the folder removes what is left when the batch is over.
 """
 
 from __future__ import annotations
@@ -31,10 +31,14 @@ _WRITE = pa.ipc.IpcWriteOptions(use_threads=False)
 
 @dataclass(frozen=True)
 class ChunkFolder:
-    """A folder for the files of one batch. ``most``: bytes that they may have together, or a little more."""
+    """A folder for the files of one batch. ``most``: bytes that they may have together, or a little more.
+
+    ``read_once``: no task runs a second time, so a file may go as it is read.
+    """
 
     path: str
     most: int
+    read_once: bool = False
 
 
 class ChunkFiles:

@@ -2,7 +2,7 @@
 
 In: batches of ``CHUNK_SCHEMA`` in any order. Out: what the encoding tasks found out, and of each topic-partition the
 chunks by their first order key. Memory holds the limit, and about 400 bytes a chunk. Messages in files of the encoding
-tasks stay there until they are read, once.
+tasks stay there until they are read.
 """
 
 from __future__ import annotations
@@ -47,11 +47,13 @@ class Chunk:
 class ChunkStore:
     """Takes chunks, then gives them back. What tasks said: ``failures``, ``late_rows``, ``transactions`` (by topic) and
     ``skipped``, the number of bad rows by table, and ``filtered``, that of rows that are not replicated, by rule.
-    ``hands_back``: whether this task is the one that tells the driver what all were told.
+    ``hands_back``: whether this task is the one that tells the driver what all were told. ``removes_files``: whether a
+    chunk's file goes as its messages are read.
     """
 
-    def __init__(self, limit: int) -> None:
+    def __init__(self, limit: int, *, removes_files: bool = False) -> None:
         self._limit = limit
+        self._removes_files = removes_files
         self._held = 0
         self._file: IO[bytes] | None = None
         self._end = 0
@@ -122,8 +124,12 @@ class ChunkStore:
         return (unpacked(self._read(span)) for span in self._counts)
 
     def messages(self, chunk: Chunk) -> pa.RecordBatch:
-        """Return the messages of a chunk, once: order key, key, value, and the value's end where it is apart."""
-        messages = unpacked(taken(chunk.body) if isinstance(chunk.body, str) else self._read(chunk.body))
+        """Return the messages of a chunk: order key, key, value, and the value's end where it is apart.
+
+        If files are removed, a chunk's messages are there once.
+        """
+        body = chunk.body
+        messages = unpacked(taken(body) if self._removes_files and isinstance(body, str) else self._read(body))
         if not chunk.keys:
             return messages
         return messages.add_column(0, ORDER_KEY, unpacked(self._read(chunk.keys)).column(ORDER_KEY))

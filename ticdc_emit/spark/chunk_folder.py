@@ -1,9 +1,8 @@
-"""A folder for the messages of a batch, where every task of a session runs on this machine, once.
+"""A folder for the messages of a batch, where every task of a session runs on this machine.
 
 In: a session. Out: for a local one (``local[2]``), a folder for one job, below the folder of the session's own files,
-which goes when the session goes. None on a cluster, over Spark Connect, where a task that failed is run again
-(``local[2, 3]``) and would miss the files that it has read, where Spark encrypts what it writes to disk, or where no
-folder can be made: messages are then shuffled.
+which goes when the session goes. None on a cluster, over Spark Connect, where Spark encrypts what it writes to disk, or
+where no folder can be made: messages are then shuffled.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["chunk_folder"]
 
-_LOCAL = re.compile(r"local(\[(\*|\d+)\])?")
+_LOCAL = re.compile(r"local(\[.*\])?")
 _ENCRYPTED = "spark.io.encryption.enabled"
 _SHARE = 4  # what a batch may take of the memory and of the disk, as the divisor
 
@@ -33,10 +32,11 @@ _SHARE = 4  # what a batch may take of the memory and of the disk, as the diviso
 def chunk_folder(spark: SparkSession) -> Iterator[ChunkFolder | None]:
     """Give a folder to a job, or ``None``; remove it after."""
     with ExitStack() as stack:
-        yield _folder(stack) if _all_here(spark) else None
+        master = _local_master(spark)
+        yield None if master is None else _folder(stack, read_once="," not in master)  # local[2,4]: four attempts
 
 
-def _folder(stack: ExitStack) -> ChunkFolder | None:
+def _folder(stack: ExitStack, *, read_once: bool) -> ChunkFolder | None:
     """Make a folder that ``stack`` removes."""
     from pyspark import SparkFiles
 
@@ -44,14 +44,16 @@ def _folder(stack: ExitStack) -> ChunkFolder | None:
     try:
         made = tempfile.TemporaryDirectory(prefix="ticdc-emit-", dir=below, ignore_cleanup_errors=True)
         path = stack.enter_context(made)
-        return ChunkFolder(path, min(_memory(), shutil.disk_usage(path).free) // _SHARE)
+        return ChunkFolder(path, min(_memory(), shutil.disk_usage(path).free) // _SHARE, read_once)
     except OSError:  # a full disk, or a cleaner of old temporary folders
         return None
 
 
-def _all_here(spark: SparkSession) -> bool:
+def _local_master(spark: SparkSession) -> str | None:
+    """Return where the session's tasks run if that is here, and if they may write what they like."""
     context = getattr(spark, "sparkContext", None)
-    return context is not None and _LOCAL.fullmatch(str(context.master)) is not None and not is_on(spark, _ENCRYPTED)
+    master = "" if context is None else str(context.master)
+    return master if _LOCAL.fullmatch(master) and not is_on(spark, _ENCRYPTED) else None
 
 
 def _memory() -> int:

@@ -80,7 +80,8 @@ def road(
     found: dict[tuple[str, int], list[tuple[bytes, bytes, int]]] = {}
     for bucket in range(count):
         own = in_bucket(made, bucket)
-        deliver = DeliverTask(plan, Controls(), None, memory_limit=limit)
+        once = folder is not None and folder.read_once
+        deliver = DeliverTask(plan, Controls(), None, memory_limit=limit, removes_files=once)
         for batch in deliver(iter(own)):
             for row in batch.to_pylist():
                 message = row["key"], row["value"], row["commit_ts"]
@@ -115,17 +116,19 @@ def test_neither_tasks_nor_their_order_nor_memory_change_a_message(seq: bool, pr
         assert road([shuffled[n::parts] for n in range(parts)], plan=plan, count=count, limit=limit, size=13) == whole
 
 
+@pytest.mark.parametrize("once", [False, True])
 @pytest.mark.parametrize("seq", [False, True])
-def test_messages_may_stay_in_files(seq: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    read: list[str] = []
-    monkeypatch.setattr(chunk_store, "taken", lambda path: read.append(path) or chunk_files.taken(path))
+def test_messages_may_stay_in_files(seq: bool, once: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    taken: list[str] = []
+    monkeypatch.setattr(chunk_store, "taken", lambda path: taken.append(path) or chunk_files.taken(path))
     monkeypatch.setattr(chunk_files, "_SMALL_BYTES", 500)  # some chunks travel, the others stay
     rows = history(5, seq)
-    folder = ChunkFolder(str(tmp_path), 1 << 30)
+    folder = ChunkFolder(str(tmp_path), 1 << 30, read_once=once)
     shuffled = random.Random(2).sample(rows, len(rows))
     assert road([shuffled[n::3] for n in range(3)], count=3, size=13, folder=folder) == road([rows])
-    assert len(set(read)) == len(read) > 3
-    assert not list(tmp_path.iterdir())
+    assert len(set(taken)) == len(taken)
+    left = len(list(tmp_path.iterdir()))
+    assert (left, len(taken) > 3) == (0, True) if once else (left > 3, len(taken)) == (True, 0)
 
 
 @settings(max_examples=examples(60))

@@ -18,12 +18,17 @@ def session(master: str | None, **settings: str) -> Any:
     return SimpleNamespace(conf=conf, **context)
 
 
-@pytest.mark.parametrize("master", ["local", "local[2]", "local[*]"])
-def test_a_local_session_has_one_while_a_job_runs(master: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("master", "once"), [("local", True), ("local[2]", True), ("local[*]", True), ("local[2,3]", False)]
+)
+def test_a_local_session_has_one_while_a_job_runs(
+    master: str, once: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(pyspark, "SparkFiles", SimpleNamespace(getRootDirectory=lambda: str(tmp_path)))
     with chunk_folder(session(master)) as folder:
         assert folder is not None
         assert folder.most > 0
+        assert folder.read_once == once  # a task that runs again needs what it has read
         assert Path(folder.path).parent == tmp_path
         Path(folder.path, "left").write_bytes(b"x")
     assert not list(tmp_path.iterdir())
@@ -31,12 +36,6 @@ def test_a_local_session_has_one_while_a_job_runs(master: str, tmp_path: Path, m
 
 @pytest.mark.parametrize("master", ["spark://host:7077", "local-cluster[2,1,1024]", "yarn", "k8s://host", None])
 def test_tasks_elsewhere_have_none(master: str | None) -> None:
-    with chunk_folder(session(master)) as folder:
-        assert folder is None
-
-
-@pytest.mark.parametrize("master", ["local[2,3]", "local[*, 4]"])
-def test_tasks_that_may_run_again_have_none(master: str) -> None:
     with chunk_folder(session(master)) as folder:
         assert folder is None
 
