@@ -70,6 +70,7 @@ class KafkaSink:
     if no message at all is acknowledged. A missing topic gets ``new_partitions`` if no number is given.  ``librdkafka``
     holds further settings of the client by their librdkafka names; sensitive ones become
     :class:`~ticdc_emit.config.Secret`.  ``admin_api`` False: the broker makes topics itself (the embedded one does).
+    ``linger_ms``: longer than three batches of a partition take, or librdkafka spins; a flush does not wait for it.
     ``limited_by_topics``: messages may have the size that the topics take, whatever ``max_message_bytes`` is.
     """
 

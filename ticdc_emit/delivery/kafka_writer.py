@@ -4,16 +4,16 @@ In: batches of messages, already ordered.  Out: records in Kafka, and a report o
 loop over messages is plain ``produce``: measured, it feeds librdkafka as fast as it delivers, and ``produce_batch``
 no faster.
 
-Of one partition, an idempotent producer has one batch in flight: librdkafka takes its limit of five requests for one of
-messages. So that the next one goes out as soon as the last is acknowledged, it must be complete by then. But a message
-that has waited longer than ``linger.ms`` keeps librdkafka asking without pause whether it may be sent: a core of its
-own, for nothing. So of each partition a few batches are enqueued and no more, and linger.ms is longer than they wait.
+Of one partition, an idempotent producer has one batch in flight: librdkafka allows five requests, but compares that
+with the number of messages that are in flight. So that the next batch goes out as soon as the last is acknowledged, it
+must be complete by then. But a message that has waited longer than ``linger.ms`` keeps librdkafka asking without pause
+whether it may be sent: a core of its own, for nothing. So of each partition a few batches are enqueued and no more
+(``delivery.pace``), and linger.ms is longer than they usually wait.
 """
 
 from __future__ import annotations
 
 import time
-from collections import defaultdict, deque
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -24,6 +24,7 @@ from ticdc_emit.delivery.contract import DeliveryReport, Place
 from ticdc_emit.delivery.kafka_connection import find_topics
 from ticdc_emit.delivery.kafka_errors import delivery_failed
 from ticdc_emit.delivery.kafka_pool import discard, give_back, lend
+from ticdc_emit.delivery.pace import PIECES, Pace
 from ticdc_emit.delivery.topics import unknown_partition, unknown_topic
 from ticdc_emit.delivery.writer import TaskWriter
 from ticdc_emit.errors import DeliveryError
@@ -39,12 +40,6 @@ BATCH_BYTES = 1_000_000
 _BATCH_MESSAGES = 10_000
 """librdkafka's own ``batch.num.messages``."""
 
-_BATCHES_AHEAD = 3
-"""That are enqueued of a partition at most: one on its way, one that is complete, and one that grows."""
-
-_PIECES = 5
-"""In which a batch is enqueued."""
-
 
 class KafkaWriter(TaskWriter):
     """Produces on a lent producer, which it gives back if nothing failed."""
@@ -55,11 +50,11 @@ class KafkaWriter(TaskWriter):
         self._lent = lend(sink.producer_settings(message_limit))  # no local holds them: a traceback shows locals
         self._producer = self._lent.producer
         self._piece = tuple(
-            int(dict(self._lent.key).get(name, default)) // _PIECES
+            max(1, int(dict(self._lent.key).get(name, default)) // PIECES)
             for name, default in (("batch.num.messages", _BATCH_MESSAGES), ("batch.size", BATCH_BYTES))
         )
         self._enqueued = 0
-        self._begun: defaultdict[Place, deque[int]] = defaultdict(lambda: deque(maxlen=_BATCHES_AHEAD * _PIECES - 1))
+        self._paces: dict[Place, Pace] = {}
 
     def check_place(self, topic: str, partition: int) -> None:
         """A topic is looked up once per producer: one round trip instead of librdkafka's 30 s of hope."""
@@ -70,10 +65,12 @@ class KafkaWriter(TaskWriter):
             raise unknown_partition(topic, partition)
 
     def enqueue(self, run: Run) -> None:
-        topic, partition, keys, values, _ = run
+        topic, partition, keys, values, sizes = run
         produce = self._producer.produce
-        for start, stop in run.pieces(*self._piece):
-            self._make_room((topic, partition))
+        most_messages, most_bytes = self._piece
+        for start, stop in run.pieces(most_messages, most_bytes):
+            share = max((stop - start) / most_messages, int(sizes[start:stop].sum()) / most_bytes)
+            self._make_room((topic, partition), share)
             for key, value in zip(keys[start:stop], values[start:stop], strict=True):
                 try:
                     produce(topic, value, key, partition)
@@ -81,17 +78,21 @@ class KafkaWriter(TaskWriter):
                     self._produce_again(error, topic, value, key, partition)
             self._enqueued += stop - start
 
-    def _make_room(self, place: Place) -> None:
-        """Wait until as many messages are acknowledged as were enqueued before the partition's last pieces."""
-        begun = self._begun[place]
+    def _make_room(self, place: Place, share: float) -> None:
+        """Wait until ``share`` of a piece may be enqueued."""
         self._producer.poll(0)
         self._raise_failures()
-        if len(begun) == begun.maxlen and len(self._producer) > self._enqueued - begun[0]:
-            self._wait(self._poll, until=self._enqueued - begun[0])
-        begun.append(self._enqueued)
+        outstanding = len(self._producer)
+        pace = self._paces.get(place)
+        if pace is None:
+            pace = self._paces[place] = Pace(outstanding)
+        most = pace.most(share, self._enqueued, outstanding)
+        if most is not None and outstanding > most:
+            self._wait(self._poll, until=most)
 
     def settle(self) -> None:
         self._wait(lambda: self._producer.flush(0.2), until=0)
+        self._paces.clear()
 
     def flush(self) -> DeliveryReport:
         report = super().flush()

@@ -5,9 +5,9 @@ messages again, mapped into memory. A shuffle would compress them and copy them 
 file that is read at once stays in the system's page cache, and costs a fifth of that. So that it does stay there, the
 files of a batch have a bound. Messages beyond it are shuffled, as are those of small chunks.
 
-Where no task runs a second time, a file is removed as it is read. Its memory is free as soon as its messages are sent,
-and the log of a broker on the same machine grows into it: memory that a virtual machine has never used, or has given
-back, costs many times as much. Whoever gives the folder removes what is left when the batch is over.
+Where no task is tried a second time, a file is removed as it is read. Its memory is free as soon as its messages are
+sent, and the log of a broker on the same machine grows into it: memory that a virtual machine has never used, or has
+given back, costs many times as much. Whoever gives the folder removes what is left when the batch is over.
 """
 
 from __future__ import annotations
@@ -23,8 +23,9 @@ from ticdc_emit.errors import TemporaryFileError
 
 __all__ = ["ChunkFiles", "ChunkFolder", "mapped", "taken"]
 
-_SMALL_BYTES = 64 * 1024  # of messages, for which a file does not pay
-_LOOK_BYTES = 64 * 1024 * 1024  # after which a task looks again at what all of them have written
+_SMALL_BYTES = 128 * 1024  # of messages, for which a file does not pay
+_TALLY = "tally"  # the file in which all tasks count: a byte for each _TALLY_BYTES that they have written
+_TALLY_BYTES = 64 * 1024
 _NAME_BYTES = 12
 _WRITE = pa.ipc.IpcWriteOptions(use_threads=False)
 
@@ -33,12 +34,20 @@ _WRITE = pa.ipc.IpcWriteOptions(use_threads=False)
 class ChunkFolder:
     """A folder for the files of one batch. ``most``: bytes that they may have together, or a little more.
 
-    ``read_once``: no task runs a second time, so a file may go as it is read.
+    ``read_once``: no task is tried a second time, so a file may go as it is read.
     """
 
     path: str
     most: int
     read_once: bool = False
+
+    def has_room(self, size: int) -> bool:
+        """Return whether so many bytes may be written, and count them if so."""
+        with Path(self.path, _TALLY).open("ab", buffering=0) as tally:
+            if tally.tell() * _TALLY_BYTES >= self.most:
+                return False
+            tally.write(bytes(-(-size // _TALLY_BYTES)))
+        return True
 
 
 class ChunkFiles:
@@ -47,7 +56,7 @@ class ChunkFiles:
     def __init__(self, folder: ChunkFolder | None) -> None:
         self._folder = folder
         self._name = os.urandom(_NAME_BYTES).hex()
-        self._count = self._written = self._look_at = 0
+        self._count = 0
 
     def keep(self, messages: pa.RecordBatch) -> str | None:
         """Write messages to a file and return its path; ``None`` if they are to be shuffled.
@@ -57,23 +66,18 @@ class ChunkFiles:
         if self._folder is None or messages.nbytes < _SMALL_BYTES:
             return None
         try:
-            if self._written >= self._look_at:
-                self._look_at = self._written + _LOOK_BYTES
-                if sum(file.stat().st_size for file in os.scandir(self._folder.path)) >= self._folder.most:
-                    self._folder = None
-                    return None
-            return self._new_file(self._folder, messages)
+            if self._folder.has_room(messages.nbytes):
+                return self._new_file(self._folder, messages)
         except OSError:
-            self._folder = None
-            return None
+            pass
+        self._folder = None
+        return None
 
     def _new_file(self, folder: ChunkFolder, messages: pa.RecordBatch) -> str:
         path = str(Path(folder.path, f"{self._name}-{self._count}"))
         self._count += 1
-        with pa.OSFile(path, "wb") as file:
-            with pa.ipc.new_stream(file, messages.schema, options=_WRITE) as stream:
-                stream.write_batch(messages)
-            self._written += file.tell()
+        with pa.OSFile(path, "wb") as file, pa.ipc.new_stream(file, messages.schema, options=_WRITE) as stream:
+            stream.write_batch(messages)
         return path
 
 

@@ -1,7 +1,7 @@
 """The chunks of one delivering task: kept until all are there, in memory up to a limit, then in a temporary file.
 
 In: batches of ``CHUNK_SCHEMA`` in any order. Out: what the encoding tasks found out, and of each topic-partition the
-chunks by their first order key. Memory holds the limit, and about 400 bytes a chunk. Messages in files of the encoding
+chunks by their first order key. Memory holds the limit, and about 500 bytes a chunk. Messages in files of the encoding
 tasks stay there until they are read.
 """
 

@@ -15,6 +15,7 @@ import pytest
 
 from ticdc_emit.config import KafkaConfig, SaslConfig, Secret, TlsConfig
 from ticdc_emit.delivery import KafkaSink, kafka_pool
+from ticdc_emit.delivery.kafka_writer import KafkaWriter
 from ticdc_emit.errors import BrokerUnreachableError, ConfigError, DeliveryError
 from ticdc_emit.testing import EmbeddedKafka
 
@@ -99,40 +100,73 @@ def test_back_pressure_with_a_tiny_queue(kafka: EmbeddedKafka) -> None:
 
 
 class SlowProducer:
-    """Acknowledges a batch of ten messages each time somebody waits for it."""
+    """Sends a batch of ten messages of a partition each time somebody waits, and fewer only in a flush."""
 
     def __init__(self) -> None:
         self.values: list[bytes] = []
-        self.waiting = self.most = 0
+        self.waiting = {0: 0, 1: 0}
+        self.most = 0
 
     def __len__(self) -> int:
-        return self.waiting
+        return sum(self.waiting.values())
 
     def produce(self, topic: str, value: bytes, key: None, partition: int) -> None:
         self.values.append(value)
-        self.waiting += 1
-        self.most = max(self.most, self.waiting)
+        self.waiting[partition] += 1
+        self.most = max(self.most, self.waiting[partition])
 
     def poll(self, timeout: float) -> int:
-        self.waiting = max(0, self.waiting - 10) if timeout else self.waiting
+        if timeout:
+            full = [partition for partition, count in self.waiting.items() if count >= 10]
+            assert full, "this would last as long as linger.ms"
+            for partition in full:
+                self.waiting[partition] -= 10
         return 0
 
     def flush(self, timeout: float) -> int:
-        self.poll(timeout)
-        return self.waiting
+        self.waiting = dict.fromkeys(self.waiting, 0)
+        return 0
 
 
-def test_a_partition_has_at_most_three_batches_on_their_way(
-    kafka: EmbeddedKafka, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    slow, values = SlowProducer(), [b"%d" % number for number in range(1_000)]
+@pytest.fixture
+def slow(kafka: EmbeddedKafka) -> Iterator[tuple[KafkaWriter, SlowProducer]]:
+    producer = SlowProducer()
     with kafka.sink(client_id="slow", librdkafka={"batch.num.messages": 10}).open() as writer:
-        writer.check_place("slow", 0)
-        monkeypatch.setattr(writer, "_producer", slow)
-        writer.write(batch("slow", *values))
-        assert writer.flush().messages == len(slow.values)
-    assert slow.values == values
-    assert 20 <= slow.most <= 30
+        for partition in producer.waiting:
+            writer.check_place("slow", partition)
+        lent, writer._producer = writer._producer, producer
+        yield writer, producer
+        writer._producer = lent
+
+
+def test_a_partition_has_three_batches_on_their_way(slow: tuple[KafkaWriter, SlowProducer]) -> None:
+    writer, producer = slow
+    values = [b"%d" % number for number in range(1_000)]
+    writer.write(batch("slow", *values))
+    assert writer.flush().messages == 1_000
+    assert producer.values == values
+    assert producer.most == 30
+
+
+def test_few_messages_at_a_time_do_not_wait_for_more(slow: tuple[KafkaWriter, SlowProducer]) -> None:
+    writer, producer = slow
+    for number in range(300):
+        writer.write(batch("slow", b"%d" % number))
+    assert 20 <= producer.most <= 30
+
+
+def test_a_partition_does_not_wait_for_the_rest_of_another(slow: tuple[KafkaWriter, SlowProducer]) -> None:
+    writer, producer = slow
+    for partition, count in ((0, 105), (1, 1_000)):
+        rows = batch("slow", *[b"v"] * count)
+        writer.write(rows.set_column(1, "partition", pa.array([partition] * count, pa.int32())))
+    assert producer.waiting[0] == 5
+    assert producer.most <= 60
+
+
+def test_messages_wait_for_three_batches_without_lingering() -> None:
+    """A message that is older makes librdkafka spin; 20 ms would be reached by a broker that takes 7 ms for a batch."""
+    assert KafkaSink(("host:1",)).producer_settings()["linger.ms"] == 100
 
 
 @pytest.mark.parametrize("step", ["prepare", "write"])
