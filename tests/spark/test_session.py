@@ -56,6 +56,34 @@ def test_a_running_session_is_taken(spark: Any) -> None:
         spark.conf.set("spark.sql.shuffle.partitions", kept)
 
 
+COLLECTORS = """
+import sys
+from ticdc_emit.spark import local_session
+
+spark = local_session(**dict(each.split("=", 1) for each in sys.argv[1:]))
+beans = spark.sparkContext._jvm.java.lang.management.ManagementFactory.getGarbageCollectorMXBeans()
+print("JVM", *(bean.getName() for bean in beans), spark.conf.get("spark.driver.defaultJavaOptions", "none"))
+spark.stop()
+"""
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize(
+    ("given", "shown"),
+    [
+        ("spark.app.name=job", "JVM PS MarkSweep PS Scavenge -XX:+UseParallelGC -XX:MaxNewSize=512m"),
+        ("spark.driver.extraJavaOptions=-Da=b -XX:+UseG1GC", "JVM G1 Young Generation G1 Old Generation none"),
+    ],
+)
+def test_the_jvm_collects_garbage_for_throughput_unless_told_otherwise(given: str, shown: str) -> None:
+    pytest.importorskip("pyspark")
+    env = {name: value for name, value in os.environ.items() if not name.startswith(("SPARK_", "PYSPARK_"))}
+    job = [sys.executable, "-c", COLLECTORS, given]
+    done = subprocess.run(job, env=env | {"PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=240)
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert shown in done.stdout
+
+
 def test_a_missing_pyspark_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyspark", None)
     with pytest.raises(MissingDependencyError, match=r"ticdc-emit\[spark\]"):

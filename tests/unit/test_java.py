@@ -10,7 +10,7 @@ from types import ModuleType
 import pytest
 
 from ticdc_emit.errors import MissingDependencyError
-from ticdc_emit.java import find_java, java_env, java_version, short_lived_jvm
+from ticdc_emit.java import batch_jvm, find_java, java_env, java_version, short_lived_jvm
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the fakes are shell scripts")
 
@@ -97,6 +97,8 @@ def test_no_java_at_all() -> None:
 def test_a_collector_that_the_environment_names_is_left_alone(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setenv(name, "-Xmx1g")
     assert short_lived_jvm(name) == ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+    assert batch_jvm(name)[0] == "-XX:+UseParallelGC"
     monkeypatch.setenv(name, "-Xmx1g -XX:+UseG1GC")
     assert short_lived_jvm(name) == ("-XX:TieredStopAtLevel=1",)
+    assert batch_jvm(name) == ()
     assert (short_lived_jvm() == short_lived_jvm(name)) is (name != "SPARK_SUBMIT_OPTS")

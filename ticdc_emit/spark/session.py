@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from ticdc_emit.errors import MissingDependencyError
-from ticdc_emit.java import java_env, short_lived_jvm
+from ticdc_emit.java import batch_jvm, java_env, names_collector, short_lived_jvm
 from ticdc_emit.spark.logs import quiet_for_good
 
 if TYPE_CHECKING:
@@ -28,6 +29,8 @@ _SETTINGS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
 }
+_DEFAULTS = "spark.driver.defaultJavaOptions"
+_EXTRA = "spark.driver.extraJavaOptions"
 
 
 def require_pyspark() -> None:
@@ -54,7 +57,9 @@ def local_session(app: str = "ticdc-emit", **settings: str) -> SparkSession:
     """Return the running Spark session, or start one in this process (``local[*,4]``: a lost task is tried again).
 
     ``settings`` are Spark's, with ``_`` for ``.`` (``spark_sql_shuffle_partitions="4"``) or spelt as they are
-    (``**{"spark.master": "local[2]"}``). A running session applies those that can still change. Raises
+    (``**{"spark.master": "local[2]"}``). A running session applies those that can still change. A session that starts
+    here gets :func:`~ticdc_emit.java.batch_jvm` as ``spark.driver.defaultJavaOptions``, unless the environment or
+    ``spark.driver.extraJavaOptions`` of ``settings`` names another garbage collector. Raises
     :class:`MissingDependencyError` without pyspark or Java.
     """
     require_pyspark()
@@ -72,8 +77,14 @@ def local_session(app: str = "ticdc-emit", **settings: str) -> SparkSession:
     os.environ.setdefault("SPARK_LAUNCHER_OPTS", " ".join(short_lived_jvm()))
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     builder = SparkSession.builder.appName(app)
-    for name, value in {**_SETTINGS, **given}.items():
+    for name, value in {**_SETTINGS, **_jvm_settings(given), **given}.items():
         builder = builder.config(name, value)
     session = builder.getOrCreate()
     quiet_for_good(session)
     return session
+
+
+def _jvm_settings(given: Mapping[str, str]) -> dict[str, str]:
+    """Return Spark's setting for the JVM, none where the user names a collector: a JVM does not start with two."""
+    options = () if names_collector(given.get(_EXTRA, "")) else batch_jvm("SPARK_SUBMIT_OPTS")
+    return {_DEFAULTS: " ".join(options)} if options else {}
