@@ -67,19 +67,29 @@ spark.stop()
 """
 
 
+PARALLEL = "JVM PS MarkSweep PS Scavenge -XX:+UseParallelGC -XX:MaxNewSize=512m"
+G1 = "JVM G1 Young Generation G1 Old Generation none"
+NAMED = "spark.driver.extraJavaOptions"
+
+
 @pytest.mark.spark
 @pytest.mark.parametrize(
-    ("given", "shown"),
+    ("given", "defaults", "shown"),
     [
-        ("spark.app.name=job", "JVM PS MarkSweep PS Scavenge -XX:+UseParallelGC -XX:MaxNewSize=512m"),
-        ("spark.driver.extraJavaOptions=-Da=b -XX:+UseG1GC", "JVM G1 Young Generation G1 Old Generation none"),
+        ("spark.app.name=job", f"# {NAMED} -XX:+UseG1GC", PARALLEL),
+        (f"{NAMED}=-Da=b -XX:+UseG1GC", "", G1),
+        ("spark.app.name=job", f"{NAMED} -Da=b -XX:+UseG1GC", G1),
     ],
 )
-def test_the_jvm_collects_garbage_for_throughput_unless_told_otherwise(given: str, shown: str) -> None:
+def test_the_jvm_collects_garbage_for_throughput_unless_told_otherwise(
+    given: str, defaults: str, shown: str, tmp_path: Path
+) -> None:
     pytest.importorskip("pyspark")
+    (tmp_path / "spark-defaults.conf").write_text(defaults)
     env = {name: value for name, value in os.environ.items() if not name.startswith(("SPARK_", "PYSPARK_"))}
+    env |= {"PYTHONPATH": str(ROOT), "SPARK_CONF_DIR": str(tmp_path)}
     job = [sys.executable, "-c", COLLECTORS, given]
-    done = subprocess.run(job, env=env | {"PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=240)
+    done = subprocess.run(job, env=env, capture_output=True, text=True, timeout=240)
     assert done.returncode == 0, done.stderr[-3000:]
     assert shown in done.stdout
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ticdc_emit.errors import MissingDependencyError
@@ -58,8 +59,8 @@ def local_session(app: str = "ticdc-emit", **settings: str) -> SparkSession:
 
     ``settings`` are Spark's, with ``_`` for ``.`` (``spark_sql_shuffle_partitions="4"``) or spelt as they are
     (``**{"spark.master": "local[2]"}``). A running session applies those that can still change. A session that starts
-    here gets :func:`~ticdc_emit.java.batch_jvm` as ``spark.driver.defaultJavaOptions``, unless the environment or
-    ``spark.driver.extraJavaOptions`` of ``settings`` names another garbage collector. Raises
+    here gets :func:`~ticdc_emit.java.batch_jvm` as ``spark.driver.defaultJavaOptions``, unless the environment, a
+    ``spark-defaults.conf`` or ``spark.driver.extraJavaOptions`` of ``settings`` names another garbage collector. Raises
     :class:`MissingDependencyError` without pyspark or Java.
     """
     require_pyspark()
@@ -86,5 +87,20 @@ def local_session(app: str = "ticdc-emit", **settings: str) -> SparkSession:
 
 def _jvm_settings(given: Mapping[str, str]) -> dict[str, str]:
     """Return Spark's setting for the JVM, none where the user names a collector: a JVM does not start with two."""
-    options = () if names_collector(given.get(_EXTRA, "")) else batch_jvm("SPARK_SUBMIT_OPTS")
+    defaults = _defaults_file()
+    named = names_collector(given.get(_EXTRA, "")) or names_collector(defaults) or _DEFAULTS in defaults
+    options = () if named else batch_jvm("SPARK_SUBMIT_OPTS")
     return {_DEFAULTS: " ".join(options)} if options else {}
+
+
+def _defaults_file() -> str:
+    """Return the settings in the ``spark-defaults.conf`` that Spark will read, empty without one."""
+    import pyspark
+
+    home = os.environ.get("SPARK_HOME") or Path(pyspark.__file__).parent
+    folder = os.environ.get("SPARK_CONF_DIR") or Path(home, "conf")
+    try:
+        lines = Path(folder, "spark-defaults.conf").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return ""
+    return "\n".join(line for line in lines if not line.lstrip().startswith("#"))
