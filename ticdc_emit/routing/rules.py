@@ -5,11 +5,12 @@ row, or TiCDC's refusal.
 
 TiCDC of the ``classic`` profile finds the columns of a named index, or of ``columns``, by their offset in the table,
 but reads that offset in a row, which has no virtual columns. After a virtual column it thus hashes another column's
-value, or crashes at the end of the row. The first is reproduced, the second is an error.  The switches are those of
+value, or crashes at the end of the row. The first is reproduced, the second is an error.  ``next`` reads the column's
+own place, where a virtual column is NULL, and hashes nothing of a NULL.  The switches are those of
 :class:`~ticdc_emit.config.switches.RoutingSwitches`.
 
 Source: ``cdc/sink/dmlsink/mq/dispatcher/{event_router.go,partition/}`` and ``cdc/model/schema_storage.go`` of
-pingcap/tiflow; semantics 1.6 and 4.6.
+pingcap/tiflow; ``downstreamadapter/sink/eventrouter/partition/`` of pingcap/ticdc; semantics 1.6 and 4.6.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ class PartitionRule:
         """Return what is hashed of a table's rows; nothing for ``table``, ``ts`` and a table without handle key.
 
         Raises :class:`~ticdc_emit.errors.DispatcherError` (CDC:ErrDispatcherFailed) for a column or index that the
-        table lacks, for a virtual column, and where TiCDC crashes (see above).
+        table lacks, for a virtual one among ``columns``, and where TiCDC crashes (see above).
         """
         if not self.by_value:
             return ()
@@ -74,10 +75,12 @@ class PartitionRule:
             key = table.handle_key if switches.hashed_columns == "selected" else whole
             return tuple((column.name.encode(), column) for column in key)
         wanted = self._listed(table) if self.kind == "columns" else self._indexed(table)
-        find = _at_table_offset if switches.hashed_offsets == "table" else _in_row
+        in_row = switches.hashed_offsets == "row"
         pairs = []
         for column in wanted:
-            hashed_column = find(table, column)
+            if in_row and column.is_virtual:
+                continue  # of an index; its value is NULL
+            hashed_column = column if in_row else _at_table_offset(table, column)
             # "index" hashes the index's column names, "columns" those of the values that were found
             name = hashed_column.name if self.kind == "columns" else column.name
             if switches.hashed_columns == "all" or table.selected is None or hashed_column.name in table.selected:
@@ -133,12 +136,6 @@ def _at_table_offset(table: TableInfo, column: Column) -> Column:
             remedy="Name columns that stand before the virtual ones, or use the profile next",
         )
     return table.row_columns[offset]
-
-
-def _in_row(table: TableInfo, column: Column) -> Column:
-    if column.is_virtual:
-        raise _failed(f"column {column.name} of the dispatcher's index is virtual: rows have no value of it", table)
-    return column
 
 
 def _failed(
