@@ -13,7 +13,7 @@ from typing import Any
 import cramjam
 import pyarrow as pa
 import pytest
-from vector_files import VECTORS, load_vector, vector_names, vector_path
+from vector_files import VECTORS, content_of, load_vector, vector_names, vector_path
 
 from ticdc_emit.changes.sizes import MESSAGE_OVERHEAD
 from ticdc_emit.cli.main import main
@@ -108,6 +108,57 @@ def test_only_what_corrupts_data_is_left_out(full_run: FullRuns) -> None:
     assert what.startswith("rows that TiCDC writes with another table's schema")
     assert full_run("avro").report.left_out[what].events == 2
     assert left_out == {"canal-json": {}, "simple": {}, "debezium": {}}
+
+
+def _as_refused(case: dict[str, Any]) -> None:
+    message = next(m for m in variant_of(case, "avro-ext")["messages"] if m["event"] == 6)
+    message.clear()
+    message.update(event=6, error="refused")
+
+
+def _as_of_its_own_schema(case: dict[str, Any]) -> None:
+    message = next(m for m in variant_of(case, "avro-ext")["messages"] if m["event"] == 6)
+    for part in ("key", "value"):
+        raw = content_of(message[part])
+        message[part] = {"base64": base64.b64encode(raw[:4] + b"\x09" + raw[5:]).decode()}
+
+
+def test_a_refused_row_is_left_out_only_where_ticdc_wrote_it_with_another_schema(tmp_path: Path) -> None:
+    both_refuse = run_conformance([changed_copy(tmp_path, "rename_tables", _as_refused)], protocol="avro")
+    assert both_refuse.ok
+    assert both_refuse.left_out == {}
+    report = run_conformance([changed_copy(tmp_path, "rename_tables", _as_of_its_own_schema)], protocol="avro")
+    (mismatch,) = report.mismatches
+    assert mismatch.event == 6
+    assert mismatch.detail.startswith("the library refuses this: two tables share the subject")
+    assert report.left_out == {}
+    assert report.total.total == both_refuse.total.total == report.total.matched + 1
+
+
+def test_an_empty_list_may_be_null(tmp_path: Path) -> None:
+    def empty(case: dict[str, Any]) -> None:
+        place = next(place for place, event in enumerate(case["events"]) if event["kind"] == "txn")
+        case["events"] = case["events"][: place + 1]
+        case["events"][place] |= {"rows": None, "emitted": None}
+        case["routes"] = []
+        for variant in case["variants"]:
+            kept = [message for message in variant["messages"] if message["event"] < place]
+            variant["messages"] = [*kept, {"event": place, "none": True}]
+            variant["registrations"] = None
+
+    report = run_conformance([changed_copy(tmp_path, "txn_split_updates", empty)], protocol="canal-json")
+    assert report.ok
+    assert report.total.matched > 0
+
+
+def test_messages_that_are_null_are_none(tmp_path: Path) -> None:
+    def forget(case: dict[str, Any]) -> None:
+        for variant in case["variants"]:
+            variant["messages"] = None
+
+    report = run_conformance([changed_copy(tmp_path, "bench_orders", forget)], protocol="canal-json")
+    assert report.mismatches
+    assert report.left_out == {}
 
 
 def _dumped_registrations(lines: list[dict[str, Any]]) -> dict[tuple[str, str], list[tuple[str, str, int | None]]]:
@@ -230,9 +281,13 @@ def changed_copy(tmp_path: Path, name: str, edit: Edit) -> Path:
     return path
 
 
-def canal_variant(case: dict[str, Any]) -> dict[str, Any]:
-    variant: dict[str, Any] = next(v for v in case["variants"] if v["id"] == "canal-json-ext")
+def variant_of(case: dict[str, Any], name: str) -> dict[str, Any]:
+    variant: dict[str, Any] = next(v for v in case["variants"] if v["id"] == name)
     return variant
+
+
+def canal_variant(case: dict[str, Any]) -> dict[str, Any]:
+    return variant_of(case, "canal-json-ext")
 
 
 def canal_message(case: dict[str, Any], event: int) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from vector_files import VECTORS
 
 from ticdc_emit.conformance import run_conformance
 
+
 def test_every_vector_of_the_next_lineage_matches() -> None:
     report = run_conformance([VECTORS.parent / "next"])
     assert report.mismatches == []

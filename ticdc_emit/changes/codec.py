@@ -101,6 +101,10 @@ class RegisteredRows(RowEncoder, Protocol):
     headers: Mapping[str, bytes]
     registers_refused: bool
     """Whether TiCDC registers the schemas of a row before it looks at the row's values, which it may refuse."""
+    names_records: bool
+    """Whether every message names the records inside its schema."""
+    borrowed: frozenset[str]
+    """The parts whose header is that of another table's schema, with the same fields under other names."""
 
     def schemas(self, op: Op) -> Mapping[str, str]:
         """Return the schema texts that messages of this kind refer to, by part (``key``, ``value``), in the order in
@@ -112,8 +116,8 @@ class RegisteredRows(RowEncoder, Protocol):
         """Return the subject under which the schema of a part is registered."""
         ...
 
-    def with_headers(self, headers: Mapping[str, bytes]) -> RegisteredRows:
-        """Return the encoder with these headers by part, beside those that it has."""
+    def with_headers(self, headers: Mapping[str, bytes], borrowed: frozenset[str] = frozenset()) -> RegisteredRows:
+        """Return the encoder with these headers by part, beside those that it has; some are ``borrowed``."""
         ...
 
 

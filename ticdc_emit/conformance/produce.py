@@ -28,6 +28,7 @@ from ticdc_emit.plan.registration import Registrar, needed_by
 from ticdc_emit.plan.table_plan import TablePlan
 from ticdc_emit.plan.tables import Plan
 from ticdc_emit.registry import MemoryRegistry
+from ticdc_emit.registry.headers import confluent_schema
 from ticdc_emit.schedule.bootstrap import Bootstrap
 from ticdc_emit.schedule.control import Event, Watermark
 
@@ -57,8 +58,6 @@ def load_variant(case: Case, sink: SinkConfig) -> ChangefeedConfig:
 
 def refusal(fault: Exception) -> Outcome:
     """Return the outcome of an event whose encoding raised ``fault``."""
-    if isinstance(fault, SharedSubjectError):
-        return Outcome(error=fault.message, left_out=SHARED_SUBJECT)
     if isinstance(fault, TicdcEmitError):
         return Outcome(error=fault.message)
     return Outcome(error=f"{type(fault).__name__}: {fault}", crashed=True)
@@ -109,8 +108,18 @@ class VariantEncoder:
             if event["kind"] == "bootstrap":
                 return Outcome(self._control_records(self._bootstrap(event)))
             return Outcome()  # skipped
+        except SharedSubjectError as fault:
+            return self._borrowed(fault)
         except Exception as fault:
             return refusal(fault)
+
+    def _borrowed(self, fault: SharedSubjectError) -> Outcome:
+        """Return the refusal of a row that TiCDC writes with the schema of another table, which the subject holds."""
+        subject = fault.context.get("subject")
+        ids = [post.id for post in self.registry.posts if post.subject == subject and post.id is not None]
+        if not ids:  # TiCDC fails, too
+            return refusal(fault)
+        return Outcome(error=fault.message, left_out=SHARED_SUBJECT, borrowed=confluent_schema(ids[-1]).header)
 
     def _rows(self, index: int) -> tuple[Record, ...]:
         """Return a message or refusal per row; of rows that share messages, what each has in one.
@@ -129,9 +138,9 @@ class VariantEncoder:
     def _alone(self, plan: Plan, table: TablePlan, row: pa.RecordBatch) -> Record:
         try:
             (record,) = self._encoded(plan, table, row)
-        except SharedSubjectError:
-            raise
         except TicdcEmitError as fault:
+            if isinstance(fault, SharedSubjectError) and "subject" in fault.context:
+                raise
             return Record(None, None, error=fault.message)
         return record
 

@@ -7,7 +7,7 @@ from itertools import zip_longest
 
 from ticdc_emit.conformance.vectors import Outcome, Record
 
-__all__ = ["KEPT_FLAGS", "SHARED_SUBJECT", "differ_in_flags"]
+__all__ = ["KEPT_FLAGS", "SHARED_SUBJECT", "are_borrowing", "differ_in_flags"]
 
 SHARED_SUBJECT = "rows that TiCDC writes with another table's schema (one subject, one version, other fields): refused"
 """It corrupts data."""
@@ -16,6 +16,12 @@ KEPT_FLAGS = "rows that TiCDC shows with the flags of columns from before a stat
 """Open Protocol of the next lineage keeps a table's flags until a statement of it is encoded."""
 
 _FLAGS = re.compile(rb'"f":\d+')
+
+
+def are_borrowing(expected: Outcome, header: bytes) -> bool:
+    """Return whether TiCDC wrote every message of an event with the schema of this header, in its key or value."""
+    parts = ((record.key or b"", record.value or b"") for record in expected.records)
+    return bool(expected.records) and all(any(part.startswith(header) for part in each) for each in parts)
 
 
 def differ_in_flags(expected: Outcome, got: Outcome) -> bool:

@@ -91,15 +91,19 @@ class Registrar:
 
     def _with_headers(self, encoder: RegisteredRows, op: Op, topic: str) -> RegisteredRows:
         info = encoder.table
-        headers = {}
+        headers, borrowed = {}, set()
         for part, schema in encoder.schemas(op).items():
+            subject = encoder.subject(topic, part)
             try:
-                headers[part] = self._cache.header(encoder.subject(topic, part), self._stamp(info), schema)
+                headers[part] = self._cache.header(subject, self._stamp(info), schema, named=encoder.names_records)
             except RegistryError as fault:
                 fault.context["table"] = info.full_name
                 raise
-        known = encoder.headers
-        return encoder if headers.items() <= known.items() else encoder.with_headers(headers)
+            if not self._cache.holds(subject, schema):
+                borrowed.add(part)
+        if headers.items() <= encoder.headers.items() and borrowed == encoder.borrowed & headers.keys():
+            return encoder
+        return encoder.with_headers(headers, frozenset(borrowed))
 
     def _stamp(self, info: TableInfo) -> int:
         """Return what TiCDC compares to tell whether a table has changed since its schemas were registered."""

@@ -5,8 +5,10 @@ share is registered again at every change between them. It gets the same ids, be
 ``pingcap/tiflow: pkg/sink/codec/avro/confluent_schema_registry.go`` (GetCachedOrRegister).
 
 TiCDC compares versions only. One DDL job can give several tables the same version (RENAME of several tables, EXCHANGE
-PARTITION). If they also share a topic, TiCDC writes the rows of one with the schema of the other. With equal fields
-that is harmless and this library does the same. With other fields it corrupts data and is refused.
+PARTITION), and in the new architecture a RENAME keeps the version by which TiCDC compares. If they also share a topic,
+TiCDC writes the rows of one with the schema of the other. With equal fields that is harmless and this library does the
+same. With other fields it corrupts data and is refused. Records inside a schema have names, too: a message that names
+one fails in TiCDC, any other is written.
 """
 
 from __future__ import annotations
@@ -33,14 +35,15 @@ class SubjectCache:
         self._registry = registry
         self._entries: dict[str, _Entry] = {}
 
-    def header(self, subject: str, version: int, schema: str) -> bytes:
+    def header(self, subject: str, version: int, schema: str, *, named: bool = True) -> bytes:
         """Return the header of messages of ``schema``; ``version`` is the TSO of the table's version.
 
-        Raises what :meth:`SchemaRegistry.register` raises, and :class:`~ticdc_emit.errors.SharedSubjectError`.
+        ``named``: every message names the records inside its schema. Raises what :meth:`SchemaRegistry.register`
+        raises, and :class:`~ticdc_emit.errors.SharedSubjectError`.
         """
         known = self._entries.get(subject)
         if known is not None and known.version == version:
-            if known.schema != schema and _fields(known.schema) != _fields(schema):
+            if known.schema != schema and _fields(known.schema, named=named) != _fields(schema, named=named):
                 raise SharedSubjectError(
                     "two tables share the subject, and TiCDC would write the rows of one with the schema of the other",
                     remedy="Give every table a topic of its own, as Avro needs it",
@@ -55,6 +58,16 @@ class SubjectCache:
         self._entries[subject] = _Entry(version, schema, header)
         return header
 
+    def holds(self, subject: str, schema: str) -> bool:
+        """Return whether the subject's last header is that of this very text, names included."""
+        return self._entries[subject].schema == schema
 
-def _fields(schema: str) -> Any:
-    return json.loads(schema)["fields"]
+
+def _fields(schema: str, *, named: bool) -> Any:
+    return json.loads(schema, object_hook=None if named else _nameless)["fields"]
+
+
+def _nameless(shown: dict[str, Any]) -> dict[str, Any]:
+    if shown.get("type") != "record":
+        return shown
+    return {name: value for name, value in shown.items() if name not in ("name", "namespace")}

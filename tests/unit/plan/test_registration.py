@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
 import pyarrow as pa
@@ -13,6 +14,7 @@ from ticdc_emit.encode.run import prepare
 from ticdc_emit.errors import IncompatibleSchemaError, RegistryError, SchemaError, SharedSubjectError
 from ticdc_emit.registry import MemoryRegistry
 from ticdc_emit.registry.cache import SubjectCache
+from ticdc_emit.schema.catalog import catalog_from_sql
 
 URI = "memory://x?topic=t&protocol=avro&enable-tidb-extension=true&schema-registry=http://registry.invalid"
 TABLE = "create table test.t (id int primary key, v varchar(9))"
@@ -97,3 +99,44 @@ def test_tables_of_one_version_share_a_subject_only_with_equal_fields() -> None:
     assert cache.header("t-value", 7, schema.replace("NAME", "b")) == first
     with pytest.raises(SharedSubjectError, match="t-value"):
         cache.header("t-value", 7, schema.replace("id", "other"))
+
+
+RENAMED = "create table test.one (id int primary key, v int); create table test.other (id int primary key)"
+
+
+def _renamed() -> tuple[Encoder, MemoryRegistry]:
+    catalog, registry = catalog_from_sql(RENAMED, renamed_schema="as-created"), MemoryRegistry()
+    catalog.apply("rename table test.one to test.two", commit_ts=FIRST + 1)
+    uri = URI.replace("enable-tidb-extension", "avro-include-before-value")
+    return Encoder(uri, catalog, profile="next", registry=registry), registry
+
+
+def _change(op: str, commit_ts: int = FIRST + 2, **images: dict[str, int]) -> dict[str, Any]:
+    return {"op": op, "commit_ts": commit_ts, **images}
+
+
+def test_behind_a_rename_inserts_are_sent_in_the_schema_of_the_old_name() -> None:
+    encoder, registry = _renamed()
+    row = {"id": 1, "v": 2}
+    first = _only(encoder.encode([_change("c", FIRST, after=row)], table="test.one"))
+    assert _only(encoder.encode([_change("c", after=row)], table="test.two")) == first
+    assert [post.subject for post in registry.posts] == ["t-key", "t-value"]
+    for change in (_change("u", before=row, after={"id": 1, "v": 3}), _change("d", before=row)):
+        with pytest.raises(SharedSubjectError, match="fails at this update or delete") as refused:
+            encoder.encode([change], table="test.two")
+        assert refused.value.table == "test.two"
+        assert pickle.loads(pickle.dumps(refused.value)).message == refused.value.message
+    # rows of another table in between: the table's schema is registered under its own name
+    encoder.encode([_change("c", after={"id": 1})], table="test.other")
+    message = _only(encoder.encode([_change("d", before=row)], table="test.two"))
+    assert AvroReader({post.id: post.schema for post in registry.posts}).read(*message).op == "d"
+
+
+def test_a_message_without_previous_row_takes_any_name() -> None:
+    catalog, registry = catalog_from_sql(RENAMED, renamed_schema="as-created"), MemoryRegistry()
+    catalog.apply("rename table test.one to test.two", commit_ts=FIRST + 1)
+    encoder = Encoder(URI, catalog, profile="next", registry=registry)
+    row = {"id": 1, "v": 2}
+    encoder.encode([_change("c", FIRST, after=row)], table="test.one")
+    encoder.encode([_change("u", before=row, after={"id": 1, "v": 3})], table="test.two")
+    assert len(registry.posts) == 2

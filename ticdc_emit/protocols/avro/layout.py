@@ -37,7 +37,7 @@ from ticdc_emit.columnar.cells import Cell, Piece, join_pieces, share_pieces
 from ticdc_emit.columnar.faults import ValueFault
 from ticdc_emit.columnar.stamps import commit_times
 from ticdc_emit.columnar.values import plain_text
-from ticdc_emit.errors import InvalidValueError
+from ticdc_emit.errors import InvalidValueError, SharedSubjectError
 from ticdc_emit.protocols.avro.naming import subject
 from ticdc_emit.protocols.avro.schema import key_schema, value_columns, value_schema
 from ticdc_emit.protocols.avro.types import AvroOptions, AvroType, avro_type, branches
@@ -69,8 +69,10 @@ class AvroRows:
     table: TableInfo
     options: AvroOptions
     headers: Mapping[str, bytes] = field(default_factory=dict)
+    borrowed: frozenset[str] = frozenset()
     refuses_large: ClassVar[bool] = True
     registers_refused: ClassVar[bool] = True
+    names_records: ClassVar[bool] = False
 
     @property
     def reads_old(self) -> bool:
@@ -111,9 +113,9 @@ class AvroRows:
         """Return the subject under which the schema of a part is registered."""
         return subject(topic, part)
 
-    def with_headers(self, headers: Mapping[str, bytes]) -> AvroRows:
-        """Return the encoder with these additional headers by part."""
-        return replace(self, headers={**self.headers, **headers})
+    def with_headers(self, headers: Mapping[str, bytes], borrowed: frozenset[str] = frozenset()) -> AvroRows:
+        """Return the encoder with these additional headers by part, some of them ``borrowed``."""
+        return replace(self, headers={**self.headers, **headers}, borrowed=(self.borrowed - headers.keys()) | borrowed)
 
     def check(self, changes: Changes) -> None:
         """Refuse accepted values that Avro cannot represent.
@@ -148,7 +150,8 @@ class AvroRows:
     def encode(self, changes: Changes) -> Encoded:
         """Return one message per change.
 
-        Raises :class:`RegistryError` if one of their schemas is not registered, and the errors of :meth:`check`.
+        Raises :class:`RegistryError` if one of their schemas is not registered, :class:`SharedSubjectError` for a
+        previous row in the schema of another table, and the errors of :meth:`check`.
         """
         count, image = len(changes), changes.current
         pieces: dict[str, Sequence[Piece]] = {}  # key columns have no union, so their pieces serve the value too
@@ -178,12 +181,27 @@ class AvroRows:
         """Return the entries of a value and, for updates and deletes, those of the previous row."""
         if changes.op is Op.INSERT:
             return [*shown, [_NO_BEFORE]]
+        self._refuse_borrowed(changes)
         if changes.op is Op.DELETE:
             whole = [join_pieces([piece for entry in shown for piece in entry], len(changes))]
             return [whole, [_BEFORE], whole]
         before = [self._pieces(each, changes.old) for each in self._value]
         old, new = share_pieces(before, shown, len(changes))
         return [new, [_BEFORE], old]
+
+    def _refuse_borrowed(self, changes: Changes) -> None:
+        """Refuse previous rows where the schema names their record after another table: goavro does, too."""
+        peers = changes.peers
+        places = () if peers is None else np.unique(peers.codes)
+        for encoder in (self,) if peers is None else (peers.encoders[place] for place in places):
+            if isinstance(encoder, AvroRows) and "value" in encoder.borrowed:
+                raise SharedSubjectError(
+                    "the subject's schema names the table's previous rows after another table of the same version: "
+                    "TiCDC sends inserts here, and fails at this update or delete",
+                    remedy="Give every table a topic of its own, as Avro needs it, or leave out "
+                    "avro-include-before-value",
+                    table=encoder.table.full_name,
+                )
 
     def _header(self, part: str) -> bytes:
         return header_of(self.headers, part, self.table)

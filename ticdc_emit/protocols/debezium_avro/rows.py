@@ -56,8 +56,10 @@ class DebeziumAvroRows:
     options: DebeziumAvroOptions
     reads_old: bool = True
     headers: Mapping[str, bytes] = field(default_factory=dict)
+    borrowed: frozenset[str] = frozenset()
     refuses_large: ClassVar[bool] = False
     registers_refused: ClassVar[bool] = False
+    names_records: ClassVar[bool] = True
 
     @cached_property
     def overhead(self) -> int:
@@ -114,9 +116,9 @@ class DebeziumAvroRows:
         """Return the subject under which the schema of a part is registered; unlike Avro's, a topic keeps its dots."""
         return f"{topic}-{part}"
 
-    def with_headers(self, headers: Mapping[str, bytes]) -> DebeziumAvroRows:
-        """Return the encoder with these additional headers by part."""
-        return replace(self, headers={**self.headers, **headers})
+    def with_headers(self, headers: Mapping[str, bytes], borrowed: frozenset[str] = frozenset()) -> DebeziumAvroRows:
+        """Return the encoder with these additional headers by part, some of them ``borrowed``."""
+        return replace(self, headers={**self.headers, **headers}, borrowed=(self.borrowed - headers.keys()) | borrowed)
 
     def check(self, changes: Changes) -> None:
         """Refuse a BIGINT UNSIGNED beyond ``long``, what means no moment in UTC, and NULL where the default shown in
