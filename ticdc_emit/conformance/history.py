@@ -7,7 +7,7 @@ everything else follows from the SQL.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ticdc_emit.conformance.compare import first_difference
@@ -17,9 +17,11 @@ from ticdc_emit.errors import SchemaError, UnknownTableError
 from ticdc_emit.filtering.replication import TableHistory
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.ddl_texts import DdlTexts
+from ticdc_emit.schema.dialect import parse_ddl
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.ids import AssignedIds
 from ticdc_emit.schema.model import TableInfo
+from ticdc_emit.schema.statements import RenameTables
 
 __all__ = ["CaseHistory"]
 
@@ -67,26 +69,52 @@ class CaseHistory:
     def _apply(self, catalog: Catalog, case: Case) -> None:
         profile = case.profile
         texts = DdlTexts(profile.ddl.built_texts, profile.filtering.ignored_text, restored=False)
-        for index, event in enumerate(case.events):
-            if event["kind"] != "ddl":
-                continue
+        for indexes in _jobs(case):
+            parts = [case.events[index] for index in indexes]
+            ids = [given for each in parts if (given := _ids(each)) is not None]
             try:
-                made = _only(
-                    catalog.apply(event["query"], schema="test", commit_ts=event["commit_ts"], ids=_ids(event))
-                )
-                self.ddl[index] = made = texts.named(made)
-            except Exception as fault:  # a crash is the result of this event; the case continues
-                self.ddl[index] = fault
+                found = catalog.apply(_statement(parts), schema="test", commit_ts=parts[0]["commit_ts"], ids=ids)
+                if len(found) != len(parts):
+                    raise SchemaError(f"the statement gave {len(found)} events, TiDB gave {len(parts)}")
+                made = [texts.named(each) for each in found]
+            except Exception as fault:  # a crash is the result of these events; the case continues
+                self.ddl |= dict.fromkeys(indexes, fault)
                 continue
-            difference = first_difference(_shown(made), _recorded(event))
-            if difference:
-                self.differences[index] = difference
+            for index, event in zip(indexes, made, strict=True):
+                self.ddl[index] = event
+                difference = first_difference(_shown(event), _recorded(case.events[index]))
+                if difference:
+                    self.differences[index] = difference
 
 
-def _only(events: tuple[DdlEvent, ...]) -> DdlEvent:
-    if len(events) != 1:
-        raise SchemaError(f"the statement gave {len(events)} events, TiDB gave one")
-    return events[0]
+def _jobs(case: Case) -> list[list[int]]:
+    """Return the DDL events by their jobs. Those of a RENAME of several tables share a commit_ts, and in one lineage
+    they name a database otherwise than the same statements do one by one.
+    """
+    jobs: list[list[int]] = []
+    for index, event in enumerate(case.events):
+        if event["kind"] != "ddl":
+            continue
+        last = case.events[jobs[-1][-1]] if jobs else {}
+        together = all(each.get("action") == "rename table" for each in (last, event))
+        if together and last["commit_ts"] == event["commit_ts"] and case.profile.ddl.renamed_schema == "lower-case":
+            jobs[-1].append(index)
+        else:
+            jobs.append([index])
+    return jobs
+
+
+def _statement(parts: Sequence[Mapping[str, Any]]) -> str:
+    """Return the statement of a job; that of several renames is made of their texts."""
+    if len(parts) == 1:
+        return str(parts[0]["query"])
+    pairs: list[Any] = []
+    for each in parts:
+        statement = parse_ddl(each["query"])
+        if not isinstance(statement, RenameTables):
+            raise SchemaError("one of several renames is no RENAME TABLE", statement=each["query"])
+        pairs += statement.pairs
+    return RenameTables(tuple(pairs)).restore()
 
 
 def _ids(event: Mapping[str, Any]) -> AssignedIds | None:
