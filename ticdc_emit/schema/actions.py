@@ -77,6 +77,9 @@ ACTION_CODES = {
     "alter table mode": 75,
     "refresh meta": 76,
     "modify schema read only": 77,
+    "create masking policy": 81,
+    "alter masking policy": 82,
+    "drop masking policy": 83,
 }
 
 

@@ -17,6 +17,7 @@ from ticdc_emit.schema.ids import AssignedIds, IdSource
 from ticdc_emit.schema.job_recorder import canonical_text
 from ticdc_emit.schema.other_jobs import OtherObjects
 from ticdc_emit.schema.other_statements import (
+    CreateMaskingPolicy,
     DropSequences,
     Flashback,
     LockTables,
@@ -97,6 +98,7 @@ _JOBS: dict[type, Callable[[DdlExecutor, Any], None]] = {
     statements.CreateIndex: DdlExecutor.alter_table,
     statements.DropIndexOn: DdlExecutor.alter_table,
     **dict.fromkeys(
-        (DropSequences, LockTables, PlacementPolicy, RepairTable, ResourceGroup, Sequence), DdlExecutor.other_objects
+        (CreateMaskingPolicy, DropSequences, LockTables, PlacementPolicy, RepairTable, ResourceGroup, Sequence),
+        DdlExecutor.other_objects,
     ),
 }

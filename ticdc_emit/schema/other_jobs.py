@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ticdc_emit.schema.other_statements import (
+    CreateMaskingPolicy,
     DropSequences,
     OtherStatement,
     PlacementPolicy,
@@ -55,8 +56,17 @@ class OtherObjects:
         elif isinstance(statement, ResourceGroup):
             is_new = statement.verb == "CREATE"
             yield from self._one("resource group", statement, statement.name, ids=1 if is_new else 0)
+        elif isinstance(statement, CreateMaskingPolicy):
+            yield from self._mask(statement, database)
         elif isinstance(statement, RepairTable):
             yield Job("repair table", statement.table.schema or database, statement.table.name)
+
+    def _mask(self, statement: CreateMaskingPolicy, database: str) -> Iterator[Job]:
+        schema, table = statement.table.schema or database, statement.table.name
+        key = ("masking policy", f"{schema}.{table}".lower(), statement.name.lower())
+        if not (statement.if_not_exists and key in self._names):
+            self._names.add(key)
+            yield Job("create masking policy", schema, table)
 
     def _one(
         self,

@@ -11,6 +11,7 @@ from typing import TypeAlias
 
 from ticdc_emit.errors import UnprintableDdlError
 from ticdc_emit.schema.identifiers import quoted
+from ticdc_emit.schema.nodes.minor_changes import MaskingRule
 from ticdc_emit.schema.nodes.names import TableName
 from ticdc_emit.schema.nodes.style import WIRE, Style, if_exists, joined, special_comment, string
 from ticdc_emit.schema.nodes.table_options import TableOption
@@ -19,6 +20,7 @@ from ticdc_emit.schema.statements import CreateTable
 __all__ = [
     "Analyze",
     "Compact",
+    "CreateMaskingPolicy",
     "DropSequences",
     "Flashback",
     "LockTables",
@@ -150,6 +152,21 @@ class PlacementPolicy:
 
 
 @dataclass(frozen=True)
+class CreateMaskingPolicy:
+    name: str
+    table: TableName
+    rule: MaskingRule
+    or_replace: bool = False
+    if_not_exists: bool = False
+
+    def restore(self, style: Style = WIRE) -> str:
+        replace = "OR REPLACE " if self.or_replace else ""
+        absent = "IF NOT EXISTS " if self.if_not_exists else ""
+        text = style.word(f"CREATE {replace}MASKING POLICY {absent}") + quoted(self.name) + style.word(" ON ")
+        return f"{text}{self.table.restore(style)} {self.rule.restore(style)}"
+
+
+@dataclass(frozen=True)
 class Sequence:
     """CREATE or ALTER SEQUENCE. ``options`` as they print: ``START WITH 5``."""
 
@@ -195,6 +212,7 @@ class ResourceGroup:
 
 
 OtherStatement: TypeAlias = (
-    "DropSequences | Flashback | LockTables | PlacementPolicy | Recover | RepairTable | ResourceGroup | Sequence"
+    "CreateMaskingPolicy | DropSequences | Flashback | LockTables | PlacementPolicy | Recover | RepairTable"
+    " | ResourceGroup | Sequence"
 )
 """Those that the catalog runs."""

@@ -72,7 +72,8 @@ _TOKEN = r"""
 class Token(NamedTuple):
     """``text``: a word in upper case or a symbol, "" for the rest; ``value``: a name or literal without its quotes.
 
-    A ``call`` is a function's name followed by its parenthesis; a word next to a dot is a ``name``, never a keyword.
+    A ``call`` is a function's name followed by its parenthesis; a word next to a dot is a ``name``, never a keyword,
+    even if the dot ends a number.
     """
 
     kind: str
@@ -146,14 +147,21 @@ class _Scanner:
                 tokens.append(self._word(sql[start:position], start, position, after_dot=True))
             else:
                 tokens.append(self._token(kind, sql[start:position], start, position))
+                after_dot = sql[position - 1] == "."  # the one that ends a number, too
         tokens.append(Token("end", "", "", size, size))
         return tokens
 
     def _qualifies(self) -> bool:
         """Return whether the last dot directly follows a name: then digits after it are a name too."""
-        return (
-            len(self._tokens) > 1 and self._tokens[-2].kind == "name" and self._tokens[-2].end == self._tokens[-1].start
-        )
+        if len(self._tokens) < 2 or self._tokens[-1].text != ".":
+            return False
+        return self._tokens[-2].kind == "name" and self._tokens[-2].end == self._tokens[-1].start
+
+    def _behind_dot(self, position: int) -> bool:
+        """Return whether a dot stands before the position, with nothing but blanks between."""
+        while position and self._sql[position - 1] == " ":
+            position -= 1
+        return self._sql[position - 1 : position] == "."
 
     def _ends_name(self, position: int) -> bool:
         last = self._tokens[-1]
@@ -209,7 +217,7 @@ class _Scanner:
     def _word(self, raw: str, start: int, end: int, *, after_dot: bool) -> Token:
         sql = self._sql
         following = sql[end : end + 1]
-        if following == "." or (after_dot and sql[:start].rstrip(" ")[-1:] == "."):
+        if following == "." or (after_dot and self._behind_dot(start)):
             return Token("name", "", raw, start, end)
         if raw[0] == "_" and (charset := INTRODUCERS.get(raw.lower())):
             return Token("introducer", "", charset, start, end)

@@ -49,6 +49,47 @@ from ticdc_emit.errors import ConfigError, DdlError, SchemaError, UnprintableDdl
             "FIRST PARTITION LESS THAN (0) LAST PARTITION LESS THAN (90) MAXVALUE PARTITION",
         ),
         (
+            "create masking policy if not exists p on d.t (c) as mask_full(c, '*') restrict on (ctas, CTAS, "
+            "update_select) enable",
+            "CREATE MASKING POLICY IF NOT EXISTS `p` ON `d`.`t` (`c`) AS MASK_FULL(`c`, _UTF8MB4'*') "
+            "RESTRICT ON (UPDATE_SELECT, CTAS) ENABLE",
+        ),
+        (
+            "create or replace masking policy p on t(c) as case when current_user() in ('r@%') then c else 'x' end "
+            "restrict on none",
+            "CREATE OR REPLACE MASKING POLICY `p` ON `t` (`c`) AS "
+            "CASE WHEN CURRENT_USER() IN (_UTF8MB4'r@%') THEN `c` ELSE _UTF8MB4'x' END",
+        ),
+        (
+            "alter table t add masking policy p on (c) as c disable, drop masking policy q, enable masking policy r",
+            "ALTER TABLE `t` ADD MASKING POLICY `p` ON (`c`) AS `c` DISABLE, DROP MASKING POLICY `q`, "
+            "ENABLE MASKING POLICY `r`",
+        ),
+        (
+            "alter table t modify masking policy p set expression = upper(c)",
+            "ALTER TABLE `t` MODIFY MASKING POLICY `p` SET EXPRESSION = UPPER(`c`)",
+        ),
+        (
+            "alter table t modify masking policy p set restrict on (delete_select, insert_into_select)",
+            "ALTER TABLE `t` MODIFY MASKING POLICY `p` SET RESTRICT ON (INSERT_INTO_SELECT, DELETE_SELECT)",
+        ),
+        (
+            "alter table t modify masking policy p set restrict on none",
+            "ALTER TABLE `t` MODIFY MASKING POLICY `p` SET RESTRICT ON NONE",
+        ),
+        (
+            "alter table t add masking int, drop masking, disable masking policy p",
+            "ALTER TABLE `t` ADD COLUMN `masking` INT, DROP COLUMN `masking`, DISABLE MASKING POLICY `p`",
+        ),
+        (
+            "create table t (a json, b int as (json_memberof(1, a)))",
+            "CREATE TABLE `t` (`a` JSON,`b` INT GENERATED ALWAYS AS(1 MEMBER OF (`a`)) VIRTUAL)",
+        ),
+        (
+            "alter table t add column a int default 5.\nafter id, add column b int default 5.",
+            "ALTER TABLE `t` ADD COLUMN `a` INT DEFAULT 5 AFTER `id`, ADD COLUMN `b` INT DEFAULT 5",
+        ),
+        (
             "alter table t split index i between (1) and (9) regions 4",
             "ALTER TABLE `t` SPLIT INDEX `i` BETWEEN (1) AND (9) REGIONS 4",
         ),
@@ -143,3 +184,18 @@ def test_deep_and_long_expressions() -> None:
         restore_ddl(f"alter table t add check ({'(' * 5000}a{')' * 5000})")
     with pytest.raises(DdlError):
         restore_ddl("create view v as select " + "(" * 3000 + "select 1")
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "alter table t add column a int default 5. after id",  # a word behind a dot and blanks is a name
+        "create table t (a int default 5.comment 'x')",
+        "create or replace masking policy if not exists p on t (c) as c",
+        "create masking policy p on t (c) as c restrict on (select_into)",
+        "alter table t modify masking policy p set something = c",
+    ],
+)
+def test_what_tidb_does_not_parse_is_refused(query: str) -> None:
+    with pytest.raises(DdlError, match="not understood"):
+        restore_ddl(query)

@@ -52,6 +52,8 @@ class AlterGrammar(MinorChangeGrammar):
 
     def _alter_spec(self) -> AlterSpec:
         word = self._word_at()
+        if self._word_at(1) == "MASKING" and (change := self._minor_change()) is not None:
+            return change
         rules: dict[str, Callable[[], AlterSpec]] = {
             "ADD": self._alter_add,
             "DROP": self._alter_drop,

@@ -14,6 +14,8 @@ from ticdc_emit.schema.nodes.minor_changes import (
     AlterAttributes,
     Forced,
     IntervalChange,
+    MaskingPolicyChange,
+    MaskingRule,
     NoSchemaChange,
     OrderByColumns,
     PartitionMaintenance,
@@ -41,6 +43,8 @@ _PHRASES = (
     ("SECONDARY_UNLOAD",),
 )
 _ALGORITHMS = ("DEFAULT", "COPY", "INPLACE", "INSTANT")
+_RESTRICTED = ("INSERT_INTO_SELECT", "UPDATE_SELECT", "DELETE_SELECT", "CTAS")
+_MASKING_ACTIONS = {"ADD": "create", "DROP": "drop", "MODIFY": "alter", "ENABLE": "alter", "DISABLE": "alter"}
 _LOCKS = ("DEFAULT", "NONE", "SHARED", "EXCLUSIVE")
 
 PartitionChange: TypeAlias = AddPartitions | ChangePartitions | ExchangePartition | NoSchemaChange
@@ -53,6 +57,8 @@ class MinorChangeGrammar(TableGrammar):
         word = self._word_at()
         if self._word_at(1) == "PARTITION" and (change := self._partition_change(word)) is not None:
             return change
+        if word in _MASKING_ACTIONS and self._at_words(word, "MASKING", "POLICY"):
+            return self._masking_change(word)
         rules: dict[str, Callable[[], NoSchemaChange]] = {
             "ALGORITHM": self._algorithm,
             "LOCK": self._lock_clause,
@@ -115,6 +121,39 @@ class MinorChangeGrammar(TableGrammar):
     def _ordered_column(self) -> tuple[ColumnName, bool]:
         column = self._column()
         return column, self._descending()
+
+    # -- masking policies ----------------------------------------------------------------------------------------
+
+    def _masking_change(self, word: str) -> MaskingPolicyChange:
+        self._advance(3)
+        action, name = f"{_MASKING_ACTIONS[word]} masking policy", self._name("a policy")
+        if word == "ADD":
+            self._expect("ON")
+            return MaskingPolicyChange(word, action, name, self._masking_rule())
+        if word != "MODIFY":
+            return MaskingPolicyChange(word, action, name)
+        self._expect("SET")
+        if self._at_words("RESTRICT"):
+            return MaskingPolicyChange(word, action, name, restricted=self._restricted())
+        self._expect("EXPRESSION")
+        self._expect_symbol("=")
+        return MaskingPolicyChange(word, action, name, expression=self._expression())
+
+    def _masking_rule(self) -> MaskingRule:
+        column = self._in_parentheses(lambda: self._name("a column name"))
+        self._expect("AS")
+        expression, restricted = self._expression(), self._restricted()
+        return MaskingRule(column, expression, restricted, self._accept_any("ENABLE", "DISABLE"))
+
+    def _restricted(self) -> tuple[str, ...]:
+        """Consume RESTRICT ON with its operations, which print in an order of their own, each once."""
+        if not self._accept("RESTRICT"):
+            return ()
+        self._expect("ON")
+        if self._accept("NONE"):
+            return ()
+        given = self._in_parentheses(lambda: self._list(lambda: self._expect_any(*_RESTRICTED)))
+        return tuple(operation for operation in _RESTRICTED if operation in given)
 
     # -- partitions ----------------------------------------------------------------------------------------------
 

@@ -82,7 +82,10 @@ class CallGrammar(TimeCallGrammar):
     def _plain_call(self, name: str = "") -> Node:
         name = name or self._curr.value
         self._advance()
-        return calls.Call(name, self._arguments())
+        arguments = self._arguments()
+        if name.upper() == "JSON_MEMBEROF" and len(arguments) == 2:  # TiDB's name for the operator
+            return calls.MemberOf(*arguments)
+        return calls.Call(name, arguments)
 
     def _bare_call(self, *, precision: bool) -> Node:
         name = self._curr.value

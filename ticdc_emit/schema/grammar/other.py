@@ -13,6 +13,7 @@ from ticdc_emit.schema.nodes.style import Node
 from ticdc_emit.schema.other_statements import (
     Analyze,
     Compact,
+    CreateMaskingPolicy,
     DropSequences,
     Flashback,
     LockTables,
@@ -85,6 +86,8 @@ class OtherGrammar(StatementGrammar):
             return self._sequence()
         if word in _VERBS and following == "RESOURCE":
             return self._resource_group()
+        if self._at_words("CREATE", "MASKING") or self._at_words("CREATE", "OR", "REPLACE", "MASKING"):
+            return self._create_masking_policy()
         if self._accept("RECOVER", "TABLE"):
             return self._recover()
         if self._accept("FLASHBACK"):
@@ -211,6 +214,15 @@ class OtherGrammar(StatementGrammar):
             self._fail("not understood")
         self._advance(self._last - self._index)  # its options have no job that concerns a changefeed
         return ResourceGroup(verb, name, condition, offset)
+
+    def _create_masking_policy(self) -> CreateMaskingPolicy:
+        self._expect("CREATE")
+        or_replace = self._accept("OR", "REPLACE")
+        self._expect("MASKING", "POLICY")
+        if_not_exists = not or_replace and self._if_not_exists()
+        name = self._name("a policy")
+        self._expect("ON")
+        return CreateMaskingPolicy(name, self._table_name(), self._masking_rule(), or_replace, if_not_exists)
 
     def _placement_policy(self) -> PlacementPolicy:
         verb = self._any_word("a verb")

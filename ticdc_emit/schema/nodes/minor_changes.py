@@ -20,6 +20,8 @@ __all__ = [
     "ExtendedStatistics",
     "Forced",
     "IntervalChange",
+    "MaskingPolicyChange",
+    "MaskingRule",
     "NoSchemaChange",
     "OrderByColumns",
     "PartitionMaintenance",
@@ -140,6 +142,50 @@ class ExtendedStatistics(NoSchemaChange):
     def restore(self, style: Style = WIRE) -> str:
         columns = f" {style.word(self.kind)}({joined(self.columns, style, ', ')})" if self.kind else ""
         return style.word(self.words) + quoted(self.name) + columns
+
+
+@dataclass(frozen=True)
+class MaskingRule:
+    """What a masking policy shows of a column. ``restricted``: statements that may not read it masked; ``state``: ""
+    where it is not written.
+    """
+
+    column: str
+    expression: Node
+    restricted: tuple[str, ...] = ()
+    state: str = ""
+
+    def restore(self, style: Style = WIRE) -> str:
+        text = f"({quoted(self.column)}){style.word(' AS ')}{self.expression.restore(style)}"
+        if self.restricted:
+            text += " " + restricted_text(self.restricted, style)
+        return text + (style.word(f" {self.state}") if self.state else "")
+
+
+def restricted_text(operations: tuple[str, ...], style: Style) -> str:
+    return style.word("RESTRICT ON ") + (f"({', '.join(operations)})" if operations else style.word("NONE"))
+
+
+@dataclass(frozen=True)
+class MaskingPolicyChange(NoSchemaChange):
+    """ADD, ENABLE, DISABLE, DROP or MODIFY (``words``) MASKING POLICY; MODIFY sets an ``expression`` or what it
+    restricts.
+    """
+
+    name: str = ""
+    rule: MaskingRule | None = None
+    expression: Node | None = None
+    restricted: tuple[str, ...] = ()
+
+    def restore(self, style: Style = WIRE) -> str:
+        text = style.word(f"{self.words} MASKING POLICY ") + quoted(self.name)
+        if self.rule is not None:
+            return text + style.word(" ON ") + self.rule.restore(style)
+        if self.words != "MODIFY":
+            return text
+        if self.expression is not None:
+            return text + style.word(" SET EXPRESSION = ") + self.expression.restore(style)
+        return text + style.word(" SET ") + restricted_text(self.restricted, style)
 
 
 @dataclass(frozen=True)
