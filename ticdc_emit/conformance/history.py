@@ -112,7 +112,7 @@ def _statement(parts: Sequence[Mapping[str, Any]]) -> str:
     for each in parts:
         statement = parse_ddl(each["query"])
         if not isinstance(statement, RenameTables):
-            raise SchemaError("one of several renames is no RENAME TABLE", statement=each["query"])
+            raise SchemaError("one of several renames is not a RENAME TABLE", statement=each["query"])
         pairs += statement.pairs
     return RenameTables(tuple(pairs)).restore()
 
