@@ -178,7 +178,8 @@ class Feed:
     @staticmethod
     def _is_keyless(planned: TablePlan, commit_ts: int) -> bool:
         return any(
-            span.since < commit_ts and (span.until is None or commit_ts <= span.until) for span in planned.left_out
+            not span.physical and span.since < commit_ts and (span.until is None or commit_ts <= span.until)
+            for span in planned.left_out
         )
 
     @staticmethod

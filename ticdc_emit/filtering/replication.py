@@ -29,13 +29,16 @@ TableHistory: TypeAlias = Iterable[tuple[int, "TableInfo | None"]]
 class LeftOut(NamedTuple):
     """Rows with since < commit_ts <= until are left out, and why. ``until`` is ``None`` for no end.
 
-    ``columns``: columns added by a discarded DDL. Rows may have them, and no row is left out.
+    ``columns``: columns added by a discarded DDL. Rows may have them, and no row is left out. ``physical``: only the
+    rows with such a physical table id; ``shown_as``: the table as whose rows TiCDC sends them, "" if it does not.
     """
 
     since: int
     until: int | None
     reason: str
     columns: frozenset[str] = frozenset()
+    physical: frozenset[int] = frozenset()
+    shown_as: str = ""
 
 
 Unreplicated: TypeAlias = Mapping[tuple[str, str], tuple[LeftOut, ...]]
@@ -55,6 +58,7 @@ class Replication:
             self._judge = StoreJudge(self._guards, tables)
         self._fates: dict[tuple[int, int, str], str] = {}
         self._instead: dict[tuple[int, int, str], TableInfo] = {}
+        self._exchanged: list[tuple[int, LeftOut]] = []
         self.filtered_ddl: Counter[str] = Counter()
 
     @classmethod
@@ -83,6 +87,8 @@ class Replication:
             for other in verdict.event.others:
                 self._as_before(other, verdict.reason)
         info, before = verdict.event.table_info, verdict.event.pre_table_info
+        if verdict.result != "discarded" and info is not None:
+            self._exchanged = [_ended(each, verdict.event) for each in self._exchanged]
         if info is None or verdict.event.action in ("drop table", "drop view"):
             return
         if verdict.result == "discarded" and verdict.reason in (KIND, START_TS):
@@ -98,8 +104,27 @@ class Replication:
                 )
             same = before is not None and before.id == info.id
             self._fates[_version(info)] = _SKIPPED if same else verdict.reason
+        elif verdict.event.action == "exchange partition" and verdict.reason == RULES:
+            self._keep_partitions(verdict, info)
         elif not self._judge.knows(info) and self._guards.has(info):
             self._fates[_version(info)] = KEYLESS if self._keyless_is_final else RULES
+
+    def _keep_partitions(self, verdict: Verdict, info: TableInfo) -> None:
+        """Remember a partitioned table whose EXCHANGE PARTITION was not applied.
+
+        TiCDC looks up a row's table by its physical id (``cdc/entry/mounter.go``, ``physicalTableByID`` of
+        ``cdc/entry/schema/snapshot.go``). The exchanged table had the id that the partition has now, so the rows of
+        the partition are its rows; where it is not replicated, nobody reads them until the partitioned table's next
+        DDL.
+        """
+        before = verdict.event.pre_table_info
+        if before is None or not (self._judge.knows(info) and self._guards.has(info)):
+            return
+        self._fates[_version(info)] = _SKIPPED
+        known = self._judge.taken_for(before)
+        shown = "" if known is None else known.full_name
+        since, ids = verdict.event.commit_ts, frozenset([before.id])
+        self._exchanged.append((info.id, LeftOut(since, None, verdict.reason, physical=ids, shown_as=shown)))
 
     def _as_before(self, info: TableInfo, reason: str) -> None:
         """Replace a version that a job made by the one that the changefeed knows under its id, if it did not apply the
@@ -132,6 +157,8 @@ class Replication:
                 for (since, _, fate), end in zip(versions, ends, strict=True)
                 if fate is not None
             )
+            ids = {info.id for _, info in history if info is not None}
+            spans += tuple(span for table_id, span in self._exchanged if table_id in ids)
             if unused:
                 spans += (LeftOut(0, 0, START_TS, unused),)
             if spans:
@@ -155,6 +182,15 @@ class Replication:
         if self._keyless_is_final:
             return None if self._judge.knows(info) else KEYLESS
         return None if self._guards.keys.allows(info) else KEYLESS
+
+
+def _ended(exchanged: tuple[int, LeftOut], event: DdlEvent) -> tuple[int, LeftOut]:
+    """End the span of an exchanged partition that nobody reads at the next DDL of its table, which shows it anew."""
+    table_id, span = exchanged
+    of_table = table_id in (info.id for info in (event.table_info, event.pre_table_info) if info is not None)
+    if not of_table or span.shown_as or span.until is not None:
+        return exchanged
+    return table_id, span._replace(until=event.commit_ts)
 
 
 def _columns(infos: Iterable[TableInfo | None]) -> frozenset[str]:

@@ -64,16 +64,32 @@ class TablePlan:
         if self.left_out and all(span.reason == KEYLESS for span in self.left_out) and not any(self.encoders):
             raise SchemaError(_KEYLESS_TABLE, remedy=_KEYLESS_REMEDY, table=f"{self.schema}.{self.name}")
 
-    def rows_left_out(self, commit_ts: pa.Array, *, keyless: bool) -> Iterator[tuple[str, npt.NDArray[np.bool_]]]:
+    def rows_left_out(
+        self, commit_ts: pa.Array, physical_ids: pa.Array | None, *, keyless: bool
+    ) -> Iterator[tuple[str, npt.NDArray[np.bool_]]]:
         """Yield for each span why it is left out, and which rows fall into it.
 
-        ``keyless``: whether spans of versions without a handle key count too.
+        ``physical_ids``: the rows' physical table ids, if they are given. ``keyless``: whether spans of versions
+        without a handle key count too. Raises :class:`SchemaError` for rows that TiCDC sends as those of another table.
         """
         for span in self.left_out:
             if keyless or span.reason != KEYLESS:
                 numbers = commit_ts.to_numpy(zero_copy_only=False).astype(np.uint64)
                 last = MAX_TSO if span.until is None else span.until
-                yield span.reason, (numbers > np.uint64(span.since)) & (numbers <= np.uint64(last))
+                rows = (numbers > np.uint64(span.since)) & (numbers <= np.uint64(last))
+                if span.physical:
+                    given = np.zeros(len(rows), np.int64) if physical_ids is None else physical_ids.to_numpy()
+                    rows &= np.isin(given, list(span.physical))
+                if span.shown_as and rows.any():
+                    raise SchemaError(
+                        f"TiCDC sends the rows of this partition as rows of {span.shown_as}, with which it was "
+                        "exchanged in a statement that filter.rules discard",
+                        remedy="Add the partitioned table's name in the other table's database to filter.rules, or "
+                        "leave these rows out",
+                        table=f"{self.schema}.{self.name}",
+                        physical_table_id=min(span.physical),
+                    )
+                yield span.reason, rows
 
     @property
     def newest(self) -> TableInfo:
@@ -136,7 +152,8 @@ class TablePlan:
         encoder = self.encoders[place] if place >= 0 else None
         if encoder is None:
             if any(
-                each.since < commit_ts and (each.until is None or commit_ts <= each.until) for each in self.left_out
+                not each.physical and each.since < commit_ts and (each.until is None or commit_ts <= each.until)
+                for each in self.left_out
             ):
                 raise SchemaError(
                     _KEYLESS_TABLE, remedy=_KEYLESS_REMEDY, table=f"{self.schema}.{self.name}", commit_ts=commit_ts

@@ -254,15 +254,23 @@ def topics_of(
 
 
 def _routed(router: Router, table: TablePlan) -> TablePlan:
-    """Return the table with what the router says of its messages."""
+    """Return the table with what the router says of its messages.
+
+    They are routed by the name that they show: that of a table may be in another case behind a RENAME, and behind a
+    discarded statement another one.
+    """
     schema, name = table.schema, table.name
     topic, rule = router.topic(schema, name), router.rule(schema, name)
+    shown = {(info.schema, info.name) for info in table.versions} or {(schema, name)}
+    topics = {router.topic(*each) for each in shown} & router.partitions.keys()
+    if len(topics) == 1:
+        (topic,) = topics
     if table.left_out and not any(table.encoders):  # its topic need not exist
         return replace(table, topic=topic)
     partitions = router.count(topic)
     # a rule by value is asked even for one partition: it may not fit the table
-    constant = rule.kind == "table" or (partitions == 1 and not rule.by_value)
-    fixed = partition_of(table_hash(schema, name), partitions) if constant else None
+    constant = not rule.by_value and (partitions == 1 or (rule.kind == "table" and len(shown) == 1))
+    fixed = partition_of(table_hash(*next(iter(shown))), partitions) if constant else None
     return replace(table, topic=topic, partition=fixed, rule=rule, partitions=partitions)
 
 
