@@ -7,16 +7,34 @@ from dataclasses import replace
 from typing import Any
 from uuid import uuid4
 
+import pyarrow as pa
 import pytest
 
+from ticdc_emit.changefeed import ArrowBatch, Changefeed
 from ticdc_emit.config import load_changefeed
+from ticdc_emit.config.protocol import FORMS, protocol_parameters, traits_of
 from ticdc_emit.delivery import KafkaSink
 from ticdc_emit.delivery.kafka_admin import KafkaAdmin
+from ticdc_emit.delivery.kafka_reader import read_topic
 from ticdc_emit.delivery.sinks import sink_for
-from ticdc_emit.errors import ConfigError, DeliveryError, UnknownTopicError
+from ticdc_emit.errors import ConfigError, DeliveryError, MessageTooLargeError, UnknownTopicError
+from ticdc_emit.registry.memory import MemoryRegistry
 from ticdc_emit.testing.servers import KraftBroker
+from ticdc_emit.tso import compose
 
 pytestmark = pytest.mark.integration
+
+
+SCHEMA = "create table s.t (id int primary key, body longtext)"
+START = 1_700_000_000_000
+ROWS = pa.schema(
+    [
+        ("op", pa.string()),
+        ("commit_ts", pa.int64()),
+        ("query", pa.string()),
+        ("after", pa.struct([("id", pa.int64()), ("body", pa.large_string())])),
+    ]
+)
 
 
 @pytest.fixture
@@ -35,6 +53,31 @@ def make(broker: KraftBroker, topic: str, partitions: int, **config: str) -> Non
 
     client = admin(broker)
     client.create_topics([NewTopic(topic, partitions, 1, config=config)])[topic].result()
+
+
+def feed(broker: KraftBroker, topic: str, options: str, profile: str = "classic", **sink: Any) -> Changefeed:
+    """Return a changefeed with ``options`` of the sink URI; ``sink``: what differs from the sink of that URI."""
+    config = load_changefeed(
+        f"kafka://{broker.bootstrap}/{topic}?{options}", schema_registry="http://nowhere.invalid", profile=profile
+    )
+    return Changefeed(config, replace(sink_for(config), **sink), SCHEMA, registry=MemoryRegistry())
+
+
+def inserts(start: int, stop: int, body: str = "") -> ArrowBatch:
+    rows = [{"op": "c", "commit_ts": compose(START + n), "after": {"id": n, "body": body}} for n in range(start, stop)]
+    return ArrowBatch(pa.Table.from_pylist(rows, schema=ROWS), "s.t")
+
+
+def large_table(ms: int, size: int) -> ArrowBatch:
+    """Return a CREATE TABLE of about ``size`` bytes."""
+    columns = ", ".join(f"c{number} int comment '{'x' * 1_000}'" for number in range(size // 1_000))
+    ddl = {"op": "ddl", "commit_ts": compose(START + ms), "query": f"create table s.u (id int primary key, {columns})"}
+    return ArrowBatch(pa.Table.from_pylist([ddl], schema=ROWS), "s.t")
+
+
+def sizes(broker: KraftBroker, topic: str) -> list[int]:
+    settings = KafkaSink((broker.bootstrap,)).connection_settings()
+    return [len(message.key or b"") + len(message.value or b"") for message in read_topic(settings, topic)]
 
 
 def test_many_topics_of_which_some_exist(kraft: KraftBroker, name: str) -> None:
@@ -101,3 +144,38 @@ def test_the_smallest_limit_of_all_topics_counts(kraft: KraftBroker, name: str) 
     assert sink.message_limit([name, f"{name}.small"]) == 15_000
     assert sink.message_limit([name, f"{name}.small", f"{name}.smaller"]) == 10_000 - 128
     assert replace(sink, limited_by_topics=True).message_limit([f"{name}.small"]) == 20_000
+
+
+FORMS_OF = [("classic", form) for form in FORMS if form != "debezium-avro"] + [("next", form) for form in FORMS]
+
+
+@pytest.mark.parametrize(("profile", "form"), FORMS_OF)
+def test_rows_and_ddl_between_max_message_bytes_and_the_topics_limit(
+    kraft: KraftBroker, name: str, profile: str, form: str
+) -> None:
+    """TiCDC's ``next`` sends what the topic takes; ``classic`` nothing above ``max-message-bytes``."""
+    make(kraft, name, 1, **{"max.message.bytes": "200000"})
+    options = "&".join(f"{key}={value}" for key, value in protocol_parameters(form).items())
+    changefeed = feed(kraft, name, options + "&max-message-bytes=10000", profile=profile)
+    changefeed.run(inserts(0, 1), 0, final=False)
+    large = [inserts(1, 2, "x" * 20_000), *([large_table(2, 20_000)] if traits_of(form).ddl else [])]
+    for number, batch in enumerate(large, start=1):
+        if profile == "next":
+            changefeed.run(batch, number, final=True)
+            assert sum(size > 20_000 for size in sizes(kraft, name)) == number
+            continue
+        with pytest.raises(MessageTooLargeError):
+            feed(kraft, name, options + "&max-message-bytes=10000", profile=profile).run(batch, 0, final=True)
+        assert max(sizes(kraft, name)) < 10_000
+
+
+@pytest.mark.parametrize(("profile", "form"), FORMS_OF)
+def test_rows_and_ddl_between_the_topics_limit_and_max_message_bytes(
+    kraft: KraftBroker, name: str, profile: str, form: str
+) -> None:
+    make(kraft, name, 1, **{"max.message.bytes": "10000"})
+    options = "&".join(f"{key}={value}" for key, value in protocol_parameters(form).items())
+    for batch in (inserts(1, 2, "x" * 20_000), *([large_table(2, 20_000)] if traits_of(form).ddl else [])):
+        with pytest.raises(MessageTooLargeError):
+            feed(kraft, name, options + "&max-message-bytes=100000", profile=profile).run(batch, 0, final=True)
+        assert max(sizes(kraft, name), default=0) < 10_000

@@ -148,6 +148,12 @@ class KafkaSink:
         _require_client()
         return KafkaWriter(self, message_limit if self.admin_api else None)
 
+    def largest_message(self, message_limit: int | None = None) -> int:
+        """Return the size that a writer checks; ``message_limit``: what the topics take, if it is known."""
+        if self.limited_by_topics and message_limit is not None:
+            return message_limit
+        return self.max_message_bytes
+
     def connection_settings(self) -> dict[str, Any]:
         """librdkafka settings of any client of this cluster, secrets in the clear."""
         revealed = {

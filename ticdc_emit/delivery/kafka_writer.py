@@ -45,7 +45,7 @@ class KafkaWriter(TaskWriter):
     """Produces on a lent producer, which it gives back if nothing failed."""
 
     def __init__(self, sink: KafkaSink, message_limit: int | None = None) -> None:
-        super().__init__(sink.max_message_bytes)
+        super().__init__(sink.largest_message(message_limit))
         self._sink = sink
         self._lent = lend(sink.producer_settings(message_limit))  # no local holds them: a traceback shows locals
         self._producer = self._lent.producer
