@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
@@ -13,7 +14,7 @@ import pytest
 from ticdc_emit.changefeed import ArrowBatch, Changefeed
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.config.protocol import FORMS, protocol_parameters, traits_of
-from ticdc_emit.delivery import KafkaSink
+from ticdc_emit.delivery import KafkaSink, MessageWriter
 from ticdc_emit.delivery.kafka_admin import KafkaAdmin
 from ticdc_emit.delivery.kafka_reader import read_topic
 from ticdc_emit.delivery.sinks import sink_for
@@ -73,6 +74,15 @@ def large_table(ms: int, size: int) -> ArrowBatch:
     columns = ", ".join(f"c{number} int comment '{'x' * 1_000}'" for number in range(size // 1_000))
     ddl = {"op": "ddl", "commit_ts": compose(START + ms), "query": f"create table s.u (id int primary key, {columns})"}
     return ArrowBatch(pa.Table.from_pylist([ddl], schema=ROWS), "s.t")
+
+
+def delete(broker: KraftBroker, topic: str) -> None:
+    client = admin(broker)
+    client.delete_topics([topic])[topic].result()
+    deadline = time.monotonic() + 30
+    while topic in client.list_topics(timeout=10).topics:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
 
 
 def sizes(broker: KraftBroker, topic: str) -> list[int]:
@@ -179,3 +189,81 @@ def test_rows_and_ddl_between_the_topics_limit_and_max_message_bytes(
         with pytest.raises(MessageTooLargeError):
             feed(kraft, name, options + "&max-message-bytes=100000", profile=profile).run(batch, 0, final=True)
         assert max(sizes(kraft, name), default=0) < 10_000
+
+
+def test_a_topic_deleted_between_two_batches_is_made_again(kraft: KraftBroker, name: str) -> None:
+    changefeed = feed(kraft, name, "protocol=canal-json&partition-num=2", delivery_timeout_ms=2_000)
+    changefeed.run(inserts(0, 100), 0, final=False)
+    delete(kraft, name)
+    with pytest.raises(UnknownTopicError, match=f"the topic {name} does not exist") as refused:
+        changefeed.run(inserts(100, 200), 1, final=False)
+    assert refused.value.remedy == "Run the batch again, which creates it, because auto-create-topic is true."
+    assert changefeed.run(inserts(100, 200), 1, final=False).rows == 100
+    assert changefeed.run(inserts(200, 300), 2, final=False).rows == 100
+    assert len(sizes(kraft, name)) == 200
+    assert len(admin(kraft).list_topics(timeout=10).topics[name].partitions) == 2
+
+
+def test_a_deleted_topic_that_nobody_may_make_waits_for_its_owner(kraft: KraftBroker, name: str) -> None:
+    make(kraft, name, 2)
+    options = "protocol=canal-json&auto-create-topic=false"
+    changefeed = feed(kraft, name, options, delivery_timeout_ms=2_000)
+    changefeed.run(inserts(0, 100), 0, final=False)
+    delete(kraft, name)
+    for _ in range(2):
+        with pytest.raises(UnknownTopicError, match=f"the topic {name} does not exist") as refused:
+            changefeed.run(inserts(100, 200), 1, final=False)
+        assert refused.value.remedy == "Create it, or set auto-create-topic=true in the sink URI."
+    make(kraft, name, 1)
+    with pytest.raises(ConfigError, match=r"\(2\) .* is more than that of actual topic \(1\)"):
+        changefeed.run(inserts(100, 200), 1, final=False)
+    delete(kraft, name)
+    make(kraft, name, 2)
+    assert changefeed.run(inserts(100, 200), 1, final=False).rows == 100
+    assert len(sizes(kraft, name)) == 100
+
+
+def write_all(writer: MessageWriter, batches: list[pa.RecordBatch]) -> None:
+    for batch in batches:
+        writer.write(batch)
+    writer.flush()
+
+
+@pytest.mark.parametrize("messages", [1, 20], ids=["flush", "full queue"])
+@pytest.mark.parametrize("creates", [True, False])
+def test_a_topic_deleted_while_messages_are_written(
+    kraft: KraftBroker, name: str, creates: bool, messages: int
+) -> None:
+    sink = KafkaSink((kraft.bootstrap,), queue_messages=200, delivery_timeout_ms=2_000, auto_create_topic=creates)
+    make(kraft, name, 1)
+    rows = pa.record_batch(
+        {
+            "topic": [name] * 100,
+            "partition": pa.array([0] * 100, pa.int32()),
+            "key": pa.nulls(100, pa.binary()),
+            "value": pa.array([b"x"] * 100, pa.binary()),
+        }
+    )
+    writer = sink.open()
+    writer.write(rows)
+    delete(kraft, name)
+    with pytest.raises(UnknownTopicError, match=f"the topic {name} does not exist") as refused:
+        write_all(writer, [rows] * messages)
+    writer.close()
+    assert refused.value.remedy.startswith("Run the batch again" if creates else "Create it, or set auto-create-topic")
+
+
+def test_a_topic_that_takes_less_than_before_is_asked_again(kraft: KraftBroker, name: str) -> None:
+    from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
+
+    changefeed = feed(kraft, name, "protocol=canal-json&partition-num=1")
+    changefeed.run(inserts(0, 1), 0, final=False)
+    entry = ConfigEntry("max.message.bytes", "3000", incremental_operation=AlterConfigOpType.SET)
+    client = admin(kraft)
+    resource = ConfigResource(ResourceType.TOPIC, name, incremental_configs=[entry])
+    client.incremental_alter_configs([resource])[resource].result()
+    with pytest.raises(MessageTooLargeError, match="refused a batch of messages") as refused:
+        changefeed.run(inserts(1, 1_000), 1, final=False)
+    assert refused.value.remedy.startswith("Run the batch again")
+    assert changefeed.run(inserts(1, 1_000), 1, final=False).rows == 999
+    assert len(sizes(kraft, name)) == 1_000

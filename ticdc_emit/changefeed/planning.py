@@ -3,15 +3,17 @@
 DDL comes as arguments (:func:`ddl_statements`) or as rows of a batch, which are the only rows that PLAN must see before
 the job. An outline is a plan that asks nobody anything: enough to check schemas, options, columns and values. Each
 topic's partition count and size limit is asked of the sink once, when the first batch is about to be sent that has a
-table or DDL which goes there. Plans are kept for the DDL history that they were made for, which changes only when a
-batch brings new DDL. Schemas are registered here, on the driver, before the first message of a batch that needs them.
+table or DDL which goes there, and again after a batch that could not be delivered. Plans are kept for the DDL history
+that they were made for, which changes only when a batch brings new DDL. Schemas are registered here, on the driver,
+before the first message of a batch that needs them.
 """
 
 from __future__ import annotations
 
 import copy
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from numbers import Integral
@@ -22,7 +24,7 @@ from ticdc_emit.changefeed.schedule import Schedule, with_due_bootstraps
 from ticdc_emit.changefeed.state import BatchState, DdlStatement
 from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.delivery.contract import Sink
-from ticdc_emit.errors import ConfigError
+from ticdc_emit.errors import ConfigError, DeliveryError, MessageTooLargeError, TicdcEmitError
 from ticdc_emit.filtering.replication import Replication
 from ticdc_emit.plan.registration import Registrar, needed_by_all, with_made_up_headers
 from ticdc_emit.plan.sent_ddl import SentDdl
@@ -103,6 +105,7 @@ class Planner:
     registry: SchemaRegistry | None = None
     _partitions: dict[str, int] = field(default_factory=dict, init=False)
     _limit: int | None = field(default=None, init=False)
+    _ask_again: bool = field(default=False, init=False)
     _latest: _Applied | None = field(default=None, init=False)
     _outlined: dict[tuple[DdlStatement, ...], _Outline] = field(default_factory=dict, init=False)
     _made: dict[tuple[DdlStatement, ...], Plan] = field(default_factory=dict, init=False)
@@ -227,14 +230,31 @@ class Planner:
         self._latest = _Applied(ddl, latest.catalog, latest.replication, latest.sent, latest.filtered)
         return self._latest
 
+    @contextmanager
+    def asking_again_if_it_fails(self) -> Iterator[None]:
+        """If the block fails to deliver, ask the sink again before the next batch: for topics, and for their limit.
+
+        A topic may be gone, or take less than before. An engine's own error hides which error a worker had.
+        """
+        try:
+            yield
+        except Exception as error:
+            if isinstance(error, (DeliveryError, MessageTooLargeError)) or not isinstance(error, TicdcEmitError):
+                self._ask_again, self._made = True, {}
+            raise
+
     def _ask_sink(self, topics: Sequence[str]) -> tuple[dict[str, int], int]:
         """Return the partition counts of these topics and the size of message that all of them take."""
         new = [topic for topic in topics if topic not in self._partitions]
-        if new:
+        if new or self._ask_again:
             default = self.config.kafka.topic  # partition-num is about this topic alone, once it exists
             asked = {topic: self.config.kafka.partition_num if topic == default else None for topic in new}
+            if self._ask_again:  # with as many partitions as before, whatever they have now: keys stay where they are
+                asked |= self._partitions
+                self._limit = None
             self._partitions |= self.sink.prepare(asked)
-            limit = self.sink.message_limit(new)
+            limit = self.sink.message_limit(list(asked))
             self._limit = limit if self._limit is None else min(limit, self._limit)
+            self._ask_again = False
         assert self._limit is not None
         return {topic: self._partitions[topic] for topic in topics}, self._limit

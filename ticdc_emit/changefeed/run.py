@@ -150,7 +150,7 @@ class Changefeed:
         before its first message leaves no record. Raises the family of :class:`~ticdc_emit.errors.TicdcEmitError`, and
         errors of the heartbeat since the last batch. A batch that failed may be run again.
         """
-        with self._pulse.batch():
+        with self._pulse.batch(), self._planner.asking_again_if_it_fails():
             return self._run(batch, batch_id, final=final, until=until, journal=journal)
 
     def _run(
@@ -236,8 +236,9 @@ class Changefeed:
         started = time.monotonic()
         top = _greatest_ts(record.ddl, record.end_sent_until, record.end_max_commit_ts)
         state = record.next(record.batch_id, record.build_ts)
-        plan, controls = self._planner.plan(state), self._planner.controls(state)
-        report, top = self._close(state, plan, controls, {}, top, top, started)
+        with self._planner.asking_again_if_it_fails():
+            plan, controls = self._planner.plan(state), self._planner.controls(state)
+            report, top = self._close(state, plan, controls, {}, top, top, started)
         done = record.completed(
             watermark=report.watermark,
             sent_until=top,
@@ -256,7 +257,10 @@ class Changefeed:
         calls it.
         """
         with self._pulse.between_batches() as is_free:
-            return send_heartbeat(self._store, self._planner, self._options, self._close) if is_free else None
+            if not is_free:
+                return None
+            with self._planner.asking_again_if_it_fails():
+                return send_heartbeat(self._store, self._planner, self._options, self._close)
 
     def close(self) -> None:
         """End the heartbeat and release the state store for another process. Another batch starts both again."""
@@ -286,10 +290,11 @@ class Changefeed:
 
         Creates topics and registers schemas. Every process that will send connects to the sink, this one too.
         """
-        encode, deliver = self.message_tasks(batch)
-        encode = replace(encode, bad_rows=self._options.bad_rows)
-        batch.run(encode, replace(deliver, sink=self.sink, check_only=True, connects=True))
-        self.sink.open(deliver.plan.large.max_message_bytes).close()
+        with self._planner.asking_again_if_it_fails():
+            encode, deliver = self.message_tasks(batch)
+            encode = replace(encode, bad_rows=self._options.bad_rows)
+            batch.run(encode, replace(deliver, sink=self.sink, check_only=True, connects=True))
+            self.sink.open(deliver.plan.large.max_message_bytes).close()
 
     def encoding(self, batch_id: int, table: tuple[str, str] | None) -> Encoding | None:
         """Return what encodes a batch's rows before :meth:`run`, of one ``table`` or in the generic form.

@@ -32,6 +32,8 @@ __all__ = ["build_embedded", "build_kafka"]
 logger = logging.getLogger(__name__)
 
 _DEFAULTS = KafkaConfig()
+_MOST_PARTITIONS = 1_000_000
+"""TiCDC leaves the refusal to Kafka. An embedded sink would make them, and every watermark goes to each."""
 _CLIENT_ID = re.compile(r"[A-Za-z0-9._-]+\Z")
 _COMPRESSIONS = ("none", "gzip", "snappy", "lz4", "zstd")
 _MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "GSSAPI", "OAUTHBEARER")
@@ -89,6 +91,12 @@ def _partition_num(options: MergedOptions) -> int | None:
             f"invalid partition num {number}",
             option="partition-num",
             remedy="Give 1 or more",
+        )
+    if number is not None and number > _MOST_PARTITIONS:
+        raise ConfigError(
+            f"partition-num is {number}; a Kafka cluster does not hold that many partitions",
+            remedy=f"Give {_MOST_PARTITIONS} or less.",
+            option="partition-num",
         )
     return number
 

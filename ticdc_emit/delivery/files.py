@@ -103,7 +103,7 @@ class FileWriter(TaskWriter):
 
     def check_place(self, topic: str, partition: int) -> None:
         if not _TOPIC.match(topic) or not Path(self._sink.directory, topic).is_dir():
-            raise unknown_topic(topic)
+            raise unknown_topic(topic, creates=self._sink.auto_create_topic)
         if not self._sink.path(topic, partition).is_file():
             raise unknown_partition(topic, partition)
 

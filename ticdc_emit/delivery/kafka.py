@@ -15,6 +15,7 @@ from typing import Any, TypedDict
 from ticdc_emit.config.options import DEFAULT_MAX_MESSAGE_BYTES, DEFAULT_PARTITION_NUM, KafkaConfig
 from ticdc_emit.config.secrets import Secret, is_sensitive_name, mask_text
 from ticdc_emit.delivery.kafka_admin import KafkaAdmin
+from ticdc_emit.delivery.kafka_errors import RECORD_OVERHEAD_BYTES
 from ticdc_emit.delivery.kafka_security import security_settings
 from ticdc_emit.delivery.kafka_writer import BATCH_BYTES, KafkaWriter
 from ticdc_emit.errors import ConfigError, MissingDependencyError
@@ -37,8 +38,6 @@ _OWNED = {
     "delivery.report.only.error": "the writer",
     "transactional.id": "the writer (delivery is at-least-once)",
 }
-_RECORD_OVERHEAD_BYTES = 1_024
-"""librdkafka counts a record's framing; the limit itself is checked before it."""
 
 
 class KafkaOptions(TypedDict, total=False):
@@ -173,7 +172,8 @@ class KafkaSink:
         To a topic a batch of messages is one message, so ``message_limit`` bounds it.
         """
         largest = max(self.max_message_bytes, message_limit or 0)
-        message_max = min(largest + _RECORD_OVERHEAD_BYTES, 1_000_000_000)
+        # librdkafka counts a record's framing; the limit itself is checked before it
+        message_max = min(largest + RECORD_OVERHEAD_BYTES, 1_000_000_000)
         batches = {} if message_limit is None else {"batch.size": min(message_limit, BATCH_BYTES)}
         return {
             **batches,

@@ -24,7 +24,18 @@ from ticdc_emit.errors import (
 if TYPE_CHECKING:
     from confluent_kafka import KafkaError, KafkaException
 
-__all__ = ["delivery_failed", "is_refusal", "is_unreachable", "refused", "settings_refused", "unreachable"]
+__all__ = [
+    "RECORD_OVERHEAD_BYTES",
+    "delivery_failed",
+    "is_refusal",
+    "is_unreachable",
+    "refused",
+    "settings_refused",
+    "unreachable",
+]
+
+RECORD_OVERHEAD_BYTES = 1_024
+"""More than a record and its batch have beside key and value."""
 
 _FILES = {"ssl.ca.location": "ca", "ssl.certificate.location": "cert", "ssl.key.location": "key"}
 _PREAMBLES = ("Failed to create admin client: ", "Failed to acquire SASL OAUTHBEARER token: ")
@@ -104,13 +115,31 @@ def is_unreachable(error: KafkaError) -> bool:
 
 
 def delivery_failed(
-    error: KafkaError, topic: str, partition: int | None = None, size: int | None = None
+    error: KafkaError,
+    topic: str,
+    partition: int | None = None,
+    size: int | None = None,
+    *,
+    limit: int | None = None,
+    creates: bool = False,
 ) -> TicdcEmitError:
-    """Return the error for a message, or a request about ``topic``, that Kafka refused or lost."""
+    """Return the error for a message, or a request about ``topic``, that Kafka refused or lost.
+
+    ``limit``: what the topics took when they were asked. ``creates``: the next try would make a missing topic.
+    """
     from confluent_kafka import KafkaError
 
     code = error.code()
     if code == KafkaError.MSG_SIZE_TOO_LARGE:
+        if size is not None and limit is not None and size + RECORD_OVERHEAD_BYTES <= limit:
+            return MessageTooLargeError(
+                f"Kafka refused a batch of messages for topic {topic}, the first of them {size} bytes long, because "
+                f"the topic takes less than when it was asked ({limit} bytes): {mask_text(error.str())}",
+                remedy="Run the batch again, which asks for the topic's max.message.bytes again, or raise that.",
+                topic=topic,
+                partition=partition,
+                size=size,
+            )
         return MessageTooLargeError(
             f"Kafka refused a message of {size} bytes for topic {topic}: {mask_text(error.str())}",
             remedy="Lower max-message-bytes to the topic's max.message.bytes, or raise that.",
@@ -119,7 +148,7 @@ def delivery_failed(
             size=size,
         )
     if code in (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC, KafkaError.TOPIC_EXCEPTION):
-        return unknown_topic(topic)
+        return unknown_topic(topic, creates=creates)
     if code == KafkaError._UNKNOWN_PARTITION and partition is not None:
         return unknown_partition(topic, partition)
     return DeliveryError(

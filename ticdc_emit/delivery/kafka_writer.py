@@ -27,9 +27,11 @@ from ticdc_emit.delivery.kafka_pool import discard, give_back, lend
 from ticdc_emit.delivery.pace import PIECES, Pace
 from ticdc_emit.delivery.topics import unknown_partition, unknown_topic
 from ticdc_emit.delivery.writer import TaskWriter
-from ticdc_emit.errors import DeliveryError
+from ticdc_emit.errors import DeliveryError, TicdcEmitError
 
 if TYPE_CHECKING:
+    from confluent_kafka import KafkaError
+
     from ticdc_emit.delivery.kafka import KafkaSink
 
 __all__ = ["BATCH_BYTES", "KafkaWriter"]
@@ -47,6 +49,7 @@ class KafkaWriter(TaskWriter):
     def __init__(self, sink: KafkaSink, message_limit: int | None = None) -> None:
         super().__init__(sink.largest_message(message_limit))
         self._sink = sink
+        self._message_limit = message_limit
         self._lent = lend(sink.producer_settings(message_limit))  # no local holds them: a traceback shows locals
         self._producer = self._lent.producer
         self._piece = tuple(
@@ -121,7 +124,7 @@ class KafkaWriter(TaskWriter):
                 error = again
         if not isinstance(error, KafkaException):
             raise error
-        raise delivery_failed(error.args[0], topic, partition, len(key or b"") + len(value or b""))
+        raise self._failed(error.args[0], topic, partition, len(key or b"") + len(value or b""))
 
     def _poll(self) -> int:
         self._producer.poll(0.1)
@@ -143,9 +146,16 @@ class KafkaWriter(TaskWriter):
             elif (now - last_progress) * 1000 > self._sink.delivery_timeout_ms:
                 raise self._stalled(left, now - last_progress)
 
-    def _stalled(self, outstanding: int, waited: float) -> DeliveryError:
-        if self._lent.log.cause and not self._answers():
+    def _stalled(self, outstanding: int, waited: float) -> TicdcEmitError:
+        partitions = self._existing_partitions()
+        if partitions is None and self._lent.log.cause:
             return self._lent.log.failure(self._sink.brokers, waited)
+        if partitions is not None:
+            for topic, partition in sorted(self._paces):
+                if topic not in partitions:
+                    return self._unknown(topic)
+                if partition >= partitions[topic]:
+                    return unknown_partition(topic, partition)
         return DeliveryError(
             f"Kafka acknowledged none of {outstanding} messages in {waited:.1f} s",
             remedy="Check that the topic has enough in-sync replicas (min.insync.replicas).",
@@ -153,14 +163,28 @@ class KafkaWriter(TaskWriter):
             waited=round(waited, 1),
         )
 
-    def _answers(self) -> bool:
-        """Return whether the cluster answers: a dead broker may not be why nothing is acknowledged."""
+    def _existing_partitions(self) -> dict[str, int] | None:
+        """Return the number of partitions of all topics; ``None`` if the cluster does not answer.
+
+        A dead broker may not be why nothing is acknowledged: librdkafka also waits for a topic that was deleted.
+        """
         from confluent_kafka import KafkaException
 
         try:
-            return bool(self._producer.list_topics(timeout=1).brokers)
+            metadata = self._producer.list_topics(timeout=1)
         except KafkaException:
-            return False
+            return None
+        counts = {name: len(found.partitions) for name, found in metadata.topics.items()}
+        return counts if metadata.brokers else None
+
+    def _unknown(self, topic: str) -> TicdcEmitError:
+        return unknown_topic(topic, creates=self._sink.auto_create_topic)
+
+    def _failed(
+        self, error: KafkaError, topic: str, partition: int | None = None, size: int | None = None
+    ) -> TicdcEmitError:
+        limit, creates = self._message_limit, self._sink.auto_create_topic
+        return delivery_failed(error, topic, partition, size, limit=limit, creates=creates)
 
     def _partitions_of(self, topic: str) -> int:
         from confluent_kafka import KafkaException
@@ -169,17 +193,17 @@ class KafkaWriter(TaskWriter):
         try:
             metadata = find_topics(self._producer, log, sink.brokers, sink.dial_timeout_ms / 1000, topic)
         except KafkaException as error:
-            raise delivery_failed(error.args[0], topic) from None
+            raise self._failed(error.args[0], topic) from None
         found = metadata.topics[topic]
         if found.error is not None:
-            raise delivery_failed(found.error, topic)
+            raise self._failed(found.error, topic)
         if not found.partitions:
-            raise unknown_topic(topic)
+            raise self._unknown(topic)
         return len(found.partitions)
 
     def _raise_failures(self) -> None:
         if self._lent.first_failure is not None:
-            raise delivery_failed(*self._lent.first_failure)
+            raise self._failed(*self._lent.first_failure)
         if self._lent.log.fatal is not None:
             raise DeliveryError(
                 f"the Kafka producer cannot go on: {mask_text(self._lent.log.fatal.str())}",

@@ -78,14 +78,14 @@ class MemoryWriter(TaskWriter):
 
     def __init__(self, sink: MemorySink) -> None:
         super().__init__(sink.max_message_bytes)
-        self._name = sink.name
+        self._name, self._creates_topics = sink.name, sink.auto_create_topic
         self._kept: dict[tuple[str, int], _Partition] = {}
 
     def check_place(self, topic: str, partition: int) -> None:
         with _lock:
             store = _stores.get(self._name, {})
             if topic not in store:
-                raise unknown_topic(topic)
+                raise unknown_topic(topic, creates=self._creates_topics)
             if partition >= len(store[topic]):
                 raise unknown_partition(topic, partition)
 

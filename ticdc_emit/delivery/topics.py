@@ -31,11 +31,13 @@ def effective_partitions(topic: str, asked: int | None, existing: int) -> int:
     return asked
 
 
-def unknown_topic(topic: str) -> UnknownTopicError:
-    """Return the error for a topic that is not there."""
+def unknown_topic(topic: str, *, creates: bool = False) -> UnknownTopicError:
+    """Return the error for a topic that is not there. ``creates``: the next try would make it."""
     return UnknownTopicError(
         f"the topic {topic} does not exist",
-        remedy="Create it, or set auto-create-topic=true in the sink URI.",
+        remedy="Run the batch again, which creates it, because auto-create-topic is true."
+        if creates
+        else "Create it, or set auto-create-topic=true in the sink URI.",
         topic=topic,
     )
 

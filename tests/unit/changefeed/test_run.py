@@ -14,7 +14,7 @@ from ticdc_emit.changefeed import ArrowBatch, Changefeed
 from ticdc_emit.changefeed.options import RunOptions
 from ticdc_emit.config import Secret, load_changefeed
 from ticdc_emit.delivery.memory_sink import MemorySink, clear, messages
-from ticdc_emit.errors import ConfigError, LateRowError, StateError
+from ticdc_emit.errors import ConfigError, LateRowError, StateError, UnknownTopicError
 from ticdc_emit.spark.source_options import SourceOptions
 from ticdc_emit.tso import compose
 
@@ -212,3 +212,31 @@ def test_a_rehearsal_stores_no_large_message(store: str, tmp_path: Path) -> None
     changefeed.rehearse(row)
     assert not list(tmp_path.rglob("*.json"))
     assert changefeed.run(row, 0, final=True).claims == len(list(tmp_path.rglob("*.json"))) == 1
+
+
+def test_topics_are_asked_for_again_after_a_batch_that_could_not_be_delivered(
+    store: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    changefeed = feed(store)
+    changefeed.run(batch(1), 0, final=False)
+    clear(store)
+    with pytest.raises(UnknownTopicError, match="Run the batch again, which creates it"):
+        changefeed.run(batch(2), 1, final=False)
+    assert changefeed.run(batch(2), 1, final=False).rows == 1
+
+    asked: list[dict[str, int | None]] = []
+    prepare = MemorySink.prepare
+    monkeypatch.setattr(MemorySink, "prepare", lambda self, topics: asked.append(topics) or prepare(self, topics))
+    with pytest.raises(LateRowError):
+        changefeed.run(batch(1), 2, final=False)
+    changefeed.run(batch(3), 2, final=False)
+    assert asked == []  # what is wrong with rows is not the sink's fault
+
+    class FailingEngine(ArrowBatch):
+        def run(self, *tasks: Any) -> Any:
+            raise RuntimeError("a worker failed")
+
+    with pytest.raises(RuntimeError):
+        changefeed.run(FailingEngine(pa.Table.from_pylist([], schema=ROWS), "s.t"), 3, final=False)
+    changefeed.run(batch(4), 3, final=False)
+    assert asked == [{"ticdc": 1}]

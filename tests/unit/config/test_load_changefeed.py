@@ -325,6 +325,13 @@ def test_kafka_refusals(query: str, message: str) -> None:
     assert refusal(f"{URI}&{query}").message == message
 
 
+@pytest.mark.parametrize("uri", [URI, "memory://store/t?protocol=simple", "file://./out?protocol=simple&topic=t"])
+def test_more_partitions_than_a_cluster_holds(uri: str) -> None:
+    error = refusal(f"{uri}&partition-num=2147483647")
+    assert (error.option, error.remedy) == ("partition-num", "Give 1000000 or less.")
+    assert load_changefeed(f"{uri}&partition-num=1000000").kafka.partition_num == 1_000_000
+
+
 def test_tls_and_sasl() -> None:
     kafka = load_changefeed(
         URI
