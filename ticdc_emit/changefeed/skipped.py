@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from ticdc_emit.config.secrets import Secret, mask_text
+from ticdc_emit.config.secrets import Secret, foreign_text
 from ticdc_emit.errors import DeliveryError, MissingDependencyError
 
 __all__ = ["SkippedFile"]
@@ -57,7 +57,7 @@ class SkippedFile:
             do(files, f"{root.rstrip('/')}/{name}")
         except Exception as error:
             raise DeliveryError(
-                f"the skipped rows cannot be {what}: {type(error).__name__}: {mask_text(str(error))}",
+                f"the skipped rows cannot be {what}: {type(error).__name__}: {foreign_text(str(error))}",
                 remedy="Give bad_rows_path a folder that every worker and the driver may write to",
                 file=name,
             ) from None

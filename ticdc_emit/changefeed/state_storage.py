@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ticdc_emit.config.secrets import mask_text
+from ticdc_emit.config.secrets import foreign_text
 from ticdc_emit.errors import StateError
 
 __all__ = ["STORAGE_REMEDY", "storage"]
@@ -22,7 +22,7 @@ def storage(what: str, remedy: str = STORAGE_REMEDY, batch_id: int | None = None
         raise
     except Exception as error:
         raise StateError(
-            f"the state store cannot be {what}: {type(error).__name__}: {mask_text(str(error))}",
+            f"the state store cannot be {what}: {type(error).__name__}: {foreign_text(str(error))}",
             remedy=remedy,
             batch_id=batch_id,
         ) from None

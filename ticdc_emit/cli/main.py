@@ -70,11 +70,21 @@ def _warn_once() -> None:
             usual(message, category, *place, **to)
         elif str(message) not in shown:
             shown.add(str(message))
-            print(f"ticdc-emit: warning: {message}", file=sys.stderr)
+            print(f"ticdc-emit: warning: {_printable(str(message))}", file=sys.stderr)
 
     warnings.showwarning = show
 
 
 def _fail(text: str) -> NoReturn:
-    print(f"ticdc-emit: error: {text}", file=sys.stderr)
+    print(f"ticdc-emit: error: {_printable(text)}", file=sys.stderr)
     sys.exit(2)
+
+
+def _printable(text: str) -> str:
+    """Return a text that quotes configuration or data without what a terminal acts on.
+
+    Further lines are indented, so that none looks like one of the program's own.
+    """
+    from ticdc_emit.config.secrets import printable
+
+    return printable(text, keep="\n").replace("\n", "\n  ")

@@ -24,6 +24,7 @@ from ticdc_emit.cli import signals
 from ticdc_emit.cli.class_archive import archive_for
 from ticdc_emit.cli.console import step
 from ticdc_emit.config import mask_text
+from ticdc_emit.config.secrets import foreign_text
 from ticdc_emit.errors import TicdcEmitError
 from ticdc_emit.java import find_java, short_lived_jvm
 
@@ -179,7 +180,7 @@ def _stderr_to(log: Path) -> Iterator[None]:
 
 def _last_lines(log: Path) -> str:
     lines = log.read_text(encoding="utf-8", errors="replace").strip().splitlines() if log.exists() else []
-    return mask_text(" / ".join(lines[-3:]))
+    return foreign_text(" / ".join(lines[-3:]))
 
 
 def _readable(text: str) -> SparkJobError:
@@ -188,6 +189,6 @@ def _readable(text: str) -> SparkJobError:
     """
     raised = _RAISED.search(text.rpartition(_TRACEBACK)[2]) if _TRACEBACK in text else None
     if raised is None:
-        return SparkJobError(mask_text(text.strip().partition("\n")[0]))
+        return SparkJobError(foreign_text(text.strip().partition("\n")[0]))
     ours = raised["kind"] in errors.__all__
     return SparkJobError(raised["text"] if ours else mask_text(raised[0]))

@@ -10,14 +10,13 @@ from rich.text import Text
 
 from ticdc_emit.cli.console import result_console, say
 from ticdc_emit.cli.topic_source import SourceOptions, open_source
+from ticdc_emit.config.secrets import printable
 from ticdc_emit.decode.tail import Tail, TailLine
 from ticdc_emit.errors import ConfigError
 
 __all__ = ["run"]
 
 _FROM = re.compile(r"beginning|newest(?:[ :](\d+))?")
-# JSON leaves these as they are, but terminals act on them: DEL, C1, marks of lines and of directions, lone surrogates
-_CONTROLS = re.compile("[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 _NEWEST = 10
 _LOOK_BACK = 20_000
 """The number of a partition's messages in which TiCDC repeats the schema of every changing table: twice its BOOTSTRAP
@@ -87,7 +86,7 @@ def _newest(start: str) -> int | None:
 def _json_line(*, flush: bool) -> Callable[[TailLine], None]:
     def show(line: TailLine) -> None:
         text = json.dumps(line.to_dict(), ensure_ascii=False, default=str)
-        print(_CONTROLS.sub(lambda found: f"\\u{ord(found.group()):04x}", text), flush=flush)
+        print(printable(text), flush=flush)  # JSON itself leaves DEL, C1 and marks as they are
 
     return show
 
@@ -103,8 +102,8 @@ def _parts(line: TailLine) -> Iterator[str | tuple[str, str]]:
     yield f" {line.time} "
     yield line.op, style
     if line.table:
-        yield f" {line.table}"
+        yield f" {printable(line.table)}"
     for name, value in line.key.items():
-        yield f" {name}={value}", "bold"
+        yield printable(f" {name}={value}"), "bold"
     if line.said:
-        yield f" {line.said}"
+        yield f" {printable(line.said)}"

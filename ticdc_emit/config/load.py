@@ -26,7 +26,7 @@ from ticdc_emit.config.profiles import CLASSIC, Profile
 from ticdc_emit.config.protocol import Protocol
 from ticdc_emit.config.refusal import refused
 from ticdc_emit.config.registry import read_glue
-from ticdc_emit.config.secrets import hides_arguments
+from ticdc_emit.config.secrets import hides_arguments, printable
 from ticdc_emit.config.sink_uri import SinkUri
 from ticdc_emit.config.switches import OptionSwitches
 from ticdc_emit.errors import ConfigError, SchemaError
@@ -259,7 +259,7 @@ def _warn_unread(parameters: UriParameters, root: Section) -> None:
     if not uri_names and not file_names:
         return
     places = [("sink URI", uri_names), ("changefeed", file_names)]
-    listed = "; ".join(f"{place}: {', '.join(names)}" for place, names in places if names)
+    listed = "; ".join(f"{place}: {printable(', '.join(names))}" for place, names in places if names)
     message = f"Ignored options (unknown, or not used by this sink): {listed}"
     # The log repeats the warning for runs that collect logs only; at INFO, or a bare console would show it twice.
     logger.info(message)

@@ -20,16 +20,21 @@ from ticdc_emit.errors import TicdcEmitError
 __all__ = [
     "MASK",
     "Secret",
+    "foreign_text",
     "hides_arguments",
     "is_host_list",
     "is_sensitive_name",
     "mask_text",
     "mask_uri",
+    "printable",
     "shown_names",
     "uri_secrets",
 ]
 
 MASK = "****"
+
+_ACTS = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+_SHORT_ESCAPES = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -155,6 +160,22 @@ def mask_text(text: str) -> str:
     """Free text (a log line, another library's error) with URIs masked and ``password=...``-like values replaced."""
     masked = _URI_IN_TEXT.sub(lambda found: mask_uri(found.group()), text)
     return _AUTHORIZATION.sub(rf"\1\2{MASK}", _mask_assignments(masked))
+
+
+def printable(text: str, keep: str = "") -> str:
+    """Return ``text`` with what a terminal or a log acts on as JSON escapes it: control characters, ends of lines,
+    marks of directions, lone surrogates. ``keep``: those that stay.
+    """
+    return _ACTS.sub(lambda found: found[0] if found[0] in keep else _escaped(found[0]), text)
+
+
+def _escaped(character: str) -> str:
+    return _SHORT_ESCAPES.get(character) or f"\\u{ord(character):04x}"
+
+
+def foreign_text(text: str) -> str:
+    """Return what another program or a server said as this one may show it: masked and printable."""
+    return printable(mask_text(text))
 
 
 def uri_secrets(uri: str) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, TypeVar
 from ticdc_emit.config.encoded_secrets import hide
 from ticdc_emit.config.log_masking import AWS_LOGGERS, hide_in_logs
 from ticdc_emit.config.options import LargeMessageHandle
-from ticdc_emit.config.secrets import Secret, hides_arguments, is_sensitive_name, mask_text
+from ticdc_emit.config.secrets import Secret, foreign_text, hides_arguments, is_sensitive_name
 from ticdc_emit.config.storage_uri import StorageUri
 from ticdc_emit.delivery.storage_options import check_parameters, protocol_and_options
 from ticdc_emit.errors import ClaimCheckError, MissingDependencyError
@@ -136,7 +136,7 @@ class ClaimStore:
 
     def _clean(self, text: str) -> str:
         parameters = self._place.parameters.reveal().items()
-        return mask_text(hide(text, (value for name, value in parameters if is_sensitive_name(name))))
+        return foreign_text(hide(text, (value for name, value in parameters if is_sensitive_name(name))))
 
 
 def _replace_files(objects: dict[str, bytes]) -> None:

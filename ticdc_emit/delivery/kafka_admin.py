@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ticdc_emit.config.options import DEFAULT_MAX_MESSAGE_BYTES
 from ticdc_emit.config.refusal import refused
-from ticdc_emit.config.secrets import mask_text
+from ticdc_emit.config.secrets import foreign_text
 from ticdc_emit.delivery.kafka_connection import ConnectionLog, client_settings, find_topics
 from ticdc_emit.delivery.kafka_errors import is_unreachable, settings_refused
 from ticdc_emit.delivery.topics import effective_partitions, unknown_topic
@@ -145,7 +145,7 @@ class KafkaAdmin:
         try:
             entry = self._broker_config(broker).get("min.insync.replicas")
         except KafkaException as error:
-            logger.warning("min.insync.replicas of the brokers is not known: %s", mask_text(error.args[0].str()))
+            logger.warning("min.insync.replicas of the brokers is not known: %s", foreign_text(error.args[0].str()))
             return
         replicas = self._sink.replication_factor
         if entry is not None and entry.value is not None and replicas < int(entry.value):
@@ -180,12 +180,12 @@ class KafkaAdmin:
 
         if cause.code() == KafkaError.INVALID_REPLICATION_FACTOR:
             return ConfigError(
-                f"the topic {topic} cannot have {self._sink.replication_factor} replicas: {mask_text(cause.str())}",
+                f"the topic {topic} cannot have {self._sink.replication_factor} replicas: {foreign_text(cause.str())}",
                 remedy="Set replication-factor to at most the number of brokers.",
                 option="replication-factor",
             )
         return DeliveryError(
-            f"Kafka did not create the topic {topic}: {mask_text(cause.str())}",
+            f"Kafka did not create the topic {topic}: {foreign_text(cause.str())}",
             remedy="Create it yourself, or give the user the right to",
             topic=topic,
         )
@@ -221,7 +221,7 @@ class KafkaAdmin:
                 self._client.poll(0)
                 raise self._log.failure(self._sink.brokers, time.monotonic() - started, cause.str()) from None
             raise DeliveryError(
-                f"Kafka refused a request: {mask_text(cause.str())} ({cause.name()})",
+                f"Kafka refused a request: {foreign_text(cause.str())} ({cause.name()})",
                 remedy="Check the rights of the user, and the brokers' log",
             ) from None
 

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ticdc_emit.config.encoded_secrets import hide
-from ticdc_emit.config.secrets import Secret, mask_text
+from ticdc_emit.config.secrets import Secret, foreign_text
 from ticdc_emit.delivery.kafka_errors import is_refusal, is_unreachable, refused, unreachable
 from ticdc_emit.errors import DeliveryError
 
@@ -57,7 +57,7 @@ class ConnectionLog:
 
     def log(self, level: int, text: str, *args: object) -> None:
         """The logger's method that confluent-kafka calls, with librdkafka's facility, client and message."""
-        _logger.debug("%s", mask_text(self._clean(text % args if args else text)))
+        _logger.debug("%s", foreign_text(self._clean(text % args if args else text)))
         if args and args[0] == "FAIL":
             self.failures += 1
             # A connection closed by the broker is in the log only.

@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ticdc_emit.config.secrets import mask_text
+from ticdc_emit.config.secrets import foreign_text
 from ticdc_emit.delivery.topics import unknown_partition, unknown_topic
 from ticdc_emit.errors import (
     AuthenticationError,
@@ -47,7 +47,7 @@ _TLS_WORDS = ("SSL handshake", "SSL routines")
 
 def unreachable(brokers: Sequence[str], waited: float, cause: str) -> BrokerUnreachableError:
     """No broker of ``brokers`` answered for ``waited`` seconds; ``cause`` is the last thing that went wrong."""
-    detail = f": {mask_text(cause)}" if cause else ""
+    detail = f": {foreign_text(cause)}" if cause else ""
     return BrokerUnreachableError(
         f"no Kafka broker of {', '.join(brokers)} answered in {waited:.1f} s{detail}",
         remedy="Check the addresses, TLS and SASL options of the sink URI, or raise dial-timeout.",
@@ -70,7 +70,7 @@ def refused(brokers: Sequence[str], waited: float, cause: str) -> Authentication
 
 def _masked(cause: str) -> str:
     preamble = next((text for text in _PREAMBLES if cause.startswith(text)), "")
-    return preamble + mask_text(cause.removeprefix(preamble))
+    return preamble + foreign_text(cause.removeprefix(preamble))
 
 
 def settings_refused(error: KafkaException) -> ConfigError:
@@ -134,14 +134,14 @@ def delivery_failed(
         if size is not None and limit is not None and size + RECORD_OVERHEAD_BYTES <= limit:
             return MessageTooLargeError(
                 f"Kafka refused a batch of messages for topic {topic}, the first of them {size} bytes long, because "
-                f"the topic takes less than when it was asked ({limit} bytes): {mask_text(error.str())}",
+                f"the topic takes less than when it was asked ({limit} bytes): {foreign_text(error.str())}",
                 remedy="Run the batch again, which asks for the topic's max.message.bytes again, or raise that.",
                 topic=topic,
                 partition=partition,
                 size=size,
             )
         return MessageTooLargeError(
-            f"Kafka refused a message of {size} bytes for topic {topic}: {mask_text(error.str())}",
+            f"Kafka refused a message of {size} bytes for topic {topic}: {foreign_text(error.str())}",
             remedy="Lower max-message-bytes to the topic's max.message.bytes, or raise that.",
             topic=topic,
             partition=partition,
@@ -152,7 +152,7 @@ def delivery_failed(
     if code == KafkaError._UNKNOWN_PARTITION and partition is not None:
         return unknown_partition(topic, partition)
     return DeliveryError(
-        f"Kafka did not take a message for topic {topic}: {mask_text(error.str())} ({error.name()})",
+        f"Kafka did not take a message for topic {topic}: {foreign_text(error.str())} ({error.name()})",
         remedy="Check the topic and the brokers' log, then run the batch again",
         topic=topic,
         partition=partition,

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from ticdc_emit.config.secrets import mask_text
+from ticdc_emit.config.secrets import foreign_text
 from ticdc_emit.delivery.contract import Place
 from ticdc_emit.delivery.kafka_connection import ConnectionLog, client_settings, find_topics
 from ticdc_emit.delivery.kafka_errors import delivery_failed, settings_refused
@@ -126,7 +126,7 @@ def _messages(consumer: Consumer, ends: dict[Place, int], follow: bool, timeout_
             error, topic, partition, offset = record.error(), record.topic(), record.partition(), record.offset()
             if error is not None or topic is None or partition is None or offset is None:
                 raise DeliveryError(
-                    f"cannot read topic {topic}: {mask_text(str(error))}",
+                    f"cannot read topic {topic}: {foreign_text(str(error))}",
                     remedy="Check the topic's name and the rights of the user",
                     topic=topic,
                 )

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ticdc_emit.config.secrets import mask_text
+from ticdc_emit.config.secrets import foreign_text
 from ticdc_emit.delivery.batches import Run
 from ticdc_emit.delivery.contract import DeliveryReport, Place
 from ticdc_emit.delivery.kafka_connection import find_topics
@@ -206,6 +206,6 @@ class KafkaWriter(TaskWriter):
             raise self._failed(*self._lent.first_failure)
         if self._lent.log.fatal is not None:
             raise DeliveryError(
-                f"the Kafka producer cannot go on: {mask_text(self._lent.log.fatal.str())}",
+                f"the Kafka producer cannot go on: {foreign_text(self._lent.log.fatal.str())}",
                 remedy="Run the batch again",
             )

@@ -18,7 +18,7 @@ from uuid import UUID
 from ticdc_emit.config.encoded_secrets import hide
 from ticdc_emit.config.log_masking import AWS_LOGGERS, hide_in_logs
 from ticdc_emit.config.options import GlueSchemaRegistry
-from ticdc_emit.config.secrets import hides_arguments
+from ticdc_emit.config.secrets import hides_arguments, printable
 from ticdc_emit.errors import (
     ConfigError,
     IncompatibleSchemaError,
@@ -159,8 +159,11 @@ class GlueRegistry:
             return operation(**request)
 
     def _clean(self, text: object) -> str:
-        """Return AWS's message without credentials. For a wrong signature it repeats everything that was signed."""
-        return hide(str(text), (secret.reveal() for secret in self._credentials if secret is not None))
+        """Return AWS's message, printable and without credentials.
+
+        For a wrong signature it repeats everything that was signed.
+        """
+        return printable(hide(str(text), (secret.reveal() for secret in self._credentials if secret is not None)))
 
 
 @contextmanager

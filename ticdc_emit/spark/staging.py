@@ -18,7 +18,7 @@ from typing import Any
 import pyarrow as pa
 
 from ticdc_emit.config.encoded_secrets import hide
-from ticdc_emit.config.secrets import Secret, hides_arguments, mask_text, uri_secrets
+from ticdc_emit.config.secrets import Secret, foreign_text, hides_arguments, uri_secrets
 from ticdc_emit.errors import DeliveryError, MissingDependencyError, TicdcEmitError
 
 __all__ = ["StagedBatches", "StagedFile", "Staging"]
@@ -127,7 +127,7 @@ def _storage(folder: Secret[str], what: str) -> Iterator[None]:
     except TicdcEmitError:
         raise
     except Exception as error:
-        shown = mask_text(hide(str(error), uri_secrets(folder.reveal())))
+        shown = foreign_text(hide(str(error), uri_secrets(folder.reveal())))
         raise DeliveryError(
             f"staged rows cannot be {what}: {type(error).__name__}: {shown}",
             remedy="Check stagingUri, and that this machine can use it",

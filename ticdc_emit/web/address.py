@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from urllib.parse import unquote_to_bytes, urlsplit
 
 from ticdc_emit.config.encoded_secrets import hide
-from ticdc_emit.config.secrets import Secret, hides_arguments, mask_uri
+from ticdc_emit.config.secrets import Secret, hides_arguments, mask_uri, printable
 from ticdc_emit.errors import ConfigError
 
 __all__ = ["RegistryAddress"]
@@ -72,8 +72,10 @@ class RegistryAddress:
         return Secret(token), Secret((password or user).decode("utf-8", "surrogateescape"))
 
     def without_secrets(self, text: str) -> str:
-        """Return a foreign text, such as a registry's answer, without the credentials that it may repeat."""
-        return hide(text, (secret.reveal() for secret in self.secrets))
+        """Return a foreign text, such as a registry's answer, printable and without the credentials that it may
+        repeat.
+        """
+        return printable(hide(text, (secret.reveal() for secret in self.secrets)))
 
 
 def _refusal(shown: str) -> ConfigError:

@@ -197,3 +197,23 @@ def test_a_warning_is_one_line_once(capsys: pytest.CaptureFixture[str], monkeypa
             warnings.showwarning(ConfigWarning(text), ConfigWarning, "somewhere.py", 7)
     shown = capsys.readouterr().err
     assert shown == "ticdc-emit: warning: unknown option a\nticdc-emit: warning: unknown option b\n"
+
+
+def test_what_configuration_holds_does_not_act_on_the_terminal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    schema, config = tmp_path / "t.sql", tmp_path / "c.toml"
+    schema.write_text("create table test.t (id int primary key)", encoding="utf-8")
+    topic = r'topic = "\u001b]0;x\u0007\nticdc-emit: all sent"'
+    lines = [r'"\u001b[2J\nticdc-emit: key\u2028" = 1', "[sink]", f'dispatchers = [{{matcher = ["*.*"], {topic}}}]']
+    config.write_text("\n".join(lines), encoding="utf-8")
+    uri = "kafka://127.0.0.1:1/t?protocol=canal-json"
+    (tmp_path / "rows.csv").write_text("id\n1\n", encoding="utf-8")
+    rows = "--input", str(tmp_path / "rows.csv")
+    arguments = "--schema", str(schema), *rows, "--sink-uri", uri, "--config", str(config)
+    assert exit_code("emit", *arguments) == 2
+    warning, error, rest = capsys.readouterr().err.split("\n")[:3]
+    assert all(line.isprintable() for line in (warning, error, rest))
+    assert r"\u001b[2J\nticdc-emit: key\u2028" in warning
+    assert error.endswith(r"invalid topic expression: \u001b]0;x\u0007")
+    assert rest.startswith("  ticdc-emit: all sent")

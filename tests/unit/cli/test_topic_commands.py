@@ -80,11 +80,11 @@ def test_tables_are_the_same_for_every_protocol(capsys: pytest.CaptureFixture[st
     assert run(capsys, "scenario", "b-a-b", "--check", str(tables))[0] == 0
 
 
-def test_lines_of_json_hold_nothing_that_a_terminal_acts_on(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_lines_hold_nothing_that_a_terminal_acts_on(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     text = "a\x1b[31m\x7f\x9b31m\u0085\u2028\u202e\u2066é"
     uri = "memory://lines/?protocol=canal-json&partition-num=1"
-    encoder = Encoder(uri, "create table test.t (id int primary key, v text)")
-    rows = pa.Table.from_pylist([{"op": "c", "commit_ts": 450_000_000_262_144_000, "after": {"id": 1, "v": text}}])
+    encoder = Encoder(uri, "create table test.t (id varchar(99) primary key, v text)")
+    rows = pa.Table.from_pylist([{"op": "c", "commit_ts": 450_000_000_262_144_000, "after": {"id": text, "v": text}}])
     sink = FileSink(str(tmp_path))
     sink.prepare({"ticdc": 1})
     messages = encoder.encode(rows, table="test.t")
@@ -95,6 +95,9 @@ def test_lines_of_json_hold_nothing_that_a_terminal_acts_on(capsys: pytest.Captu
     assert code == 0
     assert json.loads(shown)["new"]["v"] == text
     assert len(shown.splitlines()) == 1
+    assert [char for char in shown if unicodedata.category(char) in ("Cc", "Cf", "Zl")] == ["\n"]
+    code, shown = run(capsys, "tail", str(tmp_path), "--protocol", "canal-json")
+    assert r"id=a\u001b[31m" in shown
     assert [char for char in shown if unicodedata.category(char) in ("Cc", "Cf", "Zl")] == ["\n"]
 
 

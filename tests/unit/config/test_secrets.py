@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from ticdc_emit.config import Secret, load_changefeed, mask_text, mask_uri
 from ticdc_emit.config.encoded_secrets import hide
 from ticdc_emit.config.merge import UriParameters
-from ticdc_emit.config.secrets import shown_names
+from ticdc_emit.config.secrets import foreign_text, printable, shown_names
 from ticdc_emit.errors import ConfigError
 
 CANARY = "cAnArY77"
@@ -296,3 +296,13 @@ def test_file_with_a_secret_that_is_not_toml(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="not UTF-8") as refusal:
         load_changefeed(SIMPLE, path)
     assert CANARY not in str(refusal.value)
+
+
+def test_what_a_terminal_acts_on_is_escaped() -> None:
+    text = "bad \x1b]0;title\x07\x1b[2J\r\nticdc-emit: all sent\t\x7f\x9b31m\x85\u2028\u202e\u2066\udc80 é 表 \\n"
+    shown = printable(text)
+    assert shown.startswith(r"bad \u001b]0;title\u0007\u001b[2J\r\nticdc-emit: all sent\t\u007f\u009b31m\u0085\u2028")
+    assert shown.endswith("é 表 \\n")
+    assert shown.isprintable()
+    assert printable(text, keep="\n").splitlines()[1].startswith("ticdc-emit")
+    assert foreign_text(f"a\npassword={CANARY}") == r"a\npassword=****"

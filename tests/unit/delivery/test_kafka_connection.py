@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ticdc_emit.delivery.kafka_connection import ConnectionLog, find_topics
-from ticdc_emit.delivery.kafka_errors import is_refusal, refused, settings_refused
+from ticdc_emit.delivery.kafka_errors import delivery_failed, is_refusal, refused, settings_refused, unreachable
 from ticdc_emit.errors import AuthenticationError, BrokerUnreachableError
 
 confluent_kafka = pytest.importorskip("confluent_kafka")
@@ -136,3 +136,19 @@ def test_settings_that_make_no_client(cause: str, option: str, words: str) -> No
     assert error.option == option
     assert words in error.message
     assert error.remedy
+
+
+def test_nothing_that_a_terminal_acts_on_is_repeated() -> None:
+    text = "\x1b[2J\nall rows sent\u2028"
+    log = ConnectionLog()
+    log.on_error(kafka_error("SASL_AUTHENTICATION_FAILED", text))
+    errors = [
+        log.failure(["h:1"], 1.0),
+        unreachable(["h:1"], 1.0, text),
+        delivery_failed(kafka_error("POLICY_VIOLATION", text), "t"),
+        delivery_failed(kafka_error("MSG_SIZE_TOO_LARGE", text), "t", 0, 10),
+        settings_refused(confluent_kafka.KafkaException(kafka_error("_INVALID_ARG", text))),
+    ]
+    for error in errors:
+        assert r"\u001b[2J\nall rows sent\u2028" in str(error)
+        assert str(error).isprintable()

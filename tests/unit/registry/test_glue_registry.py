@@ -49,8 +49,8 @@ class Glue:
     def has_no_schema(self) -> Glue:
         return self.fails("get_schema_version", "EntityNotFoundException", 400)
 
-    def fails(self, operation: str, code: str, status: int) -> Glue:
-        self.stub.add_client_error(operation, code, "because", status)
+    def fails(self, operation: str, code: str, status: int, message: str = "because") -> Glue:
+        self.stub.add_client_error(operation, code, message, status)
         return self
 
     def takes_version(self, status: str, version: str = VERSION) -> Glue:
@@ -191,3 +191,9 @@ def test_without_boto3_the_error_says_what_to_install(monkeypatch: pytest.Monkey
     monkeypatch.setitem(sys.modules, "boto3", None)
     with pytest.raises(MissingDependencyError, match=r"pip install 'ticdc-emit\[glue\]'"):
         GlueRegistry(CONFIG)
+
+
+def test_nothing_that_a_terminal_acts_on_is_repeated(glue: Glue) -> None:
+    with pytest.raises(RegistryError) as refused:
+        glue.fails("get_registry", "EntityNotFoundException", 400, message="\x1b[2J\nall rows sent").register()
+    assert r"GetRegistry: \u001b[2J\nall rows sent" in str(refused.value)

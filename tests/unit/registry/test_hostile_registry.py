@@ -186,3 +186,20 @@ def test_a_host_that_cannot_be_one(host: str) -> None:
     with pytest.raises(DecodeError) as unread:
         reading(f"http://{LOGIN}@{host}")
     assert "hunter2" not in str(unread.value)
+
+
+HOSTILE = "bad \x1b]0;title\x07\x1b[2J\x1b[31mred\nticdc-emit: all 1,000,000 rows sent\r\u2028\u202e"
+
+
+@pytest.mark.parametrize("status", [409, 422, 503])
+@pytest.mark.parametrize("kind", ["application/json", "text/plain"])
+def test_nothing_that_a_terminal_acts_on_is_repeated(status: int, kind: str, caplog: pytest.LogCaptureFixture) -> None:
+    body = json.dumps({"message": HOSTILE}) if "json" in kind else HOSTILE
+    with script(PROBED, *[answer(status, body, kind=kind)] * 2) as server:
+        registry = ConfluentRegistry(server.url, attempts=2, backoff_s=0)
+        with pytest.raises(RegistryError) as refused, registry:
+            registry.register("s", SCHEMA)
+    assert r"bad \u001b]0;title" in str(refused.value)
+    told = [str(refused.value), *(record.getMessage() for record in caplog.records if "ticdc" in record.name)]
+    assert all(text.isprintable() for text in told)
+    assert (len(told) > 1) == (status == 503)

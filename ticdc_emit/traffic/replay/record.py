@@ -17,7 +17,7 @@ from typing import Any
 from ticdc_emit.changefeed.record import GREATEST, damaged, object_of
 from ticdc_emit.changefeed.state import DdlStatement
 from ticdc_emit.config import Secret
-from ticdc_emit.config.secrets import mask_text
+from ticdc_emit.config.secrets import foreign_text
 from ticdc_emit.errors import StateError
 from ticdc_emit.plan.tables import Plan
 
@@ -120,6 +120,6 @@ def _usable() -> Iterator[None]:
         yield
     except Exception as error:  # the storage's client may raise any type
         raise StateError(
-            f"the record of the replay cannot be used: {type(error).__name__}: {mask_text(str(error))}",
+            f"the record of the replay cannot be used: {type(error).__name__}: {foreign_text(str(error))}",
             remedy="Check that the folder of state_uri is there and may be used",
         ) from None

@@ -13,7 +13,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from ticdc_emit.config.secrets import hides_arguments, mask_text
+from ticdc_emit.config.secrets import foreign_text, hides_arguments, mask_text
 from ticdc_emit.errors import ConfigError, MissingDependencyError
 from ticdc_emit.schema.identifiers import quoted
 
@@ -117,4 +117,4 @@ def _refused(text: str, source: str, given: str | None, spark: str) -> ConfigErr
         )
     first = next((line for line in text.strip().splitlines() if line.strip()), "")
     remedy = "Check the name, and the format if the name does not tell it"
-    return ConfigError(f"the source cannot be read: {mask_text(first)}", remedy=remedy, format=given, source=shown)
+    return ConfigError(f"the source cannot be read: {foreign_text(first)}", remedy=remedy, format=given, source=shown)
