@@ -261,3 +261,20 @@ def test_rows_of_a_table_without_a_handle_key_are_left_out(spark: Any, tmp_path:
     held = [json.loads(message.value or b"") for message in read_files(tmp_path)]
     shown = [next(iter(each["data"].values())) if "data" in each else each["type"] for each in held]
     assert [each for each in shown if each not in ("WATERMARK", "BOOTSTRAP")] == ["1", "CINDEX", "2"]
+
+
+@pytest.mark.parametrize("form", ["generic", "typed"])
+def test_a_sink_of_an_empty_cluster_learns_its_tables_from_rows(spark: Any, tmp_path: Path, form: str) -> None:
+    create = [(tso(1), "create database shop"), (tso(2), "create table shop.orders (id int primary key)")]
+    sink = TicdcSink(f"file://{tmp_path}?{URI}", "", table=None if form == "generic" else "shop.orders")
+    if form == "generic":
+        kind = "schema string, table string, op string, commit_ts long, query string, after map<string, string>"
+        ddl = [("shop", None, "ddl", at, query, None) for at, query in create]
+        rows = [("shop", "orders", "c", tso(3), None, {"id": "3"})]
+    else:
+        kind = "op string, commit_ts long, query string, after struct<id:int>"
+        ddl = [("ddl", at, query, None) for at, query in create]  # type: ignore[misc]
+        rows = [("c", tso(3), None, (3,))]  # type: ignore[list-item]
+    report = sink.write(spark.createDataFrame([*ddl, *rows], kind))
+    assert (report.rows, report.ddl_events) == (1, 2)
+    assert [kind for kind in kinds(sent(tmp_path)) if kind != "TIDB_WATERMARK"] == ["QUERY", "CREATE", "INSERT"]

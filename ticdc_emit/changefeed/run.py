@@ -53,9 +53,9 @@ __getattr__ = moved(__name__, ("RunOptions",), home="ticdc_emit.changefeed.optio
 class Changefeed:
     """Runs batches one after the other. Holds no connection between them.
 
-    ``schema``: SQL text of the tables before the first row, or a catalog (copied). ``table``: the table of rows that do
-    not name one. ``ddl``: later DDL as (commit_ts, statement) or (commit_ts, statement, schema). ``on_report``: called
-    with each batch's report.
+    ``schema``: SQL text of the tables before the first row, or a catalog (copied); empty if later DDL makes them.
+    ``table``: the table of rows that do not name one. ``ddl``: later DDL as (commit_ts, statement) or (commit_ts,
+    statement, schema). ``on_report``: called with each batch's report.
     """
 
     def __init__(
@@ -95,10 +95,6 @@ class Changefeed:
         self._close = Closing(sink, self._planner, live=self._options.clock == "wall")
         # a wrong schema or option is refused here, before any data
         plan = self.outline
-        if not plan.tables:
-            raise SchemaError(
-                "the schema has no table", remedy="Give CREATE TABLE statements, or a catalog with tables"
-            )
         self._notices = Notices()
         only = next(iter(plan.tables)) if len(plan.tables) == 1 else None
         key = only if table is None else split_name(table, [])

@@ -79,7 +79,9 @@ class Plan:
             known = ", ".join(sorted(f"{s}.{n}" for s, n in self.tables)[:10])
             raise UnknownTableError(
                 "no such table in the catalog",
-                remedy=f"Known tables: {known or 'none'}. Names are case-sensitive",
+                remedy=f"Known tables: {known}. Names are case-sensitive"
+                if known
+                else "Known tables: none yet. Give CREATE TABLE in the schema, as ddl, or in rows with op = 'ddl'",
                 table=f"{schema}.{name}",
             ) from None
 

@@ -33,7 +33,10 @@ def split_name(table: str | None, known: list[tuple[str, str]]) -> tuple[str, st
         if len(known) == 1:
             return known[0]
         if not known:
-            raise SchemaError("the catalog has no table yet", remedy="Give the tables' DDL as the schema, or by ddl()")
+            raise SchemaError(
+                "the catalog has no table yet",
+                remedy="Give CREATE TABLE in the schema, as ddl, or in rows with op = 'ddl'",
+            )
         raise SchemaError(
             f"the catalog has {len(known)} tables: which one do the rows belong to?",
             remedy="Name it: table='schema.name'",

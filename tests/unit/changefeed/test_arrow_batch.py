@@ -27,6 +27,7 @@ from ticdc_emit.errors import (
     UnknownTableError,
     UnsupportedTypeError,
 )
+from ticdc_emit.registry.memory import MemoryRegistry
 
 FIRST = 450_000_000_262_144_000
 SCHEMA = """
@@ -66,7 +67,7 @@ def content(store: str, *, keep: bool = False) -> Content:
 def feed(store: str, changefeed: str | None = None, protocol: str = "canal-json", **given: Any) -> Changefeed:
     """Return a changefeed; ``given``: what ``Changefeed`` and ``RunOptions`` take."""
     how = {name: given.pop(name) for name in ("late", "watermark_interval", "clock") if name in given}
-    config = load_changefeed(uri(store, protocol), changefeed)
+    config = load_changefeed(uri(store, protocol), changefeed, schema_registry="http://nowhere.invalid")
     return Changefeed(config, MemorySink(store), given.pop("schema", SCHEMA), options=RunOptions(**how), **given)
 
 
@@ -336,3 +337,39 @@ def test_a_batch_of_nothing(store: str) -> None:
     assert emit.run(ArrowBatch([]), 0, final=True).rows == 0
     assert emit.run(ArrowBatch(generic(history(1))[:0]), 1, final=True).rows == 0
     assert content(store) == {}
+
+
+@pytest.mark.parametrize("protocol", ["canal-json", "simple", "avro", "open-protocol"])
+@pytest.mark.parametrize("apart", [True, False], ids=["DDL first", "DDL among the rows"])
+def test_a_changefeed_of_an_empty_cluster_learns_its_tables_from_rows(store: str, protocol: str, apart: bool) -> None:
+    statements = [
+        (tso(1), "create database shop"),
+        (tso(2), "create table shop.orders (id int primary key)"),
+    ]
+    none = {"table": None, "after": None}
+    ddl = [{"op": "ddl", "commit_ts": at, "query": query, "schema": "shop"} | none for at, query in statements]
+    rows = [
+        {"op": "c", "commit_ts": tso(10 + n), "schema": "shop", "table": "orders", "after": {"id": str(n)}}
+        for n in range(5)
+    ]
+    feed(store, protocol=protocol, schema="", ddl=statements, registry=MemoryRegistry()).run(
+        ArrowBatch(generic(rows)), 0, final=True
+    )
+    expected = content(store)
+    changefeed = feed(store, protocol=protocol, schema="", registry=MemoryRegistry())
+    batches = [ddl, rows] if apart else [ddl + rows]
+    for number, batch in enumerate(batches):
+        changefeed.run(ArrowBatch(generic(batch)), number, final=number == len(batches) - 1)
+    sent = content(store)
+    if not apart:
+        assert sent == expected
+    assert [value for value in sent["ticdc", 0] if value in expected["ticdc", 0]] == expected["ticdc", 0]
+
+
+def test_rows_of_a_changefeed_that_has_no_tables_yet(store: str) -> None:
+    row = {"op": "c", "commit_ts": tso(1), "schema": "shop", "table": "orders", "after": {"id": "1"}}
+    with pytest.raises(UnknownTableError, match=r"Known tables: none .*rows with op = 'ddl'"):
+        feed(store, schema="").run(ArrowBatch(generic([row])), 0, final=True)
+    typed = pa.table({"op": ["c"], "commit_ts": [tso(1)], "after": [{"id": 1}]})
+    with pytest.raises(SchemaError, match="no table yet"):
+        feed(store, schema="").run(ArrowBatch(typed), 0, final=True)
