@@ -186,8 +186,12 @@ def test_rows_and_ddl_between_the_topics_limit_and_max_message_bytes(
     make(kraft, name, 1, **{"max.message.bytes": "10000"})
     options = "&".join(f"{key}={value}" for key, value in protocol_parameters(form).items())
     for batch in (inserts(1, 2, "x" * 20_000), *([large_table(2, 20_000)] if traits_of(form).ddl else [])):
-        with pytest.raises(MessageTooLargeError):
+        with pytest.raises(MessageTooLargeError) as refused:
             feed(kraft, name, options + "&max-message-bytes=100000", profile=profile).run(batch, 0, final=True)
+        if batch.ddl_rows("s"):
+            assert "DDL" in refused.value.message
+            assert refused.value.statement.startswith("CREATE TABLE")
+            assert refused.value.remedy.startswith("Raise the topic's max.message.bytes")
         assert max(sizes(kraft, name), default=0) < 10_000
 
 

@@ -31,7 +31,7 @@ from ticdc_emit.encode.chunk_store import ChunkStore
 from ticdc_emit.encode.merge import Merge
 from ticdc_emit.encode.packing import Packer
 from ticdc_emit.encode.window import Window
-from ticdc_emit.errors import TicdcEmitError
+from ticdc_emit.errors import MessageTooLargeError, TicdcEmitError
 from ticdc_emit.plan.announce import Addressed, Announcer
 from ticdc_emit.plan.tables import Plan
 from ticdc_emit.routing.topic import Target
@@ -132,10 +132,13 @@ class DeliverTask:
                 order.check(window.column(ORDER_KEY))
 
     def _deliver(self, sink: Sink, rows: Iterator[Iterator[PlacedRows]], results: dict[Target, TaskResult]) -> None:
-        with sink.open(self.plan.large.max_message_bytes) as writer:
-            for of_target in rows:
-                write_rows(of_target, self._packer(), writer)
-            report: DeliveryReport = writer.flush()
+        try:
+            with sink.open(self.plan.large.max_message_bytes) as writer:
+                for of_target in rows:
+                    write_rows(of_target, self._packer(), writer)
+                report: DeliveryReport = writer.flush()
+        except MessageTooLargeError as fault:
+            raise self._announcer.named(fault) from None
         for target, count in report.per_partition.items():
             results[target].messages, results[target].bytes = count
         results[min(results)].retries = report.retries

@@ -14,6 +14,7 @@ from ticdc_emit.changefeed.results import TaskResult
 from ticdc_emit.changes.codec import ControlMessage
 from ticdc_emit.delivery.contract import DeliveryReport, Sink
 from ticdc_emit.encode.messages import control_batch
+from ticdc_emit.errors import MessageTooLargeError
 from ticdc_emit.plan.announce import Addressed, Announcer
 from ticdc_emit.plan.tables import Plan
 from ticdc_emit.routing.topic import Target
@@ -70,9 +71,12 @@ def send_tail(
     reached = controls.watermark if last is None else limit
     if not messages:
         return Tail(DeliveryReport(), reached, until)
-    with sink.open(plan.large.max_message_bytes) as writer:
-        writer.write(control_batch(messages))
-        return Tail(writer.flush(), reached, until, ControlCounts.of(events))
+    try:
+        with sink.open(plan.large.max_message_bytes) as writer:
+            writer.write(control_batch(messages))
+            return Tail(writer.flush(), reached, until, ControlCounts.of(events))
+    except MessageTooLargeError as fault:
+        raise announcer.named(fault) from None
 
 
 def _furthest(announcer: Announcer, controls: Controls, results: Mapping[Target, TaskResult]) -> int:

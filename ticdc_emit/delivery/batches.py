@@ -174,8 +174,8 @@ def _check_sizes(sizes: npt.NDArray[np.int64], max_message_bytes: int, place: Ca
     row = int(np.argmax(sizes > max_message_bytes))
     topic, partition = place(row)
     raise MessageTooLargeError(
-        f"a message for topic {topic} has {sizes[row]} bytes, max-message-bytes is {max_message_bytes}",
-        remedy="Raise max-message-bytes, or set large-message-handle-option to handle such rows.",
+        f"a message for topic {topic} has {sizes[row]} bytes, more than the limit of {max_message_bytes}",
+        remedy="Raise max-message-bytes, in TiCDC's next the topic's max.message.bytes.",
         topic=topic,
         partition=partition,
         size=int(sizes[row]),

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ticdc_emit.changes.codec import ControlMessage
+from ticdc_emit.errors import MessageTooLargeError
 from ticdc_emit.plan.tables import Plan
 from ticdc_emit.routing.topic import Target
 from ticdc_emit.schedule.bootstrap import Bootstrap
@@ -17,6 +18,8 @@ from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.tso import compose
 
 __all__ = ["Addressed", "Announcer"]
+
+_SHOWN_STATEMENT = 80
 
 
 class Announcer:
@@ -63,11 +66,25 @@ class Announcer:
         message = self.message(event)
         return [] if message is None else [(target, message) for target in self.targets(event)]
 
+    def named(self, fault: MessageTooLargeError) -> MessageTooLargeError:
+        """Return a writer's error about a message that is too large: of a DDL, with its statement."""
+        for event, message in self._made.values():
+            if message is None or len(message.key or b"") + len(message.value) != fault.context.get("size"):
+                continue
+            if (fault.context.get("topic"), fault.context.get("partition")) in self.targets(event):
+                return MessageTooLargeError(
+                    f"{_words(event)} is too large: {fault.message}",
+                    remedy=self._plan.large.schema_remedy,
+                    **{**fault.context, **(_place(event) or {})},
+                )
+        return fault
+
     def _encode(self, event: Event) -> ControlMessage | None:
         message = self._plain(event)
         if message is None:
             return None
-        message = self._plan.large.control(message, _subject(event) if self._plan.codec.refuses_large_schemas else None)
+        place = _place(event) if self._plan.codec.refuses_large_schemas else None
+        message = self._plan.large.control(message, place, _words(event))
         if isinstance(event, Bootstrap) and event.occasion != "start":
             return replace(message, key=b"")  # it goes out among the rows, with a key like theirs
         return message
@@ -108,10 +125,16 @@ class Addressed:
         return known
 
 
-def _subject(event: Event) -> str | None:
-    """Return the table or schema that a control message shows; a watermark shows none."""
+def _words(event: Event) -> str:
+    return "the message of a DDL" if isinstance(event, DdlEvent) else "the BOOTSTRAP message of a table"
+
+
+def _place(event: Event) -> dict[str, object] | None:
+    """Return the table or schema that a control message shows, and its statement; a watermark shows none."""
     if isinstance(event, Watermark):
         return None
     if isinstance(event, Bootstrap):
-        return event.table.full_name
-    return f"{event.schema}.{event.table}" if event.table else event.schema
+        return {"table": event.table.full_name}
+    statement = " ".join(event.query.split())
+    shown = statement if len(statement) <= _SHOWN_STATEMENT else f"{statement[: _SHOWN_STATEMENT - 1]}\u2026"
+    return {"table": f"{event.schema}.{event.table}" if event.table else event.schema, "statement": shown}

@@ -10,7 +10,7 @@ Nothing is stored here: objects go out beside the messages, as ``Encoded.claims`
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Literal, Protocol
@@ -135,7 +135,7 @@ class LargeMessages:
             names or SeededNames(f"{handle.compression} {parts} {handle.claim_check_raw_value}".encode()),
             codec.packing if isinstance(codec, PackingCodec) else None,
             min(limit, largest),
-            _OWN_LIMIT if largest == limit or changefeed.profile.delivery.message_limit != "topic" else _TOPICS_LIMIT,
+            _OWN_LIMIT if largest == limit else _TOPICS_LIMIT,
         )
 
     def encode(self, encoder: RowEncoder, changes: Changes, plain: Encoded | None = None) -> Encoded:
@@ -167,10 +167,13 @@ class LargeMessages:
         placed = tuple(zip(large.tolist(), claims, strict=False))
         return replace(_in_place(encoded, large, reduced), claims=placed)
 
-    def control(self, message: ControlMessage, place: str | None) -> ControlMessage:
+    def control(
+        self, message: ControlMessage, place: Mapping[str, object] | None, what: str = "message"
+    ) -> ControlMessage:
         """Return a control message as it goes out.
 
-        ``place``: the table or schema of one that TiCDC refuses beyond the limit (:class:`MessageTooLargeError`).
+        ``place``: of one that TiCDC refuses beyond the limit (:class:`MessageTooLargeError`), what the error names.
+        ``what``: the message in words.
         """
         key, value = message.key, message.value
         if not self.compressed_parts and place is None:
@@ -181,9 +184,13 @@ class LargeMessages:
             value = self._compressed_values(pa.array([value], pa.binary()))[0].as_py()
         length = len(key or b"") + len(value) + MESSAGE_OVERHEAD
         if place is not None and length > self.max_message_bytes:
-            remedy = f"Raise {self.limit_name}: no large-message handling covers a table's schema"
-            raise self._error(length, remedy, table=place)
+            raise self._error(length, self.schema_remedy, what, **place)
         return replace(message, key=key, value=value)
+
+    @property
+    def schema_remedy(self) -> str:
+        """What helps where the message of a DDL or of a table's schema is too large."""
+        return f"Raise {self.limit_name}: large-message-handle-option is for rows only"
 
     def _handling(self, encoder: RowEncoder) -> Literal["refuse", "keep", "handle-key-only", "claim-check"]:
         if self.option == "claim-check":
@@ -247,9 +254,10 @@ class LargeMessages:
             rows, lambda n: self._error(int(lengths[n]), remedy, table=table, row=image.row_key(int(rows[n])))
         )
 
-    def _error(self, length: int, remedy: str, **place: object) -> MessageTooLargeError:
+    def _error(self, length: int, remedy: str, what: str = "message", **place: object) -> MessageTooLargeError:
+        limit = "max-message-bytes" if self.limit_name == _OWN_LIMIT else "what the topic takes"
         return MessageTooLargeError(
-            f"message is too large: {length} bytes, max-message-bytes is {self.max_message_bytes}",
+            f"{what} is too large: {length} bytes, {limit} is {self.max_message_bytes}",
             remedy=remedy,
             code="CDC:ErrMessageTooLarge",
             **place,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,8 @@ from ticdc_emit.changefeed import ArrowBatch, Changefeed
 from ticdc_emit.changefeed.options import RunOptions
 from ticdc_emit.config import Secret, load_changefeed
 from ticdc_emit.delivery.memory_sink import MemorySink, clear, messages
-from ticdc_emit.errors import ConfigError, LateRowError, StateError, UnknownTopicError
+from ticdc_emit.delivery.sinks import sink_for
+from ticdc_emit.errors import ConfigError, LateRowError, MessageTooLargeError, StateError, UnknownTopicError
 from ticdc_emit.spark.source_options import SourceOptions
 from ticdc_emit.tso import compose
 
@@ -240,3 +242,32 @@ def test_topics_are_asked_for_again_after_a_batch_that_could_not_be_delivered(
         changefeed.run(FailingEngine(pa.Table.from_pylist([], schema=ROWS), "s.t"), 3, final=False)
     changefeed.run(batch(4), 3, final=False)
     assert asked == [{"ticdc": 1}]
+
+
+@pytest.mark.parametrize("after", [(), (30,)], ids=["after the rows", "among the rows"])
+@pytest.mark.parametrize("protocol", ["canal-json", "open-protocol", "debezium", "simple"])
+def test_a_ddl_that_is_too_large_says_so(store: str, protocol: str, after: tuple[int, ...]) -> None:
+    config = load_changefeed(f"memory://{store}/t?protocol={protocol}&max-message-bytes=5000&partition-num=1")
+    columns = ", ".join(f"c{number} int comment '{'x' * 900}'" for number in range(7))
+    changefeed = Changefeed(config, sink_for(config), SCHEMA)
+    with pytest.raises(MessageTooLargeError) as refused:
+        changefeed.run(
+            batch(10, *after, ddl=((20, f"create table s.u (id int primary key,\n{columns})"),)), 0, final=True
+        )
+    error = refused.value
+    assert error.message.startswith("the message of a DDL is too large: ")
+    assert error.statement.startswith("CREATE TABLE `s`.`u` (`id` INT PRIMARY KEY,`c0` INT COMMENT 'xxx")
+    assert len(error.statement) == 80
+    assert error.table == "s.u"
+    assert error.remedy == "Raise max-message-bytes in the sink URI: large-message-handle-option is for rows only"
+    assert pickle.loads(pickle.dumps(error)).remedy == error.remedy
+
+
+@pytest.mark.parametrize("protocol", ["canal-json", "debezium", "simple"])
+def test_a_row_that_is_too_large_is_not_a_ddl(store: str, protocol: str) -> None:
+    config = load_changefeed(f"memory://{store}/t?protocol={protocol}&max-message-bytes=5000&partition-num=1")
+    rows = [{"op": "c", "commit_ts": tso(1), "after": {"id": 1, "body": "x" * 5_000}}]
+    changefeed = Changefeed(config, sink_for(config), "create table s.t (id int primary key, body text)")
+    with pytest.raises(MessageTooLargeError) as refused:
+        changefeed.run(ArrowBatch(pa.Table.from_pylist(rows), "s.t"), 0, final=True)
+    assert "DDL" not in str(refused.value)

@@ -103,6 +103,11 @@ def test_simple_refuses_a_schema_beyond_max_message_bytes(uri: str, option: str)
         with pytest.raises(MessageTooLargeError, match=f"{size} bytes") as caught:
             announced(plan_of(uri, handling(option), limit=size - 1), LONG, [kind])
         assert caught.value.table == "test.t"
+        what = "the message of a DDL" if kind == "ddl" else "the BOOTSTRAP message of a table"
+        assert caught.value.message.startswith(f"{what} is too large: {size} bytes, max-message-bytes is")
+        assert caught.value.context.get("statement", LONG).startswith("create table test.t (id int")
+        remedy = "Raise max-message-bytes in the sink URI: large-message-handle-option is for rows only"
+        assert caught.value.remedy == remedy
         assert caught.value.code == "CDC:ErrMessageTooLarge"
     packed = handling(option, "lz4")
     fits = announced(plan_of(uri, packed, limit=len(whole["ddl"].value) - 500), LONG)
