@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 __all__ = [
     "Alike",
@@ -223,7 +223,15 @@ class IncompatibleSchemaError(RegistryError):
 
 
 class SharedSubjectError(RegistryError):
-    """Two tables share a subject and a version, so that TiCDC would mix up their schemas. ``subject`` names it."""
+    """Two tables, or the old and the new name of one, share a subject and a version: TiCDC would mix up their schemas.
+
+    ``subject`` names it.
+    """
+
+    REMEDY: ClassVar[str] = (
+        "Give every table a topic of its own, and a renamed one another: set topic = '{schema}_{table}' in [sink] "
+        "dispatchers. Or leave out avro-include-before-value if it is set."
+    )
 
 
 class RegistryUnreachableError(RegistryError):

@@ -28,6 +28,11 @@ class _Entry(NamedTuple):
     header: bytes
 
 
+def _record(schema: str) -> str:
+    """Return the name of a schema's record, which is that of the table."""
+    return str(json.loads(schema).get("name"))
+
+
 class SubjectCache:
     """Asks the registry if the version of a subject's table changed."""
 
@@ -45,8 +50,9 @@ class SubjectCache:
         if known is not None and known.version == version:
             if known.schema != schema and _fields(known.schema, named=named) != _fields(schema, named=named):
                 raise SharedSubjectError(
-                    "two tables share the subject, and TiCDC would write the rows of one with the schema of the other",
-                    remedy="Give every table a topic of its own, as Avro needs it",
+                    f"TiCDC would write rows of {_record(schema)} with the schema of {_record(known.schema)}, because "
+                    "both have the same subject and version, as after RENAME TABLE or EXCHANGE PARTITION",
+                    remedy=SharedSubjectError.REMEDY,
                     subject=subject,
                 )
             return known.header

@@ -140,3 +140,31 @@ def test_a_message_without_previous_row_takes_any_name() -> None:
     encoder.encode([_change("c", FIRST, after=row)], table="test.one")
     encoder.encode([_change("u", before=row, after={"id": 1, "v": 3})], table="test.two")
     assert len(registry.posts) == 2
+
+
+def test_a_rename_of_one_table_says_what_happened_and_its_remedies_help() -> None:
+    def update_after_rename(options: str, changefeed: dict[str, Any]) -> list[str]:
+        registry = MemoryRegistry()
+        uri = f"kafka://h/topic?protocol=avro{options}"
+        encoder = Encoder(
+            uri,
+            "create table s.one (id int primary key)",
+            changefeed=changefeed,
+            registry=registry,
+            schema_registry="http://nowhere.invalid",
+            profile="next",
+        )
+        encoder.encode([{"op": "c", "commit_ts": FIRST, "after": {"id": 1}}])
+        encoder.ddl("rename table s.one to s.two", FIRST + 1)
+        encoder.encode([{"op": "u", "commit_ts": FIRST + 2, "before": {"id": 1}, "after": {"id": 1}}])
+        return [post.subject for post in registry.posts]
+
+    before = "&avro-include-before-value=true"
+    with pytest.raises(SharedSubjectError) as refused:
+        update_after_rename(before, {})
+    assert refused.value.table == "s.two"
+    assert "a topic of its own" in refused.value.remedy
+    assert "avro-include-before-value" in refused.value.remedy
+    by_name = {"sink": {"dispatchers": [{"matcher": ["*.*"], "topic": "{schema}_{table}"}]}}
+    assert "s_two-value" in update_after_rename(before, by_name)
+    assert update_after_rename("", {}) == ["topic-key", "topic-value"]

@@ -73,6 +73,8 @@ def test_two_tables_of_one_version_may_share_a_subject_only_with_equal_fields() 
     with pytest.raises(SharedSubjectError) as refused:
         cache.header("t-key", 1, other)
     assert refused.value.subject == "t-key"
+    assert refused.value.message.startswith("TiCDC would write rows of b with the schema of a, ")
+    assert "topic = '{schema}_{table}'" in refused.value.remedy
     assert [post.schema for post in registry.posts] == [one]
 
 
