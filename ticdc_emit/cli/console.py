@@ -17,6 +17,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
+from ticdc_emit.config.secrets import printable
+
 __all__ = ["ProgressLine", "print_json", "progress", "result_console", "say", "step"]
 
 _QUIET_S = 5.0
@@ -40,7 +42,8 @@ def say(text: str) -> None:
 
 def print_json(data: Any) -> None:
     """Print machine-readable data on stdout."""
-    print(json.dumps(data, indent=2, ensure_ascii=False))
+    text = json.dumps(data, indent=2, ensure_ascii=False)
+    print(printable(text, keep="\n"))  # JSON itself leaves DEL, C1 and marks as they are
 
 
 @contextmanager

@@ -11,6 +11,7 @@ from rich.text import Text
 from ticdc_emit.cli.console import print_json, result_console, step
 from ticdc_emit.cli.html import Pictures
 from ticdc_emit.cli.topic_source import SourceOptions, open_source
+from ticdc_emit.config.secrets import printable
 from ticdc_emit.decode.invariants import INVARIANTS, Finding, Verifier
 from ticdc_emit.decode.points import Points
 
@@ -66,11 +67,11 @@ def _print(console: Console, findings: list[Finding], verifier: Verifier, topics
         table = Table("place", "invariant", "row", "what is wrong")
         for finding in findings:
             row = " ".join(part for part in (finding.table, finding.key) if part)
-            table.add_row(finding.place, finding.invariant, Text(row), Text(finding.text))
+            table.add_row(finding.place, finding.invariant, Text(printable(row)), Text(printable(finding.text)))
         console.print(table)
     else:
         for finding in findings:
-            console.print(Text(str(finding)))
+            console.print(Text(printable(str(finding))))
     for name, count in verifier.found.items():
         console.print(Text(f"{name}: {count:,} ({INVARIANTS[name]})", "red"))
     if not verifier.counts:

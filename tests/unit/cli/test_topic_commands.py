@@ -101,6 +101,27 @@ def test_lines_hold_nothing_that_a_terminal_acts_on(capsys: pytest.CaptureFixtur
     assert [char for char in shown if unicodedata.category(char) in ("Cc", "Cf", "Zl")] == ["\n"]
 
 
+@pytest.mark.parametrize("options", [(), ("--json",)])
+def test_findings_hold_nothing_that_a_terminal_acts_on(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, options: tuple[str, ...]
+) -> None:
+    key = "a\x1b[31m\x7f\x9b31m\u0085\u2028\u202e\u2066é"
+    encoder = Encoder(
+        "memory://lines/ticdc?protocol=canal-json&enable-tidb-extension=true&topic=ticdc&partition-num=1",
+        "create table test.t (id varchar(99) primary key)",
+    )
+    row = {"op": "c", "commit_ts": 450_000_000_262_144_000, "after": {"id": key}}
+    sink = FileSink(str(tmp_path))
+    sink.prepare({"ticdc": 1})
+    with sink.open() as writer:
+        writer.write(encoder.watermark(450_000_000_262_144_900))
+        writer.write(encoder.encode([row]))
+    code, shown = run(capsys, "verify", str(tmp_path), "--protocol", "canal-json", *options)
+    assert code == 1
+    assert r"a\u001b[31m" in shown
+    assert {char for char in shown if unicodedata.category(char) in ("Cc", "Cf", "Zl")} == {"\n"}
+
+
 @pytest.mark.parametrize("protocol", ["canal-json", "simple-avro", "debezium"])
 def test_what_was_sent_to_files_is_shown_and_verified(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, protocol: str
