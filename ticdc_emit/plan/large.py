@@ -255,7 +255,7 @@ class LargeMessages:
         )
 
     def _error(self, length: int, remedy: str, what: str = "message", **place: object) -> MessageTooLargeError:
-        limit = "max-message-bytes" if self.limit_name == _OWN_LIMIT else "what the topic takes"
+        limit = "max-message-bytes" if self.limit_name == _OWN_LIMIT else "the topic's limit"
         return MessageTooLargeError(
             f"{what} is too large: {length} bytes, {limit} is {self.max_message_bytes}",
             remedy=remedy,

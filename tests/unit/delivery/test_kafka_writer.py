@@ -306,3 +306,9 @@ def test_a_changefeed_config_becomes_a_sink() -> None:
     }
     assert {name: settings[name] for name in wanted} == wanted
     assert "hunter2" not in repr(sink)
+
+
+def test_only_a_sink_that_is_limited_by_topics_sends_more_than_max_message_bytes() -> None:
+    own, topics = (KafkaSink(("h:1",), max_message_bytes=100, limited_by_topics=each) for each in (False, True))
+    assert [own.largest_message(limit) for limit in (None, 50, 200)] == [100, 100, 100]
+    assert [topics.largest_message(limit) for limit in (None, 50, 200)] == [100, 50, 200]
