@@ -198,8 +198,7 @@ class AvroRows:
                 raise SharedSubjectError(
                     "the subject's schema names the table's previous rows after another table of the same version: "
                     "TiCDC sends inserts here, and fails at this update or delete",
-                    remedy="Give every table a topic of its own, as Avro needs it, or leave out "
-                    "avro-include-before-value",
+                    remedy=SharedSubjectError.REMEDY,
                     table=encoder.table.full_name,
                 )
 
