@@ -27,6 +27,7 @@ from ticdc_emit.changefeed.skipped import SkippedFile
 from ticdc_emit.delivery.claims import ClaimStore
 from ticdc_emit.delivery.contract import DeliveryReport, Sink
 from ticdc_emit.encode.bad_rows import united
+from ticdc_emit.encode.chunk_files import ChunkFolder
 from ticdc_emit.encode.chunk_store import ChunkStore
 from ticdc_emit.encode.merge import Merge
 from ticdc_emit.encode.packing import Packer
@@ -52,7 +53,7 @@ class DeliverTask:
     name. ``check_only``: rows are counted and nothing is sent; with ``connects``, a writer is opened nevertheless.
     ``digests``: whether results have a digest of the rows' messages. ``memory_limit``: bytes of chunks that are held,
     and of messages that are merged; beyond it they go to files. ``skipped``: where lines that tell of skipped rows are
-    written, before the first message. ``removes_files``: those that encoding tasks have left, as they are read.
+    written, before the first message. ``folder``: where encoding tasks have left files.
     """
 
     plan: Plan
@@ -65,7 +66,7 @@ class DeliverTask:
     memory_limit: int = DEFAULT_MEMORY_LIMIT
     skipped: SkippedFile | None = None
     schedule: Schedule | None = None
-    removes_files: bool = False
+    folder: ChunkFolder | None = None
 
     @cached_property
     def _announcer(self) -> Announcer:
@@ -76,7 +77,7 @@ class DeliverTask:
 
         A delivery error fails the task, which an engine may try again elsewhere.
         """
-        with ChunkStore(self.memory_limit, removes_files=self.removes_files) as store:
+        with ChunkStore(self.memory_limit, self.folder) as store:
             for batch in chunks:
                 store.add(batch)
             merges = {target: self._merge(store, target) for target in store.targets()}

@@ -17,7 +17,17 @@ from ticdc_emit.arrange.alike import Siblings
 from ticdc_emit.arrange.dispatch import dispatched, dispatched_siblings
 from ticdc_emit.encode.bad_rows import Refusals, Refused, skippable
 from ticdc_emit.encode.chunk_files import ChunkFiles, ChunkFolder
-from ticdc_emit.encode.chunks import Buckets, ChunkKind, Made, chunks_of, counts_for_all, failures, note, skipped
+from ticdc_emit.encode.chunks import (
+    Buckets,
+    ChunkKind,
+    Made,
+    chunks_of,
+    counts_for_all,
+    failures,
+    note,
+    skipped,
+    transactions_for_all,
+)
 from ticdc_emit.encode.pieces import Arranger, Piece, gathered_pieces
 from ticdc_emit.encode.run import prepare_all
 from ticdc_emit.encode.sift import Rows
@@ -153,7 +163,6 @@ class EncodeTask:
         for rule, rows in arranger.kept_back.items():
             yield note(ChunkKind.FILTERED, 0, (rule, 0), rows=rows)
         for topic, transactions in arranger.split_transactions.items():
-            for bucket in self.buckets.of_topic(topic):
-                yield note(ChunkKind.TRANSACTIONS, bucket, (topic, 0), transactions)
+            yield from transactions_for_all(topic, transactions, self.buckets)
         if arranger.row_counts:
             yield from counts_for_all(arranger.row_counts.sums(), self.buckets)

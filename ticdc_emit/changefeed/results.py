@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import pickle
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields
@@ -13,6 +12,7 @@ import pyarrow.compute as pc
 
 from ticdc_emit.changefeed.digest import Digest, sum_of_digests
 from ticdc_emit.changefeed.report import ControlCounts
+from ticdc_emit.encode.error_json import error_as_json, error_from_json
 from ticdc_emit.encode.row_counts import CountsBody
 from ticdc_emit.errors import TicdcEmitError
 from ticdc_emit.routing.topic import Target
@@ -85,7 +85,7 @@ RESULT_SCHEMA = pa.schema(
         ("error", pa.binary()),
     ]
 )
-"""One row per topic-partition of a task with its :class:`TaskResult`, or a pickled error and nothing else."""
+"""One row per topic-partition of a task with its :class:`TaskResult`, or an error as JSON and nothing else."""
 
 
 def result_batch(results: Mapping[Target, TaskResult]) -> pa.RecordBatch:
@@ -103,7 +103,7 @@ def _shown(result: TaskResult) -> dict[str, str]:
 
 def error_result(error: TicdcEmitError) -> pa.RecordBatch:
     """Return an error that is to be raised on the driver, with its own type: trying again would not help."""
-    return pa.RecordBatch.from_pylist([{"error": pickle.dumps(error), "messages": 0}], schema=RESULT_SCHEMA)
+    return pa.RecordBatch.from_pylist([{"error": error_as_json(error), "messages": 0}], schema=RESULT_SCHEMA)
 
 
 def read_results(table: pa.Table | Iterable[pa.RecordBatch]) -> dict[Target, TaskResult]:
@@ -113,8 +113,8 @@ def read_results(table: pa.Table | Iterable[pa.RecordBatch]) -> dict[Target, Tas
     """
     if not isinstance(table, pa.Table):
         table = pa.Table.from_batches(list(table), schema=RESULT_SCHEMA)
-    for pickled in table.column("error").drop_null().to_pylist():
-        error = pickle.loads(pickled)
+    for content in table.column("error").drop_null().to_pylist():
+        error = error_from_json(content)
         sent = pc.sum(table.column("messages")).as_py()
         if sent:
             error.context["messages_sent"] = sent

@@ -1,6 +1,6 @@
 """Messages that stay on their machine, between tasks that share it.
 
-In: the messages of a chunk, in the encoding task. Out: the path of a file with them; in the delivering task, the
+In: the messages of a chunk, in the encoding task. Out: the name of a file with them; in the delivering task, the
 messages again, mapped into memory. A shuffle would compress them and copy them through the sockets of a JVM, twice. A
 file that is read at once stays in the system's page cache, and costs a fifth of that. So that it does stay there, the
 files of a batch have a bound. Messages beyond it are shuffled, as are those of small chunks.
@@ -13,12 +13,14 @@ given back, costs many times as much. Whoever gives the folder removes what is l
 from __future__ import annotations
 
 import os
+import re
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
 
+from ticdc_emit.encode.error_json import unreadable
 from ticdc_emit.errors import TemporaryFileError
 
 __all__ = ["ChunkFiles", "ChunkFolder", "mapped", "taken"]
@@ -27,6 +29,7 @@ _SMALL_BYTES = 128 * 1024  # of messages, for which a file does not pay
 _TALLY = "tally"  # the file in which all tasks count: a byte for each _TALLY_BYTES that they have written
 _TALLY_BYTES = 64 * 1024
 _NAME_BYTES = 12
+_FILE_NAME = re.compile(r"[0-9a-f]+-[0-9]+")
 _WRITE = pa.ipc.IpcWriteOptions(use_threads=False)
 
 
@@ -40,6 +43,12 @@ class ChunkFolder:
     path: str
     most: int
     read_once: bool = False
+
+    def file(self, name: str) -> str:
+        """Return the path of a file that a chunk names. A chunk comes from elsewhere, so it may name no other file."""
+        if _FILE_NAME.fullmatch(name) is None:
+            raise unreadable(f"{name!r:.40} is not the name of a file of messages")
+        return str(Path(self.path, name))
 
     def has_room(self, size: int) -> bool:
         """Return whether so many bytes may be written, and count them if so."""
@@ -59,7 +68,7 @@ class ChunkFiles:
         self._count = 0
 
     def keep(self, messages: pa.RecordBatch) -> str | None:
-        """Write messages to a file and return its path; ``None`` if they are to be shuffled.
+        """Write messages to a file and return its name; ``None`` if they are to be shuffled.
 
         A disk that refuses them is not used again: what is shuffled is compressed, and may fit.
         """
@@ -74,11 +83,14 @@ class ChunkFiles:
         return None
 
     def _new_file(self, folder: ChunkFolder, messages: pa.RecordBatch) -> str:
-        path = str(Path(folder.path, f"{self._name}-{self._count}"))
+        name = f"{self._name}-{self._count}"
         self._count += 1
-        with pa.OSFile(path, "wb") as file, pa.ipc.new_stream(file, messages.schema, options=_WRITE) as stream:
+        with (
+            pa.OSFile(folder.file(name), "wb") as file,
+            pa.ipc.new_stream(file, messages.schema, options=_WRITE) as stream,
+        ):
             stream.write_batch(messages)
-        return path
+        return name
 
 
 def mapped(path: str) -> pa.Buffer:

@@ -7,7 +7,6 @@ tasks stay there until they are read.
 
 from __future__ import annotations
 
-import pickle
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
@@ -19,8 +18,9 @@ import pyarrow as pa
 
 from ticdc_emit.arrange.sorted_runs import ORDER_KEY, SortedRuns
 from ticdc_emit.delivery.claims import Claim
-from ticdc_emit.encode.chunk_files import mapped, taken
-from ticdc_emit.encode.chunks import ChunkKind, claims_in, unpacked
+from ticdc_emit.encode.chunk_files import ChunkFolder, mapped, taken
+from ticdc_emit.encode.chunks import ChunkKind, claims_in, transactions_in, unpacked
+from ticdc_emit.encode.error_json import error_from_json, unreadable
 from ticdc_emit.errors import TicdcEmitError
 from ticdc_emit.routing.topic import Target
 from ticdc_emit.temporary import close_quietly, writing_temporary_files
@@ -47,13 +47,13 @@ class Chunk:
 class ChunkStore:
     """Takes chunks, then gives them back. What tasks said: ``failures``, ``late_rows``, ``transactions`` (by topic) and
     ``skipped``, the number of bad rows by table, and ``filtered``, that of rows that are not replicated, by rule.
-    ``hands_back``: whether this task is the one that tells the driver what all were told. ``removes_files``: whether a
-    chunk's file goes as its messages are read.
+    ``hands_back``: whether this task is the one that tells the driver what all were told. ``folder``: where the files
+    are that chunks name.
     """
 
-    def __init__(self, limit: int, *, removes_files: bool = False) -> None:
+    def __init__(self, limit: int, folder: ChunkFolder | None = None) -> None:
         self._limit = limit
-        self._removes_files = removes_files
+        self._folder = folder
         self._held = 0
         self._file: IO[bytes] | None = None
         self._end = 0
@@ -94,9 +94,9 @@ class ChunkStore:
                     if body.is_valid:
                         self._skipped.append(self._kept(body))
                 case ChunkKind.TRANSACTIONS:
-                    self.transactions.setdefault(target[0], set()).update(pickle.loads(body.as_py()))
+                    self.transactions.setdefault(target[0], set()).update(transactions_in(body.as_buffer()))
                 case ChunkKind.FAILURE:
-                    self.failures.append(pickle.loads(body.as_py()))
+                    self.failures.append(error_from_json(body.as_py()))
 
     def targets(self) -> list[Target]:
         """Return the topic-partitions that have messages, in order."""
@@ -128,8 +128,7 @@ class ChunkStore:
 
         If files are removed, a chunk's messages are there once.
         """
-        body = chunk.body
-        messages = unpacked(taken(body) if self._removes_files and isinstance(body, str) else self._read(body))
+        messages = unpacked(self._read(chunk.body, is_last=self._folder is not None and self._folder.read_once))
         if not chunk.keys:
             return messages
         return messages.add_column(0, ORDER_KEY, unpacked(self._read(chunk.keys)).column(ORDER_KEY))
@@ -156,9 +155,12 @@ class ChunkStore:
         self._end += content.size
         return span
 
-    def _read(self, place: pa.Buffer | _Span | str) -> pa.Buffer:
+    def _read(self, place: pa.Buffer | _Span | str, *, is_last: bool = False) -> pa.Buffer:
         if isinstance(place, str):
-            return mapped(place)
+            if self._folder is None:
+                raise unreadable("a chunk names a file, but these chunks hold their messages themselves")
+            path = self._folder.file(place)
+            return taken(path) if is_last else mapped(path)
         if not isinstance(place, _Span):
             return place
         assert self._file is not None

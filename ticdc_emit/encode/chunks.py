@@ -9,7 +9,6 @@ that no change is told twice before anything is sent. Beside messages, chunks sa
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
@@ -28,6 +27,7 @@ from ticdc_emit.delivery.claims import Claim
 from ticdc_emit.delivery.topics import MOST_PARTITIONS
 from ticdc_emit.encode.bad_rows import BadRow
 from ticdc_emit.encode.chunk_files import ChunkFiles
+from ticdc_emit.encode.error_json import error_as_json
 from ticdc_emit.errors import TicdcEmitError
 from ticdc_emit.plan.table_plan import TablePlan
 from ticdc_emit.routing.topic import Target
@@ -42,6 +42,8 @@ __all__ = [
     "note",
     "packed",
     "skipped",
+    "transactions_for_all",
+    "transactions_in",
     "unpacked",
 ]
 
@@ -61,7 +63,8 @@ CHUNK_SCHEMA = pa.schema(
 )
 """One row per chunk. ``bucket`` is the number of the task that delivers it. ``keys`` are the order keys where two
 messages of the chunk have one commit_ts; elsewhere it is null, and they are in the ``body``. Instead of a body there
-may be the path of a ``file`` that has it, not compressed."""
+may be the name of a ``file`` that has it, not compressed. Others may be able to write where chunks lie on their way, so
+they hold nothing that runs when it is read: Arrow and JSON only."""
 
 _Codes: TypeAlias = npt.NDArray[np.int64]
 _BODY_BYTES = 2 * 1024 * 1024  # of messages, before compression: larger ones are slow to move in a JVM
@@ -75,9 +78,9 @@ class ChunkKind(IntEnum):
     """What a chunk's body is."""
 
     FAILURE = 0
-    """A pickled error: nothing of the batch may be sent."""
+    """An error as JSON: nothing of the batch may be sent."""
     TRANSACTIONS = 1
-    """Pickled first bytes of order keys: transactions of the topic whose rows rank by kind."""
+    """First bytes of order keys: transactions of the topic whose rows rank by kind."""
     LATE = 2
     """Nothing; ``rows`` late ones were dropped."""
     CLAIMS = 3
@@ -198,15 +201,28 @@ def _chunks_of(made: list[Made], buckets: Buckets, files: ChunkFiles) -> Iterato
         yield from _claims(each, buckets)
 
 
-def note(kind: ChunkKind, bucket: int, target: Target, body: object = None, rows: int = 0) -> pa.RecordBatch:
-    """Return a chunk with other information than messages; ``body`` is pickled."""
-    return _batch([_Chunk(bucket, kind, *target, rows, body=pickle.dumps(body))])
+def note(kind: ChunkKind, bucket: int, target: Target, body: bytes | None = None, rows: int = 0) -> pa.RecordBatch:
+    """Return a chunk with other information than messages."""
+    return _batch([_Chunk(bucket, kind, *target, rows, body=body)])
+
+
+def transactions_for_all(topic: str, transactions: Iterable[bytes], buckets: Buckets) -> Iterator[pa.RecordBatch]:
+    """Yield a topic's transactions whose rows rank by kind, for every task that delivers to the topic."""
+    body = packed(pa.record_batch({ORDER_KEY: pa.array(sorted(transactions), pa.binary())}))
+    for bucket in buckets.of_topic(topic):
+        yield note(ChunkKind.TRANSACTIONS, bucket, (topic, 0), body)
+
+
+def transactions_in(body: pa.Buffer) -> set[bytes]:
+    """Return the transactions of a chunk of :func:`transactions_for_all`."""
+    return set(unpacked(body).column(ORDER_KEY).to_pylist())
 
 
 def failures(error: TicdcEmitError, buckets: Buckets) -> Iterator[pa.RecordBatch]:
     """Yield the error for every task that delivers: none may send anything."""
+    body = error_as_json(error)
     for bucket in range(buckets.count):
-        yield note(ChunkKind.FAILURE, bucket, ("", 0), error)
+        yield note(ChunkKind.FAILURE, bucket, ("", 0), body)
 
 
 def counts_for_all(counts: pa.RecordBatch, buckets: Buckets) -> Iterator[pa.RecordBatch]:

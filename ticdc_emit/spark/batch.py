@@ -115,8 +115,7 @@ class SparkBatch:
             chunks = self._mapped(encode, CHUNK_SCHEMA, checks_length=checks_length)
             return read_results(deliver(iter(chunks.toArrow().to_batches())))
         with chunk_folder(self.session) as folder:
-            encode = replace(encode, folder=folder)
-            deliver = replace(deliver, removes_files=folder is not None and folder.read_once)
+            encode, deliver = replace(encode, folder=folder), replace(deliver, folder=folder)
             return read_results(self._delivered(encode, deliver, RESULT_SCHEMA, checks_length=checks_length).toArrow())
 
     def messages(self, encode: EncodeTask, deliver: DeliverTask) -> DataFrame:

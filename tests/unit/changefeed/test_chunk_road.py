@@ -80,8 +80,7 @@ def road(
     found: dict[tuple[str, int], list[tuple[bytes, bytes, int]]] = {}
     for bucket in range(count):
         own = in_bucket(made, bucket)
-        once = folder is not None and folder.read_once
-        deliver = DeliverTask(plan, Controls(), None, memory_limit=limit, removes_files=once)
+        deliver = DeliverTask(plan, Controls(), None, memory_limit=limit, folder=folder)
         for batch in deliver(iter(own)):
             for row in batch.to_pylist():
                 message = row["key"], row["value"], row["commit_ts"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +16,7 @@ from ticdc_emit.changefeed.results import RESULT_SCHEMA, TaskResult, read_result
 from ticdc_emit.config import Secret, load_changefeed
 from ticdc_emit.delivery.contract import MessageWriter
 from ticdc_emit.delivery.memory_sink import MemorySink
+from ticdc_emit.encode.error_json import error_as_json
 from ticdc_emit.errors import (
     DdlError,
     DeliveryError,
@@ -218,7 +218,7 @@ def test_a_record_stays_where_messages_may_have_arrived(tmp_path: Path, monkeypa
 
 def test_an_error_behind_sent_messages_says_how_many_there_were() -> None:
     (delivered,) = result_batch({("t", 0): TaskResult(rows=2, messages=2)}).to_pylist()
-    failed = {"error": pickle.dumps(InvalidValueError("no")), "messages": 3}
+    failed = {"error": error_as_json(InvalidValueError("no")), "messages": 3}
     with pytest.raises(InvalidValueError) as refused:
         read_results(pa.Table.from_pylist([delivered, failed], RESULT_SCHEMA))
     assert refused.value.messages_sent == 5

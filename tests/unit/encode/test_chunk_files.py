@@ -10,20 +10,22 @@ import pytest
 
 from ticdc_emit.encode import chunk_files
 from ticdc_emit.encode.chunk_files import ChunkFiles, ChunkFolder, mapped, taken
-from ticdc_emit.encode.chunks import unpacked
-from ticdc_emit.errors import TemporaryFileError
+from ticdc_emit.encode.chunk_store import ChunkStore
+from ticdc_emit.encode.chunks import CHUNK_SCHEMA, ChunkKind, unpacked
+from ticdc_emit.errors import DeliveryError, TemporaryFileError
 
 MESSAGES = pa.record_batch({"key": pa.array([b"k"] * 1_000), "value": pa.array([b"v" * 200] * 1_000)})
 SMALL = MESSAGES.slice(0, 10)
 
 
 def test_messages_come_back_once(tmp_path: Path) -> None:
-    files = ChunkFiles(ChunkFolder(str(tmp_path), 1 << 30))
+    folder = ChunkFolder(str(tmp_path), 1 << 30)
+    files = ChunkFiles(folder)
     parts = [MESSAGES, MESSAGES.slice(100, 900), MESSAGES]
-    paths = [files.keep(part) for part in parts]
-    assert [unpacked(mapped(path)) for path in paths if path is not None] == parts
+    paths = [folder.file(files.keep(part) or "") for part in parts]
+    assert [unpacked(mapped(path)) for path in paths] == parts
     assert len(list(tmp_path.iterdir())) == 3 + 1  # and what they count in
-    assert [unpacked(taken(path)) for path in paths if path is not None] == parts
+    assert [unpacked(taken(path)) for path in paths] == parts
     assert len(list(tmp_path.iterdir())) == 1
 
 
@@ -52,10 +54,26 @@ def test_a_disk_that_refuses_is_not_asked_again(tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_gone_is_named(tmp_path: Path) -> None:
-    path = ChunkFiles(ChunkFolder(str(tmp_path), 1 << 30)).keep(MESSAGES)
-    assert path is not None
+    folder = ChunkFolder(str(tmp_path), 1 << 30)
+    path = folder.file(ChunkFiles(folder).keep(MESSAGES) or "")
     Path(path).unlink()
     with pytest.raises(TemporaryFileError, match="No such file") as caught:
         taken(path)
     assert caught.value.folder == str(tmp_path)
     assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["/etc/passwd", "../a-0", "tally", "", "a-0/../../b", ".", "A-0", "a-0\n"])
+def test_a_chunk_names_no_file_outside_the_folder(name: str, tmp_path: Path) -> None:
+    with pytest.raises(DeliveryError, match="not the name of a file of messages"):
+        ChunkFolder(str(tmp_path), 1 << 30).file(name)
+
+
+def test_a_chunk_names_no_file_where_there_are_none() -> None:
+    chunk = {"bucket": 0, "kind": ChunkKind.MESSAGES, "topic": "t", "partition": 0, "rows": 1}
+    chunk |= {"first": b"a", "last": b"b", "file": "/etc/passwd"}
+    with ChunkStore(1000) as store:
+        store.add(pa.RecordBatch.from_pylist([chunk], schema=CHUNK_SCHEMA))
+        (held,) = store.chunks(("t", 0))
+        with pytest.raises(DeliveryError, match="names a file"):
+            store.messages(held)
