@@ -27,7 +27,7 @@ from ticdc_emit.delivery.claims import Claim
 from ticdc_emit.delivery.topics import MOST_PARTITIONS
 from ticdc_emit.encode.bad_rows import BadRow
 from ticdc_emit.encode.chunk_files import ChunkFiles
-from ticdc_emit.encode.error_json import error_as_json
+from ticdc_emit.encode.error_json import error_as_json, unreadable
 from ticdc_emit.errors import TicdcEmitError
 from ticdc_emit.plan.table_plan import TablePlan
 from ticdc_emit.routing.topic import Target
@@ -251,8 +251,14 @@ def packed(batch: pa.RecordBatch) -> bytes:
 
 
 def unpacked(body: bytes | pa.Buffer) -> pa.RecordBatch:
-    """Return the batch that :func:`packed` packed."""
-    return pa.ipc.open_stream(body, options=_READ).read_next_batch()
+    """Return the batch that :func:`packed` packed.
+
+    Raises :class:`~ticdc_emit.errors.DeliveryError` for other content.
+    """
+    try:
+        return pa.ipc.open_stream(body, options=_READ).read_next_batch()
+    except (pa.ArrowException, OSError, StopIteration) as fault:
+        raise unreadable(f"a chunk is damaged: {type(fault).__name__}") from None
 
 
 def _bodies(messages: pa.RecordBatch, target: Target, buckets: Buckets, files: ChunkFiles) -> Iterator[_Chunk]:

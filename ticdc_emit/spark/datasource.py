@@ -44,6 +44,7 @@ from ticdc_emit.changefeed.encoded_batch import EncodedBatch, Encoding
 from ticdc_emit.changefeed.state import BatchState
 from ticdc_emit.changes.forms import check_columns
 from ticdc_emit.config import Secret, mask_uri
+from ticdc_emit.encode.chunks import CHUNK_SCHEMA
 from ticdc_emit.errors import ConfigError, StateError, TicdcEmitError
 from ticdc_emit.exports import moved
 from ticdc_emit.spark.batch import check_changes
@@ -162,8 +163,8 @@ class _Writer:
             self._staging.remove()
 
     def _batch(self, staged: Sequence[_Staged], table: str | None) -> Batch:
-        batches = self._staging.read([each.file for each in staged])
         first = next((each.encoding for each in staged), None)
+        batches = self._staging.read([each.file for each in staged], None if first is None else CHUNK_SCHEMA)
         if any(each.encoding != first for each in staged):
             raise StateError("tasks of one write have encoded different batches", remedy="Write the rows again")
         if first is None:
@@ -230,8 +231,15 @@ def _refuse_mode() -> NoReturn:
 
 
 def _staging(options: SourceOptions, name: str) -> Staging:
-    """Return where rows are staged: by default beside the state, else in this machine's temporary folder."""
+    """Return where rows are staged: by default beside the state, else in this machine's temporary folder.
+
+    Every user of the machine may write to the latter. So the folder there has a name that nobody can foresee, and is
+    refused if it is another user's.
+    """
     root, state = options.values.get("stagingUri"), options.running.state_uri
+    if root is None and state is None:
+        return Staging(Secret(f"{tempfile.gettempdir()}/ticdc-emit-{name}"), is_among_others=True)
     if root is None:
-        root = f"{tempfile.gettempdir()}/ticdc-emit" if state is None else f"{state.reveal().rstrip('/')}/staging"
+        assert state is not None
+        root = f"{state.reveal().rstrip('/')}/staging"
     return Staging(Secret(f"{root.rstrip('/')}/{name}"))

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import pickle
+import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -19,10 +22,19 @@ from pyspark.sql.types import LongType, MapType, StringType, StructType
 
 from ticdc_emit.changefeed import ArrowBatch, Changefeed
 from ticdc_emit.changefeed.options import RunOptions
+from ticdc_emit.changefeed.results import RESULT_SCHEMA, read_results
 from ticdc_emit.config import Secret, load_changefeed
 from ticdc_emit.delivery.files import read_files
 from ticdc_emit.delivery.sinks import sink_for
-from ticdc_emit.errors import BrokerUnreachableError, InvalidValueError, LateRowError, StateError
+from ticdc_emit.encode.chunks import CHUNK_SCHEMA, ChunkKind
+from ticdc_emit.errors import (
+    BrokerUnreachableError,
+    DeliveryError,
+    InvalidValueError,
+    LateRowError,
+    StateError,
+    TemporaryFileError,
+)
 from ticdc_emit.spark.datasource import TicdcDataSource
 from ticdc_emit.tso import compose
 
@@ -202,3 +214,153 @@ def test_what_goes_wrong_before_the_rows_keeps_its_type(tmp_path: Path, monkeypa
     for_executors = pickle.loads(pickle.dumps(writer))
     with pytest.raises(BrokerUnreachableError, match="no broker answers"):
         for_executors.write(iter(rows(TYPED, 1)))
+
+
+def in_temporary_folder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Any, Path]:
+    """A batch write without stagingUri and stateUri, and the folder in which it will stage."""
+    temporary = folder / "tmp"
+    temporary.mkdir(exist_ok=True)
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    options = {"sinkUri": f"file://{folder}/out?{CANAL}", "schema": TABLES, "table": "s.t", "changefeed": BY_VALUE}
+    writer = TicdcDataSource(options).writer(columns(TYPED), False)
+    return writer, Path(writer._staging.folder.reveal())
+
+
+def test_staged_rows_are_for_their_user_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    umask = os.umask(0)
+    try:
+        writer, folder = in_temporary_folder(tmp_path, monkeypatch)
+        staged = on_executors(writer, rows(TYPED, 1, 2), rows(TYPED, 3))
+        assert [folder.parent] == [tmp_path / "tmp"], "nothing between it and the temporary folder is shared"
+        assert folder.stat().st_mode & 0o777 == 0o700
+        assert {file.stat().st_mode & 0o777 for file in folder.iterdir()} == {0o600}
+        beside = on_executors(source(tmp_path, CANAL).writer(columns(TYPED), False), rows(TYPED, 1))
+        (given,) = (tmp_path / "state" / "staging").iterdir()
+        assert (given.stat().st_mode & 0o777, next(given.iterdir()).stat().st_mode & 0o777) == (0o700, 0o600)
+    finally:
+        os.umask(umask)
+    assert beside
+    writer.commit(staged)
+    assert not list((tmp_path / "tmp").iterdir())
+    assert len(list(read_files(tmp_path / "out"))) > 3
+
+
+def test_no_name_in_the_temporary_folder_can_be_foreseen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = {in_temporary_folder(tmp_path, monkeypatch)[1] for _ in range(9)}
+    assert len(names) == 9
+    assert all(len(name.name) > 32 for name in names)
+
+
+def open_to_all(folder: Path) -> None:
+    folder.mkdir()
+    folder.chmod(0o777)
+
+
+def readable(folder: Path) -> None:
+    folder.mkdir(mode=0o755)
+
+
+def link(folder: Path) -> None:
+    (folder.parent / "elsewhere").mkdir(mode=0o700)
+    folder.symlink_to(folder.parent / "elsewhere")
+
+
+def link_to_nothing(folder: Path) -> None:
+    folder.symlink_to(folder.parent / "elsewhere")
+
+
+def file(folder: Path) -> None:
+    folder.write_text("")
+
+
+PLANTED = [open_to_all, readable, link, link_to_nothing, file]
+
+
+@pytest.mark.parametrize("plant", PLANTED)
+def test_a_planted_folder_is_refused(
+    plant: Callable[[Path], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    writer, folder = in_temporary_folder(tmp_path, monkeypatch)
+    plant(folder)
+    with pytest.raises(TemporaryFileError, match="not for this user only") as refused:
+        on_executors(writer, rows(TYPED, 1))
+    assert refused.value.folder == str(folder)
+    assert "stagingUri" in refused.value.remedy
+    assert not (folder.parent / "elsewhere").exists() or not list((folder.parent / "elsewhere").iterdir())
+
+
+@pytest.mark.parametrize("plant", PLANTED)
+def test_a_folder_that_is_replaced_before_the_commit_is_refused(
+    plant: Callable[[Path], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    writer, folder = in_temporary_folder(tmp_path, monkeypatch)
+    staged = on_executors(writer, rows(TYPED, 1))
+    folder.rename(tmp_path / "away")
+    plant(folder)
+    with pytest.raises(TemporaryFileError, match="not for this user only"):
+        writer.commit(staged)
+    assert folder.exists() or folder.is_symlink(), "what is another's is left alone"
+    assert not list(read_files(tmp_path / "out"))
+
+
+def test_a_folder_of_another_user_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    writer, folder = in_temporary_folder(tmp_path, monkeypatch)
+    folder.mkdir(mode=0o700)
+    own = os.geteuid()
+    monkeypatch.setattr(os, "geteuid", lambda: own + 1)
+    with pytest.raises(TemporaryFileError, match=f"belongs to the user {own}, and this is the user {own + 1}"):
+        on_executors(writer, rows(TYPED, 1))
+
+
+class _Runs:
+    """What an attacker pickles: loading it makes a file."""
+
+    def __init__(self, marker: Path) -> None:
+        self._marker = marker
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return os.mkdir, (str(self._marker),)
+
+
+@pytest.mark.parametrize("kind", [ChunkKind.FAILURE, ChunkKind.TRANSACTIONS, ChunkKind.COUNTS, ChunkKind.CLAIMS])
+def test_nothing_of_a_planted_file_is_run(kind: ChunkKind, tmp_path: Path) -> None:
+    """Whoever may write to a stateUri or a stagingUri can put other content in the place of what was staged."""
+    marker = tmp_path / "pwned"
+    pickle.loads(pickle.dumps(_Runs(marker)))
+    marker.rmdir()  # so the payload works
+    writer = source(tmp_path, CANAL).writer(columns(TYPED), False)
+    staged = on_executors(writer, rows(TYPED, 1))
+    (name,) = (tmp_path / "state" / "staging").glob("*/*.arrow")
+    chunk = {"bucket": 0, "kind": kind, "topic": "t", "partition": 0, "rows": 1}
+    chunk["body"] = pickle.dumps(_Runs(marker))  # type: ignore[assignment]
+    name.unlink()
+    with pa.ipc.new_file(name, CHUNK_SCHEMA) as planted:
+        planted.write(pa.RecordBatch.from_pylist([chunk], schema=CHUNK_SCHEMA))
+    if kind in (ChunkKind.FAILURE, ChunkKind.TRANSACTIONS):
+        with pytest.raises(DeliveryError, match="what an encoding task handed on cannot be read"):
+            writer.commit(staged)
+    else:  # nothing asks for it
+        writer.commit(staged)
+    assert not marker.exists()
+
+
+def test_a_planted_file_of_another_kind_is_refused(tmp_path: Path) -> None:
+    for content in (pa.schema([("a", pa.int64())]), None):
+        writer = source(tmp_path, CANAL).writer(columns(TYPED), False)
+        staged = on_executors(writer, rows(TYPED, 1))
+        (name,) = (tmp_path / "state" / "staging").glob("*/*.arrow")
+        if content is None:
+            name.write_bytes(pickle.dumps(_Runs(tmp_path / "pwned")))
+        else:
+            with pa.ipc.new_file(name, content) as planted:
+                planted.write(pa.RecordBatch.from_pylist([{"a": 1}], schema=content))
+        with pytest.raises(DeliveryError):
+            writer.commit(staged)
+        assert not (tmp_path / "pwned").exists()
+
+
+def test_a_planted_result_is_not_run(tmp_path: Path) -> None:
+    planted = {"error": pickle.dumps(_Runs(tmp_path / "pwned")), "messages": 0}
+    with pytest.raises(DeliveryError, match="cannot be read"):
+        read_results(pa.Table.from_pylist([planted], RESULT_SCHEMA))
+    assert not (tmp_path / "pwned").exists()
