@@ -37,15 +37,17 @@ class Opening:
         """Return the state in which a batch with this DDL begins, or began.
 
         ``batch``: where it was encoded before, the state is the one that it was encoded in. Raises
-        :class:`~ticdc_emit.errors.StateError` for other DDL than that of a batch that was sent, and
-        :class:`~ticdc_emit.errors.DdlError`.
+        :class:`~ticdc_emit.errors.StateError` for other DDL than that of a batch that was sent, and for a batch that
+        has no record where a later one has; and :class:`~ticdc_emit.errors.DdlError`.
         """
         known = self.store.load(batch_id)
         if known is not None and known.done:
             known.refuse_other_ddl(statements)
             return batch.begun(known) if isinstance(batch, EncodedBatch) else known
-        before = self.store.latest_before(batch_id) or BatchState(-1)
-        state = (known or before.next(batch_id, self.options.now())).with_ddl([*self.ddl, *statements])
+        if known is None:
+            before = self.store.latest_before(batch_id) or BatchState(-1)
+            known = before.next(batch_id, self.options.now())
+        state = known.with_ddl([*self.ddl, *statements])
         self.planner.outline(state)  # a statement that does not apply must not be in a record
         return batch.begun(state) if isinstance(batch, EncodedBatch) else state
 

@@ -27,6 +27,7 @@ from ticdc_emit.changefeed.notices import Notices
 from ticdc_emit.changefeed.opening import Opening
 from ticdc_emit.changefeed.planning import Planner, current_database, ddl_statements
 from ticdc_emit.changefeed.pulse import Pulse
+from ticdc_emit.changefeed.record import GREATEST
 from ticdc_emit.changefeed.report import ReportCallback, RunReport, RunTotal
 from ticdc_emit.changefeed.report_log import ReportLog
 from ticdc_emit.changefeed.results import TaskResult
@@ -35,7 +36,7 @@ from ticdc_emit.changefeed.state_store import open_state_store
 from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.delivery.claims import ClaimStore
 from ticdc_emit.delivery.contract import Sink
-from ticdc_emit.errors import RegistryError, RowError, SchemaError, StateError
+from ticdc_emit.errors import ConfigError, RegistryError, RowError, SchemaError, StateError
 from ticdc_emit.exports import moved
 from ticdc_emit.plan.tables import Plan, catalog_for, verify_tables
 from ticdc_emit.registry.contract import SchemaRegistry
@@ -146,6 +147,12 @@ class Changefeed:
         before its first message leaves no record. Raises the family of :class:`~ticdc_emit.errors.TicdcEmitError`, and
         errors of the heartbeat since the last batch. A batch that failed may be run again.
         """
+        if not 0 <= batch_id <= GREATEST:
+            raise ConfigError(
+                f"batch_id={batch_id} is not in 0..2^63-1",
+                remedy="Number the batches from 0. After the last number, use a new state_uri",
+                option="batch_id",
+            )
         with self._pulse.batch(), self._planner.asking_again_if_it_fails():
             return self._run(batch, batch_id, final=final, until=until, journal=journal)
 

@@ -1,11 +1,12 @@
 """Where per-batch state is kept: any ``fsspec`` URI (``state_uri``), or this process's memory.
 
 In: records (``changefeed.state``) as they are begun and completed. Out: the same records by batchId, and the last ones.
-The newest hundred are kept.
+The newest hundred are kept, and the one that was just written.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -14,7 +15,7 @@ from ticdc_emit.changefeed.record import batch_id_of, file_name, record_of, text
 from ticdc_emit.changefeed.state import BatchState
 from ticdc_emit.changefeed.state_storage import storage
 from ticdc_emit.config.secrets import Secret, hides_arguments
-from ticdc_emit.errors import MissingDependencyError
+from ticdc_emit.errors import MissingDependencyError, StateError
 
 __all__ = ["FsspecStateStore", "MemoryStateStore", "StateStore", "open_state_store"]
 
@@ -26,7 +27,10 @@ class StateStore(Protocol):
 
     def load(self, batch_id: int) -> BatchState | None: ...
     def latest_before(self, batch_id: int) -> BatchState | None:
-        """Return the last completed record before a batch."""
+        """Return the last completed record before a batch that has none of its own.
+
+        Raises :class:`~ticdc_emit.errors.StateError` if a later batch has a record.
+        """
         ...
 
     def newest(self) -> BatchState | None:
@@ -63,6 +67,7 @@ class MemoryStateStore:
         return self._records.get(batch_id)
 
     def latest_before(self, batch_id: int) -> BatchState | None:
+        _refuse_earlier(batch_id, self._records)
         earlier = [known for known, state in self._records.items() if known < batch_id and state.done]
         return self._records[max(earlier)] if earlier else None
 
@@ -71,7 +76,7 @@ class MemoryStateStore:
 
     def save(self, state: BatchState) -> None:
         self._records[state.batch_id] = state
-        for old in sorted(self._records)[:-_KEEP]:
+        for old in _too_old(self._records, state.batch_id):
             del self._records[old]
 
     def forget(self, batch_id: int) -> None:
@@ -140,7 +145,9 @@ class FsspecStateStore:
         return record_of(content, batch_id)
 
     def latest_before(self, batch_id: int) -> BatchState | None:
-        for known in sorted((known for known in self._ids() if known < batch_id), reverse=True):
+        ids = self._ids()
+        _refuse_earlier(batch_id, ids)
+        for known in sorted((known for known in ids if known < batch_id), reverse=True):
             state = self.load(known)
             if state is not None and state.done:
                 return state
@@ -157,7 +164,7 @@ class FsspecStateStore:
             with self._fs.open(path + ".tmp", "wb") as file:
                 file.write(text_of(state))
             self._fs.mv(path + ".tmp", path)
-            for old in sorted(self._ids())[:-_KEEP]:
+            for old in _too_old(self._ids(), state.batch_id):
                 self._fs.rm(self._path(old))
 
     def forget(self, batch_id: int) -> None:
@@ -178,6 +185,27 @@ class FsspecStateStore:
                     raise
                 return []
         return [batch_id for name in names if (batch_id := batch_id_of(name)) is not None]
+
+
+def _too_old(ids: Collection[int], saved: int) -> list[int]:
+    """Return whose records are removed, never that of the batch ``saved``."""
+    return [batch_id for batch_id in sorted(ids)[:-_KEEP] if batch_id != saved]
+
+
+def _refuse_earlier(batch_id: int, ids: Collection[int]) -> None:
+    """Refuse a batch without a record where later ones have one.
+
+    It would begin before what was sent: its rows would follow watermarks that cover them.
+    """
+    newest = max(ids, default=batch_id)
+    if newest > batch_id:
+        raise StateError(
+            f"the batch has no record, but batch {newest} has one: the stream's checkpoint was deleted or is older, "
+            "or another stream used this state before",
+            remedy="Use the checkpoint that belongs to this state. To start over, use a new checkpoint with a new "
+            "state_uri (without state_uri: a new sink)",
+            batch_id=batch_id,
+        )
 
 
 @hides_arguments

@@ -17,7 +17,7 @@ from ticdc_emit.changefeed.options import RunOptions
 from ticdc_emit.config import Secret, load_changefeed
 from ticdc_emit.delivery.memory_sink import MemorySink, clear, messages
 from ticdc_emit.encode.window import Window
-from ticdc_emit.errors import InvalidValueError, StateError
+from ticdc_emit.errors import ConfigError, InvalidValueError, StateError
 from ticdc_emit.tso import compose
 
 SCHEMA = "create table s.t (id int primary key, v varchar(10))"
@@ -133,3 +133,52 @@ def test_the_digest_is_the_same_on_every_machine() -> None:
         in_parts.add(Window([rows.slice(start, 1)], stamps[start : start + 1]))
     assert once.value() == in_parts.value() == bytes.fromhex("d110ed2984427832d1fa76f5d08da997")
     assert RowsDigest(("t", 2)).value() != RowsDigest(("t", 3)).value()
+
+
+def one(number: int) -> ArrowBatch:
+    return batch({number: str(number)})
+
+
+@pytest.mark.parametrize(("count", "is_kept"), [(50, True), (105, True), (105, False)])
+def test_a_deleted_checkpoint_is_no_new_changefeed(store: str, tmp_path: Path, count: int, is_kept: bool) -> None:
+    """Spark begins at batch 0 again, where the state knows of later batches: of their watermark, DDL and BOOTSTRAPs."""
+    running = feed(store, tmp_path) if is_kept else feed_in_memory(store)
+    for number in range(count):
+        running.run(one(number), number, final=False)
+    before, records = messages(store), sorted(path.name for path in tmp_path.glob("batch-*"))
+    if is_kept:
+        running.close()
+        running = feed(store, tmp_path)
+    for rows in (batch({901: "a", 902: "b"}), batch({903: "c"}), batch({901: "a", 902: "b"})):
+        with pytest.raises(StateError) as refused:
+            running.run(rows, 0, final=False)
+        if count > 100:
+            assert refused.value.message.startswith(f"the batch has no record, but batch {count - 1} has one")
+            assert "checkpoint" in refused.value.remedy
+            assert refused.value.batch_id == 0
+    assert messages(store) == before
+    assert sorted(path.name for path in tmp_path.glob("batch-*")) == records
+    assert running.run(one(count), count, final=False).rows == 1
+
+
+def feed_in_memory(store: str) -> Changefeed:
+    config = load_changefeed(f"memory://{store}/t?protocol=canal-json&partition-num=4")
+    return Changefeed(config, MemorySink(store), SCHEMA)
+
+
+def test_a_batch_between_two_others_does_not_go_back(store: str, tmp_path: Path) -> None:
+    running = feed(store, tmp_path)
+    for number in (0, 10):
+        running.run(one(number), number, final=False)
+    with pytest.raises(StateError, match="the batch has no record, but batch 10 has one"):
+        running.run(one(20), 5, final=False)
+
+
+def test_the_greatest_batch_id_is_the_last(store: str, tmp_path: Path) -> None:
+    running, greatest = feed(store, tmp_path), 2**63 - 1
+    running.run(one(1), greatest, final=False)
+    for number in (running.next_batch_id(), -1):
+        with pytest.raises(ConfigError, match=r"is not in 0\.\.2\^63-1") as refused:
+            running.run(one(2), number, final=False)
+        assert "state_uri" in refused.value.remedy
+    assert running.run(one(1), greatest, final=False).rows == 1

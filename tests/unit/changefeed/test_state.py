@@ -74,6 +74,18 @@ def test_a_batch_that_has_no_record_is_no_error(tmp_path: Path) -> None:
     assert store.newest() is None
 
 
+@pytest.mark.parametrize("is_kept", [True, False])
+def test_no_record_is_removed_by_its_own_save(is_kept: bool, tmp_path: Path) -> None:
+    store: StateStore = FsspecStateStore(str(tmp_path)) if is_kept else MemoryStateStore()
+    for number in range(100, 210):
+        store.save(BatchState(number))
+    store.save(BatchState(3))
+    store.save(BatchState(4))
+    assert [number for number in range(210) if store.load(number)] == [4, *range(110, 210)]
+    with pytest.raises(StateError, match="batch 209 has one"):
+        store.latest_before(208)
+
+
 def test_the_greatest_commit_ts_goes_on_to_the_next_batch(tmp_path: Path) -> None:
     stores: list[StateStore] = [MemoryStateStore(), FsspecStateStore(str(tmp_path))]
     for store in stores:
