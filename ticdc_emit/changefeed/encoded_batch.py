@@ -64,7 +64,7 @@ class EncodedBatch:
 
         Raises :class:`StateError` if the changefeed went on meanwhile.
         """
-        if replace(state, build_ts=self.state.build_ts) != self.state:
+        if replace(state, build_ts=self.state.build_ts, run=self.state.run) != self.state:
             raise StateError(
                 "another batch was sent while the rows were encoded",
                 remedy="Let one process at a time write to this state_uri, and write the rows again",

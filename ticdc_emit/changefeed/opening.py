@@ -7,7 +7,7 @@ written, and only :meth:`Opening.encoding` reaches out, to create topics and reg
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ticdc_emit.changefeed.batch import Batch
 from ticdc_emit.changefeed.encode_task import EncodeTask
@@ -15,7 +15,7 @@ from ticdc_emit.changefeed.encoded_batch import EncodedBatch, Encoding
 from ticdc_emit.changefeed.options import RunOptions
 from ticdc_emit.changefeed.planning import Planner
 from ticdc_emit.changefeed.schedule import Schedule
-from ticdc_emit.changefeed.skipped import SkippedFile
+from ticdc_emit.changefeed.skipped import SkippedFile, new_run
 from ticdc_emit.changefeed.state import BatchState, DdlStatement
 from ticdc_emit.changefeed.state_store import StateStore
 from ticdc_emit.encode.chunks import Buckets
@@ -26,12 +26,16 @@ __all__ = ["Opening"]
 
 @dataclass(frozen=True)
 class Opening:
-    """Begins the batches of one changefeed. ``ddl``: the later DDL that it was given at its beginning."""
+    """Begins the batches of one changefeed.
+
+    ``ddl``: the later DDL that it was given at its beginning. ``run``: the name of its run, if its state has none.
+    """
 
     store: StateStore
     planner: Planner
     options: RunOptions
     ddl: tuple[DdlStatement, ...]
+    run: str = field(default_factory=new_run)
 
     def state(self, statements: Sequence[DdlStatement], batch_id: int, batch: Batch | None = None) -> BatchState:
         """Return the state in which a batch with this DDL begins, or began.
@@ -46,7 +50,7 @@ class Opening:
             return batch.begun(known) if isinstance(batch, EncodedBatch) else known
         if known is None:
             before = self.store.latest_before(batch_id) or BatchState(-1)
-            known = before.next(batch_id, self.options.now())
+            known = before.next(batch_id, self.options.now(), before.run or self.run)
         state = known.with_ddl([*self.ddl, *statements])
         self.planner.outline(state)  # a statement that does not apply must not be in a record
         return batch.begun(state) if isinstance(batch, EncodedBatch) else state
@@ -73,7 +77,7 @@ class Opening:
         encode = self.encode_task(plan, self.planner.controls(state).late_until, self.planner.schedule(state))
         return Encoding.of_table(state, encode, table)
 
-    def skipped_file(self, batch_id: int) -> SkippedFile | None:
+    def skipped_file(self, state: BatchState) -> SkippedFile | None:
         """Return the file for the batch's bad rows; ``None`` if the options name no path."""
         path = self.options.bad_rows_path
-        return None if path is None else SkippedFile(path, batch_id)
+        return None if path is None else SkippedFile(path, state.run or self.run, state.batch_id)

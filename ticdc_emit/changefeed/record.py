@@ -27,6 +27,7 @@ _GREATEST_MS = 2**53
 _GREATEST_PARTITIONS = 2**31 - 1
 _NAME = re.compile(r"batch-([0-9]{1,19})\.json")
 _DIGEST = re.compile(r"([0-9a-f]{32})?")
+_RUN = re.compile(r"[0-9A-Za-z-]{1,60}")
 _REMEDY = "Restore the file from a backup, or start with another state_uri"
 
 
@@ -124,6 +125,10 @@ def _is_digest(value: object) -> bool:
     return value is None or (isinstance(value, str) and _DIGEST.fullmatch(value) is not None)
 
 
+def _is_run(value: object) -> bool:
+    return value is None or (isinstance(value, str) and _RUN.fullmatch(value) is not None)
+
+
 def _is_ddl(value: object) -> bool:
     return isinstance(value, list) and all(
         isinstance(entry, list)
@@ -190,4 +195,5 @@ _CHECKS: dict[str, Callable[[object], bool]] = {
     "max_commit_ts": _is_tso,
     "end_max_commit_ts": _is_tso,
     "digest": _is_digest,
+    "run": _is_run,
 }

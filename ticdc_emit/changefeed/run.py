@@ -180,7 +180,7 @@ class Changefeed:
         controls = self._planner.controls(state)
         schedule = self._planner.schedule(state)
         encode = self._open.encode_task(plan, controls.late_until, schedule)
-        skipped = self._open.skipped_file(batch_id)
+        skipped = self._open.skipped_file(state)
         deliver = DeliverTask(plan, controls, self.sink, self._claims, digests=is_kept, skipped=skipped)
         if state.done or (self._options.validate == "batch" and not is_checked):
             checked = batch.run(encode, replace(deliver, check_only=True))
@@ -197,6 +197,8 @@ class Changefeed:
             if journal is not None and not state.done and "messages_sent" not in error.context:
                 self._store.forget(batch_id)
                 journal.undo()
+                if skipped is not None:
+                    skipped.remove()
             raise
         controls, bootstraps = (controls, None) if schedule is None else schedule.after(controls, plan, results)
         last_row = top = max((result.max_commit_ts for result in results.values()), default=-1)

@@ -1,11 +1,14 @@
 """Where bad rows that a batch left out are written: one file of JSON lines per batch, in the rows' order.
 
-In: lines, from the delivering task that is told of all bad rows of a batch. Out: ``batch-<id>.jsonl`` in a folder that
-fsspec knows. A batch that is run again writes its own file again.
+In: lines, from the delivering task that is told of all bad rows of a batch. Out: ``<run>-batch-<id>.jsonl`` in a folder
+that fsspec knows. A batch that is run again writes its own file again. Files of other runs stay: every night may begin
+at batch 0, and several changefeeds may share the folder. A run goes on for as long as its state does.
 """
 
 from __future__ import annotations
 
+import time
+import uuid
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +16,12 @@ from typing import Any
 from ticdc_emit.config.secrets import Secret, foreign_text
 from ticdc_emit.errors import DeliveryError, MissingDependencyError
 
-__all__ = ["SkippedFile"]
+__all__ = ["SkippedFile", "new_run"]
+
+
+def new_run() -> str:
+    """Return a name for a run that begins now. Names are in the order of their runs' beginnings."""
+    return f"{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}-{uuid.uuid4().hex[:8]}"
 
 
 @dataclass(frozen=True)
@@ -25,6 +33,7 @@ class SkippedFile:
     """
 
     path: Secret[str]
+    run: str
     batch_id: int
 
     def write(self, lines: Iterable[bytes]) -> None:
@@ -51,7 +60,7 @@ class SkippedFile:
             import fsspec
         except ImportError:
             raise MissingDependencyError("bad_rows_path needs fsspec", extra="state", package="fsspec") from None
-        name = f"batch-{self.batch_id:08d}.jsonl"
+        name = f"{self.run}-batch-{self.batch_id:08d}.jsonl"
         try:
             files, root = fsspec.core.url_to_fs(self.path.reveal())
             do(files, f"{root.rstrip('/')}/{name}")

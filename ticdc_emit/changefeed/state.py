@@ -30,7 +30,8 @@ class BatchState:
     ``ddl`` is every DDL up to and with the batch, in commit order. ``bootstraps`` is the bootstrap schedule before the
     batch (``Bootstraps.state``), None at the beginning. ``end_*`` are set on completion. ``rows`` and ``digest`` say
     what the batch's rows are (``changefeed.digest``), once that is known: after the check of a whole batch, at the
-    latest on completion; ``digest`` is None in a record of an earlier release and in a store that has none.
+    latest on completion; ``digest`` is None in a record of an earlier release and in a store that has none. ``run`` is
+    the name of the run that began with an empty store (``changefeed.skipped``), None in a record of an earlier release.
     """
 
     batch_id: int
@@ -47,6 +48,7 @@ class BatchState:
     max_commit_ts: int = -1
     end_max_commit_ts: int = -1
     digest: str | None = None
+    run: str | None = None
 
     def completed(
         self,
@@ -83,7 +85,7 @@ class BatchState:
         self.refuse_other_rows(rows, digest)
         return self if digest is None else replace(self, rows=rows, digest=digest)
 
-    def next(self, batch_id: int, build_ts: int | None) -> BatchState:
+    def next(self, batch_id: int, build_ts: int | None, run: str | None = None) -> BatchState:
         """Return the state in which the batch after this one begins, before any DDL of its own."""
         return BatchState(
             batch_id,
@@ -93,6 +95,7 @@ class BatchState:
             self.ddl,
             bootstraps=self.end_bootstraps,
             max_commit_ts=self.end_max_commit_ts,
+            run=run or self.run,
         )
 
     def with_ddl(self, ddl: Iterable[DdlStatement]) -> BatchState:

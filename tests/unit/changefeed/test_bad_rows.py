@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import pickle
 import random
+import re
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -251,10 +253,11 @@ def test_skipped_rows_are_written_in_order_and_a_replay_writes_the_same(tmp_path
     with pytest.raises(ConfigError, match="bad_rows_path"):
         RunOptions(bad_rows_path=Secret(str(path)))
     options = {"bad_rows": "skip", "bad_rows_path": Secret(str(path))}
-    report = run(rows, batch_id=7, **options)
+    running = feed(**options)
+    report = running.run(ArrowBatch(batches(rows)), 7, final=True)
     assert dict(report.skipped) == {"s.a": 1, "s.b": 1}
     (file,) = path.iterdir()
-    assert file.name == "batch-00000007.jsonl"
+    assert re.fullmatch(r"\d{8}T\d{6}Z-[0-9a-f]{8}-batch-00000007\.jsonl", file.name)
     first, second = map(json.loads, file.read_text().splitlines())
     assert first == {
         "schema": "s",
@@ -269,10 +272,46 @@ def test_skipped_rows_are_written_in_order_and_a_replay_writes_the_same(tmp_path
     assert (second["table"], second["reason"]) == ("b", "Column `n` is TINYINT: 300 is outside -128..127")
     before = file.read_bytes()
     random.Random(1).shuffle(rows)
-    run(rows, batch_id=7, **options)
+    running.run(ArrowBatch(batches(rows)), 7, final=True)
     assert [each.read_bytes() for each in path.iterdir()] == [before]
-    run([row("b", 2, 2)], batch_id=7, **options)
+    running.run(ArrowBatch(batches([row("b", 2, 2), row("a", 4, 4)])), 7, final=True)
     assert list(path.iterdir()) == []
+
+
+@pytest.mark.parametrize("is_kept", [False, True])
+def test_files_of_an_earlier_run_and_of_another_changefeed_stay(is_kept: bool, tmp_path: Path) -> None:
+    """Without a state every run begins with batch 0, and so does a run whose state was deleted."""
+
+    def night(*rows: Row) -> Changefeed:
+        state = Secret(f"{tmp_path}/state") if is_kept else None
+        path = Secret(f"{tmp_path}/bad")
+        running = feed(bad_rows="skip", bad_rows_path=path, state_uri=state)
+        running.run(ArrowBatch(batches(list(rows))), running.next_batch_id(), final=False)
+        return running
+
+    def names() -> list[str]:
+        return sorted(each.name for each in (tmp_path / "bad").iterdir())
+
+    night(row("b", 1, 1, {"n": "300"})).close()
+    (first,) = names()
+    content = (tmp_path / "bad" / first).read_bytes()
+    if is_kept:
+        shutil.rmtree(tmp_path / "state")
+    night(row("b", 1, 2)).close()
+    assert names() == [first]
+    if is_kept:
+        night(row("b", 3, 3, {"n": "300"})).close()
+        later = night(row("b", 5, 5, {"n": "300"}))
+        same_run = [name.rpartition("-batch-")[::2] for name in names() if name != first]
+        assert [number for _, number in same_run] == ["00000001.jsonl", "00000002.jsonl"]
+        assert len({run for run, _ in same_run}) == 1, "a state that goes on is one run"
+        later.run(ArrowBatch(batches([row("b", 5, 5, {"n": "300"})])), 2, final=False)
+    else:
+        night(row("b", 3, 3, {"n": "300"}))
+        assert len(names()) == 2
+        assert all(name.endswith("-batch-00000000.jsonl") for name in names())
+    assert len(names()) == (3 if is_kept else 2)
+    assert (tmp_path / "bad" / first).read_bytes() == content
 
 
 def test_nothing_is_sent_where_skipped_rows_cannot_be_written(tmp_path: Path) -> None:

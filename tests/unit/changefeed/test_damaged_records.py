@@ -48,6 +48,7 @@ WHOLE = BatchState(
     4,
     4,
     "0" * 32,
+    "20240505T000000Z-0a1b2c3d",
 )
 STALE = SCHEDULE["tables"][0]
 
@@ -79,6 +80,7 @@ def test_no_field_takes_a_value_of_another_kind(field: str, value: object) -> No
     kept: dict[str, Callable[[Any], bool]] = {
         "build_ts": lambda value: value == -2,  # clock: any number of ms
         "digest": lambda value: value == "",  # of a batch without rows
+        "run": lambda value: value == "5",
     }
     if kept.get(field, lambda _: False)(value):
         return
@@ -102,6 +104,7 @@ def test_no_field_takes_a_value_of_another_kind(field: str, value: object) -> No
         {"end_sent_until": 2**80},
         {"done": 1},
         {"rows": True},
+        {"run": "../../etc/passwd"},
         {"surprise": 1},
         {"batch_id": 7},
     ],
