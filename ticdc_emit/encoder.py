@@ -20,7 +20,7 @@ from ticdc_emit.arrange.dispatch import dispatched
 from ticdc_emit.arrange.order import arranged, ordered
 from ticdc_emit.arrange.reader import positioned
 from ticdc_emit.arrange.rows import rows_to_batch
-from ticdc_emit.changes.commits import check_tso, warn_early
+from ticdc_emit.changes.commits import check_tso, warn_unlikely
 from ticdc_emit.changes.normal_form import normal_form
 from ticdc_emit.changes.tabular import changes_table, is_tabular
 from ticdc_emit.config import DEFAULT_PARTITION_NUM, ChangefeedConfig, Profile
@@ -169,7 +169,8 @@ class Encoder:
         filtered: Counter[str] = Counter()
         batch = ordered(self._change_form(changes, planned), planned, self.plan, filtered)
         if batch.num_rows and not self._told_early:
-            self._told_early = warn_early(batch.column("commit_ts")[0].as_py())
+            stamps = batch.column("commit_ts")
+            self._told_early = warn_unlikely(stamps[0].as_py()) or warn_unlikely(stamps[-1].as_py())
         self.plan = self._registrar.registered(self.plan, planned, needed_by(batch, planned))
         planned = self.plan.table(planned.schema, planned.name)
         prepared = prepare(batch, planned, self.plan)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ticdc_emit.changes.commits import warn_early
+from ticdc_emit.changes.commits import warn_unlikely
 from ticdc_emit.plan.keyless import warn_keyless
 from ticdc_emit.plan.tables import Plan
 
@@ -25,4 +25,4 @@ class Notices:
 
     def early(self, commit_ts: int) -> None:
         """Warn of a commit_ts that looks like seconds, ms or us since 1970, once."""
-        self._early = self._early or warn_early(commit_ts)
+        self._early = self._early or warn_unlikely(commit_ts)

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
+from ticdc_emit.changes.commits import is_far
 from ticdc_emit.errors import ConfigError, StateError
 
 __all__ = ["BatchState", "DdlStatement"]
@@ -106,6 +107,13 @@ class BatchState:
                 raise ConfigError(
                     "a DDL's commit_ts is not above what was sent already",
                     remedy="Give DDL in commit order, before or with the rows that follow it",
+                    commit_ts=commit_ts,
+                    statement=query,
+                )
+            if is_far(commit_ts) and (commit_ts, schema, query) not in self.ddl:
+                raise ConfigError(
+                    "a DDL's commit_ts is a TSO after 2099: its watermark would make all later rows late",
+                    remedy="Give TSOs, such as ticdc_emit.tso.compose(milliseconds)",
                     commit_ts=commit_ts,
                     statement=query,
                 )

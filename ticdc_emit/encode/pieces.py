@@ -29,7 +29,7 @@ from ticdc_emit.arrange.row_places import POSITION
 from ticdc_emit.arrange.selection import replicated, selected
 from ticdc_emit.arrange.transactions import numbered, ranks
 from ticdc_emit.changes.attributes import SPLIT
-from ticdc_emit.changes.commits import commit_ts_array
+from ticdc_emit.changes.commits import commit_ts_array, refuse_far
 from ticdc_emit.changes.forms import check_columns, is_ddl
 from ticdc_emit.changes.normal_form import normal_form
 from ticdc_emit.changes.sizes import rows_within
@@ -228,6 +228,7 @@ class Arranger:
         columns = dict(zip(form.schema.names, form.columns, strict=True)) | {POSITION: rows.column(POSITION)}
         if pa.types.is_dictionary(columns["op"].type):
             columns["op"] = columns["op"].dictionary_decode()
+        refuse_far(columns["commit_ts"], self._where)
         if self._table is None:
             columns |= dict(zip(TABLE_NAMES, (rows.column("schema"), rows.column("table")), strict=True))
         return pa.record_batch(columns)
