@@ -11,18 +11,22 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
-from dataclasses import asdict, fields
-from typing import Any, TypeGuard
+from dataclasses import fields
+from typing import Any, TypeAlias, TypeGuard
 
-from ticdc_emit.changefeed.state import BatchState
+from ticdc_emit.changefeed.state import BatchState, DdlStatement
 from ticdc_emit.errors import StateError
 from ticdc_emit.json_depth import parsed
 
-__all__ = ["GREATEST", "batch_id_of", "damaged", "file_name", "object_of", "record_of", "text_of"]
+__all__ = ["GREATEST", "Places", "batch_id_of", "damaged", "file_name", "is_ddl", "object_of", "record_of", "text_of"]
 
 GREATEST = 2**63 - 1
 """The greatest TSO and the greatest batchId."""
 
+Places: TypeAlias = "list[list[int]]"
+"""Ranges [first, end) of statements in the history of DDL (``changefeed.ddl_history``)."""
+
+_PLACES = "ddl_places"
 _GREATEST_MS = 2**53
 _GREATEST_PARTITIONS = 2**31 - 1
 _NAME = re.compile(r"batch-([0-9]{1,19})\.json")
@@ -54,9 +58,10 @@ def batch_id_of(name: str) -> int | None:
     return number
 
 
-def text_of(state: BatchState) -> bytes:
-    """Return the content of a batch's file."""
-    return json.dumps(asdict(state)).encode()
+def text_of(state: BatchState, places: Places) -> bytes:
+    """Return the content of a batch's file; ``places``: of its DDL in the history."""
+    own = {each.name: getattr(state, each.name) for each in fields(state) if each.name != "ddl"}
+    return json.dumps({**own, _PLACES: places}).encode()
 
 
 def object_of(content: bytes, name: str) -> dict[str, Any]:
@@ -70,13 +75,19 @@ def object_of(content: bytes, name: str) -> dict[str, Any]:
     return record
 
 
-def record_of(content: bytes, batch_id: int) -> BatchState:
-    """Return the record that a batch's file holds; :class:`StateError` if any part of it cannot be right."""
+def record_of(content: bytes, batch_id: int, history: Callable[[Places], tuple[DdlStatement, ...]]) -> BatchState:
+    """Return the record that a batch's file holds; :class:`StateError` if any part of it cannot be right.
+
+    ``history``: returns the DDL at some places. An earlier release kept all DDL in each record.
+    """
     name = file_name(batch_id)
     record = object_of(content, name)
-    known = {each.name for each in fields(BatchState)}
-    for field in sorted({"batch_id", "ddl"} - record.keys()):
+    known = {_PLACES, *(each.name for each in fields(BatchState))}
+    has_ddl = "ddl" if "ddl" in record else _PLACES
+    for field in sorted({"batch_id", has_ddl} - record.keys()):
         raise damaged(name, f"its field {field} is missing", batch_id)
+    if has_ddl != _PLACES and _PLACES in record:
+        raise damaged(name, f"it has both ddl and {_PLACES}", batch_id)
     for field, value in record.items():
         if field not in known:
             raise damaged(name, f"its field {field!r:.40} is unknown: a newer release may have written it", batch_id)
@@ -84,6 +95,8 @@ def record_of(content: bytes, batch_id: int) -> BatchState:
             raise damaged(name, f"its field {field} is {value!r:.60}", batch_id)
     if record["batch_id"] != batch_id:
         raise damaged(name, f"it is the record of batch {record['batch_id']}", batch_id)
+    if has_ddl == _PLACES:
+        return BatchState(ddl=history(record.pop(_PLACES)), **record)
     ddl = tuple((commit_ts, schema, query) for commit_ts, schema, query in record.pop("ddl"))
     return BatchState(**record, ddl=ddl)
 
@@ -129,7 +142,8 @@ def _is_run(value: object) -> bool:
     return value is None or (isinstance(value, str) and _RUN.fullmatch(value) is not None)
 
 
-def _is_ddl(value: object) -> bool:
+def is_ddl(value: object) -> bool:
+    """Whether this is a list of statements as JSON has it."""
     return isinstance(value, list) and all(
         isinstance(entry, list)
         and len(entry) == 3
@@ -137,6 +151,13 @@ def _is_ddl(value: object) -> bool:
         and isinstance(entry[1], str)
         and isinstance(entry[2], str)
         for entry in value
+    )
+
+
+def _is_places(value: object) -> bool:
+    return isinstance(value, list) and all(
+        isinstance(each, list) and len(each) == 2 and _is_count(each[0]) and _is_whole(each[1], each[0] + 1, GREATEST)
+        for each in value
     )
 
 
@@ -185,7 +206,8 @@ _CHECKS: dict[str, Callable[[object], bool]] = {
     "build_ts": _is_clock,
     "watermark": _is_watermark,
     "sent_until": _is_tso,
-    "ddl": _is_ddl,
+    "ddl": is_ddl,
+    _PLACES: _is_places,
     "done": _is_flag,
     "end_watermark": _is_watermark,
     "end_sent_until": _is_tso,

@@ -7,6 +7,7 @@ a finished batch was is fixed: a replay with other rows or other DDL is refused.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
@@ -101,23 +102,34 @@ class BatchState:
 
     def with_ddl(self, ddl: Iterable[DdlStatement]) -> BatchState:
         """Return the state with further DDL. Known statements may come again; what must have been sent is refused."""
-        merged = tuple(sorted(dict.fromkeys([*self.ddl, *ddl]), key=lambda entry: entry[0]))
-        for commit_ts, schema, query in merged:
-            if commit_ts <= self.sent_until and (commit_ts, schema, query) not in self.ddl:
+        new = sorted((entry for entry in dict.fromkeys(ddl) if not self._has(entry)), key=lambda entry: entry[0])
+        for commit_ts, _, query in new:
+            if commit_ts <= self.sent_until:
                 raise ConfigError(
                     "a DDL's commit_ts is not above what was sent already",
                     remedy="Give DDL in commit order, before or with the rows that follow it",
                     commit_ts=commit_ts,
                     statement=query,
                 )
-            if is_far(commit_ts) and (commit_ts, schema, query) not in self.ddl:
+            if is_far(commit_ts):
                 raise ConfigError(
                     "a DDL's commit_ts is a TSO after 2099: its watermark would make all later rows late",
                     remedy="Give TSOs, such as ticdc_emit.tso.compose(milliseconds)",
                     commit_ts=commit_ts,
                     statement=query,
                 )
-        return replace(self, ddl=merged)
+        if not new:  # the same object, by which stores and planners know it
+            return self
+        return replace(self, ddl=tuple(sorted([*self.ddl, *new], key=lambda entry: entry[0])))
+
+    def _has(self, statement: DdlStatement) -> bool:
+        """Return whether the DDL, which is in commit order, has this statement."""
+        place = bisect_left(self.ddl, statement[0], key=lambda entry: entry[0])
+        while place < len(self.ddl) and self.ddl[place][0] == statement[0]:
+            if self.ddl[place] == statement:
+                return True
+            place += 1
+        return False
 
     def refuse_other_rows(self, rows: int, digest: str | None) -> None:
         """Raise :class:`StateError` if it is known what the batch's rows are, and these are others."""
@@ -136,7 +148,7 @@ class BatchState:
 
     def refuse_other_ddl(self, ddl: Iterable[DdlStatement]) -> None:
         """Raise :class:`StateError` if the batch is finished and one of the statements was not in it."""
-        fresh = [entry for entry in ddl if entry not in self.ddl]
+        fresh = [entry for entry in ddl if not self._has(entry)]
         if self.done and fresh:
             commit_ts, _, query = fresh[0]
             raise StateError(

@@ -10,6 +10,7 @@ from collections.abc import Collection
 from functools import cached_property
 from typing import Any, Protocol
 
+from ticdc_emit.changefeed.ddl_history import DdlHistory
 from ticdc_emit.changefeed.lease import Lease
 from ticdc_emit.changefeed.record import batch_id_of, file_name, record_of, text_of
 from ticdc_emit.changefeed.state import BatchState
@@ -91,7 +92,8 @@ class MemoryStateStore:
 
 
 class FsspecStateStore:
-    """Keeps records as files ``batch-<id>.json`` under a URI that fsspec knows (``file``, ``s3``, ``gs`` ...).
+    """Keeps records as files ``batch-<id>.json`` under a URI that fsspec knows (``file``, ``s3``, ``gs`` ...), and their
+    DDL in files of its own (``changefeed.ddl_history``).
 
     The storage is asked for nothing before it is first read, and the folder is made when the store is first claimed.
     Whatever the storage raises becomes a :class:`~ticdc_emit.errors.StateError`, for its own text may hold a login.
@@ -109,7 +111,10 @@ class FsspecStateStore:
                 fsspec.get_filesystem_class(link.partition("://")[0])
 
     def claim(self) -> bool:
-        return self._lease.hold()
+        is_new = self._lease.hold()
+        if is_new:
+            self._history.refresh()
+        return is_new
 
     def release(self) -> None:
         if "_lease" in self.__dict__:
@@ -135,6 +140,10 @@ class FsspecStateStore:
     def _lease(self) -> Lease:
         return Lease(self._fs, self._root)
 
+    @cached_property
+    def _history(self) -> DdlHistory:
+        return DdlHistory(self._fs, self._root)
+
     def load(self, batch_id: int) -> BatchState | None:
         with storage("read", batch_id=batch_id):
             try:
@@ -142,7 +151,7 @@ class FsspecStateStore:
                     content = file.read()
             except FileNotFoundError:
                 return None
-        return record_of(content, batch_id)
+        return record_of(content, batch_id, self._history.ddl)
 
     def latest_before(self, batch_id: int) -> BatchState | None:
         ids = self._ids()
@@ -159,10 +168,10 @@ class FsspecStateStore:
 
     def save(self, state: BatchState) -> None:
         self.claim()
-        path = self._path(state.batch_id)
+        path, places = self._path(state.batch_id), self._history.places(state.ddl)
         with storage("written", batch_id=state.batch_id):
             with self._fs.open(path + ".tmp", "wb") as file:
-                file.write(text_of(state))
+                file.write(text_of(state, places))
             self._fs.mv(path + ".tmp", path)
             for old in _too_old(self._ids(), state.batch_id):
                 self._fs.rm(self._path(old))

@@ -53,13 +53,18 @@ WHOLE = BatchState(
 STALE = SCHEDULE["tables"][0]
 
 
+def read(content: bytes, batch_id: int) -> BatchState:
+    return record_of(content, batch_id, lambda places: ())
+
+
 def with_table(**changed: Any) -> dict[str, Any]:
     return {**SCHEDULE, "tables": [{**STALE, **changed}]}
 
 
 def test_a_whole_record_is_read_as_it_was_written() -> None:
-    assert record_of(text_of(WHOLE), 0) == WHOLE
-    assert record_of(text_of(BatchState(3)), 3) == BatchState(3)
+    assert record_of(text_of(WHOLE, [[0, 1]]), 0, lambda places: WHOLE.ddl if places == [[0, 1]] else ()) == WHOLE
+    assert read(text_of(BatchState(3), []), 3) == BatchState(3)
+    assert read(json.dumps(asdict(WHOLE)).encode(), 0) == WHOLE, "of a release that kept all DDL in each record"
 
 
 def test_the_schedule_of_a_real_run_is_read_as_it_was_written() -> None:
@@ -67,7 +72,7 @@ def test_the_schedule_of_a_real_run_is_read_as_it_was_written() -> None:
     bootstraps = Bootstraps(BootstrapRules())
     bootstraps.rows(table.id, table, "topic", 3, 1_700_000_000_000)
     state = BatchState(1, bootstraps=bootstraps.state())
-    assert record_of(text_of(state), 1) == state
+    assert read(text_of(state, []), 1) == state
 
 
 @pytest.mark.parametrize("field", asdict(WHOLE))
@@ -86,7 +91,7 @@ def test_no_field_takes_a_value_of_another_kind(field: str, value: object) -> No
         return
     content = json.dumps({**asdict(WHOLE), field: value}).encode()
     with pytest.raises(StateError, match="cannot be used") as refused:
-        record_of(content, 0)
+        read(content, 0)
     assert refused.value.file == "batch-0.json"
     assert "state_uri" in refused.value.remedy
     assert field in str(refused.value)
@@ -105,6 +110,7 @@ def test_no_field_takes_a_value_of_another_kind(field: str, value: object) -> No
         {"done": 1},
         {"rows": True},
         {"run": "../../etc/passwd"},
+        {"ddl_places": []},
         {"surprise": 1},
         {"batch_id": 7},
     ],
@@ -112,7 +118,7 @@ def test_no_field_takes_a_value_of_another_kind(field: str, value: object) -> No
 )
 def test_what_cannot_be_right_is_refused(changed: dict[str, Any]) -> None:
     with pytest.raises(StateError) as refused:
-        record_of(json.dumps({**asdict(WHOLE), **changed}).encode(), 0)
+        read(json.dumps({**asdict(WHOLE), **changed}).encode(), 0)
     assert refused.value.file == "batch-0.json"
     assert refused.value.remedy
 
@@ -158,3 +164,30 @@ def test_other_files_beside_the_records_are_nobodys_concern(tmp_path: Path) -> N
     for name in ("batch-3.json.tmp", "replay.json", "notes.txt"):
         (tmp_path / name).write_text("{")
     assert FsspecStateStore(str(tmp_path)).newest() is None
+
+
+def places(ddl: object) -> bytes:
+    kept = {name: value for name, value in asdict(WHOLE).items() if name != "ddl"}
+    return json.dumps({**kept, "ddl_places": ddl}).encode()
+
+
+@pytest.mark.parametrize(
+    "value", [5, None, [5], [[1]], [[1, 1]], [[2, 1]], [[-1, 2]], [[0, 2**80]], [["0", "1"]]], ids=str
+)
+def test_places_of_ddl_that_cannot_be_right_are_refused(value: object) -> None:
+    assert read(places([[0, 1], [3, 9]]), 0).ddl == ()
+    with pytest.raises(StateError, match="its field ddl_places"):
+        read(places(value), 0)
+
+
+@pytest.mark.parametrize(
+    "content", [None, b"", b"[]", b'{"ddl": 5}', b'{"ddl": [[1, "s"]]}', b'{"ddl": []}', b'{"ddl": [], "more": 1}']
+)
+def test_a_damaged_history_of_ddl_is_named(content: bytes | None, tmp_path: Path) -> None:
+    FsspecStateStore(str(tmp_path)).save(BatchState(0, ddl=((5, "s", "drop table t"),)))
+    file = tmp_path / "ddl-0.json"
+    file.unlink() if content is None else file.write_bytes(content)
+    with pytest.raises(StateError, match="cannot be used") as refused:
+        FsspecStateStore(str(tmp_path)).load(0)
+    assert refused.value.file == "ddl-0.json"
+    assert "state_uri" in refused.value.remedy

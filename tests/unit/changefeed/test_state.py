@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from ticdc_emit.changefeed.ddl_history import DdlHistory
 from ticdc_emit.changefeed.state import BatchState
 from ticdc_emit.changefeed.state_store import FsspecStateStore, MemoryStateStore, StateStore
 from ticdc_emit.errors import StateError
@@ -95,3 +98,80 @@ def test_the_greatest_commit_ts_goes_on_to_the_next_batch(tmp_path: Path) -> Non
         assert record is not None
         assert (record.max_commit_ts, record.end_max_commit_ts) == (20, 20)
         assert record.completed(watermark=None, sent_until=-1, rows=1, max_commit_ts=-1) == record
+
+
+def statements(*numbers: int) -> tuple[tuple[int, str, str], ...]:
+    return tuple((number, "s", f"alter table t comment = '{number}'") for number in numbers)
+
+
+def test_ddl_is_kept_once_and_each_record_has_its_own(tmp_path: Path) -> None:
+    store = FsspecStateStore(str(tmp_path))
+    states = []
+    for number in range(60):  # more than fit into two files
+        before = states[-1] if states else BatchState(-1)
+        states.append(before.next(number, None).with_ddl(statements(*range(1000 - 10 * number, 1010 - 10 * number))))
+        store.save(states[-1])
+    files = sorted(tmp_path.glob("ddl-*.json"))
+    assert [file.name for file in files] == ["ddl-0.json", "ddl-1.json", "ddl-2.json"]
+    assert sum(file.read_text().count("comment") for file in files) == 600
+    assert max(file.stat().st_size for file in tmp_path.glob("batch-*.json")) < 500
+    for reader in (store, FsspecStateStore(str(tmp_path))):
+        assert [reader.load(number) for number in range(60)] == states
+
+
+def test_a_batch_without_ddl_writes_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = FsspecStateStore(str(tmp_path))
+    state = BatchState(0).with_ddl(statements(*range(300)))
+    store.save(state)
+    written: list[int] = []
+    usual = DdlHistory._write
+    monkeypatch.setattr(
+        DdlHistory, "_write", lambda history, number: (written.append(number), usual(history, number))[1]
+    )
+    for number in range(1, 9):
+        loaded = store.load(number - 1)
+        assert loaded is not None
+        state = loaded.next(number, None).with_ddl(statements(*range(300)))
+        assert state.ddl is loaded.ddl, "nothing is compared by its content"
+        store.save(state)
+    assert written == []
+    store.save(state.next(9, None).with_ddl(statements(400)))
+    assert written == [1]
+
+
+def test_ddl_of_a_refused_batch_is_in_no_record(tmp_path: Path) -> None:
+    store = FsspecStateStore(str(tmp_path))
+    first = BatchState(0).with_ddl(statements(5, 6))
+    store.save(first)
+    store.save(first.next(1, None).with_ddl(statements(8)))
+    store.forget(1)
+    second = first.next(1, None).with_ddl(statements(7, 9))
+    store.save(second)
+    for reader in (store, FsspecStateStore(str(tmp_path))):
+        assert reader.load(0) == first
+        assert reader.load(1) == second
+
+
+def test_another_writer_of_the_same_history(tmp_path: Path) -> None:
+    one, other = FsspecStateStore(str(tmp_path)), FsspecStateStore(str(tmp_path))
+    first = BatchState(0).with_ddl(statements(5))
+    one.save(first)
+    second = first.next(1, None).with_ddl(statements(6))
+    other.save(second)
+    other.release()
+    third = second.next(2, None).with_ddl(statements(4, 7))
+    one.release()
+    one.save(third)
+    for reader in (one, other, FsspecStateStore(str(tmp_path))):
+        assert [reader.load(number) for number in range(3)] == [first, second, third]
+
+
+def test_records_of_a_release_that_kept_all_ddl_in_each(tmp_path: Path) -> None:
+    state = BatchState(0, ddl=statements(5, 6)).completed(watermark=None, sent_until=-1, rows=1)
+    (tmp_path / "batch-0.json").write_text(json.dumps(asdict(state)))
+    store = FsspecStateStore(str(tmp_path))
+    assert store.load(0) == state
+    later = state.next(1, None).with_ddl(statements(7))
+    store.save(later)
+    assert FsspecStateStore(str(tmp_path)).load(1) == later
+    assert FsspecStateStore(str(tmp_path)).load(0) == state
