@@ -23,7 +23,7 @@ _Ddl: TypeAlias = "tuple[DdlStatement, ...]"
 
 
 class DdlHistory:
-    """The history in the folder ``root`` of an fsspec file system. Only the holder of the store's lease may add to it."""
+    """The history in the folder ``root`` of an fsspec file system. Only the holder of the store's lease adds to it."""
 
     def __init__(self, fs: Any, root: str) -> None:
         self._fs, self._root = fs, root

@@ -28,7 +28,7 @@ from ticdc_emit.errors import ConfigError, DeliveryError, MessageTooLargeError, 
 from ticdc_emit.filtering.replication import Replication
 from ticdc_emit.plan.registration import Registrar, needed_by_all, with_made_up_headers
 from ticdc_emit.plan.sent_ddl import SentDdl
-from ticdc_emit.plan.tables import Plan, living, make_plan, topics_of
+from ticdc_emit.plan.tables import KnownEncoders, Plan, living, make_plan, topics_of
 from ticdc_emit.registry.contract import SchemaRegistry
 from ticdc_emit.schedule.bootstrap import BootstrapRules
 from ticdc_emit.schedule.control import Controls
@@ -107,6 +107,7 @@ class Planner:
     _limit: int | None = field(default=None, init=False)
     _ask_again: bool = field(default=False, init=False)
     _latest: _Applied | None = field(default=None, init=False)
+    _encoders: KnownEncoders = field(default_factory=dict, init=False)
     _outlined: dict[tuple[DdlStatement, ...], _Outline] = field(default_factory=dict, init=False)
     _made: dict[tuple[DdlStatement, ...], Plan] = field(default_factory=dict, init=False)
 
@@ -201,6 +202,7 @@ class Planner:
                 dict.fromkeys(topics, self.config.kafka.partition_num or _MADE_UP_PARTITIONS),
                 verbatim_json=self.verbatim_json,
                 unreplicated=left_out,
+                encoders=self._encoders,
             )
             registers = any(True for table in plan.tables.values() for _ in needed_by_all(table))
             self._outlined = {ddl: _Outline(plan, tuple(sent), registers)}
@@ -220,6 +222,7 @@ class Planner:
             return self._latest
         latest, self._latest = self._latest, None  # a statement that fails leaves none
         if latest is None or latest.ddl != ddl[: len(latest.ddl)]:
+            self._encoders.clear()
             latest = _Applied((), copy.deepcopy(self.catalog), Replication.of(self.config, self.catalog), [], [])
         sending = SentDdl(self.config)
         for commit_ts, schema, query in ddl[len(latest.ddl) :]:

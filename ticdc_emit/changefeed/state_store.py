@@ -92,8 +92,9 @@ class MemoryStateStore:
 
 
 class FsspecStateStore:
-    """Keeps records as files ``batch-<id>.json`` under a URI that fsspec knows (``file``, ``s3``, ``gs`` ...), and their
-    DDL in files of its own (``changefeed.ddl_history``).
+    """Keeps records as files ``batch-<id>.json`` under a URI that fsspec knows (``file``, ``s3``, ``gs`` ...).
+
+    Their DDL is in files of its own (``changefeed.ddl_history``).
 
     The storage is asked for nothing before it is first read, and the folder is made when the store is first claimed.
     Whatever the storage raises becomes a :class:`~ticdc_emit.errors.StateError`, for its own text may hold a login.

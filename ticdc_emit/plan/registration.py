@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import cached_property
+from typing import TypeGuard
 from uuid import UUID
 
 import pyarrow as pa
@@ -146,5 +147,16 @@ def needed_by_all(table: TablePlan) -> Iterator[tuple[RowEncoder, Op]]:
     """
     ends = [*table.since[1:], None]
     for since, end, encoder in zip(table.since, ends, table.encoders, strict=True):
-        if isinstance(encoder, RegisteredRows) and since != end and not encoder.headers:
+        if since != end and _is_registered(encoder) and not encoder.headers:
             yield encoder, Op.INSERT
+
+
+_REGISTERED: dict[type[RowEncoder | None], bool] = {}
+
+
+def _is_registered(encoder: RowEncoder | None) -> TypeGuard[RegisteredRows]:
+    """Return whether an encoder is a ``RegisteredRows``: asked once of each class, as a table may have thousands."""
+    kind = type(encoder)
+    if kind not in _REGISTERED:
+        _REGISTERED[kind] = isinstance(encoder, RegisteredRows)
+    return _REGISTERED[kind]

@@ -10,6 +10,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import TypeAlias
 
 from ticdc_emit.changes.codec import Codec
 from ticdc_emit.changes.packing import Packing
@@ -35,6 +36,7 @@ from ticdc_emit.schema.model import TableInfo
 from ticdc_emit.tso import physical_ms
 
 __all__ = [
+    "KnownEncoders",
     "Plan",
     "catalog_for",
     "living",
@@ -42,6 +44,10 @@ __all__ = [
     "topics_of",
     "verify_tables",
 ]
+
+
+KnownEncoders: TypeAlias = "dict[int, tuple[TableInfo | None, RowEncoder | None]]"
+"""The encoder of each version of a table, by the version's ``id``, with the version itself: ids are used again."""
 
 
 @dataclass(frozen=True)
@@ -172,27 +178,42 @@ def make_plan(
     message_limit: int | None = None,
     claim_names: ClaimNames | None = None,
     unreplicated: Unreplicated | None = None,
+    encoders: KnownEncoders | None = None,
 ) -> Plan:
     """Plan every version of every table.
 
     ``partitions`` is the partition count of each topic and ``message_limit`` the largest message that the topics take,
     both from the sink. ``claim_names``: how messages in the claim-check storage are named. ``unreplicated``: what
-    TiCDC leaves out (``filtering.replication``), whose versions are ``None`` in ``tables``.
+    TiCDC leaves out (``filtering.replication``), whose versions are ``None`` in ``tables``. ``encoders``: of earlier
+    plans of this changefeed; those that are new are added.
     """
     codec = codec_for(changefeed)
     router = Router.of(changefeed, partitions)
     selectors = ColumnSelectors.of(changefeed)
     event_filters = EventFilters.of(changefeed)
+    known: KnownEncoders = {} if encoders is None else encoders
     planned = {}
     for (schema, name), history in tables.items():
         versions = list(history)
-        keyed = (_with_keys(changefeed, info) for _, info in versions)
-        encoders = tuple(_checked(codec, info, selectors) for info in keyed)
+        planned_versions = []
+        for _, info in versions:
+            own, encoder = known.get(id(info), (None, None))
+            if own is not info:  # a new one, or another of an id that has come again
+                encoder = _checked(codec, _with_keys(changefeed, info), selectors)
+                known[id(info)] = info, encoder
+            planned_versions.append(encoder)
         since = tuple(since for since, _ in versions)
         filters = _row_filters(changefeed, event_filters, versions)
         left_out = (unreplicated or {}).get((schema, name), ())
         table = TablePlan(
-            schema, name, since, encoders, "", routing=changefeed.profile.routing, left_out=left_out, filters=filters
+            schema,
+            name,
+            since,
+            tuple(planned_versions),
+            "",
+            routing=changefeed.profile.routing,
+            left_out=left_out,
+            filters=filters,
         )
         planned[schema, name] = _routed(router, table)
     rendering = Rendering(

@@ -17,6 +17,8 @@ from ticdc_emit.config import Secret, load_changefeed
 from ticdc_emit.delivery.memory_sink import MemorySink, clear, messages
 from ticdc_emit.delivery.sinks import sink_for
 from ticdc_emit.errors import ConfigError, LateRowError, MessageTooLargeError, StateError, UnknownTopicError
+from ticdc_emit.plan import tables
+from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.spark.source_options import SourceOptions
 from ticdc_emit.tso import compose
 
@@ -271,3 +273,42 @@ def test_a_row_that_is_too_large_is_not_a_ddl(store: str, protocol: str) -> None
     with pytest.raises(MessageTooLargeError) as refused:
         changefeed.run(ArrowBatch(pa.Table.from_pylist(rows), "s.t"), 0, final=True)
     assert "DDL" not in str(refused.value)
+
+
+def test_what_a_batch_does_does_not_grow_with_the_ddl_before_it(
+    store: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    applied: list[str] = []
+    versions: list[object] = []
+    usual_apply, usual_checked = Catalog.apply, tables._checked
+
+    def apply(catalog: Catalog, query: str, **options: Any) -> Any:
+        applied.append(query)
+        return usual_apply(catalog, query, **options)
+
+    monkeypatch.setattr(Catalog, "apply", apply)
+
+    def checked(codec: Any, info: Any, selectors: Any) -> Any:
+        versions.append(info)
+        return usual_checked(codec, info, selectors)
+
+    monkeypatch.setattr(tables, "_checked", checked)
+    running = feed(store, tmp_path)
+    counts, sizes = [], []
+    for number in range(70):
+        applied.clear()
+        versions.clear()
+        statement = 10 * number, f"alter table s.t comment = '{number}'"
+        running.run(batch(10 * number + 5, ddl=(statement,)), number, final=False)
+        counts.append((len(applied), len(versions)))
+        sizes.append((tmp_path / f"batch-{number}.json").stat().st_size)
+    assert set(counts[1:]) == {(1, 1)}, "one statement, which makes one version"
+    assert max(sizes) < 500
+    applied.clear()
+    versions.clear()
+    running.run(batch(705), 70, final=False)
+    assert (applied, versions) == ([], [])
+    running.close()
+    resumed = feed(store, tmp_path)
+    resumed.run(batch(715), 71, final=False)
+    assert len([query for query in applied if "comment" in query]) == 70, "a new process applies each once"

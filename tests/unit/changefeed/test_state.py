@@ -125,9 +125,7 @@ def test_a_batch_without_ddl_writes_none(tmp_path: Path, monkeypatch: pytest.Mon
     store.save(state)
     written: list[int] = []
     usual = DdlHistory._write
-    monkeypatch.setattr(
-        DdlHistory, "_write", lambda history, number: (written.append(number), usual(history, number))[1]
-    )
+    monkeypatch.setattr(DdlHistory, "_write", lambda own, number: (written.append(number), usual(own, number))[1])
     for number in range(1, 9):
         loaded = store.load(number - 1)
         assert loaded is not None
