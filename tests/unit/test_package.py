@@ -73,18 +73,20 @@ RUNS_CODE = {"pickle", "_pickle", "cloudpickle", "dill", "marshal", "shelve", "j
 RUNS_CODE |= {"read_pickle", "allow_pickle", "CloudPickleSerializer", "CPickleSerializer", "PickleSerializer"}
 
 
-@pytest.mark.parametrize("path", sorted(Path(ticdc_emit.__file__).parent.rglob("*.py")), ids=lambda path: path.name)
-def test_no_module_reads_a_format_that_runs_code(path: Path) -> None:
+def test_no_module_reads_a_format_that_runs_code() -> None:
     """What is staged, shuffled or kept as state may have been written by others: it is Arrow or JSON."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        names: list[str] = []
-        match node:
-            case ast.Import(names=aliases):
-                names = [alias.name for alias in aliases]
-            case ast.ImportFrom(module=module, names=aliases):
-                names = [module or "", *(alias.name for alias in aliases)]
-            case ast.Call(func=ast.Name(id="__import__") | ast.Attribute(attr="import_module"), args=args):
-                names = [str(arg.value) for arg in args if isinstance(arg, ast.Constant)]
-            case ast.Attribute(attr=name) | ast.keyword(arg=str(name)):
-                names = [name]
-        assert not {part for name in names for part in name.split(".")} & RUNS_CODE, f"{path.name}: {names}"
+    found = []
+    for path in sorted(Path(ticdc_emit.__file__).parent.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            names: list[str] = []
+            match node:
+                case ast.Import(names=aliases):
+                    names = [alias.name for alias in aliases]
+                case ast.ImportFrom(module=module, names=aliases):
+                    names = [module or "", *(alias.name for alias in aliases)]
+                case ast.Call(func=ast.Name(id="__import__") | ast.Attribute(attr="import_module"), args=args):
+                    names = [str(arg.value) for arg in args if isinstance(arg, ast.Constant)]
+                case ast.Attribute(attr=name) | ast.keyword(arg=str(name)):
+                    names = [name]
+            found += [f"{path}: {name}" for name in names if set(name.split(".")) & RUNS_CODE]
+    assert found == []
