@@ -56,6 +56,7 @@ class Replication:
             self._judge = SnapshotJudge(self._guards, schemas, tables)
         else:
             self._judge = StoreJudge(self._guards, tables)
+        self._accepted: dict[tuple[str, str], bool] = {}  # by name: one table may have thousands of versions
         self._fates: dict[tuple[int, int, str], str] = {}
         self._instead: dict[tuple[int, int, str], TableInfo] = {}
         self._exchanged: list[tuple[int, LeftOut]] = []
@@ -175,7 +176,10 @@ class Replication:
         special = self._fates.get(_version(info))
         if special is not None:
             return special
-        if not self._guards.has(info):
+        name = info.schema, info.name
+        if name not in self._accepted:
+            self._accepted[name] = self._guards.has(info)
+        if not self._accepted[name]:
             return RULES
         if info.is_view:
             return None
