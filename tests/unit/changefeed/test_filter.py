@@ -11,6 +11,7 @@ import pytest
 
 from ticdc_emit import Encoder
 from ticdc_emit.changefeed import ArrowBatch, Changefeed, RunReport
+from ticdc_emit.changefeed.options import RunOptions
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.delivery.memory_sink import MemorySink, clear, messages
 from ticdc_emit.errors import ConfigError, InvalidValueError, SchemaError
@@ -39,10 +40,12 @@ def ddl(offset: int, query: str) -> dict[str, Any]:
     return {"op": "ddl", "commit_ts": TS + offset, "schema": "s", "query": query}
 
 
-def run(filter_table: dict[str, Any], rows: list[dict[str, Any]], **options: Any) -> tuple[list[str], RunReport]:
+def run(
+    filter_table: dict[str, Any], rows: list[dict[str, Any]], bad_rows: Any = "refuse", **options: Any
+) -> tuple[list[str], RunReport]:
     clear("filter")
     config = load_changefeed(URI, {"filter": filter_table}, **options)
-    feed = Changefeed(config, MemorySink("filter"), SCHEMA)
+    feed = Changefeed(config, MemorySink("filter"), SCHEMA, options=RunOptions(bad_rows=bad_rows))
     report = feed.run(ArrowBatch(pa.Table.from_pylist(rows, schema=FORM)), 0, final=True)
     shown = []
     for message in messages("filter"):
@@ -124,6 +127,24 @@ def test_a_value_that_tidb_fails_at_refuses_the_batch() -> None:
     big = [row(1, "a", None, A | {"n": 2})]
     with pytest.raises(InvalidValueError, match="BIGINT value is out of range"):
         run(filters, big)
+
+
+@pytest.mark.parametrize(
+    ("expression", "bad"),
+    [
+        ("-(n - 4 - 9223372036854775807) = 0", {0, 3}),
+        ("1 / n % replace('3', if(n = 7, '3', ''), '1e400') = 1", {7}),
+        ("cast(concat(n, '0000000000000000000000') as signed) = 1", {3, 5, 7}),
+        ("n + 9223372036854775800 = 0", set()),
+        ("1 + 'x' = 0", {0, 3, 5, 7}),
+    ],
+)
+def test_skipping_bad_rows_skips_those_at_which_an_expression_fails(expression: str, bad: set[int]) -> None:
+    rows = [row(key, "a", None, {"id": key, "u": key, "n": key}) for key in (0, 3, 5, 7)]
+    filters = {"event-filters": [{"matcher": ["s.a"], "ignore-insert-value-expr": expression}]}
+    shown, report = run(filters, rows, bad_rows="skip")
+    assert shown == [f"INSERT a {key}" for key in (0, 3, 5, 7) if key not in bad]
+    assert report.skipped_rows == len(bad)
 
 
 def test_a_typed_batch_of_a_table_that_is_left_out_sends_nothing() -> None:

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
+import re
+import sys
+from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from ticdc_emit.changes.images import Image
 from ticdc_emit.columnar.values import Rendering
@@ -15,7 +21,8 @@ from ticdc_emit.schema.catalog import catalog_from_sql
 
 TABLE = """create table e (id int primary key, n int, u bigint unsigned, v varchar(20), ci varchar(20) collate
 utf8mb4_general_ci, d decimal(10,2), f double, t datetime(3), dt date, tm time, j json, en enum('a','b','c'),
-s set('x','y'), b bit(4), bin varbinary(10), y year, g int as (n * 2) virtual)"""
+s set('x','y'), b bit(4), bin varbinary(10), y year, g int as (n * 2) virtual, long_v longtext,
+long_ci longtext collate utf8mb4_general_ci)"""
 TYPES = {
     "id": pa.int64(),
     "n": pa.int64(),
@@ -33,6 +40,8 @@ TYPES = {
     "b": pa.uint64(),
     "bin": pa.binary(),
     "y": pa.int64(),
+    "long_v": pa.string(),
+    "long_ci": pa.string(),
 }
 ROW = {
     "id": 1,
@@ -51,6 +60,8 @@ ROW = {
     "s": "x,y",
     "b": 5,
     "bin": b"\x00\xff",
+    "long_v": "",
+    "long_ci": "",
 }
 INFO = catalog_from_sql(TABLE).table("test", "e")
 
@@ -134,3 +145,203 @@ def test_an_unknown_column_is_told_with_the_first_row(text: str) -> None:
     expression = TableExpression.of(text, INFO, "UTC", "option")
     with pytest.raises(UnknownColumnError, match="ErrExpressionColumnNotFound"):
         expression.ignored(Image(INFO, {}, Rendering("UTC")), 1)
+
+
+# -- LIKE ------------------------------------------------------------------------------------------------------------
+
+
+def like_by_regexp(text: str, pattern: str, escape: str) -> bool:
+    """LIKE as the regular expression that it stands for, which backtracks."""
+    parts, chars = [], iter(pattern)
+    for char in chars:
+        if char == escape:
+            parts.append(re.escape(next(chars, escape)))
+        else:
+            parts.append({"%": ".*", "_": "."}.get(char) or re.escape(char))
+    return re.fullmatch("".join(parts), text, re.DOTALL) is not None
+
+
+def quoted(text: str) -> str:
+    return "'" + text.replace("\\", "\\\\").replace("'", "''") + "'"
+
+
+def likes(text: str, pattern: str, escape: str = "\\", column: str = "v") -> bool:
+    written = "" if escape == "\\" else f" escape {quoted(escape)}"
+    return ignored(f"{column} like {quoted(pattern)}{written}", **{column: text})
+
+
+LETTERS = st.sampled_from("ab%_|\\ \n語")
+
+
+@given(st.text(LETTERS, max_size=7), st.text(LETTERS, max_size=7), st.sampled_from(["\\", "|", "a", "%", "_"]))
+@example("ab", "a%b%b", "\\")
+@example("aab", "a%ab", "\\")
+@example("a", "%_%_%", "\\")
+@example("", "%%", "\\")
+@example("a|", "a|", "|")
+def test_like_matches_as_its_regular_expression(text: str, pattern: str, escape: str) -> None:
+    assert likes(text, pattern, escape) == like_by_regexp(text, pattern, escape)
+    caseless = likes(text.upper(), pattern, escape, "ci")
+    assert caseless == like_by_regexp(text.upper(), pattern.upper(), escape.upper())
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("column", ["long_v", "long_ci"])
+def test_like_takes_linear_time(column: str) -> None:
+    for unit, pattern in (("a", "%a%a%a%a%b"), ("a", "%a%_a_%a%b%"), ("the of ", "% the % of % zebra%")):
+        assert not likes(unit * 20_000, pattern, column=column)
+    assert likes("a" * 20_000 + "b", "%a%a%a%a%b", column=column)
+
+
+# -- texts that cost time or memory ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "expected"),
+    [
+        ("trim(v)", "  x  ", "x"), ("ltrim(v)", "  x  ", "x  "), ("rtrim(v)", "  x  ", "  x"),
+        ("trim(both 'ab' from v)", "ababxab", "x"), ("trim(leading 'ab' from v)", "ababab", ""),
+        ("trim(trailing 'aa' from v)", "aaaaa", "a"), ("trim(both 'aa' from v)", "aaaaa", "a"),
+        ("trim(both '' from v)", " a ", " a "),
+    ],
+)  # fmt: skip
+def test_trim(text: str, value: str, expected: str) -> None:
+    assert ignored(f"concat({text}, '|') = '{expected}|'", v=value)
+
+
+@pytest.mark.timeout(20)
+def test_trim_takes_linear_time() -> None:
+    for text in ("trim(long_v)", "ltrim(long_v)", "rtrim(long_v)", "trim(leading ' ' from long_v)"):
+        assert ignored(f"{text} = ''", long_v=" " * 1_000_000)
+
+
+def test_regexp_over_values_needs_re2_unless_it_repeats_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    from ticdc_emit.routing import linear_regexp
+
+    monkeypatch.setitem(sys.modules, "re2", None)
+    linear_regexp._compiled.cache_clear()
+    for pattern in ("a*b", "a+", "^s.*p$", "a{0,64}", "(a|b)*"):
+        with pytest.raises(ConfigError, match=r"linear time without RE2.*Install ticdc-emit\[re2\]"):
+            ignored(f"v regexp '{pattern}'")
+    assert ignored("v regexp '^sk[h-j]p?'")
+    linear_regexp._compiled.cache_clear()
+
+
+def test_a_text_has_a_bound_before_it_is_made() -> None:
+    def tenfold(times: int) -> str:
+        return "replace(" * times + "v" + ", 'a', 'aaaaaaaaaa')" * times
+
+    with pytest.raises(InvalidValueError, match=r"result of REPLACE\(\) has 100,000,000 bytes, more than 67,108,864"):
+        ignored(f"{tenfold(9)} = ''", v="a")
+    assert ignored(f"length({tenfold(6)}) = 1000000", v="a")
+    with pytest.raises(InvalidValueError, match=r"the result of CONCAT\(\) has 70,000,000 bytes"):
+        ignored(f"concat({', '.join(['long_v'] * 70)}) = ''", long_v="a" * 1_000_000)
+
+
+# -- values at which an expression fails -----------------------------------------------------------------------------
+
+NASTY_TABLE = """create table w (id int primary key, n bigint, u bigint unsigned, t text, ci varchar(99) collate
+utf8mb4_general_ci, d decimal(65,30), q decimal(20,0), f double, dt date, ts datetime(6), tm time(3), j json,
+en enum('1','b'), s set('x','2'), b bit(64), bin varbinary(99), y year)"""
+WIDE = "9" * 35 + "." + "9" * 30
+NASTY: dict[str, tuple[pa.DataType, list[Any]]] = {
+    "n": (pa.int64(), [0, -(2**63), 2**63 - 1, -1, 1, 64, None]),
+    "u": (pa.uint64(), [0, 2**64 - 1, 2**63, 1, 10**19, 65, None]),
+    "t": (pa.string(), ["", "1e400", "9" * 5000, "²", "++1", "-9223372036854775809", None]),
+    "ci": (pa.string(), [" ", "ä", "\U0001f600", "1", "'", "%_\\", None]),
+    "d": (pa.string(), ["0", WIDE, f"-{WIDE}", "1", "0.000000000000000000000000000001", "-0.5", None]),
+    "q": (pa.string(), ["0", "9" * 20, "-" + "9" * 20, "1", "18446744073709551615", "-1", None]),
+    "f": (pa.float64(), [0.0, 1.7976931348623157e308, -1.7976931348623157e308, 5e-324, -1.0, 1e19, None]),
+    "dt": (pa.string(), ["0000-00-00", "9999-12-31", "2024-02-29", "0001-01-01", "2024-00-00", "1970-01-01", None]),
+    "ts": (
+        pa.string(),
+        [
+            *("0000-00-00 00:00:00.000000", "9999-12-31 23:59:59.999999", "2024-00-10 00:00:00.000000"),
+            *("1000-01-01 00:00:00.000000", "2024-02-29 12:00:00.500000", "1970-01-01 00:00:00.000000", None),
+        ],
+    ),
+    "tm": (
+        pa.string(),
+        ["00:00:00.000", "838:59:59.000", "-838:59:59.000", "-00:00:00.001", "1:2:3", "23:59:59", None],
+    ),
+    "j": (
+        pa.string(),
+        ["null", '{"k": 1e308}', "[" * 90 + "]" * 90, '"\\ud83d\\ude00"', "-9223372036854775808", "[[1], {}]", None],
+    ),
+    "en": (pa.string(), ["1", "b", "1", "b", "1", "b", None]),
+    "s": (pa.string(), ["", "x", "2", "x,2", "x", "", None]),
+    "b": (pa.uint64(), [0, 2**64 - 1, 2**63, 1, 64, 2, None]),
+    "bin": (pa.binary(), [b"", b"\xff", b"\x00", b"1", b"a" * 99, b"%", None]),
+    "y": (pa.int64(), [0, 2155, 1901, 2000, 1970, 2024, None]),
+}
+NASTY_INFO = catalog_from_sql(NASTY_TABLE).table("test", "w")
+NASTY_ROWS = pa.RecordBatch.from_pydict(
+    {"id": pa.array(range(7), pa.int64()), **{name: pa.array(values, kind) for name, (kind, values) in NASTY.items()}}
+)
+OF_ONE = [
+    *("{0}", "-{0}", "- -{0}", "not {0}", "!{0}", "{0} is true", "{0} is not false", "{0} is null", "abs({0})"),
+    *("ceil({0})", "floor({0})", "length({0}) > 1", "char_length({0})", "lower({0}) = 'a'", "upper({0}) <> 'A'"),
+    *("trim({0}) = '1'", "ltrim({0}) = ''", "rtrim({0}) = ''", "trim(both '1' from {0}) = ''", "left({0}, 1) = '1'"),
+    *("right({0}, 3) = '1'", "substr({0}, 2) = '1'", "substr({0}, -2, 9) = '1'", "concat({0}, 'x') = '1x'"),
+    *("concat_ws(',', {0}, 'x') = '1,x'", "replace({0}, '1', '') = ''", "locate('1', {0})", "instr({0}, '1')"),
+    *("cast({0} as signed) = 1", "cast({0} as unsigned) = 1", "cast({0} as char) = '1'", "cast({0} as double) > 1"),
+    *("cast({0} as decimal(65,30)) > 1", "cast({0} as decimal(5,2)) = 1", "cast({0} as date) = '2024-02-29'"),
+    *("cast({0} as binary) = 'a'", "{0} like '%1%'", "{0} like '_'", "{0} not like 'a%b%'", "{0} regexp '^[0-9]'"),
+    *("if({0}, 1, 0)", "case when {0} then 1 else 0 end", "case {0} when 1 then 1 end", "{0} xor 1", "{0} and 1"),
+    *("{0} or 0", "ifnull({0}, 1)", "coalesce(null, {0})", "nullif({0}, 1)", "{0} in (1, '2')", "{0} in (null, 1)"),
+    *("{0} between 0 and 9", "{0} not between '0' and '9'", "year({0})", "month({0}) = 1", "day({0})", "hour({0})"),
+    *("minute({0})", "second({0})", "quarter({0})", "dayofweek({0})", "weekday({0}) = 1", "dayofyear({0})"),
+    *("date({0}) = '2024-02-29'", "date_format({0}, '%Y-%j %W %b %f') > ''", "json_extract({0}, '$.k')"),
+    *("json_unquote({0}) = '1'", "json_extract({0}, '$[0][0]') > 0", "{0} collate utf8mb4_general_ci = 'a'"),
+    *("{0} collate utf8mb4_bin like '%'", "{0} = null", "{0} <=> null", "{0} > x'31'", "{0} = 18446744073709551615"),
+]
+OF_TWO = [
+    *("{0} + {1} > 1", "{0} - {1} = 1", "{0} * {1} <> 1", "{0} / {1} = 1", "{0} div {1} = 1", "{0} % {1} = 1"),
+    *("{0} & {1}", "{0} | {1}", "{0} ^ {1}", "{0} << {1}", "{0} >> {1}", "{0} = {1}", "{0} < {1}", "{0} <=> {1}"),
+    *("{0} xor {1}", "if({0}, {1}, {0}) = 1", "coalesce({0}, {1}) = 1", "concat({0}, {1}) = '1'"),
+]
+OTHERS = ("3", "1.5", "'1e400'", "n", "u", "t", "d", "f", "ts")
+
+
+def attempted() -> Iterator[str]:
+    yield from (template.format(column) for template in OF_ONE for column in NASTY)
+    for template, column, other in itertools.product(OF_TWO, NASTY, OTHERS):
+        yield template.format(column, other)
+    yield from ("'1e400' % 3", "cast('%s' as signed)" % ("9" * 5000), "- -9223372036854775808", "1 / 0", "1 + '²'")
+    yield from (f"cast(n as decimal({digits}))" for digits in (65, 66, 77))
+
+
+def judged(expression: TableExpression, image: Image, count: int) -> tuple[list[bool], InvalidValueError | None]:
+    """Return which rows are ignored, or the error of those at which the expression fails."""
+    try:
+        return expression.ignored(image, count).tolist(), None
+    except InvalidValueError as fault:
+        return [], fault
+
+
+def test_only_errors_of_a_row_come_from_its_values() -> None:
+    """Each expression over each row: the rows that are bad alone are those that are bad in a batch."""
+    option, runs = "filter.event-filters[0].ignore-insert-value-expr", 0
+    rows = [Image(NASTY_INFO, columns(NASTY_ROWS.slice(place, 1)), Rendering("UTC")) for place in range(7)]
+    together = Image(NASTY_INFO, columns(NASTY_ROWS), Rendering("UTC"), pa.array(range(7)))
+    for text in attempted():
+        try:
+            expression = TableExpression.of(text, NASTY_INFO, "UTC", option)
+        except ConfigError:
+            continue
+        alone = [judged(expression, image, 1) for image in rows]
+        runs += len(alone)
+        bad = [place for place, (_, fault) in enumerate(alone) if fault is not None]
+        assert all(fault is None or fault.row == {"id": place} for place, (_, fault) in enumerate(alone)), text
+        found, error = judged(expression, together, 7)
+        if error is not None:
+            assert error.alike is not None
+            assert sorted(error.alike.places) == bad, text
+            good = [place for place in range(7) if place not in bad]
+            found, _ = judged(expression, together.take(pa.array(good, pa.int64())), len(good))
+        assert found == [one for ones, _ in alone for one in ones], text
+    assert runs > 2_839
+
+
+def columns(rows: pa.RecordBatch) -> dict[str, pa.Array]:
+    return dict(zip(rows.schema.names, rows.columns, strict=True))

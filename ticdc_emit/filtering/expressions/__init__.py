@@ -12,6 +12,7 @@ Rule source: ``pkg/filter/expr_filter.go`` of pingcap/tiflow and pingcap/ticdc; 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -20,8 +21,16 @@ import pyarrow.compute as pc
 
 from ticdc_emit.changes.images import Image
 from ticdc_emit.columnar.assemble import Mask
+from ticdc_emit.columnar.faults import shown
 from ticdc_emit.columnar.values import Rendering, accept
-from ticdc_emit.errors import ConfigError, DdlError, InvalidValueError, SchemaError
+from ticdc_emit.errors import (
+    ConfigError,
+    DdlError,
+    InvalidValueError,
+    RowError,
+    SchemaError,
+    TicdcEmitError,
+)
 from ticdc_emit.filtering.expressions.evaluate import evaluate
 from ticdc_emit.filtering.expressions.json_values import is_object
 from ticdc_emit.filtering.expressions.values import EvaluationError, Kind, NotExactError, Value, of_column, to_integer
@@ -33,6 +42,8 @@ from ticdc_emit.schema.model import Column, TableInfo
 __all__ = ["TableExpression", "UnknownColumnError"]
 
 _REMEDY = "docs/filters.md lists what can be evaluated; filter the rows before they come here, or remove the expression"
+# what evaluating raises besides its own errors: Arrow's, Python's for numbers, and those of a nested value
+_FAULTS = (ValueError, ArithmeticError, TypeError, LookupError, AttributeError, RecursionError, pa.ArrowException)
 _MAX_DEPTH = 8  # nesting of virtual columns made from virtual columns
 
 
@@ -48,38 +59,31 @@ class TableExpression:
     info: TableInfo
     zone: str
     option: str
-    node: Node
     fault: UnknownColumnError | None = None
 
     @classmethod
     def of(cls, text: str, info: TableInfo, zone: str, option: str) -> TableExpression:
         """Read an expression; :class:`~ticdc_emit.errors.ConfigError` for one that cannot be evaluated exactly."""
         try:
-            node = expression_of(text)
-        except (DdlError, RecursionError) as fault:
+            _parsed(text)
+        except DdlError as fault:
             raise ConfigError(
-                f"the expression {text!r} is not understood: {getattr(fault, 'message', 'it is nested too deeply')}",
-                remedy=_REMEDY,
-                option=option,
+                f"the expression {shown(text)} is not understood: {fault.message}", remedy=_REMEDY, option=option
             ) from None
-        expression = cls(text, info, zone, option, node)
+        expression = cls(text, info, zone, option)
         try:
-            expression._value(_NoRows(info, zone))
-        except RecursionError:
-            raise ConfigError(
-                f"the expression {text[:100]!r}... is nested too deeply", remedy=_REMEDY, option=option
-            ) from None
+            expression._mask(_NoRows(info, zone), 0)
         except UnknownColumnError as fault:
-            return cls(text, info, zone, option, node, fault)
-        except NotExactError as fault:
+            return cls(text, info, zone, option, fault)
+        except EvaluationError:
+            pass  # only constants: TiCDC also fails only at the first row
+        except _FAULTS as fault:
             raise ConfigError(
-                f"the expression {text!r} cannot be evaluated exactly: {fault}",
-                remedy=_REMEDY,
+                f"the expression {shown(text)} cannot be evaluated exactly: {_cause(fault)}",
+                remedy=getattr(fault, "remedy", "") or _REMEDY,
                 option=option,
                 table=info.full_name,
             ) from None
-        except EvaluationError:
-            pass  # only constants: TiCDC also fails only at the first row
         return expression
 
     def ignored(self, image: Image, count: int) -> Mask:
@@ -91,21 +95,57 @@ class TableExpression:
         if self.fault is not None:
             raise self.fault
         try:
-            found = _holds_one(self._value(image))
-        except (EvaluationError, NotExactError) as fault:
-            raise InvalidValueError(
-                f"the expression {self.text!r} fails: {fault}",
+            return self._mask(image, count)
+        except _FAULTS as fault:
+            _reraise_others(fault)
+        # a fault of single rows, or of a result too large for one array
+        ignored, causes = np.zeros(count, np.bool_), self._causes_for_all(image, count)
+        parts = [] if causes or not count else [(0, count)]
+        while parts:
+            start, stop = parts.pop()
+            try:
+                ignored[start:stop] = self._mask(_Rows(image, start, stop), stop - start)
+            except _FAULTS as fault:
+                _reraise_others(fault)
+                if stop - start == 1:
+                    causes[start] = _cause(fault)
+                else:
+                    middle = (start + stop) // 2
+                    parts += [(middle, stop), (start, middle)]
+        if causes:
+            raise self._refusal(image, causes)
+        return ignored
+
+    def _causes_for_all(self, image: Image, count: int) -> dict[int, str]:
+        """Return the cause of every row if the expression fails without a row, else nothing."""
+        try:
+            self._mask(_Rows(image, 0, 0), 0)
+        except _FAULTS as fault:
+            return dict.fromkeys(range(count), _cause(fault))
+        return {}
+
+    def _refusal(self, image: Image, causes: dict[int, str]) -> RowError:
+        """Return the error of the first row at which the expression fails, with all such rows."""
+        rows = np.fromiter(causes, np.int64, len(causes))
+
+        def error(number: int) -> InvalidValueError:
+            row = int(rows[number])
+            return InvalidValueError(
+                f"the expression {shown(self.text)} fails: {causes[row]}",
                 remedy="Correct the value, or the expression",
                 table=self.info.full_name,
+                row=image.row_key(row),
                 option=self.option,
-            ) from None
-        filled = pc.fill_null(found, False)
+            )
+
+        return image.refused(rows, error)
+
+    def _mask(self, image: Any, count: int) -> Mask:
+        value = evaluate(_parsed(self.text), lambda reference: self._column(reference, image, 0))
+        filled = pc.fill_null(_holds_one(value), False)
         if isinstance(filled, pa.Scalar):
             return np.full(count, filled.as_py(), np.bool_)
         return np.asarray(filled.to_numpy(zero_copy_only=False), np.bool_)
-
-    def _value(self, image: Any) -> Value:
-        return evaluate(self.node, lambda reference: self._column(reference, image, 0))
 
     def _column(self, reference: Reference, image: Any, depth: int) -> Value:
         column = self._named(reference)
@@ -113,7 +153,7 @@ class TableExpression:
             return of_column(column, image.values(column))
         if depth == _MAX_DEPTH:
             raise NotExactError(f"the virtual column {column.name}")
-        value = evaluate(expression_of(column.generated_expr), lambda named: self._column(named, image, depth + 1))
+        value = evaluate(_parsed(column.generated_expr), lambda named: self._column(named, image, depth + 1))
         shape = of_column(column, accept(column, _none_of(column), Rendering(self.zone)))
         if value.kind is not shape.kind or value.kind not in (Kind.INT, Kind.TEXT, Kind.NULL):
             raise NotExactError(f"the virtual column {column.name}, which is {value.kind.value}")
@@ -137,6 +177,36 @@ class TableExpression:
                 option=self.option,
             )
         return match
+
+
+@lru_cache(maxsize=256)
+def _parsed(text: str) -> Node:
+    """Return the tree of an expression. Each process makes its own: a chain of operators is too deep to be pickled."""
+    return expression_of(text)
+
+
+def _reraise_others(fault: Exception) -> None:
+    """Raise again what is an error of the library already: that of a column's value, or of a missing column."""
+    if isinstance(fault, TicdcEmitError):
+        raise fault
+
+
+def _cause(fault: Exception) -> str:
+    if isinstance(fault, TicdcEmitError):
+        return fault.message
+    if isinstance(fault, NotExactError | EvaluationError):
+        return str(fault)
+    return "it is nested too deeply" if isinstance(fault, RecursionError) else f"{type(fault).__name__}: {fault}"[:200]
+
+
+class _Rows:
+    """Some rows of an image, without a look at their values again."""
+
+    def __init__(self, image: Image, start: int, stop: int) -> None:
+        self._image, self._start, self._length = image, start, stop - start
+
+    def values(self, column: Column) -> pa.Array:
+        return self._image.values(column).slice(self._start, self._length)
 
 
 class _NoRows:

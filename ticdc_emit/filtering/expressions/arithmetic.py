@@ -8,6 +8,7 @@ for a result out of range. Rule source: pingcap/tidb ``pkg/expression/{builtin_a
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from decimal import ROUND_DOWN, ROUND_HALF_UP, Context, Decimal
 from typing import Any
@@ -15,6 +16,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ticdc_emit.columnar.faults import shown
 from ticdc_emit.columnar.operators import UNCHECKED_ARITHMETIC
 from ticdc_emit.filtering.expressions.comparison import aligned_decimals
 from ticdc_emit.filtering.expressions.values import (
@@ -39,9 +41,11 @@ _INTEGERS: dict[str, Callable[..., Any]] = {
     "*": pc.multiply_checked,
 }
 _EXACT = Context(prec=160)
+_WHOLE = re.compile(r"[+-]?0*(\d+)", re.ASCII)
+_BIGINT_DIGITS = 20
 _WORD = 9
 _MORE_DIGITS = 4  # of a quotient
-_MAX_SCALE = 30
+_MAX_PRECISION, _MAX_SCALE = 65, 30
 _INT64, _UINT64 = (-(1 << 63), (1 << 63) - 1), (0, (1 << 64) - 1)
 
 
@@ -66,7 +70,7 @@ def _integers(operator: str, left: Data, right: Data) -> Value:
             return Value(Kind.INT, _INTEGERS[operator](left, right))
         except pa.ArrowInvalid:
             raise EvaluationError("BIGINT value is out of range") from None
-    low, high = _UINT64 if unsigned else _INT64
+    limits = _UINT64 if unsigned else _INT64
     compute: dict[str, Callable[[int, int], int | None]] = {
         "+": lambda one, other: one + other,
         "-": lambda one, other: one - other,
@@ -77,13 +81,11 @@ def _integers(operator: str, left: Data, right: Data) -> Value:
 
     def of(one: int, other: int) -> int | None:
         result = compute[operator](one, other)
-        if result is not None and not low <= result <= high:
-            raise EvaluationError("BIGINT value is out of range")
-        return result
+        return None if result is None else _in_range(result, limits)
 
     if operator == "mod":
         # the remainder has the sign of the dividend, and its type
-        kind, (low, high) = left.type, _UINT64 if pa.types.is_uint64(left.type) else _INT64
+        kind, limits = left.type, _UINT64 if pa.types.is_uint64(left.type) else _INT64
     return Value(Kind.INT, mapped(of, kind, left, right))
 
 
@@ -117,10 +119,11 @@ def _decimals(operator: str, left: Data, right: Data) -> Value:
     if operator == "mod":
         scale = max(left.type.scale, right.type.scale)
         kind = pa.decimal256(MAX_DIGITS, scale)
-        return Value(Kind.DECIMAL, mapped(lambda one, other: one % other if other else None, kind, left, right))
+        remainder = mapped(lambda one, other: _EXACT.remainder(one, other) if other else None, kind, left, right)
+        return Value(Kind.DECIMAL, remainder)
 
     def whole(one: Decimal, other: Decimal) -> int | None:
-        return int(_EXACT.divide_int(one, other)) if other else None
+        return _in_range(int(_EXACT.divide_int(one, other)), _INT64) if other else None
 
     return Value(Kind.INT, mapped(whole, pa.int64(), left, right))
 
@@ -132,7 +135,12 @@ def _divided(left: Data, right: Data) -> Value:
     step = Decimal(1).scaleb(-scale)
 
     def of(one: Decimal, other: Decimal) -> Decimal | None:
-        return _EXACT.divide(one, other).quantize(step, ROUND_DOWN, _EXACT) if other else None
+        if not other:
+            return None
+        quotient = _EXACT.divide(one, other).quantize(step, ROUND_DOWN, _EXACT)
+        if len(quotient.as_tuple().digits) > MAX_DIGITS:
+            raise NotExactError(f"a quotient of more than {MAX_DIGITS} digits")
+        return quotient
 
     return Value(Kind.DECIMAL, mapped(of, pa.decimal256(MAX_DIGITS, scale), left, right))
 
@@ -140,15 +148,30 @@ def _divided(left: Data, right: Data) -> Value:
 def _floats(operator: str, left: Data, right: Data) -> Value:
     if operator in UNCHECKED_ARITHMETIC:
         result = UNCHECKED_ARITHMETIC[operator](left, right)
-        if not pc.all(pc.is_finite(pc.fill_null(result, 0.0))).as_py():
+        if not pc.all(pc.is_finite(pc.fill_null(result, 0.0)), min_count=0).as_py():
             raise EvaluationError("DOUBLE value is out of range")
         return Value(Kind.REAL, result)
     if operator == "/":
-        return Value(Kind.REAL, mapped(lambda one, other: one / other if other else None, pa.float64(), left, right))
+        return Value(Kind.REAL, mapped(_divided_floats, pa.float64(), left, right))
     if operator == "mod":
         result = mapped(lambda one, other: math.fmod(one, other) if other else None, pa.float64(), left, right)
         return Value(Kind.REAL, result)
     raise NotExactError("DIV of floats")
+
+
+def _divided_floats(one: float, other: float) -> float | None:
+    if not other:
+        return None
+    quotient = one / other
+    if math.isinf(quotient):
+        raise EvaluationError("DOUBLE value is out of range")
+    return quotient
+
+
+def _in_range(number: int, limits: tuple[int, int]) -> int:
+    if not limits[0] <= number <= limits[1]:
+        raise EvaluationError("BIGINT value is out of range")
+    return number
 
 
 def negated(value: Value) -> Value:
@@ -162,14 +185,12 @@ def negated(value: Value) -> Value:
     if value.kind is Kind.TEXT:
         return Value(Kind.REAL, pc.negate(to_real(value)))
     data = to_integer(value)
-    low = _INT64[0]
-
-    def of(number: int) -> int:
-        if -number < low:
-            raise EvaluationError("BIGINT value is out of range")
-        return -number
-
-    return Value(Kind.INT, pc.negate_checked(data) if pa.types.is_int64(data.type) else mapped(of, pa.int64(), data))
+    if not pa.types.is_int64(data.type):
+        return Value(Kind.INT, mapped(lambda number: _in_range(-number, _INT64), pa.int64(), data))
+    try:
+        return Value(Kind.INT, pc.negate_checked(data))
+    except pa.ArrowInvalid:
+        raise EvaluationError("BIGINT value is out of range") from None
 
 
 def absolute(value: Value) -> Value:
@@ -244,8 +265,9 @@ def cast_integer(value: Value, unsigned: bool) -> Value:
 
         def of_text(text: str) -> int:
             stripped = text.strip()
-            if not stripped.lstrip("+-").isdigit() or not low <= int(stripped) <= high:
-                raise EvaluationError(f"Truncated incorrect INTEGER value: {text!r}")
+            match = _WHOLE.fullmatch(stripped)
+            if match is None or len(match[1]) > _BIGINT_DIGITS or not low <= int(stripped) <= high:
+                raise EvaluationError(f"Truncated incorrect INTEGER value: {shown(text)}")
             return int(stripped)
 
         return Value(Kind.INT, mapped(of_text, kind, value.data))
@@ -256,6 +278,8 @@ def cast_decimal(value: Value, digits: int, scale: int) -> Value:
     """Return CAST(value AS DECIMAL(digits, scale)) of an integer or a decimal."""
     if value.kind not in (Kind.INT, Kind.DECIMAL):
         raise NotExactError(f"CAST of {value.kind.value} as a decimal")
+    if digits > _MAX_PRECISION:
+        raise NotExactError(f"a DECIMAL of more than {_MAX_PRECISION} digits")
     step, limit = Decimal(1).scaleb(-scale), Decimal(10) ** (digits - scale)
 
     def of(number: Decimal) -> Decimal:

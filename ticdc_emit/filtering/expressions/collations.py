@@ -47,6 +47,8 @@ def ignores_case(collate: str) -> bool:
 
 def keys(data: Data, collate: str, *, ordered: bool) -> Data:
     """Return keys of texts. ``ordered``: whether their order matters, not only equality."""
+    if pa.types.is_binary(data.type) and collate not in _EXACT:
+        raise NotExactError(f"binary text in the collation {collate}")
     if collate in _PADDED:
         return pc.utf8_rtrim(data, characters=" ")
     if collate in _EXACT:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import reduce
 
 import pyarrow as pa
@@ -179,24 +180,51 @@ def like(value: Value, pattern: Value, escape: str = "\\") -> Value:
     if subject.is_binary or pattern.is_binary or len(escape) > 1:
         raise NotExactError("LIKE over binary text")
     text = subject.data
-    regexp = _like_regexp(pattern.data.as_py(), escape, ignores_case(collate))
+    matches = _LikePattern.of(pattern.data.as_py(), escape, ignores=ignores_case(collate)).matches
     if ignores_case(collate):
         text = keys(pc.binary_join_element_wise(text, ".", ""), collate, ordered=False)  # trailing blanks count
-        return boolean(mapped(lambda key: regexp.fullmatch(key[:-1]) is not None, pa.bool_(), text))
-    return boolean(mapped(lambda key: regexp.fullmatch(key) is not None, pa.bool_(), text))
+        return boolean(mapped(lambda key: matches(key[:-1]), pa.bool_(), text))
+    return boolean(mapped(matches, pa.bool_(), text))
 
 
-def _like_regexp(pattern: str, escape: str, ignores: bool) -> re.Pattern[str]:
-    parts: list[str] = []
-    chars = iter(pattern)
-    for char in chars:
-        if char == escape:
-            char = next(chars, escape)
-        elif char in "%_":
-            parts.append(".*" if char == "%" else ".")
-            continue
-        parts.append(re.escape(weight(char) if ignores else char))
-    return re.compile("".join(parts), re.DOTALL)
+@dataclass(frozen=True)
+class _LikePattern:
+    """The parts of a pattern between its ``%``. A part matches texts of one length, so the first place where it fits
+    leaves the most for those after it: no place is ever tried again, and a text costs time linear in its length.
+    """
+
+    parts: tuple[tuple[re.Pattern[str], int], ...]
+
+    @classmethod
+    def of(cls, pattern: str, escape: str, *, ignores: bool) -> _LikePattern:
+        parts: list[list[str]] = [[]]
+        chars = iter(pattern)
+        for char in chars:
+            if char == escape:
+                char = next(chars, escape)
+            elif char == "%":
+                parts.append([])
+                continue
+            elif char == "_":
+                parts[-1].append(".")
+                continue
+            parts[-1].append(re.escape(weight(char) if ignores else char))
+        return cls(tuple((re.compile("".join(part), re.DOTALL), len(part)) for part in parts))
+
+    def matches(self, text: str) -> bool:
+        (first, start), *between = self.parts
+        if not between:
+            return first.fullmatch(text) is not None
+        last, length = between.pop()
+        end = len(text) - length
+        if end < start or first.match(text) is None or last.match(text, end) is None:
+            return False
+        for part, length in between:
+            found = part.search(text, start, end) if length else None
+            if length and found is None:
+                return False
+            start = start if found is None else found.end()
+        return True
 
 
 def regexp(value: Value, pattern: Value) -> Value:
@@ -208,7 +236,12 @@ def regexp(value: Value, pattern: Value) -> Value:
     if not pattern.is_constant or subject.is_binary or pattern.is_binary:
         raise NotExactError("REGEXP over binary text, or with a pattern that is not a constant")
     try:
-        compiled = compile_regexp(pattern.data.as_py(), ignore_case=ignores_case(collate))
-    except (GoRegexpError, CostlyRegexpError) as fault:
+        compiled = compile_regexp(pattern.data.as_py(), ignore_case=ignores_case(collate), for_values=True)
+    except GoRegexpError as fault:
         raise NotExactError(f"the pattern of REGEXP: {fault}") from None
+    except CostlyRegexpError as fault:
+        raise NotExactError(
+            f"REGEXP {str(fault)!r} cannot be matched in linear time without RE2",
+            remedy="Install ticdc-emit[re2], or use a pattern without repetitions",
+        ) from None
     return boolean(mapped(compiled.search, pa.bool_(), subject.data))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from decimal import Decimal
 from functools import reduce
 
 import pyarrow as pa
@@ -44,7 +45,7 @@ def truth(value: Value) -> Data:
         data = to_integer(value)
         return pc.not_equal(data, pa.scalar(0, data.type))
     if value.kind is Kind.DECIMAL:
-        return pc.not_equal(value.data, pa.scalar(0, pa.int64()).cast(pa.decimal128(1, 0)))
+        return pc.not_equal(value.data, pa.scalar(Decimal(0), value.data.type))
     if value.kind in (Kind.REAL, Kind.TEXT):
         return pc.not_equal(to_real(value), 0.0)
     raise NotExactError(f"{value.kind.value} as a condition")

@@ -15,6 +15,7 @@ from collections.abc import Callable
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ticdc_emit.columnar.faults import shown
 from ticdc_emit.filtering.expressions.values import Data, EvaluationError, Kind, NotExactError, Value, mapped
 from ticdc_emit.schema.inference.operands import Coercibility
 
@@ -133,7 +134,7 @@ def _day(text: str) -> dt.date:
     try:
         return dt.date.fromisoformat(text[:_DATE_WIDTH])
     except ValueError:
-        raise EvaluationError(f"Incorrect datetime value: {text!r}") from None
+        raise EvaluationError(f"Incorrect datetime value: {shown(text)}") from None
 
 
 _DAY_PARTS: dict[str, Callable[[str], int]] = {

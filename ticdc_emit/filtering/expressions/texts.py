@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from ticdc_emit.filtering.expressions.collations import common_collation, ignores_case
 from ticdc_emit.filtering.expressions.values import (
     Data,
+    EvaluationError,
     Kind,
     NotExactError,
     Value,
@@ -27,6 +28,8 @@ from ticdc_emit.filtering.expressions.values import (
 )
 
 __all__ = ["concat", "concat_ws", "length", "letters", "locate", "part", "replaced", "trimmed"]
+
+_MAX_LENGTH = 64 << 20  # the default of TiDB's max_allowed_packet
 
 
 def length(value: Value, *, characters: bool) -> Value:
@@ -69,6 +72,9 @@ def _joined(texts: list[Value], join: Callable[[list[Data]], Data]) -> Value:
     if not texts or any(text.is_binary for text in texts):
         raise NotExactError("CONCAT() of binary text")
     shape = reduce(lambda one, other: _merged(one, other), texts)
+    lengths = (pc.cast(pc.fill_null(pc.binary_length(text.data), 0), pa.int64()) for text in texts)
+    longest = pc.max(reduce(pc.add, lengths)).as_py()
+    _check_length("CONCAT", longest or 0)
     return replace(shape, data=join([text.data for text in texts]), column=None)
 
 
@@ -109,11 +115,12 @@ def trimmed(name: str, values: Sequence[Value]) -> Value:
     ends = int(to_integer(values[2]).as_py()) if len(values) > 2 else {"trim": 0, "ltrim": 1, "rtrim": 2}[name]
 
     def of(held: str, removed: str) -> str:
-        while removed and ends != 2 and held.startswith(removed):
-            held = held[len(removed) :]
-        while removed and ends != 1 and held.endswith(removed):
-            held = held[: -len(removed)]
-        return held
+        start, end = 0, len(held)
+        while removed and ends != 2 and held.startswith(removed, start, end):
+            start += len(removed)
+        while removed and ends != 1 and held.endswith(removed, start, end):
+            end -= len(removed)
+        return held[start:end]
 
     return replace(text, data=mapped(of, pa.string(), text.data, mark))
 
@@ -125,10 +132,22 @@ def replaced(values: Sequence[Value]) -> Value:
     texts = [to_text(value) for value in values]
     if any(text.is_binary for text in texts):
         raise NotExactError("REPLACE() of binary text")
-    results = mapped(
-        lambda held, old, new: held.replace(old, new) if old else held, pa.string(), *(text.data for text in texts)
-    )
-    return replace(reduce(_merged, texts), data=results)
+
+    def of(held: str, old: str, new: str) -> str:
+        if not old:
+            return held
+        if len(new) > len(old):
+            more = len(new.encode()) - len(old.encode())
+            _check_length("REPLACE", len(held.encode()) + held.count(old) * more)
+        return held.replace(old, new)
+
+    return replace(reduce(_merged, texts), data=mapped(of, pa.string(), *(text.data for text in texts)))
+
+
+def _check_length(name: str, length: int) -> None:
+    """Refuse a result before it is made; nested calls would multiply the memory of one value."""
+    if length > _MAX_LENGTH:
+        raise EvaluationError(f"the result of {name}() has {length:,} bytes, more than {_MAX_LENGTH:,}")
 
 
 def locate(needle: Value, haystack: Value) -> Value:

@@ -6,6 +6,7 @@ computes in. :class:`NotExactError`: this library cannot compute it exactly. :cl
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
@@ -18,6 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_emit.columnar.decimals import decimal_text
+from ticdc_emit.columnar.faults import shown
 from ticdc_emit.columnar.labels import label_text
 from ticdc_emit.schema.inference.operands import Coercibility
 from ticdc_emit.schema.model import Column
@@ -54,11 +56,17 @@ Data: TypeAlias = "pa.Array | pa.Scalar"
 MAX_DIGITS = 76  # of Arrow's widest decimal
 _INT64, _UINT64 = 1 << 63, 1 << 64
 _BIGINT_DIGITS = 20
-_NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?")
+_NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 
 
 class NotExactError(ValueError):
-    """The expression cannot be evaluated exactly; ``str()`` names the cause."""
+    """The expression cannot be evaluated exactly; ``str()`` names the cause, ``remedy`` a way out besides another
+    expression.
+    """
+
+    def __init__(self, cause: str, *, remedy: str = "") -> None:
+        super().__init__(cause)
+        self.remedy = remedy
 
 
 class EvaluationError(ValueError):
@@ -133,7 +141,7 @@ def constant(value: int | Decimal | float | str | bytes | None, collate: str = "
     scale = max(0, -int(exact.as_tuple().exponent))
     digits = max(len(exact.as_tuple().digits), scale + 1)
     if digits > MAX_DIGITS:
-        raise NotExactError(f"the number {value} has too many digits")
+        raise NotExactError(f"the number {shown(exact)} has too many digits")
     return Value(Kind.DECIMAL, pa.scalar(exact, pa.decimal256(digits, scale)))
 
 
@@ -189,11 +197,18 @@ def mapped(function: Callable[..., Any], kind: pa.DataType, *data: Data) -> Data
         fixed = [None if each is array else each.as_py() for each in data]
         place = next(index for index, each in enumerate(data) if each is array)
         results = [of(*fixed[:place], value, *fixed[place + 1 :]) for value in encoded.dictionary.to_pylist()]
-        return pa.array(results, kind).take(encoded.indices)
+        return _one_array(results, kind).take(encoded.indices)
     columns: list[Iterable[Any]] = [
         each.to_pylist() if isinstance(each, pa.Array) else repeat(each.as_py()) for each in data
     ]
-    return pa.array([of(*values) for values in zip(*columns, strict=False)], kind)
+    return _one_array([of(*values) for values in zip(*columns, strict=False)], kind)
+
+
+def _one_array(values: list[Any], kind: pa.DataType) -> pa.Array:
+    array = pa.array(values, kind)
+    if isinstance(array, pa.ChunkedArray):
+        raise pa.ArrowCapacityError("the texts of so many rows exceed 2 GiB")
+    return array
 
 
 def to_integer(value: Value) -> Data:
@@ -232,8 +247,11 @@ def to_real(value: Value) -> Data:
 def _parsed_number(text: str) -> float:
     stripped = text.strip()
     if not _NUMBER.fullmatch(stripped):
-        raise EvaluationError(f"Truncated incorrect DOUBLE value: {text!r}")
-    return float(stripped)
+        raise EvaluationError(f"Truncated incorrect DOUBLE value: {shown(text)}")
+    number = float(stripped)
+    if math.isinf(number):
+        raise EvaluationError(f"DOUBLE value is out of range: {shown(text)}")
+    return number
 
 
 def to_text(value: Value) -> Value:
