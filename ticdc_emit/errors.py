@@ -50,6 +50,9 @@ __all__ = [
 ]
 
 
+_LONGEST_MESSAGE, _LONGEST_TEXT = 2000, 300
+
+
 class TicdcEmitError(Exception):
     """Root of all errors that this library raises on purpose.
 
@@ -72,9 +75,28 @@ class TicdcEmitError(Exception):
         return _rebuild, (type(self), self.message, self.remedy, self.context)
 
     def __str__(self) -> str:
-        place = ", ".join(f"{name}={value!r}" for name, value in self.context.items())
-        text = self.message if not place else f"{self.message} [{place}]"
+        place = ", ".join(f"{name}={self._shown(value)!r}" for name, value in self.context.items())
+        message = _part(self.message, 0, _LONGEST_MESSAGE)
+        text = message if not place else f"{message} [{place}]"
         return text if not self.remedy else f"{text}. {self.remedy}"
+
+    def _shown(self, value: Any) -> Any:
+        """Return a value of the context as it is printed: of a long text, such as a statement, the part around
+        ``position``. The attribute keeps the whole text.
+        """
+        if not isinstance(value, str):
+            return value
+        position = self.context.get("position", 0)
+        return _part(value, position if isinstance(position, int) else 0, _LONGEST_TEXT)
+
+
+def _part(text: str, position: int, length: int) -> str:
+    """Return a text, or the part of a long one around ``position``."""
+    if len(text) <= length:
+        return text
+    start = min(max(position - length // 2, 0), len(text) - length)
+    before, after = "..." * (start > 0), "..." * (start + length < len(text))
+    return f"{before}{text[start : start + length]}{after} ({len(text):,} characters)"
 
 
 def _rebuild(kind: type[TicdcEmitError], message: str, remedy: str, context: dict[str, Any]) -> TicdcEmitError:
@@ -90,7 +112,10 @@ class SchemaError(TicdcEmitError, ValueError):
 
 
 class DdlError(SchemaError):
-    """A DDL statement cannot be read or applied. ``statement`` is its text, ``position`` the offset."""
+    """A DDL statement cannot be read or applied. ``statement`` is its text, ``position`` the offset.
+
+    The error prints at most 300 characters of the statement: those around the position.
+    """
 
 
 class UnprintableDdlError(DdlError):

@@ -103,6 +103,10 @@ class Catalog:
             return self._executor.execute(statement, query, schema, commit_ts, assigned, mode)
         except SchemaError as error:
             _with_statement(error, query)
+        except RecursionError:
+            raise DdlError(
+                "DDL is nested too deeply", remedy="Use fewer parentheses", statement=query, position=0
+            ) from None
 
     def ensure_database(self, name: str, *, commit_ts: int = 0) -> None:
         """Create the database called ``name`` unless it exists. An empty name does nothing."""

@@ -215,6 +215,10 @@ class DdlTexts:
                 table=f"{event.schema}.{event.table}",
                 remedy='Name no tables before columns and read no other database, or set ddl_text = "as-given"',
             ) from None
+        except RecursionError:
+            raise DdlError(
+                "DDL is nested too deeply", remedy="Use fewer parentheses", statement=event.query, position=0
+            ) from None
 
 
 def _exchange_of(text: str) -> ExchangePartition:

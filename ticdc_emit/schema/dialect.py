@@ -46,7 +46,7 @@ def parse_expression(text: str) -> Node:
     check_text(text)
     mode = sql_mode_of("")
     try:
-        grammar = OtherGrammar(text, scan(text, mode), mode)
+        grammar = OtherGrammar(text, scan(text, mode, "the expression"), mode)
         return grammar.whole_expression()
     except RecursionError:
         raise DdlError(

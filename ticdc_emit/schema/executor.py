@@ -65,7 +65,7 @@ class DdlExecutor(TableJobs, DatabaseJobs):
             if run is None:
                 raise DdlError(f"{type(statement).__name__} is not understood", remedy="Leave the statement out")
             run(self, statement)
-        except SchemaError:
+        except (SchemaError, RecursionError):
             self._store.rollback()
             self._ids.restore(ids_before)
             raise

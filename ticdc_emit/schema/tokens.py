@@ -92,14 +92,15 @@ def _pattern(*, backslash: bool) -> re.Pattern[str]:
     return re.compile(text, re.VERBOSE | re.DOTALL | re.ASCII)
 
 
-def scan(sql: str, mode: SqlMode) -> list[Token]:
+def scan(sql: str, mode: SqlMode, subject: str = "DDL") -> list[Token]:
     """Return all tokens; ``DdlError`` with ``position`` for a string or comment that never ends, or a stray sign."""
-    return _Scanner(sql, mode).tokens()
+    return _Scanner(sql, mode, subject).tokens()
 
 
 class _Scanner:
-    def __init__(self, sql: str, mode: SqlMode) -> None:
+    def __init__(self, sql: str, mode: SqlMode, subject: str) -> None:
         self._sql = sql
+        self._subject = subject  # in errors
         self._mode = mode
         self._escapes = not mode.no_backslash_escapes
         self._tokens: list[Token] = []
@@ -173,7 +174,7 @@ class _Scanner:
         what, remedy = "an unexpected character", "Remove it, or write the name in backticks"
         if rest[0] in "'\"`":
             what, remedy = "a string or name that never ends", "Close it with the quote that opened it"
-        message = f"DDL cannot be read: {what} at {rest!r}"
+        message = f"{self._subject} cannot be read: {what} at {rest!r}"
         raise DdlError(message, remedy=remedy, statement=self._sql, position=position)
 
     def _comment(self, start: int) -> int:
@@ -185,7 +186,7 @@ class _Scanner:
         end = self._sql.find("*/", start + 2) + 2
         if end < 2:
             raise DdlError(
-                "DDL cannot be read: a comment never ends",
+                f"{self._subject} cannot be read: a comment never ends",
                 remedy="Close it with */",
                 statement=self._sql,
                 position=start,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import pickle
 import re
 import sys
 from collections.abc import Iterator
@@ -145,6 +146,42 @@ def test_an_unknown_column_is_told_with_the_first_row(text: str) -> None:
     expression = TableExpression.of(text, INFO, "UTC", "option")
     with pytest.raises(UnknownColumnError, match="ErrExpressionColumnNotFound"):
         expression.ignored(Image(INFO, {}, Rendering("UTC")), 1)
+
+
+def test_a_chain_of_operators_may_be_long() -> None:
+    count = 5_000
+    for text in (
+        f"n = 3{' and n = 3' * count}",
+        f"n = 4{' or n = 4' * count} or n = 3",
+        f"n{' + 1' * count} = {count + 3}",
+        f"n = 3{' and n + 1 * 2 - 3 = 2 or n' * (count // 5)}",
+        f"case{' when n = 4 then 0' * (count // 5)} else 1 end",
+        f"length(concat(v{', v' * count})) = {4 * (count + 1)}",
+    ):
+        assert ignored(text)
+    expression = TableExpression.of(f"n = 3{' and n = 3' * count}", INFO, "UTC", "option")
+    assert pickle.loads(pickle.dumps(expression)) == expression
+    for text in (
+        *("- " * count + "n", "not " * count + "n", "n" + " is null" * count, "n" + " > 1 is null" * count),
+        *("case when n then 1 else " * count + "1" + " end" * count, "abs(" * count + "n" + ")" * count),
+    ):
+        with pytest.raises(ConfigError, match="nested too deeply"):
+            ignored(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("n <<< 2", "'n <<< 2' is not understood: expected a column, a literal or a function, found '<'"),
+        ("n >", "'n >' is not understood: expected a column, a literal or a function, found the end of the expression"),
+        ("n > 'a", 'cannot be read: a string or name that never ends at "\'a"'),
+    ],
+)
+def test_the_words_of_an_error_are_those_of_an_expression(text: str, words: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        ignored(text)
+    assert words in caught.value.message
+    assert "DDL" not in str(caught.value)
 
 
 # -- LIKE ------------------------------------------------------------------------------------------------------------

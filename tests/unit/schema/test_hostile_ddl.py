@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
@@ -9,7 +11,7 @@ import pytest
 
 from ticdc_emit.errors import DdlError, SchemaError
 from ticdc_emit.schema.catalog import Catalog, catalog_from_sql
-from ticdc_emit.schema.dialect import parse_ddl, split_statements
+from ticdc_emit.schema.dialect import parse_ddl, restored_statements, split_statements
 
 pytestmark = pytest.mark.timeout(20)
 
@@ -311,3 +313,91 @@ def test_a_query_that_is_no_text(query: Any) -> None:
     for apply in (catalog_from_sql, Catalog().apply, parse_ddl, split_statements):
         with pytest.raises(DdlError, match=f"must be str, not {type(query).__name__}"):
             apply(query)
+
+
+# -- chains of operators ---------------------------------------------------------------------------------------------
+
+CHAINED = "create table t (id int primary key, b varchar(20), d date)"
+CHAINS: dict[str, Callable[[int], str]] = {
+    "generated": lambda count: f"alter table t add column v int as (id{' + 1' * count})",
+    "logic": lambda count: f"alter table t add column v int as (id{' and id + 1 * 2 = 3 or id' * (count // 5)})",
+    "comparisons": lambda count: f"alter table t add column v int as (id{' = 1' * count})",
+    "branches": lambda count: f"alter table t add column v int as (case{' when id then 1' * count} end)",
+    "check": lambda count: f"alter table t add constraint k check (id > 1{' and id > 1' * count})",
+    "hash": lambda count: f"alter table t partition by hash(id{' + 1' * count}) partitions 3",
+    "range": lambda count: f"alter table t partition by range(id{' + 1' * count}) (partition p values less than (9))",
+    "index": lambda count: f"alter table t add key k ((id{' + 1' * count}))",
+    "where": lambda count: f"create view w as select * from t where t.id = 1{' or t.id = 1' * count}",
+    "group": lambda count: f"create view w as select id from t group by id{' + id' * count}",
+    "union": lambda count: "create view w as " + " union all ".join(["(select id from t)"] * (count // 5)),
+}
+NESTED: dict[str, Callable[[int], str]] = {
+    "not": lambda count: f"alter table t add column v int as ({'not ' * count}id)",
+    "minus": lambda count: f"alter table t add column v int as ({'- ' * count}id)",
+    "binary": lambda count: f"alter table t add column v int as ({'binary ' * count}id)",
+    "null": lambda count: f"alter table t add column v int as (id{' is null' * count})",
+    "both": lambda count: f"alter table t add column v int as (id{' = 1 is null' * count})",
+    "collate": lambda count: f"alter table t add column v int as (b{' collate utf8mb4_bin' * count})",
+    "interval": lambda count: f"alter table t add column v date as (d{' + interval 1 day' * count})",
+    "between": lambda count: f"alter table t add column v int as (id{' between 1 and id' * count})",
+    "case": lambda count: f"alter table t add column v int as ({'case when id then 1 else ' * count}1{' end' * count})",
+    "calls": lambda count: f"alter table t add column v int as ({'abs(' * count}id{')' * count})",
+    "subqueries": lambda count: f"create view w as select 1 where {'1 in (select 1 where ' * count}1{')' * count}",
+    "tables": lambda count: f"create view w as select 1 from t{', t' * count}",
+    "joins": lambda count: f"create view w as select 1 from t{' natural join t' * count}",
+    "groups": lambda count: f"create view w as select 1 where {'(' * 50}id{(' is null' * 100 + ')') * 50}",
+}
+
+
+@pytest.mark.parametrize("count", [1_000, 5_000])
+@pytest.mark.parametrize("chain", CHAINS.values(), ids=CHAINS)
+def test_a_chain_of_operators_may_be_long(chain: Callable[[int], str], count: int) -> None:
+    query = chain(count)
+    catalog = applied(CHAINED, query)
+    assert pickle.loads(pickle.dumps(catalog)).tables() == catalog.tables()
+    (text,) = restored_statements(query, "", "utf8mb4")
+    assert restored_statements(text, "", "utf8mb4") == [text]
+
+
+def test_a_chain_of_a_hundred_thousand_operators() -> None:
+    column = applied(CHAINED, CHAINS["generated"](100_000)).table("test", "t").column("v")
+    assert column.generated_expr.count("+") == 100_000
+
+
+@pytest.mark.parametrize("count", [1_000, 5_000])
+@pytest.mark.parametrize("chain", NESTED.values(), ids=NESTED)
+def test_what_is_nested_too_deeply_is_refused(chain: Callable[[int], str], count: int) -> None:
+    catalog = applied(CHAINED)
+    with pytest.raises(DdlError, match="nested too deeply"):
+        catalog.apply(chain(count))
+    assert [table.name for table in catalog.tables()] == ["t"]
+    catalog.apply("alter table t add column w int")
+
+
+def test_pipes_that_join_text() -> None:
+    query = f"alter table t add column v text as (b{' || b' * 1_000})"
+    with pytest.raises(DdlError, match="nested too deeply"):
+        applied(CHAINED).apply(query, sql_mode="PIPES_AS_CONCAT")
+    applied(CHAINED, query)  # here they are OR
+    applied(CHAINED).apply("alter table t add column v text as (b" + " || b" * 100 + ")", sql_mode="PIPES_AS_CONCAT")
+
+
+# -- errors ----------------------------------------------------------------------------------------------------------
+
+
+def test_an_error_shows_the_part_of_a_long_statement_that_it_is_about() -> None:
+    wide = f"create table t ({joined('c{} int', 1_000)}, here inte, {joined('d{} int', 1_000)})"
+    long = f"create table t (a int default '{'1' * 1_000_000}')"
+    for query, part in ((wide, "c999 int, here inte, d0 int"), (long, "create table t (a int default '111")):
+        with pytest.raises(DdlError) as caught:
+            applied(query)
+        assert part in str(caught.value)
+        assert len(str(caught.value)) < 700
+        assert caught.value.statement == query
+        assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
+    with pytest.raises(DdlError) as caught:
+        applied(f"create table t (a int {'x' * 1_000_000})")
+    assert len(str(caught.value)) < 700
+    with pytest.raises(DdlError) as caught:
+        applied("create table t (a inte)")
+    assert "statement='create table t (a inte)'" in str(caught.value)

@@ -67,9 +67,9 @@ class TableExpression:
         try:
             _parsed(text)
         except DdlError as fault:
-            raise ConfigError(
-                f"the expression {shown(text)} is not understood: {fault.message}", remedy=_REMEDY, option=option
-            ) from None
+            cause = fault.message.removeprefix("the expression ")
+            cause = cause if cause != fault.message else f"is not understood: {cause}"
+            raise ConfigError(f"the expression {shown(text)} {cause}", remedy=_REMEDY, option=option) from None
         expression = cls(text, info, zone, option)
         try:
             expression._mask(_NoRows(info, zone), 0)

@@ -34,6 +34,7 @@ _ALIASES = {
     "rlike": "regexp",
     "ifnull": "coalesce",
 }
+_OPERANDS = 2
 Function = Callable[[Sequence[Value]], Value]
 
 
@@ -42,6 +43,17 @@ def evaluate(node: Node, column: Callable[[Reference], Value]) -> Value:
 
     Raises :class:`NotExactError` if it cannot be evaluated exactly, :class:`EvaluationError` if TiDB fails.
     """
+    chain: list[tuple[Function, Node]] = []
+    while isinstance(node, Call) and len(node.arguments) == _OPERANDS and isinstance(node.arguments[0], Call):
+        chain.append((_function(node), node.arguments[1]))  # a chain of operators is as deep as it is long
+        node = node.arguments[0]
+    value = _evaluated(node, column)
+    for compute, right in reversed(chain):
+        value = compute([value, evaluate(right, column)])
+    return value
+
+
+def _evaluated(node: Node, column: Callable[[Reference], Value]) -> Value:
     match node:
         case Reference():
             return column(node)
@@ -53,19 +65,20 @@ def evaluate(node: Node, column: Callable[[Reference], Value]) -> Value:
             return _cast(node, evaluate(operand, column))
         case Call("negated", (Constant(int() as number),)):
             return constant(-number)
-        case Call("case", arguments):
-            return _case([evaluate(each, column) for each in arguments])
-        case Call("and", (first, second)):
-            return logic.both(evaluate(first, column), evaluate(second, column))
-        case Call(name, arguments):
-            name = _ALIASES.get(name, name)
-            function = _FUNCTIONS.get(name)
-            if function is None:
-                raise NotExactError(f"{name.upper()}()" if name.isidentifier() else f"the operator {name}")
-            least, most, compute = function
-            if not least <= len(arguments) <= most:
-                raise NotExactError(f"{name.upper()}() of {len(arguments)} arguments")
+        case Call(_, arguments):
+            compute = _function(node)
             return compute([evaluate(each, column) for each in arguments])
+
+
+def _function(call: Call) -> Function:
+    name = _ALIASES.get(call.name, call.name)
+    function = _FUNCTIONS.get(name)
+    if function is None:
+        raise NotExactError(f"{name.upper()}()" if name.isidentifier() else f"the operator {name}")
+    least, most, compute = function
+    if not least <= len(call.arguments) <= most:
+        raise NotExactError(f"{name.upper()}() of {len(call.arguments)} arguments")
+    return compute
 
 
 def _constant(node: Constant) -> Value:
@@ -86,8 +99,9 @@ def _collated(value: Value, collation: str) -> Value:
     return replace(value, collate=collation, strength=Coercibility.EXPLICIT)
 
 
-def _case(values: list[Value]) -> Value:
+def _case(values: Sequence[Value]) -> Value:
     """Return CASE WHEN 0 THEN 1 WHEN 2 THEN 3 ... ELSE last."""
+    values = list(values)
     found = values.pop() if len(values) % 2 else null()
     while values:
         result, condition = values.pop(), values.pop()
@@ -140,7 +154,7 @@ def _like(args: Sequence[Value]) -> Value:
     return comparison.like(args[0], args[1], *(args[2].data.as_py() for _ in args[2:]))
 
 
-_ANY = 1 << 16
+_ANY = 1 << 30
 _FUNCTIONS: Mapping[str, tuple[int, int, Function]] = {
     **{name: (2, 2, _comparison(name)) for name in ("=", "<>", "<", "<=", ">", ">=")},
     **{name: (2, 2, _arithmetic(name)) for name in ("+", "-", "*", "/", "div", "mod")},
@@ -153,6 +167,7 @@ _FUNCTIONS: Mapping[str, tuple[int, int, Function]] = {
         )
     },
     "<=>": (2, 2, lambda args: comparison.same(args[0], args[1])),
+    "and": (2, 2, lambda args: logic.both(args[0], args[1])),
     "or": (2, 2, lambda args: logic.either(args[0], args[1])),
     "xor": (2, 2, lambda args: logic.one_of_two(args[0], args[1])),
     "not": (1, 1, lambda args: logic.negation(args[0])),
@@ -162,6 +177,7 @@ _FUNCTIONS: Mapping[str, tuple[int, int, Function]] = {
     "in": (2, _ANY, lambda args: comparison.is_among(args[0], list(args[1:]))),
     "like": (2, 3, _like),
     "regexp": (2, 2, lambda args: comparison.regexp(args[0], args[1])),
+    "case": (2, _ANY, _case),
     "if": (3, 3, lambda args: logic.chosen(args[0], args[1], args[2])),
     "coalesce": (1, _ANY, logic.coalesce),
     "nullif": (2, 2, lambda args: logic.null_if(args[0], args[1])),

@@ -25,6 +25,11 @@ _T = TypeVar("_T")
 _MAX_DIGITS, _MAX_NUMBER = 20, (1 << 64) - 1
 _MAX_QUALIFIERS = 2  # schema and table
 _MAX_DEPTH = 120
+_MAX_SHOWN = 60
+
+
+def _shown(text: str) -> str:
+    return repr(text) if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]!r}..."
 
 
 class BaseGrammar:
@@ -32,6 +37,8 @@ class BaseGrammar:
 
     ``charset`` is the session's, for strings without an introducer.
     """
+
+    _what, _subject = "statement", "DDL"  # in errors
 
     def __init__(self, sql: str, tokens: list[Token], mode: SqlMode, charset: str = "utf8mb4") -> None:
         """``tokens`` are those of one statement, the last one of kind ``end``."""
@@ -50,9 +57,9 @@ class BaseGrammar:
 
     def _fail(self, message: str, token: Token | None = None) -> NoReturn:
         place = token or (self._prev if self._at_end else self._curr)
-        text = "the end of the statement" if self._at_end and token is None else repr(self._raw(place))
+        text = f"the end of the {self._what}" if self._at_end and token is None else _shown(self._raw(place))
         raise DdlError(
-            f"DDL is not understood: {message}, found {text}",
+            f"{self._subject} is not understood: {message}, found {text}",
             statement=self.sql,
             position=place.start,
             remedy="Check the syntax against TiDB's",
@@ -91,15 +98,23 @@ class BaseGrammar:
     def _enter(self) -> None:
         self._depth += 1
         if self._depth > _MAX_DEPTH:
-            raise DdlError(
-                "DDL is nested too deeply",
-                remedy="Use fewer parentheses",
-                statement=self.sql,
-                position=self._curr.start,
-            )
+            self._nested_too_deeply()
 
     def _leave(self) -> None:
         self._depth -= 1
+
+    def _check_chain(self, length: int) -> None:
+        """Refuse a chain of operators whose tree is as deep as it is long."""
+        if length > _MAX_DEPTH:
+            self._nested_too_deeply()
+
+    def _nested_too_deeply(self) -> NoReturn:
+        raise DdlError(
+            f"{self._subject} is nested too deeply",
+            remedy="Use fewer parentheses",
+            statement=self.sql,
+            position=self._curr.start,
+        )
 
     # -- words and symbols ---------------------------------------------------------------------------------------
 

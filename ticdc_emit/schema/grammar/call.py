@@ -168,7 +168,7 @@ class CallGrammar(TimeCallGrammar):
         self._expect_symbol(",")
         right = self._expression()
         self._expect_symbol(")")
-        return expressions.Binary("%", left, right)
+        return expressions.Binary(left, (("%", right),))
 
     def _char(self) -> Node:
         self._opened()

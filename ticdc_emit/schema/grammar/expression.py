@@ -57,13 +57,14 @@ class ExpressionGrammar(ConstantGrammar):
     def _logic(self, level: int) -> Node:
         if level == len(_LOGIC):
             return self._negation()
-        node = self._logic(level + 1)
+        first = self._logic(level + 1)
+        rest: list[tuple[str, Node]] = []
         while (operator := self._operator(_LOGIC[level])) and not (
             self._symbol_at("||") and self._mode.pipes_as_concat
         ):
             self._advance()
-            node = nodes.Binary(operator, node, self._logic(level + 1))
-        return node
+            rest.append((operator, self._logic(level + 1)))
+        return nodes.chained(first, rest)
 
     def _operator(self, table: dict[str, str]) -> str:
         return table.get(self._curr.text, "") if self._curr.kind in ("symbol", "word") else ""
@@ -78,11 +79,20 @@ class ExpressionGrammar(ConstantGrammar):
         if self._at_words("MATCH") and self._symbol_at("(", 1):
             return self._match_against()
         node = self._predicate()
+        rest: list[tuple[str, Node]] = []
+        length = 0
         while True:
             if operator := self._operator(_COMPARISONS):
                 self._advance()
-                node = self._compared(node, operator)
+                quantifier = self._word_at() if self._symbol_at("(", 1) else ""
+                if quantifier not in ("ANY", "SOME", "ALL"):
+                    rest.append((operator, self._compared()))
+                    continue
+                self._advance()
+                left = nodes.chained(node, rest)
+                node, rest = nodes.Comparison(operator, left, quantifier == "ALL", self._subselect()), []
             elif self._accept("IS"):
+                node, rest = nodes.chained(node, rest), []
                 negated = self._not()
                 word = self._expect_any("NULL", "UNKNOWN", "TRUE", "FALSE")
                 if word != "NULL":
@@ -94,18 +104,16 @@ class ExpressionGrammar(ConstantGrammar):
                     )
                 node = predicates.IsNull(node, negated)
             else:
-                return node
+                return nodes.chained(node, rest)
+            length += 1
+            self._check_chain(length)
 
-    def _compared(self, left: Node, operator: str) -> Node:
-        quantifier = self._word_at() if self._symbol_at("(", 1) else ""
-        if quantifier in ("ANY", "SOME", "ALL"):
-            self._advance()
-            return nodes.Comparison(operator, left, quantifier == "ALL", self._subselect())
+    def _compared(self) -> Node:
         if self._curr.kind == "variable" and self._symbol_at(":=", 1):
             name = self._curr.value
             self._advance(2)
-            return nodes.Binary(operator, left, nodes.Assignment(name, self._predicate()))
-        return nodes.Binary(operator, left, self._predicate())
+            return nodes.Assignment(name, self._predicate())
+        return self._predicate()
 
     def _match_against(self) -> Node:
         self._advance()
@@ -162,14 +170,18 @@ class ExpressionGrammar(ConstantGrammar):
         return self._sums(self._bit_expression(level + 1), level)
 
     def _sums(self, node: Node, level: int) -> Node:
+        rest: list[tuple[str, Node]] = []
+        length = 0
         while operator := self._operator(_BINARY[level]):
             self._advance()
             if level == _SUM and self._word_at() == "INTERVAL" and not self._is_interval_call():
                 name = "DATE_ADD" if operator == "+" else "DATE_SUB"
-                node = DateArithmetic(name, node, *self._interval())
+                node, rest = DateArithmetic(name, nodes.chained(node, rest), *self._interval()), []
+                length += 1
+                self._check_chain(length)
             else:
-                node = nodes.Binary(operator, node, self._bit_expression(level + 1))
-        return node
+                rest.append((operator, self._bit_expression(level + 1)))
+        return nodes.chained(node, rest)
 
     def _interval(self) -> tuple[Node, str]:
         self._expect("INTERVAL")
@@ -201,8 +213,11 @@ class ExpressionGrammar(ConstantGrammar):
 
     def _simple(self) -> Node:
         node = self._prefixed()
+        length = 0
         while self._mode.pipes_as_concat and self._accept_symbol("||"):
             node = Call("CONCAT", (node, self._prefixed()))
+            length += 1
+            self._check_chain(length)
         return node
 
     def _prefixed(self) -> Node:
@@ -218,8 +233,11 @@ class ExpressionGrammar(ConstantGrammar):
             node = Cast("BINARY", self._prefixed(), CastType("BINARY"))
         else:
             node = self._primary()
+            length = 0
             while self._accept("COLLATE"):
                 node = nodes.Collated(node, self._collation_name())
+                length += 1
+                self._check_chain(length)
         self._leave()
         return node
 

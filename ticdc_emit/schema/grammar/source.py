@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import count
 
 from ticdc_emit.schema.grammar.call import CallGrammar
 from ticdc_emit.schema.grammar.hint import read_hints
@@ -27,8 +28,11 @@ class SourceGrammar(CallGrammar):
     def _table_references(self) -> TableFactor:
         first = self._escaped_reference()
         tables: Join = first if isinstance(first, Join) else Join(first)
+        length = 0
         while self._accept_symbol(","):
             tables = Join(tables, self._escaped_reference())
+            length += 1
+            self._check_chain(length)
         return tables
 
     def _escaped_reference(self) -> TableFactor:
@@ -42,7 +46,8 @@ class SourceGrammar(CallGrammar):
     def _table_reference(self) -> TableFactor:
         self._enter()
         left = self._table_factor()
-        while True:
+        for length in count():
+            self._check_chain(length)
             if self._accept("JOIN") or self._accept("CROSS", "JOIN") or self._accept("INNER", "JOIN"):
                 right = self._table_reference()
                 joined = self._conditioned(Join(left, right))

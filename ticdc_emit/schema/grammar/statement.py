@@ -45,6 +45,7 @@ _CONSTRAINT_KINDS: dict[str, ConstraintKind] = {
 class StatementGrammar(AlterGrammar):
     def whole_expression(self) -> Node:
         """Consume an expression that ends the text."""
+        self._what, self._subject = "expression", "the expression"
         if self._at_end:
             self._fail("expected an expression")
         node = self._expression()

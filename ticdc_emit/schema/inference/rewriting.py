@@ -114,8 +114,10 @@ def _(node: expressions.Parenthesised) -> syntax.Node:
 
 @rewritten.register(expressions.Binary)
 def _(node: expressions.Binary) -> syntax.Node:
-    name = _OPERATORS.get(node.operator, node.operator.lower())
-    return syntax.Call(name, (rewritten(node.left), rewritten(node.right)))
+    chain = rewritten(node.first)
+    for operator, operand in node.rest:
+        chain = syntax.Call(_OPERATORS.get(operator, operator.lower()), (chain, rewritten(operand)))
+    return chain
 
 
 @rewritten.register(expressions.Unary)

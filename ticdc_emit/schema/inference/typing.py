@@ -57,10 +57,13 @@ class _Typing:
         self._operands: dict[int, Operand] = {}  # by identity: BETWEEN and CASE use a node more than once
 
     def of(self, node: Node) -> Operand:
-        known = self._operands.get(id(node))
-        if known is None:
-            known = self._operands[id(node)] = self._typed(node)
-        return known
+        pending = [node]  # a chain of operators is as deep as it is long: its innermost call comes first
+        while (first := _first_call(pending[-1])) is not None and id(first) not in self._operands:
+            pending.append(first)
+        for each in reversed(pending):
+            if id(each) not in self._operands:
+                self._operands[id(each)] = self._typed(each)
+        return self._operands[id(node)]
 
     def _typed(self, node: Node) -> Operand:
         match node:
@@ -82,6 +85,12 @@ class _Typing:
         if column.type is MySQLType.VECTOR_FLOAT32:
             raise DdlError(f"{column.name!r} in it is a vector")
         return of_column(column)
+
+
+def _first_call(node: Node) -> Call | None:
+    """Return a call's first argument if it is a call itself."""
+    first = node.arguments[0] if isinstance(node, Call) and node.arguments else None
+    return first if isinstance(first, Call) else None
 
 
 def _constant(node: Constant) -> Operand:

@@ -5,6 +5,7 @@ Rule source: pingcap/tidb ``pkg/parser/ast/expressions.go`` (the ``Restore`` met
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ticdc_emit.schema.identifiers import quoted
@@ -29,6 +30,7 @@ __all__ = [
     "Unary",
     "UserVariable",
     "Values",
+    "chained",
 ]
 
 
@@ -48,19 +50,24 @@ class ColumnName:
 
 @dataclass(frozen=True)
 class Binary:
-    """``operator`` as TiDB writes it: AND, DIV, %, <=> ..."""
+    """Operators of one precedence, from left to right: the first operand, then each operator as TiDB writes it (AND,
+    DIV, %, <=> ...) with its right operand. In TiDB's tree a chain is as deep as it is long; here it is one node, so
+    that its length has no limit.
+    """
 
-    operator: str
-    left: Node
-    right: Node
+    first: Node
+    rest: tuple[tuple[str, Node], ...]
 
     def restore(self, style: Style = WIRE) -> str:
-        parts: list[str] = []
-        node: Node = self
-        while isinstance(node, Binary):  # a chain of operators is as deep as it is long
-            parts += (node.right.restore(style), _operator(node.operator, style))
-            node = node.left
-        return "".join((node.restore(style), *reversed(parts)))
+        parts = [self.first.restore(style)]
+        for operator, operand in self.rest:
+            parts += (_operator(operator, style), operand.restore(style))
+        return "".join(parts)
+
+
+def chained(first: Node, rest: Sequence[tuple[str, Node]]) -> Node:
+    """Return a chain of operators, or its first operand if there is no operator."""
+    return Binary(first, tuple(rest)) if rest else first
 
 
 def _operator(operator: str, style: Style) -> str:

@@ -16,19 +16,22 @@ _N = TypeVar("_N")
 
 def every_node(node: object) -> Iterator[object]:
     """Yield a node and everything below it, in order of appearance."""
-    yield node
-    if isinstance(node, tuple):
-        for member in node:
-            yield from every_node(member)
-    elif is_dataclass(node):
-        for each in fields(node):
-            yield from every_node(getattr(node, each.name))
+    pending = [node]
+    while pending:
+        node = pending.pop()
+        yield node
+        if isinstance(node, tuple):
+            pending += reversed(node)
+        elif is_dataclass(node):
+            pending += [getattr(node, each.name) for each in reversed(fields(node))]
 
 
 def with_children(node: _N, change: Callable[[object], object]) -> _N:
-    """Return a node with a function applied to every child."""
+    """Return a node with a function applied to every child; itself if the function returns each child as it is."""
     if isinstance(node, tuple):
-        return tuple(change(child) for child in node)  # type: ignore[return-value]
+        members = tuple([change(child) for child in node])
+        is_same = all(new is old for new, old in zip(members, node, strict=True))
+        return node if is_same else members  # type: ignore[return-value]
     if not is_dataclass(node) or isinstance(node, type):
         return node
     changed = {}
@@ -36,6 +39,6 @@ def with_children(node: _N, change: Callable[[object], object]) -> _N:
         old = getattr(node, field.name)
         if isinstance(old, tuple) or is_dataclass(old):
             new = change(old)
-            if new != old:
+            if new is not old:
                 changed[field.name] = new
     return replace(node, **changed) if changed else node
