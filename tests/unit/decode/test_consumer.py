@@ -249,6 +249,26 @@ def test_the_same_statement_at_another_commit_is_another_one() -> None:
     assert consumer.tables[T] == {}
 
 
+@pytest.mark.parametrize("count", [1_000, 5_000])
+def test_ddl_of_thousands_of_operators_is_taken_or_refused(count: int) -> None:
+    consumer = _consumer()
+    consumer.take_all(
+        [
+            P.put(1, "a"),
+            P.ddl(2, f"alter table test.t add column w int as (id{' + 1' * count}) stored"),
+            P.ddl(3, f"create view test.w as select * from t where t.id = 1{' or t.id = 1' * count}", "w"),
+        ]
+    )
+    for column in ("id" + " is null" * count, "not " * count + "id", "abs(" * count + "id" + ")" * count):
+        consumer = _consumer()
+        with pytest.raises(SchemaError, match="nested too deeply") as caught:
+            consumer.take_all(
+                [P.put(1, "a"), P.ddl(2, f"alter table test.t add column w int as ({column})"), P.watermark(2)]
+            )
+            consumer.finish()
+        assert len(str(caught.value)) < 1_000
+
+
 def test_ddl_of_several_tables_comes_in_any_order() -> None:
     consumer = _consumer(partitions=2)
     consumer.take_all(
