@@ -35,6 +35,12 @@ def read_document(changefeed: str | os.PathLike[str] | Mapping[str, Any] | None)
         return Section(changefeed, "")
     if isinstance(changefeed, str) and (not changefeed.strip() or "\n" in changefeed or "=" in changefeed):
         return Section(_parse(changefeed, "the changefeed text"), "")
+    if not isinstance(changefeed, str | os.PathLike):
+        raise ConfigError(
+            f"the changefeed is of type {type(changefeed).__name__}",
+            remedy="Give the path of a TOML file, TOML text or a mapping",
+            option="changefeed",
+        )
     path = Path(changefeed)
     place = mask_text(str(path))
     try:
@@ -57,6 +63,10 @@ def _parse(text: str, place: str) -> dict[str, Any]:
         raise ConfigError(
             f"{place} is not TOML: {mask_text(str(error))}", remedy="Correct the TOML at that line", option="changefeed"
         ) from None
+    except RecursionError:
+        raise ConfigError(
+            f"{place} is nested too deeply", remedy="Use fewer arrays and tables inside each other", option="changefeed"
+        ) from None
     return document
 
 
@@ -71,6 +81,14 @@ class Section:
     """One TOML table.  Readers return None where the key is absent."""
 
     def __init__(self, table: Mapping[str, Any], path: str) -> None:
+        for key in table:
+            if not isinstance(key, str):
+                place = path or "the changefeed"
+                raise ConfigError(
+                    f"a key of {place} is of type {type(key).__name__}, not text",
+                    remedy="Give every key as text, as TOML has it",
+                    option=path or "changefeed",
+                )
         self._table = table
         self._path = path
         self._read: set[str] = set()
@@ -143,7 +161,7 @@ class Section:
     def _get(self, name: str) -> Any:
         key = name
         if key not in self._table:
-            folded = (key for key in self._table if isinstance(key, str) and key.casefold() == name)
+            folded = (key for key in self._table if key.casefold() == name)
             key = next(folded, name)
         self._read.add(key)
         return self._table.get(key)

@@ -479,6 +479,24 @@ def test_bad_files(changefeed: str, message: str, option: str) -> None:
     assert error.option == option
 
 
+@pytest.mark.parametrize(
+    ("changefeed", "message", "option"),
+    [
+        (f"a = {'[' * 2_000}{']' * 2_000}", "the changefeed text is nested too deeply", "changefeed"),
+        (f"a = {'{b = ' * 2_000}1{'}' * 2_000}", "the changefeed text is nested too deeply", "changefeed"),
+        ({1: 2}, "a key of the changefeed is of type int, not text", "changefeed"),
+        ({None: {}}, "a key of the changefeed is of type NoneType, not text", "changefeed"),
+        ({"sink": {"dispatchers": [{3: 4}]}}, "a key of sink.dispatchers[0] is of type int", "sink.dispatchers[0]"),
+        (["a"], "the changefeed is of type list", "changefeed"),
+    ],
+)
+def test_what_is_no_document(changefeed: Any, message: str, option: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        load_changefeed(URI, changefeed)
+    assert message in caught.value.message
+    assert caught.value.option == option
+
+
 def test_time_zone() -> None:
     assert load_changefeed(URI, time_zone="America/New_York", cluster_id="c1").time_zone == "America/New_York"
     for zone in ("Mars/Olympus", "", "/etc/localtime", "../UTC", "asia/\x00"):

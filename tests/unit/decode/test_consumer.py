@@ -261,11 +261,9 @@ def test_ddl_of_thousands_of_operators_is_taken_or_refused(count: int) -> None:
     )
     for column in ("id" + " is null" * count, "not " * count + "id", "abs(" * count + "id" + ")" * count):
         consumer = _consumer()
+        taken = [P.put(1, "a"), P.ddl(2, f"alter table test.t add column w int as ({column})"), P.watermark(2)]
         with pytest.raises(SchemaError, match="nested too deeply") as caught:
-            consumer.take_all(
-                [P.put(1, "a"), P.ddl(2, f"alter table test.t add column w int as ({column})"), P.watermark(2)]
-            )
-            consumer.finish()
+            consumer.take_all(taken)
         assert len(str(caught.value)) < 1_000
 
 
