@@ -76,7 +76,7 @@ class TicdcEmitError(Exception):
 
     def __str__(self) -> str:
         place = ", ".join(f"{name}={self._shown(value)!r}" for name, value in self.context.items())
-        message = _part(self.message, 0, _LONGEST_MESSAGE)
+        message = shortened(self.message, 0, _LONGEST_MESSAGE)
         text = message if not place else f"{message} [{place}]"
         return text if not self.remedy else f"{text}. {self.remedy}"
 
@@ -87,10 +87,10 @@ class TicdcEmitError(Exception):
         if not isinstance(value, str):
             return value
         position = self.context.get("position", 0)
-        return _part(value, position if isinstance(position, int) else 0, _LONGEST_TEXT)
+        return shortened(value, position if isinstance(position, int) else 0)
 
 
-def _part(text: str, position: int, length: int) -> str:
+def shortened(text: str, position: int = 0, length: int = _LONGEST_TEXT) -> str:
     """Return a text, or the part of a long one around ``position``."""
     if len(text) <= length:
         return text

@@ -35,13 +35,14 @@ def read_document(changefeed: str | os.PathLike[str] | Mapping[str, Any] | None)
         return Section(changefeed, "")
     if isinstance(changefeed, str) and (not changefeed.strip() or "\n" in changefeed or "=" in changefeed):
         return Section(_parse(changefeed, "the changefeed text"), "")
-    if not isinstance(changefeed, str | os.PathLike):
+    try:
+        path = Path(changefeed)
+    except TypeError:
         raise ConfigError(
             f"the changefeed is of type {type(changefeed).__name__}",
             remedy="Give the path of a TOML file, TOML text or a mapping",
             option="changefeed",
-        )
-    path = Path(changefeed)
+        ) from None
     place = mask_text(str(path))
     try:
         text = path.read_text(encoding="utf-8")
@@ -81,11 +82,11 @@ class Section:
     """One TOML table.  Readers return None where the key is absent."""
 
     def __init__(self, table: Mapping[str, Any], path: str) -> None:
-        for key in table:
+        keys: Collection[object] = table.keys()
+        for key in keys:
             if not isinstance(key, str):
-                place = path or "the changefeed"
                 raise ConfigError(
-                    f"a key of {place} is of type {type(key).__name__}, not text",
+                    f"a key of {path or 'the changefeed'} is of type {type(key).__name__}, not text",
                     remedy="Give every key as text, as TOML has it",
                     option=path or "changefeed",
                 )

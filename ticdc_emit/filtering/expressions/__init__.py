@@ -21,7 +21,6 @@ import pyarrow.compute as pc
 
 from ticdc_emit.changes.images import Image
 from ticdc_emit.columnar.assemble import Mask
-from ticdc_emit.columnar.faults import shown
 from ticdc_emit.columnar.values import Rendering, accept
 from ticdc_emit.errors import (
     ConfigError,
@@ -30,6 +29,7 @@ from ticdc_emit.errors import (
     RowError,
     SchemaError,
     TicdcEmitError,
+    shortened,
 )
 from ticdc_emit.filtering.expressions.evaluate import evaluate
 from ticdc_emit.filtering.expressions.json_values import is_object
@@ -69,7 +69,8 @@ class TableExpression:
         except DdlError as fault:
             cause = fault.message.removeprefix("the expression ")
             cause = cause if cause != fault.message else f"is not understood: {cause}"
-            raise ConfigError(f"the expression {shown(text)} {cause}", remedy=_REMEDY, option=option) from None
+            part = shortened(text, fault.context.get("position", 0))
+            raise ConfigError(f"the expression {part!r} {cause}", remedy=_REMEDY, option=option) from None
         expression = cls(text, info, zone, option)
         try:
             expression._mask(_NoRows(info, zone), 0)
@@ -79,7 +80,7 @@ class TableExpression:
             pass  # only constants: TiCDC also fails only at the first row
         except _FAULTS as fault:
             raise ConfigError(
-                f"the expression {shown(text)} cannot be evaluated exactly: {_cause(fault)}",
+                f"the expression {shortened(text)!r} cannot be evaluated exactly: {_cause(fault)}",
                 remedy=getattr(fault, "remedy", "") or _REMEDY,
                 option=option,
                 table=info.full_name,
@@ -131,7 +132,7 @@ class TableExpression:
         def error(number: int) -> InvalidValueError:
             row = int(rows[number])
             return InvalidValueError(
-                f"the expression {shown(self.text)} fails: {causes[row]}",
+                f"the expression {shortened(self.text)!r} fails: {causes[row]}",
                 remedy="Correct the value, or the expression",
                 table=self.info.full_name,
                 row=image.row_key(row),
