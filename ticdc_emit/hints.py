@@ -1,6 +1,7 @@
-"""``Did you mean``: the known name that a mistyped one comes closest to.
+"""Names as people give them: one or several of them, and ``Did you mean`` for a mistyped one.
 
-In: a name that is not known, and the known ones. Out: a question for the end of an error or warning, or nothing.
+In: a name that is not known, and the known ones. Out: a question for the end of an error or warning, or nothing. In:
+one name, or several. Out: a tuple of them, so that ``"id"`` is never read as the columns ``i`` and ``d``.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from difflib import get_close_matches
 
-__all__ = ["closest", "did_you_mean"]
+__all__ = ["closest", "did_you_mean", "names"]
 
 _LONGEST = 200
 
@@ -27,6 +28,11 @@ def did_you_mean(name: str, known: Iterable[str], *, likeness: float = 0.6) -> s
     """Return ``Did you mean bank? `` for ``bnak``, with the space that joins it to a sentence; else an empty text."""
     found = closest(name, known, likeness=likeness)
     return "" if found is None else f"Did you mean {found}? "
+
+
+def names(value: str | Iterable[str]) -> tuple[str, ...]:
+    """Return the names of an argument that takes several, or one name as text."""
+    return (value,) if isinstance(value, str) else tuple(value)
 
 
 def _plain(name: str) -> str:

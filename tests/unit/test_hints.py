@@ -1,10 +1,10 @@
-"""A mistyped name is answered with the known one that it is most like."""
+"""A mistyped name is answered with the known one that it is most like; one name is as good as a list of one."""
 
 from __future__ import annotations
 
 import pytest
 
-from ticdc_emit.hints import closest, did_you_mean
+from ticdc_emit.hints import closest, did_you_mean, names
 
 _DISPATCHERS = ("default", "table", "ts", "index-value", "rowid", "columns")
 
@@ -22,3 +22,10 @@ def test_the_question() -> None:
     assert did_you_mean("zebra", ["bank", "shop"]) == ""
     assert did_you_mean("enable-old-value", ["output-old-value"], likeness=0.8) == ""
     assert did_you_mean("a" * 10_000_000, ["a" * 200]) == f"Did you mean {'a' * 200}? "
+
+
+def test_one_name_is_not_its_letters() -> None:
+    assert names("id") == ("id",)
+    assert names(["id", "name"]) == names(each for each in ("id", "name")) == ("id", "name")
+    assert names("") == ("",)
+    assert names(()) == ()
