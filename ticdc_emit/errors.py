@@ -26,6 +26,7 @@ __all__ = [
     "DeliveryError",
     "DispatcherError",
     "DuplicateChangeError",
+    "HistoryError",
     "IncompatibleSchemaError",
     "InvalidValueError",
     "JarsMissingError",
@@ -201,6 +202,14 @@ class MissingImageError(RowError):
 
 class DuplicateChangeError(RowError):
     """Two changes of one key have the same commit_ts and no ``seq`` to order them."""
+
+
+class HistoryError(RowError):
+    """A change of a history does not fit the rows before it: an insert of a row that exists, or an update or delete of
+    one that does not.
+
+    ``table``, ``row`` (the handle key's values) and ``commit_ts`` name it.
+    """
 
 
 class LateRowError(RowError):

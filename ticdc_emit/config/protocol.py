@@ -11,7 +11,7 @@ from enum import Enum
 from typing import Any
 
 from ticdc_emit.config.refusal import refused
-from ticdc_emit.config.traits import SWITCH, Given, Traits
+from ticdc_emit.config.traits import SWITCH, BinaryForm, Given, Traits
 from ticdc_emit.errors import ConfigError
 from ticdc_emit.hints import did_you_mean
 
@@ -66,6 +66,8 @@ class Protocol(str, Enum):
             large_messages=Given.WITH_EXTENSION,
             handle_key_deletes=True,
             content_compatible=True,
+            numbers_labels=True,
+            binary=BinaryForm.LATIN_1,
             parameters=(
                 (_EXTENSION, SWITCH),
                 ("content-compatible", SWITCH),
@@ -84,6 +86,7 @@ class Protocol(str, Enum):
             row_checksums=True,
             large_messages=Given.ALWAYS,
             handle_key_deletes=True,
+            numbers_labels=True,
         ),
     )
     DEBEZIUM = (
@@ -142,6 +145,8 @@ class Protocol(str, Enum):
             raw_claims=False,
             handle_key_deletes=True,
             packs_rows=True,
+            numbers_labels=True,
+            binary=BinaryForm.GO_QUOTED,
             parameters=(("only-output-updated-columns", SWITCH),),
         ),
     )

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-__all__ = ["SWITCH", "Given", "Traits"]
+__all__ = ["SWITCH", "BinaryForm", "Given", "Traits"]
 
 SWITCH = ("false", "true")
 """The values of a parameter that is off by default."""
@@ -26,6 +26,18 @@ class Given(Enum):
     def holds(self, *, extension: bool) -> bool:
         """Return whether the feature exists, with or without the extension."""
         return self is Given.ALWAYS or (self is Given.WITH_EXTENSION and extension)
+
+
+class BinaryForm(Enum):
+    """How a protocol shows binary data as text.
+
+    ``LATIN_1``: a character for each byte. ``GO_QUOTED``: BINARY and VARBINARY as Go's ``strconv.Quote`` prints them,
+    without the quotes; BLOB, and TEXT too, in base64. Avro's bytes count as base64.
+    """
+
+    BASE64 = "base64"
+    LATIN_1 = "ISO-8859-1"
+    GO_QUOTED = "Go's escapes"
 
 
 @dataclass(frozen=True)
@@ -48,6 +60,8 @@ class Traits:
     be stored. ``handle_key_deletes``: ``delete-only-output-handle-key-columns`` has an effect. ``content_compatible``:
     whether the sink URI's option has an effect. ``force_replicate``: whether tables without a handle key can be sent.
     ``packs_rows``: one message can hold several rows, up to ``max-batch-size``.
+
+    ``numbers_labels``: ENUM and SET are numbers, not labels. ``binary``: how binary data becomes text.
 
     ``parameters``: parameters of the sink URI that change the messages and have few values, the default first.
     ``lossless``: parameters of the sink URI, as name and value, that keep the precision of every value.
@@ -74,6 +88,8 @@ class Traits:
     content_compatible: bool = False
     force_replicate: bool = True
     packs_rows: bool = False
+    numbers_labels: bool = False
+    binary: BinaryForm = BinaryForm.BASE64
     parameters: tuple[tuple[str, tuple[str, ...]], ...] = ()
     lossless: tuple[tuple[str, str], ...] = ()
 

@@ -2,7 +2,7 @@
 
 In: DDL text and row changes in the generic form, their images in canonical text (docs/types.md). Out: TiCDC's messages
 (:meth:`History.messages`), an Arrow table for any engine (:meth:`History.to_arrow`), and the expected final tables of a
-consumer (:meth:`History.tables`), which are folded from the rows and never from messages.
+consumer (:meth:`History.tables`), which are folded from the rows and never from messages. All three check the rows.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from numbers import Integral
 from typing import Any
 from uuid import uuid4
 
@@ -20,21 +21,30 @@ import pyarrow as pa
 
 from ticdc_emit.changefeed import ArrowBatch, Changefeed
 from ticdc_emit.changefeed.options import RunOptions
+from ticdc_emit.changefeed.planning import current_database
 from ticdc_emit.changes.attributes import ATTRIBUTES
+from ticdc_emit.changes.commits import commit_ts_of
+from ticdc_emit.changes.model import Op
+from ticdc_emit.columnar.faults import shown
 from ticdc_emit.config import DEFAULT_PARTITION_NUM, ChangefeedConfig, Profile
 from ticdc_emit.config.named import config_of
 from ticdc_emit.config.secrets import hides_arguments
 from ticdc_emit.delivery.memory_sink import MemorySink, clear, messages
 from ticdc_emit.delivery.message import Message
-from ticdc_emit.errors import ConfigError
+from ticdc_emit.errors import ConfigError, InvalidValueError, MissingColumnError
+from ticdc_emit.hints import did_you_mean
 from ticdc_emit.pictures.shown import facts_html
 from ticdc_emit.registry.contract import SchemaRegistry
 from ticdc_emit.schema.catalog import Catalog, catalog_from_sql
-from ticdc_emit.traffic.truth import Tables, fold_tables
+from ticdc_emit.schema.model import TableInfo
+from ticdc_emit.schema.types import INTEGER_TYPES, MySQLType
+from ticdc_emit.traffic.truth import TableFold, Tables, shown_tables
 
 __all__ = ["History"]
 
 _MOST_SHOWN = 100
+_WHOLE = INTEGER_TYPES | {MySQLType.YEAR, MySQLType.BIT}
+_ROW_REMEDY = "Give each row as {'schema': ..., 'table': ..., 'op': ..., 'commit_ts': ..., 'before': ..., 'after': ...}"
 
 _IMAGE = pa.map_(pa.string(), pa.string())
 _FIELDS = {
@@ -48,6 +58,7 @@ _FIELDS = {
     "after": _IMAGE,
 }
 _ALWAYS = ("schema", "table", "op", "commit_ts", "before", "after")
+_IMAGES = ("before", "after")
 
 
 @dataclass(frozen=True, repr=False)
@@ -55,21 +66,27 @@ class History:
     """``schema``: SQL text of the tables before the first row. ``rows``: changes in the generic form, in any order.
 
     A row is a mapping with ``schema``, ``table``, ``op``, ``commit_ts`` (TSO), ``before``, ``after`` and optionally
-    ``seq``, ``start_ts``, ``physical_table_id`` and ``checksum`` (a mapping: ``changes.integrity``). ``ddl``:
-    (commit_ts, statement); a row with the commit_ts of a statement comes before it. ``time_zone``: the changefeed's,
-    for TIMESTAMP texts.
+    ``seq``, ``start_ts``, ``physical_table_id`` and ``checksum`` (a mapping: ``changes.integrity``). Values are
+    canonical text or ``None``; integer columns also take an int. ``ddl``: (commit_ts, statement); a row with the
+    commit_ts of a statement comes before it. ``time_zone``: the changefeed's, for TIMESTAMP texts. ``begins_empty``:
+    no table has rows before its first change; ``False`` allows updates and deletes of rows that were there before.
+
+    The methods raise the :class:`~ticdc_emit.errors.RowError` family for a row that cannot be read.
     """
 
     schema: str
     rows: Sequence[Mapping[str, Any]] = ()
     ddl: tuple[tuple[int, str], ...] = ()
     time_zone: str = field(default="UTC", kw_only=True)
+    begins_empty: bool = field(default=True, kw_only=True)
 
     def __repr__(self) -> str:
         """Show a small history completely, as Hypothesis prints examples, and a summary of a large one."""
         if len(self.rows) <= _MOST_SHOWN:
+            begins = "" if self.begins_empty else ", begins_empty=False"
             return (
-                f"History(schema={self.schema!r}, rows={self.rows!r}, ddl={self.ddl!r}, time_zone={self.time_zone!r})"
+                f"History(schema={self.schema!r}, rows={self.rows!r}, ddl={self.ddl!r},"
+                f" time_zone={self.time_zone!r}{begins})"
             )
         tables = sorted({f"{row['schema']}.{row['table']}" for row in self.rows})
         return f"<History of {', '.join(tables)}: {len(self.rows):,} rows, {len(self.ddl):,} statements>"
@@ -88,20 +105,41 @@ class History:
     def _catalog(self) -> Catalog:
         return catalog_from_sql(self.schema, time_zone=self.time_zone)
 
-    def tables(self) -> Tables:
+    def tables(self, *, protocol: str | None = None) -> Tables:
         """Return the tables after the last row and statement, by (schema, table): rows by handle key.
 
+        ``protocol``: give ENUM, SET and binary values as the messages of this protocol show them (docs/consumer.md), in
+        text; ``None``: as canonical text. Raises :class:`~ticdc_emit.errors.HistoryError` for a change that does not
+        fit the rows before it (``begins_empty``) and :class:`~ticdc_emit.errors.ConfigError` for an unknown protocol.
         Raises :class:`~ticdc_emit.errors.SchemaError` if the history does not determine a statement's effect on rows
         (DEFAULT CURRENT_TIMESTAMP for existing rows, DROP PARTITION, another kind of type).
         """
-        return fold_tables(self.catalog(), self.rows, self.ddl, self.time_zone)
+        fold = TableFold(self.catalog(), self.time_zone, checks=True, begins_empty=self.begins_empty)
+        tables = fold.follow(self._checked_rows(), self.ddl)
+        return tables if protocol is None else shown_tables(tables, fold.catalog, protocol)
+
+    def _checked_rows(self) -> list[Mapping[str, Any]]:
+        """Return the rows with their values in canonical text."""
+        rows = [_checked(row, position) for position, row in enumerate(self.rows)]
+        if all(_is_text(row[which]) for row in rows for which in _IMAGES):
+            return rows
+        catalog = self.catalog()
+        database = current_database(None, catalog)
+        for commit_ts, query in sorted(self.ddl):
+            catalog.apply(query, schema=database, commit_ts=commit_ts)
+        for position, row in enumerate(rows):
+            if not all(_is_text(row[which]) for which in _IMAGES):
+                info = catalog.at(row["schema"], row["table"], row["commit_ts"] - 1)
+                rows[position] = {**row, **{which: _texts(row[which], info, position) for which in _IMAGES}}
+        return rows
 
     def to_arrow(self) -> pa.Table:
         """Return the rows as one Arrow table in the generic form, without DDL."""
-        used = [name for name in _FIELDS if name in _ALWAYS or any(row.get(name) is not None for row in self.rows)]
-        columns = {name: [row.get(name) for row in self.rows] for name in used}
-        columns |= {name: [_entries(image) for image in columns[name]] for name in ("before", "after")}
-        return pa.table({name: pa.array(values, _FIELDS[name]) for name, values in columns.items()})
+        rows = self._checked_rows()
+        used = [name for name in _FIELDS if name in _ALWAYS or any(row.get(name) is not None for row in rows)]
+        columns = {name: [row.get(name) for row in rows] for name in used}
+        columns |= {name: [_entries(image) for image in columns[name]] for name in _IMAGES}
+        return pa.table({name: _array(name, values) for name, values in columns.items()})
 
     @hides_arguments
     def messages(
@@ -153,3 +191,82 @@ class History:
 
 def _entries(image: Mapping[str, Any] | None) -> list[tuple[str, Any]] | None:
     return None if image is None else list(image.items())
+
+
+def _checked(row: Any, position: int) -> Mapping[str, Any]:
+    """Return a row that has every field of a change, its images as mappings or ``None``."""
+    place = {"position": position}
+    if not isinstance(row, Mapping):
+        raise InvalidValueError(f"a row is of type {type(row).__name__}, not a mapping", remedy=_ROW_REMEDY, row=place)
+    for name in ("schema", "table", "op"):
+        if row.get(name) is None:
+            hint = did_you_mean(name, (each for each in row if isinstance(each, str) and each not in _FIELDS))
+            raise MissingColumnError(f"a row has no {name}", remedy=f"{hint}{_ROW_REMEDY}", column=name, row=place)
+        if not isinstance(row[name], str):
+            raise InvalidValueError(f"{shown(row[name])} is not text", remedy=_ROW_REMEDY, column=name, row=place)
+    table = f"{row['schema']}.{row['table']}"
+    if Op.parse(row["op"]) is None:
+        remedy = f"{did_you_mean(row['op'], [op.value for op in Op])}Use insert, update or delete, or c, u, d"
+        raise InvalidValueError(
+            f"{shown(row['op'])} is not an operation", remedy=remedy, table=table, column="op", row=place
+        )
+    commit_ts, seq = commit_ts_of(row, position, table), row.get("seq")
+    if not (seq is None or (isinstance(seq, Integral) and not isinstance(seq, bool))):
+        raise InvalidValueError(
+            f"{shown(seq)} is not a whole number", remedy="Give seq as an int", table=table, column="seq", row=place
+        )
+    images = {which: row.get(which) for which in _IMAGES}
+    for which, image in images.items():
+        if image is not None and not isinstance(image, Mapping):
+            raise InvalidValueError(
+                f"the {which} image is of type {type(image).__name__}, not a mapping",
+                remedy=f"Give {which} as a mapping from column to value, or None",
+                table=table,
+                row=place,
+            )
+    return {**row, "commit_ts": commit_ts, **images}
+
+
+def _is_text(image: Mapping[str, Any] | None) -> bool:
+    return image is None or all(value is None or isinstance(value, str) for value in image.values())
+
+
+def _texts(image: Mapping[str, Any] | None, info: TableInfo, position: int) -> dict[str, str | None] | None:
+    """Return an image with the numbers of integer columns as text."""
+    if image is None:
+        return None
+    columns = {column.name: column for column in info.columns}
+    texts: dict[str, str | None] = {}
+    for name, value in image.items():
+        is_whole = isinstance(value, Integral) and name in columns and columns[name].type in _WHOLE
+        if not (value is None or isinstance(value, str) or is_whole):
+            raise InvalidValueError(
+                f"{shown(value)} is of the Python type {type(value).__name__}, not text",
+                remedy="Give its canonical text (docs/types.md); only integer columns take an int",
+                table=info.full_name,
+                column=name,
+                row={"position": position},
+            )
+        texts[name] = str(int(value)) if is_whole else value
+    return texts
+
+
+def _array(name: str, values: list[Any]) -> pa.Array:
+    if not (fault := _refusal(name, values)):
+        return pa.array(values, _FIELDS[name])
+    position = next(place for place, value in enumerate(values) if _refusal(name, [value]))
+    raise InvalidValueError(
+        f"the {name} of a row cannot be read: {fault}",
+        remedy=f"It is of the type {_FIELDS[name]}",
+        column=name,
+        row={"position": position},
+    )
+
+
+def _refusal(name: str, values: list[Any]) -> str:
+    """Return why Arrow does not take the values, "" if it does."""
+    try:
+        pa.array(values, _FIELDS[name])
+    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError) as fault:
+        return str(fault)
+    return ""

@@ -7,19 +7,29 @@ before added ones, as in TiCDC (semantics 4.1). DDL comes after the rows of its 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import base64
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import Any, TypeAlias
 
+import pyarrow as pa
+
 from ticdc_emit.changefeed.planning import current_database
 from ticdc_emit.changes.model import Op
-from ticdc_emit.errors import MissingColumnError, MissingImageError, SchemaError
+from ticdc_emit.columnar.escape import GO_STD
+from ticdc_emit.columnar.go_quoted import go_quoted_json
+from ticdc_emit.columnar.labels import label_number
+from ticdc_emit.config.protocol import traits_of
+from ticdc_emit.config.traits import BinaryForm, Traits
+from ticdc_emit.errors import HistoryError, MissingColumnError, MissingImageError, SchemaError
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.events import DdlEvent
-from ticdc_emit.schema.model import TableInfo
+from ticdc_emit.schema.model import Column, TableInfo
+from ticdc_emit.schema.types import BLOB_TYPES, LABEL_TYPES, STRING_TYPES
 from ticdc_emit.traffic.altered import Row, altered
 
-__all__ = ["Row", "Rows", "TableFold", "Tables", "fold_tables"]
+__all__ = ["Row", "Rows", "TableFold", "Tables", "fold_tables", "shown_tables"]
 
 Rows: TypeAlias = "dict[tuple[Any, ...], Row]"
 """Rows by the texts of the handle key, in table order; without one, by all texts and the number among equal rows."""
@@ -29,6 +39,8 @@ Tables: TypeAlias = "dict[tuple[str, str], Rows]"
 
 _Change: TypeAlias = Mapping[str, Any]
 _LOSES_ROWS = frozenset({"drop partition", "truncate partition", "exchange partition"})
+_FIRST_INSERT = "Insert the row first, or give begins_empty=False if it was there before the history"
+_OTHER_KEY = "Use another key, or delete the row first"
 _EMPTIES = frozenset({"create table", "truncate table"})
 
 
@@ -42,9 +54,15 @@ def fold_tables(catalog: Catalog, rows: Iterable[_Change], ddl: Iterable[tuple[i
 
 
 class TableFold:
-    """Follows a history in commit order; ``tables``: the tables so far, ``catalog``: their versions."""
+    """Follows a history in commit order; ``tables``: the tables so far, ``catalog``: their versions.
 
-    def __init__(self, catalog: Catalog, time_zone: str) -> None:
+    ``checks``: an insert of a row that exists raises :class:`~ticdc_emit.errors.HistoryError`; so does an update or
+    delete of one that does not exist, if all tables begin empty (``begins_empty``).
+    """
+
+    def __init__(self, catalog: Catalog, time_zone: str, *, checks: bool = False, begins_empty: bool = True) -> None:
+        self._refuses_existing = checks
+        self._refuses_missing = checks and begins_empty
         self.catalog = catalog
         self.tables: Tables = {(info.schema, info.name): {} for info in catalog.tables() if not info.is_view}
         self._zone = time_zone
@@ -70,14 +88,17 @@ class TableFold:
         steps = [(_image(change, "before", info), _image(change, "after", info)) for change in changes]
         moves = any(old and new and handle_of(info, old) != handle_of(info, new) for old, new in steps)
         if moves or any(change.get("seq") is None for change in changes):
-            for old, _ in steps:
-                _remove(rows, info, old)
-            for _, new in steps:
-                _add(rows, info, new)
-            return
-        for _, (old, new) in sorted(zip((change["seq"] for change in changes), steps, strict=True), key=_first):
-            _remove(rows, info, old)
-            _add(rows, info, new)
+            moments = [steps]
+        else:
+            in_order = sorted(zip((change["seq"] for change in changes), steps, strict=True), key=_first)
+            moments = [[step] for _, step in in_order]
+        for moment in moments:
+            for old, _ in moment:
+                if not _remove(rows, info, old) and self._refuses_missing:
+                    raise _misfit("updates or deletes a row that does not exist", _FIRST_INSERT, info, old, changes)
+            for _, new in moment:
+                if not _add(rows, info, new) and self._refuses_existing:
+                    raise _misfit("adds a row whose key exists", _OTHER_KEY, info, new, changes)
 
     def apply(self, commit_ts: int, query: str) -> None:
         """Take a statement that comes after everything so far; raises the family of :class:`SchemaError` if it cannot
@@ -149,19 +170,35 @@ def _image(change: _Change, which: str, info: TableInfo) -> Row | None:
         ) from None
 
 
-def _add(rows: Rows, info: TableInfo, row: Row | None) -> None:
+def _add(rows: Rows, info: TableInfo, row: Row | None) -> bool:
+    """Add a row, and return whether its key was free."""
     if row is None:
-        return
-    key: tuple[Any, ...] = handle_of(info, row)
-    rows[key or (*row.values(), _equal_rows(rows, row))] = row
+        return True
+    key: tuple[Any, ...] = handle_of(info, row) or (*row.values(), _equal_rows(rows, row))
+    is_free = key not in rows
+    rows[key] = row
+    return is_free
 
 
-def _remove(rows: Rows, info: TableInfo, row: Row | None) -> None:
-    """Remove a row if it exists: a history need not begin with empty tables."""
+def _remove(rows: Rows, info: TableInfo, row: Row | None) -> bool:
+    """Remove a row, and return whether it existed."""
     if row is None:
-        return
+        return True
     key: tuple[Any, ...] = handle_of(info, row)
-    rows.pop(key or (*row.values(), _equal_rows(rows, row) - 1), None)
+    return rows.pop(key or (*row.values(), _equal_rows(rows, row) - 1), None) is not None
+
+
+def _misfit(what: str, remedy: str, info: TableInfo, row: Row | None, changes: Sequence[_Change]) -> HistoryError:
+    assert row is not None
+    if len(changes) > 1:
+        remedy += ". If two changes of one transaction build on each other, give them a seq"
+    return HistoryError(
+        f"a change of the history {what}",
+        remedy=remedy,
+        table=info.full_name,
+        row={column.name: row[column.name] for column in info.whole_handle_key} or row,
+        commit_ts=changes[0]["commit_ts"],
+    )
 
 
 def _equal_rows(rows: Rows, row: Row) -> int:
@@ -169,3 +206,43 @@ def _equal_rows(rows: Rows, row: Row) -> int:
     while (*row.values(), count) in rows:
         count += 1
     return count
+
+
+# -- as messages show them -------------------------------------------------------------------------------------------
+
+
+def shown_tables(tables: Tables, catalog: Catalog, protocol: str) -> Tables:
+    """Return the tables with ENUM, SET and binary values, also those in keys, as the protocol's messages show them.
+
+    ``catalog``: the tables' versions. Raises :class:`~ticdc_emit.errors.ConfigError` for an unknown protocol.
+    """
+    traits = traits_of(protocol)
+    shown: Tables = {}
+    for name, rows in tables.items():
+        info = catalog.table(*name)
+        shows = {column.name: show for column in info.row_columns if (show := _show(column, traits)) is not None}
+        shown[name] = {}
+        for row in rows.values():
+            changed = {column: show(text) for column, show in shows.items() if (text := row[column]) is not None}
+            _add(shown[name], info, row | changed)
+    return shown
+
+
+def _show(column: Column, traits: Traits) -> Callable[[str], str] | None:
+    """Return what makes a message's text of canonical text, ``None`` if both are the same."""
+    if column.type in LABEL_TYPES:
+        return (lambda label: str(label_number(column, label))) if traits.numbers_labels else None
+    if column.type not in STRING_TYPES:
+        return None
+    if traits.binary is BinaryForm.LATIN_1 and column.is_binary:
+        return lambda text: base64.b64decode(text).decode("latin-1")
+    if traits.binary is BinaryForm.GO_QUOTED and column.is_binary and column.type not in BLOB_TYPES:
+        return _go_quoted
+    if traits.binary is BinaryForm.GO_QUOTED and column.type in BLOB_TYPES and not column.is_binary:
+        return lambda text: base64.b64encode(text.encode()).decode()
+    return None
+
+
+def _go_quoted(text: str) -> str:
+    (printed,) = go_quoted_json(pa.array([base64.b64decode(text)]), GO_STD).to_pylist()
+    return str(json.loads(f'"{printed}"'))

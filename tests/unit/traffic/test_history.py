@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any
+import json
+import pickle
+from typing import Any, ClassVar
 
 import pytest
+from hypothesis import given, settings
+from hypothesis_profiles import examples
 
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.decode import SimpleReader
 from ticdc_emit.delivery import memory_sink
-from ticdc_emit.errors import ConfigError, MissingColumnError, MissingImageError, SchemaError, UnknownTableError
+from ticdc_emit.errors import (
+    ConfigError,
+    HistoryError,
+    InvalidValueError,
+    MissingColumnError,
+    MissingImageError,
+    SchemaError,
+    UnknownTableError,
+)
+from ticdc_emit.strategies import histories
 from ticdc_emit.traffic import History
 
 SCHEMA = "create table test.t (id int primary key, v varchar(9));"
@@ -79,7 +92,36 @@ class TestRows:
         assert history.tables()["test", "t"] == {("1", "a", 0): row("1", "a"), ("1", "a", 1): row("1", "a")}
 
     def test_a_row_from_before_the_beginning_goes_away(self) -> None:
-        assert kept(History(SCHEMA, [change(0, row("1", "a"), None)])) == []
+        history = History(SCHEMA, [change(0, row("1", "a"), None)], begins_empty=False)
+        assert kept(history) == []
+        assert repr(history).endswith("begins_empty=False)")
+
+    @pytest.mark.parametrize("begins_empty", [True, False])
+    def test_a_row_that_comes_again(self, begins_empty: bool) -> None:
+        rows = [change(0, None, row("1", "a")), change(1, None, row("1", "b"))]
+        with pytest.raises(HistoryError, match=r"adds a row whose key exists.*Use another key") as caught:
+            History(SCHEMA, rows, begins_empty=begins_empty).tables()
+        assert (caught.value.table, caught.value.row, caught.value.commit_ts) == ("test.t", {"id": "1"}, tso(1))
+
+    @pytest.mark.parametrize("after", [row("1", "b"), None])
+    def test_a_change_of_a_row_that_never_was(self, after: Any) -> None:
+        with pytest.raises(HistoryError, match=r"does not exist.*Insert the row first") as caught:
+            History(SCHEMA, [change(0, row("1", "a"), after)]).tables()
+        assert caught.value.row == {"id": "1"}
+        assert "seq" not in str(caught.value)
+        messages = History(SCHEMA, [change(0, row("1", "a"), after)]).messages("memory://any/?protocol=canal-json")
+        assert len(messages) == 1  # which one wants for a test of its own
+
+    def test_changes_of_one_transaction_that_nothing_orders(self) -> None:
+        rows = [change(0, None, row("1", "a")), change(0, row("1", "a"), row("1", "b"))]
+        with pytest.raises(HistoryError, match="build on each other, give them a seq"):
+            History(SCHEMA, rows).tables()
+
+    def test_a_row_without_a_key_that_never_was(self) -> None:
+        rows = [change(0, None, row("1", "a")), change(1, row("1", "b"), None)]
+        with pytest.raises(HistoryError, match="does not exist") as caught:
+            History("create table test.t (id int, v varchar(9))", rows).tables()
+        assert caught.value.row == row("1", "b")
 
     def test_the_handle_key_is_a_unique_key_without_nulls(self) -> None:
         schema = "create table test.t (a int, b int not null, c int not null, unique key (a), unique key (c, b))"
@@ -98,6 +140,57 @@ class TestRows:
     def test_a_table_that_is_missing(self) -> None:
         with pytest.raises(UnknownTableError):
             History(SCHEMA, [change(0, None, row("1", "a"), table="other")]).tables()
+        with pytest.raises(UnknownTableError):
+            History(SCHEMA, [change(0, None, {"id": 1, "v": "a"}, table="other")]).tables()
+
+    def test_whole_numbers_of_columns_that_are(self) -> None:
+        schema = "create table test.t (id bigint unsigned primary key, y year, b bit(3), v varchar(9))"
+        ddl = ((tso(1), "alter table test.t add column n tinyint"),)
+        numbers = {"id": (1 << 64) - 1, "y": 2024, "b": True, "v": None}
+        texts = {"id": str((1 << 64) - 1), "y": "2024", "b": "1", "v": None}
+        null, last = numbers | {"n": None}, numbers | {"n": -5}
+        after = [change(0, None, numbers), change(1, numbers, numbers), change(2, null, last)]
+        history = History(schema, after, ddl)
+        same = History(schema, [change(0, None, texts), change(1, texts, texts),
+                                change(2, texts | {"n": None}, texts | {"n": "-5"})], ddl)  # fmt: skip
+        assert history.tables() == same.tables()
+        assert history.to_arrow() == same.to_arrow()
+        uri = "memory://any/?protocol=canal-json"
+        assert [each.value for each in history.messages(uri)] == [each.value for each in same.messages(uri)]
+
+    @pytest.mark.parametrize(
+        ("wrong", "error", "message"),
+        [
+            ({"schema": None}, MissingColumnError, "a row has no schema.*Give each row as"),
+            ({"schema": None, "shcema": "test"}, MissingColumnError, "Did you mean shcema"),
+            ({"table": 7}, InvalidValueError, "7 is not text"),
+            ({"commit_ts": None}, MissingColumnError, "neither commit_ts"),
+            ({"commit_ts": "4500"}, InvalidValueError, "'4500' is not a TSO"),
+            ({"commit_ts": 1 << 63}, InvalidValueError, "the commit_ts of a row cannot be read"),
+            ({"op": "insrt"}, InvalidValueError, "'insrt' is not an operation.*Did you mean insert.*Use insert"),
+            ({"op": None}, MissingColumnError, "a row has no op"),
+            ({"after": [1]}, InvalidValueError, "the after image is of type list"),
+            ({"after": {"id": "1", "v": 5}}, InvalidValueError, "5 is of the Python type int, not text"),
+            ({"after": {"id": 1.0, "v": "a"}}, InvalidValueError, "1.0 is of the Python type float"),
+            ({"seq": "first"}, InvalidValueError, "'first' is not a whole number"),
+            ({"seq": 1 << 63}, InvalidValueError, "the seq of a row cannot be read"),
+        ],
+    )
+    def test_a_row_that_cannot_be_read(self, wrong: Any, error: Any, message: str) -> None:
+        bad = change(1, None, row("2", "b")) | wrong
+        history = History(SCHEMA, [change(0, None, row("1", "a")), bad])
+        for use in (history.to_arrow, lambda: history.messages("memory://any/?protocol=canal-json")):
+            with pytest.raises(error, match=message) as caught:
+                use()
+            assert caught.value.row == {"position": 1}
+            assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
+        if "cannot be read" not in message:
+            with pytest.raises(error, match=message):
+                history.tables()
+
+    def test_a_row_that_is_not_a_mapping(self) -> None:
+        with pytest.raises(InvalidValueError, match="a row is of type tuple"):
+            History(SCHEMA, [("test", "t")]).tables()  # type: ignore[list-item]
 
 
 def after_ddl(query: str, *values: str | None, columns: str = "id int primary key, v varchar(9)") -> dict[str, Any]:
@@ -292,3 +385,50 @@ class TestMessages:
         assert sorted(self.HISTORY.to_arrow().column_names) == sorted(plain)
         ordered = History(SCHEMA, [change(0, None, row("1", "a"), seq=0)])
         assert sorted(ordered.to_arrow().column_names) == sorted([*plain, "seq"])
+
+
+class TestTablesOfAProtocol:
+    SCHEMA = (
+        "create table test.t (e enum('a','b') primary key, s set('x','y','z'), b varbinary(9), l blob, c text, n int)"
+    )
+    ROW: ClassVar = {"e": "b", "s": "x,z", "b": "AO8K", "l": "AO8K", "c": "né", "n": "5"}
+
+    @pytest.mark.parametrize(
+        ("protocol", "shown"),
+        [
+            ("canal-json", {"e": "2", "s": "5", "b": "\x00\xef\n", "l": "\x00\xef\n"}),
+            ("open-protocol", {"e": "2", "s": "5", "b": "\\x00\\xef\\n", "c": "bsOp"}),
+            ("simple-json", {"e": "2", "s": "5"}),
+            ("simple-avro", {"e": "2", "s": "5"}),
+            ("debezium", {}),
+            ("debezium-avro", {}),
+            ("avro", {}),
+            (None, {}),
+        ],
+    )
+    def test_values(self, protocol: str | None, shown: Any) -> None:
+        wanted = self.ROW | shown
+        history = History(self.SCHEMA, [change(0, None, self.ROW)])
+        assert history.tables(protocol=protocol) == {("test", "t"): {(wanted["e"],): wanted}}
+
+    def test_a_protocol_that_is_not_known(self) -> None:
+        with pytest.raises(ConfigError, match=r"unknown protocol 'canaljson'.*Did you mean canal-json"):
+            History(self.SCHEMA).tables(protocol="canaljson")
+
+    @settings(max_examples=examples(400), deadline=None)
+    @given(histories(ddl_kinds=(), allow_virtual=False))
+    def test_canal_json_as_json_reads_it(self, history: History) -> None:
+        tables: dict[Any, dict[Any, Any]] = {name: {} for name in history.tables()}
+        keys = {(info.schema, info.name): [each.name for each in info.whole_handle_key]
+                for info in history.catalog().tables()}  # fmt: skip
+        for each in history.messages("memory://any/?protocol=canal-json&partition-num=1"):
+            event = json.loads(each.value or b"")
+            assert event["isDdl"] is False
+            table = event["database"], event["table"]
+            for data, old in zip(event["data"], event["old"] or [{}], strict=True):
+                before = data | old
+                if event["type"] != "INSERT":
+                    tables[table].pop(tuple(before[name] for name in keys[table]))
+                if event["type"] != "DELETE":
+                    tables[table][tuple(data[name] for name in keys[table])] = data
+        assert tables == history.tables(protocol="canal-json")
