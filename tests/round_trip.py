@@ -112,7 +112,7 @@ def round_trips(draw: st.DrawFn, kind: str, profile: str = "classic", **limits: 
     protocol, options = PROTOCOLS[kind]
     avro = "avro" in protocol
     keyless = not avro and draw(st.booleans())
-    feed = draw(changefeeds(protocols=[protocol], force_replicate=keyless))
+    feed = draw(changefeeds(protocols=[protocol], force_replicate=keyless, compression=True))
     others = [part for part in feed.sink_uri.split("&") if part.partition("=")[0] not in options]
     feed = replace(feed, sink_uri="&".join([*others, *(f"{name}={value}" for name, value in options.items())]))
     # printed as TiCDC prints it, DDL loses backslashes of labels, and backquotes in names stop the changefeed

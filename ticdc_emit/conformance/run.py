@@ -47,7 +47,7 @@ _UNKNOWN = "(unknown protocol)"
 
 
 def run_conformance(
-    paths: Iterable[str | Path],
+    paths: str | Path | Iterable[str | Path],
     *,
     protocol: str | None = None,
     profile: str | Profile | None = None,
@@ -63,7 +63,7 @@ def run_conformance(
     """
     lineage = None if profile is None else Profile.parse(profile)
     only = None if protocol is None else parse_protocol_name(protocol)
-    files = find_vectors(Path(path) for path in paths)
+    files = find_vectors(Path(path) for path in ([paths] if isinstance(paths, str | Path) else paths))
     report = Report(files=len(files))
     run = _Run(report, only, None if dump is None else Dump(dump))
     for done, file in enumerate(files):

@@ -20,7 +20,7 @@ from ticdc_emit.decode.readers import reader_for
 from ticdc_emit.decode.schemas import SchemaSource
 from ticdc_emit.delivery.message import Message
 from ticdc_emit.errors import ClaimCheckError, ConfigError, UnknownTableError
-from ticdc_emit.hints import did_you_mean
+from ticdc_emit.hints import did_you_mean, names
 from ticdc_emit.tso import physical_ms
 
 __all__ = ["OPERATIONS", "Tail", "TailLine"]
@@ -102,13 +102,14 @@ class Tail:
         self,
         config: ChangefeedConfig,
         *,
-        tables: Collection[str] = (),
-        ops: Collection[str] = (),
+        tables: str | Collection[str] = (),
+        ops: str | Collection[str] = (),
         schemas: SchemaSource | None = None,
         claims: Callable[[str], bytes] | None = None,
         earlier: Callable[[], Iterable[Message]] | None = None,
     ) -> None:
-        wrong = sorted(set(ops) - set(OPERATIONS))
+        operations = names(ops)
+        wrong = sorted(set(operations) - set(OPERATIONS))
         if wrong:
             raise ConfigError(
                 f"{wrong[0]!r} is not an operation",
@@ -116,8 +117,8 @@ class Tail:
                 option="op",
             )
         self._reader = reader_for(config, schemas=schemas, claims=claims)
-        self._tables = tuple(tables)
-        self._ops = frozenset(ops)
+        self._tables = names(tables)
+        self._ops = frozenset(operations)
         self._earlier = earlier
 
     def line(self, message: Message) -> TailLine | None:

@@ -18,17 +18,15 @@ from ticdc_emit.config.named import LoadOptions, load_options, refuse_unknown
 from ticdc_emit.config.protocol import PROTOCOL_NAMES, WRITTEN, parse_protocol_name, traits_of
 from ticdc_emit.config.traits import Given, Traits
 from ticdc_emit.errors import StrategyError
-from ticdc_emit.hints import did_you_mean
+from ticdc_emit.strategies.names import chosen
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 __all__ = ["PROTOCOLS", "FeedOptions", "changefeeds"]
 
-_MOST_PARTITIONS = 4
 _TOPICS = ("", "{schema}", "{schema}_{table}", "events_{schema}_{table}")
 _OWN_TOPICS = _TOPICS[2:]
-_REGISTRY = "http://127.0.0.1:8081"
 _ROWS_PER_MESSAGE = (None, 1, 2, 5)
 
 
@@ -56,52 +54,38 @@ class _Made:
 
 def changefeeds(
     *,
-    protocols: Collection[str] | None = None,
-    partitions: Collection[str] = ("table", "index-value", "default"),
-    max_partitions: int = _MOST_PARTITIONS,
+    protocols: str | Collection[str] | None = None,
+    partitions: str | Collection[str] = ("table", "index-value", "default"),
+    max_partitions: int = 4,
     force_replicate: bool = False,
-    schema_registry: str = _REGISTRY,
+    compression: bool = False,
+    schema_registry: str = "http://127.0.0.1:8081",
 ) -> st.SearchStrategy[FeedOptions]:
     """Return configurations of in-memory sinks.
 
     ``protocols``: some of :data:`~ticdc_emit.strategies.PROTOCOLS`, ``simple-json`` or ``simple-avro``; ``None`` for
     all. ``partitions``: the partition dispatchers that may be used; ``ts`` sends the changes of a row to different
     partitions. ``max_partitions``: the maximum number of partitions of a topic. ``force_replicate``: tables without a
-    handle key are replicated; Avro and some options exclude it. ``schema_registry``: the URL that Avro names. Raises
+    handle key are replicated; Avro and some options exclude it. ``compression``: messages may be compressed with Snappy
+    or LZ4, if the protocol has it. ``schema_registry``: the URL that Avro names. Raises
     :class:`~ticdc_emit.errors.StrategyError` for any other value, and for Avro with ``force_replicate``.
     """
-    chosen = tuple(name for name in PROTOCOLS if traits_of(name).force_replicate or not force_replicate)
-    chosen = chosen if protocols is None else tuple(protocols)
-    if isinstance(protocols, str) or not chosen or not set(chosen) <= set(PROTOCOL_NAMES):
-        raise StrategyError(
-            f"protocols={protocols!r}: not all are protocols",
-            remedy=f"{_hint(protocols)}Give some of {', '.join(PROTOCOL_NAMES)}",
-            argument="protocols",
-        )
-    for name in chosen:
+    if protocols is None:
+        protocols = [name for name in PROTOCOLS if traits_of(name).force_replicate or not force_replicate]
+    protocol_names = chosen(protocols, PROTOCOL_NAMES, what="protocols", argument="protocols")
+    for name in protocol_names:
         if force_replicate and not traits_of(name).force_replicate:
             raise StrategyError(
                 f"{name} does not go with force-replicate",
                 remedy="Leave the protocol or force_replicate out",
                 argument="force_replicate",
             )
-    if isinstance(partitions, str) or not partitions or not set(partitions) <= _DISPATCHERS:
-        raise StrategyError(
-            f"partitions={partitions!r}: not all are partition dispatchers",
-            remedy=f"Give some of {', '.join(sorted(_DISPATCHERS))}",
-            argument="partitions",
-        )
+    dispatchers = chosen(partitions, _DISPATCHERS, what="partition dispatchers", argument="partitions")
     if max_partitions < 1:
         raise StrategyError(
             f"max_partitions={max_partitions!r} is not at least 1", remedy="Give 1 or more", argument="max_partitions"
         )
-    return _changefeeds(chosen, tuple(partitions), max_partitions, force_replicate, schema_registry)
-
-
-def _hint(protocols: Collection[str] | None) -> str:
-    names = [protocols] if isinstance(protocols, str) else [str(name) for name in protocols or ()]
-    unknown = (name for name in names if name not in PROTOCOL_NAMES)
-    return next((did_you_mean(name, PROTOCOL_NAMES) for name in unknown), "")
+    return _changefeeds(protocol_names, dispatchers, max_partitions, force_replicate, compression, schema_registry)
 
 
 @st.composite
@@ -111,25 +95,28 @@ def _changefeeds(
     partitions: tuple[str, ...],
     max_partitions: int,
     force_replicate: bool,
+    compression: bool,
     schema_registry: str,
 ) -> FeedOptions:
-    chosen, encoding = parse_protocol_name(draw(st.sampled_from(protocols)))
-    options = _Made({"protocol": chosen.value, "partition-num": draw(st.integers(1, max_partitions))}, {}, {})
+    protocol, encoding = parse_protocol_name(draw(st.sampled_from(protocols)))
+    options = _Made({"protocol": protocol.value, "partition-num": draw(st.integers(1, max_partitions))}, {}, {})
     if encoding is not None:
         options.uri["encoding-format"] = encoding
-    (lineage, *others) = chosen.traits.lineages
+    (lineage, *others) = protocol.traits.lineages
     if not others:
         options.top["ticdc-emit"] = {"profile": lineage}
     if force_replicate:
         options.top["force-replicate"] = True
     dispatcher = {"matcher": ["*.*"], "partition": draw(st.sampled_from(partitions))}
-    if chosen.traits.registers_schemas:  # there is a subject per topic, and two tables cannot share one
+    if protocol.traits.registers_schemas:  # there is a subject per topic, and two tables cannot share one
         options.sink["schema-registry"] = schema_registry
         dispatcher["topic"] = draw(st.sampled_from(_OWN_TOPICS))
     elif topic := draw(st.sampled_from(_TOPICS)):
         dispatcher["topic"] = topic
     options.sink["dispatchers"] = [dispatcher]
-    _own_options(draw, options, chosen.traits)
+    _own_options(draw, options, protocol.traits)
+    if compression and protocol.traits.large_messages is not Given.NEVER:
+        _compression(draw, options)
     top = options.top | {"sink": options.sink}
     parameters = {name: "true" if value is True else value for name, value in options.uri.items()}
     return FeedOptions(f"memory://changefeed/?{urlencode(parameters)}", top)
@@ -156,8 +143,6 @@ def _own_options(draw: st.DrawFn, options: _Made, traits: Traits) -> None:
     lossless = options.uri.items() >= set(traits.lossless)
     if traits.row_checksums and lossless and not (traits.extension and "enable-tidb-extension" not in options.uri):
         _checksums(draw, options)
-    if traits.large_messages is not Given.NEVER:
-        _compression(draw, options)
 
 
 def _switch(draw: st.DrawFn, options: dict[str, Any], name: str) -> None:
@@ -177,7 +162,7 @@ def _compression(draw: st.DrawFn, options: _Made) -> None:
         options.sink["kafka-config"] = {"large-message-handle": handle}
 
 
-_DISPATCHERS = frozenset({"table", "index-value", "ts", "default"})
+_DISPATCHERS = ("default", "index-value", "table", "ts")
 
 PROTOCOLS = tuple(protocol.value for protocol in WRITTEN)
 """The protocols of :func:`changefeeds`."""

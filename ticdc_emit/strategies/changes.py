@@ -8,8 +8,8 @@ from typing import Any, TypeAlias
 from hypothesis import strategies as st
 
 from ticdc_emit.changes.model import Op
-from ticdc_emit.errors import StrategyError
 from ticdc_emit.schema.model import TableInfo
+from ticdc_emit.strategies.names import chosen
 from ticdc_emit.strategies.rows import Row, rows, table_of
 from ticdc_emit.tso import LOGICAL_BITS
 
@@ -27,7 +27,7 @@ _OPS = tuple(op.value for op in Op)
 def changes(
     table: str | TableInfo,
     *,
-    ops: Collection[str] = _OPS,
+    ops: str | Collection[str] = ("insert", "update", "delete"),
     allow_key_updates: bool = True,
     time_zone: str = "UTC",
     allow_zero_dates: bool = True,
@@ -38,13 +38,10 @@ def changes(
     other arguments are those of :func:`~ticdc_emit.strategies.rows`. For changes that follow from each other, use
     :func:`~ticdc_emit.strategies.histories`. Raises :class:`~ticdc_emit.errors.StrategyError`.
     """
-    if isinstance(ops, str) or not ops or not set(ops) <= set(_OPS):
-        raise StrategyError(
-            f"ops={ops!r}: not all are operations", remedy=f"Give some of {', '.join(_OPS)}", argument="ops"
-        )
+    kinds = chosen(ops, _OPS, what="operations", argument="ops")
     info = table_of(table, time_zone)
     images = rows(info, time_zone=time_zone, allow_zero_dates=allow_zero_dates)
-    return _changes(info, images, sorted(ops, key=_OPS.index), allow_key_updates)
+    return _changes(info, images, sorted(kinds, key=_OPS.index), allow_key_updates)
 
 
 @st.composite

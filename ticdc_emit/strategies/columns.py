@@ -8,8 +8,7 @@ from functools import lru_cache
 
 from hypothesis import strategies as st
 
-from ticdc_emit.errors import StrategyError
-from ticdc_emit.strategies.names import same_name
+from ticdc_emit.strategies.names import chosen, same_name
 
 __all__ = ["NEVER_KEYS", "TYPES", "ColumnType", "column_types", "literal", "without_backslashes"]
 
@@ -117,16 +116,11 @@ TYPES = tuple(_BY_NAME)
 """The names of all column types that :func:`~ticdc_emit.strategies.tables` draws."""
 
 
-def column_types(types: Collection[str] | None) -> _Types:
+def column_types(types: str | Collection[str] | None) -> _Types:
     """Return column types of these names, all of :data:`TYPES` for ``None``; :class:`StrategyError` for others."""
-    return _chosen_types(TYPES if types is None else types if isinstance(types, str) else tuple(types))
+    return _chosen_types(chosen(types, TYPES, what="column types", argument="types"))
 
 
 @lru_cache(maxsize=64)
-def _chosen_types(chosen: tuple[str, ...] | str) -> _Types:
-    unknown = [name for name in chosen if name not in _BY_NAME]
-    if isinstance(chosen, str) or unknown or not chosen:
-        raise StrategyError(
-            f"types={chosen!r}: not all are column types", remedy=f"Give some of {', '.join(TYPES)}", argument="types"
-        )
-    return st.one_of([_BY_NAME[name] for name in chosen])
+def _chosen_types(types: tuple[str, ...]) -> _Types:
+    return st.one_of([_BY_NAME[name] for name in types])

@@ -20,10 +20,10 @@ from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.schema.typenames import type_desc
 from ticdc_emit.schema.types import INTEGER_TYPES, LABEL_TYPES, MySQLType
 from ticdc_emit.strategies.columns import ColumnType, literal
-from ticdc_emit.strategies.names import same_name
+from ticdc_emit.strategies.names import chosen, same_name
 from ticdc_emit.strategies.tables import TableShape, column_clause, named_tables
 
-__all__ = ["DDL_KINDS", "applicable", "chosen_kinds", "ddl"]
+__all__ = ["DDL_KINDS", "applicable", "ddl"]
 
 _Statements = st.SearchStrategy[str]
 
@@ -52,8 +52,8 @@ _LONGEST_CHAR, _DIGITS, _SCALE, _FSP = 255, 65, 30, 6
 def ddl(
     catalog: Catalog,
     *,
-    kinds: Collection[str] | None = None,
-    types: Collection[str] | None = None,
+    kinds: str | Collection[str] | None = None,
+    types: str | Collection[str] | None = None,
     names: st.SearchStrategy[str] | None = None,
     max_columns: int = 6,
     allow_keyless: bool = False,
@@ -67,7 +67,7 @@ def ddl(
     none of them applies to the catalog.
     """
     shape = TableShape.of(types, names, max_columns, allow_keyless, allow_defaults)
-    statements = applicable(catalog, chosen_kinds(kinds), shape)
+    statements = applicable(catalog, chosen(kinds, DDL_KINDS, what="kinds of DDL", argument="kinds"), shape)
     if statements is None:
         raise StrategyError(
             "none of the kinds of DDL applies to the catalog",
@@ -75,18 +75,6 @@ def ddl(
             argument="kinds",
         )
     return statements
-
-
-def chosen_kinds(kinds: Collection[str] | None) -> tuple[str, ...]:
-    """Return the kinds, all for ``None``; :class:`StrategyError` for unknown ones."""
-    chosen = DDL_KINDS if kinds is None else tuple(kinds)
-    if isinstance(kinds, str) or not chosen or not set(chosen) <= set(DDL_KINDS):
-        raise StrategyError(
-            f"kinds={kinds!r}: not all are kinds of DDL",
-            remedy=f"Give some of {', '.join(DDL_KINDS)}",
-            argument="kinds",
-        )
-    return chosen
 
 
 def applicable(catalog: Catalog, kinds: Collection[str], shape: TableShape) -> st.SearchStrategy[str] | None:

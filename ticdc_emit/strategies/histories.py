@@ -19,8 +19,8 @@ from ticdc_emit.schema.charsets import collation_key
 from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.schema.types import FLOAT_TYPES, STRING_TYPES
 from ticdc_emit.strategies.changes import FIRST_TSO, Change, change
-from ticdc_emit.strategies.ddl import DDL_KINDS, applicable, chosen_kinds
-from ticdc_emit.strategies.names import same_name
+from ticdc_emit.strategies.ddl import DDL_KINDS, applicable
+from ticdc_emit.strategies.names import chosen, same_name
 from ticdc_emit.strategies.rows import Row, rows
 from ticdc_emit.strategies.tables import TableShape, named_tables, told_of
 from ticdc_emit.traffic.history import History
@@ -57,12 +57,12 @@ class _Plot:
 def histories(
     schema: str | None = None,
     *,
-    types: Collection[str] | None = None,
+    types: str | Collection[str] | None = None,
     names: st.SearchStrategy[str] | None = None,
     max_tables: int = 2,
     max_columns: int = 6,
     max_commits: int = 20,
-    ddl_kinds: Collection[str] | None = None,
+    ddl_kinds: str | Collection[str] | None = None,
     allow_keyless: bool = False,
     allow_defaults: bool = True,
     allow_virtual: bool = True,
@@ -91,7 +91,7 @@ def histories(
     plot = _Plot(
         schema=schema,
         shape=TableShape.of(types, names, max_columns, allow_keyless, allow_defaults, allow_virtual, allow_backslashes),
-        ddl_kinds=chosen_kinds(ddl_kinds) if ddl_kinds is None or len(ddl_kinds) else (),
+        ddl_kinds=_chosen_kinds(ddl_kinds),
         max_tables=max_tables,
         max_commits=max_commits,
         allow_key_updates=allow_key_updates,
@@ -100,6 +100,12 @@ def histories(
         allow_zero_dates=allow_zero_dates,
     )
     return _histories(plot)
+
+
+def _chosen_kinds(ddl_kinds: str | Collection[str] | None) -> tuple[str, ...]:
+    if ddl_kinds is not None and not isinstance(ddl_kinds, str) and not len(ddl_kinds):
+        return ()
+    return chosen(ddl_kinds, DDL_KINDS, what="kinds of DDL", argument="ddl_kinds")
 
 
 @st.composite

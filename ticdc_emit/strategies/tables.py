@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from ticdc_emit.errors import StrategyError
 from ticdc_emit.schema.identifiers import quoted
 from ticdc_emit.strategies.columns import NEVER_KEYS, TYPES, ColumnType, column_types, without_backslashes
+from ticdc_emit.strategies.names import chosen, same_name
 from ticdc_emit.strategies.names import names as plain_names
-from ticdc_emit.strategies.names import same_name
 
 __all__ = ["TableShape", "column_clause", "named_tables", "tables", "told_of"]
 
@@ -37,7 +37,7 @@ class TableShape:
     @classmethod
     def of(
         cls,
-        types: Collection[str] | None,
+        types: str | Collection[str] | None,
         names: st.SearchStrategy[str] | None,
         max_columns: int,
         allow_keyless: bool,
@@ -52,9 +52,8 @@ class TableShape:
                 remedy=f"Give a number from 1 to {_MOST_COLUMNS}",
                 argument="max_columns",
             )
-        column_types(types)
-        chosen = TYPES if types is None else tuple(types)
-        shape = cls(chosen, names, max_columns, allow_keyless, allow_defaults, allow_virtual, allow_backslashes)
+        type_names = chosen(types, TYPES, what="column types", argument="types")
+        shape = cls(type_names, names, max_columns, allow_keyless, allow_defaults, allow_virtual, allow_backslashes)
         if not shape.in_keys:
             raise StrategyError("none of the types can be in a key", remedy="Add one, such as int", argument="types")
         return shape
@@ -79,7 +78,7 @@ class TableShape:
 def tables(
     *,
     schema: str = "test",
-    types: Collection[str] | None = None,
+    types: str | Collection[str] | None = None,
     names: st.SearchStrategy[str] | None = None,
     max_columns: int = 6,
     allow_keyless: bool = False,

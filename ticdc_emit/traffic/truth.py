@@ -223,7 +223,7 @@ def shown_tables(tables: Tables, catalog: Catalog, protocol: str) -> Tables:
         shows = {column.name: show for column in info.row_columns if (show := _show(column, traits)) is not None}
         shown[name] = {}
         for row in rows.values():
-            changed = {column: show(text) for column, show in shows.items() if (text := row[column]) is not None}
+            changed: Row = {column: show(text) for column, show in shows.items() if (text := row[column]) is not None}
             _add(shown[name], info, row | changed)
     return shown
 

@@ -35,7 +35,7 @@ def test_deliveries_break_no_invariant_and_tables_return(protocol: str, data: st
         names=names(allow_odd=False), ddl_kinds=(), max_commits=6, max_columns=3, types=["int", "varchar"],
         allow_defaults=False,
     )  # fmt: skip
-    drawn: Delivery = data.draw(deliveries(told, changefeeds(protocols=[protocol])))
+    drawn: Delivery = data.draw(deliveries(told, changefeeds(protocols=protocol, compression=True)))
     assert verify(drawn.messages, drawn.config, schemas=drawn.schemas, partitions=drawn.partitions) == []
     consumer = drawn.consumer()
     consumer.take_all(drawn.messages)

@@ -187,7 +187,7 @@ class TestTables:
         ("options", "argument"),
         [
             ({"types": ["integer"]}, "types"),
-            ({"types": "int"}, "types"),
+            ({"types": ""}, "types"),
             ({"types": []}, "types"),
             ({"types": ["json", "text"]}, "types"),
             ({"max_columns": 0}, "max_columns"),
@@ -216,7 +216,7 @@ class TestChanges:
         change = found(changes(parsed(SCHEMA), ops=["update"]), lambda drawn: True)
         assert Encoder("memory://t/?protocol=canal-json", SCHEMA).encode([change]).num_rows == 1
 
-    @pytest.mark.parametrize("ops", ["insert", [], ["upsert"]])
+    @pytest.mark.parametrize("ops", ["upsert", [], ["upsert"]])
     def test_wrong_operations(self, ops: Any) -> None:
         with pytest.raises(StrategyError, match="operations"):
             changes(SCHEMA, ops=ops)
@@ -262,7 +262,7 @@ class TestDdl:
         catalog = catalog_from_sql(f"create table test.t ({columns})")
         never(ddl(catalog, kinds=["modify column"]), lambda query: any(f"column `{name}`" in query for name in "abc"))
 
-    @pytest.mark.parametrize("kinds", ["add column", [], ["add columns"]])
+    @pytest.mark.parametrize("kinds", ["add columns", [], ["add columns"]])
     def test_wrong_kinds(self, kinds: Any) -> None:
         with pytest.raises(StrategyError, match="kinds of DDL"):
             ddl(self.CATALOG, kinds=kinds)
@@ -341,12 +341,23 @@ class TestHistories:
 
     @pytest.mark.parametrize(
         ("arguments", "argument"),
-        [({"max_commits": 0}, "max_commits"), ({"max_tables": 0}, "max_tables"), ({"schema": ""}, "schema")],
+        [
+            ({"max_commits": 0}, "max_commits"),
+            ({"max_tables": 0}, "max_tables"),
+            ({"schema": ""}, "schema"),
+            ({"types": ["integer"]}, "types"),
+            ({"ddl_kinds": ["add colum"]}, "ddl_kinds"),
+            ({"ddl_kinds": ""}, "ddl_kinds"),
+        ],
     )
     def test_wrong_arguments(self, arguments: dict[str, Any], argument: str) -> None:
         with pytest.raises(StrategyError) as caught:
             histories(**arguments)
         assert caught.value.argument == argument
+
+    def test_a_mistyped_kind(self) -> None:
+        with pytest.raises(StrategyError, match=r"^ddl_kinds=\['add colum'\]: not all.*Did you mean add column\? Give"):
+            histories(ddl_kinds=["add colum"])
 
     def test_wrong_sql(self) -> None:
         with pytest.raises(DdlError):
@@ -366,6 +377,13 @@ class TestChangefeeds:
     def test_one_protocol(self, protocol: str) -> None:
         assert found(changefeeds(protocols=[protocol]), lambda feed: True).load().codec.protocol == protocol
 
+    def test_compression_only_if_it_is_asked_for(self) -> None:
+        def compresses(feed: Any) -> bool:
+            return feed.load().codec.large_message_handle.compression != "none"
+
+        never(changefeeds(), compresses)
+        assert found(changefeeds(compression=True), compresses)
+
     @settings(max_examples=50)
     @given(changefeeds(force_replicate=True, max_partitions=1))
     def test_tables_without_key(self, feed: Any) -> None:
@@ -377,7 +395,8 @@ class TestChangefeeds:
         ("arguments", "argument"),
         [
             ({"protocols": ["canal"]}, "protocols"),
-            ({"protocols": "simple"}, "protocols"),
+            ({"protocols": "canaljson"}, "protocols"),
+            ({"protocols": [7]}, "protocols"),
             ({"protocols": ["avro"], "force_replicate": True}, "force_replicate"),
             ({"partitions": ["rowid"]}, "partitions"),
             ({"partitions": []}, "partitions"),

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ticdc_emit.errors import ServerError
+from ticdc_emit.hints import names
 from ticdc_emit.java import short_lived_jvm
 from ticdc_emit.testing.servers.server_process import Server, ServerProcess, free_ports
 
@@ -51,8 +52,8 @@ class KraftBroker(ServerProcess):
         settings: Mapping[str, object] | None = None,
         *,
         listeners: Sequence[Listener] = (),
-        users: Sequence[str] = (),
-        jvm_options: Sequence[str] = (),
+        users: str | Sequence[str] = (),
+        jvm_options: str | Sequence[str] = (),
         node: int = 1,
         quorum: Mapping[int, int] | None = None,
         port: int | None = None,
@@ -60,8 +61,8 @@ class KraftBroker(ServerProcess):
         super().__init__(f"Kafka broker {node}", folder)
         self._java = java
         self._classpath = str(jars / "*")
-        self._users = users
-        self._jvm_options = jvm_options
+        self._users = names(users)
+        self._jvm_options = names(jvm_options)
         self._node = node
         ways = [Listener("PLAINTEXT", "PLAINTEXT"), *listeners]
         *ports, controller = free_ports(len(ways) + 1)
@@ -154,8 +155,8 @@ class KafkaCluster(Server):
         replication_factor: int | None = None,
         min_isr: int | None = None,
         listeners: Sequence[Listener] = (),
-        users: Sequence[str] = (),
-        jvm_options: Sequence[str] = (),
+        users: str | Sequence[str] = (),
+        jvm_options: str | Sequence[str] = (),
     ) -> None:
         quorum = dict(enumerate(free_ports(nodes), start=1))
         replicas = replication_factor or nodes
@@ -206,9 +207,9 @@ class KafkaCluster(Server):
         """Return the current leader of a partition; waits while there is none."""
         return _until(lambda: self._leader(topic, partition), f"{topic}-{partition} has a leader")
 
-    def wait_until_in_sync(self, topics: Iterable[str]) -> None:
+    def wait_until_in_sync(self, topics: str | Iterable[str]) -> None:
         """Returns once every replica of ``topics`` has caught up."""
-        for topic in topics:
+        for topic in names(topics):
             _until(partial(self._in_sync, topic), f"all replicas of {topic} are in sync")
 
     def stop(self) -> None:

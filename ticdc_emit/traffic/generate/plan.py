@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ticdc_emit.errors import SchemaError
+from ticdc_emit.hints import names
 from ticdc_emit.schema.catalog import Catalog, catalog_from_sql
 from ticdc_emit.schema.given import refuse_path
 from ticdc_emit.schema.identifiers import split_name
@@ -77,11 +78,11 @@ def plan_traffic(schema: str, settings: Settings) -> TrafficPlan:
     return TrafficPlan(schema, planned, cycle, changes.statements, settings.rows, clock)
 
 
-def check_columns(schema: str, columns: Columns | None, tables: Iterable[str] | None = None) -> None:
+def check_columns(schema: str, columns: Columns | None, tables: str | Iterable[str] | None = None) -> None:
     """Raise the errors of :func:`plan_traffic` for options of columns, without planning changes."""
     if columns is not None:
         catalog = catalog_from_sql(schema)
-        sources = source_tables(catalog, schema, _wanted(catalog, tuple(tables or ())))
+        sources = source_tables(catalog, schema, _wanted(catalog, names(tables or ())))
         plan_keys(sources, controls_of(columns, sources))
 
 
