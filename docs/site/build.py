@@ -2,8 +2,8 @@
 
 In: README.md, which becomes the first page, ``docs/``, the project's other Markdown files, and the files of
 ``examples/``, which become one page. Out: ``build/site``, complete in itself: it opens from a disk and asks no other
-server for anything. A broken link, a page that the navigation leaves out, a name of the API that does not exist and a
-resource of another server end the build.
+server for anything. A broken link, a page that the navigation leaves out, a name of the API that does not exist, one
+that is a module instead of what it exports, a private default and a resource of another server end the build.
 """
 
 from __future__ import annotations
@@ -40,6 +40,12 @@ _FETCHED = re.compile(
     r"""(?:@import\s+|url\()["']?(https?:)?//[^"')]+"""
 )
 """What a browser fetches by itself; a link that a reader follows is none of it."""
+
+_MODULES = ("ticdc_emit.errors",)
+"""Modules that the API reference shows with all their names."""
+
+_SHOWN_MODULE = re.compile(r'doc-module-name">([\w.]+)<')
+_PRIVATE_DEFAULT = re.compile(r'<span class="o">=</span>\s*<span class="n">(?:<[^>]*>)*(_\w+)')
 
 
 def pages() -> dict[str, Path]:
@@ -120,6 +126,16 @@ def fetched_from_elsewhere() -> Iterator[str]:
                 yield f"{path.relative_to(SITE)}: {match.group()}"
 
 
+def internals_shown() -> Iterator[str]:
+    """Yield each module and each default with a private name in the built API reference."""
+    for path in sorted(SITE.glob("api/*.html")):
+        html = path.read_text(encoding="utf-8")
+        for name in [each for each in _SHOWN_MODULE.findall(html) if each not in _MODULES]:
+            yield f"{path.name}: {name} is shown as a module"
+        for name in _PRIVATE_DEFAULT.findall(html):
+            yield f"{path.name}: {name} is a default"
+
+
 def main() -> int:
     gather()
     shutil.rmtree(SITE, ignore_errors=True)
@@ -129,6 +145,7 @@ def main() -> int:
         f"not in the navigation of mkdocs.yml: {page}" for page in {*pages(), EXAMPLES} - {*pages_of_navigation()}
     ]
     problems += [f"fetched from another server: {each}" for each in fetched_from_elsewhere()]
+    problems += [f"not public: {each}" for each in internals_shown()]
     for problem in problems:
         print(problem, file=sys.stderr)
     return 1 if code or problems else 0

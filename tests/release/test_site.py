@@ -69,3 +69,23 @@ def test_a_resource_of_another_server_is_seen(
     (tmp_path / "page.html").write_text(html, encoding="utf-8")
     monkeypatch.setattr(site, "SITE", tmp_path)
     assert bool(list(site.fetched_from_elsewhere())) is fetched
+
+
+@pytest.mark.parametrize(
+    ("html", "shown"),
+    [
+        ('<span class="doc doc-object-name doc-module-name">ticdc_emit.strategies.tables</span>', "as a module"),
+        ('<span class="o">=</span> <span class="n"><span title="a._TOPIC">_TOPIC</span></span>', "_TOPIC is a default"),
+        ('<span class="doc doc-object-name doc-module-name">ticdc_emit.errors</span>', ""),
+        ('<span class="n">_topic</span> <span class="o">=</span> <span class="mi">4</span>', ""),
+    ],
+)
+def test_an_internal_in_the_reference_is_seen(
+    site: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, html: str, shown: str
+) -> None:
+    (tmp_path / "api").mkdir()
+    (tmp_path / "api/page.html").write_text(html, encoding="utf-8")
+    monkeypatch.setattr(site, "SITE", tmp_path)
+    found = list(site.internals_shown())
+    assert shown in " ".join(found)
+    assert bool(found) is bool(shown)

@@ -211,7 +211,7 @@ def _checked(row: Any, position: int) -> Mapping[str, Any]:
             f"{shown(row['op'])} is not an operation", remedy=remedy, table=table, column="op", row=place
         )
     commit_ts, seq = commit_ts_of(row, position, table), row.get("seq")
-    if not (seq is None or (isinstance(seq, Integral) and type(seq) is not bool)):
+    if seq is not None and (isinstance(seq, bool) or not isinstance(seq, Integral)):
         raise InvalidValueError(
             f"{shown(seq)} is not a whole number", remedy="Give seq as an int", table=table, column="seq", row=place
         )
