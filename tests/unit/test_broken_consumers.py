@@ -9,18 +9,21 @@ from __future__ import annotations
 
 import contextlib
 import io
+import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import fastavro
 import pytest
-from documented import Block, blocks_of
+from documented import ROOT, Block, blocks_of
 from hypothesis import Phase, settings
 from hypothesis_profiles import load_profile
 
-from ticdc_emit import scenario
+from ticdc_emit import History, scenario
+from ticdc_emit.registry import MemoryRegistry
 
 TUTORIAL, TESTING, SCENARIOS = "docs/tutorial.md", "docs/testing.md", "docs/scenarios.md"
 OPEN_PROTOCOL = "docs/cookbook/open-protocol.md"
@@ -171,6 +174,31 @@ def test_the_parser_of_open_protocol_lacks_what_its_page_says(name: str, message
     texts = {table: [{column: None if value is None else str(value) for column, value in row.items()}
                      for row in rows.values()] for table, rows in tables.items()}  # fmt: skip
     assert message in " ".join(str(each) for each in case.check(texts))
+
+
+@pytest.mark.parametrize(("mode", "message"), [("precise", "No default value for field"), ("string", "")])
+def test_an_added_decimal_stops_a_reader_of_avro_as_its_page_says(mode: str, message: str) -> None:
+    page = " ".join((ROOT / "docs/cookbook/confluent.md").read_text(encoding="utf-8").split())
+    assert f"An added DECIMAL that is NOT NULL** stops this reader: `{message}" in page or not message
+    assert "Set `avro-decimal-handling-mode=string` in the sink URI" in page
+    start, place = 450_000_000_262_144_000, {"schema": "shop", "table": "orders"}
+    after = [{"id": "1"}, {"id": "2", "price": "9.90"}]
+    rows = [{**place, "op": "insert", "commit_ts": start + 2 * step, "after": row} for step, row in enumerate(after)]
+    ddl = ((start + 1, "alter table shop.orders add column price decimal(5,2) not null default 1"),)
+    sink = {"schema-registry": "http://a", "dispatchers": [{"matcher": ["*.*"], "topic": "{schema}_{table}"}]}
+    registry = MemoryRegistry()
+    sent = History("create table shop.orders (id int primary key)", rows, ddl).messages(
+        f"memory://any?protocol=avro&avro-decimal-handling-mode={mode}", changefeed={"sink": sink}, registry=registry
+    )
+    texts = {post.id: post.schema for post in registry.posts}
+    values = [each.value for each in sent if each.value]
+    schemas = [fastavro.parse_schema(json.loads(texts[int.from_bytes(value[1:5], "big")])) for value in values]
+    old = io.BytesIO(values[0][5:])
+    if message:
+        with pytest.raises(Exception, match=message):
+            fastavro.schemaless_reader(old, *schemas)
+    else:
+        assert fastavro.schemaless_reader(old, *schemas) == {"id": 1, "price": "1"}
 
 
 if __name__ == "__main__":
