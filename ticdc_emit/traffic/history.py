@@ -125,7 +125,7 @@ class History:
             return rows
         catalog = self.catalog()
         database = current_database(None, catalog)
-        for commit_ts, query in sorted(self.ddl):
+        for commit_ts, query in sorted(self.ddl, key=lambda statement: statement[0]):
             catalog.apply(query, schema=database, commit_ts=commit_ts)
         for position, row in enumerate(rows):
             if not all(_is_text(row[which]) for which in _IMAGES):
