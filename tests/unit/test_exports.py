@@ -1,19 +1,32 @@
-"""The public names: what the packages export, what importing them loads, and old paths, which warn."""
+"""The public names: what the packages export, what importing them loads, old paths, which warn, and one name where
+several are taken.
+"""
 
 from __future__ import annotations
 
 import ast
 import importlib
+import inspect
+import pkgutil
+import re
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from documented import PAGES, blocks_of
+from hypothesis import find, settings
+from hypothesis import strategies as st
 
 import ticdc_emit
-from ticdc_emit import Message, to_messages
+from ticdc_emit import Message, load_changefeed, to_messages
+from ticdc_emit.conformance import run_conformance
+from ticdc_emit.decode import Tail
 from ticdc_emit.encoder import Encoder
+from ticdc_emit.strategies import changefeeds, changes, ddl, histories, tables
+from ticdc_emit.traffic.generate import generate_arrow
 
 ROOT = Path(__file__).parents[2]
 COMMIT_TS = 450_000_000_262_144_000
@@ -108,3 +121,97 @@ def test_batches_of_an_encoder_are_messages_too() -> None:
     assert found[0] == Message("ticdc", place, 0, row["key"], row["value"])
     assert sorted(each[1:3] for each in found) == sorted([(place, 0), (place, 1), (place, 2), (1 - place, 0)])
     assert to_messages() == []
+
+
+# -- one name wherever several are taken -----------------------------------------------------------------------------
+
+_SEVERAL = re.compile(
+    r"\b(?:Collection|Iterable|Sequence|Set|list|tuple|set|frozenset)\[str(?: \| Path)?(?:, \.\.\.)?\]"
+)
+_TABLE = "create table shop.t (id int primary key)"
+_TABLES = f"{_TABLE}; create table shop.u (id int primary key)"
+_CONFIG = load_changefeed("memory://any/?protocol=canal-json")
+_NOT_BY_USERS = {
+    "Sink.message_limit": "encoders ask a sink",
+    "FileSink.message_limit": "as above",
+    "KafkaSink.message_limit": "as above",
+    "MemorySink.message_limit": "as above",
+    "Page.add_table": "texts of the head of a table, not names",
+    "panels": "as above",
+    "facts_html": "as above",
+}
+"""What takes several texts and is not called with names by users, each with the reason."""
+
+_ELSEWHERE = ("ticdc_emit.traffic.replay",)
+
+
+def _public() -> Iterator[tuple[str, str, Callable[..., Any]]]:
+    """Yield module, name and function of all that packages export; records, which the library makes, only methods."""
+    seen = set()
+    packages = [each.name for each in pkgutil.walk_packages(ticdc_emit.__path__, "ticdc_emit.") if each.ispkg]
+    for package in ["ticdc_emit", *packages]:
+        module = importlib.import_module(package)
+        for name in getattr(module, "__all__", ()):
+            value = getattr(module, name)
+            functions = {name: value} if inspect.isfunction(value) else {}
+            if inspect.isclass(value):
+                names_of = [each for each in vars(value) if each == "__init__" or not each.startswith("_")]
+                is_record = hasattr(value, "__dataclass_fields__")
+                found = {
+                    f"{name}.{each}": getattr(value, each) for each in names_of if each != "__init__" or not is_record
+                }
+                functions = {path: each for path, each in found.items() if callable(each)}
+            for path, function in functions.items():
+                if (key := getattr(function, "__func__", function)) not in seen:
+                    seen.add(key)
+                    yield function.__module__, path, function
+
+
+def test_who_takes_several_names_takes_one() -> None:
+    several, lists = set(), []
+    for home, path, function in _public():
+        try:
+            parameters = inspect.signature(function).parameters.values()
+        except (TypeError, ValueError):
+            continue
+        for each in parameters:
+            if _SEVERAL.search(str(each.annotation)):
+                several.add(path)
+                if not re.search(r"\bstr \|", str(each.annotation).replace("str | Path]", "")):
+                    lists.append((home, path, each.name))
+    wrong = [each for each in lists if each[1] not in _NOT_BY_USERS and not each[0].startswith(_ELSEWHERE)]
+    assert wrong == [], "take `str | Collection[str]`, and read it with hints.names"
+    assert {path for _, path, _ in lists} >= _NOT_BY_USERS.keys()
+    assert {"histories", "changefeeds", "Tail.__init__", "generate", "run_conformance"} <= several
+
+
+def _first(strategy: st.SearchStrategy[Any]) -> Any:
+    return find(strategy, lambda drawn: True, settings=settings(derandomize=True, database=None))
+
+
+def _arrow(**options: Any) -> Iterator[Any]:
+    traffic = generate_arrow(_TABLES, rows=3, **options)
+    assert traffic is not None
+    for name, batches in traffic.changes.items():
+        yield name, [batch.to_pylist() for batch in batches]
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda take: repr(histories(types=take("int"), ddl_kinds=take("add column"))),
+        lambda take: repr(changefeeds(protocols=take("simple"), partitions=take("table"))),
+        lambda take: repr(changes(_TABLE, ops=take("insert"))),
+        lambda take: _first(tables(types=take("int"))),
+        lambda take: _first(ddl(ticdc_emit.catalog_from_sql(_TABLES), kinds=take("drop table"), types=take("int"))),
+        lambda take: vars(Tail(_CONFIG, tables=take("shop.t"), ops=take("insert")))["_tables"],
+        lambda take: list(_arrow(tables=take("shop.t"))),
+    ],
+)
+def test_one_name_is_a_list_of_one(made: Callable[[Callable[[str], Any]], Any]) -> None:
+    assert made(lambda name: name) == made(lambda name: [name])
+
+
+def test_one_path_is_a_list_of_one() -> None:
+    path = next((ROOT / "tests/vectors").rglob("*.json.gz"))
+    assert run_conformance(str(path)).files == run_conformance(path).files == run_conformance([path]).files == 1

@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from ticdc_emit.errors import ConfigError, SchemaError
-from ticdc_emit.hints import names
+from ticdc_emit.hints import names as names_of
 from ticdc_emit.traffic.generate.column_options import Columns
 from ticdc_emit.traffic.generate.layout import Lives
 from ticdc_emit.traffic.replay.moments import tso_of
@@ -59,7 +59,7 @@ class Settings:
     def of(cls, arguments: Mapping[str, Any]) -> Settings:
         """Return the settings among a call's arguments (its ``locals()``), which have their names."""
         values = {field.name: arguments[field.name] for field in fields(cls)}
-        return cls(**(values | {"tables": names(arguments["tables"] or ())}))
+        return cls(**(values | {"tables": names_of(arguments["tables"] or ())}))
 
     def __post_init__(self) -> None:
         rate = self.changes_per_second
