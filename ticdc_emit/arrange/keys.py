@@ -20,8 +20,8 @@ from ticdc_emit.changes.images import image_column
 from ticdc_emit.columnar.buffers import is_binary_like
 from ticdc_emit.columnar.decimals import accept_decimal
 from ticdc_emit.columnar.faults import ValueFault, bad_places
-from ticdc_emit.columnar.floats import accept_float
-from ticdc_emit.columnar.integers import parse_integers
+from ticdc_emit.columnar.floats import accept_float, fixed_text
+from ticdc_emit.columnar.integers import parse_integers, whole_numbers
 from ticdc_emit.schema.model import Column
 from ticdc_emit.schema.types import FLOAT_TYPES, INTEGER_TYPES, MySQLType
 
@@ -41,12 +41,19 @@ def key_columns(batch: pa.RecordBatch, columns: Iterable[Column]) -> dict[str, p
     for column in columns:
         of_images = [values for image in images if (values := image_column(image, column.name)) is not None]
         if len({values.type for values in of_images}) > 1:
+            of_images = [_text_of_floats(column, values) for values in of_images]
             are_bytes = any(is_binary_like(values.type) for values in of_images)  # which need not be text
             of_images = [values if is_binary_like(values.type) else values.cast(pa.string()) for values in of_images]
             of_images = [values.cast(pa.binary()) for values in of_images] if are_bytes else of_images
         if of_images:
             keys[column.name] = pc.if_else(after, *of_images) if len(of_images) > 1 else of_images[0]
     return keys
+
+
+def _text_of_floats(column: Column, values: pa.Array) -> pa.Array:
+    """Return floats as the texts that a column of other numbers reads; anything else as it is."""
+    is_other = column.type not in FLOAT_TYPES and values.type in (pa.float32(), pa.float64())
+    return fixed_text(values) if is_other else values
 
 
 def sortable(column: Column, key: pa.Array) -> pa.Array:
@@ -71,10 +78,11 @@ def sortable(column: Column, key: pa.Array) -> pa.Array:
 
 def _reader(column: Column, kind: pa.DataType) -> Callable[[pa.Array], pa.Array] | None:
     if column.type in INTEGER_TYPES and not pa.types.is_integer(kind):
-        return partial(parse_integers, unsigned=column.unsigned)
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        return lambda key: parse_integers(whole_numbers(key), unsigned=column.unsigned)
+    is_float = pa.types.is_floating(kind)
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or is_float:
         if column.type == MySQLType.NEWDECIMAL:
             return partial(accept_decimal, column)
-        if column.type in FLOAT_TYPES:
+        if column.type in FLOAT_TYPES and not is_float:
             return partial(accept_float, column)
     return None

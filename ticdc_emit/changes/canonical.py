@@ -16,7 +16,9 @@ from typing import Any, TypeAlias
 import numpy as np
 import pyarrow as pa
 
+from ticdc_emit.columnar.decimals import float_text
 from ticdc_emit.columnar.faults import ValueFault, shown
+from ticdc_emit.columnar.integers import whole_numbers
 from ticdc_emit.columnar.labels import label_number, label_text
 from ticdc_emit.schema.model import Column
 from ticdc_emit.schema.temporal import time_zone_of
@@ -64,7 +66,7 @@ def one_kind_array(column: Column, values: Sequence[Any], zone: str) -> pa.Array
     zoned = any(hasattr(each, "tzinfo") for each in kinds) and any(getattr(v, "tzinfo", None) for v in values)
     if len(kinds) > 1 and kinds <= _TEXTS and kind in STRING_TYPES and not column.is_binary:
         return pa.array(_each(values, lambda value: value.encode() if isinstance(value, str) else bytes(value)))
-    if len(kinds) == 1 and not zoned and kind != MySQLType.NEWDECIMAL:
+    if len(kinds) == 1 and not zoned and (kind != MySQLType.NEWDECIMAL or kinds == {float}):
         return _plain_array(values)
     return canonical_text([column] * len(values), values, zone)
 
@@ -177,10 +179,18 @@ def _whole(column: Column, value: Any, zone: dt.tzinfo) -> str | None:
 
 def _decimal(column: Column, value: Any, zone: dt.tzinfo) -> str | None:
     if isinstance(value, float):
-        raise ValueError("a binary float has no exact decimal value, give text or a Decimal")
+        return _text_of_float(value, is_whole=column.type in _WHOLE)
     if isinstance(value, int):
         return str(int(value))
     return str(value) if isinstance(value, Decimal) else _only_text(column, value, zone)
+
+
+def _text_of_float(value: float, *, is_whole: bool) -> str:
+    number = pa.array([value], pa.float64())
+    try:
+        return str((whole_numbers if is_whole else float_text)(number)[0])
+    except ValueFault as fault:
+        raise ValueError(fault.reason) from None
 
 
 def _float(column: Column, value: Any, zone: dt.tzinfo) -> str | None:

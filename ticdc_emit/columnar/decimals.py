@@ -1,7 +1,7 @@
 """DECIMAL columns: acceptance and TiDB's text (plain notation, exactly ``scale`` fraction digits, no negative zero).
 
-In: Arrow decimals, integers, text. Out: a decimal array of exactly the column's precision and scale, ``decimal128``
-up to 38 digits and ``decimal256`` up to TiDB's 65.
+In: Arrow decimals, integers, text, and floats, which are read as their shortest decimal text. Out: a decimal array of
+exactly the column's precision and scale, ``decimal128`` up to 38 digits and ``decimal256`` up to TiDB's 65.
 """
 
 from __future__ import annotations
@@ -13,15 +13,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_emit.columnar.buffers import as_text, longest, null_mask, to_text
+from ticdc_emit.columnar.buffers import as_text, element_lengths, fixed_values, longest, null_mask, to_text
 from ticdc_emit.columnar.faults import ValueFault, read_each, refuse_any, shown
+from ticdc_emit.columnar.floats import fixed_text
 from ticdc_emit.schema.model import Column
 
-__all__ = ["accept_decimal", "decimal_text", "decimal_type"]
+__all__ = ["accept_decimal", "decimal_text", "decimal_type", "float_text"]
 
 _EXACT = Context(prec=120)
 _NUMBER_TEXT = re.compile(r"\s*[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?\s*", re.ASCII)
 _ARROW_DIGITS = 38
+_FLOATS = {pa.float32(): (24, 6), pa.float64(): (53, 15)}
+"""Floats as decimal numbers: below this power of two they hold every whole number, and any number of so many digits."""
 _QUOTE = "'"
 _PLAIN_SCALE = 6  # Arrow prints numbers near zero with an exponent from the next scale on
 
@@ -50,7 +53,7 @@ def accept_decimal(column: Column, array: pa.Array) -> pa.Array:
 
 def _converted(array: pa.Array, kind: pa.DataType) -> pa.Array:
     if pa.types.is_floating(array.type):
-        raise TypeError("a binary float has no exact decimal value: cast it to decimal first")
+        array = float_text(array)
     if pa.types.is_null(array.type):
         return pa.nulls(len(array), kind)
     if pa.types.is_integer(array.type):
@@ -70,6 +73,36 @@ def _converted(array: pa.Array, kind: pa.DataType) -> pa.Array:
         except pa.ArrowInvalid:
             pass
     return _by_row(text.to_pylist(), kind)
+
+
+def float_text(array: pa.Array) -> pa.Array:
+    """Return the shortest decimal text of each float; :class:`ValueFault` where that need not be the number meant.
+
+    A decimal number of at most 15 digits (``float32``: 6) has a float of its own, and comes back from it.
+    """
+    array = array.cast(pa.float32()) if pa.types.is_float16(array.type) else array
+    bits, most_digits = _FLOATS[array.type]
+    numbers = fixed_values(array, array.type.to_pandas_dtype())
+    bad = ~(np.abs(numbers) < 1 << bits)
+    nulls = null_mask(array)
+    bad = bad if nulls is None else bad & ~nulls
+    if bad.any():
+        index = int(bad.argmax())
+        if np.isfinite(numbers[index]):
+            reason = f"{numbers[index]} is a {array.type} of 2^{bits} or more: digits may be lost"
+            raise ValueFault(index, reason, "Cast it to decimal where it is still exact", bad)
+        raise ValueFault(index, f"{numbers[index]} is not a number that TiDB stores", bad=bad)
+    text = fixed_text(array)
+    long = element_lengths(text) > most_digits
+    if long.any():
+        digits = pc.utf8_ltrim(pc.replace_substring(text, ".", ""), "-0")
+        bad = long & (element_lengths(digits) > most_digits) & (np.rint(numbers) != numbers)
+        bad = bad if nulls is None else bad & ~nulls
+        if bad.any():
+            index = int(bad.argmax())
+            reason = f"{text[index]} has more than the {most_digits} digits that a {array.type} keeps"
+            raise ValueFault(index, reason, "Round it, or cast it to decimal, first", bad)
+    return text
 
 
 def _by_row(items: list[Decimal | str | None], kind: pa.DataType) -> pa.Array:

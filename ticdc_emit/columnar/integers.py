@@ -1,7 +1,8 @@
 """Integer columns (TINYINT ... BIGINT, signed and unsigned), YEAR and BIT: acceptance, range checks, decimal text.
 
-In: any Arrow integer, bool, ``decimal(p, 0)`` (Spark's shape of BIGINT UNSIGNED), canonical text; for BIT also the
-big-endian bytes. Out: ``int64``, or ``uint64`` where the column is unsigned, checked against the column's range.
+In: any Arrow integer, bool, ``decimal(p, 0)`` (Spark's shape of BIGINT UNSIGNED), canonical text, whole floats (pandas'
+shape of integers with NULLs); for BIT also the big-endian bytes. Out: ``int64``, or ``uint64`` where the column is
+unsigned, checked against the column's range.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from ticdc_emit.columnar.buffers import (
     as_text,
     compact,
     extremes,
+    fixed_values,
     is_binary_like,
     null_mask,
     text_buffers,
@@ -26,9 +28,10 @@ from ticdc_emit.columnar.faults import ValueFault, read_each, refuse_any, shown
 from ticdc_emit.schema.model import Column
 from ticdc_emit.schema.types import integer_range
 
-__all__ = ["accept_bit", "accept_integer", "accept_year", "integer_text", "parse_integers"]
+__all__ = ["accept_bit", "accept_integer", "accept_year", "integer_text", "parse_integers", "whole_numbers"]
 
 _MOST_DIGITS = 20
+_EXACT_BITS = {pa.float32(): 24, pa.float64(): 53}  # below this power of two each whole number has a float of its own
 _INT64 = -(1 << 63), (1 << 63) - 1
 _UINT64 = 0, (1 << 64) - 1
 
@@ -37,7 +40,7 @@ def accept_integer(column: Column, array: pa.Array) -> pa.Array:
     """Return the column's values as ``int64``/``uint64``; :class:`ValueFault` for the first one out of range."""
     unsigned = column.unsigned
     low, high = integer_range(column.type, unsigned=unsigned)
-    values = parse_integers(array, unsigned=unsigned, bounds=(low, high))
+    values = parse_integers(whole_numbers(array), unsigned=unsigned, bounds=(low, high))
     return values if _always_within(array.type, low, high) else _within(values, low, high)
 
 
@@ -51,7 +54,7 @@ def _always_within(kind: pa.DataType, low: int, high: int) -> bool:
 
 def accept_year(array: pa.Array) -> pa.Array:
     """Return YEAR values as ``int64``: 0 (for 0000) or 1901 to 2155."""
-    values = parse_integers(array, unsigned=False, bounds=(0, 2155))
+    values = parse_integers(whole_numbers(array), unsigned=False, bounds=(0, 2155))
     _within(values, 0, 2155)
     years = np.asarray(pc.fill_null(values, 0))
     early = (years > 0) & (years < 1901)
@@ -66,7 +69,35 @@ def accept_bit(column: Column, array: pa.Array) -> pa.Array:
     if is_binary_like(array.type):
         array = _from_big_endian(compact(as_text(array)))
     high = (1 << bits) - 1
-    return _within(parse_integers(array, unsigned=True, bounds=(0, high)), 0, high)
+    return _within(parse_integers(whole_numbers(array), unsigned=True, bounds=(0, high)), 0, high)
+
+
+def whole_numbers(array: pa.Array) -> pa.Array:
+    """Return floats as ``int64``, other arrays as they are.
+
+    :class:`ValueFault` for a fraction, NaN, infinity, and from 2^53 (``float32``: 2^24) on, where one float stands for
+    several whole numbers.
+    """
+    if pa.types.is_float16(array.type):
+        array = array.cast(pa.float32())
+    if array.type not in _EXACT_BITS:
+        return array
+    numbers = fixed_values(array, array.type.to_pandas_dtype())
+    nulls = null_mask(array)
+    limit = 1 << _EXACT_BITS[array.type]
+    with np.errstate(invalid="ignore"):
+        bad = ~((np.abs(numbers) < limit) & (np.rint(numbers) == numbers))
+    if nulls is not None:
+        bad &= ~nulls
+        numbers = np.where(nulls, 0, numbers)
+    if bad.any():
+        index = int(bad.argmax())
+        number = numbers[index]
+        if np.isfinite(number) and abs(number) >= limit:
+            reason = f"{number} is a {array.type} of 2^{_EXACT_BITS[array.type]} or more: digits may be lost"
+            raise ValueFault(index, reason, "Cast it to an integer type where it is still exact", bad)
+        raise ValueFault(index, f"{number} is not a whole number", bad=bad)
+    return pa.array(numbers.astype(np.int64), mask=nulls)
 
 
 def integer_text(values: pa.Array) -> pa.Array:

@@ -63,6 +63,19 @@ def test_integer_keys_compare_by_value_in_every_form() -> None:
     assert [int(dict(row)["id"]) for _, row in text] == sorted(ids)
 
 
+@pytest.mark.parametrize("column", ["id bigint", "id decimal(18,2)"])
+def test_keys_given_as_floats_compare_as_their_values(column: str) -> None:
+    table = planned(f"{column} primary key, v varchar(9)")
+    ids = [10.0, 9.0, -5.0, 0.0, 1e15, None]
+    number = pa.struct([("id", pa.int64() if "bigint" in column else pa.decimal128(18, 2))])
+    as_floats = keys_of(batch([(7, {"id": key}) for key in ids], after=pa.struct([("id", pa.float64())])), table)
+    as_numbers = keys_of(batch([(7, {"id": None if key is None else int(key)}) for key in ids], after=number), table)
+    assert as_floats == as_numbers
+    rows = [(7, {"id": key}, {"id": key}) for key in (10, 10**15, -3)]
+    mixed = {"before": number, "after": pa.struct([("id", pa.float64())])}
+    assert keys_of(batch(rows, **mixed), table) == keys_of(batch(rows, before=number, after=number), table)
+
+
 def test_commit_ts_then_start_ts_then_seq_then_key() -> None:
     rows = [
         (1, None, 9, {"id": 9}),

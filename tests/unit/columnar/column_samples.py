@@ -116,6 +116,7 @@ _TEXTS = [pa.string(), pa.large_string(), pa.string_view()]
 _BINARIES = [pa.binary(), pa.large_binary(), pa.binary_view()]
 _DECIMALS = [pa.decimal32(5, 0), pa.decimal64(9, 0), pa.decimal128(20, 0), pa.decimal256(40, 0)]
 _SIGNED = [pa.int8(), pa.int16(), pa.int32(), pa.int64()]
+_FLOATS = [pa.float16(), pa.float32(), pa.float64()]
 _UNSIGNED = [pa.uint8(), pa.uint16(), pa.uint32(), pa.uint64()]
 _WORDS = (["plain", '"<\n\\>&', "é中😀", "", "\x08\u2028"], ["plain", '\\"\\u003c\\n\\\\\\u003e\\u0026', "é中😀", ""])
 _WORDS[1].append("\\u0008\\u2028")
@@ -135,6 +136,9 @@ def _samples() -> list[Sample]:
     add(signed, _DECIMALS, [Decimal(0), Decimal(-128), Decimal(127)], ["0", "-128", "127"])
     add(f"{unsigned}, BIT", _DECIMALS, [Decimal(0), Decimal(255)], ["0", "255"])
     add(f"{signed}, {unsigned}, BIT", _TEXTS, ["0", "7", "127"], ["0", "7", "127"])
+    add(f"{signed}, {unsigned}, BIT", _FLOATS, [0.0, -0.0, 7.0, 127.0], ["0", "0", "7", "127"])
+    add("BIGINT", [pa.float64()], [2.0**53 - 1, 1 - 2.0**53], ["9007199254740991", "-9007199254740991"])
+    add("YEAR", [pa.float32(), pa.float64()], [0.0, 1901.0, 2155.0], ["0", "1901", "2155"])
     add("BIGINT UNSIGNED", [pa.uint64()], [2**64 - 1], ["18446744073709551615"])
     add("BIGINT UNSIGNED", [pa.decimal128(20, 0)], [Decimal(2**64 - 1)], ["18446744073709551615"])
     add("BIGINT", [pa.int64()], [-(2**63), 2**63 - 1], ["-9223372036854775808", "9223372036854775807"])
@@ -157,6 +161,9 @@ def _samples() -> list[Sample]:
         [Decimal("0.50"), Decimal("-1234.5"), Decimal(0)],
         ["0.50", "-1234.50", "0.00"],
     )
+    add("DECIMAL", _FLOATS, [0.0, -0.0, 4.25, -7.0], ["0.00", "0.00", "4.25", "-7.00"])
+    add("DECIMAL", [pa.float64()], [12345678.9, 0.1, -99999999.99], ["12345678.90", "0.10", "-99999999.99"])
+    add("DECIMAL", [pa.float32()], [1234.56, 0.1], ["1234.56", "0.10"])
     add("DECIMAL", _TEXTS, ["12345678.90", "-0", "1e2"], ["12345678.90", "0.00", "100.00"])
     add("DATE", [pa.date32(), pa.date64()], [_day(2024, 2, 29), _day(1, 1, 1)], ["2024-02-29", "0001-01-01"])
     naive = [pa.timestamp("s"), pa.timestamp("ms"), pa.timestamp("us")]

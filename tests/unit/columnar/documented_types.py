@@ -21,7 +21,7 @@ def _listed() -> dict[str, set[str]]:
     words = " ".join(_DOCUMENT.split())
     shorthands = {
         name: set(re.findall(r"`(\w+)`", words.split(f"`{name}` = ")[1].split("; `")[0].split(". `")[0]))
-        for name in ("ints", "decimals", "strings", "bytes")
+        for name in ("ints", "floats", "decimals", "strings", "bytes")
     }
     found: dict[str, set[str]] = {}
     for line in _DOCUMENT.splitlines():
@@ -49,9 +49,9 @@ MAKERS: dict[str, Callable[[str], pa.Array]] = {
     "bool": lambda _: pa.array([False]),
     **{f"int{bits}": (lambda _, bits=bits: pa.array([0], f"int{bits}")) for bits in (8, 16, 32, 64)},
     **{f"uint{bits}": (lambda _, bits=bits: pa.array([0], f"uint{bits}")) for bits in (8, 16, 32, 64)},
-    "float16": lambda _: pa.array([np.float16(1)], pa.float16()),
-    "float32": lambda _: pa.array([1.0], pa.float32()),
-    "float64": lambda _: pa.array([1.0], pa.float64()),
+    "float16": lambda mysql: pa.array([np.float16(_whole(mysql))], pa.float16()),
+    "float32": lambda mysql: pa.array([float(_whole(mysql))], pa.float32()),
+    "float64": lambda mysql: pa.array([float(_whole(mysql))], pa.float64()),
     "decimal32": lambda mysql: pa.array([_whole(mysql)], pa.decimal32(5, 0)),
     "decimal64": lambda mysql: pa.array([_whole(mysql)], pa.decimal64(9, 0)),
     "decimal128": lambda mysql: pa.array([_whole(mysql)], pa.decimal128(20, 0)),

@@ -134,7 +134,16 @@ _REMEDIES: list[tuple[str, Any, str, str]] = [
         "DECIMAL(6,2): 1.005 does not fit",
         "in -9999.99..9999.99 with at most 2 digits after the point",
     ),
-    ("decimal(6,2)", 1.5, "DECIMAL(6,2): a binary float has no exact", "Give a number in -9999.99..9999.99"),
+    ("decimal(6,2)", 4.255, "DECIMAL(6,2): 4.255 does not fit", "Give a number in -9999.99..9999.99"),
+    ("decimal(6,2)", 12345.5, "DECIMAL(6,2): 12345.5 does not fit", "Give a number in -9999.99..9999.99"),
+    ("decimal(38,18)", 0.1 + 0.2, "DECIMAL(38,18): 0.30000000000000004 has more than the 15 digits", "Round it"),
+    ("decimal(38,0)", 2.0**53, "DECIMAL(38,0): 9007199254740992.0 is a double of 2^53 or more", "Cast it to decimal"),
+    ("decimal(6,2)", float("nan"), "DECIMAL(6,2): nan is not a number that TiDB stores", "Give a number in"),
+    ("int", 1.5, "INT: 1.5 is not a whole number", "Give a whole number in"),
+    ("int", float("-inf"), "INT: -inf is not a whole number", "Give a whole number in"),
+    ("int unsigned", -1.0, "INT UNSIGNED: -1 is outside 0..4294967295", "Give a whole number in 0.."),
+    ("bigint", -(2.0**53), "BIGINT: -9007199254740992.0 is a double of 2^53 or more", "Cast it to an integer type"),
+    ("year", 1900.0, "YEAR: 1900 is neither 0 nor in 1901..2155", "Give 0 or a year in 1901..2155"),
     ("decimal(6,2) unsigned", Decimal(-1), "DECIMAL(6,2) UNSIGNED: -1.00 is negative", "in 0..9999.99 with"),
     ("double", float("nan"), "DOUBLE: nan is not a number that TiDB stores", "Give a finite number"),
     ("float", 1e39, "FLOAT: 1e+39 is too large", "Give a finite number"),
@@ -168,8 +177,13 @@ def test_values_name_the_type_and_a_remedy(declared: str, value: Any, cause: str
 
 
 _TYPES: list[tuple[str, pa.DataType, str, str]] = [
-    ("decimal(6,2)", pa.float64(), "DECIMAL(6,2), but the input is double", "Cast it to decimal first"),
-    ("bigint unsigned", pa.float64(), "BIGINT UNSIGNED, but the input is double", "Cast it to an integer type first"),
+    ("decimal(6,2)", pa.date32(), "DECIMAL(6,2), but the input is date32[day]", "Cast it to decimal first"),
+    (
+        "bigint unsigned",
+        pa.time64("us"),
+        "BIGINT UNSIGNED, but the input is time64[us]",
+        "Cast it to an integer type first",
+    ),
     ("text", pa.int64(), "TEXT, but the input is int64", "Cast it to string first"),
     ("longblob", pa.int64(), "LONGBLOB, but the input is int64", "Cast it to binary first"),
     ("enum('a','b')", pa.float32(), "ENUM, but the input is float", "Cast it to string (a label)"),
