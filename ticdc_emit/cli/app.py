@@ -136,6 +136,9 @@ def emit(
     registry_key: Annotated[
         Path | None, typer.Option(metavar="FILE", help="PEM file of the client's key.", dir_okay=False)
     ] = None,
+    ignore_unknown_columns: Annotated[
+        bool, typer.Option("--ignore-unknown-columns", help="Leave out columns that the table does not have.")
+    ] = False,
     bad_rows: BadRows = "refuse",
     bad_rows_path: BadRowsPath = None,
     on_spark: OnSpark = False,
@@ -161,6 +164,7 @@ def emit(
         registry_tls=(registry_ca, registry_cert, registry_key),
         bad_rows=bad_rows,
         bad_rows_path=bad_rows_path,
+        ignore_unknown=ignore_unknown_columns,
         on_spark=on_spark,
         spark=spark_settings(spark),
         html=html,

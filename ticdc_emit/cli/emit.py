@@ -46,6 +46,7 @@ def run(
     registry_tls: tuple[Path | None, Path | None, Path | None],
     bad_rows: str,
     bad_rows_path: str | None,
+    ignore_unknown: bool,
     on_spark: bool,
     spark: Mapping[str, str],
     html: Path | None,
@@ -53,7 +54,8 @@ def run(
 ) -> int:
     """Emit a file or folder of row changes, or of plain rows as inserts; print a summary and return the exit code.
 
-    ``registry_tls``: files of CA, client certificate and key. ``on_spark``: even for small files. ``spark``:
+    ``registry_tls``: files of CA, client certificate and key. ``ignore_unknown``: leave out columns that the table does
+    not have. ``on_spark``: even for small files. ``spark``:
     further settings of Spark.
     """
     pictures = Pictures(html, "ticdc-emit emit")
@@ -79,6 +81,7 @@ def run(
         "input_format": input_format,
         "commit_time_column": commit_time_column,
         "commit_ts": compose(time.time_ns() // 1_000_000) if commit_ts is None else commit_ts,
+        "ignore_unknown": ignore_unknown,
     }
     doing = f"emitting {input_path} as changes of {info.full_name} to {mask_uri(sink_uri)}"
     size = local_size(input_path, spark)

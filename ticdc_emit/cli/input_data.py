@@ -7,6 +7,8 @@ the time in ``commit_time_column`` or all in one transaction.
 
 Parquet brings its own types. CSV and JSON are read as text, because inferred types would turn ``12345678901234567.89``
 into a double. The text must be canonical for its column (``docs/types.md``); binary columns are base64.
+
+Columns that the table does not have are refused, or left out with one warning.
 """
 
 from __future__ import annotations
@@ -15,7 +17,10 @@ from collections.abc import Sequence
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from ticdc_emit.errors import ConfigError, MissingColumnError
+from ticdc_emit.caller import warn_caller
+from ticdc_emit.config.load import ConfigWarning
+from ticdc_emit.errors import ConfigError, MissingColumnError, SchemaError
+from ticdc_emit.hints import did_you_mean
 from ticdc_emit.schema.identifiers import quoted
 from ticdc_emit.schema.model import TableInfo
 from ticdc_emit.traffic.replay.sources import csv_options
@@ -27,6 +32,7 @@ __all__ = [
     "FORMATS",
     "IMAGES",
     "check_columns_of_rows",
+    "check_known",
     "check_moment",
     "format_of",
     "is_changes",
@@ -46,15 +52,18 @@ def read_changes(
     input_format: str | None,
     commit_time_column: str | None,
     commit_ts: int,
+    ignore_unknown: bool = False,
 ) -> DataFrame:
-    """Return the changes. ``commit_ts`` is the TSO of plain rows without a ``commit_time_column``.
+    """Return the changes. ``commit_ts`` is the TSO of plain rows without a ``commit_time_column``. ``ignore_unknown``:
+    leave out columns that the table does not have.
 
-    Raises :class:`ConfigError` for an unknown format, :class:`MissingColumnError` for missing columns.
+    Raises :class:`ConfigError` for an unknown format, :class:`MissingColumnError` for missing columns,
+    :class:`SchemaError` for unknown ones.
     """
-    rows = _read(spark, path, format_of(path, input_format), info)
+    rows = _read(spark, path, format_of(path, input_format), info, ignore_unknown=ignore_unknown)
     if is_changes(rows.columns, info):
-        return _changes(rows, info)
-    check_columns_of_rows(rows.columns, info)
+        return _changes(rows, info, ignore_unknown=ignore_unknown)
+    check_columns_of_rows(rows.columns, info, commit_time_column, ignore_unknown=ignore_unknown)
     check_moment(rows.columns, info, commit_time_column)
     return _inserts(rows, info, commit_time_column, commit_ts)
 
@@ -64,16 +73,43 @@ def is_changes(names: Sequence[str], info: TableInfo) -> bool:
     return "op" in names and "op" not in {column.name for column in info.data_columns}
 
 
-def check_columns_of_rows(names: Sequence[str], info: TableInfo) -> None:
-    """Raise :class:`MissingColumnError` unless plain rows have all of the table's columns."""
+def check_columns_of_rows(
+    names: Sequence[str], info: TableInfo, commit_time_column: str | None, *, ignore_unknown: bool
+) -> None:
+    """Check the columns of plain rows: :class:`MissingColumnError` unless they have all of the table's, and the errors
+    of :func:`check_known`.
+    """
     missing = [column.name for column in info.data_columns if column.name not in names]
+    known = {column.name for column in info.columns}
     if missing:
+        hint = did_you_mean(missing[0], [name for name in names if name not in known])
         raise MissingColumnError(
-            "the input lacks columns of the table",
-            remedy=f"Missing: {', '.join(missing)}. Row changes need a column op",
+            f"the input lacks columns of the table: {', '.join(missing)}",
+            remedy=f"{hint}It has: {', '.join(names)}; names are case-sensitive. Row changes need a column op",
             table=info.full_name,
             column=missing[0],
         )
+    check_known([name for name in names if name != commit_time_column], info, ignore_unknown=ignore_unknown)
+
+
+def check_known(names: Sequence[str], info: TableInfo, *, ignore_unknown: bool) -> None:
+    """Raise :class:`SchemaError` for columns that the table does not have; with ``ignore_unknown`` warn of them."""
+    known = [column.name for column in info.columns]
+    unknown = [name for name in names if name not in known]
+    if not unknown:
+        return
+    listed = ", ".join(unknown)
+    if ignore_unknown:
+        warn_caller(f"columns that {info.full_name} does not have are left out: {listed}", ConfigWarning)
+        return
+    others = [name for name in known if name not in names]
+    raise SchemaError(
+        f"the input has columns that the table does not have: {listed}",
+        remedy=f"{did_you_mean(unknown[0], others)}Complete the schema file, or leave them out with "
+        "--ignore-unknown-columns",
+        table=info.full_name,
+        column=unknown[0],
+    )
 
 
 def check_moment(names: Sequence[str], info: TableInfo, column: str | None) -> None:
@@ -108,12 +144,19 @@ def _guess(path: str) -> str:
     return _SUFFIXES[suffixes[-1]]
 
 
-def _read(spark: SparkSession, path: str, given: str, info: TableInfo) -> DataFrame:
+def _read(spark: SparkSession, path: str, given: str, info: TableInfo, *, ignore_unknown: bool) -> DataFrame:
+    from pyspark.sql.types import StructType
+
     if given == "parquet":
         return spark.read.parquet(path)
     if given == "csv":
         return spark.read.csv(path, **csv_options())
-    names = spark.read.option("primitivesAsString", True).json(path).columns
+    inferred = spark.read.option("primitivesAsString", True).json(path).schema
+    names = inferred.names
+    if is_changes(names, info):
+        for kind in (inferred[image].dataType for image in IMAGES if image in names):
+            if isinstance(kind, StructType):
+                check_known(kind.names, info, ignore_unknown=ignore_unknown)
     # fields that are read as strings keep the digits of numbers and the text of nested objects
     return spark.read.schema(", ".join(_json_field(name, info) for name in names)).json(path)
 
@@ -125,7 +168,7 @@ def _json_field(name: str, info: TableInfo) -> str:
     return f"{name} struct<{columns}>"
 
 
-def _changes(changes: DataFrame, info: TableInfo) -> DataFrame:
+def _changes(changes: DataFrame, info: TableInfo, *, ignore_unknown: bool) -> DataFrame:
     from pyspark.sql import functions as F  # noqa: N812
 
     columns = [F.col("op")]
@@ -138,10 +181,13 @@ def _changes(changes: DataFrame, info: TableInfo) -> DataFrame:
     for image in IMAGES:
         if image in changes.columns:
             kind: Any = changes.schema[image].dataType
+            check_known(kind.fieldNames(), info, ignore_unknown=ignore_unknown)
             source = {name: F.col(image)[name] for name in kind.fieldNames()}
             columns.append(F.when(F.col(image).isNotNull(), _struct(source, info)).alias(image))
         elif any(name.startswith(f"{image}.") for name in changes.columns):
-            named = {name: F.col(quoted(f"{image}.{name}")) for name in _flat(changes, image)}
+            names = _flat(changes, image)
+            check_known(names, info, ignore_unknown=ignore_unknown)
+            named = {name: F.col(quoted(f"{image}.{name}")) for name in names}
             columns.append(_struct(named, info).alias(image))
     return changes.select(*columns)
 

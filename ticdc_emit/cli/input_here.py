@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from ticdc_emit.cli.input_data import IMAGES, check_columns_of_rows, check_moment, is_changes
+from ticdc_emit.cli.input_data import IMAGES, check_columns_of_rows, check_known, check_moment, is_changes
 from ticdc_emit.cli.text_files import csv_columns, json_columns
 from ticdc_emit.schema.model import TableInfo
 from ticdc_emit.traffic.needs_spark import NeedsSparkError
@@ -37,22 +37,24 @@ def changes_here(
     commit_time_column: str | None,
     commit_ts: int,
     most_rows: int,
+    ignore_unknown: bool = False,
 ) -> pa.Table | None:
     """Return the changes; ``None`` if Spark has to read them, or if there are more than ``most_rows``.
 
     The other arguments are those of ``input_data.read_changes``. Raises
-    :class:`~ticdc_emit.errors.MissingColumnError` for missing columns.
+    :class:`~ticdc_emit.errors.MissingColumnError` for missing columns, :class:`~ticdc_emit.errors.SchemaError` for
+    unknown ones.
     """
     endings = _ENDINGS[input_format]
     if not files or any(not file.is_file() or file.suffix not in endings or file.name[0] in "._" for file in files):
         return None
     try:
-        columns_by_name = _read(files, input_format, info, most_rows)
+        columns_by_name = _read(files, input_format, info, most_rows, ignore_unknown=ignore_unknown)
         if is_changes(list(columns_by_name), info):
-            return _changes(columns_by_name, info)
+            return _changes(columns_by_name, info, ignore_unknown=ignore_unknown)
         if not columns_by_name or any(image in columns_by_name for image in IMAGES):
             return None
-        check_columns_of_rows(list(columns_by_name), info)
+        check_columns_of_rows(list(columns_by_name), info, commit_time_column, ignore_unknown=ignore_unknown)
         check_moment(list(columns_by_name), info, commit_time_column)
         return _inserts(columns_by_name, info, commit_time_column, commit_ts)
     except (NeedsSparkError, pa.ArrowException, UnicodeEncodeError, OSError):
@@ -62,7 +64,9 @@ def changes_here(
 _Columns = Mapping[str, pa.Array]
 
 
-def _read(files: Sequence[Path], input_format: str, info: TableInfo, most_rows: int) -> _Columns:
+def _read(
+    files: Sequence[Path], input_format: str, info: TableInfo, most_rows: int, *, ignore_unknown: bool
+) -> _Columns:
     if input_format == "parquet":
         opened = [pq.ParquetFile(file) for file in files]
         rows = sum(file.metadata.num_rows for file in opened)
@@ -81,6 +85,9 @@ def _read(files: Sequence[Path], input_format: str, info: TableInfo, most_rows: 
         raise NeedsSparkError(f"more than {most_rows:,} rows")
     image = pa.struct([(column.name, pa.string()) for column in info.data_columns])
     is_json = input_format == "json"
+    for name in IMAGES if is_json and is_changes(list(columns), info) else ():
+        held = {column: None for row in columns.get(name, ()) for column in row or ()}
+        check_known(list(held), info, ignore_unknown=ignore_unknown)
     return {
         name: pa.array(values, image if is_json and name in IMAGES else pa.string()) for name, values in columns.items()
     }
@@ -110,7 +117,7 @@ def _as_spark(column: pa.Array) -> pa.Array:
     raise NeedsSparkError(f"a column of {kind}")
 
 
-def _changes(columns_by_name: _Columns, info: TableInfo) -> pa.Table:
+def _changes(columns_by_name: _Columns, info: TableInfo, *, ignore_unknown: bool) -> pa.Table:
     columns = {"op": columns_by_name["op"]}
     if "commit_ts" in columns_by_name:
         columns["commit_ts"] = _integers(columns_by_name["commit_ts"])
@@ -124,12 +131,14 @@ def _changes(columns_by_name: _Columns, info: TableInfo) -> pa.Table:
             whole = columns_by_name[image]
             if not pa.types.is_struct(whole.type):
                 raise NeedsSparkError(f"an image that is {whole.type}")
+            check_known([field.name for field in whole.type], info, ignore_unknown=ignore_unknown)
             source = dict(zip((field.name for field in whole.type), whole.flatten(), strict=True))
             columns[image] = _struct(source, info, whole.is_null())
         elif any(name.startswith(prefix) for name in columns_by_name):
             named = {
                 name.removeprefix(prefix): columns_by_name[name] for name in columns_by_name if name.startswith(prefix)
             }
+            check_known(list(named), info, ignore_unknown=ignore_unknown)
             columns[image] = _struct(named, info)
     return pa.table(columns)
 

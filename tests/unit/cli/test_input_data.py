@@ -13,8 +13,9 @@ import pytest
 
 from ticdc_emit.cli.input_data import format_of, read_changes
 from ticdc_emit.cli.input_here import changes_here
+from ticdc_emit.config.load import ConfigWarning
 from ticdc_emit.encoder import Encoder
-from ticdc_emit.errors import ConfigError, MissingColumnError
+from ticdc_emit.errors import ConfigError, MissingColumnError, SchemaError
 from ticdc_emit.schema.catalog import catalog_from_sql
 from ticdc_emit.traffic.replay import read_source
 
@@ -50,7 +51,9 @@ def test_json_rows_keep_every_digit_and_nested_objects(spark: Any, tmp_path: Pat
         '{"id": "3", "j": true, "other": -0.0}',
         encoding="utf-8",
     )
-    value = next(value for value in messages(spark, path) if '"18446744073709551615"' in value)
+    with pytest.warns(ConfigWarning, match="test.t does not have are left out: other"):
+        made = messages(spark, path, ignore_unknown=True)
+    value = next(value for value in made if '"18446744073709551615"' in value)
     assert DATA + r'"j":"{\"b\": [1, 2.5]}","b":"\u0000\u0001","a.b":"x"}]' in value
     assert f'"es":{TSO >> 18}' in value
 
@@ -95,6 +98,41 @@ def test_an_empty_csv_field_is_null_and_empty_quotes_are_the_empty_text(spark: A
     ]
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("rows.csv", "id,d,j,b,a.b,Zz,note\n1,1,1,,,5,6\n"),
+        ("rows.json", '{"id": 1, "d": 1, "j": 1, "b": null, "a.b": "", "Zz": 5}\n{"note": 6}\n'),
+        ("changes.csv", f"op,commit_ts,after.id,after.Zz,after.note\nc,{TSO},1,5,6\n"),
+        ("changes.json", f'{{"op": "c", "commit_ts": {TSO}, "after": {{"id": 1, "Zz": 5, "note": 6}}}}\n'),
+        ("rows.parquet", "plain"),
+        ("changes.parquet", "images"),
+    ],
+)
+def test_unknown_columns_are_refused_or_left_out(spark: Any, tmp_path: Path, name: str, text: str) -> None:
+    path = tmp_path / name
+    if path.suffix == ".parquet":
+        row = {"id": Decimal(1), "d": Decimal(1), "j": "1", "b": b"", "a.b": "", "Zz": 5, "note": 6}
+        pq.write_table(
+            pa.Table.from_pylist([row if text == "plain" else {"op": "c", "commit_ts": TSO, "after": row}]), path
+        )
+    else:
+        path.write_text(text, encoding="utf-8")
+    how: dict[str, Any] = {"input_format": format_of(str(path), None), "commit_time_column": None, "commit_ts": TSO}
+    ways = (
+        lambda **more: read_changes(spark, str(path), INFO, **how, **more).toArrow(),
+        lambda **more: changes_here([path], INFO, most_rows=9, **how, **more),
+    )
+    for read in ways:
+        with pytest.raises(SchemaError, match="the table does not have: Zz, note") as caught:
+            read()
+        assert caught.value.remedy.endswith("leave them out with --ignore-unknown-columns")
+        with pytest.warns(ConfigWarning, match="left out: Zz, note") as warned:
+            rows = read(ignore_unknown=True)
+        assert len(warned) == 1
+        assert "Zz" not in str(rows.schema)
+
+
 def test_empty_csv_text_in_changes_and_a_replayed_source(spark: Any, tmp_path: Path) -> None:
     path = tmp_path / "changes.csv"
     path.write_text(f'op,commit_ts,after.id,after.a.b\nc,{TSO},1,""\nc,{TSO + 1},2,\n', encoding="utf-8")
@@ -106,6 +144,7 @@ def test_empty_csv_text_in_changes_and_a_replayed_source(spark: Any, tmp_path: P
     assert [row["after.id"] for row in named] == [None, "2"], "the caller's options go before these"
 
 
+@pytest.mark.filterwarnings("ignore:columns that")
 def test_parquet_brings_its_types(spark: Any, tmp_path: Path) -> None:
     moment = dt.datetime(2024, 5, 25, 5, 9, 30, 531_000, tzinfo=dt.timezone.utc)
     table = pa.table(
@@ -121,10 +160,12 @@ def test_parquet_brings_its_types(spark: Any, tmp_path: Path) -> None:
     )
     path = tmp_path / "rows.parquet"
     pq.write_table(table, path)
-    (value,) = messages(spark, path, commit_time_column="tso")
+    (value,) = messages(spark, path, commit_time_column="tso", ignore_unknown=True)
     assert DATA + r'"j":"{}","b":"\u0000\u0001","a.b":"x"}]' in value
-    messages(spark, path, commit_time_column="at")
-    changes = read_changes(spark, str(path), INFO, input_format=None, commit_time_column="at", commit_ts=TSO)
+    messages(spark, path, commit_time_column="at", ignore_unknown=True)
+    changes = read_changes(
+        spark, str(path), INFO, input_format=None, commit_time_column="at", commit_ts=TSO, ignore_unknown=True
+    )
     assert changes.columns == ["op", "commit_time", "after"]
     assert changes.toArrow().column("commit_time").to_pylist() == [moment]
 
@@ -132,9 +173,9 @@ def test_parquet_brings_its_types(spark: Any, tmp_path: Path) -> None:
 def test_refusals(spark: Any, tmp_path: Path) -> None:
     path = tmp_path / "rows.csv"
     path.write_text("id,d\n1,2\n", encoding="utf-8")
-    with pytest.raises(MissingColumnError, match=r"Missing: j, b, a\.b"):
+    with pytest.raises(MissingColumnError, match=r"of the table: j, b, a\.b "):
         messages(spark, path)
-    with pytest.raises(MissingColumnError, match=r"Missing: j, b, a\.b"):
+    with pytest.raises(MissingColumnError, match=r"of the table: j, b, a\.b "):
         changes_here([path], INFO, input_format="csv", commit_time_column=None, commit_ts=TSO, most_rows=9)
     with pytest.raises(ConfigError, match="cannot tell the input's format"):
         messages(spark, tmp_path / "rows.dat")

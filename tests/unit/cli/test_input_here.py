@@ -16,6 +16,7 @@ from child import exit_code
 from ticdc_emit.cli import engine
 from ticdc_emit.cli.input_here import changes_here
 from ticdc_emit.cli.text_files import csv_columns, json_columns
+from ticdc_emit.errors import MissingColumnError, SchemaError
 from ticdc_emit.schema.catalog import catalog_from_sql
 from ticdc_emit.traffic.needs_spark import NeedsSparkError
 
@@ -113,9 +114,21 @@ def test_files_that_spark_reads(tmp_path: Path) -> None:
     assert here(tmp_path / "folder.csv") is None
     file = tmp_path / "t.parquet"
     for kind, is_read in ((pa.int16(), True), (pa.uint32(), False), (pa.timestamp("ns"), False)):
-        pq.write_table(pa.table({"id": pa.array([1]), "v": ["a"], "more": pa.array([1]).cast(kind)}), file)
+        pq.write_table(pa.table({"id": pa.array([1]).cast(kind), "v": ["a"]}), file)
         assert (here(file) is not None) == is_read, kind
         assert here(file, most_rows=0) is None
+
+
+def test_columns_are_compared_by_name(tmp_path: Path) -> None:
+    file = tmp_path / "t.csv"
+    file.write_text("ID,v,more\n1,a,b\n")
+    with pytest.raises(MissingColumnError, match="of the table: id") as missing:
+        here(file)
+    assert missing.value.remedy.startswith("Did you mean ID? It has: ID, v, more; names are case-sensitive.")
+    file.write_text("id,v,at,_v\n1,a,5,b\n")
+    with pytest.raises(SchemaError, match="does not have: _v ") as unknown:
+        here(file, column="at")
+    assert unknown.value.context == {"table": "test.t", "column": "_v"}
 
 
 def test_emit_without_spark(
@@ -132,6 +145,11 @@ def test_emit_without_spark(
     rows.write_text('{"id": 7, "v": "abcd"}\n', encoding="utf-8")
     assert exit_code(*arguments) == 2
     assert "table='test.t', column='v', row={'id': '7'" in capsys.readouterr().err
+    rows.write_text('{"id": 7, "v": "abc", "w": 1}\n', encoding="utf-8")
+    assert exit_code(*arguments) == 2
+    assert "the table does not have: w [" in capsys.readouterr().err
+    assert exit_code(*arguments, "--ignore-unknown-columns") == 0
+    assert capsys.readouterr().err.count("are left out: w\n") == 1
     rows.write_text("", encoding="utf-8")
     with pytest.raises(NameError):  # Spark is asked what an empty file holds
         exit_code(*arguments)
