@@ -6,8 +6,8 @@ used, so you need pyspark, confluent_kafka and hypothesis only for the names tha
 * Without Spark: :class:`Encoder`, :class:`Catalog`, :func:`catalog_from_sql`, :func:`load_changefeed`,
   :func:`restore_ddl`.
 * From Spark: :class:`TicdcSink`, :func:`local_session`, :class:`RunReport`.
-* Traffic: :func:`generate`, :func:`generate_stream`, :func:`replay`, :func:`from_validity`, :func:`from_operations`,
-  :class:`History`, :func:`scenario`, :func:`scenarios`.
+* Traffic: :func:`generate`, :func:`generate_stream`, :func:`replay`, :func:`from_snapshots`, :func:`from_validity`,
+  :func:`from_operations`, :class:`History`, :func:`scenario`, :func:`scenarios`.
 * Messages: :class:`Message`, :func:`to_messages`, :func:`messages`; :func:`reader_for`, :class:`ReferenceConsumer`,
   :func:`verify`.
 * Tests: :func:`histories` and :func:`changefeeds` (hypothesis), :class:`EmbeddedKafka`, :class:`EmbeddedRegistry`,
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from ticdc_emit.testing import EmbeddedKafka, EmbeddedRegistry, MemoryTopics
     from ticdc_emit.traffic import History
     from ticdc_emit.traffic.generate import generate, generate_stream
-    from ticdc_emit.traffic.replay import from_operations, from_validity, replay
+    from ticdc_emit.traffic.replay import from_operations, from_snapshots, from_validity, replay
     from ticdc_emit.traffic.scenarios import scenario, scenarios
 
 __all__ = [
@@ -58,6 +58,7 @@ __all__ = [
     "catalog_from_sql",
     "changefeeds",
     "from_operations",
+    "from_snapshots",
     "from_validity",
     "generate",
     "generate_stream",
@@ -91,6 +92,7 @@ _HOMES = {
     "catalog_from_sql": "schema.catalog",
     "changefeeds": "strategies",
     "from_operations": "traffic.replay",
+    "from_snapshots": "traffic.replay",
     "from_validity": "traffic.replay",
     "generate": "traffic.generate",
     "generate_stream": "traffic.generate",

@@ -12,7 +12,7 @@ import pytest
 from ticdc_emit.delivery.memory_sink import clear, messages
 from ticdc_emit.errors import ConfigError, InvalidValueError, MissingColumnError
 from ticdc_emit.traffic.replay import from_operations, from_validity, replay, snapshot_diff, snapshot_inserts
-from ticdc_emit.traffic.replay.moments import TimeUnit, commit_ts_of, end_ts_of, refusing_no_moments
+from ticdc_emit.traffic.replay.moments import TimeUnit, commit_ts_of, end_ts_of, refusing_rows
 from ticdc_emit.tso import compose, tso_from_datetime
 
 pytestmark = pytest.mark.spark
@@ -91,7 +91,7 @@ def test_what_is_no_moment_is_named(spark: Any) -> None:
         df = spark.sql(f"select {value} as at")
         with (
             pytest.raises(InvalidValueError, match="is not a time between 1970 and 3084") as refused,
-            refusing_no_moments(),
+            refusing_rows(),
         ):
             df.select(commit_ts_of(df, "at", unit)).collect()
         assert refused.value.column == "at"

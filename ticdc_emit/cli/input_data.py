@@ -14,7 +14,6 @@ Columns that the table does not have are refused, or left out with one warning.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from ticdc_emit.caller import warn_caller
@@ -24,6 +23,7 @@ from ticdc_emit.hints import did_you_mean
 from ticdc_emit.schema.identifiers import quoted
 from ticdc_emit.schema.model import TableInfo
 from ticdc_emit.traffic.replay.sources import csv_options
+from ticdc_emit.traffic.replay.sources import format_of as source_format
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -40,7 +40,6 @@ __all__ = [
 ]
 
 FORMATS = ("parquet", "csv", "json")
-_SUFFIXES = {".parquet": "parquet", ".csv": "csv", ".json": "json", ".jsonl": "json", ".ndjson": "json"}
 IMAGES = ("before", "after")
 
 
@@ -124,7 +123,10 @@ def check_moment(names: Sequence[str], info: TableInfo, column: str | None) -> N
 
 
 def format_of(path: str, input_format: str | None) -> str:
-    """Return the format of an input: the one given, else that of its name; :class:`ConfigError` for an unknown one."""
+    """Return the format of an input: the one given, else that of its name or its files.
+
+    Raises :class:`ConfigError` for an unknown one.
+    """
     given = input_format or _guess(path)
     if given not in FORMATS:
         raise ConfigError(
@@ -134,14 +136,14 @@ def format_of(path: str, input_format: str | None) -> str:
 
 
 def _guess(path: str) -> str:
-    suffixes = [suffix for suffix in PurePosixPath(path).suffixes if suffix in _SUFFIXES]
-    if not suffixes:
+    known = source_format(path)
+    if known is None:
         raise ConfigError(
-            "cannot tell the input's format from its name",
+            "cannot tell the input's format from its name or its files",
             remedy=f"Add --format {' or '.join(FORMATS)}",
             option="format",
         )
-    return _SUFFIXES[suffixes[-1]]
+    return known
 
 
 def _read(spark: SparkSession, path: str, given: str, info: TableInfo, *, ignore_unknown: bool) -> DataFrame:

@@ -1,11 +1,12 @@
 """The local files that a command reads, found without Spark, which takes seconds to start.
 
-In: a path or pattern as Spark takes it. Out: the files, their size, or an error. It knows paths on this machine,
-without a scheme or with ``file:``, and patterns of ``*`` and ``?``.
+In: a path or pattern as Spark takes it. Out: the files, their size, the names of their columns, or an error. It knows
+paths on this machine, without a scheme or with ``file:``, and patterns of ``*`` and ``?``.
 """
 
 from __future__ import annotations
 
+import csv
 import glob
 import math
 import re
@@ -13,12 +14,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import unquote
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
 from ticdc_emit.config.secrets import mask_text
 from ticdc_emit.errors import ConfigError
 
-__all__ = ["check_readable", "files_at", "local_size"]
+__all__ = ["check_readable", "columns_at", "files_at", "local_size"]
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):")  # one letter is a drive
+_MOST_FILES = 100
 _ONLY_SPARK_KNOWS = re.compile(r"[\[{\\,]")
 
 
@@ -47,6 +52,39 @@ def local_size(path: str, spark: Mapping[str, str]) -> float:
         return sum(file.stat().st_size for file in files)
     except OSError:
         return math.inf
+
+
+def columns_at(path: str, source_format: str | None, spark: Mapping[str, str]) -> list[str] | None:
+    """Return the columns of the Parquet or CSV files at a path, and those that their folders are named by.
+
+    ``None`` if only Spark can tell, or if there are many files.
+    """
+    paths = files_at(path, spark)
+    if not paths or source_format not in ("parquet", "csv"):
+        return None
+    names: dict[str, None] = {}
+    try:
+        for root in paths:
+            nested = [root] if root.is_file() else [each for each in root.rglob("*") if each.is_file()]
+            files = [each for each in nested if each.name[0] not in "._"]
+            if not files or len(files) > _MOST_FILES:
+                return None
+            for file in files:
+                folders = file.relative_to(root).parts[:-1]
+                names |= dict.fromkeys(_header(file, source_format))
+                names |= dict.fromkeys(unquote(folder.partition("=")[0]) for folder in folders if "=" in folder)
+    except (OSError, ValueError, pa.ArrowException):
+        return None
+    return list(names)
+
+
+def _header(file: Path, source_format: str) -> list[str]:
+    if source_format == "parquet":
+        return list(pq.read_schema(file).names)
+    if file.suffix.lower() != ".csv":
+        raise ValueError("compressed")
+    with file.open(encoding="utf-8-sig", newline="") as lines:
+        return next(csv.reader(lines), [])
 
 
 def files_at(path: str, spark: Mapping[str, str]) -> list[Path] | None:

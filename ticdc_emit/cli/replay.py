@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -13,7 +14,7 @@ from ticdc_emit.changefeed.report import RunReport
 from ticdc_emit.cli.console import print_json, result_console, say, step
 from ticdc_emit.cli.html import Pictures
 from ticdc_emit.cli.interrupt import Stop, stopped_by_interrupt
-from ticdc_emit.cli.local_files import check_readable
+from ticdc_emit.cli.local_files import check_readable, columns_at
 from ticdc_emit.cli.replay_data import BASED, ColumnOptions, history_of
 from ticdc_emit.cli.session import local_spark
 from ticdc_emit.cli.summary import print_summary
@@ -58,8 +59,8 @@ class CommandOptions:
 
 def run(options: CommandOptions) -> int:
     """Replay, print the result of each slice and the total; return the exit code."""
-    from ticdc_emit.traffic.replay import read_ddl, replay
-    from ticdc_emit.traffic.replay.sources import FILE_FORMATS, format_of
+    from ticdc_emit.traffic.replay import read_ddl, replay, versions_of
+    from ticdc_emit.traffic.replay.sources import FILE_FORMATS, format_of, unknown_format
 
     pictures, reports = Pictures(options.html, "ticdc-emit replay"), list[RunReport]()
     changefeed = load_changefeed(
@@ -90,10 +91,18 @@ def run(options: CommandOptions) -> int:
     database = current_database(next(iter(sources)) if len(sources) == 1 else None, catalog)
     ddl = () if options.ddl is None else read_ddl(_text(options.ddl))
     width = None if options.slice is None else seconds_of(options.slice)
+    # what is wrong without looking into the data is said before Spark, which takes seconds to start
+    versions = {name: versions_of(copy.deepcopy(catalog), ddl, name, database=database) for name in sources}
     for option, paths in (("table", sources), ("before", befores)):
-        for path in paths.values():
-            if (options.columns.format or format_of(path)) in FILE_FORMATS:
+        for name, path in paths.items():
+            source_format = options.columns.format or format_of(path)
+            if source_format in FILE_FORMATS or (source_format is None and "/" in path):
                 check_readable(path, option, options.spark)
+            if source_format is None and "/" in path:
+                raise unknown_format(path)
+            columns = columns_at(path, source_format, options.spark)
+            if option == "table" and columns is not None:
+                options.columns.check(columns, name)
     with ExitStack() as stack:
         with step("starting Spark", quiet=options.as_json):
             spark = stack.enter_context(local_spark("replay", settings=options.spark, quiet=options.as_json))
@@ -104,10 +113,8 @@ def run(options: CommandOptions) -> int:
                 path,
                 befores.get(name),
                 options.columns,
-                catalog,
-                ddl,
+                versions[name],
                 options.time_zone,
-                database,
             )
             for name, path in sources.items()
         }

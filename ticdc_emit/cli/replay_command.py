@@ -35,7 +35,7 @@ def replay(
     ],
     sink_uri: SinkUri,
     mode: Annotated[
-        str, typer.Option(help="Kind of the sources: snapshot, diff, validity or operations.")
+        str, typer.Option(help="Kind of the sources: snapshot, snapshots, diff, validity or operations.")
     ] = "operations",
     before: Annotated[
         list[str] | None,
@@ -44,7 +44,9 @@ def replay(
             help="diff: the earlier snapshot. operations: the table's rows before the first change, if known.",
         ),
     ] = None,
-    time_column: Annotated[str | None, typer.Option(help="The column with each row's commit time.")] = None,
+    time_column: Annotated[
+        str | None, typer.Option(help="The column with each row's commit time (snapshots: the time of its snapshot).")
+    ] = None,
     time_unit: Annotated[str, typer.Option(help="Unit of times that are whole numbers: tso, s, ms or us.")] = "tso",
     at: Annotated[
         str | None, typer.Option(help="ISO time or TSO for all rows when --time-column is not given. Default: now.")
@@ -77,7 +79,7 @@ def replay(
         typer.Option(help="Speed factor; 1440: a day in a minute, 1: the original pace. Default: full speed."),
     ] = None,
     slice_: Annotated[
-        str | None, typer.Option("--slice", help="Event time of one batch: 10m, 1h. Default: 5 s at --speed, or all.")
+        str | None, typer.Option("--slice", help="Event time of one batch: 10m, 1h. Default: 2 s at --speed, or all.")
     ] = None,
     state_uri: Annotated[
         str | None,
@@ -154,6 +156,8 @@ def add_replay_command(app: typer.Typer) -> None:
             "'kafka://127.0.0.1:9092/t?protocol=canal-json'",
             "ticdc-emit replay --mode diff --schema tables.sql --before shop.orders=day1.parquet "
             "--table shop.orders=day2.parquet --sink-uri 'file:///tmp/out?protocol=canal-json'",
+            "ticdc-emit replay --mode snapshots --time-column dt --schema tables.sql "
+            "--table shop.stock=daily/ --sink-uri 'file:///tmp/out?protocol=canal-json'",
             "ticdc-emit replay --speed 1440 --schema tables.sql --table shop.orders=changes.parquet --sink-uri "
             "'kafka://127.0.0.1:9092/t?protocol=simple'",
         )

@@ -6,22 +6,21 @@ the source that no version of the table has are left out.
 
 from __future__ import annotations
 
-import copy
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ticdc_emit.errors import ConfigError, MissingColumnError
-from ticdc_emit.schema.catalog import Catalog
+from ticdc_emit.errors import ConfigError, DdlError, MissingColumnError
+from ticdc_emit.hints import did_you_mean
 from ticdc_emit.schema.identifiers import quoted
 from ticdc_emit.traffic.replay import (
     backfilled,
     from_operations,
+    from_snapshots,
     from_validity,
     snapshot_diff,
     snapshot_inserts,
-    versions_of,
 )
 from ticdc_emit.traffic.replay.backfill import Versions
 from ticdc_emit.traffic.replay.ddl_file import parse_moment
@@ -33,14 +32,14 @@ if TYPE_CHECKING:
 
 __all__ = ["BASED", "MODES", "ColumnOptions", "history_of"]
 
-MODES = ("snapshot", "diff", "validity", "operations")
+MODES = ("snapshot", "snapshots", "diff", "validity", "operations")
 BASED = ("diff", "operations")
 """The modes that take rows from before the history."""
 
 _MODES_OF = {
-    "time_column": ("snapshot", "diff", "operations"),
+    "time_column": ("snapshot", "snapshots", "diff", "operations"),
     "at": ("snapshot", "diff"),
-    "keys": ("diff", "validity", "operations"),
+    "keys": ("snapshots", "diff", "validity", "operations"),
     **dict.fromkeys(("op", "order_by", "transaction"), ("operations",)),
     **dict.fromkeys(("valid_from", "valid_to"), ("validity",)),
 }
@@ -51,7 +50,7 @@ _BEFORE_ALL = 1  # the TSO of rows from before the history
 class ColumnOptions:
     """The options about the sources; ``None`` or empty if not given. ``keys``: by default each table's handle key.
 
-    Raises :class:`ConfigError` for an unknown mode, and for options that have no meaning in the mode.
+    Raises :class:`ConfigError` for an unknown mode, for options that have no meaning in the mode, and for a wrong time.
     """
 
     mode: str
@@ -76,6 +75,24 @@ class ColumnOptions:
                 raise ConfigError(f"--{option} has no meaning with --mode {self.mode}", remedy=remedy, option=option)
         if self.at is not None and self.time_column is not None:
             raise ConfigError("--at and --time-column both give the time", remedy="Give one of them", option="at")
+        if self.at is not None:
+            _moment(self.at)
+
+    def check(self, held: Sequence[str], table: str) -> None:
+        """Raise :class:`MissingColumnError` for an option that names a column that the source of the table lacks."""
+        wanted = {"--time-column": self.time_column, "--transaction": self.transaction}
+        if self.mode == "operations":
+            wanted["--op"] = self.op or "op"
+        if self.mode == "validity":
+            wanted |= {"--valid-from": self.valid_from or "valid_from", "--valid-to": self.valid_to or "valid_to"}
+        for option, name in wanted.items():
+            if name is not None and name not in held:
+                raise MissingColumnError(
+                    f"the source has no column {name!r}",
+                    remedy=f"{did_you_mean(name, held)}Name another one with {option}. It has: {', '.join(held)}",
+                    table=table,
+                    column=name,
+                )
 
     @property
     def takes_the_clock(self) -> bool:
@@ -87,7 +104,14 @@ class ColumnOptions:
         """When rows were committed: a column, or a TSO for all."""
         if self.time_column is not None:
             return self.time_column
-        return compose(time.time_ns() // 1_000_000) if self.at is None else parse_moment(self.at)
+        return compose(time.time_ns() // 1_000_000) if self.at is None else _moment(self.at)
+
+
+def _moment(text: str) -> int:
+    try:
+        return parse_moment(text)
+    except DdlError as error:
+        raise ConfigError(f"--at: {error.message}", remedy=error.remedy, option="at") from None
 
 
 def history_of(
@@ -96,21 +120,19 @@ def history_of(
     source: str,
     before: str | None,
     columns: ColumnOptions,
-    catalog: Catalog,
-    ddl: Sequence[tuple[int, str]],
+    versions: Versions,
     time_zone: str,
-    database: str,
 ) -> DataFrame:
     """Return the row changes of one table. ``before``: the source of its rows before the history, if there is one.
 
-    ``database``: the database of DDL without one. Raises :class:`ConfigError` for options that the mode lacks, and the
-    errors of ``traffic.replay``.
+    ``versions``: those of the table. Raises :class:`ConfigError` for options that the mode lacks, and the errors of
+    ``traffic.replay``.
     """
-    versions = versions_of(copy.deepcopy(catalog), ddl, table, database=database)
     keys = list(columns.keys) or [column.name for column in versions[0][1].whole_handle_key]
     if not keys and columns.mode != "snapshot":
         raise ConfigError("the table has no key", remedy="Name columns with --keys", option="keys", table=table)
     df = read(source, columns.format)
+    columns.check(df.columns, table)
     names = _columns(df, versions, table)
     if columns.mode == "snapshot":
         return snapshot_inserts(df, columns.moment, columns=names, unit=columns.time_unit)
@@ -132,8 +154,13 @@ def history_of(
         rows = backfilled(df, versions, start, unit=columns.time_unit, zone=time_zone)
         return from_validity(rows, keys, start, end, columns=_columns(rows, versions, table), unit=columns.time_unit)
     if columns.time_column is None:
-        raise ConfigError("changes need a time", remedy="Name its column with --time-column", option="time-column")
+        raise ConfigError(
+            f"{columns.mode} need a time", remedy="Name its column with --time-column", option="time-column"
+        )
     rows = backfilled(df, versions, columns.time_column, unit=columns.time_unit, zone=time_zone)
+    if columns.mode == "snapshots":
+        names = _columns(rows, versions, table)
+        return from_snapshots(rows, keys, columns.time_column, columns=names, unit=columns.time_unit)
     return from_operations(
         rows,
         keys,
@@ -152,7 +179,8 @@ def _columns(df: DataFrame, versions: Versions, table: str) -> list[str]:
     known = {column.name for _, info in versions for column in info.columns}
     names = [name for name in df.columns if name in known]
     if not names:
+        hint = next(filter(None, (did_you_mean(name, df.columns) for name in known)), "")
         raise MissingColumnError(
-            "the source has no column of the table", remedy=f"It has: {', '.join(df.columns)}", table=table
+            "the source has no column of the table", remedy=f"{hint}It has: {', '.join(df.columns)}", table=table
         )
     return names

@@ -90,6 +90,7 @@ def test_emit_and_replay_ask_before_spark_starts(rows: Path) -> None:
             registry_tls=(None, None, None),
             bad_rows="refuse",
             bad_rows_path=None,
+            ignore_unknown=False,
             on_spark=False,
             spark={},
             html=None,

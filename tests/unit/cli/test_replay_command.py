@@ -7,6 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from child import command, exit_code
 
@@ -62,6 +64,14 @@ def test_wrong_usage_is_refused_before_spark_starts(
 ) -> None:
     monkeypatch.setattr("ticdc_emit.cli.replay.local_spark", None)
     (tmp_path / "schema.sql").write_text(SCHEMA, encoding="utf-8")
+    (tmp_path / "ddl.sql").write_text("\n-- at 2026-01-05 08:01:10\nalter table orders add column b int")
+    (tmp_path / "log.csv").write_text(LOG, encoding="utf-8")
+    (tmp_path / "empty").mkdir()
+    log = f"shop.orders={tmp_path}/log.csv"
+    partition = tmp_path / "daily" / "dt=2026-01-05"
+    partition.mkdir(parents=True)
+    pq.write_table(pa.table({"id": [1], "total": [1.5]}), partition / "part-0.parquet")
+    daily = ["--table", f"shop.orders={tmp_path}/daily", "--mode", "snapshots"]
     common = ["--schema", f"{tmp_path}/schema.sql", "--sink-uri", "memory://x?protocol=canal-json"]
     for arguments, words in [
         (["--table", "orders.parquet"], "is not name=path"),
@@ -73,6 +83,17 @@ def test_wrong_usage_is_refused_before_spark_starts(
             "--op has no meaning with --mode snapshot",
         ),
         (["--table", "shop.orders=x.csv", "--spark", "spark.x"], "is not spark.name=value"),
+        (["--table", log, "--time-column", "att"], "has no column 'att' [table='shop.orders', column='att']. Did you"),
+        (["--table", log, "--time-column", "att"], "Did you mean at? Name another one with --time-column. It has: op,"),
+        (["--table", log, "--time-column", "at", "--op", "kind"], "Name another one with --op"),
+        (["--table", log, "--mode", "validity"], "Name another one with --valid-from"),
+        (["--table", f"orders={tmp_path}/log.csv"], "Did you mean shop.orders?"),
+        (["--table", f"shop.order={tmp_path}/log.csv"], "Did you mean shop.orders?"),
+        (["--table", log, "--ddl", f"{tmp_path}/ddl.sql"], "has no time zone [place='line 2']. Add Z or an offset"),
+        (["--table", "shop.orders=no/such"], "there is no file or folder no/such"),
+        (["--table", f"shop.orders={tmp_path}/empty"], "does not follow from its name or its files"),
+        ([*daily, "--time-column", "day"], "It has: id, total, dt"),
+        (["--table", log, "--mode", "snapshot", "--at", "noon"], "--at: 'noon' is not a time"),
     ]:
         assert exit_code("replay", *common, *arguments) == 2
         assert words in capsys.readouterr().err.splitlines()[-1]

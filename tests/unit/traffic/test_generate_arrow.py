@@ -93,3 +93,10 @@ def test_traffic_that_only_spark_makes() -> None:
     assert generate_arrow("bank", rows=10, columns=zipf) is None
     bank = generate_arrow("bank", rows=10)
     assert repr(bank) == "<ArrowTraffic of bank.customers, bank.accounts, bank.transfers, 0 statements>"
+
+
+def test_one_table_by_its_name_alone() -> None:
+    one, listed = (generate_arrow("sysbench", rows=9, tables=names) for names in ("sbtest.sbtest2", ["sbtest.sbtest2"]))
+    assert one is not None
+    assert listed is not None
+    assert list(one.changes) == list(listed.changes) == ["sbtest.sbtest2"]

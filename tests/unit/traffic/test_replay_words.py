@@ -65,6 +65,14 @@ def test_ddl_without_a_time_is_refused() -> None:
         read_ddl("drop table t; -- at 2026-01-05T08:00:00Z")
     with pytest.raises(DdlError, match="is not a time"):
         read_ddl("-- at noon\ndrop table t")
+    with pytest.raises(DdlError, match="'2026-01-05 08:01:10' has no time zone") as refused:
+        read_ddl("-- made by hand\n-- at 5\ndrop table t;\n-- at 2026-01-05 08:01:10\ndrop table u")
+    assert refused.value.place == "line 4"
+    assert refused.value.remedy.startswith("Add Z or an offset: 2026-01-05 08:01:10Z or")
+    assert "ordinary comment" in refused.value.remedy
+    with pytest.raises(DdlError, match="has no time") as first:
+        read_ddl("-- made by hand\n\ndrop table t;\n-- at 5\ndrop table u")
+    assert first.value.place == "line 3"
 
 
 @pytest.mark.parametrize(
@@ -80,8 +88,9 @@ def test_ddl_without_a_time_is_refused() -> None:
     ],
 )
 def test_a_mark_that_tells_no_time_is_no_comment(mark: str) -> None:
-    with pytest.raises(DdlError, match="is not a time"):
+    with pytest.raises(DdlError, match=r"is not a time|has no time zone") as refused:
         read_ddl(f"-- at 2026-01-05T08:00:00Z\ndrop table t;\n{mark}\ndrop table u")
+    assert refused.value.place == "line 3"
 
 
 @pytest.mark.parametrize(
@@ -122,8 +131,10 @@ def test_versions_follow_the_ddl() -> None:
         (5, ["id", "a"]),
         (9, ["id", "a", "b"]),
     ]
-    with pytest.raises(UnknownTableError, match="no such table"):
-        versions_of(catalog_from_sql("create table shop.t (id int primary key)"), (), "shop.u")
+    for wrong, hint in (("shop.tt", "shop.t"), ("test.t", "shop.t"), ("test.zebra", "")):
+        with pytest.raises(UnknownTableError, match="no such table") as unknown:
+            versions_of(catalog_from_sql("create table shop.t (id int primary key)"), (), wrong)
+        assert unknown.value.remedy.startswith(f"Did you mean {hint}? " if hint else "Name it")
 
 
 def test_ddl_that_names_no_database_is_that_of_the_replay() -> None:
@@ -138,6 +149,30 @@ def test_ddl_that_names_no_database_is_that_of_the_replay() -> None:
 def test_formats_by_name() -> None:
     names = ["a/b.parquet", "x.CSV.gz", "rows.ndjson", "jdbc:mysql://h/db", "shop.orders", "folder/"]
     assert [format_of(name) for name in names] == ["parquet", "csv", "json", "jdbc", None, None]
+
+
+def test_a_folder_has_the_format_of_its_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, expected in (
+        ("snap/dt=2026-01-02/part-0.snappy.parquet", "parquet"),
+        ("daily/dt=2026-01-02/part-0.csv.gz", "csv"),
+        ("delta/_delta_log/0.json", "delta"),
+        ("ice/metadata/v1.metadata.json", "iceberg"),
+        ("other/metadata/rows.orc", "orc"),
+        ("none/_SUCCESS", None),
+        ("a folder/_temporary.csv", None),
+        ("shop.orders/x.json", "json"),
+    ):
+        file, folder = tmp_path / name, name.partition("/")[0]
+        file.parent.mkdir(parents=True)
+        file.write_text("")
+        (file.parent / ".x.parquet.crc").write_text("")
+        if expected == "delta":
+            (tmp_path / folder / "x.parquet").write_text("")
+        sources = [folder, f"{folder}/", f"{tmp_path}/{folder}", f"file://{tmp_path}/{folder}".replace(" ", "%20")]
+        assert {format_of(source) for source in sources} == {expected}, name
+    assert format_of("snap/dt=2026-01-02") == "parquet"
+    assert format_of("no/such") is None
 
 
 def test_a_replay_knows_its_own_record(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ticdc_emit.changefeed.planning import current_database, ddl_statements
 from ticdc_emit.errors import SchemaError, UnknownTableError
+from ticdc_emit.hints import did_you_mean
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.identifiers import split_name
 from ticdc_emit.schema.model import Column as TableColumn
@@ -41,10 +42,17 @@ def versions_of(
     """
     for commit_ts, schema, query in sorted(ddl_statements(ddl, database or current_database(None, catalog))):
         catalog.apply(query, schema=schema, commit_ts=commit_ts)
-    history = catalog.histories().get(split_name(table, []), ())
-    versions = tuple((since, info) for since, info in history if info is not None)
+    histories = catalog.histories()
+    versions = tuple((since, info) for since, info in histories.get(split_name(table, []), ()) if info is not None)
     if not versions:
-        raise UnknownTableError("the schema has no such table", remedy="Name it as schema.name", table=table)
+        known = [".".join(name) for name in histories]
+        alike = [name for name in known if name.rpartition(".")[2] == table.rpartition(".")[2]]
+        hint = f"Did you mean {alike[0]}? " if len(alike) == 1 else did_you_mean(table, known)
+        raise UnknownTableError(
+            "the schema has no such table",
+            remedy=f"{hint}Name it as schema.name, or add its CREATE TABLE to the schema",
+            table=table,
+        )
     return versions
 
 

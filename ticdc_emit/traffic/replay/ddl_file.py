@@ -32,20 +32,31 @@ def read_ddl(text: str) -> tuple[tuple[int, str], ...]:
     marks = list(_AT.finditer(text))
     before = text[: marks[0].start()] if marks else text
     for statement in split_statements(before):
-        raise DdlError("a statement has no time", remedy="Write -- at <ISO time or TSO> above it", statement=statement)
+        raise DdlError(
+            "a statement has no time",
+            remedy="Write -- at <ISO time or TSO> on the line above it",
+            statement=statement,
+            place=_line(text, text.find(_without_comments(statement, "line 1").lstrip())),
+        )
     statements: list[tuple[int, str]] = []
     for place, mark in enumerate(marks):
         end = marks[place + 1].start() if place + 1 < len(marks) else len(text)
         try:
             commit_ts = parse_moment(mark[1])
         except DdlError as error:
-            raise DdlError(error.message, remedy=f"{error.remedy}; a comment must not begin with 'at'") from None
+            remedy = f"{error.remedy}. If the line is an ordinary comment, begin it with another word than 'at'"
+            raise DdlError(error.message, remedy=remedy, place=_line(text, mark.start())) from None
         for number, statement in enumerate(split_statements(text[mark.end() : end])):
-            statements.append((commit_ts + number, _without_comments(statement)))
+            line = _line(text, text.find(statement, mark.end()))
+            statements.append((commit_ts + number, _without_comments(statement, line)))
     return tuple(sorted(statements))
 
 
-def _without_comments(statement: str) -> str:
+def _line(text: str, position: int) -> str:
+    return f"line {text.count(chr(10), 0, max(position, 0)) + 1}"
+
+
+def _without_comments(statement: str, place: str) -> str:
     """Return the statement without the comments before it; those that TiDB executes are part of it."""
     while comment := _COMMENT.match(statement):
         if _MISPLACED.match(comment[0].strip()):
@@ -53,6 +64,7 @@ def _without_comments(statement: str) -> str:
                 "a time comes after another statement on the same line",
                 remedy="Write -- at <ISO time or TSO> on a line of its own",
                 statement=statement,
+                place=place,
             )
         statement = statement[comment.end() :]
     return statement
@@ -66,8 +78,14 @@ def parse_moment(text: str) -> int:
     # Python 3.10 accepts only three or six fraction digits, and no blank before an offset
     exact = _FRACTION.sub(lambda digits: f".{digits[1][:6]:0<6}", _UTC.sub("+00:00", given), count=1)
     try:
-        return tso_from_datetime(dt.datetime.fromisoformat(re.sub(r"\s+(?=[+-]\d\d:)", "", exact)))
-    except ValueError:
+        moment = dt.datetime.fromisoformat(re.sub(r"\s+(?=[+-]\d\d:)", "", exact))
+        if moment.tzinfo is None:
+            whole = given if ":" in given else f"{given} 00:00:00"
+            raise DdlError(f"{given!r} has no time zone", remedy=f"Add Z or an offset: {whole}Z or {whole}+02:00")
+        return tso_from_datetime(moment)
+    except ValueError as error:
+        if isinstance(error, DdlError):
+            raise
         raise DdlError(
             f"{given!r} is not a time",
             remedy="Give ISO time with Z or an offset (2026-01-05T08:00:00Z), or a TSO",

@@ -5,25 +5,27 @@ In: DataFrames with one column per column of the table. Out: struct columns of t
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import reduce
 from typing import TYPE_CHECKING
 
 from ticdc_emit.errors import MissingColumnError
+from ticdc_emit.hints import names as names_of
 from ticdc_emit.traffic.replay.moments import named, require
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
     from pyspark.sql.types import DataType, StructType
 
-__all__ = ["comparable", "differs", "image", "image_columns"]
+__all__ = ["change", "comparable", "differs", "exploded", "image", "image_columns"]
 
 
-def image_columns(df: DataFrame, columns: Sequence[str] | None, but: Collection[str | None]) -> list[str]:
+def image_columns(df: DataFrame, columns: str | Iterable[str] | None, but: Collection[str | None]) -> list[str]:
     """Return the names of the table's columns: the given ones, else all of ``df`` except ``but``."""
     if columns is not None:
-        require(df, list(columns))
-        return list(columns)
+        columns = list(names_of(columns))
+        require(df, columns)
+        return columns
     names = [name for name in df.columns if name not in but]
     if not names:
         raise MissingColumnError("the input has no column of a table", remedy="Give columns=")
@@ -35,6 +37,21 @@ def image(columns: Sequence[str]) -> Column:
     from pyspark.sql import functions as F  # noqa: N812
 
     return F.struct(*(named(name).alias(name) for name in columns))
+
+
+def change(op: Column, stamp: str, before: Column, after: Column) -> Column:
+    """Return a row change as a struct; ``stamp``: the column with its commit_ts."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    return F.struct(op.alias("op"), F.col(stamp).alias("commit_ts"), before.alias("before"), after.alias("after"))
+
+
+def exploded(rows: DataFrame, *changes: Column) -> DataFrame:
+    """Return the row changes of each row; a NULL is none."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    one_each = rows.select(F.explode(F.array(*changes)).alias("_change"))
+    return one_each.filter(F.col("_change").isNotNull()).select("_change.*")
 
 
 def differs(one: Column, other: Column, kind: StructType) -> Column:

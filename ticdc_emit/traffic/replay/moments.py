@@ -3,25 +3,33 @@
 In: a DataFrame and a moment: a datetime, a TSO, or the name of a column (timestamp, date, text, or a number in a given
 unit, as digits in text too). Out: a column of TSO, a long. A wall clock (date, timestamp without zone, text without
 offset) is in the time zone of the Spark session. Microseconds keep their order (``tso.tso_from_micros``). A value that
-is not a moment fails in Spark when the column is computed; :func:`refusing_no_moments` recognises that error.
+is not a moment fails in Spark when the column is computed; :func:`refusing_rows` recognises that error, and the one of
+:func:`twice`.
 """
 
 from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from ticdc_emit.errors import ConfigError, InvalidValueError, MissingColumnError, UnsupportedTypeError
+from ticdc_emit.errors import (
+    ConfigError,
+    DuplicateChangeError,
+    InvalidValueError,
+    MissingColumnError,
+    UnsupportedTypeError,
+)
+from ticdc_emit.hints import did_you_mean
 from ticdc_emit.schema.identifiers import quoted
 from ticdc_emit.tso import LOGICAL_BITS, LOGICAL_PER_MICROSECOND, MAX_LONG_TSO, tso_from_datetime
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-__all__ = ["Moment", "TimeUnit", "commit_ts_of", "end_ts_of", "named", "refusing_no_moments", "require", "tso_of"]
+__all__ = ["Moment", "TimeUnit", "commit_ts_of", "end_ts_of", "named", "refusing_rows", "require", "tso_of", "twice"]
 
 Moment: TypeAlias = "dt.datetime | int | str"
 """An aware datetime, a TSO, or the name of a column that holds the moment of each row."""
@@ -34,6 +42,8 @@ _LAST_MICROS = ((MAX_LONG_TSO >> LOGICAL_BITS) + 1) * 1_000 - 1  # in the year 3
 _OPEN_FROM = 253_370_764_800_000_000  # 9999-01-01 in microseconds: means "still valid", like NULL
 _SHOWN = 60  # characters of a value in an error
 _NO_MOMENT = "is not a time between 1970 and 3084"
+_AGAIN = "' comes twice in the version of "
+_TWICE = re.compile(rf"the key '(?P<key>[^']*){_AGAIN}(?P<commit_ts>\d+)", re.DOTALL)
 _REFUSED = re.compile(rf"'(?P<value>[^']*)' in column '(?P<column>.*?)' {_NO_MOMENT}", re.DOTALL)
 
 
@@ -73,11 +83,20 @@ def end_ts_of(df: DataFrame, column: str, unit: TimeUnit, step: dt.timedelta) ->
 
 
 @contextmanager
-def refusing_no_moments() -> Iterator[None]:
-    """Turn Spark's error for a value that is not a moment into :class:`InvalidValueError` with value and column."""
+def refusing_rows() -> Iterator[None]:
+    """Turn Spark's error for a value that is not a moment into :class:`InvalidValueError` with value and column, and
+    its error for a key twice in a version (:func:`twice`) into :class:`DuplicateChangeError`.
+    """
     try:
         yield
     except Exception as error:  # Spark's exception type depends on where the value was read
+        doubled = _TWICE.search(str(error))
+        if doubled is not None:
+            raise DuplicateChangeError(
+                f"two rows of one version have the key {doubled['key']!r}",
+                remedy="Give each row of a version once; keys= are the columns that identify it",
+                commit_ts=int(doubled["commit_ts"]),
+            ) from None
         match = _REFUSED.search(str(error))
         if match is None:
             raise
@@ -96,12 +115,23 @@ def named(column: str) -> Column:
     return F.col(quoted(column))
 
 
-def require(df: DataFrame, columns: list[str]) -> None:
+def twice(keys: Sequence[Column], commit_ts: Column) -> Column:
+    """Return a column that raises: two rows of the version of ``commit_ts`` have these keys."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    shown = F.translate(F.concat_ws(", ", *(F.substring(key.cast("string"), 1, _SHOWN) for key in keys)), "'", "")
+    return F.raise_error(F.concat(F.lit("the key '"), shown, F.lit(_AGAIN), commit_ts.cast("string")))
+
+
+def require(df: DataFrame, columns: Iterable[str]) -> None:
     """Raise :class:`MissingColumnError` for the first of the columns that ``df`` lacks."""
+    held = df.columns
     for column in columns:
-        if column not in df.columns:
+        if column not in held:
             raise MissingColumnError(
-                "the input lacks a column", remedy=f"It has: {', '.join(df.columns)}", column=column
+                "the input lacks a column",
+                remedy=f"{did_you_mean(column, held)}It has: {', '.join(held)}",
+                column=column,
             )
 
 

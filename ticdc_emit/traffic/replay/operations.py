@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ticdc_emit.errors import ConfigError, InvalidValueError
+from ticdc_emit.hints import names as names_of
 from ticdc_emit.traffic.replay.images import differs, image, image_columns
 from ticdc_emit.traffic.replay.moments import Moment, TimeUnit, commit_ts_of, named, require
 
@@ -53,13 +54,13 @@ def unknown_operations(texts: Iterable[str | None], more: Mapping[str, str] | No
 
 def from_operations(
     df: DataFrame,
-    keys: Sequence[str],
+    keys: str | Iterable[str],
     op: str,
     at: Moment,
     *,
-    order_by: Sequence[str] = (),
+    order_by: str | Iterable[str] = (),
     base: DataFrame | None = None,
-    columns: Sequence[str] | None = None,
+    columns: str | Iterable[str] | None = None,
     transaction: str | None = None,
     operations: Mapping[str, str] | None = None,
     unit: TimeUnit = "tso",
@@ -81,6 +82,7 @@ def from_operations(
     from pyspark.sql import functions as F  # noqa: N812
     from pyspark.sql.types import StructType
 
+    keys, order_by = names_of(keys), names_of(order_by)
     if not keys:
         raise ConfigError("changes need keys", remedy="Name the columns that identify a row", option="keys")
     require(df, [*keys, op, *([transaction] if transaction is not None else [])])
@@ -144,9 +146,24 @@ def _meaning(df: DataFrame, op: str, more: Mapping[str, str] | None) -> Column:
 
 
 def _ordering(df: DataFrame, column: str) -> Column:
+    """Return a column, or an SQL expression, by which rows are ordered."""
+    from pyspark.errors import PySparkException
     from pyspark.sql import functions as F  # noqa: N812
 
-    return named(column) if column in df.columns else F.expr(column)
+    if column in df.columns:
+        return named(column)
+    if column.isidentifier():
+        require(df, [column])
+    ordering = F.expr(column)
+    try:
+        df.select(ordering).schema  # noqa: B018 - Spark Connect looks at an expression no earlier
+    except PySparkException as error:
+        raise ConfigError(
+            f"{column!r} is neither a column nor an SQL expression over the columns: {str(error).splitlines()[0]}",
+            remedy=f"It has: {', '.join(df.columns)}",
+            option="order_by",
+        ) from None
+    return ordering
 
 
 def _of_base(base: DataFrame, keys: Sequence[str], names: Sequence[str], rows: DataFrame) -> DataFrame:

@@ -23,7 +23,7 @@ from ticdc_emit.spark.batch import SparkBatch
 from ticdc_emit.spark.options import ReplayOptions
 from ticdc_emit.spark.sink import TicdcSink
 from ticdc_emit.spark.warm_up import warm_up
-from ticdc_emit.traffic.replay.moments import refusing_no_moments
+from ticdc_emit.traffic.replay.moments import refusing_rows
 from ticdc_emit.traffic.replay.pacing import Pace
 from ticdc_emit.traffic.replay.record import ReplayRecord, tables_text
 from ticdc_emit.traffic.replay.report import ReplayReport, SliceCallback, SliceReport
@@ -81,7 +81,7 @@ def replay(
     staged = Staged(tables, plan, emitter.table)
     slice_callbacks = (on_slice,) if callable(on_slice) else tuple(on_slice)
     try:
-        with refusing_no_moments():
+        with refusing_rows():
             slices, shape = _cut(staged, width, kept=kept)
         if kept:
             shape["tables"] = tables_text(plan, feed.ddl)
@@ -99,12 +99,12 @@ def replay(
         ready = time.monotonic()
         while number < count:
             part = Slice(0) if slices is None else slices[number]
-            with refusing_no_moments():
+            with refusing_rows():
                 rows = staged.batch(part)  # Spark plans it before it is due
             if not pace.wait(part.offset_ms, stop):
                 break
             final, journal = number == count - 1, record if number == begin else None
-            with refusing_no_moments():
+            with refusing_rows():
                 reports.append(feed.run(rows, first_batch + number, final=final, until=part.until, journal=journal))
             lag = pace.lag(part.offset_ms)
             lags += [] if lag is None else [lag]

@@ -1,16 +1,17 @@
 """Sources of histories: files and tables that Spark reads, with readable errors.
 
-In: a path, a table name or a JDBC URL. Out: a DataFrame. CSV and JSON are read as text, digit for digit, because
-inferred types would turn ``12345678901234567.89`` into a double. Delta, Iceberg and JDBC drivers are packages of the
-Spark session; errors name missing ones.
+In: a path, a table name or a JDBC URL. Out: a DataFrame. A folder on this machine has the format of its files. CSV and
+JSON are read as text, digit for digit, because inferred types would turn ``12345678901234567.89`` into a double. Delta,
+Iceberg and JDBC drivers are packages of the Spark session; errors name missing ones.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from pathlib import PurePosixPath
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 from uuid import uuid4
 
 from ticdc_emit.config.secrets import foreign_text, hides_arguments, mask_text
@@ -20,7 +21,7 @@ from ticdc_emit.schema.identifiers import quoted
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["FILE_FORMATS", "csv_options", "format_of", "read_source"]
+__all__ = ["FILE_FORMATS", "csv_options", "format_of", "read_source", "unknown_format"]
 
 _SUFFIXES = {
     ".parquet": "parquet",
@@ -33,6 +34,7 @@ _SUFFIXES = {
 FILE_FORMATS = frozenset(_SUFFIXES.values())
 """The formats whose sources are paths of files and folders."""
 
+_FILE_URL = re.compile(r"^file:(//[^/]*)?(?=/)")
 _PACKAGES = {
     "delta": "io.delta:delta-spark_2.13:<version> (and spark.sql.extensions=io.delta.sql.DeltaSparkSessionExtension)",
     "iceberg": "org.apache.iceberg:iceberg-spark-runtime-<Spark>_2.13:<version> (and a catalog, "
@@ -47,11 +49,32 @@ _ABSENT = re.compile(
 
 
 def format_of(source: str) -> str | None:
-    """Return the format of a source by its name (``jdbc:`` URLs, file suffixes); ``None`` if unknown."""
+    """Return the format of a source by its name (``jdbc:`` URLs, file suffixes), else by the files of a folder on this
+    machine; ``None`` if unknown.
+    """
     if source.startswith("jdbc:"):
         return "jdbc"
-    known = [suffix for suffix in PurePosixPath(source).suffixes if suffix.lower() in _SUFFIXES]
-    return _SUFFIXES[known[-1].lower()] if known else None
+    return _by_suffix(PurePath(source)) or _of_folder(Path(unquote(_FILE_URL.sub("", source))))
+
+
+def _by_suffix(path: PurePath) -> str | None:
+    known = [suffix.lower() for suffix in path.suffixes if suffix.lower() in _SUFFIXES]
+    return _SUFFIXES[known[-1]] if known else None
+
+
+def _of_folder(folder: Path) -> str | None:
+    """Return the format of a folder: that of its table, or of its first data file, however deep in partitions."""
+    try:
+        if not folder.is_dir():
+            return None
+        if (folder / "_delta_log").is_dir():
+            return "delta"
+        if next((folder / "metadata").glob("*.metadata.json"), None) is not None:
+            return "iceberg"
+        data = (path for path in folder.rglob("*") if not any(part[0] in "._" for part in path.parts[-1:]))
+        return next(filter(None, (_by_suffix(path) for path in data if path.is_file())), None)
+    except OSError:  # a folder that may not be read, a name that no file system has
+        return None
 
 
 def csv_options() -> dict[str, Any]:
@@ -69,7 +92,8 @@ def read_source(
     """Return the rows of a source.
 
     ``source``: a path or pattern; a ``jdbc:`` URL, with ``options={"dbtable": ...}``; without any ``format``, the name
-    of a table of Spark's catalog. ``format``: any of Spark's; default: by the name. ``options``: passed to the reader.
+    of a table of Spark's catalog. ``format``: any of Spark's; default: by the name, or by the files of a folder on this
+    machine. ``options``: passed to the reader.
     Raises :class:`ConfigError` if it cannot be read, :class:`MissingDependencyError` where Spark lacks the format's
     package. No error shows the source's or the options' secrets.
     """
@@ -90,6 +114,8 @@ def read_source(
 
 def _read(spark: SparkSession, source: str, given: str | None, options: dict[str, str]) -> DataFrame:
     if given is None:
+        if "/" in source:  # which no name of a table has
+            raise unknown_format(source)
         if options:
             raise ConfigError("options need a format", remedy="Give format=", option="format")
         return spark.read.table(source)
@@ -103,6 +129,16 @@ def _read(spark: SparkSession, source: str, given: str | None, options: dict[str
         # fields read as strings keep a number's digits and a nested object's text
         reader = reader.schema(", ".join(f"{quoted(name)} string" for name in names))
     return reader.options(**options).load(source)
+
+
+def unknown_format(source: str) -> ConfigError:
+    """Return the error for a path whose format does not follow from its name or its files."""
+    return ConfigError(
+        "the format of the source does not follow from its name or its files",
+        remedy="Give the format (ticdc-emit: --format), such as parquet, csv, json, delta",
+        option="format",
+        source=mask_text(source),
+    )
 
 
 def _refused(text: str, source: str, given: str | None, spark: str) -> ConfigError | MissingDependencyError:

@@ -8,26 +8,27 @@ delete, and a version after such a gap is an insert again.
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from ticdc_emit.errors import ConfigError
-from ticdc_emit.traffic.replay.images import differs, image, image_columns
+from ticdc_emit.hints import names as names_of
+from ticdc_emit.traffic.replay.images import change, differs, exploded, image, image_columns
 from ticdc_emit.traffic.replay.moments import TimeUnit, commit_ts_of, end_ts_of, named, require
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import DataFrame
 
 __all__ = ["from_validity"]
 
 
 def from_validity(
     df: DataFrame,
-    keys: Sequence[str],
+    keys: str | Iterable[str],
     valid_from: str,
     valid_to: str,
     *,
-    columns: Sequence[str] | None = None,
+    columns: str | Iterable[str] | None = None,
     step: dt.timedelta = dt.timedelta(0),
     unit: TimeUnit = "tso",
 ) -> DataFrame:
@@ -43,6 +44,7 @@ def from_validity(
     from pyspark.sql import functions as F  # noqa: N812
     from pyspark.sql.types import StructType
 
+    keys = names_of(keys)
     if not keys:
         raise ConfigError("versions need keys", remedy="Name the columns that identify a row", option="keys")
     require(df, [*keys, valid_from, valid_to])
@@ -66,13 +68,6 @@ def from_validity(
     goes_on = F.col("_earlier").isNotNull() & (F.col("_earlier_to").isNull() | (F.col("_earlier_to") >= F.col("_from")))
     changed = ~goes_on | differs(earlier, current, kind)
     ends = F.col("_to").isNotNull() & (F.col("_later").isNull() | (F.col("_later") > F.col("_to")))
-    begin = _change(F.when(goes_on, "u").otherwise("c"), "_from", F.when(goes_on, earlier), current)
-    end = _change(F.lit("d"), "_to", current, F.lit(None).cast(kind))
-    changes = F.array(F.when(changed, begin), F.when(ends, end))
-    return seen.select(F.explode(changes).alias("_change")).filter(F.col("_change").isNotNull()).select("_change.*")
-
-
-def _change(op: Column, stamp: str, before: Column, after: Column) -> Column:
-    from pyspark.sql import functions as F  # noqa: N812
-
-    return F.struct(op.alias("op"), F.col(stamp).alias("commit_ts"), before.alias("before"), after.alias("after"))
+    begin = change(F.when(goes_on, "u").otherwise("c"), "_from", F.when(goes_on, earlier), current)
+    end = change(F.lit("d"), "_to", current, F.lit(None).cast(kind))
+    return exploded(seen, F.when(changed, begin), F.when(ends, end))

@@ -1,0 +1,246 @@
+"""A series of snapshots is the changes between each two consecutive ones, computed in one pass over all rows."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import random
+from contextlib import nullcontext
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ticdc_emit import from_snapshots, messages, replay
+from ticdc_emit.cli.replay import CommandOptions, run
+from ticdc_emit.cli.replay_data import ColumnOptions
+from ticdc_emit.delivery.files import read_files
+from ticdc_emit.delivery.memory_sink import clear
+from ticdc_emit.errors import ConfigError, DuplicateChangeError, InvalidValueError, MissingColumnError
+from ticdc_emit.traffic.replay import from_operations, from_validity, snapshot_diff, snapshot_inserts
+from ticdc_emit.tso import tso_from_datetime
+
+pytestmark = pytest.mark.spark
+
+DAY = dt.datetime(2026, 1, 5, tzinfo=dt.timezone.utc)
+TABLE = "create table shop.stock (id int, place varchar(5), amount double, primary key (id, place))"
+STORE = "series"
+
+
+def day(number: int) -> dt.datetime:
+    return DAY + dt.timedelta(days=number)
+
+
+def ts(number: int) -> int:
+    return tso_from_datetime(day(number))
+
+
+def stock(spark: Any, *rows: tuple[Any, ...]) -> Any:
+    return spark.createDataFrame(rows, "id int, place string, amount double")
+
+
+def changes_of(changes: Any) -> list[tuple[Any, ...]]:
+    """Return (day, op, id, amount before, amount after) in order."""
+    days = {ts(number): number for number in range(20)}
+    found = []
+    for row in changes.collect():
+        image = row.after or row.before
+        found.append(
+            (days[row.commit_ts], row.op, image.id, row.before and row.before.amount, row.after and row.after.amount)
+        )
+    return sorted(found, key=repr)
+
+
+def test_a_column_with_the_version(spark: Any) -> None:
+    rows = spark.createDataFrame(
+        [
+            ("2026-01-05", 1, "a", 1.0),
+            ("2026-01-05", 2, "a", 2.0),
+            ("2026-01-05", 3, "a", None),
+            # a day without a snapshot
+            ("2026-01-07", 1, "a", 1.0),
+            ("2026-01-07", 2, "a", 2.5),
+            ("2026-01-07", 4, "a", 4.0),
+            ("2026-01-08", 1, "a", -0.0),
+            ("2026-01-08", 3, "a", None),
+            ("2026-01-08", 4, "a", 4.0),
+            ("2026-01-09", 1, "a", 0.0),
+            ("2026-01-09", 4, "a", 4.0),
+        ],
+        "dt string, id int, place string, amount double",
+    )
+    expected = [
+        (0, "c", 1, None, 1.0),
+        (0, "c", 2, None, 2.0),
+        (0, "c", 3, None, None),
+        (2, "c", 4, None, 4.0),
+        (2, "d", 3, None, None),
+        (2, "u", 2, 2.0, 2.5),
+        (3, "c", 3, None, None),
+        (3, "d", 2, 2.5, None),
+        (3, "u", 1, 1.0, -0.0),
+        (4, "d", 3, None, None),
+        (4, "u", 1, -0.0, 0.0),
+    ]
+    for df in (rows, rows.repartition(3), rows.withColumn("dt", rows.dt.cast("date"))):
+        changes = from_snapshots(df, ["id", "place"], "dt")
+        assert changes.columns == ["op", "commit_ts", "before", "after"]
+        assert changes_of(changes) == sorted(expected, key=repr)
+    assert changes.select("after.*").columns == ["id", "place", "amount"]
+
+
+def test_a_data_frame_by_its_time_may_be_empty(spark: Any) -> None:
+    first, again = stock(spark, (1, "a", 1.0), (2, "a", 2.0)), stock(spark, (2, "a", 2.0))
+    nothing = first.filter("false")
+    series = {day(3): again, day(0): nothing, day(1): first, ts(2): nothing}
+    expected = [
+        (1, "c", 1, None, 1.0),
+        (1, "c", 2, None, 2.0),
+        (2, "d", 1, 1.0, None),
+        (2, "d", 2, 2.0, None),
+        (3, "c", 2, None, 2.0),
+    ]
+    assert changes_of(from_snapshots(series, ["id", "place"])) == expected
+    rows = first.selectExpr("*", f"{ts(1)} as at").unionByName(again.selectExpr("*", f"{ts(3)} as at"))
+    assert changes_of(from_snapshots(rows, ["id", "place"], "at", versions=[ts(2)])) == expected
+    assert changes_of(from_snapshots({day(0): nothing}, "id")) == []
+    wider = {day(0): again, day(1): again.selectExpr("*", "5 as more"), day(2): again}
+    assert [(op, after["more"]) for op, after in from_snapshots(wider, "id").select("op", "after").collect()] == [
+        ("c", None),
+        ("u", 5),
+        ("u", None),
+    ]
+
+
+def test_random_series_are_their_pairwise_differences(spark: Any) -> None:
+    random.seed(7)
+    held: dict[tuple[int, str], float | None] = {}
+    versions: dict[int, dict[tuple[int, str], float | None]] = {}
+    for number in sorted(random.sample(range(20), 8)):
+        for _ in range(60):
+            key = random.randrange(60), random.choice("ab")
+            if random.random() < 0.4:
+                held.pop(key, None)
+            else:
+                held[key] = random.choice([None, 0.0, -0.0, 1.5])
+        versions[number] = {} if random.random() < 0.2 else dict(held)
+    frames = {
+        number: stock(spark, *((*key, amount) for key, amount in rows.items())) for number, rows in versions.items()
+    }
+    numbers = list(frames)
+    pairs = snapshot_inserts(frames[numbers[0]], day(numbers[0])).selectExpr("op", "commit_ts", "null before", "after")
+    for before, after in pairwise(numbers):
+        pairs = pairs.unionByName(snapshot_diff(frames[before], frames[after], ["id", "place"], day(after)))
+    expected = changes_of(pairs)
+    series = {day(number): frame for number, frame in frames.items()}
+    assert changes_of(from_snapshots(series, ["place", "id"])) == expected
+    assert len(expected) > 200
+
+
+def test_the_series_goes_out_as_transactions(spark: Any) -> None:
+    series = {
+        day(0): stock(spark, (1, "a", 1.0), (2, "a", 2.0)),
+        day(1): stock(spark, (1, "a", 1.5)),
+        day(2): stock(spark, (1, "a", 1.5), (3, "b", 3.0)),
+    }
+    clear(STORE)
+    uri = f"memory://{STORE}?protocol=canal-json&enable-tidb-extension=true&partition-num=1"
+    replay(spark, uri, {"shop.stock": from_snapshots(series, ["id", "place"])}, TABLE, slice=86400)
+    kinds = [m.value.decode().split('"type":"')[1].split('"')[0] for m in messages(STORE) if m.value]
+    assert kinds == ["INSERT", "INSERT", "TIDB_WATERMARK", "DELETE", "UPDATE", "TIDB_WATERMARK", "INSERT", *kinds[7:]]
+    assert set(kinds[7:]) == {"TIDB_WATERMARK"}
+
+
+def test_a_key_twice_in_one_snapshot(spark: Any) -> None:
+    clear(STORE)
+    uri = f"memory://{STORE}?protocol=canal-json&partition-num=1"
+    for second in (1.0, 2.0):
+        series = {day(0): stock(spark, (1, "a", 1.0)), day(1): stock(spark, (1, "a", 1.0), (1, "a", second))}
+        for options in ({}, {"slice": 3600}):
+            with pytest.raises(DuplicateChangeError, match="two rows of one version have the key '1, a'") as refused:
+                replay(spark, uri, {"shop.stock": from_snapshots(series, ["id", "place"])}, TABLE, **options)
+            assert refused.value.commit_ts == ts(1)
+    assert messages(STORE) == []
+
+
+def test_what_is_no_series_is_refused(spark: Any) -> None:
+    rows = stock(spark, (1, "a", 1.0))
+    timed = rows.selectExpr("*", "cast(null as date) as dt")
+    with pytest.raises(ConfigError, match="snapshots need keys"):
+        from_snapshots(rows, [], "dt")
+    with pytest.raises(ConfigError, match="snapshots need a time"):
+        from_snapshots(rows, "id")
+    with pytest.raises(ConfigError, match="both give the time"):
+        from_snapshots({day(0): rows}, "id", "dt")
+    with pytest.raises(ConfigError, match="there is no snapshot"):
+        from_snapshots({}, "id")
+    with pytest.raises(ConfigError, match="two snapshots have one time"):
+        from_snapshots({day(0): rows, ts(0): rows}, "id")
+    with pytest.raises(ConfigError, match="is not a time"):
+        from_snapshots({"2026-01-05": rows}, "id")  # type: ignore[dict-item]
+    with pytest.raises(InvalidValueError, match="a row has no time"):
+        from_snapshots(timed, "id", "dt")
+    with pytest.raises(InvalidValueError, match="'a' is not a time"):
+        from_snapshots(rows, "id", "place")
+    with pytest.raises(MissingColumnError, match="lacks a column"):
+        from_snapshots({day(0): rows, day(1): timed.drop("id")}, "id")
+
+
+def test_one_name_is_a_list_of_one(spark: Any) -> None:
+    rows = spark.sql("select 'I' as op, 1 as id, 'x' as name, timestamp'2026-01-05 07:00:00' as at, 5 as lsn")
+    changes = from_operations(rows, "id", "op", "at", order_by="lsn", columns="id")
+    assert changes.select("after.*").columns == ["id"]
+    assert changes.select("seq").first().seq == 5
+    assert from_validity(rows.withColumn("until", rows.at), "id", "at", "until", columns="name").columns
+    assert snapshot_diff(rows, rows.selectExpr("id", "name"), "id", DAY).count() == 0
+    assert snapshot_inserts(rows, "at", columns="id").select("after.*").columns == ["id"]
+    assert from_snapshots(rows, "id", "at", columns="name").select("after.*").columns == ["name"]
+    for wrong, hint in (("lsm", "Did you mean lsn?"), ("cast(lsm as long)", "It has: op, id, name, at, lsn")):
+        with pytest.raises((MissingColumnError, ConfigError)) as refused:
+            from_operations(rows, "id", "op", "at", order_by=wrong)
+        assert hint in refused.value.remedy
+    with pytest.raises(MissingColumnError) as missing:
+        from_operations(rows, "idd", "op", "at")
+    assert (missing.value.column, missing.value.remedy[:16]) == ("idd", "Did you mean id?")
+
+
+def test_the_command_takes_folders_of_snapshots(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ticdc_emit.cli.replay.local_spark", lambda *_, **__: nullcontext(spark))
+    rows = spark.sql("""select * from values (date'2026-01-05', 1, 'a', 1.5D), (date'2026-01-05', 2, 'a', 2D),
+        (date'2026-01-07', 2, 'a', 2D), (date'2026-01-07', 3, 'b', null) as rows(dt, id, place, price)""")
+    rows.write.partitionBy("dt").parquet(f"{tmp_path}/daily")
+    (tmp_path / "t.sql").write_text(
+        "create table shop.stock (id int, place varchar(5), price decimal(6,2), primary key (id, place));"
+    )
+    (tmp_path / "ddl.sql").write_text(
+        "-- at 2026-01-06T00:00:00Z\nalter table shop.stock add column amount int not null default 7"
+    )
+    uri = f"file://{tmp_path}/out?protocol=canal-json&partition-num=1"
+    columns = ColumnOptions("snapshots", time_column="dt")
+    tables = [f"shop.stock={tmp_path}/daily"]
+    options = CommandOptions(
+        tmp_path / "t.sql", tables, (), uri, columns, ddl=tmp_path / "ddl.sql", slice="1d", as_json=True
+    )
+    spark.conf.set("spark.sql.session.timeZone", "UTC")
+    with pytest.raises(InvalidValueError, match="NULL in a NOT NULL column"):
+        run(replace(options, slice=None))
+    spark.read.parquet(f"{tmp_path}/daily").selectExpr("*", "if(dt = '2026-01-05', null, 7) amount").write.partitionBy(
+        "dt"
+    ).parquet(f"{tmp_path}/wide")
+    assert run(replace(options, tables=[f"shop.stock={tmp_path}/wide"])) == 0
+    values = [json.loads(message.value or b"{}") for message in read_files(tmp_path / "out")]
+    assert [(v["type"], v["data"] and v["data"][0]["id"], v["data"] and v["data"][0]["price"]) for v in values] == [
+        ("INSERT", "1", "1.50"),
+        ("INSERT", "2", "2.00"),
+        ("ALTER", None, None),
+        ("DELETE", "1", "1.50"),
+        ("INSERT", "3", None),
+    ]
+    (one,) = Path(tmp_path / "wide" / "dt=2026-01-05").glob("*.parquet")
+    single = ColumnOptions("snapshot", at="2026-01-05T00:00:00Z")
+    for source in (one.parent, f"file://{one.parent}"):
+        options = CommandOptions(tmp_path / "t.sql", [f"shop.stock={source}"], (), f"{uri}&x", single, as_json=True)
+        assert run(replace(options, sink_uri=f"file://{tmp_path}/again?protocol=canal-json&partition-num=1")) == 0
+    assert len(list(read_files(tmp_path / "again"))) == 4
