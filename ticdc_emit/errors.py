@@ -76,7 +76,11 @@ class TicdcEmitError(Exception):
         return _rebuild, (type(self), self.message, self.remedy, self.context)
 
     def __str__(self) -> str:
-        place = ", ".join(f"{name}={self._shown(value)!r}" for name, value in self.context.items())
+        said = {"position"} if "place" in self.context else set()  # the place is its line and column
+        if str(self.context.get("code")) in self.message:
+            said.add("code")
+        shown = ((name, self._shown(value)) for name, value in self.context.items() if name not in said)
+        place = ", ".join(f"{name}={value!r}" for name, value in shown)
         message = shortened(self.message, 0, _LONGEST_MESSAGE)
         text = message if not place else f"{message} [{place}]"
         return text if not self.remedy else f"{text}. {self.remedy}"

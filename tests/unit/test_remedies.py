@@ -32,3 +32,13 @@ def test_every_error_is_raised_with_a_remedy() -> None:
     paths = [path for path in ROOT.rglob("*.py") if not str(path).startswith(exempt)]
     assert len(paths) > 500
     assert [place for path in paths for place in without_remedy(path)] == []
+
+
+def test_an_error_says_each_thing_once() -> None:
+    refused = errors.ConfigError("[CDC:ErrX]no", remedy="Do", option="protocol", code="CDC:ErrX")
+    assert str(refused) == "[CDC:ErrX]no [option='protocol']. Do"
+    placed = errors.DdlError("no", remedy="Do", position=7, place="line 1, column 8")
+    assert str(placed) == "no [place='line 1, column 8']. Do"
+    assert (refused.code, placed.position) == ("CDC:ErrX", 7)
+    assert str(errors.DdlError("no", remedy="Do", position=7)) == "no [position=7]. Do"
+    assert str(errors.ConfigError("no", remedy="Do", code="CDC:ErrX")) == "no [code='CDC:ErrX']. Do"

@@ -15,9 +15,10 @@ from ticdc_emit.cli.input_data import format_of, read_changes
 from ticdc_emit.cli.input_here import changes_here
 from ticdc_emit.cli.local_files import check_readable, files_at, local_size
 from ticdc_emit.cli.row_progress import row_progress
-from ticdc_emit.cli.summary import print_summary
+from ticdc_emit.cli.summary import print_summary, warn_of_nothing
 from ticdc_emit.config import ChangefeedConfig, load_changefeed, mask_uri
-from ticdc_emit.errors import SchemaError
+from ticdc_emit.errors import SchemaError, UnknownTableError
+from ticdc_emit.hints import did_you_mean
 from ticdc_emit.plan.tables import catalog_for
 from ticdc_emit.registry import RegistryTls, registry_for
 from ticdc_emit.schema.catalog import Catalog
@@ -97,6 +98,7 @@ def run(
             batches = CountedBatches(rows)
             with row_progress(doing, lambda: batches.read, rows.num_rows, quiet=as_json):
                 report = sink.write({info.full_name: batches})
+        warn_of_nothing(report)
         pictures.add_reports([report])
         pictures.write()
         if as_json:
@@ -117,10 +119,16 @@ def _catalog(schema: Path, changefeed: ChangefeedConfig) -> Catalog:
 
 def _table(catalog: Catalog, table: str | None) -> TableInfo:
     known = [(info.schema, info.name) for info in catalog.tables() if not info.is_view]
-    if table is None and len(known) != 1:
-        names = ", ".join(f"{schema}.{name}" for schema, name in known)
+    names = [f"{schema}.{name}" for schema, name in known]
+    if table is None and len(known) == 1:
+        return catalog.table(*known[0])
+    if table is None:
         raise SchemaError(
             f"the schema file has {len(known)} tables",
-            remedy=f"Choose one with --table: {names}" if known else "Add a CREATE TABLE statement",
+            remedy=f"Choose one with --table: {', '.join(names)}" if known else "Add a CREATE TABLE statement",
         )
-    return catalog.table(*split_name(table, known))
+    try:
+        return catalog.table(*split_name(table, known))
+    except UnknownTableError as error:
+        remedy = f"{did_you_mean(table, names)}The schema file has: {', '.join(names)}"
+        raise UnknownTableError(error.message, remedy=remedy, option="table") from None

@@ -53,7 +53,7 @@ def _run_app(app: Any, arguments: Sequence[str] | None) -> None:
     try:
         app(args=arguments, prog_name="ticdc-emit")
     except TicdcEmitError as error:
-        _fail(str(error))
+        _fail(_with_options_as_typed(str(error), str(error.context.get("option", ""))))
     except BrokenPipeError:
         # the reader of the pipe has gone; the interpreter must not report that again at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -73,6 +73,11 @@ def _warn_once() -> None:
             print(f"ticdc-emit: warning: {_printable(str(message))}", file=sys.stderr)
 
     warnings.showwarning = show
+
+
+def _with_options_as_typed(text: str, option: str) -> str:
+    """Return an error's text with its option as it is typed: ``--time-zone`` for ``time_zone``."""
+    return text.replace(f"option={option!r}", f"option='--{option.replace('_', '-')}'") if "_" in option else text
 
 
 def _fail(text: str) -> NoReturn:

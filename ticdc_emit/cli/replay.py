@@ -17,7 +17,7 @@ from ticdc_emit.cli.interrupt import Stop, stopped_by_interrupt
 from ticdc_emit.cli.local_files import check_readable, columns_at
 from ticdc_emit.cli.replay_data import BASED, ColumnOptions, history_of
 from ticdc_emit.cli.session import local_spark
-from ticdc_emit.cli.summary import print_summary
+from ticdc_emit.cli.summary import print_summary, warn_of_nothing
 from ticdc_emit.config import load_changefeed, mask_uri
 from ticdc_emit.errors import ConfigError, SchemaError
 from ticdc_emit.plan.tables import catalog_for
@@ -139,6 +139,8 @@ def run(options: CommandOptions) -> int:
             on_report=reports.append,
             on_slice=() if options.as_json else lambda done: say(str(done)),
         )
+    if report.finished and not report.first_slice:
+        warn_of_nothing(report.total)
     pictures.add_reports(reports)
     pictures.write()
     print_report(report, options)

@@ -5,9 +5,18 @@ from __future__ import annotations
 from rich.console import Console
 from rich.text import Text
 
+from ticdc_emit.caller import warn_caller
 from ticdc_emit.changefeed.report import RunReport, RunTotal
+from ticdc_emit.config.load import ConfigWarning
 
-__all__ = ["print_summary"]
+__all__ = ["print_summary", "warn_of_nothing"]
+
+
+def warn_of_nothing(report: RunReport | RunTotal) -> None:
+    """Warn if the changefeed's filter left no row of a whole run."""
+    if report.filtered_rows and not report.rows:
+        rules = ", ".join(name for name, count in report.filtered.items() if count)
+        warn_caller(f"[filter] left out all {report.filtered_rows:,} rows ({rules}): nothing was sent", ConfigWarning)
 
 
 def print_summary(console: Console, report: RunReport | RunTotal) -> None:

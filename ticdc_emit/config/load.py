@@ -12,7 +12,7 @@ import logging
 import os
 from collections.abc import Mapping
 from typing import Any, TypeVar
-from zoneinfo import ZoneInfo
+from zoneinfo import ZoneInfo, available_timezones
 
 from ticdc_emit.caller import warn_caller
 from ticdc_emit.config.codec import build_codec
@@ -174,9 +174,12 @@ def _check_time_zone(time_zone: str) -> None:
     try:
         ZoneInfo(time_zone)
     except (OSError, ValueError, KeyError, TypeError):
+        known = sorted(available_timezones())
+        alike = [name for name in known if name.rpartition("/")[2].lower() == str(time_zone).lower()]
+        hint = f"Did you mean {alike[0]}? " if alike else did_you_mean(str(time_zone), known)
         raise ConfigError(
             f"unknown time zone {time_zone!r}",
-            remedy="Use an IANA name such as UTC or Asia/Shanghai",
+            remedy=f"{hint}Use an IANA name such as UTC or Asia/Shanghai",
             option="time_zone",
         ) from None
 

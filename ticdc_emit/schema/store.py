@@ -104,9 +104,12 @@ class SchemaStore:
         state = self.find(schema, name)
         if state is None:
             known = (f"{each.info.schema}.{each.info.name}" for each in self._tables.values())
+            hint = did_you_mean(f"{schema}.{name}", known)
             raise UnknownTableError(
                 f"table {schema}.{name} does not exist",
-                remedy=f"{did_you_mean(f'{schema}.{name}', known)}Apply its CREATE TABLE first",
+                remedy=f"{hint}If it is another table, apply its CREATE TABLE first"
+                if hint
+                else "Apply its CREATE TABLE first",
                 table=f"{schema}.{name}",
             )
         return state

@@ -69,6 +69,14 @@ class TicdcDataSource(DataSource):
     def name(cls) -> str:
         return "ticdc"
 
+    def schema(self) -> NoReturn:
+        """Refuse to be read; Spark asks for this before it makes a reader, and for SQL's INSERT INTO."""
+        raise ConfigError(
+            'format("ticdc") is write-only',
+            remedy='Write row changes with df.write.format("ticdc").mode("append"), or df.writeStream. To read '
+            "messages, use ticdc_emit.reader_for, or ticdc-emit tail",
+        )
+
     def writer(self, schema: StructType, overwrite: bool) -> _BatchWriter:
         """Return the writer of a batch write; raises an error for wrong options and columns."""
         options = _checked(self.options, schema, overwrite)

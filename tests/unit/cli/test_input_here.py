@@ -150,6 +150,10 @@ def test_emit_without_spark(
     assert "the table does not have: w [" in capsys.readouterr().err
     assert exit_code(*arguments, "--ignore-unknown-columns") == 0
     assert capsys.readouterr().err.count("are left out: w\n") == 1
+    config = tmp_path / "f.toml"
+    config.write_text("[filter]\nrules = ['other.*']\n", encoding="utf-8")
+    assert exit_code(*arguments, "--ignore-unknown-columns", "--config", str(config)) == 0
+    assert "warning: [filter] left out all 1 rows (rules): nothing was sent\n" in capsys.readouterr().err
     rows.write_text("", encoding="utf-8")
     with pytest.raises(NameError):  # Spark is asked what an empty file holds
         exit_code(*arguments)

@@ -80,6 +80,20 @@ def test_the_schema_file_is_checked_first(
     assert said in capsys.readouterr().err
 
 
+def test_options_are_shown_as_they_are_typed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    schema = tmp_path / "t.sql"
+    schema.write_text("create table bank.accounts (id int primary key); create table a (id int);", encoding="utf-8")
+    common = ["emit", "--schema", str(schema), "--input", "x.csv", "--sink-uri", f"file://{tmp_path}?protocol=simple"]
+    for zone, hint in (("Zurich", "Europe/Zurich"), ("paris", "Europe/Paris"), ("Europe/Berlyn", "Europe/Berlin")):
+        assert exit_code(*common, "--time-zone", zone) == 2
+        shown = capsys.readouterr().err
+        assert f"[option='--time-zone']. Did you mean {hint}? Use an IANA name" in shown
+    assert exit_code(*common, "--table", "bank.acount") == 2
+    assert capsys.readouterr().err.endswith(
+        "does not exist [option='table']. Did you mean bank.accounts? The schema file has: bank.accounts, test.a\n"
+    )
+
+
 def test_without_the_extra_the_command_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from ticdc_emit.errors import SchemaError
 from ticdc_emit.traffic.generate import generate_arrow
 from ticdc_emit.traffic.generate.arrow.evaluate import Layer
 from ticdc_emit.traffic.generate.arrow.parse import Parser
@@ -100,3 +101,11 @@ def test_one_table_by_its_name_alone() -> None:
     assert one is not None
     assert listed is not None
     assert list(one.changes) == list(listed.changes) == ["sbtest.sbtest2"]
+
+
+def test_a_foreign_key_without_a_name_is_named_by_its_columns() -> None:
+    schema = "create table a (id int primary key, b int, foreign key (b) references c (x))"
+    with pytest.raises(SchemaError, match=r"the foreign key \(b\) refers to test\.c, which is not generated"):
+        generate_arrow(schema, rows=1)
+    with pytest.raises(SchemaError, match=r"foreign key 'of_b' refers to test\.c"):
+        generate_arrow(schema.replace("foreign", "constraint of_b foreign"), rows=1)

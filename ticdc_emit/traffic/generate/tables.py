@@ -140,10 +140,13 @@ def _reference(
 ) -> Reference:
     assert key.reference is not None
     target = key.reference.table
+    name = (
+        f"foreign key {key.name!r}" if key.name else f"the foreign key ({', '.join(p.column or '' for p in key.keys)})"
+    )
     parent = names.get(_folded((target.schema, target.name)))
     if parent is None:
         raise SchemaError(
-            f"foreign key {key.name!r} refers to {target.schema}.{target.name}, which is not generated",
+            f"{name} refers to {target.schema}.{target.name}, which is not generated",
             remedy="Add that table to the schema and to tables, or leave the foreign key out",
             table=table.info.full_name,
         )
@@ -151,7 +154,7 @@ def _reference(
     held = tuple(_exact(tables[parent].info, name) for name in key.reference.columns)
     if len(columns) != len(held):
         raise SchemaError(
-            f"foreign key {key.name!r} has {len(columns)} columns and refers to {len(held)}",
+            f"{name} has {len(columns)} columns and refers to {len(held)}",
             remedy="Name as many columns on each side",
             table=table.info.full_name,
         )
