@@ -21,6 +21,7 @@ from ticdc_emit.arrange.order import arranged, ordered
 from ticdc_emit.arrange.reader import positioned
 from ticdc_emit.arrange.rows import rows_to_batch
 from ticdc_emit.changes.commits import check_tso, warn_unlikely
+from ticdc_emit.changes.forms import refuse_plain_rows
 from ticdc_emit.changes.normal_form import normal_form
 from ticdc_emit.changes.tabular import changes_table, is_tabular
 from ticdc_emit.config import DEFAULT_PARTITION_NUM, ChangefeedConfig, Profile
@@ -158,8 +159,11 @@ class Encoder:
             return self._left_out(changes, planned)
         if is_tabular(changes):  # what can be read once only is kept, for the search for bad rows
             changes = changes if isinstance(changes, pa.RecordBatch) else changes_table(changes)
+            refuse_plain_rows(changes.schema.names, f"{planned.schema}.{planned.name}")
         elif isinstance(changes, Iterable):
             changes = list(changes)
+            if changes and isinstance(changes[0], Mapping):
+                refuse_plain_rows(changes[0], f"{planned.schema}.{planned.name}")
         try:
             return self._encoded(changes, planned)
         except RowError as fault:

@@ -85,7 +85,7 @@ def test_a_replay_that_sent_nothing_leaves_no_record(spark: Any, tmp_path: Path)
         replay(spark, URI, {"a.t": log(spark, "'x'", "'longer than ten'")}, TABLE, state_uri=str(state))
     doubles = "create table a.t (id int primary key, name decimal(6, 2))"
     with pytest.raises(UnsupportedTypeError):
-        replay(spark, URI, {"a.t": log(spark, "1.5D")}, doubles, state_uri=str(state))
+        replay(spark, URI, {"a.t": log(spark, "date'2026-01-05'")}, doubles, state_uri=str(state))
     assert not list(state.glob("*-*.json")) + list(state.glob("replay.json"))
     corrected = replay(spark, URI, {"a.t": log(spark, "'x'", "'shorter'")}, TABLE, state_uri=str(state))
     assert (corrected.total.rows, corrected.finished) == (2, True)

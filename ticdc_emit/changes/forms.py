@@ -8,21 +8,26 @@ with the columns ``schema`` and ``table``, and images as ``map<string, string>``
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ticdc_emit.changes.attributes import ATTRIBUTES
 from ticdc_emit.changes.model import Op
 from ticdc_emit.columnar.buffers import text_buffers
 from ticdc_emit.errors import MissingColumnError, SchemaError
 
-__all__ = ["DDL_OP", "GENERIC_NAMES", "check_columns", "is_ddl", "is_generic", "only_op"]
+__all__ = ["DDL_OP", "GENERIC_NAMES", "check_columns", "is_ddl", "is_generic", "only_op", "refuse_plain_rows"]
 
 DDL_OP = "ddl"
 """The ``op`` of rows that are DDL, in any case; their statement is their ``query``."""
 
 GENERIC_NAMES = ("schema", "table")
+_OF_CHANGES = frozenset(
+    (*GENERIC_NAMES, *ATTRIBUTES, "op", "commit_ts", "commit_time", "seq", "before", "after", "query")
+)
+_MOST_SHOWN = 5
 
 
 def is_generic(names: Sequence[str]) -> bool:
@@ -32,6 +37,7 @@ def is_generic(names: Sequence[str]) -> bool:
 
 def check_columns(names: Sequence[str], where: str) -> None:
     """Raise :class:`MissingColumnError` or :class:`SchemaError` if rows with these columns cannot be row changes."""
+    refuse_plain_rows(names, where)
     for name in (*GENERIC_NAMES, "query", "op", "before", "after", "commit_ts", "commit_time"):
         if list(names).count(name) > 1:
             raise SchemaError(
@@ -52,6 +58,20 @@ def check_columns(names: Sequence[str], where: str) -> None:
             remedy="Add commit_ts (TSO) or commit_time (a timestamp with a zone)",
             table=where,
             column="commit_ts",
+        )
+
+
+def refuse_plain_rows(names: Collection[str], where: str) -> None:
+    """Raise :class:`MissingColumnError` if these are a table's own columns, not those of row changes."""
+    others = [name for name in names if name not in _OF_CHANGES]
+    if others and not {"before", "after", "query"} & set(names):
+        raise MissingColumnError(
+            f"plain rows are not row changes: {', '.join(map(str, others[:_MOST_SHOWN]))} must be in an image",
+            remedy="Give op, commit_ts and after: {'op': 'c', 'commit_ts': tso, 'after': row}. With pandas: "
+            "pd.DataFrame({'op': 'c', 'commit_ts': tso, 'after': df.to_dict('records')}); with Spark: "
+            "ticdc_emit.traffic.replay.snapshot_inserts(df, at). The command ticdc-emit emit takes plain rows",
+            table=where,
+            column="after",
         )
 
 

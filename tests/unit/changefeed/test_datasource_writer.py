@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from pyspark.sql.types import (
     DataType,
+    DateType,
     DecimalType,
-    DoubleType,
     IntegerType,
     LongType,
     MapType,
@@ -41,7 +41,7 @@ def writer(kind: StructType, folder: Path, **options: str) -> Any:
 
 WHOLE = rows(after=struct(id=INT, amount=TEXT))
 REFUSED: dict[str, tuple[StructType, dict[str, str], type[Exception]]] = {
-    "a type": (rows(after=struct(id=INT, amount=DoubleType())), {}, UnsupportedTypeError),
+    "a type": (rows(after=struct(id=INT, amount=DateType())), {}, UnsupportedTypeError),
     "a column": (rows(after=struct(id=INT, amount=DECIMAL, more=INT)), {}, InvalidValueError),
     "an image": (rows(after=TEXT), {}, UnsupportedTypeError),
     "a table": (WHOLE, {"table": "s.u"}, UnknownTableError),
@@ -62,7 +62,7 @@ def test_a_batch_write(schema: StructType, options: dict[str, str], error: type[
     [
         rows(after=struct(id=INT, amount=DECIMAL)),
         rows(before=struct(id=INT, amount=TEXT), after=struct(id=LongType(), amount=TEXT)),
-        rows(query=TEXT, after=struct(id=INT, amount=DoubleType())),
+        rows(query=TEXT, after=struct(id=INT, amount=DateType())),
         rows(schema=TEXT, table=TEXT, after=MapType(TEXT, TEXT)),
     ],
     ids=["typed", "texts", "with DDL", "generic"],

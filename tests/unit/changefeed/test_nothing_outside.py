@@ -104,7 +104,7 @@ def test_construction_reaches_out_to_nothing(tmp_path: Path) -> None:
 
 
 REFUSED: dict[str, tuple[pa.Table, type[TicdcEmitError]]] = {
-    "double for DECIMAL": (typed(image(id=pa.int64(), amount=pa.float64())), UnsupportedTypeError),
+    "a date for DECIMAL": (typed(image(id=pa.int64(), amount=pa.date32())), UnsupportedTypeError),
     "a list for INT": (typed(image(id=pa.list_(pa.int64()), amount=pa.string())), UnsupportedTypeError),
     "an image that is a number": (typed(pa.int64()), UnsupportedTypeError),
     "an unknown column": (typed(image(id=pa.int64(), amount=pa.string(), x=pa.int64())), InvalidValueError),

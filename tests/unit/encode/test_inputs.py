@@ -7,6 +7,7 @@ import json
 from typing import Any
 
 import numpy as np
+import pandas
 import pyarrow as pa
 import pytest
 
@@ -66,6 +67,18 @@ def test_rows_of_wrong_shape(row: Any, column: str | None) -> None:
     assert caught.value.context.get("column") == column
     assert caught.value.table == "test.t"
     assert caught.value.row["position"] == 1
+
+
+def test_plain_rows_are_refused_with_the_form_that_is_expected() -> None:
+    encoder, plain = Encoder(URI, SCHEMA), {"id": 5, "v": "x"}
+    frame = pandas.DataFrame([plain])
+    for changes in ([plain], [{"op": "c", "commit_ts": TS, **plain}], frame, pa.Table.from_pandas(frame)):
+        with pytest.raises(MissingColumnError, match="plain rows are not row changes: id, v must be") as caught:
+            encoder.encode(changes)
+        assert (caught.value.table, caught.value.column) == ("test.t", "after")
+        assert "pd.DataFrame({'op': 'c', 'commit_ts': tso, 'after': df.to_dict('records')})" in caught.value.remedy
+    wrapped = pandas.DataFrame({"op": "c", "commit_ts": TS, "after": frame.to_dict("records")})
+    assert encoder.encode(wrapped) == encoder.encode([{"op": "c", "commit_ts": TS, "after": plain}])
 
 
 @pytest.mark.parametrize("changes", [None, 5])
