@@ -244,3 +244,6 @@ def test_the_command_takes_folders_of_snapshots(spark: Any, tmp_path: Path, monk
         options = CommandOptions(tmp_path / "t.sql", [f"shop.stock={source}"], (), f"{uri}&x", single, as_json=True)
         assert run(replace(options, sink_uri=f"file://{tmp_path}/again?protocol=canal-json&partition-num=1")) == 0
     assert len(list(read_files(tmp_path / "again"))) == 4
+    with pytest.raises(DuplicateChangeError) as refused:
+        run(replace(options, tables=[f"shop.stock={tmp_path}/daily"], sink_uri=f"file://{tmp_path}/no?protocol=simple"))
+    assert "use --mode snapshots with --time-column" in refused.value.remedy

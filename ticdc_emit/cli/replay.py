@@ -19,7 +19,7 @@ from ticdc_emit.cli.replay_data import BASED, ColumnOptions, history_of
 from ticdc_emit.cli.session import local_spark
 from ticdc_emit.cli.summary import print_summary, warn_of_nothing
 from ticdc_emit.config import load_changefeed, mask_uri
-from ticdc_emit.errors import ConfigError, SchemaError
+from ticdc_emit.errors import ConfigError, DuplicateChangeError, SchemaError
 from ticdc_emit.plan.tables import catalog_for
 
 if TYPE_CHECKING:
@@ -123,22 +123,27 @@ def run(options: CommandOptions) -> int:
         # a replay in one slice has nothing to finish first, so a signal ends it like any other command
         sliced = options.speed is not None or width is not None
         stop = stack.enter_context(stopped_by_interrupt("slice", quiet=options.as_json)) if sliced else Stop()
-        report = replay(
-            spark,
-            changefeed,
-            history,
-            catalog,
-            ddl=ddl,
-            speed=options.speed,
-            slice=width,
-            state_uri=options.state_uri,
-            watermark_interval=options.watermark_interval,
-            bad_rows=options.bad_rows,  # type: ignore[arg-type]  # checked there
-            bad_rows_path=options.bad_rows_path,
-            stop=stop,
-            on_report=reports.append,
-            on_slice=() if options.as_json else lambda done: say(str(done)),
-        )
+        try:
+            report = replay(
+                spark,
+                changefeed,
+                history,
+                catalog,
+                ddl=ddl,
+                speed=options.speed,
+                slice=width,
+                state_uri=options.state_uri,
+                watermark_interval=options.watermark_interval,
+                bad_rows=options.bad_rows,  # type: ignore[arg-type]  # checked there
+                bad_rows_path=options.bad_rows_path,
+                stop=stop,
+                on_report=reports.append,
+                on_slice=() if options.as_json else lambda done: say(str(done)),
+            )
+        except DuplicateChangeError as error:
+            if options.columns.mode == "snapshot":
+                error.remedy += ". For a series of snapshots, use --mode snapshots with --time-column"
+            raise
     if report.finished and not report.first_slice:
         warn_of_nothing(report.total)
     pictures.add_reports(reports)
