@@ -215,3 +215,37 @@ def test_errors_name_the_row_as_the_caller_has_it() -> None:
     with pytest.raises(MissingImageError, match="an insert without its after image") as keyless:
         Encoder(URI, KEYLESS, force_replicate=True).encode(rows)
     assert keyless.value.row == {"position": 2}
+
+
+@pytest.mark.parametrize("protocol", ["canal-json", "simple", "debezium", "open-protocol"])
+def test_floats_are_the_numbers_that_they_stand_for(protocol: str) -> None:
+    schema = "create table test.t (id bigint, part decimal(9,2), y year, b bit(9), primary key (id, part))"
+    rows = [{"id": key, "part": part, "y": year, "b": 5} for key, part, year in ((9, 0.5, 2024), (10, 0.25, None))]
+    moved = {**rows[1], "id": 9, "part": 100.75}
+    changes = [
+        *({"op": "c", "commit_ts": TS, "before": None, "after": row} for row in rows),
+        {"op": "u", "commit_ts": TS + 1, "before": rows[1], "after": moved},
+        {"op": "d", "commit_ts": TS + 2, "before": moved, "after": None},
+    ]
+
+    def as_type(kind: pa.DataType, convert: Any) -> pa.RecordBatch:
+        image = pa.struct([(name, kind) for name in rows[0]])
+        parts = [
+            {
+                **change,
+                **{
+                    which: change[which] and {name: convert(value) for name, value in change[which].items()}
+                    for which in ("before", "after")
+                },
+            }
+            for change in changes
+        ]
+        columns = pa.schema([("op", pa.string()), ("commit_ts", pa.int64()), ("before", image), ("after", image)])
+        uri = f"memory://x?protocol={protocol}"
+        return Encoder(uri, schema).encode(pa.Table.from_pylist(parts, columns))
+
+    as_text = as_type(pa.string(), lambda value: None if value is None else str(value))
+    assert as_text.num_rows
+    assert as_type(pa.float64(), lambda value: value) == as_text
+    assert as_type(pa.float32(), lambda value: value) == as_text
+    assert Encoder(f"memory://x?protocol={protocol}", schema).encode(changes) == as_text
