@@ -6,13 +6,16 @@ messages that they cannot read, and clients that do not work with the embedded K
 
 from __future__ import annotations
 
+import re
+import shlex
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from rich.console import Console
 from rich.text import Text
 
-from ticdc_emit.cli.flink_settings import flink_sql
+from ticdc_emit.cli.flink_settings import flink_sql, quoted
 from ticdc_emit.config import ChangefeedConfig, Protocol
 from ticdc_emit.routing.topic import Router
 from ticdc_emit.schema.model import Column, TableInfo
@@ -53,6 +56,14 @@ class Served:
         """The topics of the tables' rows."""
         return sorted({self.topic(table) for table in self.tables})
 
+    @property
+    def named(self) -> list[tuple[str, TableInfo]]:
+        """The tables, each with a name of its own: with its database where another table has the same name."""
+        count = Counter(table.name for table in self.tables)
+        return [
+            (table.name if count[table.name] == 1 else f"{table.schema}_{table.name}", table) for table in self.tables
+        ]
+
 
 def print_settings(console: Console, served: Served) -> None:
     """Print addresses, limits, and a block of settings for each consumer that can read this."""
@@ -74,46 +85,54 @@ def _blocks(served: Served) -> Iterator[tuple[str, str]]:
         yield "Send something", f"ticdc-emit generate --schema shop --sink-uri '{uri}'"
         yield "Look at it", f"ticdc-emit tail --sink-uri '{uri}' --follow"
         return
-    topic, protocol = served.topic(served.tables[0]), served.protocol
-    schemas = f" --schema-registry {served.registry}" if protocol.traits.registers_schemas else ""
-    yield "Topics", "\n".join(served.topics)
-    yield (
-        "ticdc-emit",
-        f"ticdc-emit tail --brokers {served.bootstrap} --topic {topic} --protocol {protocol.value}{schemas} --follow",
-    )
-    yield "kcat", f"kcat -b {served.bootstrap} -t {topic} -C"
-    yield "Python, confluent-kafka", _python(served, topic)
-    yield "ClickHouse", _clickhouse(served, served.tables[0])
+    protocol, topics = served.protocol, served.topics
+    yield "Topics", "\n".join(topics)
+    yield "ticdc-emit", _tail(served)
+    yield "kcat", "\n".join(f"kcat -b {served.bootstrap} -t {topic} -C" for topic in topics)
+    yield "Python, confluent-kafka", _python(served)
+    yield "ClickHouse", ";\n".join(_clickhouse(served, name, table) for name, table in served.named)
     if served.for_java:
-        yield from _java_blocks(served, topic)
+        yield from _java_blocks(served, protocol, topics)
 
 
-def _java_blocks(served: Served, topic: str) -> Iterator[tuple[str, str]]:
+def _java_blocks(served: Served, protocol: Protocol, topics: list[str]) -> Iterator[tuple[str, str]]:
     tool = "kafka-console-consumer"
-    yield tool, f"{tool} --bootstrap-server {served.bootstrap} --topic {topic} --from-beginning"
-    flink = flink_sql(served.tables[0], served.protocol, topic, served.bootstrap, served.registry)
+    pattern = shlex.quote("|".join(map(re.escape, topics)))
+    chosen = f"--topic {topics[0]}" if len(topics) == 1 else f"--include {pattern}"
+    yield tool, f"{tool} --bootstrap-server {served.bootstrap} {chosen} --from-beginning"
+    tables = [(name, served.topic(table), table) for name, table in served.named]
+    flink = flink_sql(tables, served.feed, served.bootstrap, served.registry)
     if flink is not None:
         yield "Flink SQL", flink
-    if served.protocol is Protocol.CANAL_JSON:
+    if protocol is Protocol.CANAL_JSON:
         yield (
             "Alibaba's Canal client",
-            f'new KafkaCanalConnector("{served.bootstrap}", "{topic}", null, "tables", 500, true)',
+            "\n".join(
+                f'new KafkaCanalConnector("{served.bootstrap}", "{topic}", null, "tables", 500, true)'
+                for topic in topics
+            ),
         )
-    if served.protocol is Protocol.DEBEZIUM:
+    if protocol is Protocol.DEBEZIUM:
         yield "Kafka Connect, Debezium's JDBC sink", _jdbc_sink(served)
     yield (
         "Spark",
         f'spark.readStream.format("kafka").option("kafka.bootstrap.servers", "{served.bootstrap}")'
-        f'.option("subscribe", "{topic}").option("startingOffsets", "earliest").load()',
+        f'.option("subscribe", "{",".join(topics)}").option("startingOffsets", "earliest").load()',
     )
 
 
-def _python(served: Served, topic: str) -> str:
+def _tail(served: Served) -> str:
+    named = " ".join(f"--topic {topic}" for topic in served.topics)
+    schemas = f" --schema-registry {served.registry}" if served.protocol.traits.registers_schemas else ""
+    return f"ticdc-emit tail --brokers {served.bootstrap} {named} --protocol {served.protocol.value}{schemas} --follow"
+
+
+def _python(served: Served) -> str:
     lines = [
         "from confluent_kafka import Consumer",
         f'settings = {{"bootstrap.servers": "{served.bootstrap}", "group.id": "me", "auto.offset.reset": "earliest"}}',
         "consumer = Consumer(settings)",
-        f'consumer.subscribe(["{topic}"])',
+        f"consumer.subscribe({served.topics})",
         "message = consumer.poll(10)",
     ]
     if served.protocol.traits.registers_schemas:
@@ -128,7 +147,7 @@ def _python(served: Served, topic: str) -> str:
     return "\n".join([*lines, "print(message.value())"])
 
 
-def _clickhouse(served: Served, table: TableInfo) -> str:
+def _clickhouse(served: Served, name: str, table: TableInfo) -> str:
     settings = {
         "kafka_broker_list": served.bootstrap,
         "kafka_topic_list": served.topic(table),
@@ -138,9 +157,10 @@ def _clickhouse(served: Served, table: TableInfo) -> str:
     columns = "message String"
     if served.protocol.traits.registers_schemas:
         settings |= {"kafka_format": "AvroConfluent", "format_avro_schema_registry_url": served.registry}
-        columns = ", ".join(f"`{column.name}` {_clickhouse_type(column)}" for column in table.data_columns)
-    named = ", ".join(f"{name} = '{value}'" for name, value in settings.items())
-    return f"CREATE TABLE {table.name}_changes ({columns}) ENGINE = Kafka SETTINGS {named}"
+        columns = ", ".join(f"{quoted(column.name)} {_clickhouse_type(column)}" for column in table.data_columns)
+    named = ", ".join(f"{setting} = '{value}'" for setting, value in settings.items())
+    changes = quoted(f"{name}_changes")
+    return f"CREATE TABLE {changes} ({columns}) ENGINE = Kafka SETTINGS {named}"
 
 
 def _clickhouse_type(column: Column) -> str:

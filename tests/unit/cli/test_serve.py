@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -28,6 +29,8 @@ pytest.importorskip("confluent_kafka")
 
 TABLE = """create table shop.t (id bigint unsigned primary key, v varchar(9), d decimal(8,2) not null, b blob,
   f double, y year, day date, w decimal(20,2))"""
+COOKBOOK = (ROOT / "examples" / "cookbook.sql").read_text("utf-8")
+FLINK_PAGE = (ROOT / "docs" / "cookbook" / "flink.md").read_text("utf-8")
 
 
 @contextmanager
@@ -94,7 +97,7 @@ def _settings(protocol: str, *, for_java: bool = True, profile: str = "classic",
 
 def test_settings_of_canal_json() -> None:
     shown = _settings("canal-json")
-    assert "`id` DECIMAL(20, 0),\n  `v` STRING,\n  `d` DECIMAL(8, 2),\n  `b` STRING,\n  `f` DOUBLE" in shown
+    assert "`id` DECIMAL(20,0),\n  `v` STRING,\n  `d` DECIMAL(8,2),\n  `b` STRING,\n  `f` DOUBLE" in shown
     assert "PRIMARY KEY (`id`) NOT ENFORCED" in shown
     assert "'topic' = 'shop_t'" in shown
     assert "'canal-json.ignore-parse-errors' = 'true'" in shown
@@ -105,7 +108,7 @@ def test_settings_of_canal_json() -> None:
 
 def test_settings_of_avro_read_the_registry() -> None:
     shown = _settings("avro")
-    assert "`id` BIGINT,\n  `v` STRING,\n  `d` DECIMAL(8, 2),\n  `b` BYTES,\n  `f` DOUBLE,\n  `y` BIGINT" in shown
+    assert "`id` BIGINT,\n  `v` STRING,\n  `d` DECIMAL(8,2),\n  `b` BYTES,\n  `f` DOUBLE,\n  `y` BIGINT" in shown
     assert "'connector' = 'upsert-kafka'" in shown
     assert "'value.avro-confluent.url' = 'http://127.0.0.1:8081'" in shown
     assert "`d` Decimal(8, 2), `b` Nullable(String)" in shown
@@ -119,7 +122,7 @@ def test_settings_of_debezium() -> None:
 
 
 def test_the_jdbc_sink_has_the_settings_of_its_page() -> None:
-    shown = _settings("debezium", tables=(ROOT / "examples" / "cookbook.sql").read_text("utf-8"))
+    shown = _settings("debezium", tables=COOKBOOK)
     (page,) = [each.code for each in blocks_of("docs/cookbook/jdbc-sink.md") if "connector.class" in each.code]
     assert set(page.splitlines()) <= set(shown.splitlines())
 
@@ -127,8 +130,85 @@ def test_the_jdbc_sink_has_the_settings_of_its_page() -> None:
 def test_settings_of_debezium_in_avro() -> None:
     shown = _settings("debezium-avro", profile="next")
     assert "'debezium-avro-confluent.url' = 'http://127.0.0.1:8081'" in shown
-    assert "`id` BIGINT,\n  `v` STRING,\n  `d` DECIMAL(8, 2),\n  `b` BYTES" in shown
-    assert "`day` INT,\n  `w` DECIMAL(20, 2)," in shown
+    assert "`id` BIGINT,\n  `v` STRING,\n  `d` DECIMAL(8,2),\n  `b` BYTES" in shown
+    assert "`day` INT,\n  `w` DECIMAL(20,2)," in shown
+
+
+@pytest.mark.parametrize("protocol", ["canal-json", "avro"])
+def test_every_table_has_its_settings(protocol: str) -> None:
+    shown = _settings(protocol, tables=COOKBOOK)
+    for table in ("kinds", "lines", "orders"):
+        topic = f"shop_{table}"
+        assert f"kcat -b 127.0.0.1:9092 -t {topic} -C" in shown
+        assert f"CREATE TABLE `{table}` (\n" in shown
+        assert f"CREATE TABLE `{table}_changes` (" in shown
+        assert f"'topic' = '{topic}'" in shown
+        assert f"kafka_topic_list = '{topic}'" in shown
+        assert f"--topic {topic}" in shown
+    assert "consumer.subscribe(['shop_kinds', 'shop_lines', 'shop_orders'])" in shown
+    assert '.option("subscribe", "shop_kinds,shop_lines,shop_orders")' in shown
+    assert "--include 'shop_kinds|shop_lines|shop_orders' --from-beginning" in shown
+
+
+def test_tables_of_one_name_and_odd_names_can_be_created_side_by_side() -> None:
+    tables = "create table a.t (id int primary key); create table b.t (`x``y` int primary key);"
+    shown = _settings("canal-json", tables=tables)
+    assert "CREATE TABLE `a_t` (\n  `id` BIGINT" in shown
+    assert "CREATE TABLE `b_t` (\n  `x``y` BIGINT,\n  PRIMARY KEY (`x``y`) NOT ENFORCED" in shown
+    assert "CREATE TABLE `a_t_changes`" in shown
+
+
+SQL_TYPES = {
+    "TINYINT to BIGINT, YEAR": ["tinyint", "int unsigned", "bigint", "year", "boolean"],
+    "BIGINT UNSIGNED": ["bigint unsigned"],
+    "BIT(1)": ["bit(1)"],
+    "BIT(n)": ["bit(12)"],
+    "DECIMAL(p,s), up to 15 digits": ["decimal(15,4)"],
+    "DECIMAL(p,s), 16 to 38 digits": ["decimal(16,4)", "decimal(38,10)"],
+    "FLOAT": ["float", "float unsigned"],
+    "DOUBLE": ["double"],
+    "CHAR, VARCHAR, TEXT, JSON": ["char(3)", "varchar(9)", "mediumtext", "json"],
+    "BINARY, VARBINARY, BLOB": ["binary(3)", "varbinary(9)", "longblob"],
+    "DATE": ["date"],
+    "DATETIME(n)": ["datetime", "datetime(6)"],
+    "TIMESTAMP(n)": ["timestamp", "timestamp(3)"],
+    "TIME": ["time", "time(3)"],
+    "ENUM": ["enum('a')"],
+    "SET": ["set('a','b')"],
+}
+
+
+@pytest.mark.parametrize(
+    ("protocol", "format", "options"),
+    [
+        ("canal-json", "canal-json", ""),
+        ("debezium", "debezium-json", ""),
+        ("debezium-avro", "debezium-avro-confluent", "&avro-bigint-unsigned-handling-mode=string"),
+        ("avro", "avro-confluent", ""),
+    ],
+)
+def test_flink_has_the_types_of_its_page(protocol: str, format: str, options: str) -> None:
+    table = next(blocks for blocks in re.findall(r"(?:^\|.*\n)+", FLINK_PAGE, re.MULTILINE) if "| column |" in blocks)
+    head, _, *rows = ([cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines())
+    documented = {row[0]: row[head.index(f"`{format}`")] for row in rows}
+    assert list(documented) == list(SQL_TYPES)
+    expected = {}
+    for row, kinds in SQL_TYPES.items():
+        for kind in kinds:
+            digits = kind.partition("(")[2].rstrip(")") or "0"
+            expected[kind] = documented[row].replace("(p,s)", f"({digits})").replace("(n)", f"({digits})")
+    columns = ", ".join(f"c{place} {kind}" for place, kind in enumerate(expected))
+    shown = _settings(protocol + options, profile="next", tables=f"create table shop.t (id int primary key, {columns})")
+    assert (
+        dict(zip(expected, re.findall(r"^  `c\d+` (\w+(?:\([\d,]+\))?)", shown, re.MULTILINE), strict=True)) == expected
+    )
+
+
+def test_a_long_that_may_be_beyond_a_bigint_has_the_type_that_is_sent() -> None:
+    assert "`id` BIGINT" in _settings("debezium-avro", profile="next")
+    assert "`id` STRING" in _settings("debezium-avro&avro-bigint-unsigned-handling-mode=string", profile="next")
+    strings = "avro&avro-bigint-unsigned-handling-mode=string&avro-decimal-handling-mode=string"
+    assert "`id` STRING,\n  `v` STRING,\n  `d` STRING" in _settings(strings)
 
 
 def test_the_embedded_kafka_is_not_offered_to_java() -> None:
