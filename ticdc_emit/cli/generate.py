@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ticdc_emit.changefeed.report import RunReport, RunTotal
+from ticdc_emit.cli import signals
 from ticdc_emit.cli.console import print_json, result_console, say, step
 from ticdc_emit.cli.engine import MOST_ROWS_HERE, CountedBatches, runs_here, spark_for
 from ticdc_emit.cli.html import Pictures
@@ -110,8 +110,10 @@ def run(
     """
     pictures, reports = Pictures(html, "ticdc-emit generate"), list[RunReport]()
     text, rows = schema_text(wanted.schema), wanted.settings.rows
-    if rows is None and not wanted.is_stream:
-        raise ConfigError("--endless needs a stream", remedy="Add --live or --stream", option="endless")
+    if rows is None:
+        if not wanted.is_stream:
+            raise ConfigError("--endless needs a stream", remedy="Add --live or --stream", option="endless")
+        signals.endless()
     check_columns(text, wanted.settings.columns, wanted.settings.tables)
     wanted.started()  # a text that is not a time is refused before Spark starts
     amount = "changes without end" if rows is None else f"{rows:,} changes"
@@ -158,10 +160,9 @@ def run(
 
 
 def _exit_code(stop: Stop, wanted: Wanted, report: RunReport | RunTotal) -> int:
-    """Return 0 if everything was sent. Ctrl-C is the usual end of endless traffic."""
-    if wanted.settings.rows is None:
-        return stop.exit_code(unless=signal.SIGINT)
-    return 0 if report.rows >= wanted.settings.rows else stop.exit_code()
+    """Return 0 if everything was sent."""
+    rows = wanted.settings.rows
+    return 0 if rows is not None and report.rows >= rows else stop.exit_code()
 
 
 def _send(

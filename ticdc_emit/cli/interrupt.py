@@ -24,11 +24,9 @@ class Stop:
     def __call__(self) -> bool:
         return self.number is not None
 
-    def exit_code(self, *, unless: int | None = None) -> int:
-        """Return the exit code of a command that the signal ended early; 0 if the signal is ``unless``, or if there was
-        none.
-        """
-        return 0 if self.number is None or self.number == unless else signals.exit_code(self.number)
+    def exit_code(self) -> int:
+        """Return the exit code of a command that the signal ended early; 0 if there was none."""
+        return 0 if self.number is None else signals.exit_code(self.number)
 
 
 @contextmanager

@@ -6,7 +6,6 @@ comes from ``generate --live --endless``; each table has its own topic.
 
 from __future__ import annotations
 
-import signal
 import tempfile
 import time
 from contextlib import ExitStack
@@ -49,6 +48,7 @@ def run(
     from ticdc_emit.testing import EmbeddedRegistry
     from ticdc_emit.testing.forwarder import require_free_port
 
+    signals.endless()
     registry = EmbeddedRegistry(port=registry_port)
     extension = "?enable-tidb-extension=true" if enable_tidb_extension else ""
     uri = f"kafka://127.0.0.1:{port}/{_DEFAULT_TOPIC}{extension}"
@@ -71,7 +71,7 @@ def run(
         stop = stack.enter_context(stopped_by_interrupt("second", quiet=True))
         while not stop():
             time.sleep(_POLL_S)
-    return stop.exit_code(unless=signal.SIGINT)
+    return stop.exit_code()
 
 
 def _schema_text(schema: str) -> str:

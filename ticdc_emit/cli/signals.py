@@ -22,6 +22,7 @@ from typing import Any, Protocol
 __all__ = [
     "Interrupted",
     "end_children",
+    "endless",
     "exit_code",
     "handled",
     "held",
@@ -55,6 +56,8 @@ class _State:
         self.waiting: int | None = None
         """A signal that arrived while signals were held."""
         self.holds = 0
+        self.endless = False
+        """Whether Ctrl-C is the usual end of the command."""
         self.stderr = 2
         self.streams: tuple[Any, Any] = sys.stderr, sys.unraisablehook
         self.children: list[Child] = []
@@ -63,9 +66,14 @@ class _State:
 _state = _State()
 
 
+def endless() -> None:
+    """Count Ctrl-C as the usual end of the command, from now on: it has no other."""
+    _state.endless = True
+
+
 def exit_code(number: int) -> int:
-    """Return the exit code of a process that signal ``number`` ended: 130 or 143."""
-    return 128 + number
+    """Return the exit code of a command that signal ``number`` ended in order: 130 or 143, 0 for its usual end."""
+    return 0 if _state.endless and number == signal.SIGINT else 128 + number
 
 
 def received() -> int | None:
@@ -170,7 +178,7 @@ def _raise(number: int, frame: FrameType | None) -> None:
 def _leave(number: int, frame: FrameType | None) -> None:
     _kill_children()
     say_ended(number)
-    os._exit(exit_code(number))
+    os._exit(128 + number)
 
 
 def _kill_children() -> None:

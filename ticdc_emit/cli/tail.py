@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from rich.text import Text
 
+from ticdc_emit.cli import signals
 from ticdc_emit.cli.console import result_console, say
 from ticdc_emit.cli.topic_source import SourceOptions, open_source
 from ticdc_emit.config.secrets import printable
@@ -48,6 +49,8 @@ def run(
     ``start``: ``beginning``, or ``newest N``; default: the newest 10, or the beginning if a table or operation is
     selected.
     """
+    if follow:
+        signals.endless()
     source = open_source(options)
     store = source.claims() if claims else None
     if start is None:

@@ -15,6 +15,8 @@ from pathlib import Path
 import pytest
 from vector_files import VECTORS
 
+from ticdc_emit.testing.servers import free_ports
+
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 
 _ENDS = [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated")]
@@ -67,7 +69,7 @@ def test_in_a_command(module: str, arguments: list[str], number: int, code: int,
     assert (done.returncode, done.stderr) == (code, f"ticdc-emit: {said}\n")
 
 
-@pytest.mark.parametrize(("number", "code", "said"), _ENDS)
+@pytest.mark.parametrize(("number", "code", "said"), [(signal.SIGINT, 0, "interrupted"), _ENDS[1]])
 def test_while_following(tmp_path: Path, number: int, code: int, said: str) -> None:
     (tmp_path / "orders").mkdir()
     line = '{"key": null, "value": "{}", "headers": []}\n'
@@ -82,6 +84,23 @@ def test_while_following(tmp_path: Path, number: int, code: int, said: str) -> N
     finally:
         running.kill()
     assert (running.returncode, told) == (code, f"ticdc-emit: {said}\n")
+
+
+@pytest.mark.parametrize(("number", "code", "said"), [(signal.SIGINT, 0, "interrupted"), _ENDS[1]])
+def test_while_serve_starts_spark(number: int, code: int, said: str) -> None:
+    """Ctrl-C is the usual end of ``serve``, also before its traffic begins."""
+    port, registry = map(str, free_ports(2))
+    ports = ("--port", port, "--registry-port", registry)
+    done = interrupted_at("pyspark.java_gateway", number, "serve", "--schema", "bank", *ports)
+    assert f"kcat -b 127.0.0.1:{port} -t bank_accounts -C" in done.stdout
+    assert (done.returncode, done.stderr.splitlines()[-1]) == (code, f"ticdc-emit: {said}")
+
+
+def test_endless_traffic_that_is_interrupted_early(tmp_path: Path) -> None:
+    uri = f"file://{tmp_path}?protocol=simple"
+    arguments = ["generate", "--schema", "bank", "--live", "--endless", "--sink-uri", uri]
+    done = interrupted_at("pyspark.java_gateway", signal.SIGINT, *arguments)
+    assert (done.returncode, done.stderr.splitlines()[-1]) == (0, "ticdc-emit: interrupted")
 
 
 def alive(session: int) -> list[str]:
