@@ -1,4 +1,4 @@
-"""Every error of the library. All have one root; each gives its cause and a remedy.
+"""Every error of the library. All have one root; each gives its cause and a remedy. The root of its warnings, too.
 
 An error carries its place as keyword context (``table``, ``column``, ``row``, ``option``, ``subject`` ...), which is
 printed after the message and kept as attributes, so that a program can read it. Errors cross process borders (Spark
@@ -45,6 +45,7 @@ __all__ = [
     "StrategyError",
     "TemporaryFileError",
     "TicdcEmitError",
+    "TicdcEmitWarning",
     "UnknownTableError",
     "UnknownTopicError",
     "UnsupportedTypeError",
@@ -102,6 +103,13 @@ def shortened(text: str, position: int = 0, length: int = _LONGEST_TEXT) -> str:
     start = min(max(position - length // 2, 0), len(text) - length)
     before, after = "..." * (start > 0), "..." * (start + length < len(text))
     return f"{before}{text[start : start + length]}{after} ({len(text):,} characters)"
+
+
+class TicdcEmitWarning(UserWarning):
+    """Root of all warnings: TiCDC accepts the input, but it is probably not what was meant.
+
+    ``warnings.simplefilter("error", TicdcEmitWarning)`` makes them errors, as ``--strict`` does.
+    """
 
 
 def _rebuild(kind: type[TicdcEmitError], message: str, remedy: str, context: dict[str, Any]) -> TicdcEmitError:

@@ -202,7 +202,6 @@ class Changefeed:
             raise
         controls, bootstraps = (controls, None) if schedule is None else schedule.after(controls, plan, results)
         last_row = top = max((result.max_commit_ts for result in results.values()), default=-1)
-        self._notices.early(last_row)
         if final:
             top = _greatest_ts(state.ddl, top, state.max_commit_ts)
         limit = top if final else top - 1 - (self._options.lateness_ms << LOGICAL_BITS)
@@ -218,6 +217,7 @@ class Changefeed:
         )
         self._store.save(done)
         self._log.add(report)
+        self._notices.early(last_row)  # last, as it may raise where warnings are errors
         return report
 
     def finish(self) -> RunReport | None:

@@ -19,7 +19,7 @@ import pyarrow as pa
 from ticdc_emit.caller import warn_caller
 from ticdc_emit.columnar.buffers import null_mask
 from ticdc_emit.columnar.faults import shown
-from ticdc_emit.errors import InvalidValueError, MissingColumnError, RowError, UnsupportedTypeError
+from ticdc_emit.errors import InvalidValueError, MissingColumnError, RowError, TicdcEmitWarning, UnsupportedTypeError
 from ticdc_emit.tso import LOGICAL_BITS, MAX_TSO, physical_ms, tso_from_datetime, tso_from_micros
 
 __all__ = ["CommitTsWarning", "check_tso", "commit_ts_array", "commit_ts_of", "is_far", "refuse_far", "warn_unlikely"]
@@ -41,7 +41,7 @@ _FAR_REMEDY = (
 )
 
 
-class CommitTsWarning(UserWarning):
+class CommitTsWarning(TicdcEmitWarning):
     """A commit_ts is of a time before 2010 or after 2099: it looks like a count since 1970, not like a TSO."""
 
 

@@ -12,16 +12,23 @@ from ticdc_emit.cli.options import (
     AsJson,
     BadRows,
     BadRowsPath,
+    Command,
     Html,
     Lineage,
     LineageOrClassic,
     OnSpark,
+    Program,
     Registry,
     RegistryOrVariable,
     SinkUri,
     SinkUriOrEmbedded,
     SparkSettings,
+    Strict,
+    complete_protocol,
+    complete_schema,
     examples,
+    grouped,
+    one_of,
     spark_settings,
 )
 from ticdc_emit.cli.proof_commands import add_proof_commands
@@ -42,6 +49,7 @@ def _print_version(wanted: bool) -> None:
 
 app = typer.Typer(
     name="ticdc-emit",
+    cls=Program,
     help="Emit the exact bytes that TiCDC would put on Kafka, without a TiDB cluster.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -59,14 +67,17 @@ def _options(
 
 
 @app.command(
+    cls=Command,
     epilog=examples(
         "ticdc-emit demo",
         "ticdc-emit demo --protocol avro",
         "ticdc-emit demo --rows 1000000 --sink-uri 'kafka://127.0.0.1:9092/orders?protocol=canal-json'",
-    )
+    ),
 )
 def demo(
-    protocol: Annotated[str, typer.Option(help=PROTOCOL_HELP + " A protocol in the sink URI wins.")] = "canal-json",
+    protocol: Annotated[
+        str, typer.Option(help=PROTOCOL_HELP + " A protocol in the sink URI wins.", autocompletion=complete_protocol)
+    ] = "canal-json",
     rows: Annotated[int, typer.Option(help="Row changes to make.", min=1)] = 20_000,
     sink_uri: SinkUriOrEmbedded = None,
     profile: LineageOrClassic = None,
@@ -75,6 +86,7 @@ def demo(
     on_spark: OnSpark = False,
     html: Html = None,
     as_json: AsJson = False,
+    strict: Strict = False,
 ) -> None:
     """Replay a table's history into Kafka and show the messages.
 
@@ -96,13 +108,24 @@ def demo(
     raise typer.Exit(code)
 
 
+_SINK = "sink_uri config protocol time_zone profile schema_registry registry_ca registry_cert registry_key"
+_SPARK = "on_spark spark"
+
+
 @app.command(
+    cls=grouped(
+        {
+            "Source": "schema input_path table input_format commit_time_column commit_ts bad_rows bad_rows_path",
+            "Sink": _SINK,
+            "Spark": _SPARK,
+        }
+    ),
     epilog=examples(
         "ticdc-emit emit --schema tables.sql --input changes.parquet --sink-uri "
         "'kafka://127.0.0.1:9092/t?protocol=canal-json'",
         "ticdc-emit emit --schema tables.sql --table shop.orders --input 'rows/*.csv' --sink-uri "
         "'file:///tmp/out?protocol=canal-json'",
-    )
+    ),
 )
 def emit(
     schema: Annotated[Path, typer.Option(metavar="FILE.sql", help="DDL of the tables.", exists=True, dir_okay=False)],
@@ -115,7 +138,12 @@ def emit(
         str | None, typer.Option(help="schema.name; needed if the schema file has several tables.")
     ] = None,
     input_format: Annotated[
-        str | None, typer.Option("--format", help="parquet, csv or json. Default: from the name.")
+        str | None,
+        typer.Option(
+            "--format",
+            help="parquet, csv or json. Default: from the name.",
+            autocompletion=one_of("parquet", "csv", "json"),
+        ),
     ] = None,
     commit_time_column: Annotated[
         str | None, typer.Option(help="Column of plain rows with each row's commit time or TSO.")
@@ -145,6 +173,7 @@ def emit(
     spark: SparkSettings = None,
     html: Html = None,
     as_json: AsJson = False,
+    strict: Strict = False,
 ) -> None:
     """Emit your own data: row changes (with a column op), or plain rows as inserts."""
     from ticdc_emit.cli.emit import run
@@ -174,19 +203,29 @@ def emit(
 
 
 @app.command(
+    cls=grouped(
+        {
+            "Traffic": "schema rows table seed columns updates deletes skew transaction_size ddl_rate",
+            "Time": "start rate live stream endless",
+            "Sink": _SINK,
+            "Spark": _SPARK,
+        }
+    ),
     epilog=examples(
         "ticdc-emit generate --schema bank",
         "ticdc-emit generate --schema tables.sql --rows 1000000 --ddl-rate 0.01 --sink-uri "
         "'kafka://127.0.0.1:9092/t?protocol=canal-json'",
         "ticdc-emit generate --schema shop --rate 1000 --live --endless --sink-uri "
         "'kafka://127.0.0.1:9092/t?protocol=simple'",
-    )
+    ),
 )
 def generate(
     schema: Annotated[
         str,
         typer.Option(
-            metavar="FILE.sql", help="DDL of the tables, or a sample: bank, shop, sysbench, wide, all_types …"
+            metavar="FILE.sql",
+            help="DDL of the tables, or a sample: bank, shop, sysbench, wide, all_types …",
+            autocompletion=complete_schema,
         ),
     ],
     rows: Annotated[int, typer.Option(help="Row changes to make.", min=1)] = 20_000,
@@ -217,7 +256,9 @@ def generate(
         Path | None,
         typer.Option(metavar="FILE.toml", help="Ranges, labels and weights of columns.", exists=True, dir_okay=False),
     ] = None,
-    protocol: Annotated[str, typer.Option(help=PROTOCOL_HELP + " A protocol in the sink URI wins.")] = "canal-json",
+    protocol: Annotated[
+        str, typer.Option(help=PROTOCOL_HELP + " A protocol in the sink URI wins.", autocompletion=complete_protocol)
+    ] = "canal-json",
     sink_uri: SinkUriOrEmbedded = None,
     config: Annotated[
         Path | None, typer.Option(metavar="FILE.toml", help="TiCDC's changefeed file.", exists=True, dir_okay=False)
@@ -231,6 +272,7 @@ def generate(
     spark: SparkSettings = None,
     html: Html = None,
     as_json: AsJson = False,
+    strict: Strict = False,
 ) -> None:
     """Generate traffic from table schemas alone: inserts, updates, deletes and schema changes."""
     from ticdc_emit.cli.generate import Wanted, run

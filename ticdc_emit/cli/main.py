@@ -9,7 +9,8 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NoReturn
 
 from ticdc_emit.cli import signals
@@ -42,37 +43,55 @@ def _run(arguments: Sequence[str] | None) -> None:
             raise
         _fail(str(MissingDependencyError("the command line needs typer and rich", extra="cli")))
     signals.raise_on_signals()
-    with warnings.catch_warnings():  # which also restores the function that shows warnings
-        _warn_once()
+    with _warnings_as_lines():
         _run_app(app, arguments)
 
 
 def _run_app(app: Any, arguments: Sequence[str] | None) -> None:
-    from ticdc_emit.errors import TicdcEmitError
+    from ticdc_emit.errors import TicdcEmitError, TicdcEmitWarning
 
     try:
         app(args=arguments, prog_name="ticdc-emit")
     except TicdcEmitError as error:
         _fail(_with_options_as_typed(str(error), str(error.context.get("option", ""))))
+    except TicdcEmitWarning as warning:  # raised only with --strict
+        _fail(f"{warning} (a warning without --strict)")
     except BrokenPipeError:
         # the reader of the pipe has gone; the interpreter must not report that again at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
 
 
-def _warn_once() -> None:
-    """Print each warning of this library as one line, once."""
+@contextmanager
+def _warnings_as_lines() -> Iterator[None]:
+    """Print each warning of this library, also one that is only logged, as one line, once."""
+    import logging
+
     shown: set[str] = set()
-    usual = warnings.showwarning
 
-    def show(message: Warning | str, category: type[Warning], *place: Any, **to: Any) -> None:
-        if not category.__module__.startswith("ticdc_emit"):
+    def show(kind: str, text: str) -> None:
+        if text not in shown:
+            shown.add(text)
+            print(f"ticdc-emit: {kind}: {_printable(text)}", file=sys.stderr)
+
+    def show_warning(message: Warning | str, category: type[Warning], *place: Any, **to: Any) -> None:
+        if category.__module__.startswith("ticdc_emit"):
+            show("warning", str(message))
+        else:
             usual(message, category, *place, **to)
-        elif str(message) not in shown:
-            shown.add(str(message))
-            print(f"ticdc-emit: warning: {_printable(str(message))}", file=sys.stderr)
 
-    warnings.showwarning = show
+    class Lines(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            show(record.levelname.lower(), record.getMessage())
+
+    lines, logger = Lines(logging.WARNING), logging.getLogger("ticdc_emit")
+    with warnings.catch_warnings():  # which also restores the function that shows warnings, and the filters of --strict
+        usual, warnings.showwarning = warnings.showwarning, show_warning
+        logger.addHandler(lines)
+        try:
+            yield
+        finally:
+            logger.removeHandler(lines)
 
 
 def _with_options_as_typed(text: str, option: str) -> str:

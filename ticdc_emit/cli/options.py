@@ -1,15 +1,19 @@
-"""Options that several commands have."""
+"""Options that several commands have, what a shell completes for them, and how ``--help`` shows them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import glob
+import os
+import warnings
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
 from ticdc_emit.config.protocol import PROTOCOL_NAMES
-from ticdc_emit.errors import ConfigError
+from ticdc_emit.errors import ConfigError, TicdcEmitWarning
 
 __all__ = [
     "PROTOCOLS",
@@ -17,31 +21,63 @@ __all__ = [
     "AsJson",
     "BadRows",
     "BadRowsPath",
+    "Command",
     "Html",
     "Lineage",
     "LineageOrClassic",
     "OnSpark",
+    "Program",
     "Registry",
     "RegistryOrVariable",
     "SinkUri",
     "SinkUriOrEmbedded",
     "SparkSettings",
+    "Strict",
+    "complete_lineage",
+    "complete_protocol",
+    "complete_schema",
     "examples",
     "from_variable",
+    "grouped",
+    "one_of",
     "spark_settings",
     "uri_option",
 ]
+
+
+def one_of(*values: str) -> Callable[[str], list[str]]:
+    """Return a function that completes an option's value in a shell."""
+    return lambda incomplete: [value for value in values if value.startswith(incomplete)]
+
+
+def complete_schema(incomplete: str) -> list[str]:
+    """Complete the name of a sample schema, or the path of an SQL file."""
+    from ticdc_emit.traffic.sample_schemas import sample_names
+
+    folder, name = os.path.split(incomplete)
+    paths = sorted(Path(folder or ".").glob(f"{glob.escape(name)}*"))
+    files = [f"{path}/" if path.is_dir() else str(path) for path in paths if path.is_dir() or path.suffix == ".sql"]
+    return [*one_of(*sample_names())(incomplete), *files]
+
+
+complete_protocol = one_of(*PROTOCOL_NAMES)
+complete_lineage = one_of("classic", "next")
 
 PROTOCOLS = f"{', '.join(PROTOCOL_NAMES[:-1])} or {PROTOCOL_NAMES[-1]}"
 PROTOCOL_HELP = f"Protocol: {PROTOCOLS}."
 Lineage = Annotated[
     str | None,
     typer.Option(
-        "--profile", help="TiCDC's lineage: classic or next. Default: that of the changefeed file, else classic."
+        "--profile",
+        help="TiCDC's lineage: classic or next. Default: that of the changefeed file, else classic.",
+        autocompletion=complete_lineage,
     ),
 ]
 LineageOrClassic = Annotated[
-    str | None, typer.Option("--profile", help="TiCDC's lineage: classic or next. Default: classic.")
+    str | None,
+    typer.Option(
+        "--profile", help="TiCDC's lineage: classic or next. Default: classic.", autocompletion=complete_lineage
+    ),
 ]
 OnSpark = Annotated[bool, typer.Option("--on-spark", help="Use a local Spark even if this process could do it alone.")]
 Html = Annotated[
@@ -53,7 +89,23 @@ Html = Annotated[
         dir_okay=False,
     ),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document, for programs.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object on one line, for programs.")]
+
+
+def _raise_warnings(wanted: bool) -> None:
+    if wanted:
+        warnings.simplefilter("error", TicdcEmitWarning)  # until the command ends (cli/main.py)
+
+
+Strict = Annotated[
+    bool,
+    typer.Option(
+        "--strict",
+        help="Treat warnings as errors: an ignored option, a table without a key …",
+        callback=_raise_warnings,
+        is_eager=True,
+    ),
+]
 
 
 def from_file(param: typer.CallbackParam, value: str | None) -> str | None:
@@ -95,7 +147,14 @@ def uri_option(name: str, metavar: str, text: str, *, envvar: str | None = None)
     return typer.Option(name, metavar=f"{metavar}|@FILE", help=text, envvar=envvar, callback=from_file)
 
 
-BadRows = Annotated[str, typer.Option(metavar="refuse|skip", help="Whether a bad row refuses its batch or is skipped.")]
+BadRows = Annotated[
+    str,
+    typer.Option(
+        metavar="refuse|skip",
+        help="Whether a bad row refuses its batch or is skipped.",
+        autocompletion=one_of("refuse", "skip"),
+    ),
+]
 BadRowsPath = Annotated[
     str | None,
     uri_option("--bad-rows-path", "FOLDER", "Folder for skipped rows, written as JSON lines."),
@@ -117,6 +176,46 @@ SparkSettings = Annotated[
         "--spark", metavar="NAME=VALUE", help="A setting of Spark, such as spark.jars.packages=…. Repeat it for more."
     ),
 ]
+
+
+class Command(TyperCommand):
+    """A command whose help shows no type for flags."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        return _plain_flags(super().get_params(ctx))
+
+
+class Program(TyperGroup):
+    """The program itself; its help shows no type for flags either."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        return _plain_flags(super().get_params(ctx))
+
+
+def _plain_flags(parameters: Sequence[Any]) -> list[Any]:
+    for each in parameters:
+        if getattr(each, "is_flag", False):
+            each.metavar = ""
+    return list(parameters)
+
+
+def grouped(panels: Mapping[str, str], rest: str = "Output") -> type[Command]:
+    """Return a kind of command whose help shows its options in panels.
+
+    ``panels``: by title, the names of the parameters in it, with spaces between them. ``rest``: the title of the last
+    panel, which has all others.
+    """
+    panel_of = {name: title for title, names in panels.items() for name in names.split()}
+    order = [*panels, rest]
+
+    class Grouped(Command):
+        def get_params(self, ctx: Any) -> list[Any]:
+            parameters = super().get_params(ctx)
+            for each in parameters:
+                each.rich_help_panel = panel_of.get(each.name, rest)
+            return sorted(parameters, key=lambda each: order.index(each.rich_help_panel))
+
+    return Grouped
 
 
 def examples(*commands: str) -> str:

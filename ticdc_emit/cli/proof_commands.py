@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ticdc_emit.cli.options import PROTOCOLS, AsJson, examples, uri_option
+from ticdc_emit.cli.options import PROTOCOLS, AsJson, Command, examples, uri_option
 
 __all__ = ["add_proof_commands"]
 
@@ -64,9 +64,12 @@ def bench(
 def add_proof_commands(app: typer.Typer) -> None:
     """Give the command line these commands."""
     app.command(
+        cls=Command,
         epilog=examples(
             "ticdc-emit conformance tests/vectors --protocol canal-json",
             "ticdc-emit conformance my_vectors/ more.json.gz --json --dump messages.jsonl",
-        )
+        ),
     )(conformance)
-    app.command(epilog=examples("ticdc-emit bench", "ticdc-emit bench --quick --no-end-to-end --json"))(bench)
+    app.command(cls=Command, epilog=examples("ticdc-emit bench", "ticdc-emit bench --quick --no-end-to-end --json"))(
+        bench
+    )

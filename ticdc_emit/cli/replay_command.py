@@ -16,12 +16,21 @@ from ticdc_emit.cli.options import (
     RegistryOrVariable,
     SinkUri,
     SparkSettings,
+    Strict,
     examples,
+    grouped,
+    one_of,
     spark_settings,
     uri_option,
 )
 
 __all__ = ["add_replay_command"]
+
+
+def _complete_mode(incomplete: str) -> list[str]:
+    from ticdc_emit.cli.replay_data import MODES
+
+    return one_of(*MODES)(incomplete)
 
 
 def replay(
@@ -35,7 +44,11 @@ def replay(
     ],
     sink_uri: SinkUri,
     mode: Annotated[
-        str, typer.Option(help="Kind of the sources: snapshot, snapshots, diff, validity or operations.")
+        str,
+        typer.Option(
+            help="Kind of the sources: snapshot, snapshots, diff, validity or operations.",
+            autocompletion=_complete_mode,
+        ),
     ] = "operations",
     before: Annotated[
         list[str] | None,
@@ -47,7 +60,13 @@ def replay(
     time_column: Annotated[
         str | None, typer.Option(help="The column with each row's commit time (snapshots: the time of its snapshot).")
     ] = None,
-    time_unit: Annotated[str, typer.Option(help="Unit of times that are whole numbers: tso, s, ms or us.")] = "tso",
+    time_unit: Annotated[
+        str,
+        typer.Option(
+            help="Unit of times that are whole numbers: tso, s, ms or us.",
+            autocompletion=one_of("tso", "s", "ms", "us"),
+        ),
+    ] = "tso",
     at: Annotated[
         str | None, typer.Option(help="ISO time or TSO for all rows when --time-column is not given. Default: now.")
     ] = None,
@@ -66,7 +85,12 @@ def replay(
         typer.Option(help="validity: column with the end of validity (NULL: still valid). Default: valid_to."),
     ] = None,
     input_format: Annotated[
-        str | None, typer.Option("--format", help="parquet, csv, json, delta, iceberg … Default: from the name.")
+        str | None,
+        typer.Option(
+            "--format",
+            help="parquet, csv, json, delta, iceberg … Default: from the name.",
+            autocompletion=one_of("parquet", "csv", "json", "orc", "delta", "iceberg", "jdbc"),
+        ),
     ] = None,
     ddl: Annotated[
         Path | None,
@@ -99,6 +123,7 @@ def replay(
     spark: SparkSettings = None,
     html: Html = None,
     as_json: AsJson = False,
+    strict: Strict = False,
 ) -> None:
     """Replay history: snapshots, slowly changing tables and change tables as CDC, at their own pace or faster.
 
@@ -151,6 +176,15 @@ def replay(
 def add_replay_command(app: typer.Typer) -> None:
     """Give the command line this command."""
     app.command(
+        cls=grouped(
+            {
+                "Source": "schema table mode before input_format keys op order_by transaction valid_from valid_to "
+                "bad_rows bad_rows_path",
+                "Time": "time_column time_unit at ddl speed slice_ state_uri watermark_interval",
+                "Sink": "sink_uri config time_zone profile schema_registry",
+                "Spark": "spark",
+            }
+        ),
         epilog=examples(
             "ticdc-emit replay --schema tables.sql --table shop.orders=changes.parquet --sink-uri "
             "'kafka://127.0.0.1:9092/t?protocol=canal-json'",
@@ -160,5 +194,5 @@ def add_replay_command(app: typer.Typer) -> None:
             "--table shop.stock=daily/ --sink-uri 'file:///tmp/out?protocol=canal-json'",
             "ticdc-emit replay --speed 1440 --schema tables.sql --table shop.orders=changes.parquet --sink-uri "
             "'kafka://127.0.0.1:9092/t?protocol=simple'",
-        )
+        ),
     )(replay)

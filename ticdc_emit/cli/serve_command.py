@@ -6,7 +6,16 @@ from typing import Annotated
 
 import typer
 
-from ticdc_emit.cli.options import PROTOCOL_HELP, LineageOrClassic, examples
+from ticdc_emit.cli.options import (
+    PROTOCOL_HELP,
+    Command,
+    LineageOrClassic,
+    Strict,
+    complete_protocol,
+    complete_schema,
+    examples,
+    one_of,
+)
 
 __all__ = ["add_serve_command"]
 
@@ -19,16 +28,19 @@ def serve(
         typer.Option(
             metavar="embedded|kafka",
             help="embedded: starts at once; not for Java clients. kafka: a real broker; needs Java, and Maven once.",
+            autocompletion=one_of("embedded", "kafka"),
         ),
     ] = "embedded",
     schema: Annotated[
         str | None,
         typer.Option(
-            metavar="FILE.sql", help="Also send live traffic of these tables: a DDL file or a sample: bank, shop …"
+            metavar="FILE.sql",
+            help="Also send live traffic of these tables: a DDL file or a sample: bank, shop …",
+            autocompletion=complete_schema,
         ),
     ] = None,
     rate: Annotated[float, typer.Option(help="Row changes per second of the traffic.", min=0.001)] = 100.0,
-    protocol: Annotated[str, typer.Option(help=PROTOCOL_HELP)] = "canal-json",
+    protocol: Annotated[str, typer.Option(help=PROTOCOL_HELP, autocompletion=complete_protocol)] = "canal-json",
     enable_tidb_extension: Annotated[
         bool,
         typer.Option(
@@ -38,6 +50,7 @@ def serve(
     ] = False,
     seed: Annotated[int, typer.Option(help="The same seed makes the same rows.")] = 0,
     profile: LineageOrClassic = None,
+    strict: Strict = False,
 ) -> None:
     """Run a Kafka and a schema registry until Ctrl-C, with live traffic if you name a schema.
 
@@ -64,9 +77,10 @@ def serve(
 def add_serve_command(app: typer.Typer) -> None:
     """Give the command line this command."""
     app.command(
+        cls=Command,
         epilog=examples(
             "ticdc-emit serve",
             "ticdc-emit serve --schema shop --rate 500",
             "ticdc-emit serve --schema bank --protocol avro --broker kafka --port 19092 --registry-port 18081",
-        )
+        ),
     )(serve)

@@ -10,16 +10,28 @@ import typer
 from ticdc_emit.cli.options import (
     PROTOCOL_HELP,
     AsJson,
+    Command,
     Html,
     Lineage,
     Registry,
     RegistryOrVariable,
+    Strict,
+    complete_lineage,
+    complete_protocol,
     examples,
     from_variable,
+    one_of,
     uri_option,
 )
 
 __all__ = ["add_topic_commands"]
+
+
+def _complete_scenario(incomplete: str) -> list[str]:
+    from ticdc_emit.traffic.scenarios import scenarios
+
+    return one_of(*(kind.name for kind in scenarios()))(incomplete)
+
 
 Source = Annotated[
     Path | None,
@@ -38,7 +50,11 @@ FeedConfig = Annotated[
 ]
 FeedProtocol = Annotated[
     str | None,
-    typer.Option("--protocol", help=f"{PROTOCOL_HELP} Not with --sink-uri, which names it."),
+    typer.Option(
+        "--protocol",
+        help=f"{PROTOCOL_HELP} Not with --sink-uri, which names it.",
+        autocompletion=complete_protocol,
+    ),
 ]
 FeedZone = Annotated[str, typer.Option("--time-zone", help="The changefeed's time zone, for TIMESTAMP values.")]
 
@@ -67,10 +83,14 @@ def tail(
     table: Annotated[list[str] | None, typer.Option(help="Pattern of schema.table. Repeat it for more.")] = None,
     op: Annotated[
         list[str] | None,
-        typer.Option(help="insert, update, delete, ddl, watermark, bootstrap or unreadable. Repeat it for more."),
+        typer.Option(
+            help="insert, update, delete, ddl, watermark, bootstrap or unreadable. Repeat it for more.",
+            autocompletion=one_of("insert", "update", "delete", "ddl", "watermark", "bootstrap", "unreadable"),
+        ),
     ] = None,
     claims: Annotated[bool, typer.Option("--claims", help="Read large messages from the claim-check storage.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object per line, for programs.")] = False,
+    strict: Strict = False,
 ) -> None:
     """Show the messages of topics, decoded, one line per message."""
     from ticdc_emit.cli.tail import run
@@ -100,6 +120,7 @@ def verify(
     allow_empty: Annotated[bool, typer.Option("--allow-empty", help="Exit 0 even if there are no messages.")] = False,
     html: Html = None,
     as_json: AsJson = False,
+    strict: Strict = False,
 ) -> None:
     """Check the messages of topics against every invariant. Exit 1 if a check fails or there are no messages."""
     from ticdc_emit.cli.topic_source import SourceOptions
@@ -111,11 +132,17 @@ def verify(
 
 
 def scenario(
-    name: Annotated[str | None, typer.Argument(help="The scenario. Without: list all.", metavar="NAME")] = None,
+    name: Annotated[
+        str | None,
+        typer.Argument(help="The scenario. Without: list all.", metavar="NAME", autocompletion=_complete_scenario),
+    ] = None,
     list_all: Annotated[bool, typer.Option("--list", help="List all scenarios.")] = False,
     protocol: Annotated[
         str | None,
-        typer.Option(help=f"{PROTOCOL_HELP} A protocol in the sink URI wins. Default: the scenario's first."),
+        typer.Option(
+            help=f"{PROTOCOL_HELP} A protocol in the sink URI wins. Default: the scenario's first.",
+            autocompletion=complete_protocol,
+        ),
     ] = None,
     seed: Annotated[int, typer.Option(help="The same seed makes the same messages.")] = 0,
     sink_uri: Annotated[
@@ -123,7 +150,10 @@ def scenario(
     ] = None,
     profile: Annotated[
         str | None,
-        typer.Option(help="TiCDC's lineage: classic or next. Default: the first that has the protocol."),
+        typer.Option(
+            help="TiCDC's lineage: classic or next. Default: the first that has the protocol.",
+            autocompletion=complete_lineage,
+        ),
     ] = None,
     schema_registry: Registry = None,
     check: Annotated[
@@ -132,6 +162,7 @@ def scenario(
     ] = None,
     html: Html = None,
     as_json: AsJson = False,
+    strict: Strict = False,
 ) -> None:
     """Send a message sequence that breaks naive consumers, and show the tables a correct consumer ends up with."""
     from ticdc_emit.cli.scenario import list_scenarios, require_name, run
@@ -164,22 +195,25 @@ def _unless_elsewhere(
 def add_topic_commands(app: typer.Typer) -> None:
     """Give the command line these commands."""
     app.command(
+        cls=Command,
         epilog=examples(
             "ticdc-emit scenario --list",
             "ticdc-emit scenario b-a-b --protocol debezium",
             "ticdc-emit scenario redelivery --sink-uri 'kafka://127.0.0.1:9092/t?protocol=canal-json'",
             "ticdc-emit scenario redelivery --check tables.json",
-        )
+        ),
     )(scenario)
     app.command(
+        cls=Command,
         epilog=examples(
             "ticdc-emit tail --sink-uri 'kafka://127.0.0.1:9092/t?protocol=canal-json' --follow",
             "ticdc-emit tail --brokers 127.0.0.1:9092 --topic t --protocol canal-json --table 'shop.*' --op update",
-        )
+        ),
     )(tail)
     app.command(
+        cls=Command,
         epilog=examples(
             "ticdc-emit verify /tmp/out --protocol debezium",
             "ticdc-emit verify --sink-uri 'kafka://127.0.0.1:9092/t?protocol=canal-json'",
-        )
+        ),
     )(verify)

@@ -6,20 +6,17 @@ has TiCDC's own text.
 
 from __future__ import annotations
 
-import logging
-
 from ticdc_emit.config.document import Section
 from ticdc_emit.config.merge import MergedOptions, UriParameters
 from ticdc_emit.config.options import CodecConfig, GlueSchemaRegistry, LargeMessageHandle
 from ticdc_emit.config.protocol import Protocol
-from ticdc_emit.config.refusal import refused
+from ticdc_emit.config.refusal import refused, warn_of_option
 from ticdc_emit.config.secrets import Secret
 from ticdc_emit.config.switches import OptionSwitches
 from ticdc_emit.errors import ConfigError
 
 __all__ = ["build_codec"]
 
-logger = logging.getLogger(__name__)
 
 _DEFAULTS = CodecConfig()
 
@@ -159,7 +156,7 @@ def _refuse_force_replicate(
 
 def _validate(config: CodecConfig, *, own_registry: bool) -> None:
     if config.enable_tidb_extension and not config.protocol.traits.extension:
-        logger.warning("enable-tidb-extension has no effect with the %s protocol", config.protocol)
+        warn_of_option(f"enable-tidb-extension has no effect with the {config.protocol.value} protocol")
     if config.protocol.traits.registers_schemas:
         _validate_avro(config, own_registry=own_registry)
     if config.max_message_bytes <= 0:

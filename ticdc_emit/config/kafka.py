@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-import logging
 import re
 
 from ticdc_emit.config.document import Section
@@ -22,14 +21,14 @@ from ticdc_emit.config.options import (
     SaslConfig,
     TlsConfig,
 )
-from ticdc_emit.config.refusal import refused
+from ticdc_emit.config.refusal import refused, warn_of_option
 from ticdc_emit.config.secrets import Secret
 from ticdc_emit.config.sink_uri import SinkUri
 from ticdc_emit.errors import ConfigError
+from ticdc_emit.hints import did_you_mean
 
 __all__ = ["build_embedded", "build_kafka"]
 
-logger = logging.getLogger(__name__)
 
 _DEFAULTS = KafkaConfig()
 _MOST_PARTITIONS = 1_000_000
@@ -109,7 +108,8 @@ def _compression(text: str | None) -> str:
     name = (_DEFAULTS.compression if text is None else text).strip().lower()
     if name in _COMPRESSIONS:
         return name
-    logger.warning("unsupported compression %r, messages go uncompressed; known: %s", text, ", ".join(_COMPRESSIONS))
+    hint = did_you_mean(name, _COMPRESSIONS) or f"Use one of: {', '.join(_COMPRESSIONS)}"
+    warn_of_option(f"The compression {text!r} is unknown: messages are not compressed, as in TiCDC. {hint.strip()}")
     return "none"
 
 
@@ -142,7 +142,7 @@ def _tls(options: MergedOptions, sink_uri: SinkUri) -> TlsConfig:
         )
     enabled = all(files) if enable is None else enable
     if sink_uri.scheme == "kafka+ssl" and not enabled:
-        logger.warning("kafka+ssl:// does not switch TLS on by itself; add enable-tls=true to the sink URI")
+        warn_of_option("kafka+ssl:// does not switch TLS on by itself; add enable-tls=true to the sink URI")
     ca, cert, key = files
     return TlsConfig(enabled, ca, cert, Secret(key) if key else None, enabled and skip_verify)
 

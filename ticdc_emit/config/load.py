@@ -8,13 +8,11 @@ atomicity, large messages, registries, dispatchers, integrity (``ReplicaConfig.V
 
 from __future__ import annotations
 
-import logging
 import os
 from collections.abc import Mapping
 from typing import Any, TypeVar
 from zoneinfo import ZoneInfo, available_timezones
 
-from ticdc_emit.caller import warn_caller
 from ticdc_emit.config.codec import build_codec
 from ticdc_emit.config.document import Section, read_document
 from ticdc_emit.config.filters import read_filter
@@ -24,7 +22,7 @@ from ticdc_emit.config.merge import UriParameters
 from ticdc_emit.config.options import DISPATCHER_NAMES, ChangefeedConfig, ColumnSelector, DispatchRule, Integrity
 from ticdc_emit.config.profiles import CLASSIC, Profile
 from ticdc_emit.config.protocol import Protocol
-from ticdc_emit.config.refusal import refused
+from ticdc_emit.config.refusal import ConfigWarning, refused, warn_of_option
 from ticdc_emit.config.registry import read_glue
 from ticdc_emit.config.secrets import hides_arguments, printable
 from ticdc_emit.config.sink_uri import SinkUri
@@ -36,12 +34,7 @@ from ticdc_emit.schema.sql_mode import sql_mode_of
 
 __all__ = ["ConfigWarning", "load_changefeed"]
 
-logger = logging.getLogger(__name__)
 _C = TypeVar("_C", bound=str)
-
-
-class ConfigWarning(UserWarning):
-    """Options without effect: unknown ones, and options of TiCDC that this library does not use."""
 
 
 @hides_arguments
@@ -67,7 +60,7 @@ def load_changefeed(
     ``own_registry``: Avro needs no URL, because the caller has a registry (``registry=``) or the schemas.
 
     Raises :class:`~ticdc_emit.errors.ConfigError`; warns once (:class:`ConfigWarning`, also logged) with the names of
-    all options without effect.
+    all ignored options, and of each option that TiCDC reads otherwise than its text says.
     """
     _check_time_zone(time_zone)
     uri = SinkUri.parse(sink_uri)
@@ -115,7 +108,7 @@ def load_changefeed(
     count = _default(sink.integer("send-bootstrap-in-msg-count", 32), 10_000)
     raw_events = bool(kafka_table and kafka_table.boolean("output-raw-change-event"))
     if raw_events and not (codec.output_old_value and protocol.traits.old_values):
-        logger.warning("output-raw-change-event without old values: consumers cannot see which row an update replaced")
+        warn_of_option("output-raw-change-event without old values: consumers cannot see which row an update replaced")
     config = ChangefeedConfig(
         sink_uri=uri,
         codec=codec,
@@ -263,18 +256,15 @@ def _warn_unread(parameters: UriParameters, root: Section) -> None:
         return
     places = [("sink URI", uri_names), ("changefeed", file_names)]
     listed = "; ".join(f"{place}: {printable(', '.join(names))}" for place, names in places if names)
-    message = f"Ignored options (unknown, or not used by this sink): {listed}"
-    # The log repeats the warning for runs that collect logs only; at INFO, or a bare console would show it twice.
-    logger.info(message)
-    warn_caller(message, ConfigWarning)
+    warn_of_option(f"Ignored options (unknown, or not used by this sink): {listed}")
 
 
 def _warn_unknown_dispatchers(rules: tuple[DispatchRule, ...]) -> None:
     for name in dict.fromkeys(rule.partition for rule in rules):
         if name and to_lower(name) not in DISPATCHER_NAMES:
             hint = did_you_mean(name, DISPATCHER_NAMES) or f"Use one of: {', '.join(DISPATCHER_NAMES)}"
-            logger.warning(
-                "the partition dispatcher %r is unknown: rows are spread by table, as in TiCDC. %s", name, hint.strip()
+            warn_of_option(
+                f"The partition dispatcher {name!r} is unknown: rows are spread by table, as in TiCDC. {hint.strip()}"
             )
 
 

@@ -10,6 +10,7 @@ import logging
 from typing import Any
 
 from ticdc_emit.config.options import GssapiConfig, OAuthConfig, SaslConfig, TlsConfig
+from ticdc_emit.config.refusal import warn_of_option
 from ticdc_emit.errors import ConfigError
 
 __all__ = ["security_settings"]
@@ -27,7 +28,7 @@ def security_settings(tls: TlsConfig, sasl: SaslConfig) -> dict[str, Any]:
     if sasl.mechanism:
         settings |= _sasl(sasl, sasl.mechanism)
     elif sasl.user or sasl.password:
-        logger.warning("sasl-user and sasl-password have no effect without sasl-mechanism")
+        warn_of_option("sasl-user and sasl-password have no effect without sasl-mechanism")
     return settings
 
 
@@ -74,9 +75,9 @@ def _gssapi(gssapi: GssapiConfig) -> dict[str, Any]:
     if gssapi.keytab_path:
         settings["sasl.kerberos.keytab"] = gssapi.keytab_path
     if gssapi.kerberos_config_path:
-        logger.warning("sasl-gssapi-kerberos-config-path is not used: set KRB5_CONFIG in the workers' environment")
+        warn_of_option("sasl-gssapi-kerberos-config-path is not used: set KRB5_CONFIG in the workers' environment")
     if gssapi.disable_pafxfast:
-        logger.warning("sasl-gssapi-disable-pafxfast is not used: the Kerberos library negotiates PA-FX-FAST itself")
+        warn_of_option("sasl-gssapi-disable-pafxfast is not used: the Kerberos library negotiates PA-FX-FAST itself")
     return settings
 
 

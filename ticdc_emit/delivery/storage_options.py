@@ -12,9 +12,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
-from ticdc_emit.caller import warn_caller
 from ticdc_emit.config.gotext import GoSyntaxError, parse_bool
-from ticdc_emit.config.load import ConfigWarning
+from ticdc_emit.config.refusal import warn_of_option
 from ticdc_emit.config.secrets import shown_names
 from ticdc_emit.config.storage_uri import StorageUri
 from ticdc_emit.errors import ConfigError
@@ -61,7 +60,7 @@ def check_parameters(place: StorageUri) -> None:
         if name in _REFUSED.get(place.kind, ()):
             raise ConfigError(f"{name} of a {place.kind} storage is not supported", remedy="Remove it", option=_OPTION)
         if name not in _KNOWN[place.kind]:
-            warn_caller(f"{_OPTION}: {place.kind} has no parameter {shown}", ConfigWarning)
+            warn_of_option(f"{_OPTION}: {place.kind} has no parameter {shown}")
 
 
 def protocol_and_options(place: StorageUri) -> tuple[str, dict[str, Any]]:

@@ -10,13 +10,12 @@ lineages differ in the effect of a bad pattern, the case-sensitivity of matchers
 
 from __future__ import annotations
 
-import logging
 from dataclasses import dataclass
 
 from ticdc_emit.changes.model import Op
 from ticdc_emit.config import ChangefeedConfig, EventFilter
 from ticdc_emit.config.filters import EVENT_TYPES
-from ticdc_emit.config.refusal import refused
+from ticdc_emit.config.refusal import refused, warn_of_option
 from ticdc_emit.config.switches import FilterSwitches
 from ticdc_emit.errors import ConfigError, DdlError
 from ticdc_emit.routing.go_regexp import GoRegexpError
@@ -25,7 +24,6 @@ from ticdc_emit.routing.table_filter import TableFilter
 
 __all__ = ["EventFilters", "EventRule"]
 
-logger = logging.getLogger(__name__)
 
 _OPTION = "filter.event-filters"
 _ALIASES = {"create schema": "create database", "drop schema": "drop database"}
@@ -79,9 +77,7 @@ class EventFilters:
                 if config.profile.filtering.bad_ignore_sql == "refused":
                     raise _bad_pattern(entry, index, fault) from None
                 # TiCDC logs it and continues without the rule's types and texts
-                logger.warning(
-                    "%s[%d] has no effect on event types and DDL texts, as in TiCDC: %s", _OPTION, index, fault
-                )
+                warn_of_option(f"{_OPTION}[{index}] has no effect on event types and DDL texts, as in TiCDC: {fault}")
                 types, text = frozenset(), None
             except CostlyRegexpError as fault:
                 raise ConfigError(

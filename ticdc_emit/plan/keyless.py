@@ -6,13 +6,14 @@ import logging
 from collections.abc import Iterable
 
 from ticdc_emit.caller import warn_caller
+from ticdc_emit.errors import TicdcEmitWarning
 
 __all__ = ["KeylessTableWarning", "warn_keyless"]
 
 logger = logging.getLogger(__name__)
 
 
-class KeylessTableWarning(UserWarning):
+class KeylessTableWarning(TicdcEmitWarning):
     """Tables of a changefeed without a handle key: their rows and DDL are left out, as TiCDC does it."""
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import logging
+import os
 import re
 import subprocess
 import sys
@@ -11,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from child import exit_code
+from documented import ROOT
 from vector_files import VECTORS
 
 from ticdc_emit import __version__
@@ -199,18 +202,140 @@ def test_help_speaks_plainly(command: str, capsys: pytest.CaptureFixture[str], m
         assert phrase not in shown, phrase
 
 
-def test_a_warning_is_one_line_once(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_warning_is_one_line_once(capsys: pytest.CaptureFixture[str]) -> None:
     from ticdc_emit.cli import main
     from ticdc_emit.config import ConfigWarning
 
-    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)
-    main._warn_once()
-    with warnings.catch_warnings():
+    with main._warnings_as_lines():
         warnings.simplefilter("always")
         for text in ("unknown option a", "unknown option a", "unknown option b"):
-            warnings.showwarning(ConfigWarning(text), ConfigWarning, "somewhere.py", 7)
-    shown = capsys.readouterr().err
-    assert shown == "ticdc-emit: warning: unknown option a\nticdc-emit: warning: unknown option b\n"
+            warnings.warn(text, ConfigWarning, stacklevel=1)
+        logging.getLogger("ticdc_emit.delivery").warning("no certificate of %s is checked", "b")
+        logging.getLogger("ticdc_emit.delivery").info("sent")
+    assert capsys.readouterr().err == (
+        "ticdc-emit: warning: unknown option a\n"
+        "ticdc-emit: warning: unknown option b\n"
+        "ticdc-emit: warning: no certificate of b is checked\n"
+    )
+
+
+TYPO = "[[sink.dispatchers]]\nmatcher = ['*.*']\npartition = 'index_value'\n"
+
+
+def strict_commands(folder: Path) -> dict[str, list[str]]:
+    """Return arguments with which each command warns of an option; those before it must do nothing."""
+    place = ["--sink-uri", f"file://{folder}/out?protocol=canal-json&max-mesage-bytes=1"]
+    for name, text in (("t.sql", "create table test.t (id int primary key)"), ("t.json", '{"id": 1}\n'), ("c", TYPO)):
+        (folder / name).write_text(text, encoding="utf-8")
+    schema, config = ["--schema", str(folder / "t.sql")], ["--config", str(folder / "c")]
+    return {
+        "demo": ["--rows", "5", *place],
+        "emit": [*schema, "--input", str(folder / "t.json"), *place, *config],
+        "generate": [*schema, "--rows", "5", *place, *config],
+        "replay": [*schema, "--table", f"test.t={folder / 't.json'}", *place, *config],
+        "serve": ["--protocol", "open-protocol", "--enable-tidb-extension"],
+        "scenario": ["redelivery", *place],
+        "tail": [*place, *config],
+        "verify": [*place, *config],
+    }
+
+
+@pytest.mark.parametrize("command", ["demo", "emit", "generate", "replay", "serve", "scenario", "tail", "verify"])
+def test_with_strict_a_warning_is_an_error_before_anything_is_sent(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert exit_code(command, *strict_commands(tmp_path)[command], "--strict") == 2
+    shown = capsys.readouterr()
+    assert shown.err.startswith("ticdc-emit: error: ")
+    assert shown.err.endswith(" (a warning without --strict)\n")
+    assert shown.err.count("\n") == 1
+    assert shown.out == ""
+    assert not (tmp_path / "out").exists()
+
+
+def test_without_strict_every_warning_has_the_name_of_the_program(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert exit_code("generate", *strict_commands(tmp_path)["generate"]) == 0
+    warned = [line for line in capsys.readouterr().err.splitlines() if not line.startswith("generating ")]
+    assert [line.partition(": warning: ")[0] for line in warned] == ["ticdc-emit"] * 2
+    assert "Did you mean index-value?" in warned[1]
+    assert exit_code("generate", "--schema", "bank", "--rows", "5", "--sink-uri", "memory://m?protocol=simple") == 0
+
+
+def test_strict_covers_tables_without_a_key(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    schema, rows = tmp_path / "t.sql", tmp_path / "t.json"
+    schema.write_text("create table test.t (id int primary key); create table test.u (id int)", encoding="utf-8")
+    rows.write_text('{"id": 1}\n', encoding="utf-8")
+    arguments = ["emit", "--schema", str(schema), "--table", "test.t", "--input", str(rows)]
+    arguments += ["--sink-uri", f"file://{tmp_path}/out?protocol=simple"]
+    assert exit_code(*arguments, "--strict") == 2
+    assert "Tables without a primary key" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+    assert exit_code(*arguments) == 0
+
+
+@pytest.mark.parametrize("command", ["", *COMMANDS])
+def test_the_help_shows_no_type_for_flags(
+    command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "120")
+    assert exit_code(*command.split(), "--help") == 0
+    assert "bool" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("command", "panels"),
+    [
+        ("emit", ["Source", "Sink", "Spark", "Output"]),
+        ("generate", ["Traffic", "Time", "Sink", "Spark", "Output"]),
+        ("replay", ["Source", "Time", "Sink", "Spark", "Output"]),
+    ],
+)
+def test_many_options_are_shown_in_groups(
+    command: str, panels: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "120")
+    assert exit_code(command, "--help") == 0
+    shown = capsys.readouterr().out
+    assert re.findall(r"^╭─ (.+?) ─", shown, re.MULTILINE) == panels
+    *_, output = shown.split("╭─ Output ─")
+    assert re.findall(r"--[a-z]+", output.partition("╰")[0]) == ["--html", "--json", "--strict", "--help"]
+
+
+def completed(words: str) -> list[str]:
+    """Return what bash is offered for the last of the words."""
+    given = words.split(" ")
+    environment = {"_TICDC_EMIT_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(len(given) - 1)}
+    done = subprocess.run(
+        [sys.executable, "-c", "from ticdc_emit.cli.main import main; main()"],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout.split()
+
+
+@pytest.mark.parametrize(
+    ("words", "values"),
+    [
+        ("ticdc-emit scenario un", ["unsigned-extremes"]),
+        ("ticdc-emit demo --protocol deb", ["debezium", "debezium-avro"]),
+        ("ticdc-emit tail --protocol simple-", ["simple-json", "simple-avro"]),
+        ("ticdc-emit emit --profile ", ["classic", "next"]),
+        ("ticdc-emit replay --mode d", ["diff"]),
+        ("ticdc-emit serve --broker ", ["embedded", "kafka"]),
+        ("ticdc-emit tail --op u", ["update", "unreadable"]),
+        ("ticdc-emit generate --schema sh", ["shop"]),
+        ("ticdc-emit serve --schema examples/cook", ["examples/cookbook.sql"]),
+        ("ticdc-emit serve --schema exam", ["examples/"]),
+    ],
+)
+def test_values_are_completed(words: str, values: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    assert completed(words) == values
 
 
 def test_what_configuration_holds_does_not_act_on_the_terminal(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 from urllib.parse import urlencode
 
@@ -15,7 +16,7 @@ from ticdc_emit.config.protocol import (
     protocol_document,
     protocol_parameters,
 )
-from ticdc_emit.errors import ConfigError
+from ticdc_emit.errors import ConfigError, TicdcEmitWarning
 from ticdc_emit.routing.rules import _KINDS
 from ticdc_emit.routing.topic import Router
 from ticdc_emit.testing import MemoryTopics
@@ -56,14 +57,43 @@ def test_no_other_name_is_offered_for_options_that_ticdc_has() -> None:
 
 
 @pytest.mark.parametrize(("given", "hint"), [("index_value", "Did you mean index-value?"), ("zebra", "Use one of: ")])
-def test_an_unknown_dispatcher_is_warned_of_once(caplog: pytest.LogCaptureFixture, given: str, hint: str) -> None:
+def test_an_unknown_dispatcher_is_warned_of_once(given: str, hint: str) -> None:
     rule = {"matcher": ["*.*"], "partition": given}
-    config = load_changefeed(URI, {"sink": {"dispatchers": [rule, rule]}})
-    for _ in range(3):
-        assert Router.of(config, {}).rule("a", "b").kind == "table"
-    assert len(caplog.records) == 1
-    assert f"the partition dispatcher '{given}' is unknown" in caplog.text
-    assert hint in caplog.text
+    with pytest.warns(ConfigWarning) as caught:
+        config = load_changefeed(URI, {"sink": {"dispatchers": [rule, rule]}})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for _ in range(3):
+            assert Router.of(config, {}).rule("a", "b").kind == "table"
+    assert len(caught) == 1
+    assert f"The partition dispatcher '{given}' is unknown" in str(caught[0].message)
+    assert hint in str(caught[0].message)
+
+
+def test_a_table_of_dispatchers_in_the_singular_is_warned_of() -> None:
+    with pytest.warns(ConfigWarning, match=r"sink\.dispatcher \(did you mean dispatchers\?\)"):
+        load_changefeed(URI, "[[sink.dispatcher]]\nmatcher = ['*.*']\npartition = 'index-value'\n")
+
+
+@pytest.mark.parametrize(
+    ("sink_uri", "file", "said"),
+    [
+        (URI + "&compression=gzipp", "", "The compression 'gzipp' is unknown: .*Did you mean gzip?"),
+        (URI.replace("kafka:", "kafka+ssl:"), "", "does not switch TLS on"),
+        (URI.replace("canal-json", "open-protocol") + "&enable-tidb-extension=true", "", "no effect with the open-pro"),
+        (URI.replace("canal-json", "avro"), "[sink.kafka-config]\noutput-raw-change-event = true", "cannot see"),
+    ],
+)
+def test_an_option_that_does_not_do_what_it_says_is_warned_of(sink_uri: str, file: str, said: str) -> None:
+    with pytest.warns(ConfigWarning, match=said):
+        load_changefeed(sink_uri, file, own_registry=True)
+
+
+def test_warnings_can_be_errors() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", TicdcEmitWarning)
+        with pytest.raises(ConfigWarning, match="enable_tidb_extension"):
+            load_changefeed(URI + "&enable_tidb_extension=true")
 
 
 def test_the_known_dispatchers_are_those_that_rules_are_made_of() -> None:
