@@ -1,4 +1,4 @@
-"""Names as people give them: one or several of them, and ``Did you mean`` for a mistyped one.
+"""Parts of sentences and names as people give them: one or several, ``Did you mean`` for a mistyped one, counted things.
 
 In: a name that is not known, and the known ones. Out: a question for the end of an error or warning, or nothing. In:
 one name, or several. Out: a tuple of them, so that ``"id"`` is never read as the columns ``i`` and ``d``.
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from difflib import get_close_matches
 
-__all__ = ["closest", "did_you_mean", "names"]
+__all__ = ["closest", "counted", "did_you_mean", "names"]
 
 _LONGEST = 200
 
@@ -33,6 +33,11 @@ def did_you_mean(name: str, known: Iterable[str], *, likeness: float = 0.6) -> s
 def names(value: str | Iterable[str]) -> tuple[str, ...]:
     """Return the names of an argument that takes several, or one name as text."""
     return (value,) if isinstance(value, str) else tuple(value)
+
+
+def counted(count: int, thing: str, things: str = "") -> str:
+    """Return ``1 row``, ``2 rows`` or ``1,000 rows`` for ``row``. ``things``: a plural that has more than an ``s``."""
+    return f"{count:,} {thing if count == 1 else things or f'{thing}s'}"
 
 
 def _plain(name: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ticdc_emit.hints import closest, did_you_mean, names
+from ticdc_emit.hints import closest, counted, did_you_mean, names
 
 _DISPATCHERS = ("default", "table", "ts", "index-value", "rowid", "columns")
 
@@ -15,6 +15,11 @@ _DISPATCHERS = ("default", "table", "ts", "index-value", "rowid", "columns")
 )
 def test_the_closest_name(name: str, found: str | None) -> None:
     assert closest(name, _DISPATCHERS) == found
+
+
+def test_things_are_counted() -> None:
+    assert [counted(count, "row") for count in (0, 1, 2, 1000)] == ["0 rows", "1 row", "2 rows", "1,000 rows"]
+    assert [counted(count, "retry", "retries") for count in (1, 2)] == ["1 retry", "2 retries"]
 
 
 def test_the_question() -> None:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ticdc_emit.delivery.contract import DeliveryReport
+from ticdc_emit.hints import counted
 from ticdc_emit.pictures.shown import facts_html
 from ticdc_emit.schedule.bootstrap import Bootstrap
 from ticdc_emit.schedule.control import Event, Watermark
@@ -176,10 +177,19 @@ class _Work:
         from ticdc_emit.changefeed.report_figure import report_figure
 
         assert isinstance(self, RunReport | RunTotal)
-        return report_figure([self], title=self._name())
+        return report_figure([self], title=self.name)
 
-    def _name(self) -> str:
+    @property
+    def name(self) -> str:
+        """``batch 7`` or ``8 batches``."""
         raise NotImplementedError
+
+    def __str__(self) -> str:
+        """Lines for people: one for each topic-partition, and the totals."""
+        from ticdc_emit.changefeed.report_table import report_lines
+
+        assert isinstance(self, RunReport | RunTotal)
+        return "\n".join(report_lines(self))
 
     def __repr__(self) -> str:
         """Name the totals; :meth:`to_dict` has everything."""
@@ -187,15 +197,15 @@ class _Work:
 
         behind = "" if self.watermark is None else f", watermark {shown_watermark(self.watermark)}"
         return (
-            f"<{type(self).__name__} {self._name()}: {self.rows:,} rows, {self.messages:,} messages, "
-            f"{self.bytes:,} bytes in {self.seconds:.1f} s{behind}>"
+            f"<{type(self).__name__} {self.name}: {counted(self.rows, 'row')}, {counted(self.messages, 'message')}, "
+            f"{counted(self.bytes, 'byte')} in {self.seconds:.1f} s{behind}>"
         )
 
     def _repr_html_(self) -> str:
         from ticdc_emit.changefeed.report_table import report_facts
 
         assert isinstance(self, RunReport | RunTotal)
-        return facts_html(self._name(), report_facts(self))
+        return facts_html(self.name, report_facts(self))
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -204,7 +214,8 @@ class RunReport(_Work):
 
     batch_id: int
 
-    def _name(self) -> str:
+    @property
+    def name(self) -> str:
         return f"batch {self.batch_id}"
 
     def to_dict(self) -> dict[str, Any]:
@@ -218,8 +229,9 @@ class RunTotal(_Work):
     batches: int
     last_batch_id: int | None
 
-    def _name(self) -> str:
-        return f"{self.batches:,} batch{'es' * (self.batches != 1)}"
+    @property
+    def name(self) -> str:
+        return counted(self.batches, "batch", "batches")
 
     @classmethod
     def of(cls, reports: Iterable[RunReport]) -> RunTotal:

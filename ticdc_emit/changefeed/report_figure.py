@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ticdc_emit.changefeed.report import RunReport, RunTotal
 from ticdc_emit.errors import ConfigError
+from ticdc_emit.hints import counted
 from ticdc_emit.pictures import COLOURS, panels, require_plotly
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ def _count(report: RunReport | RunTotal, places: set[Place]) -> tuple[int, int]:
 
 
 def _label(report: RunReport | RunTotal) -> str:
-    return f"batch {report.batch_id}" if isinstance(report, RunReport) else f"{report.batches:,} batches"
+    return report.name
 
 
 def _subtitle(reports: Sequence[RunReport | RunTotal]) -> str:
@@ -107,5 +108,6 @@ def _subtitle(reports: Sequence[RunReport | RunTotal]) -> str:
     lag = reports[-1].lag_ms if reports[-1].wall_lag_ms is None else reports[-1].wall_lag_ms
     behind = "" if lag is None else f", watermark {lag / 1000:,.1f} s behind at the end"
     return (
-        f"{batches:,} batch{'es' * (batches != 1)}: {rows:,} rows, {messages:,} messages, {size:,} bytes{rate}{behind}"
+        f"{counted(batches, 'batch', 'batches')}: {counted(rows, 'row')}, {counted(messages, 'message')}, "
+        f"{counted(size, 'byte')}{rate}{behind}"
     )

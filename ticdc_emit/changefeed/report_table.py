@@ -1,6 +1,7 @@
-"""A report as a rich table: totals, what the messages are, and a line per topic-partition.
+"""A report as a rich table or as lines: totals, what the messages are, and a line per topic-partition.
 
-In: a report. Out: something that a rich console prints; ``console.print(report)`` leads here by itself.
+In: a report. Out: something that a rich console prints, or lines; ``console.print(report)`` and ``print(report)`` lead
+here by themselves.
 """
 
 from __future__ import annotations
@@ -10,12 +11,13 @@ from typing import TYPE_CHECKING
 
 from ticdc_emit.changefeed.report import RunReport, RunTotal
 from ticdc_emit.errors import MissingDependencyError
+from ticdc_emit.hints import counted
 from ticdc_emit.tso import physical_ms
 
 if TYPE_CHECKING:
     from rich.console import Group
 
-__all__ = ["report_facts", "report_table", "shown_lag", "shown_watermark"]
+__all__ = ["report_facts", "report_lines", "report_table", "shown_lag", "shown_watermark", "total_line"]
 
 
 def report_table(report: RunReport | RunTotal, *, most: int = 50) -> Group:
@@ -29,8 +31,7 @@ def report_table(report: RunReport | RunTotal, *, most: int = 50) -> Group:
         from rich.text import Text
     except ImportError:
         raise MissingDependencyError("a table needs rich", extra="cli") from None
-    title = f"batch {report.batch_id}" if isinstance(report, RunReport) else f"{report.batches:,} batches"
-    facts = Table(title=title, title_justify="left", show_header=False)
+    facts = Table(title=report.name, title_justify="left", show_header=False)
     facts.add_column()
     facts.add_column(justify="right")
     for name, value in report_facts(report):
@@ -48,6 +49,31 @@ def report_table(report: RunReport | RunTotal, *, most: int = 50) -> Group:
         messages, size = sum(count.messages for count in rest), sum(count.bytes for count in rest)
         places.add_row(f"{len(rest):,} more", "", f"{messages:,}", f"{size:,}")
     return Group(facts, places)
+
+
+def report_lines(report: RunReport | RunTotal) -> list[str]:
+    """Return a line for each topic-partition in order of topic, and last that of the totals."""
+    places = [
+        f"{topic} partition {partition}: {counted(count.messages, 'message')}, {counted(count.bytes, 'byte')}"
+        for (topic, partition), count in sorted(report.delivery.per_partition.items())
+    ]
+    return [*places, total_line(report)]
+
+
+def total_line(report: RunReport | RunTotal) -> str:
+    """Return ``1,000 rows, 1,010 messages, 10,100 bytes in 0.5 s (2,000 rows/s)``, and what was left out."""
+    rate = f" ({report.rows_per_second:,.0f} rows/s)" if report.rows_per_second >= 1 else ""
+    parts = [counted(report.rows, "row"), counted(report.messages, "message"), counted(report.bytes, "byte")]
+    left_out = [
+        f", {counted(count, thing)} {what}"
+        for count, thing, what in (
+            (report.late_rows, "late row", "dropped"),
+            (report.skipped_rows, "bad row", "skipped"),
+            (report.filtered_rows, "row", "filtered"),
+        )
+        if count
+    ]
+    return f"{', '.join(parts)} in {report.seconds:.1f} s{rate}{''.join(left_out)}"
 
 
 def report_facts(report: RunReport | RunTotal) -> list[tuple[str, str]]:

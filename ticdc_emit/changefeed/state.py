@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 
 from ticdc_emit.changes.commits import is_far
 from ticdc_emit.errors import ConfigError, StateError
+from ticdc_emit.hints import counted
 
 __all__ = ["BatchState", "DdlStatement"]
 
@@ -135,7 +136,7 @@ class BatchState:
         """Raise :class:`StateError` if it is known what the batch's rows are, and these are others."""
         if (self.done or self.digest is not None) and self.rows != rows:
             raise StateError(
-                f"the replayed batch has {rows} rows, it had {self.rows}",
+                f"the replayed batch has {counted(rows, 'row')}, it had {self.rows:,}",
                 remedy=_OTHER_SOURCE,
                 batch_id=self.batch_id,
             )

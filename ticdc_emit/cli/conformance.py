@@ -13,6 +13,7 @@ from rich.text import Text
 
 from ticdc_emit.cli.console import print_json, progress, result_console
 from ticdc_emit.conformance import Report, Tally, run_conformance
+from ticdc_emit.hints import counted
 
 __all__ = ["run"]
 
@@ -100,7 +101,7 @@ def _row(table: Table, name: str, tally: Tally, style: str) -> None:
 def _print_left_out(console: Console, report: Report) -> None:
     for what, left in report.left_out.items():
         counts = {"variant": left.variants, "event": left.events}
-        shown = ", ".join(f"{count} {name}{'s' * (count > 1)}" for name, count in counts.items() if count)
+        shown = ", ".join(counted(count, name) for name, count in counts.items() if count)
         _line(console, f"left out: {what}: {shown}", "yellow")
 
 
@@ -120,7 +121,8 @@ def _print_verdict(console: Console, report: Report) -> None:
     if report.ok:
         _line(console, f"all matched: {total.matched}/{total.total}", "bold green")
     else:
-        _line(console, f"\n{len(report.mismatches)} mismatches, matched {total.matched}/{total.total}", "bold red")
+        mismatches = counted(len(report.mismatches), "mismatch", "mismatches")
+        _line(console, f"\n{mismatches}, matched {total.matched}/{total.total}", "bold red")
 
 
 def _line(console: Console, text: str, style: str = "") -> None:

@@ -41,9 +41,8 @@ def say(text: str) -> None:
 
 
 def print_json(data: Any) -> None:
-    """Print machine-readable data on stdout."""
-    text = json.dumps(data, indent=2, ensure_ascii=False)
-    print(printable(text, keep="\n"))  # JSON itself leaves DEL, C1 and marks as they are
+    """Print machine-readable data on stdout, on one line."""
+    print(printable(json.dumps(data, ensure_ascii=False)))  # JSON itself leaves DEL, C1 and marks as they are
 
 
 @contextmanager

@@ -24,6 +24,7 @@ from ticdc_emit.config import ChangefeedConfig, mask_uri
 from ticdc_emit.config.protocol import protocol_document
 from ticdc_emit.decode import Tail
 from ticdc_emit.delivery.contract import Sink
+from ticdc_emit.hints import counted
 
 if TYPE_CHECKING:
     from ticdc_emit.spark import TicdcSink
@@ -57,7 +58,7 @@ def run(
         if not runs_here(rows, MOST_ROWS_HERE, on_spark=on_spark, settings={}):
             spark = spark_for(stack, "demo", short=rows <= SHORT_ROWS, quiet=as_json)
         sink = kafka.sink() if kafka else None
-        doing = f"emitting {rows:,} row changes of {TABLE} to {mask_uri(uri)}"
+        doing = f"emitting {counted(rows, 'row change')} of {TABLE} to {mask_uri(uri)}"
         with row_progress(doing, spark or (lambda: here.read), rows, quiet=as_json):
             emitter = _emitter(config, sink, sparse_interval(config, rows, span_s(rows)))
             report = emitter.write({TABLE: here} if spark is None else order_history(spark, rows, seed))

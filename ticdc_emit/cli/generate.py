@@ -28,6 +28,7 @@ from ticdc_emit.config.protocol import protocol_document
 from ticdc_emit.decode import Tail
 from ticdc_emit.delivery.contract import Sink
 from ticdc_emit.errors import ConfigError, DdlError
+from ticdc_emit.hints import counted
 from ticdc_emit.spark.warm_up import MOST_WARM_UP_S
 from ticdc_emit.traffic.generate import ArrowTraffic, Traffic, TrafficStream
 from ticdc_emit.traffic.generate.make import stream_on_spark, traffic_here, traffic_on_spark
@@ -116,7 +117,7 @@ def run(
         signals.endless()
     check_columns(text, wanted.settings.columns, wanted.settings.tables)
     wanted.started()  # a text that is not a time is refused before Spark starts
-    amount = "changes without end" if rows is None else f"{rows:,} changes"
+    amount = "changes without end" if rows is None else counted(rows, "change")
     with ExitStack() as stack:
         changefeed: str | os.PathLike[str] | dict[str, Any] = config or protocol_document(protocol)
         kafka, uri = place(stack, sink_uri, _TOPIC, changefeed)
@@ -210,5 +211,5 @@ def _without_ddl(settings: Settings) -> str:
     rows, rate = settings.rows or 0, settings.changes_per_second
     return (
         f"no schema change: --ddl-rate {settings.ddl_rate:g} is less than one in the {rows / rate:g} s of "
-        f"commit time that {rows:,} changes take at {rate:g} a second"
+        f"commit time that {counted(rows, 'change')} take at {rate:g} a second"
     )

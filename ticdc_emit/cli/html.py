@@ -14,6 +14,7 @@ from ticdc_emit.cli.console import say
 from ticdc_emit.decode.invariants import INVARIANTS, Finding, Verifier
 from ticdc_emit.decode.points import Point, Points
 from ticdc_emit.delivery.message import Message
+from ticdc_emit.hints import counted
 from ticdc_emit.pictures import Page
 
 if TYPE_CHECKING:
@@ -58,7 +59,8 @@ class Pictures:
                 for each in findings[:_MOST_LISTED]
             ]
             more = f", the first {_MOST_LISTED:,}" if len(findings) > _MOST_LISTED else ""
-            self._page.add_table(f"{len(findings):,} findings{more}", ("place", "row", "what is wrong", "check"), rows)
+            heading = f"{counted(len(findings), 'finding')}{more}"
+            self._page.add_table(heading, ("place", "row", "what is wrong", "check"), rows)
             broken = sorted({each.invariant for each in findings})
             self._page.add_table(
                 "The checks", ("check", "what must hold"), [(name, INVARIANTS[name]) for name in broken]

@@ -19,6 +19,7 @@ from rich.text import Text
 
 from ticdc_emit.decode import TailLine
 from ticdc_emit.delivery.message import Message
+from ticdc_emit.hints import counted
 
 __all__ = ["Reader", "message_dict", "pick_story", "print_messages"]
 
@@ -128,7 +129,7 @@ def _panel(message: Message, lines: Sequence[TailLine]) -> Panel:
     ]
     kind = f"{len(lines)} rows" if len(lines) > 1 else lines[0].op if lines else "message"
     title = f"[bold]{kind}[/] [dim]{_place(message)}[/]"
-    size = f"[dim]{len(message.value or b''):,} bytes · {_shown_key(message)}[/]"
+    size = f"[dim]{counted(len(message.value or b''), 'byte')} · {_shown_key(message)}[/]"
     shown = Group(*body) if body else Group(_text(message.value))
     return Panel(shown, title=title, title_align="left", subtitle=size, subtitle_align="right")
 

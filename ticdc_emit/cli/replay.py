@@ -200,13 +200,9 @@ def print_report(report: ReplayReport, options: CommandOptions) -> None:
     if options.as_json:
         print_json(report.to_dict())
         return
-    if report.nothing_to_do:
-        print(f"nothing to do: an earlier run delivered everything ({report.slices:,} of {report.slices:,} slices)")
-        return
-    print_summary(result_console(), report.total)
-    lag = "" if report.max_lag_seconds is None else f", at most {report.max_lag_seconds:.1f} s behind schedule"
-    done = f"{report.done_slices:,} of {report.slices:,} slices in {report.seconds:.1f} s{lag}"
-    print(done if report.finished else f"stopped: {done}")
+    if not report.nothing_to_do:
+        print_summary(result_console(), report.total)
+    print(report.outcome)
     if not report.finished and options.state_uri is not None:
         say("run the same command again to continue from here")
 

@@ -18,6 +18,7 @@ from ticdc_emit.decode.tail import Tail
 from ticdc_emit.delivery.contract import Sink
 from ticdc_emit.delivery.sinks import sink_for
 from ticdc_emit.errors import ConfigError
+from ticdc_emit.hints import counted
 from ticdc_emit.traffic.scenarios import Scenario, feed_of, scenario, scenarios
 
 __all__ = ["list_scenarios", "require_name", "run"]
@@ -69,7 +70,7 @@ def run(
     pictures.write()
     report = None
     if sink is not None:
-        with step(f"sending {len(story.messages)} messages to {mask_uri(sink_uri or '')}", quiet=as_json):
+        with step(f"sending {counted(len(story.messages), 'message')} to {mask_uri(sink_uri or '')}", quiet=as_json):
             report = story.send(sink)
     if as_json:
         print_json(
@@ -143,9 +144,7 @@ def _print(console: Console, story: Scenario, *, sent: bool) -> None:
         console.print()
     else:
         for topic, count in story.partitions.items():
-            console.print(
-                Text(f"sent to {count} partition{'s' * (count != 1)} of {topic}: verify with partition-num={count}")
-            )
+            console.print(Text(f"sent to {counted(count, 'partition')} of {topic}: verify with partition-num={count}"))
     lineage = story.config.profile.name
     console.print(Text.assemble((story.name, "bold"), f" as {story.protocol} of {lineage}, seed {story.seed}"))
     console.print(Text(story.kind.incident))
@@ -157,7 +156,7 @@ def _print(console: Console, story: Scenario, *, sent: bool) -> None:
     if story.refused is not None:
         console.print(Text(f"the producer was refused: {story.refused}"))
     for (schema, table), rows in story.expected.items():
-        console.print(Text(f"{schema}.{table}: {len(rows)} rows", "bold"))
+        console.print(Text(f"{schema}.{table}: {counted(len(rows), 'row')}", "bold"))
         for row in rows.values():
             console.print(Text("  " + json.dumps(row, ensure_ascii=False)))
 
@@ -182,6 +181,6 @@ def _check(story: Scenario, path: Path, *, as_json: bool) -> int:
     console = result_console()
     for each in differences:
         console.print(Text(str(each)))
-    verdict = f"{len(differences)} differences" if differences else "the tables match"
+    verdict = counted(len(differences), "difference") if differences else "the tables match"
     console.print(Text(verdict, "bold red" if differences else "bold green"))
     return 1 if differences else 0

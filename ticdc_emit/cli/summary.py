@@ -7,6 +7,7 @@ from rich.text import Text
 
 from ticdc_emit.caller import warn_caller
 from ticdc_emit.changefeed.report import RunReport, RunTotal
+from ticdc_emit.changefeed.report_table import report_lines, total_line
 from ticdc_emit.config.load import ConfigWarning
 
 __all__ = ["print_summary", "warn_of_nothing"]
@@ -24,16 +25,6 @@ def print_summary(console: Console, report: RunReport | RunTotal) -> None:
     if console.is_terminal:
         console.print(report)
     else:
-        for (topic, partition), count in sorted(report.delivery.per_partition.items()):
-            console.print(Text(f"{topic} partition {partition}: {count.messages} messages, {count.bytes} bytes"))
-    rate = f" ({report.rows_per_second:,.0f} rows/s)" if report.rows_per_second >= 1 else ""
-    late = f", {report.late_rows:,} late rows dropped" if report.late_rows else ""
-    skipped = f", {report.skipped_rows:,} bad rows skipped" if report.skipped_rows else ""
-    filtered = f", {report.filtered_rows:,} rows filtered" if report.filtered_rows else ""
-    console.print(
-        Text(
-            f"{report.rows:,} rows, {report.messages:,} messages, {report.bytes:,} bytes in {report.seconds:.1f} s"
-            f"{rate}{late}{skipped}{filtered}",
-            "bold green",
-        )
-    )
+        for line in report_lines(report)[:-1]:
+            console.print(Text(line))
+    console.print(Text(total_line(report), "bold green"))

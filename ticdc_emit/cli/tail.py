@@ -46,7 +46,7 @@ def run(
 ) -> int:
     """Print each message when it is read; return the exit code.
 
-    ``start``: ``beginning``, or ``newest N``; default: the newest 10, or the beginning if a table or operation is
+    ``start``: ``beginning``, or ``newest:N``; default: the newest 10, or the beginning if a table or operation is
     selected.
     """
     if follow:
@@ -80,7 +80,7 @@ def run(
 def _newest(start: str) -> int | None:
     match = _FROM.fullmatch(start.strip())
     if match is None:
-        raise ConfigError(f"cannot read from {start!r}", remedy="Write beginning, newest or 'newest 20'", option="from")
+        raise ConfigError(f"cannot read from {start!r}", remedy="Write beginning, newest or newest:20", option="from")
     if start.startswith("beginning"):
         return None
     return int(match[1] or _NEWEST)

@@ -76,9 +76,13 @@ def tail(
         typer.Option(
             "--from",
             metavar="WHERE",
-            help="beginning, or 'newest N' messages of each partition. Default: newest 10; "
+            help="beginning, or newest:N messages of each partition. Default: newest:10; "
             "with --table or --op, but not --follow: beginning.",
+            autocompletion=one_of("beginning", "newest:"),
         ),
+    ] = None,
+    last: Annotated[
+        int | None, typer.Option(metavar="N", help="The last N messages of each partition: --from newest:N.", min=0)
     ] = None,
     table: Annotated[list[str] | None, typer.Option(help="Pattern of schema.table. Repeat it for more.")] = None,
     op: Annotated[
@@ -98,6 +102,9 @@ def tail(
 
     sink_uri = _unless_elsewhere(context, sink_uri, path, brokers)
     options = SourceOptions(path, sink_uri, brokers, topic or [], protocol, schema_registry, config, time_zone, profile)
+    if last is not None and start is not None:
+        raise typer.BadParameter("give either --last or --from", param_hint="--last")
+    start = start if last is None else f"newest:{last}"
     code = run(options, follow=follow, start=start, tables=table or [], ops=op or [], claims=claims, as_json=as_json)
     raise typer.Exit(code)
 

@@ -14,6 +14,7 @@ from ticdc_emit.cli.topic_source import SourceOptions, open_source
 from ticdc_emit.config.secrets import printable
 from ticdc_emit.decode.invariants import INVARIANTS, Finding, Verifier
 from ticdc_emit.decode.points import Points
+from ticdc_emit.hints import counted
 
 __all__ = ["run"]
 
@@ -79,9 +80,9 @@ def _print(console: Console, findings: list[Finding], verifier: Verifier, topics
         return
     counts = ", ".join(_count(kind, count) for kind, count in verifier.counts.items())
     total = sum(verifier.found.values())
-    problems = f"{total:,} problem{'s' * (total != 1)}" if total else "no problems"
+    problems = counted(total, "problem") if total else "no problems"
     console.print(Text(f"Checked {counts}: {problems} found", "bold red" if total else "bold green"))
 
 
 def _count(kind: str, count: int) -> str:
-    return f"{count:,} {_KINDS[kind]}{'s' * (count != 1)}"
+    return counted(count, _KINDS[kind])

@@ -16,6 +16,7 @@ import numpy as np
 
 from ticdc_emit.decode.points import KINDS, Point
 from ticdc_emit.errors import ConfigError
+from ticdc_emit.hints import counted
 from ticdc_emit.pictures import COLOURS, panels, require_plotly
 
 if TYPE_CHECKING:
@@ -113,7 +114,7 @@ class _Axis:
         self.middles: list[Any] = [self._shown(each) for each in middles]
         self.range = [self._shown(self.edges[0]), self._shown(self.edges[-1])]
         self.title = "commit time (UTC)" if self.is_time else "order of arrival (the messages have no commit times)"
-        self.width_text = f"{width / 1000:g} s" if self.is_time else f"{width:,} messages"
+        self.width_text = f"{width / 1000:g} s" if self.is_time else counted(width, "message")
 
     def position(self, point: Point) -> int | None:
         return point.time_ms if self.is_time else self._arrival[id(point)]
@@ -192,8 +193,8 @@ def _sizes(points: Sequence[Point]) -> tuple[list[str], dict[str, list[int]]]:
 def _subtitle(points: Sequence[Point]) -> str:
     kinds = Counter("row" if point.is_row else point.kind for point in points)
     words = {"row": "row", "ddl": "DDL message", "bootstrap": "BOOTSTRAP", "unreadable": "unreadable message"}
-    counts = ", ".join(f"{count:,} {words.get(kind, kind)}{'s' * (count != 1)}" for kind, count in kinds.items())
+    counts = ", ".join(counted(count, words.get(kind, kind)) for kind, count in kinds.items())
     again = sum(point.again for point in points)
     size = sum(point.bytes for point in points)
     places = len({point.place for point in points})
-    return f"{counts} on {places:,} topic-partition{'s' * (places != 1)}, {size:,} bytes, {again:,} redelivered"
+    return f"{counts} on {counted(places, 'topic-partition')}, {counted(size, 'byte')}, {again:,} redelivered"

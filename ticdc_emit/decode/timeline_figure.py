@@ -15,6 +15,7 @@ from ticdc_emit.decode.invariants.finding import Finding
 from ticdc_emit.decode.overview_figure import KIND_COLOURS, moment
 from ticdc_emit.decode.points import Point
 from ticdc_emit.errors import ConfigError
+from ticdc_emit.hints import counted
 from ticdc_emit.pictures import panels, require_plotly
 
 if TYPE_CHECKING:
@@ -69,10 +70,8 @@ def timeline_figure(
             f"no message of {name}/{number} has the key {key!r}", remedy=f"Keys there: {some or 'none'}", option="key"
         )
     shown = _Shown(here, findings_here, key, most)
-    subtitle = f"{len(here):,} messages" if len(shown.points) == len(here) else shown.span(len(here))
-    findings_text = (
-        f"{len(findings_here):,} finding{'s' * (len(findings_here) != 1)}" if findings_here else "nothing wrong"
-    )
+    subtitle = counted(len(here), "message") if len(shown.points) == len(here) else shown.span(len(here))
+    findings_text = counted(len(findings_here), "finding") if findings_here else "nothing wrong"
     followed = "" if key is None else f", following {escape(key)}"
     figure = panels(
         f"{escape(name)} partition {number}", f"{subtitle}, {findings_text}{followed}", ("",), height=_HEIGHT_PX
@@ -254,7 +253,7 @@ def _told(point: Point) -> str:
         escape(point.text),
         "no commit time" if point.time_ms is None else f"commit time {moment(point.time_ms):%Y-%m-%d %H:%M:%S.%f}"[:-3],
         "" if point.commit_ts is None else f"commit_ts {point.commit_ts}",
-        f"{point.bytes:,} bytes" if point.bytes else "",
+        f"{counted(point.bytes, 'byte')}" if point.bytes else "",
     ]
     return "<br>".join(fact for fact in facts if fact)
 

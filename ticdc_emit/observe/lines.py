@@ -9,6 +9,7 @@ import logging
 
 from ticdc_emit.changefeed.report import RunReport, RunTotal
 from ticdc_emit.changefeed.report_table import shown_lag, shown_watermark
+from ticdc_emit.hints import counted
 
 __all__ = ["log_report", "report_line"]
 
@@ -17,23 +18,22 @@ logger = logging.getLogger("ticdc_emit.changefeed")
 
 def report_line(report: RunReport | RunTotal) -> str:
     """Return ``batch 7: 120,000 rows, 120,310 messages, 71,808 rows/s, watermark 2026-01-01 ..., lag 3.0 s``."""
-    name = f"batch {report.batch_id}" if isinstance(report, RunReport) else f"{report.batches:,} batches"
-    parts = [f"{report.rows:,} rows", f"{report.messages:,} messages"]
+    parts = [counted(report.rows, "row"), counted(report.messages, "message")]
     if report.rows_per_second >= 1:
         parts.append(f"{report.rows_per_second:,.0f} rows/s")
     if report.watermark is not None:
         parts += [f"watermark {shown_watermark(report.watermark)}", f"lag {shown_lag(report)}"]
-    for count, what in (
-        (report.late_rows, "late rows dropped"),
-        (report.skipped_rows, "bad rows skipped"),
-        (report.filtered_rows, "rows filtered"),
-        (sum(report.filtered_ddl.values()), "DDL filtered"),
-        (report.claims, "objects stored"),
-        (report.retries, "retries"),
+    for count, thing, things in (
+        (report.late_rows, "late row dropped", "late rows dropped"),
+        (report.skipped_rows, "bad row skipped", "bad rows skipped"),
+        (report.filtered_rows, "row filtered", "rows filtered"),
+        (sum(report.filtered_ddl.values()), "DDL filtered", "DDL filtered"),
+        (report.claims, "object stored", "objects stored"),
+        (report.retries, "retry", "retries"),
     ):
         if count:
-            parts.append(f"{count:,} {what}")
-    return f"{name}: {', '.join(parts)}"
+            parts.append(counted(count, thing, things))
+    return f"{report.name}: {', '.join(parts)}"
 
 
 def log_report(report: RunReport) -> None:

@@ -32,7 +32,7 @@ from ticdc_emit.config.secrets import hides_arguments
 from ticdc_emit.delivery.memory_sink import MemorySink, clear, messages
 from ticdc_emit.delivery.message import Message
 from ticdc_emit.errors import ConfigError, InvalidValueError, MissingColumnError
-from ticdc_emit.hints import did_you_mean
+from ticdc_emit.hints import counted, did_you_mean
 from ticdc_emit.pictures.shown import facts_html
 from ticdc_emit.registry.contract import SchemaRegistry
 from ticdc_emit.schema.catalog import Catalog, catalog_from_sql
@@ -89,13 +89,14 @@ class History:
                 f" time_zone={self.time_zone!r}{begins})"
             )
         tables = sorted({f"{row['schema']}.{row['table']}" for row in self.rows})
-        return f"<History of {', '.join(tables)}: {len(self.rows):,} rows, {len(self.ddl):,} statements>"
+        counts = f"{counted(len(self.rows), 'row')}, {counted(len(self.ddl), 'statement')}"
+        return f"<History of {', '.join(tables)}: {counts}>"
 
     def _repr_html_(self) -> str:
         counts = Counter((f"{row['schema']}.{row['table']}", row["op"]) for row in self.rows)
         facts = [(table, operation, f"{count:,}") for (table, operation), count in sorted(counts.items())]
         statements = [("", "ddl", query) for _, query in self.ddl[:_MOST_SHOWN]]
-        return facts_html(f"History of {len(self.rows):,} rows", [*facts, *statements], ("table", "op", ""))
+        return facts_html(f"History of {counted(len(self.rows), 'row')}", [*facts, *statements], ("table", "op", ""))
 
     def catalog(self) -> Catalog:
         """Return the tables before the first row and statement; :class:`~ticdc_emit.errors.DdlError` for bad SQL."""

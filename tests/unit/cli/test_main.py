@@ -202,6 +202,18 @@ def test_help_speaks_plainly(command: str, capsys: pytest.CaptureFixture[str], m
         assert phrase not in shown, phrase
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [["scenario", "--list"], ["scenario", "redelivery"], ["generate", "--schema", "bank", "--rows", "5"], ["demo"]],
+)
+def test_json_is_one_line(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    place = [] if arguments[0] == "scenario" else ["--sink-uri", "memory://json?protocol=canal-json"]
+    assert exit_code(*arguments, *place, "--json") == 0
+    shown = capsys.readouterr().out
+    assert shown.count("\n") == 1
+    assert json.loads(shown)
+
+
 def test_a_warning_is_one_line_once(capsys: pytest.CaptureFixture[str]) -> None:
     from ticdc_emit.cli import main
     from ticdc_emit.config import ConfigWarning

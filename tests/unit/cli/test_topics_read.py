@@ -163,8 +163,14 @@ def test_tail_finds_the_schemas_of_simple(tmp_path: Path, capsys: pytest.Capture
     uri = f"file://{tmp_path}?protocol=simple&partition-num=3"
     assert exit_code("scenario", "slow-partition", "--protocol", "simple-json", "--sink-uri", uri) == 0
     capsys.readouterr()
-    assert exit_code("tail", "--sink-uri", uri, "--from", "newest 3", "--json") == 0
-    newest = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    shown = set()
+    for option in (["--from", "newest 3"], ["--from", "newest:3"], ["--last", "3"]):
+        assert exit_code("tail", "--sink-uri", uri, *option, "--json") == 0
+        shown.add(capsys.readouterr().out)
+    (same,) = shown
+    newest = [json.loads(line) for line in same.splitlines()]
+    assert exit_code("tail", "--sink-uri", uri, "--last", "3", "--from", "beginning") == 2
+    assert "either --last or --from" in capsys.readouterr().err
     assert exit_code("tail", "--sink-uri", uri, "--from", "beginning", "--json") == 0
     every = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     rows = [line for line in newest if line["op"] in ("insert", "update", "delete")]

@@ -111,8 +111,23 @@ def test_the_command_line_prints_the_table_on_a_terminal_and_lines_elsewhere() -
         print_summary(Console(file=out, force_terminal=terminal, width=100, color_system=None), report())
         shown[terminal] = out.getvalue()
     assert "of watermark" in shown[True]
-    assert "t partition 1: 600 messages, 6000 bytes" in shown[False]
+    assert "t partition 1: 600 messages, 6,000 bytes" in shown[False]
     assert all("1,000 rows, 1,010 messages, 10,100 bytes in 0.5 s (2,000 rows/s)" in text for text in shown.values())
+    assert str(report()) == shown[False].rstrip("\n")
+
+
+def test_one_of_a_thing_is_singular() -> None:
+    one = DeliveryReport({("t", 0): PartitionCount(1, 1)}, retries=1)
+    single = report(rows=1, late_rows=1, skipped={"a.b": 1}, filtered={"rules": 1}, claims=1, seconds=0.0, delivery=one)
+    assert str(single) == (
+        "t partition 0: 1 message, 1 byte\n"
+        "1 row, 1 message, 1 byte in 0.0 s, 1 late row dropped, 1 bad row skipped, 1 row filtered"
+    )
+    assert report_line(single).startswith("batch 7: 1 row, 1 message, watermark")
+    assert report_line(single).endswith(
+        "1 late row dropped, 1 bad row skipped, 1 row filtered, 1 object stored, 1 retry"
+    )
+    assert "batch: 1 row, 1 message, 1 byte" in repr(RunTotal.of([single]))
 
 
 def test_metrics_have_ticdc_s_names_and_labels() -> None:

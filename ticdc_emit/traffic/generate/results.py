@@ -14,6 +14,7 @@ from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.config.named import refuse_unknown
 from ticdc_emit.config.secrets import hides_arguments
 from ticdc_emit.errors import ConfigError
+from ticdc_emit.hints import counted
 from ticdc_emit.traffic.generate.arrow.changes import ArrowChanges
 from ticdc_emit.traffic.generate.final import final_tables
 from ticdc_emit.traffic.generate.frame import changes_of_tables
@@ -47,7 +48,7 @@ class _Planned(Generic[Changes]):
 
     def __repr__(self) -> str:
         tables = list(self.changes) if isinstance(self.changes, dict) else [self.table or "several tables"]
-        return f"<{type(self).__name__} of {', '.join(tables)}, {len(self.ddl):,} statements>"
+        return f"<{type(self).__name__} of {', '.join(tables)}, {counted(len(self.ddl), 'statement')}>"
 
     @hides_arguments
     def sink(self, sink_uri: str | ChangefeedConfig, **options: Unpack[TrafficSinkOptions]) -> TicdcSink:

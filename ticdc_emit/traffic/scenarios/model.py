@@ -18,6 +18,7 @@ from ticdc_emit.decode.consumer import ReferenceConsumer
 from ticdc_emit.delivery.contract import MESSAGE_SCHEMA, DeliveryReport, Sink
 from ticdc_emit.delivery.message import Message
 from ticdc_emit.errors import TicdcEmitError
+from ticdc_emit.hints import counted
 from ticdc_emit.pictures.shown import facts_html
 from ticdc_emit.traffic.history import History
 from ticdc_emit.traffic.scenarios.compare import Difference, differences
@@ -87,7 +88,7 @@ class Scenario:
     refused: TicdcEmitError | None = None
 
     def __repr__(self) -> str:
-        return f"<Scenario {self.name} as {self.protocol}, seed {self.seed}: {len(self.messages):,} messages>"
+        return f"<Scenario {self.name} as {self.protocol}, seed {self.seed}: {counted(len(self.messages), 'message')}>"
 
     def _repr_html_(self) -> str:
         kind = self.kind
