@@ -15,8 +15,9 @@ from ticdc_emit import Encoder, History, Message, RunReport, scenario, to_messag
 from ticdc_emit.changefeed.report import RunTotal
 from ticdc_emit.changefeed.report_figure import report_figure
 from ticdc_emit.decode import Finding, plot_messages, plot_timeline
+from ticdc_emit.decode.invariants import Verifier
 from ticdc_emit.decode.overview_figure import moment, overview_figure
-from ticdc_emit.decode.points import Point
+from ticdc_emit.decode.points import Point, Points
 from ticdc_emit.decode.timeline_figure import timeline_figure, timeline_figures
 from ticdc_emit.delivery import DeliveryReport, PartitionCount
 from ticdc_emit.errors import ConfigError, MissingDependencyError
@@ -81,7 +82,7 @@ def test_a_long_partition_is_drawn_around_its_finding() -> None:
     finding = Finding("key-order", "late", "t", 0, 700, "a.t", "id=700")
     figure = timeline_figure(points, [finding], most=100)
     assert (_traces(figure)["insert"].x[0], _traces(figure)["insert"].x[-1]) == (650, 749)
-    assert "offsets 650 to 749 of 1,000 messages" in figure.layout.title.text
+    assert "offsets 650 to 749: 100 of the 1,000 messages read" in figure.layout.title.text
     assert timeline_figure(points, most=100).data[0].x[-1] == 99
 
 
@@ -90,11 +91,25 @@ def test_the_partition_and_key_are_those_asked_for_or_found() -> None:
     assert "partition 1" in timeline_figure(points).layout.title.text, "the busiest"
     assert "partition 0" in timeline_figure(points, [FINDING]).layout.title.text
     assert "following id=3" in timeline_figure(points, [FINDING], partition=1, key="id=3").layout.title.text
-    assert len(timeline_figures(points, [FINDING])) == len(timeline_figures(points, [])) == 1
+    assert len(timeline_figures(points, [FINDING])) == len(timeline_figures(points[len(LIFE) :], [])) == 1
     with pytest.raises(ConfigError, match=r"no message of u/7 .*Partitions with messages: t/0, t/1"):
         timeline_figure(points, topic="u", partition=7)
     with pytest.raises(ConfigError, match=r"no message of t/0 has the key 'id=9' .*Keys there: id=1, id=<2>"):
         timeline_figure(points, partition=0, key="id=9")
+
+
+def test_a_key_in_several_partitions_is_followed_through_them() -> None:
+    others = [_point(offset, "insert", offset, 2, key=f"k={offset}") for offset in range(9)]
+    points = [*LIFE, _point(0, "update", 9, 1, key="id=1"), *others]
+    titles = [figure.layout.title.text for figure in timeline_figures(points, [])]
+    assert [title[:19] for title in titles] == ["<b>t partition 0</b", "<b>t partition 1</b"]
+    assert "no findings, following id=1, which is also in partition 1<" in titles[0]
+    case = scenario("wandering-key")
+    points = Points()
+    verifier = Verifier(case.config, watch=points.see)
+    for message in case.messages:
+        verifier.see(message)
+    assert len(timeline_figures(points.all, verifier.finish())) > 1
 
 
 def test_a_finding_of_a_whole_partition_is_told_above() -> None:
@@ -219,6 +234,17 @@ def test_a_page_escapes_its_texts(tmp_path: Path) -> None:
     shown = page.write().read_text(encoding="utf-8")
     assert "<h1>&lt;title&gt;</h1><section><h2>1 &lt; 2</h2>" in shown
     assert "<td>&lt;script&gt;</td>" in shown
+
+
+def test_titles_are_text_of_the_page_and_it_has_a_dark_form(tmp_path: Path) -> None:
+    page = Page(tmp_path / "x.html", "x")
+    figure = timeline_figure(LIFE, [FINDING], key="id=<2>")
+    page.add(figure)
+    shown = page.html()
+    assert "<h2>t partition 0</h2><p>8 messages, 1 finding, following id=&lt;2&gt;</p>" in shown
+    assert '"title":{"text":"\\u003cb' not in shown
+    assert "prefers-color-scheme:dark" in shown
+    assert figure.layout.title.text, "the figure itself keeps its title"
 
 
 def test_objects_are_short_in_consoles_and_tables_in_notebooks() -> None:

@@ -99,7 +99,7 @@ def run(
             with row_progress(doing, lambda: batches.read, rows.num_rows, quiet=as_json):
                 report = sink.write({info.full_name: batches})
         warn_of_nothing(report)
-        pictures.add_reports([report])
+        pictures.add_run([report], changefeed)
         pictures.write()
         if as_json:
             print_json({"table": info.full_name, **report.to_dict()})

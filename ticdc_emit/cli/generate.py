@@ -144,7 +144,7 @@ def run(
             else:
                 assert session is not None
                 report = _send(session, text, wanted, feed, sink, stop, reports)
-        pictures.add_reports(reports)
+        pictures.add_run(reports, feed, kafka)
         pictures.write()
         code = 0 if stop is None else _exit_code(stop, wanted, report)
         newest = [] if kafka is None else messages_at(feed, kafka)[-_SHOWN:]

@@ -6,14 +6,17 @@ before the command does anything.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ticdc_emit.cli.console import say
+from ticdc_emit.cli.place import messages_of_run
 from ticdc_emit.decode.invariants import INVARIANTS, Finding, Verifier
 from ticdc_emit.decode.points import Point, Points
 from ticdc_emit.delivery.message import Message
+from ticdc_emit.errors import TicdcEmitError
 from ticdc_emit.hints import counted
 from ticdc_emit.pictures import Page
 
@@ -21,10 +24,12 @@ if TYPE_CHECKING:
     from ticdc_emit.changefeed.report import RunReport
     from ticdc_emit.config import ChangefeedConfig
     from ticdc_emit.decode.schemas import SchemaSource
+    from ticdc_emit.testing import EmbeddedKafka
 
 __all__ = ["Pictures"]
 
 _MOST_LISTED = 200
+_OPERATIONS = ("insert", "update", "delete", "ddl", "redelivered", "first commit", "last commit")
 
 
 class Pictures:
@@ -45,6 +50,21 @@ class Pictures:
 
             self._page.add(report_figure(reports))
 
+    def add_run(
+        self, reports: Sequence[RunReport], config: ChangefeedConfig, kafka: EmbeddedKafka | None = None
+    ) -> None:
+        """Draw the reports of batches, and the newest messages of the topics that they sent to."""
+        if self._page is None:
+            return
+        self.add_reports(reports)
+        topics = sorted({topic for report in reports for topic, _ in report.delivery.per_partition})
+        try:
+            messages = messages_of_run(config, topics, kafka)
+        except TicdcEmitError as error:  # everything was sent, so the command must not fail
+            say(f"the pictures lack the messages, which cannot be read back: {error}")
+            return
+        self.add_messages(messages, config)
+
     def add_points(self, points: Sequence[Point], findings: Sequence[Finding]) -> None:
         """Draw the messages of topics and a timeline of each partition with findings, and list the findings."""
         if self._page is None or not points:
@@ -52,6 +72,7 @@ class Pictures:
         from ticdc_emit.decode.overview_figure import overview_figure
         from ticdc_emit.decode.timeline_figure import timeline_figures
 
+        self._page.add_table("Tables and operations", ("table", *_OPERATIONS), _operations(points))
         self._page.add(*timeline_figures(points, findings), overview_figure(points))
         if findings:
             rows = [
@@ -82,3 +103,20 @@ class Pictures:
         """Write the file and print its path."""
         if self._page is not None:
             say(f"pictures: {self._page.write()}")
+
+
+def _operations(points: Sequence[Point]) -> list[tuple[str, ...]]:
+    """Return for each table how many rows and statements of each kind were read, and from when to when."""
+    from ticdc_emit.decode.overview_figure import moment
+
+    by_table: dict[str, list[Point]] = {}
+    for point in points:
+        if point.table and (point.is_row or point.kind == "ddl"):
+            by_table.setdefault(point.table, []).append(point)
+    lines = []
+    for table, own in sorted(by_table.items()):
+        kinds = Counter("redelivered" if point.again else point.kind for point in own)
+        times = [point.time_ms for point in own if point.time_ms is not None]
+        ends = [f"{moment(each):%Y-%m-%d %H:%M:%S}" for each in (min(times), max(times))] if times else ["", ""]
+        lines.append((table, *(f"{kinds[kind]:,}" for kind in _OPERATIONS[:5]), *ends))
+    return lines

@@ -7,18 +7,21 @@ the newest messages.
 from __future__ import annotations
 
 import os
+from collections import deque
+from collections.abc import Iterable
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 from ticdc_emit.config import ChangefeedConfig, Protocol, load_changefeed
 from ticdc_emit.config.document import read_document
+from ticdc_emit.delivery.contract import Place
 from ticdc_emit.delivery.message import Message
 from ticdc_emit.errors import ConfigError
 
 if TYPE_CHECKING:
     from ticdc_emit.testing import EmbeddedKafka
 
-__all__ = ["changefeed_at", "messages_at", "place"]
+__all__ = ["changefeed_at", "messages_at", "messages_of_run", "place"]
 
 _READ_BACK = 2_000  # messages per partition
 
@@ -60,6 +63,24 @@ def changefeed_at(
 
     url = stack.enter_context(EmbeddedRegistry()).url
     return load_changefeed(uri, changefeed, schema_registry=url, **options)
+
+
+def messages_of_run(
+    config: ChangefeedConfig, topics: Iterable[str], kafka: EmbeddedKafka | None = None
+) -> list[Message]:
+    """Return the newest messages of each partition of the topics that a run sent to."""
+    if config.sink_uri.embedded:
+        newest: dict[Place, deque[Message]] = {}
+        for message in messages_at(config, None):
+            newest.setdefault(message[:2], deque(maxlen=_READ_BACK)).append(message)
+        return [message for place in newest.values() for message in place if message.topic in set(topics)]
+    if kafka is not None:
+        return [message for topic in topics for message in kafka.read(topic, newest=_READ_BACK)]
+    from ticdc_emit.delivery.kafka import KafkaSink
+    from ticdc_emit.delivery.kafka_reader import read_topic
+
+    settings = KafkaSink.of(config.kafka).connection_settings()
+    return [message for topic in topics for message in read_topic(settings, topic, newest=_READ_BACK)]
 
 
 def messages_at(config: ChangefeedConfig, kafka: EmbeddedKafka | None) -> list[Message]:

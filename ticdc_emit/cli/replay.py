@@ -146,7 +146,7 @@ def run(options: CommandOptions) -> int:
             raise
     if report.finished and not report.first_slice:
         warn_of_nothing(report.total)
-    pictures.add_reports(reports)
+    pictures.add_run(reports, changefeed)
     pictures.write()
     print_report(report, options)
     return 0 if report.finished else stop.exit_code()

@@ -21,6 +21,8 @@ from ticdc_emit.pictures import panels, require_plotly
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
+    from ticdc_emit.delivery.contract import Place
+
 __all__ = ["timeline_figure", "timeline_figures"]
 
 _RED = "#C00000"
@@ -32,11 +34,17 @@ _LONGEST = 56
 
 
 def timeline_figures(points: Sequence[Point], findings: Sequence[Finding]) -> list[Figure]:
-    """Return a timeline of each partition with a finding, at most five; without any, of the busiest partition."""
+    """Return a timeline of each partition with a finding, at most five.
+
+    Without findings: of the partitions that have the same key, following it; without such a key, of the busiest.
+    """
     places = list(dict.fromkeys((each.topic, each.partition) for each in findings))
     there = {point.place for point in points}
     shown = [place for place in places if place in there][:_MOST_PLACES]
     if not shown:
+        key, places = _wandering(points)
+        if key:
+            return [timeline_figure(points, topic=topic, partition=number, key=key) for topic, number in places]
         return [timeline_figure(points, findings)] if points else []
     return [timeline_figure(points, findings, topic=topic, partition=number) for topic, number in shown]
 
@@ -71,8 +79,8 @@ def timeline_figure(
         )
     shown = _Shown(here, findings_here, key, most)
     subtitle = counted(len(here), "message") if len(shown.points) == len(here) else shown.span(len(here))
-    findings_text = counted(len(findings_here), "finding") if findings_here else "nothing wrong"
-    followed = "" if key is None else f", following {escape(key)}"
+    findings_text = counted(len(findings_here), "finding") if findings_here else "no findings"
+    followed = "" if key is None else f", following {escape(key)}{_elsewhere(points, here, key)}"
     figure = panels(
         f"{escape(name)} partition {number}", f"{subtitle}, {findings_text}{followed}", ("",), height=_HEIGHT_PX
     )
@@ -83,6 +91,26 @@ def timeline_figure(
     figure.update_xaxes(range=[first - 1, last + 1])
     figure.update_layout(hovermode="closest", legend_traceorder="normal", margin_t=85)
     return figure
+
+
+def _wandering(points: Sequence[Point]) -> tuple[str, list[Place]]:
+    """Return the first key whose changes are in several partitions of a topic, and those partitions, at most five."""
+    places_of: dict[tuple[str, str, str], dict[Place, None]] = {}
+    for point in points:
+        if point.is_row and point.key:
+            places_of.setdefault((point.topic, point.table, point.key), {})[point.place] = None
+    found = next(((key, places) for (_, _, key), places in places_of.items() if len(places) > 1), ("", {}))
+    return found[0], sorted(found[1])[:_MOST_PLACES]
+
+
+def _elsewhere(points: Sequence[Point], here: Sequence[Point], key: str) -> str:
+    """Return in which other partitions a key of this one is, in words."""
+    topic, table = here[0].topic, next((point.table for point in here if point.key == key), "")
+    others = {point.partition for point in points if (point.topic, point.table, point.key) == (topic, table, key)}
+    others.discard(here[0].partition)
+    if not others:
+        return ""
+    return f", which is also in partition{'s' * (len(others) > 1)} {', '.join(map(str, sorted(others)))}"
 
 
 def _place(
@@ -127,7 +155,7 @@ class _Shown:
 
     def span(self, whole: int) -> str:
         first, last = self.points[0].offset, self.points[-1].offset
-        return f"offsets {first:,} to {last:,} of {whole:,} messages"
+        return f"offsets {first:,} to {last:,}: {len(self.points):,} of the {counted(whole, 'message')} read"
 
     def draw(self, figure: Figure) -> None:
         go = require_plotly()

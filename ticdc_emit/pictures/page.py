@@ -5,8 +5,9 @@ In: figures and tables. Out: a file of about 5 MB, nearly all of it plotly.js.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
-from html import escape
+from html import escape, unescape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,10 +20,18 @@ if TYPE_CHECKING:
 __all__ = ["Page"]
 
 _CSS = (
+    ":root{color-scheme:light dark}"
     "body{font-family:system-ui,-apple-system,'Segoe UI',sans-serif;color:#222;background:#fff;margin:24px auto;"
-    "max-width:1200px;padding:0 16px}h1{font-size:22px}h2{font-size:17px}table{border-collapse:collapse;font-size:14px}"
-    "td,th{border-bottom:1px solid #ddd;padding:4px 12px 4px 0;text-align:left;vertical-align:top}"
+    "max-width:1200px;padding:0 16px}"
+    "h1{font-size:22px}h2{font-size:17px;margin-bottom:0}h2+p{margin:4px 0 0;opacity:.75}"
+    "table{border-collapse:collapse;font-size:14px}section{overflow-x:auto}.js-plotly-plot{min-width:640px}"
+    "td,th{border-bottom:1px solid #8884;padding:4px 12px 4px 0;text-align:left;vertical-align:top}"
+    # figures are drawn for a light page: inverted, white is #1a1a1a, and turned back, hues stay what they are
+    "@media(prefers-color-scheme:dark){body{color:#ddd;background:#1a1a1a}"
+    ".js-plotly-plot{filter:invert(.9) hue-rotate(180deg)}}"
 )
+_TITLE_PX = 60
+_TAG = re.compile("<[^>]*>")
 
 
 class Page:
@@ -59,7 +68,7 @@ class Page:
         parts, has_script = [], False
         for part in self._parts:
             if not isinstance(part, str):
-                part, has_script = part.to_html(full_html=False, include_plotlyjs=not has_script), True
+                part, has_script = _section(part, with_script=not has_script), True
             parts.append(f"<section>{part}</section>")
         title = escape(self._title)
         head = f'<meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{title}</title>'
@@ -79,3 +88,18 @@ class Page:
                 option=self._option,
             ) from None
         return self.path
+
+
+def _section(figure: Figure, *, with_script: bool) -> str:
+    """Return a figure below its title as text of the page, where it is not under plotly's buttons and wraps."""
+    text = figure.layout.title.text
+    if not text:
+        return str(figure.to_html(full_html=False, include_plotlyjs=with_script))
+    title, _, subtitle = (escape(unescape(_TAG.sub("", part))) for part in text.partition("<br>"))
+    own = require_plotly().Figure(figure)
+    own.update_layout(title=None, height=(own.layout.height or 0) - _TITLE_PX or None)
+    own.update_layout(margin_t=max((own.layout.margin.t or 0) - _TITLE_PX, 0) or None)
+    drawn = own.to_html(
+        full_html=False, include_plotlyjs=with_script, config={"responsive": True, "displaylogo": False}
+    )
+    return f"<h2>{title}</h2><p>{subtitle}</p>{drawn}"
