@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -206,6 +208,21 @@ def test_verify_draws_what_it_finds(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert page.count("* plotly.js v") == 1, "plotly is in the page, once"
     assert page.count('class="plotly-graph-div"') == 2
     assert "behind the watermark" in page
+
+
+@pytest.mark.parametrize("place", ["kafka", "file", "memory"])
+def test_a_run_draws_its_tables_and_operations(place: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "run.html"
+    uri = {"file": f"file://{tmp_path}/out", "memory": "memory://pictures"}.get(place)
+    sink = [] if uri is None else ["--sink-uri", f"{uri}?protocol=canal-json&enable-tidb-extension=true"]
+    assert exit_code("generate", "--schema", "bank", "--rows", "60", *sink, "--html", str(path), "--json") == 0
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    page = path.read_text(encoding="utf-8")
+    cells = [re.findall("<td>(.*?)</td>", line) for line in re.findall("<tr>(<td>bank.*?)</tr>", page)]
+    assert [line[0] for line in cells] == ["bank.accounts", "bank.customers", "bank.transfers"]
+    assert sum(int(count) for line in cells for count in line[1:4]) == rows
+    assert all(line[6].startswith("2024-01-01 00:00:0") for line in cells)
+    assert page.count('class="plotly-graph-div"') == 3
 
 
 @pytest.mark.parametrize("command", [["verify", "x", "--protocol", "simple"], ["demo"], ["scenario", "redelivery"]])
