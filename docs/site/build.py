@@ -31,9 +31,10 @@ PROJECT_PAGES = {
 }
 """Files outside ``docs/`` that are pages of the site."""
 
-_LINK = re.compile(r"(\]\()([^)\s#]+)((?:#[^)\s]*)?\))")
+_LINK = re.compile(r"(?:\[([^\[\]]*))?(\]\()([^)\s#]+)((?:#[^)\s]*)?\))")
 _FENCED = re.compile(r"(^```.*?^```$)", re.MULTILINE | re.DOTALL)
-_IN_NAVIGATION = re.compile(r"^ *- .*?([\w./-]+\.md)$", re.MULTILINE)
+_IN_NAVIGATION = re.compile(r"""^ *- (?:"?([^"\n]+?)"?: )?([\w./-]+\.md)$""", re.MULTILINE)
+_HEADING = re.compile(r"^# (.+)$", re.MULTILINE)
 _FETCHED = re.compile(
     r"""<(?:script|img|iframe|source)\b[^>]*\bsrc=["']?(https?:)?//[^"' >]+|"""
     r"""<link\b[^>]*\brel=["']?(?:stylesheet|preconnect|preload|icon)[^>]*\bhref=["']?(https?:)?//[^"' >]+|"""
@@ -60,14 +61,27 @@ def pages() -> dict[str, Path]:
 
 def pages_of_navigation() -> list[str]:
     """Return the pages that the navigation in ``mkdocs.yml`` names, in its order."""
-    return _IN_NAVIGATION.findall(CONFIG.read_text(encoding="utf-8"))
+    return [page for _, page in _IN_NAVIGATION.findall(CONFIG.read_text(encoding="utf-8"))]
+
+
+def titles() -> dict[str, str]:
+    """Return the title of each page of the navigation: there, else the page's heading."""
+    sources, named = pages(), _IN_NAVIGATION.findall(CONFIG.read_text(encoding="utf-8"))
+    return {
+        page: title or next(iter(_HEADING.findall(sources[page].read_text(encoding="utf-8"))), page)
+        for title, page in named
+    }
 
 
 def rewritten(text: str, source: Path, place: str) -> str:
-    """Return a page with links that hold in the site: files that are no pages are copied into it."""
+    """Return a page with links that hold in the site: files that are no pages are copied into it.
+
+    A link whose text is the name of a page's file, as one reads it in the repository, has the page's title instead.
+    """
+    title_of = titles()
 
     def link(match: re.Match[str]) -> str:
-        before, target, after = match.groups()
+        shown, before, target, after = match.groups()
         if re.match(r"[a-z]+:", target):
             return match.group()
         file = Path(os.path.normpath(source.parent / target))
@@ -80,6 +94,9 @@ def rewritten(text: str, source: Path, place: str) -> str:
             in_site = f"files/{name}"
             (PAGES / in_site).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(file, PAGES / in_site)
+        if shown is not None:
+            is_name = in_site in title_of and shown.strip("`") in (target, PurePosixPath(target).name)
+            before = f"[{title_of[in_site] if is_name else shown}{before}"
         return f"{before}{os.path.relpath(in_site, PurePosixPath(place).parent)}{after}"
 
     parts = _FENCED.split(text)

@@ -40,6 +40,26 @@ def test_every_link_to_a_file_has_its_file(site: ModuleType, monkeypatch: pytest
             assert in_site in places, f"{source.relative_to(ROOT)}: {target}"
 
 
+def test_links_show_the_titles_of_pages_not_their_files(
+    site: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(site, "PAGES", tmp_path)
+    text = "([bad-rows.md](bad-rows.md)), [`cli.md`](cli.md#tail), [rows](bad-rows.md), ![x](assets/run.png)"
+    assert site.rewritten(text, ROOT / "docs/cli.md", "cli.md") == (
+        "([Bad rows](bad-rows.md)), [The command line](cli.md#tail), [rows](bad-rows.md), ![x](assets/run.png)"
+    )
+    for place, source in site.pages().items():
+        shown = re.findall(r"\[([^\[\]]*)\]\([^)\s:]+\.md", site.rewritten(source.read_text("utf-8"), source, place))
+        assert [each for each in shown if each.endswith(".md")] == [], source.relative_to(ROOT)
+
+
+def test_a_page_that_does_not_exist_leads_to_pages_that_do(site: ModuleType) -> None:
+    text = (ROOT / "docs/site/theme/404.html").read_text("utf-8")
+    led_to = [f"{each}.md" for each in re.findall(r"\{\{ '(.+?)\.html' \| url \}\}", text)]
+    assert "tutorial.md" in led_to
+    assert set(led_to) <= {*site.pages()}
+
+
 def test_every_name_of_the_reference_exists() -> None:
     """Read, not imported: Spark and hypothesis take seconds."""
     for page in sorted(ROOT.glob("docs/api/*.md")):
