@@ -1,4 +1,4 @@
-"""Parts of sentences and names as people give them: one or several, ``Did you mean`` for a mistyped one, counted things.
+"""Parts of sentences, and names as people give them: one or several, ``Did you mean`` for a mistyped one, and counts.
 
 In: a name that is not known, and the known ones. Out: a question for the end of an error or warning, or nothing. In:
 one name, or several. Out: a tuple of them, so that ``"id"`` is never read as the columns ``i`` and ``d``.
