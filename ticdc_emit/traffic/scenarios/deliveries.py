@@ -161,7 +161,7 @@ DELIVERIES = (
     ScenarioKind(
         "b-a-b",
         "pingcap/ticdc#5713: B is sent, the producer restarts and sends A and B",
-        "that a row below the highest commit_ts of its table has been there before",
+        "that a row older than the table's newest row must be a duplicate",
         "Rows with a lower commit_ts that come for the first time after higher ones are in the tables.",
         FEEDS,
         _b_a_b,
