@@ -50,7 +50,7 @@ def moved(module: str, names: Iterable[str], home: str, public: str) -> Callable
             raise AttributeError(f"module {module!r} has no attribute {name!r}")
         source = public if name in import_module(public).__all__ else home
         warnings.warn(
-            f"{module}.{name} is deprecated and goes with the next release: import {name} from {source}",
+            f"{module}.{name} is deprecated and will be removed in the next release: import {name} from {source}",
             DeprecationWarning,
             stacklevel=2,
         )

@@ -55,8 +55,8 @@ def check_fields(fields: Iterable[StructFields], table: TablePlan) -> None:
         for place, own in enumerate(names):
             if own in names[:place]:
                 raise SchemaError(
-                    f"the image {image!r} has two columns of one name",
-                    remedy="Give a name of its own to each column",
+                    f"the image {image!r} has two columns with the same name",
+                    remedy="Give each column a different name",
                     table=full_name,
                     column=own,
                 )

@@ -115,8 +115,8 @@ def positioned(batch: pa.RecordBatch, table: str) -> pa.RecordBatch:
     for name in (*_COLUMNS, "commit_ts", "commit_time", "seq"):
         if names.count(name) > 1:
             raise SchemaError(
-                "the changes have two columns of one name",
-                remedy="Give a name of its own to each column",
+                "the changes have two columns with the same name",
+                remedy="Give each column a different name",
                 table=table,
                 column=name,
             )

@@ -102,7 +102,7 @@ def _refused_numbers(batch: pa.RecordBatch, name: str, table: str, given: pa.Arr
         reason = fault_at(given, int(bad[number]), fault, _whole).reason
         return InvalidValueError(
             f"the {name} of a change is not a whole number of 64 bits: {reason}",
-            remedy=f"Give {name} as a long, or as the text of one; null where it is not known",
+            remedy=f"Give {name} as a long, or as the text of one; null if it is unknown",
             table=table,
             column=name,
             row={"position": rows[number]},

@@ -41,8 +41,8 @@ def check_columns(names: Sequence[str], where: str) -> None:
     for name in (*GENERIC_NAMES, "query", "op", "before", "after", "commit_ts", "commit_time"):
         if list(names).count(name) > 1:
             raise SchemaError(
-                "the changes have two columns of one name",
-                remedy="Give a name of its own to each column",
+                "the changes have two columns with the same name",
+                remedy="Give each column a different name",
                 table=where,
                 column=name,
             )

@@ -98,7 +98,7 @@ def _numbers(name: str, values: pa.Array, table: str) -> pa.Array:
         index = int(beyond[0])
         raise InvalidValueError(
             f"the checksum's {name} is {numbers[index]}, the greatest is {_LIMITS[name]}",
-            remedy="Give TiDB's own, or leave the column out",
+            remedy="Give TiDB's checksum, or leave the column out",
             table=table,
             column=CHECKSUM,
             row={"position": index},
@@ -165,7 +165,7 @@ def _other_checksum(changes: Changes, name: str, rows: npt.NDArray[np.int64]) ->
     return changes.current.refused(
         rows,
         lambda number: InvalidValueError(
-            f"the given checksum {name}={changes.given_checksum[name][int(rows[number])]} is not the one of the values",
+            f"the given checksum {name}={changes.given_checksum[name][int(rows[number])]} does not match the values",
             remedy="Leave it out, or mark the row as corrupted",
             table=changes.table.full_name,
             column=CHECKSUM,

@@ -107,7 +107,7 @@ def _normal(array: pa.Array, table: str, column: str) -> pa.Array:
     if _is_list(kind) and pa.types.is_float16(kind.value_type):
         return array.cast(pa.large_list(pa.float32()))
     raise UnsupportedTypeError(
-        f"`{column}` is {kind}, which no column takes",
+        f"`{column}` is {kind}, which no column accepts",
         remedy="Cast it to a type of the table in docs/types.md, or to canonical text",
         table=table,
         column=column,

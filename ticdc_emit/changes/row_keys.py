@@ -63,11 +63,11 @@ def row_keys_of(changes: Changes) -> pa.Array:
     if computed is None:
         missing = np.flatnonzero(np.asarray(given.is_null()))
         if len(missing):
-            raise _refused(changes, missing, "TiDB alone knows the row's handle in TiKV", "Give row_key with the row")
+            raise _refused(changes, missing, "only TiDB knows the row's handle in TiKV", "Give row_key with the row")
         return given
     wrong = np.flatnonzero(np.asarray(given.is_valid()) & np.asarray(_differ(given, computed)))
     if len(wrong):
-        raise _refused(changes, wrong, "the given row_key is not the one of the values", "Leave it out")
+        raise _refused(changes, wrong, "row_key does not match the row's values", "Leave it out")
     return computed
 
 
@@ -88,7 +88,7 @@ def row_ids_of(changes: Changes) -> pa.Array:
     lengths, known = element_lengths(given), np.asarray(given.is_valid())
     wrong = np.flatnonzero(known & (lengths != _BYTES_WITH_ID))
     if len(wrong):
-        raise _refused(changes, wrong, "the given row_key is not that of a row with _tidb_rowid", "Leave it out")
+        raise _refused(changes, wrong, "row_key does not belong to a row with _tidb_rowid", "Leave it out")
     numbers = np.zeros(count, np.uint64)
     keys = text_buffers(given.drop_null()).data.reshape(-1, _BYTES_WITH_ID)
     numbers[known] = np.ascontiguousarray(keys[:, -_ID_BYTES:]).view(">u8").ravel() ^ np.uint64(_SIGN)

@@ -156,7 +156,7 @@ def emit(
     profile: Lineage = None,
     schema_registry: RegistryOrVariable = None,
     registry_ca: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="PEM file of the registry's own authorities.", dir_okay=False)
+        Path | None, typer.Option(metavar="FILE", help="PEM file of the registry's authorities.", dir_okay=False)
     ] = None,
     registry_cert: Annotated[
         Path | None, typer.Option(metavar="FILE", help="PEM file of the client's certificate.", dir_okay=False)
@@ -248,8 +248,8 @@ def generate(
     table: Annotated[
         list[str] | None, typer.Option(help="schema.name; generate only this table. Repeat it for more.")
     ] = None,
-    transaction_size: Annotated[float, typer.Option(help="Changes with one commit_ts, on average.", min=1)] = 1.0,
-    updates: Annotated[float, typer.Option(help="Updates of a row, on average.", min=0)] = 3.0,
+    transaction_size: Annotated[float, typer.Option(help="Average number of changes per transaction.", min=1)] = 1.0,
+    updates: Annotated[float, typer.Option(help="Average number of updates of a row.", min=0)] = 3.0,
     deletes: Annotated[float, typer.Option(help="Share of rows that are deleted in the end.", min=0, max=1)] = 0.5,
     skew: Annotated[float, typer.Option(help="Zipf exponent of updates over rows; 0: all rows alike.", min=0)] = 1.0,
     columns: Annotated[

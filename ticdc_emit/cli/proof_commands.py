@@ -17,7 +17,7 @@ def conformance(
     protocol: Annotated[str | None, typer.Option(help=f"Only variants of this protocol: {PROTOCOLS}.")] = None,
     profile: Annotated[
         str | None,
-        typer.Option(help="Lineage of the files: classic or next. Default: the folder's name, else classic."),
+        typer.Option(help="Profile of the files: classic or next. Default: the folder's name, else classic."),
     ] = None,
     as_json: AsJson = False,
     dump: Annotated[
@@ -41,7 +41,7 @@ def bench(
         str | None, uri_option("--sink-uri", "URI", "Kafka of the end-to-end run. Default: an embedded one.")
     ] = None,
     profile: Annotated[
-        str | None, typer.Option(help="Lineage of the end-to-end run: classic or next. Default: classic.")
+        str | None, typer.Option(help="Profile of the end-to-end run: classic or next. Default: classic.")
     ] = None,
 ) -> None:
     """Measure rows per CPU-second from Arrow batch to message batch, against TiCDC's Go encoders."""

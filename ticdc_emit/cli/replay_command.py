@@ -70,7 +70,7 @@ def replay(
     at: Annotated[
         str | None, typer.Option(help="ISO time or TSO for all rows when --time-column is not given. Default: now.")
     ] = None,
-    keys: Annotated[str | None, typer.Option(help="Key columns, with commas. Default: each table's own key.")] = None,
+    keys: Annotated[str | None, typer.Option(help="Key columns, with commas. Default: each table's key.")] = None,
     op: Annotated[str | None, typer.Option(help="operations: column with the kind of change. Default: op.")] = None,
     order_by: Annotated[
         list[str] | None,

@@ -42,7 +42,7 @@ def require_name(name: str | None) -> str:
     """Return the scenario's name; :class:`ConfigError` without one."""
     if name is None:
         known = ", ".join(kind.name for kind in scenarios())
-        raise ConfigError("no scenario is named", remedy=f"Choose one of {known}", option="name")
+        raise ConfigError("no scenario is given", remedy=f"Choose one of {known}", option="name")
     return name
 
 

@@ -260,7 +260,7 @@ def _other_lineage(protocol: Protocol) -> str:
     """Return the remedy for a protocol that the lineage lacks."""
     if protocol not in WRITTEN:
         return f"Use one of: {', '.join(_offered(None))}"
-    return f"Only TiCDC's lineage {protocol.traits.lineages[0]} has it: set profile={protocol.traits.lineages[0]}"
+    return f"Only the profile {protocol.traits.lineages[0]} has it: set profile={protocol.traits.lineages[0]}"
 
 
 def _remedy(name: str, lineage: str | None) -> str:

@@ -150,14 +150,14 @@ def read_record(
         finish(fields)
     except Exception as fault:  # fastavro raises EOFError, IndexError, ValueError and others
         raise DecodeError(
-            f"the bytes are not of their schema: {type(fault).__name__} {fault}",
+            f"the bytes do not fit their schema: {type(fault).__name__} {fault}",
             remedy=OTHER_SCHEMAS,
             part=part,
             schema_id=number,
         ) from fault
     if stream.tell() != len(body):
         raise DecodeError(
-            "the bytes are not of their schema: some are left over", remedy=OTHER_SCHEMAS, part=part, schema_id=number
+            "the bytes do not fit their schema: some are left over", remedy=OTHER_SCHEMAS, part=part, schema_id=number
         )
     return fields
 

@@ -49,7 +49,7 @@ def read_claim(location: str, get: Callable[[str], bytes], *, raw_value: bool = 
     except (ValueError, KeyError, TypeError) as fault:
         raise DecodeError(
             f"the object is not a stored message: {type(fault).__name__}: {fault}",
-            remedy="Read it with raw_value=True if the changefeed says claim-check-raw-value",
+            remedy="Read it with raw_value=True if the changefeed has claim-check-raw-value = true",
             location=location,
         ) from fault
 

@@ -82,4 +82,4 @@ def schema_text(source: SchemaSource, number: SchemaId) -> str:
     try:
         return source[number]
     except KeyError:
-        raise DecodeError("the message's schema is not known", remedy=OTHER_SCHEMAS, schema_id=number) from None
+        raise DecodeError("the message's schema is unknown", remedy=OTHER_SCHEMAS, schema_id=number) from None

@@ -168,7 +168,7 @@ class SnapshotJudge:
             return Verdict.discarded(event, KEYLESS)
         raise failure(
             event,
-            "the statement takes away the table's only handle key, at which TiCDC's changefeed fails",
+            "the statement removes the table's only handle key: TiCDC's changefeed fails here",
             "ErrTableIneligible",
             "Keep a primary key or a unique key over NOT NULL columns, or set force-replicate = true",
         )

@@ -98,8 +98,8 @@ class Replication:
                 return
             if verdict.event.action == "exchange partition":
                 raise DdlError(
-                    "what a changefeed makes of the rows after an ignored EXCHANGE PARTITION is not reproduced",
-                    remedy="Take its transaction out of filter.ignore-txn-start-ts, or filter its tables by rules",
+                    "rows after an ignored EXCHANGE PARTITION are not supported",
+                    remedy="Remove its transaction from filter.ignore-txn-start-ts, or filter its tables by rules",
                     statement=verdict.event.query,
                     table=info.full_name,
                 )

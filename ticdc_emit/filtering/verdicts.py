@@ -113,7 +113,7 @@ def renamed_into(event: DdlEvent) -> DdlError:
     """Return the error for a RENAME from a name that the rules refuse to one that they accept."""
     return failure(
         event,
-        "the table's old name is not in filter.rules and its new name is, at which TiCDC's changefeed fails",
+        "filter.rules include the table's new name, but not its old name: TiCDC's changefeed fails here",
         _SYNC_RENAME,
         "Add the old name to filter.rules",
     )

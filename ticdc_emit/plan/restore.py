@@ -38,7 +38,7 @@ def restore_ddl(
         what = "no statement" if not statements else f"{len(statements)} statements"
         raise DdlError(
             f"expected one DDL statement, found {what}",
-            remedy="Give each statement with a commit_ts of its own",
+            remedy="Give each statement its own commit_ts",
             statement=query,
             position=0,
         )

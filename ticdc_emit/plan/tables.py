@@ -323,8 +323,8 @@ def _checked(codec: Codec, info: TableInfo | None, selectors: ColumnSelectors) -
         return None
     if not info.row_columns:
         raise SchemaError(
-            "the table has no column that a row change could carry",
-            remedy="Give it a column that is not virtual, or leave the table out of the schema",
+            "the table has only virtual columns, so it cannot have row changes",
+            remedy="Add a column that is not virtual, or remove the table from the schema",
             table=info.full_name,
         )
     return codec.rows(selectors.select(info))

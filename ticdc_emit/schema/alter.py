@@ -154,7 +154,7 @@ def _check_disjoint(specs: list[nodes.AlterSpec]) -> None:
         if isinstance(spec, (nodes.AddPartitions, nodes.ChangePartitions, nodes.ExchangePartition, nodes.RenameTo)):
             raise DdlError(
                 "a change of partitions or of the table's name cannot be combined with others in one ALTER TABLE",
-                remedy="Give that change an ALTER TABLE of its own",
+                remedy="Write a separate ALTER TABLE for it",
             )
     unique_names(columns, "changed column")
     unique_names(indexes, "changed index")

@@ -45,7 +45,7 @@ def add_column(spec: nodes.AddColumn, state: TableState, zone: dt.tzinfo) -> Alt
         if option.kind in _NOT_IN_ADD:
             raise DdlError(
                 f"TiDB cannot add a column with {option.kind.upper()}",
-                remedy="Add the column without it; a key needs a statement of its own",
+                remedy="Add the column without it; a key needs a separate statement",
                 column=definition.name,
             )
         if option.kind == "generated stored":
@@ -144,7 +144,7 @@ def _check_change(old: Column, definition: nodes.ColumnDef, state: TableState) -
         if option.kind in _NOT_IN_MODIFY:
             raise DdlError(
                 f"TiDB cannot change {option.kind.upper()} with the column",
-                remedy="Add or drop the key in a clause of its own",
+                remedy="Add or drop the key in a separate clause",
                 column=old.name,
             )
     if definition.name.lower() != old.name.lower():

@@ -213,7 +213,7 @@ class DdlTexts:
                 statement=event.query,
                 position=0,
                 table=f"{event.schema}.{event.table}",
-                remedy='Name no tables before columns and read no other database, or set ddl_text = "as-given"',
+                remedy='Name no tables before columns, use no other database, or set ddl_text = "as-given"',
             ) from None
         except RecursionError:
             raise DdlError(

@@ -62,5 +62,5 @@ def sql_mode_of(names: str) -> SqlMode:
         if name in _COMBINATIONS or name in _FLAGS:
             flags.update(_FLAGS[member] for member in _COMBINATIONS.get(name, (name,)))
         elif name and name not in _WITHOUT_EFFECT:
-            raise SchemaError(f"unknown SQL mode {name!r}", remedy="Give modes as SET SQL_MODE takes them", mode=name)
+            raise SchemaError(f"unknown SQL mode {name!r}", remedy="Give modes as in SET SQL_MODE", mode=name)
     return SqlMode(**dict.fromkeys(flags, True))

@@ -41,7 +41,7 @@ def stored_select(
     except UnprintableDdlError as error:
         return error
     except SchemaError as error:
-        return UnprintableDdlError(f"the SELECT that TiDB stores is not known: {error.message}")
+        return UnprintableDdlError(f"the SELECT that TiDB stores is unknown: {error.message}")
 
 
 def sent_view(statement: CreateView, stored: Query | UnprintableDdlError, schema: str, database: str) -> CreateView:
@@ -71,7 +71,7 @@ class _Stored:
         if isinstance(node, TableName):
             return node if node.schema else replace(node, schema=self._database)
         if isinstance(node, CommonTable | TableQuery | ValuesQuery):
-            raise UnprintableDdlError("what TiDB stores of WITH, TABLE and VALUES in a view is not known")
+            raise UnprintableDdlError("what TiDB stores for WITH, TABLE and VALUES in a view is unknown")
         if isinstance(node, Select):
             self._check(node)
             outputs = tuple(each for field in node.fields for each in self._outputs(field, node))
@@ -85,7 +85,7 @@ class _Stored:
         qualifier = field.value.qualifier
         for source in sources(select.tables):
             if not isinstance(source.origin, TableName):
-                raise UnprintableDdlError("what TiDB stores of * over a subquery is not known")
+                raise UnprintableDdlError("what TiDB stores for * over a subquery is unknown")
             info = self._table(source.origin)
             schema, name = source.origin.schema or self._database, source.alias or info.name
             if (
@@ -102,7 +102,7 @@ class _Stored:
         joins = [node for node in every_node(select.tables) if isinstance(node, Join)]
         has_star = any(isinstance(field.value, WildCard) for field in select.fields)
         if has_star and any(join.natural or join.using for join in joins):
-            raise UnprintableDdlError("what TiDB stores of * over NATURAL JOIN and USING is not known")
+            raise UnprintableDdlError("what TiDB stores for * over NATURAL JOIN and USING is unknown")
         if not select.group_by:
             return
         known = set()
@@ -112,7 +112,7 @@ class _Stored:
         for item in select.group_by:
             names = [node.name.lower() for node in every_node(item.value) if isinstance(node, ColumnName)]
             if not names or not known.issuperset(names):
-                raise UnprintableDdlError("what TiDB stores of GROUP BY with an alias or a position is not known")
+                raise UnprintableDdlError("what TiDB stores for GROUP BY with an alias or a position is unknown")
 
 
 def _with_databases(node: _N, scope: dict[str, str] | None = None) -> _N:

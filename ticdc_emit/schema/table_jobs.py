@@ -70,7 +70,7 @@ class TableJobs(JobRecorder):
             if table.select is not None or table.temporary or len(schemas) > 1:
                 raise DdlError(
                     "several CREATE TABLE are one job only for plain tables of one database",
-                    remedy="Give each statement with a commit_ts of its own",
+                    remedy="Give each statement its own commit_ts",
                     table=name,
                 )
             self._is_free(database, name, if_not_exists=False)

@@ -91,7 +91,7 @@ class TicdcDataSource(DataSource):
         state_uri = options.running.state_uri
         if state_uri is None:
             raise ConfigError(
-                "a stream needs a stateUri: Spark commits each micro-batch in a process of its own",
+                "a stream needs a stateUri: Spark commits each micro-batch in a new process",
                 remedy="Give a folder that outlives the driver, beside checkpointLocation",
                 option="stateUri",
             )

@@ -166,7 +166,7 @@ def test_drop_is_sent() -> None:
 
 
 def test_a_statement_that_takes_the_key_away_fails_the_changefeed() -> None:
-    with pytest.raises(DdlError, match="takes away the table's only handle key"):
+    with pytest.raises(DdlError, match="removes the table's only handle key"):
         sent(
             f"{KEYED}; create table s.log (a int not null, unique key k (a))",
             rows(("log", 1, "alter table s.log drop key k")),

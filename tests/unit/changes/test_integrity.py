@@ -53,7 +53,7 @@ def test_a_corrupted_row_stops_a_changefeed_that_is_told_to() -> None:
 def test_a_given_checksum_must_be_right_unless_the_row_is_corrupted() -> None:
     right = int(read().checksum)
     assert read({"current": right, "version": 0}).checksum_version == 0
-    with pytest.raises(InvalidValueError, match="not the one of the values"):
+    with pytest.raises(InvalidValueError, match="does not match the values"):
         read({"current": right ^ 1})
 
 

@@ -194,11 +194,11 @@ def test_a_whole_number_may_be_the_default_of_a_float() -> None:
         (b"\x07abcdef", None, "do not begin with the id of a schema"),
         (b"\0\0\0\1", None, "do not begin with the id of a schema"),
         (b"\x03\x01" + bytes(20), None, "do not begin with the id of a schema"),
-        (b"\0\0\0\0\x09\2", None, "schema is not known"),
-        (_KEY, _VALUE[:-1], "not of their schema"),
+        (b"\0\0\0\0\x09\2", None, "schema is unknown"),
+        (_KEY, _VALUE[:-1], "do not fit their schema"),
         (_KEY, _VALUE + b"\0", "some are left over"),
-        (_KEY, _VALUE[:7] + b"\2\2\xff", "not of their schema"),
-        (_KEY, _VALUE[:6] + b"\x08", "not of their schema"),
+        (_KEY, _VALUE[:7] + b"\2\2\xff", "do not fit their schema"),
+        (_KEY, _VALUE[:6] + b"\x08", "do not fit their schema"),
     ],
 )
 def test_bad_bytes(key: bytes | None, value: bytes | None, reason: str) -> None:
@@ -210,7 +210,7 @@ def test_bad_bytes(key: bytes | None, value: bytes | None, reason: str) -> None:
 
 @pytest.mark.parametrize("text", ["", "[]", '"int"', '{"type":"record"}', '{"type":"record","name":"t","fields":[{}]}'])
 def test_bad_schemas(text: str) -> None:
-    with pytest.raises(DecodeError, match="not one of a table") as caught:
+    with pytest.raises(DecodeError, match="does not describe a table") as caught:
         AvroReader({1: text}).read(_KEY, None)
     assert caught.value.context == {"part": "key", "schema_id": 1}
 

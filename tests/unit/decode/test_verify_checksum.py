@@ -194,7 +194,7 @@ def test_a_checksum_that_is_no_number(stated: Any) -> None:
 
 @pytest.mark.parametrize("schema", ["", "[]", "{}", {"fields": [{}]}, {"fields": None}])
 def test_a_schema_that_is_none(schema: Any) -> None:
-    with pytest.raises(DecodeError, match="not one of a table"):
+    with pytest.raises(DecodeError, match="does not describe a table"):
         verify_checksum({"_tidb_row_level_checksum": "1"}, schema)
 
 

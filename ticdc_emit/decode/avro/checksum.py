@@ -94,7 +94,7 @@ def _record(schema: Mapping[str, Any] | str) -> Mapping[str, Any]:
     except DecodeError:
         raise
     except (ValueError, LookupError, TypeError) as fault:
-        raise DecodeError(f"the schema is not one of a table: {fault}", remedy=OTHER_SCHEMAS) from fault
+        raise DecodeError(f"the schema does not describe a table: {fault}", remedy=OTHER_SCHEMAS) from fault
     return record
 
 

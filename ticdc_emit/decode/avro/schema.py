@@ -39,7 +39,7 @@ def read_schema(text: str) -> dict[str, Any]:
             for each in [field] if before is None else before["fields"]:
                 check_field(each)
     except ValueError as fault:
-        raise DecodeError(f"the schema is not one of a table: {fault}", remedy=OTHER_SCHEMAS) from fault
+        raise DecodeError(f"the schema does not describe a table: {fault}", remedy=OTHER_SCHEMAS) from fault
     return schema
 
 

@@ -134,7 +134,7 @@ def _kind(field: Mapping[str, Any]) -> Mapping[str, Any]:
     kinds = field["type"] if isinstance(field["type"], list) else [field["type"]]
     mapping = next((kind for kind in kinds if isinstance(kind, Mapping)), None)
     if mapping is None:
-        raise DecodeError("the schema does not say the column's type", remedy=OTHER_SCHEMAS, field=field.get("name"))
+        raise DecodeError("the schema does not show the column's type", remedy=OTHER_SCHEMAS, field=field.get("name"))
     return mapping
 
 
@@ -143,7 +143,7 @@ def _tidb_type(field: Mapping[str, Any], kind: Mapping[str, Any]) -> str:
         name: str = kind["connect.parameters"]["tidb_type"]
     except (LookupError, TypeError):
         raise DecodeError(
-            "the schema does not say the column's type", remedy=OTHER_SCHEMAS, field=field.get("name")
+            "the schema does not show the column's type", remedy=OTHER_SCHEMAS, field=field.get("name")
         ) from None
     return name
 

@@ -89,7 +89,7 @@ def control_schema(text: str, part: str) -> tuple[ControlSchema, Mapping[str, An
         return None
     shape = _SHAPES[kind, part]
     if json.dumps(_shape(given)) != json.dumps(shape):  # the order of members matters
-        raise DecodeError(f"the schema is not the one of a {kind.value}", remedy=OTHER_SCHEMAS, part=part)
+        raise DecodeError(f"the schema does not describe a {kind.value}", remedy=OTHER_SCHEMAS, part=part)
     return kind, _plain(shape, [0])
 
 

@@ -48,7 +48,7 @@ class DebeziumAvroReader:
         schema, payload = self._part("value", value)
         if isinstance(schema, ControlSchema) or isinstance(key_schema, ControlSchema):
             if schema != key_schema:
-                raise DecodeError("the key and the value are not of one kind of message")
+                raise DecodeError("the key and the value belong to different kinds of messages")
             source, ts_ms = _source(payload["source"]), member(payload, "ts_ms", int)
             if schema is ControlSchema.DDL:
                 return ddl_record(payload, source, ts_ms)

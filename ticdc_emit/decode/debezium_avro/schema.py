@@ -53,14 +53,14 @@ def read_schema(text: str, part: str) -> RowSchema:
             raise ValueError("it is not an envelope")
         row, source = _record(only_type(fields["before"]["type"])), _record(fields["source"]["type"])
         if _full_name(row) != table or only_type(fields["after"]["type"]) not in (table, row["name"]):
-            raise ValueError("its images are not of its table")
+            raise ValueError("its images belong to another table")
         kinds: list[Any] = [["null", _plain_record(row)], ["null", "row"], _plain_record(source, "source")]
         kinds += [plain_type(fields[name]["type"]) for name in _ENVELOPE[3:]]
         members = [{"name": name, "type": kind} for name, kind in zip(_ENVELOPE, kinds, strict=True)]
         return _made(table, row, {"type": "record", "name": "envelope", "fields": members})
     except ValueError as fault:
         raise DecodeError(
-            f"the schema is not one of Debezium's rows: {fault}", remedy=OTHER_SCHEMAS, part=part
+            f"the schema does not describe Debezium's rows: {fault}", remedy=OTHER_SCHEMAS, part=part
         ) from fault
 
 

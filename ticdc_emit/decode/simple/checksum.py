@@ -37,7 +37,7 @@ def check_images(event: RowEvent, stated: SimpleChecksum, table: TableInfo) -> N
         if actual != expected:
             raise ChecksumMismatchError(
                 f"the row's checksum is {actual}, the message says {expected}",
-                remedy="Compare the row with its source: its values are not those that TiDB computed the checksum of",
+                remedy="Compare the row with its source: TiDB computed the checksum from other values",
                 table=table.full_name,
                 expected=expected,
                 actual=actual,

@@ -70,8 +70,8 @@ class SimpleReader:
         version, kind = member(members, "version", int), member(members, "type", str)
         if version != _VERSION:
             raise DecodeError(
-                f"version {version} of the Simple protocol is not known",
-                remedy="Read it with a release of ticdc_emit that knows the version",
+                f"version {version} of the Simple protocol is unknown",
+                remedy="Use a newer release of ticdc_emit",
                 part="value",
             )
         if kind in _ROWS:

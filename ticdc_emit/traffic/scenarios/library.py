@@ -86,7 +86,7 @@ def scenario(
             refused = error
         else:
             raise ConfigError(
-                "the schema registry took a schema that BACKWARD compatibility forbids",
+                "the schema registry accepted a schema that BACKWARD compatibility forbids",
                 remedy="Set the compatibility of the topic's subjects to BACKWARD",
                 option="schema-registry",
             )

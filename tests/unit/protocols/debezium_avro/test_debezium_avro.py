@@ -141,7 +141,7 @@ def test_configuration() -> None:
     uri = "memory://topic/?protocol=debezium-avro"
     with pytest.raises(ConfigError, match="unknown 'debezium-avro' message protocol") as refused:
         load_changefeed(uri, schema_registry="http://r")
-    assert refused.value.remedy == "Only TiCDC's lineage next has it: set profile=next"
+    assert refused.value.remedy == "Only the profile next has it: set profile=next"
     with pytest.raises(ConfigError, match="Debezium Avro protocol requires parameter"):
         load_changefeed(uri, profile="next")
 
@@ -168,7 +168,7 @@ class TestReader:
         ):
             DebeziumAvroReader({1: other.schemas[1], 2: sent.schemas[2]}).read(key, value)
         for text in ("[]", '{"type":"record","name":"tKey","fields":[{"name":"a","type":"tKey"}]}', "{}"):
-            with pytest.raises(DecodeError, match="not one of Debezium's rows"):
+            with pytest.raises(DecodeError, match="does not describe Debezium's rows"):
                 DebeziumAvroReader({1: text, 2: sent.schemas[2]}).read(key, value)
         reader = DebeziumAvroReader(sent.schemas)
         for bad in ((key, None), (key, value[:-1]), (key, value + b"\0"), (value, key), (None, value)):
