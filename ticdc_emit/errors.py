@@ -162,7 +162,7 @@ class ColumnSelectorError(SchemaError):
 
 @dataclass(frozen=True)
 class Alike:
-    """The rows that one look found bad for one cause.
+    """Bad rows with the same cause, found together.
 
     ``places``: where they are in what was looked at. ``error``: the error of each, by its number among them.
     """
@@ -249,7 +249,7 @@ class BrokerUnreachableError(DeliveryError):
 
 
 class ClaimCheckError(DeliveryError):
-    """The claim-check storage did not take, or does not have, an object. ``location`` names it, or its folder."""
+    """The claim-check storage did not store an object, or does not have it. ``location`` names it, or its folder."""
 
 
 class AuthenticationError(DeliveryError):
@@ -261,7 +261,7 @@ class UnknownTopicError(DeliveryError, LookupError):
 
 
 class RegistryError(TicdcEmitError, RuntimeError):
-    """The schema registry did not take a schema (TiCDC: CDC:ErrAvroSchemaAPIError). ``subject`` names it."""
+    """The schema registry did not accept a schema (TiCDC: CDC:ErrAvroSchemaAPIError). ``subject`` names it."""
 
 
 class IncompatibleSchemaError(RegistryError):
@@ -297,7 +297,7 @@ class StateError(TicdcEmitError, RuntimeError):
 
 
 class StrategyError(TicdcEmitError, ValueError):
-    """A hypothesis strategy cannot draw what it was asked for. ``argument`` names the wrong argument."""
+    """A hypothesis strategy cannot draw the requested values. ``argument`` names the wrong argument."""
 
 
 class MissingDependencyError(TicdcEmitError, ImportError):

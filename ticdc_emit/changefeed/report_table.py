@@ -21,7 +21,7 @@ __all__ = ["report_facts", "report_lines", "report_table", "shown_lag", "shown_w
 
 
 def report_table(report: RunReport | RunTotal, *, most: int = 50) -> Group:
-    """Return the tables; of the topic-partitions those ``most`` that took the most messages, in order of topic.
+    """Return the tables; at most ``most`` topic-partitions, those with the most messages, in order of topic.
 
     Raises :class:`~ticdc_emit.errors.MissingDependencyError` without rich.
     """

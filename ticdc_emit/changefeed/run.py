@@ -131,7 +131,7 @@ class Changefeed:
         return self._planner.outline(BatchState(-1, ddl=self._ddl))
 
     def next_batch_id(self) -> int:
-        """Return the id of the next batch: of one that was begun and not finished, else the id after the last one."""
+        """Return the id of the unfinished batch if there is one, else the id after the last one."""
         newest = self._store.newest()
         if newest is None:
             return 0

@@ -50,12 +50,12 @@ def load_changefeed(
     schema_registry: str | None = None,
     own_registry: bool = False,
 ) -> ChangefeedConfig:
-    """Read, merge and validate.
+    """Read, merge and validate a sink URI and a changefeed file.
 
     ``changefeed``: path of a TOML file, TOML text (a string with a newline or ``=``), or a mapping of the same shape.
-    ``profile``: ``classic`` or ``next``, which TiCDC writes the messages (docs/lineages.md). It overrides the file's
+    ``profile``: ``classic`` or ``next`` (docs/lineages.md). It overrides the file's
     ``[ticdc-emit] profile``; the default is ``classic``. ``time_zone``: IANA name of the changefeed's zone.
-    ``cluster_id``: TiCDC's server cluster id. ``integrity`` and ``force_replicate`` override the changefeed's own;
+    ``cluster_id``: TiCDC's server cluster id. ``integrity`` and ``force_replicate`` override the changefeed's;
     ``integrity=True`` is ``correctness``. ``schema_registry``: URL to use if neither input names a registry.
     ``own_registry``: Avro needs no URL, because the caller has a registry (``registry=``) or the schemas.
 

@@ -106,8 +106,8 @@ class ReferenceConsumer:
 
         Raises :class:`DecodeError` for a message that cannot be read or applied, and for a partition that the topic
         does not have. With integrity checks on, raises :class:`~ticdc_emit.decode.errors.ChecksumMismatchError` for a
-        row that differs from its checksum. Raises :class:`~ticdc_emit.errors.SchemaError` for DDL that the tables do
-        not allow.
+        row that differs from its checksum. Raises :class:`~ticdc_emit.errors.SchemaError` for DDL that does not
+        fit the tables.
         """
         place = message.topic, message.partition
         if place not in self._places:

@@ -41,7 +41,7 @@ MESSAGE_SCHEMA = pa.schema(
 tombstone.
 
 Writers also take ``large_binary`` for key and value, ``large_string`` or a dictionary of strings for the topic, and any
-integer type for the partition.  ``commit_ts`` is for whoever orders the rows; writers do not read it.
+integer type for the partition.  ``commit_ts`` is for ordering the rows; writers do not read it.
 """
 
 
@@ -63,7 +63,7 @@ class PartitionCount(NamedTuple):
 class DeliveryReport:
     """The acknowledged messages, per ``(topic, partition)``.  Reports of tasks and flushes add up with ``+``.
 
-    ``retries``: how often a connection to the sink failed or was lost meanwhile, and was tried again.
+    ``retries``: the number of retries after failed or lost connections to the sink.
     """
 
     per_partition: Mapping[Place, PartitionCount] = field(default_factory=dict)

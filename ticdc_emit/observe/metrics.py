@@ -47,7 +47,7 @@ class ChangefeedMetrics:
         self._feed = (namespace, changefeed)
 
     def labelled(self, changefeed: str, *, namespace: str = "default") -> ChangefeedMetrics:
-        """Return the same metrics for another changefeed: a registry takes each name once."""
+        """Return the same metrics for another changefeed, because a registry accepts each name once."""
         other = object.__new__(ChangefeedMetrics)
         other._metrics, other._feed = self._metrics, (namespace, changefeed)
         return other

@@ -23,10 +23,10 @@ def restore_ddl(
     """Return ``query`` as TiCDC writes it on the wire: TiDB's canonical form.
 
     Placement policies are left out and TTL is off, as a changefeed sends them; a statement that changes nothing else
-    is "". ``sql_mode``: the session's, as SET SQL_MODE takes it. ``charset``: the session's, which TiDB keeps for
-    CREATE INDEX and ADD INDEX alone. ``profile``: classic takes one statement, next several with ``;`` between.
-    Raises ``DdlError`` with ``statement`` and ``position`` where TiDB's parser fails, and ``UnprintableDdlError``
-    where TiDB has no text for what it has read.
+    is "". ``sql_mode``: the session's, as in SET SQL_MODE. ``charset``: the session's, which TiDB keeps for
+    CREATE INDEX and ADD INDEX alone. ``profile``: classic accepts one statement, next several with ``;`` between.
+    Raises ``DdlError`` with ``statement`` and ``position`` if TiDB's parser fails, and ``UnprintableDdlError`` if
+    TiDB cannot print the statement.
     """
     several = Profile.parse(profile).ddl.several_statements
     try:

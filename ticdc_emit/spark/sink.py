@@ -206,10 +206,10 @@ def encode(
 ) -> DataFrame:
     """Return the messages of a DataFrame of row changes as a DataFrame: topic, partition, key, value, commit_ts.
 
-    Use it with a sink of your own; ``df.write.format("kafka")`` takes these columns. Takes the arguments of
-    :class:`TicdcSink`; rows of a topic-partition are in order within one Spark partition. Rows only: DDL (``ddl``, or
-    rows of ``df``) gives each row the table version of its commit time, but makes no message here. There are no
-    watermarks either.
+    Use it with your own sink; ``df.write.format("kafka")`` accepts these columns. It has the arguments of
+    :class:`TicdcSink`; rows of a topic-partition are in order within one Spark partition. The result has messages of
+    rows only, not of DDL and watermarks. DDL (``ddl``, or rows of ``df``) gives each row the table version of its
+    commit time.
     """
     refuse_unknown("encode", options, SinkOptions)
     sink = TicdcSink(sink_uri, schema, **options)

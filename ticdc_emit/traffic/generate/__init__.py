@@ -44,10 +44,10 @@ def generate(
     """Return ``rows`` row changes of the tables in ``schema``: SQL text, a file, or a sample's name (``bank``).
 
     The same ``seed`` and settings give the same changes, for any number of ``partitions`` (Spark partitions per table);
-    fewer ``rows`` give the first of them. ``tables``: only these (``schema.name``). ``start``: the first commit, a TSO
-    or an aware datetime, default 2024. ``rate``: changes per second of commit time, default 1,000; ``ddl_rate``: schema
-    changes per second of commit time, none if one takes longer than all changes. ``transaction_size``: changes with one
-    commit_ts, on average. ``updates``: updates of a row, on average, spread over rows with the Zipf exponent ``skew``
+    a run with fewer ``rows`` is a prefix of it. ``tables``: only these (``schema.name``). ``start``: first commit, TSO
+    or aware datetime, default 2024. ``rate``: changes per second of commit time, default 1,000; ``ddl_rate``: schema
+    changes per second of commit time, none if the run ends before the first. ``transaction_size``: average number of
+    changes per transaction. ``updates``: average updates of a row, spread over rows with the Zipf exponent ``skew``
     (0: evenly). ``deletes``: share of rows that are deleted in the end. ``time_zone``: the changefeed's, for TIMESTAMP
     in canonical text. ``columns``: ranges, labels, weights, distributions, patterns and shares of NULL by column, a
     TOML file or a mapping (docs/traffic.md).
@@ -77,11 +77,11 @@ def generate_stream(
     time_zone: str = "UTC",
     columns: Columns | None = None,
 ) -> TrafficStream:
-    """Return the changes of :func:`generate` as a streaming DataFrame. Each change follows from its offset alone.
+    """Return the changes of :func:`generate` as a streaming DataFrame. Each is computed from its offset alone.
 
-    It runs as fast as possible, with ``rows_per_batch`` in each micro-batch. ``live``: a change comes when the wall
+    It runs as fast as possible, with ``rows_per_batch`` in each micro-batch. ``live``: a change is sent when the wall
     clock reaches its commit time, at ``rate`` from ``start`` on (default: now). Changes that were due before the query
-    runs come first, ``rows_per_batch`` at a time. A restart must give the same ``start``. ``rows``: the number of
+    runs are sent first, ``rows_per_batch`` at a time. A restart must give the same ``start``. ``rows``: the number of
     changes; ``None``: no end (DDL needs an end). The query continues with empty batches until it is stopped.
     """
     return stream_on_spark(spark, schema, Settings.of(locals()), live=live, rows_per_batch=rows_per_batch)

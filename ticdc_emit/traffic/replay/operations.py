@@ -70,13 +70,13 @@ def from_operations(
     ``order_by``: columns or SQL expressions that order rows with the same time (a log position; text is ordered as
     text). ``base``: the table before the first change, whose rows are the first before images. ``columns``: the
     table's; default: all that these options do not name, and those of ``at`` and ``order_by`` that ``base`` has.
-    ``transaction``: the column that names each row's transaction, kept for ``keep_transactions``. ``operations``: more
+    ``transaction``: the column with each row's transaction id, kept for ``keep_transactions``. ``operations``: more
     words of ``op`` (:func:`operation_of`).
 
-    A row that comes for the first time, or after its delete, is an insert, else an update. A row that changes nothing,
-    and the delete of a missing row, give no change. A delete needs only the keys if an earlier row or ``base`` has the
-    rest. Reads the column ``op`` once. Raises :class:`InvalidValueError` for an unknown operation,
-    :class:`~ticdc_emit.errors.MissingColumnError`, :class:`~ticdc_emit.errors.UnsupportedTypeError`.
+    The first row of a key, and the first after its delete, is an insert; the others are updates. A row that
+    changes nothing, and the delete of a missing row, give no change. A delete needs only the keys if an earlier
+    row or ``base`` has the rest. Reads the column ``op`` once. Raises :class:`InvalidValueError` for an unknown
+    operation, :class:`~ticdc_emit.errors.MissingColumnError`, :class:`~ticdc_emit.errors.UnsupportedTypeError`.
     """
     from pyspark.sql import Window
     from pyspark.sql import functions as F  # noqa: N812

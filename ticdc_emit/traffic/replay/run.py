@@ -62,8 +62,8 @@ def replay(
     ``speed``: seconds of event time per second of wall time (1440: a day in a minute); ``None``: full speed. ``slice``:
     event time of a batch, as timedelta or seconds; default: two seconds of wall time at ``speed``, without one the
     whole history. A stopped run continues with a slice, and a watermark follows each slice. ``stop``: a function,
-    called between slices and while waiting. ``on_slice``: called with each :class:`SliceReport`. ``pace``: a schedule
-    of your own, for instance with another clock.
+    called between slices and while waiting. ``on_slice``: called with each :class:`SliceReport`. ``pace``: your own
+    schedule, for instance with another clock.
 
     With ``state_uri``, another call with the same arguments continues where this one stopped, or has nothing to do. A
     call that was refused before its first message leaves no record there. Raises the family of

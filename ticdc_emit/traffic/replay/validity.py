@@ -33,7 +33,7 @@ def from_validity(
     unit: TimeUnit = "tso",
 ) -> DataFrame:
     """Return the changes that made the versions. ``valid_to``: when a version ended; NULL, or a time from the year 9999
-    on (TSO: the greatest long or more), if it is still valid.
+    on (or 2^63-1 and more), if it is still valid.
 
     ``step``: the time from ``valid_to`` to the next version, if the version includes its end (a day for dates that
     include the last day). ``columns``: the table's; default: all but the two. ``unit``: the unit of whole numbers. A

@@ -47,8 +47,8 @@ def scenario(
 ) -> Scenario:
     """Make a scenario; the same name and seed make the same tables, with the same protocol the same messages.
 
-    ``protocol``: one of the scenario's, default the first of them; ``simple`` is ``simple-json``. ``profile``: whose
-    messages, ``classic`` or ``next``; default the first lineage that has the protocol. ``topic``: the changefeed's
+    ``protocol``: one of the scenario's, default the first of them; ``simple`` is ``simple-json``. ``profile``:
+    ``classic`` or ``next``; default: the first that has the protocol. ``topic``: the changefeed's
     default topic. ``registry``: where Avro's schemas are registered, default: a registry in memory;
     ``schema_registry``: its URL, for readers of the configuration.
 
