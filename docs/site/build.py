@@ -100,7 +100,9 @@ def rewritten(text: str, source: Path, place: str) -> str:
         return f"{before}{os.path.relpath(in_site, PurePosixPath(place).parent)}{after}"
 
     parts = _FENCED.split(text)
-    return "".join(part if part.startswith("```") else _LINK.sub(link, part) for part in parts)
+    return "".join(
+        part if part.startswith("```") else _LINK.sub(link, _NAMED_AS_FILE.sub(title, part)) for part in parts
+    )
 
 
 def examples_page() -> str:

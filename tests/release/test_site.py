@@ -60,6 +60,16 @@ def test_a_page_that_does_not_exist_leads_to_pages_that_do(site: ModuleType) -> 
     assert set(led_to) <= {*site.pages()}
 
 
+def test_a_link_that_names_a_file_shows_the_title_of_its_page(site: ModuleType) -> None:
+    page = ROOT / "docs/replay.md"
+    assert site.rewritten("See [faults.md](faults.md#the-proof).", page, "replay.md") == (
+        "See [Delivery under faults](faults.md#the-proof)."
+    )
+    assert (
+        site.rewritten("```sh\n[faults.md](faults.md)\n```", page, "replay.md") == "```sh\n[faults.md](faults.md)\n```"
+    )
+
+
 def test_every_name_of_the_reference_exists() -> None:
     """Read, not imported: Spark and hypothesis take seconds."""
     for page in sorted(ROOT.glob("docs/api/*.md")):
