@@ -152,8 +152,8 @@ DELIVERIES = (
     ScenarioKind(
         "redelivery",
         "pingcap/ticdc#4051: a Kafka timeout; the changefeed restarts from its checkpoint",
-        "that a message comes once, so an INSERT is always a new row",
-        "Every partition shows a part of its messages twice (1 2 3 2 3). The tables do not change: a repeated row "
+        "that a message arrives exactly once, so an INSERT is always a new row",
+        "Every partition repeats a part of its messages (1 2 3 2 3). The tables stay the same, because a repeated row "
         "replaces itself.",
         FEEDS,
         _redelivery,
@@ -162,7 +162,7 @@ DELIVERIES = (
         "b-a-b",
         "pingcap/ticdc#5713: B is sent, the producer restarts and sends A and B",
         "that a row older than the table's newest row must be a duplicate",
-        "Rows with a lower commit_ts that come for the first time after higher ones are in the tables.",
+        "The tables include rows that arrive for the first time after rows with a higher commit_ts.",
         FEEDS,
         _b_a_b,
     ),
@@ -179,7 +179,7 @@ DELIVERIES = (
         "repeated-watermark",
         "pingcap/tiflow#12595: a watermark that is sent again, or a lower one, ends the consumer",
         "that watermarks of a partition only rise",
-        "Watermarks go back and come again, with the rows between them. The tables do not change.",
+        "Watermarks go back and are repeated, with the rows between them. The tables stay the same.",
         WITH_DDL,
         _repeated_watermark,
     ),
@@ -187,15 +187,15 @@ DELIVERIES = (
         "slow-partition",
         "pingcap/ticdc#1730: rows of one partition are judged by the watermark of another",
         "that the watermark of one partition holds for all",
-        "The rows of a partition that is read last are there, although the watermarks of the others passed them long "
-        "ago.",
+        "The tables include the rows of the partition that is read last, although the watermarks of the others passed "
+        "them long ago.",
         WITH_DDL,
         _slow_partition,
     ),
     ScenarioKind(
         "wandering-key",
-        "apache/inlong#7900: changes of a row come by several partitions and overtake one another",
-        "that what arrives last is the newest",
+        "apache/inlong#7900: changes of a row arrive from several partitions and overtake one another",
+        "that the last message is the newest",
         "The partition dispatcher is the column region, and updates change it. Each row has the values of its highest "
         "commit_ts, not of its last message.",
         FEEDS,

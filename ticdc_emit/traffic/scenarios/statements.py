@@ -79,8 +79,8 @@ STATEMENTS = (
     ScenarioKind(
         "repeated-ddl",
         "pingcap/tiflow#12595: a replayed DDL is queued and run a second time",
-        "that a statement comes once",
-        "ALTER TABLE comes again, by every partition that has it. It takes effect once, and rows after it keep the "
+        "that a statement arrives exactly once",
+        "Every partition with the ALTER TABLE repeats it. It takes effect once, and rows after it keep the "
         "values of its column.",
         WITH_DDL,
         _repeated_ddl,
@@ -106,7 +106,7 @@ STATEMENTS = (
         "registry-refusal",
         "pingcap/docs#19156: BACKWARD compatibility refuses a NOT NULL column without a default",
         "that all rows of a topic can be read with its newest schema",
-        "The producer is refused with IncompatibleSchemaError, which names the subject, before it sends a row of the "
+        "The producer gets an IncompatibleSchemaError that names the subject, before it sends a row of the "
         "new version. The consumer has the tables from before the statement.",
         ("avro",),
         _registry_refusal,

@@ -122,7 +122,7 @@ VALUES = (
     ScenarioKind(
         "wrong-checksum",
         "pingcap/tiflow#10573: a row and its checksum disagree",
-        "that what can be read is what was sent",
+        "that a readable row is the row that was sent",
         "One row was damaged on its way. The consumer raises ChecksumMismatchError; it does not have the damaged row.",
         WITH_CHECKSUMS,
         _wrong_checksum,
@@ -137,7 +137,7 @@ VALUES = (
     ),
     ScenarioKind(
         "unsigned-extremes",
-        "pingcap/tiflow#4420: BIGINT UNSIGNED beyond 9223372036854775807 comes out as another number",
+        "pingcap/tiflow#4420: BIGINT UNSIGNED beyond 9223372036854775807 becomes another number",
         "that integers fit into 64 bits with a sign",
         "Values up to 18446744073709551615 are exact, also in keys.",
         FEEDS,
