@@ -107,11 +107,11 @@ def _decimals(operator: str, left: Data, right: Data) -> Value:
     if operator in ("+", "-"):
         one, other = aligned_decimals(left, right)
         if one.type.precision >= MAX_DIGITS:
-            raise NotExactError("a sum of decimals of so many digits")
+            raise NotExactError("a sum of decimals with too many digits")
         return Value(Kind.DECIMAL, UNCHECKED_ARITHMETIC[operator](one, other))
     if operator == "*":
         if left.type.scale + right.type.scale > _MAX_SCALE or left.type.precision + right.type.precision >= MAX_DIGITS:
-            raise NotExactError("a product of decimals of so many digits")
+            raise NotExactError("a product of decimals with too many digits")
         wide = [each.cast(pa.decimal256(each.type.precision, each.type.scale)) for each in (left, right)]
         return Value(Kind.DECIMAL, pc.multiply(*wide))
     if operator == "/":
