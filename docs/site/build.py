@@ -74,7 +74,7 @@ def titles() -> dict[str, str]:
 
 
 def rewritten(text: str, source: Path, place: str) -> str:
-    """Return a page with links that hold in the site: files that are no pages are copied into it.
+    """Return a page with links that hold in the site: files that are not pages are copied into it.
 
     A link whose text is the name of a page's file, as one reads it in the repository, has the page's title instead.
     """
@@ -100,9 +100,7 @@ def rewritten(text: str, source: Path, place: str) -> str:
         return f"{before}{os.path.relpath(in_site, PurePosixPath(place).parent)}{after}"
 
     parts = _FENCED.split(text)
-    return "".join(
-        part if part.startswith("```") else _LINK.sub(link, _NAMED_AS_FILE.sub(title, part)) for part in parts
-    )
+    return "".join(part if part.startswith("```") else _LINK.sub(link, part) for part in parts)
 
 
 def examples_page() -> str:

@@ -142,8 +142,6 @@ _NOT_BY_USERS = {
 }
 """What takes several texts and is not called with names by users, each with the reason."""
 
-_ELSEWHERE = ("ticdc_emit.traffic.replay",)
-
 
 def _public() -> Iterator[tuple[str, str, Callable[..., Any]]]:
     """Yield module, name and function of all that packages export; records, which the library makes, only methods."""
@@ -179,7 +177,7 @@ def test_who_takes_several_names_takes_one() -> None:
                 several.add(path)
                 if not re.search(r"\bstr \|", str(each.annotation).replace("str | Path]", "")):
                     lists.append((home, path, each.name))
-    wrong = [each for each in lists if each[1] not in _NOT_BY_USERS and not each[0].startswith(_ELSEWHERE)]
+    wrong = [each for each in lists if each[1] not in _NOT_BY_USERS]
     assert wrong == [], "take `str | Collection[str]`, and read it with hints.names"
     assert {path for _, path, _ in lists} >= _NOT_BY_USERS.keys()
     assert {"histories", "changefeeds", "Tail.__init__", "generate", "run_conformance"} <= several

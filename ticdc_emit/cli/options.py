@@ -33,7 +33,7 @@ __all__ = [
     "SinkUriOrEmbedded",
     "SparkSettings",
     "Strict",
-    "complete_lineage",
+    "complete_profile",
     "complete_protocol",
     "complete_schema",
     "examples",
@@ -61,7 +61,7 @@ def complete_schema(incomplete: str) -> list[str]:
 
 
 complete_protocol = one_of(*PROTOCOL_NAMES)
-complete_lineage = one_of("classic", "next")
+complete_profile = one_of("classic", "next")
 
 PROTOCOLS = f"{', '.join(PROTOCOL_NAMES[:-1])} or {PROTOCOL_NAMES[-1]}"
 PROTOCOL_HELP = f"Protocol: {PROTOCOLS}."
@@ -69,14 +69,14 @@ Lineage = Annotated[
     str | None,
     typer.Option(
         "--profile",
-        help="TiCDC's lineage: classic or next. Default: that of the changefeed file, else classic.",
-        autocompletion=complete_lineage,
+        help="Profile of TiCDC: classic or next. Default: the changefeed file's, else classic.",
+        autocompletion=complete_profile,
     ),
 ]
 LineageOrClassic = Annotated[
     str | None,
     typer.Option(
-        "--profile", help="TiCDC's lineage: classic or next. Default: classic.", autocompletion=complete_lineage
+        "--profile", help="Profile of TiCDC: classic or next. Default: classic.", autocompletion=complete_profile
     ),
 ]
 OnSpark = Annotated[bool, typer.Option("--on-spark", help="Use a local Spark even if this process could do it alone.")]

@@ -16,7 +16,7 @@ from ticdc_emit.cli.options import (
     Registry,
     RegistryOrVariable,
     Strict,
-    complete_lineage,
+    complete_profile,
     complete_protocol,
     examples,
     from_variable,
@@ -158,8 +158,8 @@ def scenario(
     profile: Annotated[
         str | None,
         typer.Option(
-            help="TiCDC's lineage: classic or next. Default: the first that has the protocol.",
-            autocompletion=complete_lineage,
+            help="Profile of TiCDC: classic or next. Default: the first that has the protocol.",
+            autocompletion=complete_profile,
         ),
     ] = None,
     schema_registry: Registry = None,
