@@ -159,11 +159,11 @@ def test_a_seq_that_is_null_throughout_is_none() -> None:
 
 def test_two_columns_of_one_name() -> None:
     twice = pa.StructArray.from_arrays([pa.array([1]), pa.array(["x"]), pa.array(["y"])], ["id", "v", "v"])
-    with pytest.raises(SchemaError, match="one name") as caught:
+    with pytest.raises(SchemaError, match="two columns with the same name") as caught:
         Encoder(URI, SCHEMA).encode(table(after=twice))
     assert caught.value.column == "v"
     batch = table().to_batches()[0].append_column("op", pa.array(["d"]))
-    with pytest.raises(SchemaError, match="one name"):
+    with pytest.raises(SchemaError, match="two columns with the same name"):
         Encoder(URI, SCHEMA).encode(batch)
 
 

@@ -207,7 +207,7 @@ def mapped(function: Callable[..., Any], kind: pa.DataType, *data: Data) -> Data
 def _one_array(values: list[Any], kind: pa.DataType) -> pa.Array:
     array = pa.array(values, kind)
     if isinstance(array, pa.ChunkedArray):
-        raise pa.ArrowCapacityError("the texts of so many rows exceed 2 GiB")
+        raise pa.ArrowCapacityError("the texts of these rows exceed 2 GiB")
     return array
 
 

@@ -21,6 +21,7 @@ from ticdc_emit.changefeed.encode_task import EncodeTask
 from ticdc_emit.changefeed.results import TaskResult
 from ticdc_emit.changefeed.state import DdlStatement
 from ticdc_emit.errors import InvalidValueError
+from ticdc_emit.hints import counted
 from ticdc_emit.plan.tables import Plan
 from ticdc_emit.routing.topic import Target
 from ticdc_emit.spark.batch import SparkBatch, spark_columns
@@ -186,7 +187,7 @@ def _bounds(groups: pa.Table, *, fingerprint: bool) -> Bounds:
     rows, untimed, total = (pc.sum(groups.column(name)).as_py() or 0 for name in ("rows", "untimed", "hash"))
     if untimed:
         raise InvalidValueError(
-            f"{untimed:,} rows have no commit time",
+            f"{counted(untimed, 'row')} without a commit time",
             remedy="Give every row a moment, or leave those rows out",
             column="commit_ts",
         )
