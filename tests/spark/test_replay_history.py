@@ -362,7 +362,7 @@ def test_what_cannot_be_replayed_is_said_before_anything_is_sent(spark: Any, run
     with pytest.raises(ConfigError, match="cannot be read"):
         read_source(spark, str(tmp_path / "absent.parquet"))
     timeless = snapshot_inserts(log.selectExpr("id", "driver", "fare", "cast(null as timestamp) as at"), "at")
-    with pytest.raises(InvalidValueError, match="11 rows have no commit time"):
+    with pytest.raises(InvalidValueError, match="11 rows without a commit time"):
         run({"city.rides": timeless}, RIDES, slice=HOUR)
 
 

@@ -115,8 +115,8 @@ _SPARK = "on_spark spark"
 @app.command(
     cls=grouped(
         {
-            "Source": "schema input_path table input_format commit_time_column commit_ts ignore_unknown_columns bad_rows "
-            "bad_rows_path",
+            "Source": "schema input_path table input_format commit_time_column commit_ts ignore_unknown_columns "
+            "bad_rows bad_rows_path",
             "Sink": _SINK,
             "Spark": _SPARK,
         }
