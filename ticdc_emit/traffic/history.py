@@ -59,6 +59,7 @@ _FIELDS = {
 }
 _ALWAYS = ("schema", "table", "op", "commit_ts", "before", "after")
 _IMAGES = ("before", "after")
+_REFUSALS = (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError)  # of Arrow, for values of another type
 
 
 @dataclass(frozen=True, repr=False)
@@ -253,21 +254,21 @@ def _texts(image: Mapping[str, Any] | None, info: TableInfo, position: int) -> d
 
 
 def _array(name: str, values: list[Any]) -> pa.Array:
-    if not (fault := _refusal(name, values)):
+    try:
         return pa.array(values, _FIELDS[name])
-    position = next(place for place, value in enumerate(values) if _refusal(name, [value]))
+    except _REFUSALS as fault:
+        cause = fault
     raise InvalidValueError(
-        f"the {name} of a row cannot be read: {fault}",
+        f"the {name} of a row cannot be read: {cause}",
         remedy=f"It is of the type {_FIELDS[name]}",
         column=name,
-        row={"position": position},
+        row={"position": next(place for place, value in enumerate(values) if not _is_taken(name, value))},
     )
 
 
-def _refusal(name: str, values: list[Any]) -> str:
-    """Return why Arrow does not take the values, "" if it does."""
+def _is_taken(name: str, value: Any) -> bool:
     try:
-        pa.array(values, _FIELDS[name])
-    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError) as fault:
-        return str(fault)
-    return ""
+        pa.array([value], _FIELDS[name])
+    except _REFUSALS:
+        return False
+    return True
