@@ -1,18 +1,17 @@
-"""What a package offers under its own name: names imported when first used, and old paths that still work.
+"""What a package offers under its own name: names that are imported when they are first used.
 
 In: a package's table of names and the modules that hold them. Out: the module functions ``__getattr__`` and ``__dir__``
-(PEP 562). An old path works for one release and warns with a :class:`DeprecationWarning` that names the new path.
+(PEP 562).
 """
 
 from __future__ import annotations
 
 import sys
-import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
 
-__all__ = ["lazy", "moved"]
+__all__ = ["lazy"]
 
 
 def lazy(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
@@ -37,23 +36,3 @@ def lazy(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], Any], 
         return sorted({*module.__all__, *(name for name in vars(module) if name.startswith("__"))})
 
     return get, listed
-
-
-def moved(module: str, names: Iterable[str], home: str, public: str) -> Callable[[str], Any]:
-    """Return ``__getattr__`` of a module whose ``names`` are in the module ``home`` now and taught as ``public``'s, or
-    as those of ``home`` where ``public`` does not export them.
-    """
-    known = frozenset(names)
-
-    def get(name: str) -> Any:
-        if name not in known:
-            raise AttributeError(f"module {module!r} has no attribute {name!r}")
-        source = public if name in import_module(public).__all__ else home
-        warnings.warn(
-            f"{module}.{name} is deprecated and will be removed in the next release: import {name} from {source}",
-            DeprecationWarning,
-            stacklevel=2,
-        )
-        return getattr(import_module(home), name)
-
-    return get

@@ -1,6 +1,4 @@
-"""The public names: what the packages export, what importing them loads, old paths, which warn, and one name where
-several are taken.
-"""
+"""The public names: what the packages export, what importing them loads, and one name where several are taken."""
 
 from __future__ import annotations
 
@@ -30,16 +28,6 @@ from ticdc_emit.traffic.generate import generate_arrow
 
 ROOT = Path(__file__).parents[2]
 COMMIT_TS = 450_000_000_262_144_000
-MOVED = {
-    "changefeed.run": ("ticdc_emit.changefeed", ["RunOptions"]),
-    "delivery.claim_check": ("ticdc_emit.delivery", ["ClaimStore"]),
-    "delivery.contract": ("ticdc_emit", ["Message"]),
-    "delivery.factory": ("ticdc_emit.delivery", ["sink_for"]),
-    "delivery.memory": ("ticdc_emit.delivery", ["MemorySink", "messages"]),
-    "spark.datasource": ("ticdc_emit.spark", ["register"]),
-    "spark.progress": ("ticdc_emit.spark", ["BatchProgress", "ProgressListener", "log_progress"]),
-    "traffic.samples": ("ticdc_emit.traffic", ["sample_names", "sample_schema", "schema_text"]),
-}
 
 
 def _imported(code: str) -> set[tuple[str, str]]:
@@ -78,37 +66,6 @@ def test_readme_imports_from_the_package_and_the_pages_what_packages_export() ->
     for module, name in set().union(*taught.values()):
         assert name in importlib.import_module(module).__all__, f"{module} does not export {name}"
         assert module == "ticdc_emit" or name not in ticdc_emit.__all__, f"{name} is taught in two places"
-
-
-@pytest.mark.parametrize("old", MOVED)
-def test_an_old_path_works_and_names_the_new_one(old: str) -> None:
-    public, names = MOVED[old]
-    module = importlib.import_module(f"ticdc_emit.{old}")
-    for name in names:
-        with pytest.warns(DeprecationWarning, match=f"{old}.{name} is deprecated.* import {name} from {public}$"):
-            found = getattr(module, name)
-        assert found is getattr(importlib.import_module(public), name)
-    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
-        _ = module.nothing
-
-
-def test_an_old_path_of_a_name_that_is_not_public_names_its_new_module() -> None:
-    from ticdc_emit.delivery import memory
-
-    with pytest.warns(DeprecationWarning, match="import clear from ticdc_emit.delivery.memory_sink$"):
-        _ = memory.clear
-
-
-def test_nothing_of_ours_uses_an_old_path() -> None:
-    old = {(f"ticdc_emit.{module}", name) for module, (_, names) in MOVED.items() for name in names}
-    for module in MOVED:
-        package, _, leaf = module.rpartition(".")
-        if (ROOT / "ticdc_emit" / package / f"{leaf}.py").read_text().startswith('"""An old path'):
-            old.add((f"ticdc_emit.{package}", leaf))
-    files = [path for folder in ("ticdc_emit", "tests", "examples") for path in (ROOT / folder).rglob("*.py")]
-    texts = {path.name: path.read_text(encoding="utf-8") for path in files if path != Path(__file__)}
-    likely = {name: text for name, text in texts.items() if any(f"{module} import" in text for module, _ in old)}
-    assert {name: found for name, text in likely.items() if (found := _imported(text) & old)} == {}
 
 
 def test_batches_of_an_encoder_are_messages_too() -> None:

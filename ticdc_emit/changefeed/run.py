@@ -37,7 +37,6 @@ from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.delivery.claims import ClaimStore
 from ticdc_emit.delivery.contract import Sink
 from ticdc_emit.errors import ConfigError, RegistryError, RowError, SchemaError, StateError
-from ticdc_emit.exports import moved
 from ticdc_emit.plan.tables import Plan, catalog_for, verify_tables
 from ticdc_emit.registry.contract import SchemaRegistry
 from ticdc_emit.routing.topic import Target
@@ -47,8 +46,6 @@ from ticdc_emit.schema.identifiers import split_name
 from ticdc_emit.tso import LOGICAL_BITS
 
 __all__ = ["Changefeed"]
-
-__getattr__ = moved(__name__, ("RunOptions",), home="ticdc_emit.changefeed.options", public="ticdc_emit.changefeed")
 
 
 class Changefeed:

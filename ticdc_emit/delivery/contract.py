@@ -15,8 +15,6 @@ from typing import NamedTuple, Protocol
 
 import pyarrow as pa
 
-from ticdc_emit.exports import moved
-
 __all__ = [
     "MESSAGE_SCHEMA",
     "DeliveryReport",
@@ -26,7 +24,6 @@ __all__ = [
     "Sink",
 ]
 
-__getattr__ = moved(__name__, ("Message",), home="ticdc_emit.delivery.message", public="ticdc_emit")
 
 MESSAGE_SCHEMA = pa.schema(
     [

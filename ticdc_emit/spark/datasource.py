@@ -46,7 +46,6 @@ from ticdc_emit.changes.forms import check_columns
 from ticdc_emit.config import Secret, mask_uri
 from ticdc_emit.encode.chunks import CHUNK_SCHEMA
 from ticdc_emit.errors import ConfigError, StateError, TicdcEmitError
-from ticdc_emit.exports import moved
 from ticdc_emit.spark.batch import check_changes
 from ticdc_emit.spark.source_options import SourceOptions
 from ticdc_emit.spark.staging import StagedFile, Staging
@@ -56,7 +55,6 @@ if TYPE_CHECKING:
 
 __all__ = ["TicdcDataSource"]
 
-__getattr__ = moved(__name__, ("register",), home="ticdc_emit.spark.session", public="ticdc_emit.spark")
 
 _BATCH_ID = "streaming.sql.batchId"  # a property of Spark's tasks in every release that streams
 _Encodings = dict[int | None, Encoding | None]
