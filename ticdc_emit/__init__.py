@@ -14,7 +14,7 @@ used, so you need pyspark, confluent_kafka and hypothesis only for the names tha
   :class:`MemoryTopics`.
 
 All errors are :class:`TicdcEmitError`; the kinds are in :mod:`ticdc_emit.errors`. These packages export more:
-``ticdc_emit.config``, ``changefeed``, ``decode``, ``delivery``, ``observe``, ``registry``, ``spark``,
+``ticdc_emit.config``, ``pipeline``, ``decode``, ``delivery``, ``observe``, ``registry``, ``spark``,
 ``strategies``, ``testing``, ``traffic.replay``, ``traffic.scenarios``.
 """
 
@@ -25,13 +25,13 @@ from typing import TYPE_CHECKING
 from ticdc_emit.exports import lazy
 
 if TYPE_CHECKING:
-    from ticdc_emit.changefeed.report import RunReport
     from ticdc_emit.config import ChangefeedConfig, load_changefeed
     from ticdc_emit.decode import ReferenceConsumer, reader_for, verify
     from ticdc_emit.delivery import Message, messages, to_messages
     from ticdc_emit.encoder import Encoder
     from ticdc_emit.errors import TicdcEmitError
-    from ticdc_emit.plan.restore import restore_ddl
+    from ticdc_emit.pipeline.plan import restore_ddl
+    from ticdc_emit.pipeline.report import RunReport
     from ticdc_emit.schema.catalog import Catalog, catalog_from_sql
     from ticdc_emit.spark import TicdcSink, local_session
     from ticdc_emit.strategies.changefeeds import changefeeds
@@ -86,7 +86,7 @@ _HOMES = {
     "MemoryTopics": "testing",
     "Message": "delivery",
     "ReferenceConsumer": "decode",
-    "RunReport": "changefeed.report",
+    "RunReport": "pipeline.report",
     "TicdcEmitError": "errors",
     "TicdcSink": "spark",
     "catalog_from_sql": "schema.catalog",
@@ -102,7 +102,7 @@ _HOMES = {
     "messages": "delivery",
     "reader_for": "decode",
     "replay": "traffic.replay",
-    "restore_ddl": "plan.restore",
+    "restore_ddl": "pipeline.plan",
     "scenario": "traffic.scenarios",
     "scenarios": "traffic.scenarios",
     "to_messages": "delivery",

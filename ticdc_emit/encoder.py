@@ -16,24 +16,12 @@ from typing import Any, Literal
 
 import pyarrow as pa
 
-from ticdc_emit.arrange.dispatch import dispatched
-from ticdc_emit.arrange.order import arranged, ordered
-from ticdc_emit.arrange.reader import positioned
-from ticdc_emit.arrange.rows import rows_to_batch
-from ticdc_emit.changes.commits import check_tso, warn_unlikely
-from ticdc_emit.changes.forms import refuse_plain_rows
-from ticdc_emit.changes.normal_form import normal_form
-from ticdc_emit.changes.tabular import changes_table, is_tabular
+from ticdc_emit.changes.arrow_input import changes_table, is_tabular, normal_form, refuse_plain_rows
+from ticdc_emit.changes.commit_ts import check_tso, warn_unlikely
 from ticdc_emit.config import DEFAULT_PARTITION_NUM, ChangefeedConfig, Profile
 from ticdc_emit.config.named import config_of
 from ticdc_emit.config.secrets import hides_arguments
 from ticdc_emit.delivery.claims import ClaimStore
-from ticdc_emit.encode.bad_rows import BadRow, Refusals, checked_bad_rows, skippable
-from ticdc_emit.encode.messages import control_batch
-from ticdc_emit.encode.packing import packed
-from ticdc_emit.encode.run import prepare
-from ticdc_emit.encode.sift import Rows
-from ticdc_emit.encode.sound import ArrowRows, MappedRows, sound_rows
 from ticdc_emit.errors import (
     BatchTooLargeError,
     DdlError,
@@ -45,14 +33,36 @@ from ticdc_emit.errors import (
 )
 from ticdc_emit.filtering.replication import Replication
 from ticdc_emit.pictures.shown import facts_html
-from ticdc_emit.plan.announce import Announcer
-from ticdc_emit.plan.registration import Registrar, needed_by
-from ticdc_emit.plan.sent_ddl import SentDdl
-from ticdc_emit.plan.table_plan import TablePlan
-from ticdc_emit.plan.tables import Plan, catalog_for, living, make_plan, topics_of, verify_tables
+from ticdc_emit.pipeline.bad_rows import (
+    ArrowRows,
+    BadRow,
+    MappedRows,
+    Refusals,
+    Rows,
+    checked_bad_rows,
+    skippable,
+    sound_rows,
+)
+from ticdc_emit.pipeline.bootstrap import Bootstrap
+from ticdc_emit.pipeline.conflicting_changes import arranged, ordered
+from ticdc_emit.pipeline.control_events import Announcer, Watermark
+from ticdc_emit.pipeline.encode import control_batch, prepare
+from ticdc_emit.pipeline.partitioner import dispatched
+from ticdc_emit.pipeline.plan import (
+    Plan,
+    SentDdl,
+    TablePlan,
+    catalog_for,
+    living,
+    make_plan,
+    topics_of,
+    verify_tables,
+)
+from ticdc_emit.pipeline.python_rows import rows_to_batch
+from ticdc_emit.pipeline.registration import Registrar, needed_by
+from ticdc_emit.pipeline.row_batching import packed
+from ticdc_emit.pipeline.row_reader import positioned
 from ticdc_emit.registry.contract import SchemaRegistry
-from ticdc_emit.schedule.bootstrap import Bootstrap
-from ticdc_emit.schedule.control import Watermark
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.identifiers import split_name
@@ -67,11 +77,11 @@ class Encoder:
     ``claim-check-storage-uri`` of ``memory://`` keeps them in this process.
 
     ``sink_uri``: TiCDC's sink URI (or a loaded :class:`ChangefeedConfig`); it is read for options only. ``schema``: a
-    :class:`Catalog`, or SQL text with the tables' DDL. ``changefeed``: TiCDC's TOML. ``partitions``: partition count of
+    :class:`Catalog`, or SQL text with the tables' DDL. ``pipeline``: TiCDC's TOML. ``partitions``: partition count of
     each topic, default the URI's ``partition-num``. ``build_ts``: the build time of messages in ms; default: the
     physical time of each commit_ts. ``registry``: where Avro schemas are registered instead of the configured schema
     registry. ``profile`` to ``schema_registry``: as in :func:`~ticdc_emit.load_changefeed`; a loaded configuration has
-    these, and ``changefeed``, already. ``bad_rows``: ``refuse`` a batch with a bad row, or ``skip`` the row. Then
+    these, and ``pipeline``, already. ``bad_rows``: ``refuse`` a batch with a bad row, or ``skip`` the row. Then
     ``skipped`` lists the bad rows of the last :meth:`encode`, in order. ``filtered`` counts the changes that each rule
     of ``[filter]`` has left out. Raises :class:`~ticdc_emit.errors.ConfigError`.
     """
@@ -146,7 +156,7 @@ class Encoder:
         """Return the messages of one table's changes, in total order. An update of a key becomes two messages.
 
         ``changes``: mappings with ``op``, ``commit_ts``, ``before``, ``after``, or a table of these columns
-        (``arrange.reader``): an Arrow table or batch, a pandas or polars DataFrame, anything with Arrow's C interface.
+        (``pipeline.row_reader``): an Arrow table or batch, a pandas or polars DataFrame, anything with Arrow's C interface.
         ``commit_time`` may replace ``commit_ts``. Each row has the table's version at its commit_ts. ``table``:
         ``schema.name``, needed if the catalog has more than one. Raises the :class:`~ticdc_emit.errors.RowError` family
         for bad rows, and then returns nothing of the batch: the error is that of the first bad row in order, and its

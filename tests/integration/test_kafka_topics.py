@@ -11,7 +11,6 @@ from uuid import uuid4
 import pyarrow as pa
 import pytest
 
-from ticdc_emit.changefeed import ArrowBatch, Changefeed
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.config.protocol import FORMS, protocol_parameters, traits_of
 from ticdc_emit.delivery import KafkaSink, MessageWriter
@@ -19,6 +18,8 @@ from ticdc_emit.delivery.kafka_admin import KafkaAdmin
 from ticdc_emit.delivery.kafka_reader import read_topic
 from ticdc_emit.delivery.sinks import sink_for
 from ticdc_emit.errors import ConfigError, DeliveryError, MessageTooLargeError, UnknownTopicError
+from ticdc_emit.pipeline.batch import ArrowBatch
+from ticdc_emit.pipeline.run import Changefeed
 from ticdc_emit.registry.memory import MemoryRegistry
 from ticdc_emit.testing.servers import KraftBroker
 from ticdc_emit.tso import compose

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from hypothesis_profiles import examples
 
 from ticdc_emit import load_changefeed
-from ticdc_emit.encode import pieces as pieces_module
-from ticdc_emit.encode.pieces import Arranger
 from ticdc_emit.errors import TicdcEmitError
-from ticdc_emit.plan.tables import Plan, make_plan
+from ticdc_emit.pipeline import row_sorter as pieces_module
+from ticdc_emit.pipeline.plan import Plan, make_plan
+from ticdc_emit.pipeline.row_sorter import Arranger
 from ticdc_emit.schema.catalog import catalog_from_sql
 
 TS = 450_000_000_262_144_000

@@ -12,9 +12,15 @@ from typing import Any
 import pytest
 from bootstrap_checker import DAY_MS, START_MS, Judge, Run, day, played
 
-from ticdc_emit.schedule import bootstrap as machine
-from ticdc_emit.schedule.bootstrap import Bootstrap, BootstrapRules, Bootstraps, TableRef
-from ticdc_emit.schedule.bootstrap_replay import CountedRows, replayed
+from ticdc_emit.pipeline import bootstrap as machine
+from ticdc_emit.pipeline.bootstrap import (
+    Bootstrap,
+    BootstrapRules,
+    Bootstraps,
+    CountedRows,
+    TableRef,
+    replayed,
+)
 from ticdc_emit.schema.model import TableInfo
 from ticdc_emit.tso import compose
 

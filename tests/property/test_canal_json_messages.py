@@ -24,9 +24,9 @@ from hypothesis_profiles import examples
 from plain_reference import canal_message, fixed_float, json_document, moment_text, promoted, time_text
 
 from ticdc_emit.config import load_changefeed
-from ticdc_emit.encode.run import prepare
 from ticdc_emit.errors import InvalidValueError, UnsupportedTypeError
-from ticdc_emit.plan.tables import Plan, make_plan
+from ticdc_emit.pipeline.encode import prepare
+from ticdc_emit.pipeline.plan import Plan, make_plan
 from ticdc_emit.schema.model import Column, Index, TableInfo
 from ticdc_emit.schema.types import ColumnFlag, MySQLType
 

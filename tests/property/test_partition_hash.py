@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from plain_reference import fixed_float
 from random_tables import COMMIT_TS, Kind, RandomTable, quoted_name, random_tables
 
-from ticdc_emit.arrange.rows import rows_to_batch
 from ticdc_emit.changes.images import Image
 from ticdc_emit.columnar.values import Rendering
 from ticdc_emit.config import CLASSIC
+from ticdc_emit.pipeline.python_rows import rows_to_batch
 from ticdc_emit.routing import PartitionRule, partitions_of, table_hash
 from ticdc_emit.schema.catalog import Catalog
 

@@ -19,14 +19,14 @@ from hypothesis_profiles import examples
 from random_tables import COMMIT_TS, RandomTable, quoted_name, random_tables
 
 from ticdc_emit import load_changefeed
-from ticdc_emit.arrange.alike import Siblings
-from ticdc_emit.arrange.reader import positioned
-from ticdc_emit.arrange.rows import rows_to_batch
-from ticdc_emit.encode import run
-from ticdc_emit.encode.run import prepare_all
 from ticdc_emit.errors import RowError
-from ticdc_emit.plan.registration import Registrar, needed_by_all
-from ticdc_emit.plan.tables import Plan, make_plan
+from ticdc_emit.pipeline import encode
+from ticdc_emit.pipeline.encode import prepare_all
+from ticdc_emit.pipeline.plan import Plan, make_plan
+from ticdc_emit.pipeline.python_rows import rows_to_batch
+from ticdc_emit.pipeline.registration import Registrar, needed_by_all
+from ticdc_emit.pipeline.row_reader import positioned
+from ticdc_emit.pipeline.same_shape_tables import Siblings
 from ticdc_emit.registry import MemoryRegistry
 from ticdc_emit.schema.catalog import catalog_from_sql
 
@@ -129,7 +129,7 @@ def of_twins(plan: Plan, batches: list[tuple[pa.RecordBatch, Any]]) -> list[list
 
 
 def alone(plan: Plan, batches: list[tuple[pa.RecordBatch, Any]]) -> Any:
-    with mock.patch.object(run, "POOLED_ROWS", 0):
+    with mock.patch.object(encode, "POOLED_ROWS", 0):
         return outcome(plan, batches)
 
 

@@ -37,8 +37,8 @@ from table_infos import table_info_from_dict
 from vector_files import load_vector
 
 from ticdc_emit.config import load_changefeed
-from ticdc_emit.encode.run import prepare
-from ticdc_emit.plan.tables import Plan, make_plan
+from ticdc_emit.pipeline.encode import prepare
+from ticdc_emit.pipeline.plan import Plan, make_plan
 from ticdc_emit.protocols import codec_for
 from ticdc_emit.schema.catalog import catalog_from_sql
 from ticdc_emit.schema.model import TableInfo

@@ -30,16 +30,16 @@ from cpu_time import cpu_seconds
 from many_tables import CountingSink, write_rows
 
 from ticdc_emit.bench.inputs import change_batch, commit_stamps, make_rows, table_sql
-from ticdc_emit.changefeed import ArrowBatch, Changefeed
-from ticdc_emit.changefeed.deliver_task import DeliverTask
-from ticdc_emit.changefeed.encode_task import EncodeTask
 from ticdc_emit.changes.model import Op
 from ticdc_emit.config import load_changefeed
-from ticdc_emit.encode.chunk_files import ChunkFolder
-from ticdc_emit.encode.chunks import Buckets, ChunkKind
-from ticdc_emit.encode.pieces import Arranger
-from ticdc_emit.encode.run import prepare
-from ticdc_emit.schedule.control import Controls
+from ticdc_emit.pipeline.batch import ArrowBatch
+from ticdc_emit.pipeline.chunks import Buckets, ChunkFolder, ChunkKind
+from ticdc_emit.pipeline.control_events import Controls
+from ticdc_emit.pipeline.deliver_task import DeliverTask
+from ticdc_emit.pipeline.encode import prepare
+from ticdc_emit.pipeline.encode_task import EncodeTask
+from ticdc_emit.pipeline.row_sorter import Arranger
+from ticdc_emit.pipeline.run import Changefeed
 
 _BATCH_ROWS = 10_000  # what Spark hands to a worker at once
 _ROUNDS = 3

@@ -8,6 +8,6 @@ from walk import walk
 def test_the_count_is_the_same_each_time() -> None:
     first, second = walk("canal-json"), walk("canal-json")
     assert first == second
-    assert {"ticdc_emit.changefeed.run", "ticdc_emit.encode.run"} <= first.modules
-    assert {"ticdc_emit.arrange", "ticdc_emit.delivery"} <= first.packages
+    assert {"ticdc_emit.pipeline.run", "ticdc_emit.pipeline.encode"} <= first.modules
+    assert {"ticdc_emit.pipeline", "ticdc_emit.delivery"} <= first.packages
     assert not first.packages & {"ticdc_emit.spark", "ticdc_emit.decode", "ticdc_emit.traffic", "ticdc_emit.cli"}

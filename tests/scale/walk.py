@@ -18,9 +18,10 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from ticdc_emit.changefeed import ArrowBatch, Changefeed
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.delivery import MemorySink
+from ticdc_emit.pipeline.batch import ArrowBatch
+from ticdc_emit.pipeline.run import Changefeed
 from ticdc_emit.testing import EmbeddedRegistry
 
 __all__ = ["Walk", "walk"]

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from spark_history import FIRST_TSO, SCHEMA, tso
 
-from ticdc_emit.changefeed.planning import current_database, ddl_statements
-from ticdc_emit.changefeed.state import BatchState
 from ticdc_emit.delivery.files import read_files
 from ticdc_emit.delivery.memory_sink import messages
 from ticdc_emit.errors import ConfigError, DdlError, InvalidValueError, LateRowError, StateError
-from ticdc_emit.plan.keyless import KeylessTableWarning
+from ticdc_emit.pipeline.plan import KeylessTableWarning
+from ticdc_emit.pipeline.planning import current_database, ddl_statements
+from ticdc_emit.pipeline.state import BatchState
 from ticdc_emit.schema.catalog import catalog_from_sql
 from ticdc_emit.spark import TicdcSink, encode
 

@@ -12,11 +12,12 @@ from typing import Any
 import pytest
 from lawful_fold import violations
 
-from ticdc_emit.changefeed import ArrowBatch, Changefeed
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.decode.consumer import ReferenceConsumer
 from ticdc_emit.delivery.files import read_files
 from ticdc_emit.delivery.memory_sink import MemorySink, clear, messages
+from ticdc_emit.pipeline.batch import ArrowBatch
+from ticdc_emit.pipeline.run import Changefeed
 from ticdc_emit.schema.catalog import catalog_from_sql
 from ticdc_emit.traffic.generate import Traffic, generate, generate_stream
 from ticdc_emit.traffic.generate.canonical import canonical_text

@@ -12,9 +12,9 @@ import pytest
 from spark_history import FIRST_TSO, SCHEMA, tso
 from spark_session import ON_CONNECT
 
-from ticdc_emit.changefeed.report import RunReport
 from ticdc_emit.delivery.files import read_files
 from ticdc_emit.observe import log_report
+from ticdc_emit.pipeline.report import RunReport
 from ticdc_emit.spark import TicdcSink
 
 pytestmark = pytest.mark.spark

@@ -8,13 +8,14 @@ import pyarrow as pa
 import pytest
 
 from ticdc_emit import Encoder, TicdcSink, load_changefeed
-from ticdc_emit.changefeed import ArrowBatch, Changefeed
-from ticdc_emit.changes.commits import CommitTsWarning
+from ticdc_emit.changes.commit_ts import CommitTsWarning
 from ticdc_emit.config import ConfigWarning, LargeMessageHandle, Secret
 from ticdc_emit.decode import ReferenceConsumer
 from ticdc_emit.delivery.claims import ClaimStore
 from ticdc_emit.delivery.memory_sink import MemorySink
-from ticdc_emit.plan.keyless import KeylessTableWarning
+from ticdc_emit.pipeline.batch import ArrowBatch
+from ticdc_emit.pipeline.plan import KeylessTableWarning
+from ticdc_emit.pipeline.run import Changefeed
 from ticdc_emit.spark.source_options import SourceOptions
 from ticdc_emit.traffic import History
 

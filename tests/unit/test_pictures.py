@@ -14,8 +14,6 @@ import pytest
 from child import exit_code
 
 from ticdc_emit import Encoder, History, Message, RunReport, scenario, to_messages, verify
-from ticdc_emit.changefeed.report import RunTotal
-from ticdc_emit.changefeed.report_figure import report_figure
 from ticdc_emit.decode import Finding, plot_messages, plot_timeline
 from ticdc_emit.decode.invariants import Verifier
 from ticdc_emit.decode.overview_figure import moment, overview_figure
@@ -24,6 +22,8 @@ from ticdc_emit.decode.timeline_figure import timeline_figure, timeline_figures
 from ticdc_emit.delivery import DeliveryReport, PartitionCount
 from ticdc_emit.errors import ConfigError, MissingDependencyError
 from ticdc_emit.pictures import Page
+from ticdc_emit.pipeline.report import RunTotal
+from ticdc_emit.pipeline.report_figure import report_figure
 from ticdc_emit.traffic.replay import ReplayReport
 
 MS = 1_780_000_000_000

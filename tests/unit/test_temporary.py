@@ -12,11 +12,10 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from ticdc_emit.arrange.sorted_runs import SortedRuns
 from ticdc_emit.delivery import FileSink, files
-from ticdc_emit.encode.chunk_store import ChunkStore
-from ticdc_emit.encode.chunks import ChunkKind, note
 from ticdc_emit.errors import TemporaryFileError
+from ticdc_emit.pipeline.chunks import ChunkKind, ChunkStore, note
+from ticdc_emit.pipeline.external_sort import SortedRuns
 from ticdc_emit.temporary import writing_temporary_files
 
 KEYS = pa.array([number.to_bytes(40, "big") for number in range(50_000, 0, -1)], pa.binary())

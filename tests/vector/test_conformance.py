@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 from vector_files import VECTORS, content_of, load_vector, vector_names, vector_path
 
-from ticdc_emit.changes.sizes import MESSAGE_OVERHEAD
+from ticdc_emit.changes.model import MESSAGE_OVERHEAD
 from ticdc_emit.cli.main import main
 from ticdc_emit.conformance import run_conformance
 from ticdc_emit.conformance.files import VectorError, find_vectors, vector_name

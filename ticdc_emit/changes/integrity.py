@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Checksums", "check_given", "checksums_of", "read_given"]
 
+
 CHECKSUM_VERSION = 2
 _WHOLE = "Give a whole number"
 _LIMITS = {"current": (1 << 32) - 1, "previous": (1 << 32) - 1, "version": 2}

@@ -1,33 +1,69 @@
-"""Row changes of one table version and one kind, as the row encoders of every protocol take them.
+"""Bounds on the size of messages, from what is known before they are made.
 
-In: images, TSOs and the optional columns of the input. Out: :class:`Changes`, and what row encoders read of it. What a
-row encoder is: ``changes.row_encoder``.
+In: a table, and how often messages name its columns and labels. Out: bytes, by which batches are cut so that the
+messages of one stay far below Arrow's 2 GiB.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from functools import cached_property
-from typing import TypeVar
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from ticdc_emit.changes.attributes import CHECKSUM, PHYSICAL_TABLE_ID, START_TS, physical_table_ids, start_tsos
-from ticdc_emit.changes.before_image import BeforeImage
-from ticdc_emit.changes.images import Image
+from ticdc_emit.changes.images import BeforeImage, Image
 from ticdc_emit.changes.integrity import Checksums, checksums_of, read_given
-from ticdc_emit.changes.peers import Peers
 from ticdc_emit.changes.row_keys import row_ids_of, row_keys_of
-from ticdc_emit.columnar.assemble import Fragment
-from ticdc_emit.columnar.cells import Piece, join_pieces
+from ticdc_emit.columnar.assemble import Fragment, gather
+from ticdc_emit.columnar.cells import Piece, chosen, join_pieces
 from ticdc_emit.columnar.pool import ColumnPool, Pieces, Pooled, Render
 from ticdc_emit.columnar.stamps import COMMIT_TS, tso_ms_text, tso_text
 from ticdc_emit.schema.model import Column, TableInfo
 
-__all__ = ["Changes", "Op"]
+if TYPE_CHECKING:
+    from ticdc_emit.changes.codec import RowEncoder
+
+__all__ = [
+    "MESSAGE_OVERHEAD",
+    "OUTPUT_BYTES",
+    "Changes",
+    "Op",
+    "Peers",
+    "arrangement",
+    "json_overhead",
+    "likeness",
+    "rows_within",
+]
+
+
+MESSAGE_OVERHEAD = 36
+"""Bytes that TiCDC adds to key and value for the size check: sarama's record overhead (semantics 2.0.7)."""
+
+OUTPUT_BYTES = 512 * 1024 * 1024
+"""How much of the messages of one Arrow batch may be constants; what values add is bounded by the input."""
+
+_CELL = 512  # bytes that a value of fixed width and what stands around any value can add
+
+
+def json_overhead(table: TableInfo, name_uses: int, label_uses: int = 1) -> int:
+    """Return an encoder's ``overhead`` for JSON messages that print every column's name and labels so many times."""
+    return sum(
+        len(column.name.encode()) * 6 * name_uses
+        + sum(len(label.encode()) for label in column.elems) * 6 * label_uses
+        + _CELL
+        for column in table.columns
+    )
+
+
+def rows_within(overhead: int, rows: int, nbytes: int, limit: int) -> int:
+    """Return how many of ``rows`` rows of ``nbytes`` bytes to take at once: by input up to ``limit``, and by output."""
+    return max(1, min(rows * limit // max(nbytes, 1), OUTPUT_BYTES // max(overhead, 1)))
 
 
 _Encoder = TypeVar("_Encoder")
@@ -201,3 +237,74 @@ class Changes:
         pooled = self._pooled.get("commit_ts")
         together = None if pooled is None else pooled.rendered(form, render)
         return render(COMMIT_TS, self.commit_ts) if together is None else together
+
+
+@dataclass(frozen=True)
+class Peers:
+    """The row encoders of several tables of one :func:`likeness`; ``codes``: of each row, the place of its own."""
+
+    encoders: tuple[RowEncoder, ...]
+    codes: npt.NDArray[np.int32]
+
+    def constant(self, of: Callable[[Any], bytes]) -> Fragment:
+        """Return what ``of`` says of each row's encoder: one constant where it says the same of all."""
+        forms = [of(encoder) for encoder in self.encoders]
+        return forms[0] if forms.count(forms[0]) == len(forms) else gather(forms, self.codes)
+
+    def pieces(self, of: Callable[[Any], bytes]) -> list[Piece]:
+        """Return the same for binary formats."""
+        forms = [of(encoder) for encoder in self.encoders]
+        return [forms[0]] if forms.count(forms[0]) == len(forms) else chosen(self.codes, forms)
+
+    def dictionary(self, of: Callable[[Any], bytes]) -> pa.DictionaryArray:
+        """Return the same as a dictionary with an entry for each encoder."""
+        forms = pa.array([of(encoder) for encoder in self.encoders], pa.binary())
+        return pa.DictionaryArray.from_arrays(pa.array(self.codes), forms)
+
+    def numbers(self, of: Callable[[Any], int]) -> npt.NDArray[np.int64]:
+        """Return the number that ``of`` says of each row's encoder."""
+        of_rows: npt.NDArray[np.int64] = np.array([of(encoder) for encoder in self.encoders], np.int64)[self.codes]
+        return of_rows
+
+    def take(self, rows: npt.NDArray[np.int64]) -> Peers:
+        """Return those of some rows."""
+        return Peers(self.encoders, self.codes[rows])
+
+
+def likeness(table: TableInfo) -> Hashable:
+    """Return what tables have in common whose rows are accepted and shown alike, but for what is constant of a table.
+
+    The order of column ids is that of checksums, the clustered primary key that of row keys; Open Protocol shows of
+    each column whether it is of an index, and of each row its partition.
+    """
+    return _same(tuple(_told(table)))
+
+
+def arrangement(table: TableInfo) -> Hashable:
+    """Return what tables have in common whose rows are arranged alike: their keys' columns."""
+    keys = (table.whole_handle_key, table.order_columns, table.splitting_columns)
+    return _same(tuple(tuple((column.name, column.kind) for column in columns) for columns in keys))
+
+
+@lru_cache(maxsize=16384)
+def _same(told: Hashable) -> Hashable:
+    """Return the same object for what is equal, so that it is compared and hashed in full only here."""
+    return object()
+
+
+def _told(table: TableInfo) -> Iterator[Hashable]:
+    yield tuple((column.name, column.kind) for column in table.columns)
+    yield tuple(np.argsort([column.id for column in table.columns]).tolist())
+    for columns in (
+        table.shown_columns,
+        table.whole_handle_key,
+        table.shown_handle_key,
+        table.handle_key,
+        table.primary_key,
+    ):
+        yield tuple(column.name for column in columns)
+    yield table.pk_is_handle, table.common_handle
+    yield next(((index.columns, index.prefixes) for index in table.indexes if index.primary), None)
+    yield tuple(column.collate for column in table.whole_primary_key)
+    yield tuple((index.columns, index.unique, index.primary, index.marks) for index in table.indexes)
+    yield bool(table.partitions)

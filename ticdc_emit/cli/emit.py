@@ -19,7 +19,7 @@ from ticdc_emit.cli.summary import print_summary, warn_of_nothing
 from ticdc_emit.config import ChangefeedConfig, load_changefeed, mask_uri
 from ticdc_emit.errors import SchemaError, UnknownTableError
 from ticdc_emit.hints import did_you_mean
-from ticdc_emit.plan.tables import catalog_for
+from ticdc_emit.pipeline.plan import catalog_for
 from ticdc_emit.registry import RegistryTls, registry_for
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.identifiers import split_name

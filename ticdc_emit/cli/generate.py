@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ticdc_emit.changefeed.report import RunReport, RunTotal
 from ticdc_emit.cli import signals
 from ticdc_emit.cli.console import print_json, result_console, say, step
 from ticdc_emit.cli.engine import MOST_ROWS_HERE, CountedBatches, runs_here, spark_for
@@ -29,6 +28,7 @@ from ticdc_emit.decode import Tail
 from ticdc_emit.delivery.contract import Sink
 from ticdc_emit.errors import ConfigError, DdlError
 from ticdc_emit.hints import counted
+from ticdc_emit.pipeline.report import RunReport, RunTotal
 from ticdc_emit.spark.warm_up import MOST_WARM_UP_S
 from ticdc_emit.traffic.generate import ArrowTraffic, Traffic, TrafficStream
 from ticdc_emit.traffic.generate.make import stream_on_spark, traffic_here, traffic_on_spark

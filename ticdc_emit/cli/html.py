@@ -21,9 +21,9 @@ from ticdc_emit.hints import counted
 from ticdc_emit.pictures import Page
 
 if TYPE_CHECKING:
-    from ticdc_emit.changefeed.report import RunReport
     from ticdc_emit.config import ChangefeedConfig
     from ticdc_emit.decode.schemas import SchemaSource
+    from ticdc_emit.pipeline.report import RunReport
     from ticdc_emit.testing import EmbeddedKafka
 
 __all__ = ["Pictures"]
@@ -46,7 +46,7 @@ class Pictures:
     def add_reports(self, reports: Sequence[RunReport]) -> None:
         """Draw the reports of batches."""
         if self._page is not None and reports:
-            from ticdc_emit.changefeed.report_figure import report_figure
+            from ticdc_emit.pipeline.report_figure import report_figure
 
             self._page.add(report_figure(reports))
 

@@ -12,9 +12,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ticdc_emit.changefeed.report import RunTotal
 from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.delivery.contract import Sink
+from ticdc_emit.pipeline.report import RunTotal
 from ticdc_emit.spark.batch import SparkBatch
 from ticdc_emit.spark.micro_batch import in_micro_batch
 from ticdc_emit.spark.warm_up import warm_up_stream

@@ -9,8 +9,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ticdc_emit.changefeed.planning import current_database
-from ticdc_emit.changefeed.report import RunReport
 from ticdc_emit.cli.console import print_json, result_console, say, step
 from ticdc_emit.cli.html import Pictures
 from ticdc_emit.cli.interrupt import Stop, stopped_by_interrupt
@@ -20,7 +18,9 @@ from ticdc_emit.cli.session import local_spark
 from ticdc_emit.cli.summary import print_summary, warn_of_nothing
 from ticdc_emit.config import load_changefeed, mask_uri
 from ticdc_emit.errors import ConfigError, DuplicateChangeError, SchemaError
-from ticdc_emit.plan.tables import catalog_for
+from ticdc_emit.pipeline.plan import catalog_for
+from ticdc_emit.pipeline.planning import current_database
+from ticdc_emit.pipeline.report import RunReport
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

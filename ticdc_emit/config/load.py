@@ -52,7 +52,7 @@ def load_changefeed(
 ) -> ChangefeedConfig:
     """Read, merge and validate a sink URI and a changefeed file.
 
-    ``changefeed``: path of a TOML file, TOML text (a string with a newline or ``=``), or a mapping of the same shape.
+    ``pipeline``: path of a TOML file, TOML text (a string with a newline or ``=``), or a mapping of the same shape.
     ``profile``: ``classic`` or ``next`` (docs/lineages.md). It overrides the file's
     ``[ticdc-emit] profile``; the default is ``classic``. ``time_zone``: IANA name of the changefeed's zone.
     ``cluster_id``: TiCDC's server cluster id. ``integrity`` and ``force_replicate`` override the changefeed's;

@@ -37,7 +37,7 @@ def load_options(arguments: Mapping[str, Any]) -> dict[str, Any]:
 def config_of(arguments: Mapping[str, Any], **defaults: Any) -> ChangefeedConfig:
     """Return the configuration that a call's arguments (its ``locals()``) describe.
 
-    These are ``sink_uri``, ``changefeed``, ``registry`` and the :class:`LoadOptions`; ``defaults`` are of the latter. A
+    These are ``sink_uri``, ``pipeline``, ``registry`` and the :class:`LoadOptions`; ``defaults`` are of the latter. A
     ``sink_uri`` that is a loaded configuration is returned; :class:`~ticdc_emit.errors.ConfigError` if the call has
     options beside it.
     """

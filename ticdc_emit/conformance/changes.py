@@ -14,17 +14,16 @@ from typing import Any
 
 import pyarrow as pa
 
-from ticdc_emit.arrange.order import ordered
-from ticdc_emit.arrange.reader import positioned
-from ticdc_emit.arrange.rows import rows_to_batch
 from ticdc_emit.changes.attributes import ATTRIBUTES, ROW_KEY, START_TS
 from ticdc_emit.config import ChangefeedConfig, Profile
 from ticdc_emit.conformance.history import CaseHistory
 from ticdc_emit.conformance.vectors import DML_KINDS, Case
 from ticdc_emit.filtering.replication import TableHistory
-from ticdc_emit.plan.large import FixedName
-from ticdc_emit.plan.table_plan import TablePlan
-from ticdc_emit.plan.tables import Plan, make_plan, topics_of
+from ticdc_emit.pipeline.conflicting_changes import ordered
+from ticdc_emit.pipeline.large_messages import FixedName
+from ticdc_emit.pipeline.plan import Plan, TablePlan, make_plan, topics_of
+from ticdc_emit.pipeline.python_rows import rows_to_batch
+from ticdc_emit.pipeline.row_reader import positioned
 from ticdc_emit.schema.events import DdlEvent
 
 __all__ = ["CaseChanges", "PlannedChanges", "transaction"]
@@ -54,7 +53,7 @@ class CaseChanges:
 class PlannedChanges:
     """The changes of a case under one configuration. Every topic has ``partitions`` partitions.
 
-    ``plan`` is for control events and has no tables. Raises :class:`~ticdc_emit.errors.ConfigError` for rules that name
+    ``pipeline`` is for control events and has no tables. Raises :class:`~ticdc_emit.errors.ConfigError` for rules that name
     no table or topic.
     """
 

@@ -14,22 +14,28 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
 
-from ticdc_emit.arrange.order import ordered
-from ticdc_emit.arrange.reader import positioned
-from ticdc_emit.arrange.rows import rows_to_batch
-from ticdc_emit.changes.packing import alone
+from ticdc_emit.changes.codec import alone
 from ticdc_emit.config import DEFAULT_PARTITION_NUM, ChangefeedConfig
 from ticdc_emit.config.filters import EVENT_TYPES
 from ticdc_emit.conformance.changes import transaction
 from ticdc_emit.conformance.vectors import Outcome, Record
-from ticdc_emit.encode.run import prepare
 from ticdc_emit.errors import DdlError, TicdcEmitError
 from ticdc_emit.filtering.replication import Replication
 from ticdc_emit.filtering.verdicts import Verdict
-from ticdc_emit.plan.announce import Announcer
-from ticdc_emit.plan.sent_ddl import SentDdl
-from ticdc_emit.plan.table_plan import TablePlan
-from ticdc_emit.plan.tables import Plan, living, make_plan, topics_of, verify_tables
+from ticdc_emit.pipeline.conflicting_changes import ordered
+from ticdc_emit.pipeline.control_events import Announcer
+from ticdc_emit.pipeline.encode import prepare
+from ticdc_emit.pipeline.plan import (
+    Plan,
+    SentDdl,
+    TablePlan,
+    living,
+    make_plan,
+    topics_of,
+    verify_tables,
+)
+from ticdc_emit.pipeline.python_rows import rows_to_batch
+from ticdc_emit.pipeline.row_reader import positioned
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.dialect import split_statements
 from ticdc_emit.schema.events import DdlEvent

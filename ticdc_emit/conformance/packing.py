@@ -12,10 +12,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from ticdc_emit.changes.row_encoder import Encoded
+from ticdc_emit.changes.codec import Encoded
 from ticdc_emit.conformance.vectors import DML_KINDS, Outcome, Record
-from ticdc_emit.encode.packing import packed
-from ticdc_emit.plan.tables import Plan
+from ticdc_emit.pipeline.plan import Plan
+from ticdc_emit.pipeline.row_batching import packed
 
 __all__ = ["packed_outcomes"]
 

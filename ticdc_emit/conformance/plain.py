@@ -12,7 +12,7 @@ import json
 from ticdc_emit.conformance.vectors import Outcome, Record
 from ticdc_emit.decode.compression import decompress
 from ticdc_emit.decode.errors import DecodeError
-from ticdc_emit.plan.large import LargeMessages
+from ticdc_emit.pipeline.large_messages import LargeMessages
 
 __all__ = ["plain_outcome"]
 

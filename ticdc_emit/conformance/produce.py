@@ -13,24 +13,21 @@ from typing import Any
 
 import pyarrow as pa
 
-from ticdc_emit.changes.codec import RegisteredRows
-from ticdc_emit.changes.packing import alone
+from ticdc_emit.changes.codec import RegisteredRows, alone
 from ticdc_emit.config import DEFAULT_PARTITION_NUM, ChangefeedConfig, ConfigWarning, Protocol, load_changefeed
 from ticdc_emit.conformance.changes import CaseChanges, PlannedChanges
 from ticdc_emit.conformance.packing import packed_outcomes
 from ticdc_emit.conformance.scope import SHARED_SUBJECT
 from ticdc_emit.conformance.vectors import DML_KINDS, Case, Outcome, Record, SinkConfig
-from ticdc_emit.encode.run import prepare
 from ticdc_emit.errors import SharedSubjectError, TicdcEmitError
-from ticdc_emit.plan.announce import Announcer
-from ticdc_emit.plan.large import LargeMessages
-from ticdc_emit.plan.registration import Registrar, needed_by
-from ticdc_emit.plan.table_plan import TablePlan
-from ticdc_emit.plan.tables import Plan
+from ticdc_emit.pipeline.bootstrap import Bootstrap
+from ticdc_emit.pipeline.control_events import Announcer, Event, Watermark
+from ticdc_emit.pipeline.encode import prepare
+from ticdc_emit.pipeline.large_messages import LargeMessages
+from ticdc_emit.pipeline.plan import Plan, TablePlan
+from ticdc_emit.pipeline.registration import Registrar, needed_by
 from ticdc_emit.registry import MemoryRegistry
 from ticdc_emit.registry.headers import confluent_schema
-from ticdc_emit.schedule.bootstrap import Bootstrap
-from ticdc_emit.schedule.control import Event, Watermark
 
 __all__ = ["VariantEncoder", "load_variant", "refusal"]
 

@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from ticdc_emit.arrange.block import BlockRows
-from ticdc_emit.arrange.dispatch import dispatched
-from ticdc_emit.arrange.reader import read_parts
 from ticdc_emit.conformance.changes import CaseChanges, PlannedChanges
 from ticdc_emit.conformance.produce import load_variant
 from ticdc_emit.conformance.vectors import DML_KINDS, Route, Target
 from ticdc_emit.errors import TicdcEmitError
-from ticdc_emit.plan.table_plan import TablePlan
-from ticdc_emit.plan.tables import Plan
+from ticdc_emit.pipeline.partitioner import dispatched
+from ticdc_emit.pipeline.plan import Plan, TablePlan
+from ticdc_emit.pipeline.row_batch import BlockRows
+from ticdc_emit.pipeline.row_reader import read_parts
 
 __all__ = ["RouteDispatcher"]
 

@@ -1,7 +1,7 @@
 """Run a recorded sequence through a changefeed, and compare first the verdicts, then the messages byte for byte.
 
 In: a :class:`~ticdc_emit.conformance.sequences.Sequence`. Out: checks in the report: one for each job and each row
-(``changefeed``), one for each sent event and each protocol. Events are counted when they are sent.
+(``pipeline``), one for each sent event and each protocol. Events are counted when they are sent.
 """
 
 from __future__ import annotations

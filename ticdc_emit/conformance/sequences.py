@@ -22,7 +22,7 @@ __all__ = ["Sequence", "is_sequence", "read_sequence"]
 
 @dataclass(frozen=True)
 class Sequence:
-    """One file. ``before``: SQL from before the changefeed's start. ``changefeed``: TiCDC's TOML, "" without.
+    """One file. ``before``: SQL from before the changefeed's start. ``pipeline``: TiCDC's TOML, "" without.
 
     ``inputs``: sessions, DDL and transactions in order, with TiCDC's verdicts. ``config_error``: why TiCDC refuses the
     changefeed, if it does.

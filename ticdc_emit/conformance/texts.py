@@ -16,7 +16,7 @@ from ticdc_emit.conformance.dump import Dump
 from ticdc_emit.conformance.files import read_lines, vector_name
 from ticdc_emit.conformance.report import Mismatch, Report
 from ticdc_emit.errors import TicdcEmitError
-from ticdc_emit.plan.restore import restore_ddl
+from ticdc_emit.pipeline.plan import restore_ddl
 
 __all__ = ["check_texts"]
 

@@ -1,6 +1,6 @@
 """Readers of the messages, for round trips and for consumers. They share no code with the encoders.
 
-Nothing here imports ``protocols``, ``columnar`` or ``encode``, so an error in one is not repeated in the other.
+Nothing here imports ``protocols``, ``columnar`` or ``pipeline``, so an error in one is not repeated in the other.
 """
 
 from ticdc_emit.decode.avro.checksum import verify_checksum

@@ -1,6 +1,6 @@
 """The claim-check storage: whole messages that are too large for Kafka, as objects of a file or object store.
 
-In: claims, which :mod:`ticdc_emit.plan.large` makes and names. Out: objects, stored before any message that names
+In: claims, which :mod:`ticdc_emit.pipeline.large_messages` makes and names. Out: objects, stored before any message that names
 one is sent. The store is whatever fsspec reaches; the parameters of a storage URI are TiDB's (``pingcap/tidb:
 pkg/objstore``), and :mod:`ticdc_emit.delivery.storage_options` says what they are to fsspec.
 """

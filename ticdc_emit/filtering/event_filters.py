@@ -1,7 +1,7 @@
 """Event filters: ``[[filter.event-filters]]`` by the type of an event and by the text of a DDL.
 
 In: the changefeed's event filters. Out: :class:`EventFilters`, which tells whether a filter ignores a DDL or a kind of
-row changes, and which filter. ``filtering.rows`` handles expressions over values.
+row changes, and which filter. ``expressions.row_filter`` handles expressions over values.
 
 Rule source: ``pkg/filter/sql_event_filter.go`` and ``pkg/binlog-filter`` of pingcap/tiflow and pingcap/ticdc. The two
 lineages differ in the effect of a bad pattern, the case-sensitivity of matchers, and foreign keys

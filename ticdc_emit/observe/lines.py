@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import logging
 
-from ticdc_emit.changefeed.report import RunReport, RunTotal
-from ticdc_emit.changefeed.report_table import shown_lag, shown_watermark
 from ticdc_emit.hints import counted
+from ticdc_emit.pipeline.report import RunReport, RunTotal, shown_lag, shown_watermark
 
 __all__ = ["log_report", "report_line"]
 
-logger = logging.getLogger("ticdc_emit.changefeed")
+logger = logging.getLogger("ticdc_emit.pipeline")
 
 
 def report_line(report: RunReport | RunTotal) -> str:
@@ -37,5 +36,5 @@ def report_line(report: RunReport | RunTotal) -> str:
 
 
 def log_report(report: RunReport) -> None:
-    """Log the line of a report (``on_report=log_report``): logger ``ticdc_emit.changefeed``, level INFO."""
+    """Log the line of a report (``on_report=log_report``): logger ``ticdc_emit.pipeline``, level INFO."""
     logger.info("%s", report_line(report))

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ticdc_emit.changefeed.report import RunReport
 from ticdc_emit.errors import MissingDependencyError
+from ticdc_emit.pipeline.report import RunReport
 from ticdc_emit.tso import physical_ms
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ _LAGS = (
 class ChangefeedMetrics:
     """``TicdcSink(..., on_report=ChangefeedMetrics("orders"))``: metrics that each finished batch updates.
 
-    ``changefeed`` and ``namespace`` are the labels that TiCDC gives its metrics. ``registry``: prometheus_client's
+    ``pipeline`` and ``namespace`` are the labels that TiCDC gives its metrics. ``registry``: prometheus_client's
     default one unless given. Several changefeeds of one registry share one object each by :meth:`labelled`. Raises
     :class:`~ticdc_emit.errors.MissingDependencyError` without prometheus_client.
     """

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ticdc_emit.changefeed.report import RunReport
 from ticdc_emit.exports import lazy
+from ticdc_emit.pipeline.report import RunReport
 from ticdc_emit.spark.session import local_session, register
 from ticdc_emit.spark.sink import TicdcSink, encode
 

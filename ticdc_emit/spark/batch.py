@@ -1,6 +1,6 @@
-"""DataFrames as a batch of a changefeed (``changefeed.batch.Batch``).
+"""DataFrames as a batch of a changefeed (``pipeline.batch.Batch``).
 
-In: a DataFrame of row changes in a public form (``changes.forms``), or a typed one for each of many tables, with or
+In: a DataFrame of row changes in a public form (``changes.arrow_input``), or a typed one for each of many tables, with or
 without DDL rows. Out: the facts that PLAN needs, and the changefeed's two tasks run over the rows in one Spark job:
 rows are encoded where they are, chunks of messages are shuffled, and each delivering task has whole topic-partitions.
 The shuffle is the barrier: nothing is sent before every row is encoded.
@@ -15,18 +15,18 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from ticdc_emit.changefeed.batch import typed_table
-from ticdc_emit.changefeed.deliver_task import DeliverTask
-from ticdc_emit.changefeed.encode_task import EncodeTask
-from ticdc_emit.changefeed.results import RESULT_SCHEMA, TaskResult, read_results
-from ticdc_emit.changefeed.state import DdlStatement
-from ticdc_emit.changes.forms import check_columns, is_generic
+from ticdc_emit.changes.arrow_input import check_columns, is_generic
 from ticdc_emit.delivery.contract import MESSAGE_SCHEMA
 from ticdc_emit.delivery.memory_sink import MemorySink
-from ticdc_emit.encode.chunks import CHUNK_SCHEMA, Buckets
-from ticdc_emit.encode.fit import check_images
 from ticdc_emit.errors import ConfigError
-from ticdc_emit.plan.tables import Plan
+from ticdc_emit.pipeline.batch import typed_table
+from ticdc_emit.pipeline.chunks import CHUNK_SCHEMA, Buckets
+from ticdc_emit.pipeline.deliver_task import DeliverTask
+from ticdc_emit.pipeline.encode import check_images
+from ticdc_emit.pipeline.encode_task import EncodeTask
+from ticdc_emit.pipeline.plan import Plan
+from ticdc_emit.pipeline.results import RESULT_SCHEMA, TaskResult, read_results
+from ticdc_emit.pipeline.state import DdlStatement
 from ticdc_emit.routing.topic import Target
 from ticdc_emit.spark.chunk_folder import chunk_folder
 from ticdc_emit.spark.frame import change_columns, in_pairs, without_ddl

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
-from ticdc_emit.encode.chunk_files import ChunkFolder
+from ticdc_emit.pipeline.chunks import ChunkFolder
 from ticdc_emit.spark.session import is_on
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
     register(spark)
     changes.write.format("ticdc").mode("append").option("sinkUri", ...).option("schema", ...).save()
 
-In: rows in a public form (``changes.forms``). A data source gets Spark's partitions as they are and cannot request a
+In: rows in a public form (``changes.arrow_input``). A data source gets Spark's partitions as they are and cannot request a
 shuffle or a sort. So executors encode their rows and stage chunks of messages (``spark.staging``), and ``commit``, in
 one process on the driver, merges and sends them. If the plan depends on all rows (DDL among them, or tables that a
 registry must know), rows are staged as they are and ``commit`` encodes them. Spark starts a new process for every
@@ -37,15 +37,13 @@ from pyspark.sql.datasource import (
     WriterCommitMessage,
 )
 
-from ticdc_emit.changefeed import RunReport
-from ticdc_emit.changefeed.arrow_batch import ArrowBatch
-from ticdc_emit.changefeed.batch import Batch, typed_table
-from ticdc_emit.changefeed.encoded_batch import EncodedBatch, Encoding
-from ticdc_emit.changefeed.state import BatchState
-from ticdc_emit.changes.forms import check_columns
+from ticdc_emit.changes.arrow_input import check_columns
 from ticdc_emit.config import Secret, mask_uri
-from ticdc_emit.encode.chunks import CHUNK_SCHEMA
 from ticdc_emit.errors import ConfigError, StateError, TicdcEmitError
+from ticdc_emit.pipeline.batch import ArrowBatch, Batch, EncodedBatch, Encoding, typed_table
+from ticdc_emit.pipeline.chunks import CHUNK_SCHEMA
+from ticdc_emit.pipeline.report import RunReport
+from ticdc_emit.pipeline.state import BatchState
 from ticdc_emit.spark.batch import check_changes
 from ticdc_emit.spark.source_options import SourceOptions
 from ticdc_emit.spark.staging import StagedFile, Staging

@@ -1,6 +1,6 @@
 """DataFrames of row changes as the columns that an encoding task reads.
 
-Two public forms (``changes.forms``): **typed**, one DataFrame of one table, and **generic**, one for many. Nothing is
+Two public forms (``changes.arrow_input``): **typed**, one DataFrame of one table, and **generic**, one for many. Nothing is
 shuffled, collected or cached here. Rules of order, splitting and routing are elsewhere.
 """
 
@@ -10,8 +10,13 @@ from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import TYPE_CHECKING, TypeVar
 
+from ticdc_emit.changes.arrow_input import (
+    DDL_OP,
+    GENERIC_NAMES,
+    check_columns,
+    is_generic,
+)
 from ticdc_emit.changes.attributes import ATTRIBUTES
-from ticdc_emit.changes.forms import DDL_OP, GENERIC_NAMES, check_columns, is_generic
 from ticdc_emit.errors import MissingColumnError, UnsupportedTypeError
 from ticdc_emit.tso import LOGICAL_BITS, LOGICAL_PER_MICROSECOND
 

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql.streaming.listener import StreamingQueryListener
 
-from ticdc_emit.changefeed.report import RunReport
 from ticdc_emit.observe.lines import report_line
+from ticdc_emit.pipeline.report import RunReport
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.listener import (

@@ -6,9 +6,9 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
-from ticdc_emit.changefeed.report import ReportCallback
 from ticdc_emit.config.named import LoadOptions
 from ticdc_emit.delivery.contract import Sink
+from ticdc_emit.pipeline.report import ReportCallback
 from ticdc_emit.registry.contract import SchemaRegistry
 
 __all__ = ["ReplayOptions", "SinkOptions", "TrafficSinkOptions"]

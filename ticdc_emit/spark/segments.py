@@ -4,7 +4,7 @@ Spark hands a task 10,000 rows at once, or fewer where it measures them (``short
 an Arrow array holds. So a chunk crosses the shuffle in segments of at most :data:`SEGMENT_BYTES`: a row with its first
 bytes, and rows with the others alone. They come together again by a name, for a shuffle promises no order.
 
-In and out: batches of ``CHUNK_SCHEMA`` (``encode.chunks``), and of :data:`SEGMENT_SCHEMA` between.
+In and out: batches of ``CHUNK_SCHEMA`` (``pipeline.chunks``), and of :data:`SEGMENT_SCHEMA` between.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 
-from ticdc_emit.encode.chunks import CHUNK_SCHEMA
 from ticdc_emit.errors import DeliveryError
+from ticdc_emit.pipeline.chunks import CHUNK_SCHEMA
 
 __all__ = ["SEGMENT_BYTES", "SEGMENT_SCHEMA", "in_segments", "rejoined"]
 

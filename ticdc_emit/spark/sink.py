@@ -16,16 +16,16 @@ from collections.abc import Iterable, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal
 
-from ticdc_emit.changefeed.arrow_batch import ArrowBatch
-from ticdc_emit.changefeed.options import RunOptions
-from ticdc_emit.changefeed.report import ReportCallback, RunReport, RunTotal
-from ticdc_emit.changefeed.run import Changefeed
-from ticdc_emit.changes.tabular import changes_table
+from ticdc_emit.changes.arrow_input import changes_table
 from ticdc_emit.config import ChangefeedConfig, Profile
 from ticdc_emit.config.named import config_of, refuse_unknown
 from ticdc_emit.config.secrets import hides_arguments
 from ticdc_emit.delivery.contract import Sink
 from ticdc_emit.delivery.sinks import sink_for
+from ticdc_emit.pipeline.batch import ArrowBatch
+from ticdc_emit.pipeline.options import RunOptions
+from ticdc_emit.pipeline.report import ReportCallback, RunReport, RunTotal
+from ticdc_emit.pipeline.run import Changefeed
 from ticdc_emit.registry.contract import SchemaRegistry
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.spark.batch import SparkBatch
@@ -45,7 +45,7 @@ __all__ = ["TicdcSink", "encode"]
 class TicdcSink:
     """A ``foreachBatch`` callable that emits row changes as TiCDC would.
 
-    ``sink_uri``, ``changefeed``: TiCDC's two inputs. ``schema``: the tables before the first row, as SQL text (read in
+    ``sink_uri``, ``pipeline``: TiCDC's two inputs. ``schema``: the tables before the first row, as SQL text (read in
     the changefeed's time zone) or a :class:`Catalog`. ``table``: ``schema.name`` of a typed DataFrame, needed if there
     are several tables. ``ddl``: later DDL as (commit_ts, statement) or (commit_ts, statement, schema), sent in its
     place; without a schema it runs in the database of the table or tables. ``clock``: ``commit`` (messages carry the
@@ -64,7 +64,7 @@ class TicdcSink:
     configured schema registry. ``on_report``: one or several functions, called with the :class:`RunReport` of each
     batch (``observe.log_report``, ``observe.ChangefeedMetrics``); an exception is logged, and the stream continues.
     ``profile`` to ``schema_registry``: as in :func:`~ticdc_emit.load_changefeed`; a loaded configuration has these, and
-    ``changefeed``, already. Raises :class:`~ticdc_emit.errors.ConfigError`.
+    ``pipeline``, already. Raises :class:`~ticdc_emit.errors.ConfigError`.
     """
 
     @hides_arguments
@@ -141,7 +141,7 @@ class TicdcSink:
         Raises :class:`~ticdc_emit.errors.ConfigError` before the first batch, and
         :class:`~ticdc_emit.errors.MissingDependencyError` without plotly (extra ``plot``).
         """
-        from ticdc_emit.changefeed.report_figure import report_figure
+        from ticdc_emit.pipeline.report_figure import report_figure
 
         return report_figure(self.reports)
 

@@ -23,8 +23,8 @@ import pyarrow as pa
 
 from ticdc_emit.config.encoded_secrets import hide
 from ticdc_emit.config.secrets import Secret, foreign_text, hides_arguments, uri_secrets
-from ticdc_emit.encode.error_json import unreadable
 from ticdc_emit.errors import DeliveryError, MissingDependencyError, TicdcEmitError
+from ticdc_emit.pipeline.error_json import unreadable
 from ticdc_emit.temporary import OpenFile, own_folder
 
 __all__ = ["StagedBatches", "StagedFile", "Staging"]

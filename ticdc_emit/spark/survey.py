@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_emit.changefeed.batch import null_in_ddl
-from ticdc_emit.changefeed.state import DdlStatement
-from ticdc_emit.changes.forms import DDL_OP
+from ticdc_emit.changes.arrow_input import DDL_OP
 from ticdc_emit.errors import UnsupportedTypeError
+from ticdc_emit.pipeline.batch import null_in_ddl
+from ticdc_emit.pipeline.state import DdlStatement
 from ticdc_emit.spark.frame import commit_ts_column, in_pairs, without_ddl
 
 if TYPE_CHECKING:

@@ -19,11 +19,8 @@ from uuid import uuid4
 
 import pyarrow as pa
 
-from ticdc_emit.changefeed import ArrowBatch, Changefeed
-from ticdc_emit.changefeed.options import RunOptions
-from ticdc_emit.changefeed.planning import current_database
 from ticdc_emit.changes.attributes import ATTRIBUTES
-from ticdc_emit.changes.commits import commit_ts_of
+from ticdc_emit.changes.commit_ts import commit_ts_of
 from ticdc_emit.changes.model import Op
 from ticdc_emit.columnar.faults import shown
 from ticdc_emit.config import DEFAULT_PARTITION_NUM, ChangefeedConfig, Profile
@@ -34,6 +31,10 @@ from ticdc_emit.delivery.message import Message
 from ticdc_emit.errors import ConfigError, InvalidValueError, MissingColumnError
 from ticdc_emit.hints import counted, did_you_mean
 from ticdc_emit.pictures.shown import facts_html
+from ticdc_emit.pipeline.batch import ArrowBatch
+from ticdc_emit.pipeline.options import RunOptions
+from ticdc_emit.pipeline.planning import current_database
+from ticdc_emit.pipeline.run import Changefeed
 from ticdc_emit.registry.contract import SchemaRegistry
 from ticdc_emit.schema.catalog import Catalog, catalog_from_sql
 from ticdc_emit.schema.model import TableInfo
@@ -160,7 +161,7 @@ class History:
     ) -> list[Message]:
         """Return the history as a changefeed sends it: rows, DDL, BOOTSTRAP and watermarks, by topic-partition.
 
-        ``sink_uri``, ``changefeed`` and ``profile`` to ``schema_registry``: the arguments of
+        ``sink_uri``, ``pipeline`` and ``profile`` to ``schema_registry``: the arguments of
         :func:`~ticdc_emit.load_changefeed`, or its result; nothing is sent there, and every topic has ``partition-num``
         partitions. ``watermark_interval``: seconds of commit time. Raises :class:`~ticdc_emit.errors.ConfigError` for a
         configuration with another time zone, and for options together with a loaded one. Raises the family of

@@ -15,7 +15,6 @@ from typing import Any, TypeAlias
 
 import pyarrow as pa
 
-from ticdc_emit.changefeed.planning import current_database
 from ticdc_emit.changes.model import Op
 from ticdc_emit.columnar.escape import GO_STD
 from ticdc_emit.columnar.go_quoted import go_quoted_json
@@ -23,6 +22,7 @@ from ticdc_emit.columnar.labels import label_number
 from ticdc_emit.config.protocol import traits_of
 from ticdc_emit.config.traits import BinaryForm, Traits
 from ticdc_emit.errors import HistoryError, MissingColumnError, MissingImageError, SchemaError
+from ticdc_emit.pipeline.planning import current_database
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.schema.model import Column, TableInfo

@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 from hypothesis_profiles import examples
 
 from ticdc_emit import Encoder
-from ticdc_emit.arrange import ambiguous
-from ticdc_emit.arrange.ambiguous import OrderCheck
-from ticdc_emit.arrange.order_key import order_keys, order_of
-from ticdc_emit.arrange.transactions import numbered, ranks
 from ticdc_emit.errors import DuplicateChangeError
-from ticdc_emit.plan.table_plan import TablePlan
+from ticdc_emit.pipeline import conflicting_changes
+from ticdc_emit.pipeline.conflicting_changes import OrderCheck
+from ticdc_emit.pipeline.plan import TablePlan
+from ticdc_emit.pipeline.sort_key import order_keys, order_of
+from ticdc_emit.pipeline.transactions import numbered, ranks
 
 ID = pa.struct([("id", pa.int32())])
 
@@ -102,14 +102,14 @@ def test_the_error_names_table_key_and_commit() -> None:
 def test_a_commit_of_many_windows(monkeypatch: pytest.MonkeyPatch) -> None:
     """What a transaction holds already is not gone through again, and its hashes are united a few times each."""
     united = 0
-    whole = ambiguous._united
+    whole = conflicting_changes._united
 
     def counted(hashes: Any, roles: Any) -> Any:
         nonlocal united
         united += len(hashes)
         return whole(hashes, roles)
 
-    monkeypatch.setattr(ambiguous, "_united", counted)
+    monkeypatch.setattr(conflicting_changes, "_united", counted)
     check, count, size = OrderCheck([TABLE]), 256, 50
     for start in range(0, count * size, size):
         check.check(keys_of(inserts(pa.array(range(start, start + size)))))
@@ -120,7 +120,7 @@ def test_a_commit_of_many_windows(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_equal_hashes_alone_are_not_duplicates(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ambiguous, "_hashes", lambda identities: np.zeros(len(identities), np.int64))
+    monkeypatch.setattr(conflicting_changes, "_hashes", lambda identities: np.zeros(len(identities), np.int64))
     table = planned("id varchar(9) primary key")
     check = OrderCheck([table])
     check.check(keys_of(inserts(pa.array(["a", "b"])), table))

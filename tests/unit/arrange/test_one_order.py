@@ -11,10 +11,11 @@ import pyarrow as pa
 import pytest
 
 from ticdc_emit import Encoder
-from ticdc_emit.changefeed import ArrowBatch, Changefeed
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.delivery.memory_sink import MemorySink, clear, messages
 from ticdc_emit.errors import DuplicateChangeError, InvalidValueError, TicdcEmitError, UnsupportedTypeError
+from ticdc_emit.pipeline.batch import ArrowBatch
+from ticdc_emit.pipeline.run import Changefeed
 
 URI = "memory://one-order/t?protocol=canal-json&enable-tidb-extension=true&partition-num=1"
 TS = 450_000_000_262_144_000

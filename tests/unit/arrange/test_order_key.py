@@ -14,9 +14,15 @@ from hypothesis import strategies as st
 from hypothesis_profiles import examples
 
 from ticdc_emit import Encoder
-from ticdc_emit.arrange.order_key import commit_stamps, key_values, order_keys, order_of, with_ranks
-from ticdc_emit.arrange.transactions import numbered, ranks
-from ticdc_emit.plan.table_plan import TablePlan
+from ticdc_emit.pipeline.plan import TablePlan
+from ticdc_emit.pipeline.sort_key import (
+    commit_stamps,
+    key_values,
+    order_keys,
+    order_of,
+    with_ranks,
+)
+from ticdc_emit.pipeline.transactions import numbered, ranks
 
 
 def planned(columns: str) -> TablePlan:

@@ -10,9 +10,6 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from ticdc_emit.changefeed import Changefeed
-from ticdc_emit.changefeed.arrow_batch import ArrowBatch
-from ticdc_emit.changefeed.options import RunOptions
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.delivery.memory_sink import MemorySink, clear, messages
 from ticdc_emit.encoder import Encoder
@@ -27,6 +24,9 @@ from ticdc_emit.errors import (
     UnknownTableError,
     UnsupportedTypeError,
 )
+from ticdc_emit.pipeline.batch import ArrowBatch
+from ticdc_emit.pipeline.options import RunOptions
+from ticdc_emit.pipeline.run import Changefeed
 from ticdc_emit.registry.memory import MemoryRegistry
 
 FIRST = 450_000_000_262_144_000

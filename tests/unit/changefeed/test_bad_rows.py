@@ -19,16 +19,9 @@ from hypothesis_profiles import examples
 from shuffled_chunks import FORM, RULES, in_bucket
 
 from ticdc_emit import Encoder
-from ticdc_emit.changefeed import ArrowBatch, Changefeed, RunReport
-from ticdc_emit.changefeed.deliver_task import DeliverTask
-from ticdc_emit.changefeed.encode_task import EncodeTask
-from ticdc_emit.changefeed.options import RunOptions
-from ticdc_emit.changefeed.results import read_results
-from ticdc_emit.changes.sizes import MESSAGE_OVERHEAD
+from ticdc_emit.changes.model import MESSAGE_OVERHEAD
 from ticdc_emit.config import Secret, load_changefeed
 from ticdc_emit.delivery.memory_sink import MemorySink, clear, messages
-from ticdc_emit.encode.bad_rows import BadRows
-from ticdc_emit.encode.chunks import Buckets
 from ticdc_emit.errors import (
     ConfigError,
     CorruptedRowError,
@@ -41,8 +34,17 @@ from ticdc_emit.errors import (
     UnknownTableError,
     UnsupportedTypeError,
 )
-from ticdc_emit.plan.tables import make_plan
-from ticdc_emit.schedule.control import Controls
+from ticdc_emit.pipeline.bad_rows import BadRows
+from ticdc_emit.pipeline.batch import ArrowBatch
+from ticdc_emit.pipeline.chunks import Buckets
+from ticdc_emit.pipeline.control_events import Controls
+from ticdc_emit.pipeline.deliver_task import DeliverTask
+from ticdc_emit.pipeline.encode_task import EncodeTask
+from ticdc_emit.pipeline.options import RunOptions
+from ticdc_emit.pipeline.plan import make_plan
+from ticdc_emit.pipeline.report import RunReport
+from ticdc_emit.pipeline.results import read_results
+from ticdc_emit.pipeline.run import Changefeed
 from ticdc_emit.schema.catalog import catalog_from_sql
 
 SCHEMA = """

@@ -16,17 +16,16 @@ from hypothesis_profiles import examples
 from shuffled_chunks import FORM, RULES, in_bucket
 
 from ticdc_emit import Encoder
-from ticdc_emit.changefeed.deliver_task import DeliverTask
-from ticdc_emit.changefeed.encode_task import EncodeTask
-from ticdc_emit.changefeed.results import read_results
 from ticdc_emit.config import ChangefeedConfig, load_changefeed
 from ticdc_emit.delivery.claims import ClaimStore
-from ticdc_emit.encode import chunk_files, chunk_store, chunks
-from ticdc_emit.encode.chunk_files import ChunkFolder
-from ticdc_emit.encode.chunks import Buckets
 from ticdc_emit.errors import DuplicateChangeError, InvalidValueError, LateRowError
-from ticdc_emit.plan.tables import Plan, make_plan
-from ticdc_emit.schedule.control import Controls
+from ticdc_emit.pipeline import chunks
+from ticdc_emit.pipeline.chunks import Buckets, ChunkFolder
+from ticdc_emit.pipeline.control_events import Controls
+from ticdc_emit.pipeline.deliver_task import DeliverTask
+from ticdc_emit.pipeline.encode_task import EncodeTask
+from ticdc_emit.pipeline.plan import Plan, make_plan
+from ticdc_emit.pipeline.results import read_results
 from ticdc_emit.schema.catalog import catalog_from_sql
 
 SCHEMA = "create table s.a (id int primary key, u int unique, v varchar(9)); create table s.b (id int primary key)"
@@ -119,8 +118,8 @@ def test_neither_tasks_nor_their_order_nor_memory_change_a_message(seq: bool, pr
 @pytest.mark.parametrize("seq", [False, True])
 def test_messages_may_stay_in_files(seq: bool, once: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     taken: list[str] = []
-    monkeypatch.setattr(chunk_store, "taken", lambda path: taken.append(path) or chunk_files.taken(path))
-    monkeypatch.setattr(chunk_files, "_SMALL_BYTES", 500)  # some chunks travel, the others stay
+    monkeypatch.setattr(chunks, "taken", lambda path: taken.append(path) or chunks.taken(path))
+    monkeypatch.setattr(chunks, "_SMALL_BYTES", 500)  # some chunks travel, the others stay
     rows = history(5, seq)
     folder = ChunkFolder(str(tmp_path), 1 << 30, read_once=once)
     shuffled = random.Random(2).sample(rows, len(rows))

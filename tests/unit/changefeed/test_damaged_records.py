@@ -10,11 +10,10 @@ from typing import Any
 
 import pytest
 
-from ticdc_emit.changefeed.record import record_of, text_of
-from ticdc_emit.changefeed.state import BatchState
-from ticdc_emit.changefeed.state_store import FsspecStateStore
 from ticdc_emit.errors import StateError
-from ticdc_emit.schedule.bootstrap import BootstrapRules, Bootstraps
+from ticdc_emit.pipeline.bootstrap import BootstrapRules, Bootstraps
+from ticdc_emit.pipeline.state import BatchState, record_of, text_of
+from ticdc_emit.pipeline.state_store import FsspecStateStore
 from ticdc_emit.schema.catalog import catalog_from_sql
 
 SCHEDULE: dict[str, Any] = {

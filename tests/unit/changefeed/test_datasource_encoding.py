@@ -20,13 +20,9 @@ pytest.importorskip("pyspark")
 from pyspark import TaskContext
 from pyspark.sql.types import LongType, MapType, StringType, StructType
 
-from ticdc_emit.changefeed import ArrowBatch, Changefeed
-from ticdc_emit.changefeed.options import RunOptions
-from ticdc_emit.changefeed.results import RESULT_SCHEMA, read_results
 from ticdc_emit.config import Secret, load_changefeed
 from ticdc_emit.delivery.files import read_files
 from ticdc_emit.delivery.sinks import sink_for
-from ticdc_emit.encode.chunks import CHUNK_SCHEMA, ChunkKind
 from ticdc_emit.errors import (
     BrokerUnreachableError,
     DeliveryError,
@@ -35,6 +31,11 @@ from ticdc_emit.errors import (
     StateError,
     TemporaryFileError,
 )
+from ticdc_emit.pipeline.batch import ArrowBatch
+from ticdc_emit.pipeline.chunks import CHUNK_SCHEMA, ChunkKind
+from ticdc_emit.pipeline.options import RunOptions
+from ticdc_emit.pipeline.results import RESULT_SCHEMA, read_results
+from ticdc_emit.pipeline.run import Changefeed
 from ticdc_emit.spark.datasource import TicdcDataSource
 from ticdc_emit.tso import compose
 

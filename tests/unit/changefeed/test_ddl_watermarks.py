@@ -7,10 +7,11 @@ import json
 import pyarrow as pa
 import pytest
 
-from ticdc_emit.changefeed import ArrowBatch, Changefeed
-from ticdc_emit.changefeed.options import RunOptions
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.delivery.memory_sink import MemorySink, clear, messages
+from ticdc_emit.pipeline.batch import ArrowBatch
+from ticdc_emit.pipeline.options import RunOptions
+from ticdc_emit.pipeline.run import Changefeed
 from ticdc_emit.tso import compose
 
 URI = "memory://marks?protocol=canal-json&enable-tidb-extension=true&partition-num=2"

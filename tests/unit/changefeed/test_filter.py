@@ -10,11 +10,13 @@ import pyarrow as pa
 import pytest
 
 from ticdc_emit import Encoder
-from ticdc_emit.changefeed import ArrowBatch, Changefeed, RunReport
-from ticdc_emit.changefeed.options import RunOptions
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.delivery.memory_sink import MemorySink, clear, messages
 from ticdc_emit.errors import ConfigError, InvalidValueError, SchemaError
+from ticdc_emit.pipeline.batch import ArrowBatch
+from ticdc_emit.pipeline.options import RunOptions
+from ticdc_emit.pipeline.report import RunReport
+from ticdc_emit.pipeline.run import Changefeed
 from ticdc_emit.routing.partition import partition_of, table_hash
 
 TS = 450_000_000_262_144_000

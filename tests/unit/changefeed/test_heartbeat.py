@@ -13,13 +13,14 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from ticdc_emit.changefeed import ArrowBatch, Changefeed
-from ticdc_emit.changefeed.options import RunOptions
-from ticdc_emit.changefeed.pulse import Pulse
 from ticdc_emit.config import Secret, load_changefeed
 from ticdc_emit.delivery.contract import MessageWriter, Sink
 from ticdc_emit.delivery.memory_sink import MemorySink, clear, messages
 from ticdc_emit.errors import ConfigError, DeliveryError, LateRowError, StateError
+from ticdc_emit.pipeline.batch import ArrowBatch
+from ticdc_emit.pipeline.heartbeat import Pulse
+from ticdc_emit.pipeline.options import RunOptions
+from ticdc_emit.pipeline.run import Changefeed
 from ticdc_emit.tso import compose
 
 START = 1_700_000_000_000

@@ -16,12 +16,11 @@ from typing import Any
 import fsspec
 import pytest
 
-from ticdc_emit.changefeed import lease
-from ticdc_emit.changefeed.lease import LEASE_SECONDS, Lease
-from ticdc_emit.changefeed.process import Process
-from ticdc_emit.changefeed.state import BatchState
-from ticdc_emit.changefeed.state_store import FsspecStateStore
 from ticdc_emit.errors import StateError
+from ticdc_emit.pipeline import lease
+from ticdc_emit.pipeline.lease import LEASE_SECONDS, Lease, Process
+from ticdc_emit.pipeline.state import BatchState
+from ticdc_emit.pipeline.state_store import FsspecStateStore
 
 ELSEWHERE = Process("db-7", "another machine", 4711, "99")
 
@@ -58,7 +57,7 @@ def write(root: str, process: Process, *, renewed: float, since: float = 300) ->
 @pytest.fixture
 def other_process() -> Iterator[Process]:
     """A process of this machine that lives; its identity, and its end by a line on stdin."""
-    code = "from ticdc_emit.changefeed.process import Process; print(*Process.this(), flush=True); input()"
+    code = "from ticdc_emit.pipeline.lease import Process; print(*Process.this(), flush=True); input()"
     child = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert child.stdout is not None
     host, machine, pid, started = child.stdout.readline().split()
@@ -93,7 +92,7 @@ def test_a_living_process_of_this_machine_keeps_its_lease(root: str, other_proce
 
 
 def test_a_dead_process_of_this_machine_is_followed_at_once(root: str) -> None:
-    code = "from ticdc_emit.changefeed.process import Process; print(*Process.this())"
+    code = "from ticdc_emit.pipeline.lease import Process; print(*Process.this())"
     child = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     host, machine, pid, started = child.stdout.split()
     write(root, Process(host, machine, int(pid), started), renewed=1)
@@ -112,8 +111,8 @@ def test_a_pid_that_was_given_anew_is_another_process(root: str, other_process: 
 def test_a_process_that_was_killed_is_followed_at_once(tmp_path: Path) -> None:
     code = (
         "import os, signal, sys\n"
-        "from ticdc_emit.changefeed.state import BatchState\n"
-        "from ticdc_emit.changefeed.state_store import FsspecStateStore\n"
+        "from ticdc_emit.pipeline.state import BatchState\n"
+        "from ticdc_emit.pipeline.state_store import FsspecStateStore\n"
         "store = FsspecStateStore(sys.argv[1])\n"
         "store.save(BatchState(0))\n"
         "os.kill(os.getpid(), signal.SIGKILL)\n"
@@ -197,7 +196,7 @@ def test_a_forked_child_does_not_have_the_lease_and_does_not_remove_it(tmp_path:
     code = (
         "import os, sys\n"
         "import fsspec\n"
-        "from ticdc_emit.changefeed.lease import Lease\n"
+        "from ticdc_emit.pipeline.lease import Lease\n"
         "from ticdc_emit.errors import StateError\n"
         "lease = Lease(*fsspec.core.url_to_fs(sys.argv[1]))\n"
         "lease.hold()\n"

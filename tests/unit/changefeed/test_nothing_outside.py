@@ -10,13 +10,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from ticdc_emit.changefeed import ArrowBatch, Changefeed
-from ticdc_emit.changefeed.options import RunOptions
-from ticdc_emit.changefeed.results import RESULT_SCHEMA, TaskResult, read_results, result_batch
 from ticdc_emit.config import Secret, load_changefeed
 from ticdc_emit.delivery.contract import MessageWriter
 from ticdc_emit.delivery.memory_sink import MemorySink
-from ticdc_emit.encode.error_json import error_as_json
 from ticdc_emit.errors import (
     DdlError,
     DeliveryError,
@@ -28,6 +24,16 @@ from ticdc_emit.errors import (
     UnknownTableError,
     UnsupportedTypeError,
 )
+from ticdc_emit.pipeline.batch import ArrowBatch
+from ticdc_emit.pipeline.error_json import error_as_json
+from ticdc_emit.pipeline.options import RunOptions
+from ticdc_emit.pipeline.results import (
+    RESULT_SCHEMA,
+    TaskResult,
+    read_results,
+    result_batch,
+)
+from ticdc_emit.pipeline.run import Changefeed
 from ticdc_emit.registry import MemoryRegistry
 from ticdc_emit.tso import compose
 

@@ -8,15 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ticdc_emit.arrange.merged import SortedRows
-from ticdc_emit.arrange.sorted_runs import ORDER_KEY
-from ticdc_emit.changefeed.placed_rows import PlacedRows, batches_of, write_rows
 from ticdc_emit.changes.codec import ControlMessage
 from ticdc_emit.delivery.batches import Run
 from ticdc_emit.delivery.contract import DeliveryReport, PartitionCount
 from ticdc_emit.delivery.memory_sink import MemorySink, clear, messages
-from ticdc_emit.encode.window import Window
 from ticdc_emit.errors import MessageTooLargeError
+from ticdc_emit.pipeline.deliver_task import PlacedRows, batches_of, write_rows
+from ticdc_emit.pipeline.external_sort import ORDER_KEY, SortedRows
+from ticdc_emit.pipeline.merge import Window
 
 TARGET = ("t", 0)
 STAMPS = st.integers(1, 9)

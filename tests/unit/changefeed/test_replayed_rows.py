@@ -11,13 +11,14 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from ticdc_emit.changefeed import ArrowBatch, Changefeed
-from ticdc_emit.changefeed.digest import RowsDigest
-from ticdc_emit.changefeed.options import RunOptions
 from ticdc_emit.config import Secret, load_changefeed
 from ticdc_emit.delivery.memory_sink import MemorySink, clear, messages
-from ticdc_emit.encode.window import Window
 from ticdc_emit.errors import ConfigError, InvalidValueError, StateError
+from ticdc_emit.pipeline.batch import ArrowBatch
+from ticdc_emit.pipeline.merge import Window
+from ticdc_emit.pipeline.options import RunOptions
+from ticdc_emit.pipeline.results import RowsDigest
+from ticdc_emit.pipeline.run import Changefeed
 from ticdc_emit.tso import compose
 
 SCHEMA = "create table s.t (id int primary key, v varchar(10))"

@@ -12,20 +12,17 @@ import pyarrow as pa
 import pytest
 from shuffled_chunks import in_bucket
 
-from ticdc_emit.arrange.order_key import stamps_and_tables
-from ticdc_emit.changefeed.deliver_task import DeliverTask
-from ticdc_emit.changefeed.encode_task import EncodeTask
-from ticdc_emit.changefeed.results import TaskResult, read_results
-from ticdc_emit.changefeed.schedule import Schedule
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.delivery.memory_sink import MemorySink, clear, messages
-from ticdc_emit.encode.chunk_store import ChunkStore
-from ticdc_emit.encode.chunks import Buckets, unpacked
-from ticdc_emit.encode.row_counts import COUNT_SCHEMA, RowCounts, counted_rows
-from ticdc_emit.plan.tables import Plan, make_plan
-from ticdc_emit.schedule.bootstrap import BootstrapRules
-from ticdc_emit.schedule.bootstrap_replay import CountedRows
-from ticdc_emit.schedule.control import Controls
+from ticdc_emit.pipeline.bootstrap import BootstrapRules, CountedRows
+from ticdc_emit.pipeline.chunks import Buckets, ChunkStore, unpacked
+from ticdc_emit.pipeline.control_events import Controls
+from ticdc_emit.pipeline.deliver_task import DeliverTask, Schedule
+from ticdc_emit.pipeline.encode_task import EncodeTask
+from ticdc_emit.pipeline.plan import Plan, make_plan
+from ticdc_emit.pipeline.results import TaskResult, read_results
+from ticdc_emit.pipeline.row_counts import COUNT_SCHEMA, RowCounts, counted_rows
+from ticdc_emit.pipeline.sort_key import stamps_and_tables
 from ticdc_emit.schema.catalog import catalog_from_sql
 from ticdc_emit.tso import compose, physical_ms
 

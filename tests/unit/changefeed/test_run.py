@@ -11,13 +11,14 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from ticdc_emit.changefeed import ArrowBatch, Changefeed
-from ticdc_emit.changefeed.options import RunOptions
 from ticdc_emit.config import Secret, load_changefeed
 from ticdc_emit.delivery.memory_sink import MemorySink, clear, messages
 from ticdc_emit.delivery.sinks import sink_for
 from ticdc_emit.errors import ConfigError, LateRowError, MessageTooLargeError, StateError, UnknownTopicError
-from ticdc_emit.plan import tables
+from ticdc_emit.pipeline import plan
+from ticdc_emit.pipeline.batch import ArrowBatch
+from ticdc_emit.pipeline.options import RunOptions
+from ticdc_emit.pipeline.run import Changefeed
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.spark.source_options import SourceOptions
 from ticdc_emit.tso import compose
@@ -280,7 +281,7 @@ def test_what_a_batch_does_does_not_grow_with_the_ddl_before_it(
 ) -> None:
     applied: list[str] = []
     versions: list[object] = []
-    usual_apply, usual_checked = Catalog.apply, tables._checked
+    usual_apply, usual_checked = Catalog.apply, plan._checked
 
     def apply(catalog: Catalog, query: str, **options: Any) -> Any:
         applied.append(query)
@@ -292,7 +293,7 @@ def test_what_a_batch_does_does_not_grow_with_the_ddl_before_it(
         versions.append(info)
         return usual_checked(codec, info, selectors)
 
-    monkeypatch.setattr(tables, "_checked", checked)
+    monkeypatch.setattr(plan, "_checked", checked)
     running = feed(store, tmp_path)
     counts, sizes = [], []
     for number in range(70):

@@ -12,21 +12,20 @@ import pyarrow.compute as pc
 import pytest
 from shuffled_chunks import FORM
 
-from ticdc_emit.arrange import alike
-from ticdc_emit.arrange.alike import Siblings
-from ticdc_emit.changefeed.deliver_task import DeliverTask
-from ticdc_emit.changefeed.encode_task import EncodeTask
-from ticdc_emit.changefeed.results import read_results
 from ticdc_emit.config import ChangefeedConfig, Secret, load_changefeed
 from ticdc_emit.delivery.claims import ClaimStore
-from ticdc_emit.encode.chunks import Buckets, ChunkKind, claims_in
-from ticdc_emit.encode.pieces import Arranger
 from ticdc_emit.errors import InvalidValueError
-from ticdc_emit.plan.registration import Registrar, needed_by_all
-from ticdc_emit.plan.table_plan import TablePlan
-from ticdc_emit.plan.tables import Plan, make_plan
+from ticdc_emit.pipeline import same_shape_tables
+from ticdc_emit.pipeline.chunks import Buckets, ChunkKind, claims_in
+from ticdc_emit.pipeline.control_events import Controls
+from ticdc_emit.pipeline.deliver_task import DeliverTask
+from ticdc_emit.pipeline.encode_task import EncodeTask
+from ticdc_emit.pipeline.plan import Plan, TablePlan, make_plan
+from ticdc_emit.pipeline.registration import Registrar, needed_by_all
+from ticdc_emit.pipeline.results import read_results
+from ticdc_emit.pipeline.row_sorter import Arranger
+from ticdc_emit.pipeline.same_shape_tables import Siblings
 from ticdc_emit.registry import MemoryRegistry
-from ticdc_emit.schedule.control import Controls
 from ticdc_emit.schema.catalog import Catalog
 
 COLUMNS = "(id int primary key, u bigint unsigned, e enum('x','y'), v varchar(99) default 'none')"
@@ -131,7 +130,7 @@ def test_siblings_are_as_alone(uri: str) -> None:
     plan, rows = plan_of(config_of(uri)), history()
     together = sent(plan, rows)
     assert bool(together[1]) is ("claim-check" in uri)
-    with mock.patch.object(alike, "_families", alone):
+    with mock.patch.object(same_shape_tables, "_families", alone):
         assert sent(plan, rows) == together
 
 

@@ -11,10 +11,9 @@ from typing import Any
 
 import pytest
 
-from ticdc_emit.changefeed.ddl_history import DdlHistory
-from ticdc_emit.changefeed.state import BatchState
-from ticdc_emit.changefeed.state_store import FsspecStateStore, MemoryStateStore, StateStore
 from ticdc_emit.errors import StateError
+from ticdc_emit.pipeline.state import BatchState
+from ticdc_emit.pipeline.state_store import DdlHistory, FsspecStateStore, MemoryStateStore, StateStore
 
 ACTIONS: list[Any] = [
     pytest.param(lambda store: store.load(0), id="load"),

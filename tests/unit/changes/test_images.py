@@ -8,8 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from ticdc_emit.changes.before_image import BeforeImage
-from ticdc_emit.changes.images import Image
+from ticdc_emit.changes.images import BeforeImage, Image
 from ticdc_emit.columnar.values import Rendering, plain_text
 from ticdc_emit.errors import InvalidValueError, MissingColumnError
 from ticdc_emit.schema.model import Column, TableInfo

@@ -6,10 +6,10 @@ import pyarrow as pa
 import pytest
 
 from ticdc_emit import Encoder
-from ticdc_emit.changes import sizes
-from ticdc_emit.encode import run
-from ticdc_emit.encode.pieces import Arranger
+from ticdc_emit.changes import model
 from ticdc_emit.errors import BatchTooLargeError
+from ticdc_emit.pipeline import encode
+from ticdc_emit.pipeline.row_sorter import Arranger
 from ticdc_emit.registry import MemoryRegistry
 
 FIRST = 450_000_000_262_144_000
@@ -62,7 +62,7 @@ def _changes(count: int) -> pa.RecordBatch:
 
 def test_pieces_are_cut_by_the_size_of_their_messages(monkeypatch: pytest.MonkeyPatch) -> None:
     encoder = encoder_of(URIS[0], "create table test.t (id bigint primary key)")
-    monkeypatch.setattr(sizes, "OUTPUT_BYTES", 100 * encoder.plan.table("test", "t").overhead)
+    monkeypatch.setattr(model, "OUTPUT_BYTES", 100 * encoder.plan.table("test", "t").overhead)
     arranger = Arranger(encoder.plan, ("test", "t"), "emit", None)
     (rows,) = arranger.gathered([_changes(1000)])
     (piece,) = arranger.pieces(rows)
@@ -71,6 +71,6 @@ def test_pieces_are_cut_by_the_size_of_their_messages(monkeypatch: pytest.Monkey
 
 def test_messages_beyond_one_array_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     encoder = encoder_of(URIS[0], "create table test.t (id bigint primary key)")
-    monkeypatch.setattr(run, "_ARROW_LIMIT", 100_000)
+    monkeypatch.setattr(encode, "_ARROW_LIMIT", 100_000)
     with pytest.raises(BatchTooLargeError, match="fewer rows"):
         encoder.encode(_changes(20_001))

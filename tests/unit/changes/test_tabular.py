@@ -10,11 +10,12 @@ import pyarrow as pa
 import pytest
 
 from ticdc_emit import Encoder
-from ticdc_emit.changefeed import ArrowBatch, Changefeed
-from ticdc_emit.changes.tabular import changes_table, is_tabular
+from ticdc_emit.changes.arrow_input import changes_table, is_tabular
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.delivery.memory_sink import MemorySink, clear, messages
 from ticdc_emit.errors import UnsupportedTypeError
+from ticdc_emit.pipeline.batch import ArrowBatch
+from ticdc_emit.pipeline.run import Changefeed
 
 TS = 450_000_000_262_144_000
 SCHEMA = "create table s.t (id bigint primary key, name varchar(9), kind enum('a','b'))"

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 from child import command, exit_code
 
-from ticdc_emit.changefeed.report import RunTotal
 from ticdc_emit.cli import generate
 from ticdc_emit.config import load_changefeed
+from ticdc_emit.pipeline.report import RunTotal
 from ticdc_emit.traffic.generate.settings import Settings
 from ticdc_emit.tso import compose, physical_ms
 

@@ -12,12 +12,12 @@ import pyarrow.parquet as pq
 import pytest
 from child import command, exit_code
 
-from ticdc_emit.changefeed.report import RunTotal
 from ticdc_emit.cli.options import spark_settings
 from ticdc_emit.cli.replay import CommandOptions, print_report, run, seconds_of
 from ticdc_emit.cli.replay_data import ColumnOptions
 from ticdc_emit.delivery.files import read_files
 from ticdc_emit.errors import ConfigError
+from ticdc_emit.pipeline.report import RunTotal
 from ticdc_emit.traffic.replay.report import ReplayReport
 
 SCHEMA = "create table shop.orders (id int primary key, total decimal(8,2) not null)"

@@ -16,11 +16,12 @@ import pytest
 from column_samples import COLUMNS, SAMPLES, shown
 from documented_types import LISTED, MAKERS
 
-from ticdc_emit.changefeed import ArrowBatch, Changefeed
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.delivery.memory_sink import MemorySink, clear, messages
 from ticdc_emit.encoder import Encoder
 from ticdc_emit.errors import TicdcEmitError, UnsupportedTypeError
+from ticdc_emit.pipeline.batch import ArrowBatch
+from ticdc_emit.pipeline.run import Changefeed
 
 TS = 450_000_000_262_144_000
 URI = "memory://positions?protocol=canal-json&partition-num=1"

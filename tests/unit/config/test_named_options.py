@@ -12,8 +12,8 @@ import ticdc_emit
 from ticdc_emit import Encoder, load_changefeed
 from ticdc_emit.config.named import LoadOptions, refuse_unknown
 from ticdc_emit.delivery.kafka import KafkaOptions, KafkaSink
-from ticdc_emit.encode.options import EncoderOptions
 from ticdc_emit.errors import ConfigError
+from ticdc_emit.pipeline.options import EncoderOptions
 from ticdc_emit.spark import TicdcSink, encode
 from ticdc_emit.spark.options import SinkOptions
 from ticdc_emit.strategies.changefeeds import FeedOptions

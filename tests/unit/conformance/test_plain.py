@@ -9,7 +9,7 @@ import pytest
 
 from ticdc_emit.conformance.plain import plain_outcome
 from ticdc_emit.conformance.vectors import Outcome, Record
-from ticdc_emit.plan.large import LargeMessages
+from ticdc_emit.pipeline.large_messages import LargeMessages
 
 
 def packed(compression: str, data: bytes) -> bytes:

@@ -10,10 +10,11 @@ import pyarrow as pa
 import pytest
 
 from ticdc_emit import Encoder
-from ticdc_emit.changefeed import ArrowBatch, Changefeed
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.delivery.memory_sink import MemorySink, clear, messages
 from ticdc_emit.errors import InvalidValueError, TicdcEmitError
+from ticdc_emit.pipeline.batch import ArrowBatch
+from ticdc_emit.pipeline.run import Changefeed
 
 TS = 450_000_000_262_144_000
 URI = "memory://bad-text?protocol=canal-json&partition-num=1"

@@ -8,11 +8,18 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from ticdc_emit.encode import chunk_files
-from ticdc_emit.encode.chunk_files import ChunkFiles, ChunkFolder, mapped, taken
-from ticdc_emit.encode.chunk_store import ChunkStore
-from ticdc_emit.encode.chunks import CHUNK_SCHEMA, ChunkKind, unpacked
 from ticdc_emit.errors import DeliveryError, TemporaryFileError
+from ticdc_emit.pipeline import chunks
+from ticdc_emit.pipeline.chunks import (
+    CHUNK_SCHEMA,
+    ChunkFiles,
+    ChunkFolder,
+    ChunkKind,
+    ChunkStore,
+    mapped,
+    taken,
+    unpacked,
+)
 
 MESSAGES = pa.record_batch({"key": pa.array([b"k"] * 1_000), "value": pa.array([b"v" * 200] * 1_000)})
 SMALL = MESSAGES.slice(0, 10)
@@ -39,7 +46,7 @@ def test_few_messages_are_not_worth_a_file(tmp_path: Path) -> None:
 
 
 def test_all_tasks_together_keep_the_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chunk_files, "_TALLY_BYTES", 1)
+    monkeypatch.setattr(chunks, "_TALLY_BYTES", 1)
     folder = ChunkFolder(str(tmp_path), 2 * MESSAGES.nbytes)
     one, other = ChunkFiles(folder), ChunkFiles(folder)
     assert [files.keep(MESSAGES) is None for files in (one, other, one, other)] == [False, False, True, True]

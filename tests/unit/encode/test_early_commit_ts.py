@@ -9,12 +9,13 @@ import pyarrow as pa
 import pytest
 
 from ticdc_emit import Encoder
-from ticdc_emit.changefeed import ArrowBatch, Changefeed
-from ticdc_emit.changefeed.options import RunOptions
-from ticdc_emit.changes.commits import CommitTsWarning
+from ticdc_emit.changes.commit_ts import CommitTsWarning
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.delivery.memory_sink import MemorySink, clear, messages
 from ticdc_emit.errors import ConfigError, InvalidValueError
+from ticdc_emit.pipeline.batch import ArrowBatch
+from ticdc_emit.pipeline.options import RunOptions
+from ticdc_emit.pipeline.run import Changefeed
 from ticdc_emit.tso import compose
 
 URI = "memory://early?protocol=canal-json"

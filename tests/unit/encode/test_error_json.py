@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 import ticdc_emit
-from ticdc_emit.encode.bad_rows import BadRow, BadRows
-from ticdc_emit.encode.error_json import _KINDS, error_as_json, error_from_json
 from ticdc_emit.errors import DeliveryError, InvalidValueError, SchemaError, TicdcEmitError
+from ticdc_emit.pipeline.bad_rows import BadRow, BadRows
+from ticdc_emit.pipeline.error_json import _KINDS, error_as_json, error_from_json
 
 ON_THE_DRIVER_ONLY = {"decode", "cli", "conformance", "bench"}  # folders whose errors no task meets
 VALUES: list[Any] = [

@@ -8,12 +8,12 @@ from unittest import mock
 import pyarrow as pa
 import pytest
 
-from ticdc_emit.arrange.reader import positioned
 from ticdc_emit.config import load_changefeed
-from ticdc_emit.encode.run import Prepared, prepare, prepare_all
 from ticdc_emit.errors import RegistryError
-from ticdc_emit.plan.registration import Registrar, needed_by_all
-from ticdc_emit.plan.tables import Plan, make_plan
+from ticdc_emit.pipeline.encode import Prepared, prepare, prepare_all
+from ticdc_emit.pipeline.plan import Plan, make_plan
+from ticdc_emit.pipeline.registration import Registrar, needed_by_all
+from ticdc_emit.pipeline.row_reader import positioned
 from ticdc_emit.protocols.debezium_avro.rows import DebeziumAvroRows
 from ticdc_emit.registry import MemoryRegistry
 from ticdc_emit.schema.catalog import catalog_from_sql

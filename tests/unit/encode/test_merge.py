@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ticdc_emit.arrange.sorted_runs import ORDER_KEY, SortedRuns
-from ticdc_emit.encode import merge
-from ticdc_emit.encode.chunk_store import Chunk
-from ticdc_emit.encode.merge import Merge
+from ticdc_emit.pipeline import merge
+from ticdc_emit.pipeline.chunks import Chunk
+from ticdc_emit.pipeline.external_sort import ORDER_KEY, SortedRuns
+from ticdc_emit.pipeline.merge import Merge
 
 Keys = list[list[bytes]]
 

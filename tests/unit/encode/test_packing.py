@@ -11,13 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ticdc_emit.changes.packing import Starts
-from ticdc_emit.changes.row_encoder import Encoded
-from ticdc_emit.changes.sizes import MESSAGE_OVERHEAD
+from ticdc_emit.changes.codec import Encoded, Starts
+from ticdc_emit.changes.model import MESSAGE_OVERHEAD
 from ticdc_emit.columnar.frames import framed, joined
 from ticdc_emit.delivery.contract import MESSAGE_SCHEMA
-from ticdc_emit.encode.messages import message_batch
-from ticdc_emit.encode.packing import Packer
+from ticdc_emit.pipeline.encode import message_batch
+from ticdc_emit.pipeline.row_batching import Packer
 
 HEAD = b"!!"
 

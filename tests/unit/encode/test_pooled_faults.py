@@ -8,15 +8,15 @@ from unittest import mock
 import pyarrow as pa
 import pytest
 
-from ticdc_emit.arrange.reader import positioned
 from ticdc_emit.columnar.pool import ColumnPool
 from ticdc_emit.columnar.values import Rendering
 from ticdc_emit.config import load_changefeed
-from ticdc_emit.encode import run
-from ticdc_emit.encode.run import prepare_all
 from ticdc_emit.errors import TicdcEmitError
-from ticdc_emit.plan.registration import Registrar, needed_by_all
-from ticdc_emit.plan.tables import Plan, make_plan
+from ticdc_emit.pipeline import encode
+from ticdc_emit.pipeline.encode import prepare_all
+from ticdc_emit.pipeline.plan import Plan, make_plan
+from ticdc_emit.pipeline.registration import Registrar, needed_by_all
+from ticdc_emit.pipeline.row_reader import positioned
 from ticdc_emit.registry import MemoryRegistry
 from ticdc_emit.schema.catalog import catalog_from_sql
 
@@ -121,7 +121,7 @@ def outcome(plan: Plan, batches: dict[str, pa.RecordBatch]) -> tuple[list[Any], 
 
 
 def alone(plan: Plan, batches: dict[str, pa.RecordBatch]) -> tuple[list[Any], Any]:
-    with mock.patch.object(run, "POOLED_ROWS", 0):
+    with mock.patch.object(encode, "POOLED_ROWS", 0):
         return outcome(plan, batches)
 
 

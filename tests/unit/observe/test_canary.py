@@ -18,12 +18,6 @@ from typing import Any
 import pytest
 from canary import SECRETS, changefeed, leaks, shown_error, shown_object, sink_uri
 
-from ticdc_emit.changefeed.arrow_batch import ArrowBatch
-from ticdc_emit.changefeed.deliver_task import DeliverTask
-from ticdc_emit.changefeed.options import RunOptions
-from ticdc_emit.changefeed.report import RunReport
-from ticdc_emit.changefeed.run import Changefeed
-from ticdc_emit.changefeed.state import BatchState
 from ticdc_emit.config import Secret, load_changefeed
 from ticdc_emit.config.storage_uri import StorageUri
 from ticdc_emit.delivery.claims import Claim, ClaimStore
@@ -34,8 +28,14 @@ from ticdc_emit.delivery.memory_sink import MemorySink
 from ticdc_emit.delivery.sinks import sink_for
 from ticdc_emit.encoder import Encoder
 from ticdc_emit.errors import TicdcEmitError
+from ticdc_emit.pipeline.batch import ArrowBatch
+from ticdc_emit.pipeline.control_events import Controls
+from ticdc_emit.pipeline.deliver_task import DeliverTask
+from ticdc_emit.pipeline.options import RunOptions
+from ticdc_emit.pipeline.report import RunReport
+from ticdc_emit.pipeline.run import Changefeed
+from ticdc_emit.pipeline.state import BatchState
 from ticdc_emit.registry import registry_for
-from ticdc_emit.schedule.control import Controls
 from ticdc_emit.spark.sink import TicdcSink
 from ticdc_emit.web.address import RegistryAddress
 

@@ -10,10 +10,9 @@ import sys
 
 import pytest
 
-from ticdc_emit.changefeed.report import ControlCounts, RunReport, RunTotal
-from ticdc_emit.changefeed.report_log import ReportLog
 from ticdc_emit.delivery.contract import DeliveryReport, PartitionCount
 from ticdc_emit.observe import ChangefeedMetrics, log_report, report_line, report_table
+from ticdc_emit.pipeline.report import ControlCounts, ReportLog, RunReport, RunTotal
 from ticdc_emit.tso import compose
 
 MS = 1_700_000_000_000
@@ -81,7 +80,7 @@ def test_a_line() -> None:
 
 
 def test_the_logger(caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level(logging.INFO, "ticdc_emit.changefeed"):
+    with caplog.at_level(logging.INFO, "ticdc_emit.pipeline"):
         log_report(report())
     assert caplog.messages == [report_line(report())]
 
@@ -175,7 +174,7 @@ def test_without_the_extra_the_error_says_what_to_install(package: str, monkeypa
 
 def test_importing_loads_neither_rich_nor_prometheus_nor_spark() -> None:
     code = (
-        "import sys, ticdc_emit.observe, ticdc_emit.changefeed; "
+        "import sys, ticdc_emit.observe, ticdc_emit.pipeline; "
         "print([n for n in ('rich', 'prometheus_client', 'pyspark') if n in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ticdc_emit.arrange.rows import rows_to_batch
-from ticdc_emit.changes.row_encoder import Encoded
+from ticdc_emit.changes.codec import Encoded
 from ticdc_emit.config import load_changefeed
-from ticdc_emit.encode.run import prepare
-from ticdc_emit.plan.large import ClaimNames
-from ticdc_emit.plan.tables import Plan, make_plan
+from ticdc_emit.pipeline.encode import prepare
+from ticdc_emit.pipeline.large_messages import ClaimNames
+from ticdc_emit.pipeline.plan import Plan, make_plan
+from ticdc_emit.pipeline.python_rows import rows_to_batch
 from ticdc_emit.schema.catalog import catalog_from_sql
 
 FIRST = 450_000_000_262_144_000

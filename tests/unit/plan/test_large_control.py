@@ -16,10 +16,9 @@ from ticdc_emit.columnar.compression import compressed, compressor
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.decode import DebeziumReader, DebeziumRow, SimpleReader, SimpleRow, decompress
 from ticdc_emit.errors import MessageTooLargeError, MissingDependencyError
-from ticdc_emit.plan.announce import Announcer
-from ticdc_emit.plan.tables import Plan, make_plan
-from ticdc_emit.schedule.bootstrap import Bootstrap
-from ticdc_emit.schedule.control import Watermark
+from ticdc_emit.pipeline.bootstrap import Bootstrap
+from ticdc_emit.pipeline.control_events import Announcer, Watermark
+from ticdc_emit.pipeline.plan import Plan, make_plan
 from ticdc_emit.schema.catalog import Catalog
 
 DEBEZIUM = "protocol=debezium&enable-tidb-extension=true"

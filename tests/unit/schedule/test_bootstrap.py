@@ -10,7 +10,12 @@ import pytest
 
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.errors import StateError
-from ticdc_emit.schedule.bootstrap import Bootstrap, BootstrapRules, Bootstraps, TableRef
+from ticdc_emit.pipeline.bootstrap import (
+    Bootstrap,
+    BootstrapRules,
+    Bootstraps,
+    TableRef,
+)
 from ticdc_emit.schema.model import TableInfo
 
 RULES = BootstrapRules()

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from ticdc_emit.schedule.bootstrap import BootstrapRules, Bootstraps
-from ticdc_emit.schedule.bootstrap_replay import CountedRows, replayed
+from ticdc_emit.pipeline.bootstrap import BootstrapRules, Bootstraps, CountedRows, replayed
 from ticdc_emit.schema.model import TableInfo
 from ticdc_emit.tso import compose
 

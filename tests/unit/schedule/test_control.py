@@ -11,10 +11,9 @@ import pytest
 
 from ticdc_emit.config import load_changefeed
 from ticdc_emit.errors import ConfigError, UnknownTableError
-from ticdc_emit.plan.announce import Announcer
-from ticdc_emit.plan.tables import Plan, make_plan
-from ticdc_emit.schedule.bootstrap import Bootstrap
-from ticdc_emit.schedule.control import Controls
+from ticdc_emit.pipeline.bootstrap import Bootstrap
+from ticdc_emit.pipeline.control_events import Announcer, Controls
+from ticdc_emit.pipeline.plan import Plan, make_plan
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.events import DdlEvent
 from ticdc_emit.tso import compose

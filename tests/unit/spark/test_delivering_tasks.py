@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import pytest
 
-from ticdc_emit.plan.tables import Plan
+from ticdc_emit.pipeline.plan import Plan
 from ticdc_emit.spark.batch import SparkBatch
 
 

@@ -34,9 +34,9 @@ def test_the_package_is_named(text: str, package: str) -> None:
 @pytest.mark.parametrize(
     ("text", "lacks"),
     [
-        ("ModuleNotFoundError: No module named 'ticdc_emit.encode.sift'", "ticdc_emit.encode.sift"),
-        ("AttributeError: Can't get attribute 'Sift' on <module 'ticdc_emit.encode' from '/x.py'>", "Sift"),
-        ("ImportError: cannot import name 'sift' from 'ticdc_emit.encode' (/x.py)", "sift"),
+        ("ModuleNotFoundError: No module named 'ticdc_emit.pipeline.bad_rows'", "ticdc_emit.pipeline.bad_rows"),
+        ("AttributeError: Can't get attribute 'Sift' on <module 'ticdc_emit.pipeline' from '/x.py'>", "Sift"),
+        ("ImportError: cannot import name 'sift' from 'ticdc_emit.pipeline' (/x.py)", "sift"),
     ],
 )
 def test_another_version_of_this_package_is_told_from_none(text: str, lacks: str) -> None:

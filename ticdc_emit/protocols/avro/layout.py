@@ -18,9 +18,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ticdc_emit.changes.codec import Encoded
 from ticdc_emit.changes.images import Image
 from ticdc_emit.changes.model import Changes, Op
-from ticdc_emit.changes.row_encoder import Encoded
 from ticdc_emit.columnar.avro_binary import (
     bit_pieces,
     decimal_pieces,

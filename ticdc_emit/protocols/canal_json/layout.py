@@ -21,12 +21,9 @@ from typing import ClassVar
 import numpy as np
 import pyarrow as pa
 
-from ticdc_emit.changes.codec import refuse_empty
+from ticdc_emit.changes.codec import Encoded, refuse_empty
 from ticdc_emit.changes.images import Image
-from ticdc_emit.changes.members import Members
-from ticdc_emit.changes.model import Changes, Op
-from ticdc_emit.changes.row_encoder import Encoded
-from ticdc_emit.changes.sizes import json_overhead
+from ticdc_emit.changes.model import Changes, Op, json_overhead
 from ticdc_emit.columnar.assemble import NULL, Fragment, Mask, blank_where, gather, join, share
 from ticdc_emit.columnar.binaries import base64_text
 from ticdc_emit.columnar.escape import EASYJSON, quoted
@@ -34,6 +31,7 @@ from ticdc_emit.columnar.values import json_content
 from ticdc_emit.config.switches import CanalJsonSwitches
 from ticdc_emit.errors import ColumnSelectorError
 from ticdc_emit.protocols.canal_json.java_types import Promotion, java_type, promotion
+from ticdc_emit.protocols.json_members import Members
 from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.schema.typenames import mysql_type_name, type_desc
 
@@ -140,7 +138,7 @@ def _java_types(column: Column, values: pa.Array) -> pa.Array:
 
 @dataclass(frozen=True)
 class CanalJsonRows:
-    """The row encoder of one table version (see ``changes.row_encoder.RowEncoder``)."""
+    """The row encoder of one table version (see ``changes.codec.RowEncoder``)."""
 
     table: TableInfo
     options: CanalJsonOptions

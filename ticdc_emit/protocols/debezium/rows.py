@@ -16,11 +16,9 @@ from typing import Any, ClassVar
 
 import pyarrow as pa
 
+from ticdc_emit.changes.codec import Encoded
 from ticdc_emit.changes.images import Image
-from ticdc_emit.changes.members import Members
-from ticdc_emit.changes.model import Changes, Op
-from ticdc_emit.changes.row_encoder import Encoded
-from ticdc_emit.changes.sizes import json_overhead
+from ticdc_emit.changes.model import Changes, Op, json_overhead
 from ticdc_emit.columnar.assemble import NULL, Fragment, join, share
 from ticdc_emit.columnar.buffers import to_text
 from ticdc_emit.columnar.faults import ValueFault
@@ -31,6 +29,7 @@ from ticdc_emit.protocols.connect.types import around, content
 from ticdc_emit.protocols.debezium.connect import envelope_schema, field_schema, key_schema
 from ticdc_emit.protocols.debezium.naming import table_prefix
 from ticdc_emit.protocols.debezium.options import DebeziumOptions
+from ticdc_emit.protocols.json_members import Members
 from ticdc_emit.schema.model import Column, TableInfo
 from ticdc_emit.schema.types import MOMENT_TYPES
 
@@ -44,7 +43,7 @@ _DEFAULT_USES = 3  # key, before, after
 
 @dataclass(frozen=True)
 class DebeziumRows:
-    """The row encoder of one table version (see ``changes.row_encoder.RowEncoder``)."""
+    """The row encoder of one table version (see ``changes.codec.RowEncoder``)."""
 
     table: TableInfo
     options: DebeziumOptions

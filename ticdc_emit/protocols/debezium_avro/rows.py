@@ -17,9 +17,9 @@ from typing import ClassVar
 
 import pyarrow as pa
 
+from ticdc_emit.changes.codec import Encoded
 from ticdc_emit.changes.images import Image
 from ticdc_emit.changes.model import Changes, Op
-from ticdc_emit.changes.row_encoder import Encoded
 from ticdc_emit.columnar.avro_binary import long_pieces
 from ticdc_emit.columnar.avro_varints import zigzag_bytes
 from ticdc_emit.columnar.cells import Piece, join_pieces, share_pieces
@@ -149,7 +149,7 @@ class DebeziumAvroRows:
         return self.framed(changes, *self.shown(changes))
 
     def shown(self, changes: Changes) -> tuple[list[Piece], list[Piece]]:
-        """Return what keys and values show of columns (see ``changes.row_encoder.FramedRows``)."""
+        """Return what keys and values show of columns (see ``changes.codec.FramedRows``)."""
         return self._key(changes.current), self._images(changes)
 
     def framed(self, changes: Changes, key: Sequence[Piece], value: Sequence[Piece]) -> Encoded:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_emit.changes.packing import Starts
+from ticdc_emit.changes.codec import Starts
 from ticdc_emit.columnar.frames import LENGTH_BYTES, beyond, framed, joined
 
 __all__ = ["OpenPacking", "framed_key", "framed_value"]
@@ -27,7 +27,7 @@ _VERSION = (1).to_bytes(LENGTH_BYTES, "big")
 
 @dataclass(frozen=True)
 class OpenPacking:
-    """See ``changes.packing.Packing``. ``max_rows``: ``max-batch-size``."""
+    """See ``changes.codec.Packing``. ``max_rows``: ``max-batch-size``."""
 
     max_rows: int
     shared: int = len(_VERSION)

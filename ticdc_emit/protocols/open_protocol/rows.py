@@ -21,15 +21,13 @@ from typing import ClassVar
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_emit.changes.codec import refuse_empty
-from ticdc_emit.changes.members import Members
-from ticdc_emit.changes.model import Changes, Op
-from ticdc_emit.changes.row_encoder import Encoded
-from ticdc_emit.changes.sizes import json_overhead
+from ticdc_emit.changes.codec import Encoded, refuse_empty
+from ticdc_emit.changes.model import Changes, Op, json_overhead
 from ticdc_emit.columnar.assemble import NULL, Fragment, blank_where, share
 from ticdc_emit.columnar.frames import framed
 from ticdc_emit.columnar.integers import integer_text
 from ticdc_emit.errors import SchemaError
+from ticdc_emit.protocols.json_members import Members
 from ticdc_emit.protocols.open_protocol.control import name_members
 from ticdc_emit.protocols.open_protocol.options import OpenOptions, json_string
 from ticdc_emit.protocols.open_protocol.updated import updated_columns
@@ -43,7 +41,7 @@ _KEY_BYTES = 256  # of a key, but for the names and a location
 
 @dataclass(frozen=True)
 class OpenRows:
-    """The row encoder of one table version (see ``changes.row_encoder.ReducibleRows``)."""
+    """The row encoder of one table version (see ``changes.codec.ReducibleRows``)."""
 
     table: TableInfo
     options: OpenOptions

@@ -13,12 +13,12 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from ticdc_emit.changes.members import Members
 from ticdc_emit.changes.model import Changes
 from ticdc_emit.columnar.assemble import NULL, Fragment, Mask, blank_where, join
 from ticdc_emit.columnar.buffers import null_mask
 from ticdc_emit.columnar.object_layout import ObjectLayout
 from ticdc_emit.config.switches import OpenSwitches
+from ticdc_emit.protocols.json_members import Members
 from ticdc_emit.protocols.open_protocol.values import MEMBER_BEGIN, MEMBER_END
 from ticdc_emit.schema.model import Column
 from ticdc_emit.schema.types import MySQLType

@@ -19,8 +19,8 @@ from typing import ClassVar
 import numpy as np
 import pyarrow as pa
 
+from ticdc_emit.changes.codec import Encoded
 from ticdc_emit.changes.model import Changes, Op
-from ticdc_emit.changes.row_encoder import Encoded
 from ticdc_emit.columnar.avro_binary import float_pieces, long_pieces, number_pieces, text_pieces
 from ticdc_emit.columnar.avro_unions import Union
 from ticdc_emit.columnar.cells import Cell, Piece, join_pieces, share_pieces
@@ -52,7 +52,7 @@ _END_OF_MAP = avro_long(0)
 
 @dataclass(frozen=True)
 class SimpleAvroRows:
-    """The row encoder of one table version (see ``changes.row_encoder.RowEncoder``)."""
+    """The row encoder of one table version (see ``changes.codec.RowEncoder``)."""
 
     table: TableInfo
     options: SimpleOptions

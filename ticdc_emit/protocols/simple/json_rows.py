@@ -20,14 +20,13 @@ from typing import ClassVar
 import numpy as np
 import pyarrow as pa
 
-from ticdc_emit.changes.members import Members
-from ticdc_emit.changes.model import Changes, Op
-from ticdc_emit.changes.row_encoder import Encoded
-from ticdc_emit.changes.sizes import json_overhead
+from ticdc_emit.changes.codec import Encoded
+from ticdc_emit.changes.model import Changes, Op, json_overhead
 from ticdc_emit.columnar.assemble import NULL, Fragment, blank_where, gather, join, share
 from ticdc_emit.columnar.binaries import base64_text
 from ticdc_emit.columnar.escape import GO_STD
 from ticdc_emit.columnar.values import json_content
+from ticdc_emit.protocols.json_members import Members
 from ticdc_emit.protocols.simple.json_control import json_string
 from ticdc_emit.protocols.simple.options import VERSION, SimpleOptions
 from ticdc_emit.protocols.simple.rows import ENVELOPE_BYTES, constant_of, named_columns
@@ -46,7 +45,7 @@ def _content(column: Column, values: pa.Array) -> pa.Array:
 
 @dataclass(frozen=True)
 class SimpleJsonRows:
-    """The row encoder of one table version (see ``changes.row_encoder.RowEncoder``)."""
+    """The row encoder of one table version (see ``changes.codec.RowEncoder``)."""
 
     table: TableInfo
     options: SimpleOptions

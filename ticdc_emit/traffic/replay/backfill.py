@@ -11,9 +11,9 @@ from collections.abc import Iterable
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from ticdc_emit.changefeed.planning import current_database, ddl_statements
 from ticdc_emit.errors import SchemaError, UnknownTableError
 from ticdc_emit.hints import did_you_mean
+from ticdc_emit.pipeline.planning import current_database, ddl_statements
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.schema.identifiers import split_name
 from ticdc_emit.schema.model import Column as TableColumn

@@ -14,15 +14,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_emit.changefeed import ArrowBatch
-from ticdc_emit.changefeed.batch import Batch, typed_table
-from ticdc_emit.changefeed.deliver_task import DeliverTask
-from ticdc_emit.changefeed.encode_task import EncodeTask
-from ticdc_emit.changefeed.results import TaskResult
-from ticdc_emit.changefeed.state import DdlStatement
 from ticdc_emit.errors import InvalidValueError
 from ticdc_emit.hints import counted
-from ticdc_emit.plan.tables import Plan
+from ticdc_emit.pipeline.batch import ArrowBatch, Batch, typed_table
+from ticdc_emit.pipeline.deliver_task import DeliverTask
+from ticdc_emit.pipeline.encode_task import EncodeTask
+from ticdc_emit.pipeline.plan import Plan
+from ticdc_emit.pipeline.results import TaskResult
+from ticdc_emit.pipeline.state import DdlStatement
 from ticdc_emit.routing.topic import Target
 from ticdc_emit.spark.batch import SparkBatch, spark_columns
 from ticdc_emit.spark.frame import change_columns

@@ -16,10 +16,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_emit.changefeed.encode_task import EncodeTask
-from ticdc_emit.changes.forms import GENERIC_NAMES, is_ddl, is_generic
-from ticdc_emit.changes.sizes import rows_within
-from ticdc_emit.encode.chunks import packed, unpacked
+from ticdc_emit.changes.arrow_input import GENERIC_NAMES, is_ddl, is_generic
+from ticdc_emit.changes.model import rows_within
+from ticdc_emit.pipeline.chunks import packed, unpacked
+from ticdc_emit.pipeline.encode_task import EncodeTask
 from ticdc_emit.tso import LOGICAL_BITS
 
 __all__ = ["PACK_SCHEMA", "ROWS_PER_PACK", "ROW_HASH", "PackTask", "UnpackTask", "slice_name", "tables_in"]

@@ -14,12 +14,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from ticdc_emit.changefeed.record import GREATEST, damaged, object_of
-from ticdc_emit.changefeed.state import DdlStatement
 from ticdc_emit.config import Secret
 from ticdc_emit.config.secrets import foreign_text
 from ticdc_emit.errors import StateError
-from ticdc_emit.plan.tables import Plan
+from ticdc_emit.pipeline.plan import Plan
+from ticdc_emit.pipeline.state import GREATEST, DdlStatement, damaged, object_of
 
 __all__ = ["ReplayRecord", "tables_text"]
 

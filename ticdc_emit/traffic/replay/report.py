@@ -9,11 +9,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from ticdc_emit.changefeed.report import RunReport, RunTotal
-from ticdc_emit.changefeed.report_table import report_facts, shown_watermark
 from ticdc_emit.hints import counted
 from ticdc_emit.observe.lines import report_line
 from ticdc_emit.pictures.shown import facts_html
+from ticdc_emit.pipeline.report import RunReport, RunTotal, report_facts, shown_watermark
 from ticdc_emit.tso import compose
 
 if TYPE_CHECKING:

@@ -13,11 +13,11 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ticdc_emit.changefeed.report import RunReport, RunTotal
 from ticdc_emit.config import ChangefeedConfig
 from ticdc_emit.config.named import refuse_unknown
 from ticdc_emit.config.secrets import hides_arguments
 from ticdc_emit.errors import ConfigError
+from ticdc_emit.pipeline.report import RunReport, RunTotal
 from ticdc_emit.schema.catalog import Catalog
 from ticdc_emit.spark.batch import SparkBatch
 from ticdc_emit.spark.options import ReplayOptions
@@ -55,7 +55,7 @@ def replay(
     """Send a history, and end the changefeed after its last row.
 
     ``sink``: a :class:`TicdcSink`; or a sink URI or configuration, with the ``schema`` (DDL text, or a catalog, of the
-    tables before the first row) and more ``options`` of :class:`TicdcSink` (``ddl``, ``state_uri``, ``changefeed``
+    tables before the first row) and more ``options`` of :class:`TicdcSink` (``ddl``, ``state_uri``, ``pipeline``
     ...). ``source``: row changes, in one DataFrame, or typed ones by ``schema.name`` of their table; a text is read
     with :func:`read_source`.
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from ticdc_emit.changefeed.batch import Batch, typed_table
-from ticdc_emit.changes.forms import is_generic
+from ticdc_emit.changes.arrow_input import is_generic
 from ticdc_emit.errors import MissingColumnError
-from ticdc_emit.plan.tables import Plan
+from ticdc_emit.pipeline.batch import Batch, typed_table
+from ticdc_emit.pipeline.plan import Plan
 from ticdc_emit.schema.identifiers import split_name
 from ticdc_emit.schema.model import TableInfo
 from ticdc_emit.spark.batch import SparkBatch, check_changes

@@ -43,7 +43,7 @@ def load_feed(
     time_zone: str,
     schema_registry: str | None,
 ) -> tuple[str, ChangefeedConfig]:
-    """Return the sink URI and configuration of a feed. ``changefeed``: the changefeed file, as a mapping.
+    """Return the sink URI and configuration of a feed. ``pipeline``: the changefeed file, as a mapping.
 
     ``profile``: default the first lineage that has the protocol.
     """

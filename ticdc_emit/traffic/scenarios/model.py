@@ -33,7 +33,7 @@ __all__ = ["Scenario", "ScenarioKind", "Script"]
 class Script:
     """A kind of scenario for one seed.
 
-    ``deliver``: the order in which the messages arrive. ``changefeed``: the changefeed file, as a mapping. ``sent``:
+    ``deliver``: the order in which the messages arrive. ``pipeline``: the changefeed file, as a mapping. ``sent``:
     the part of the history that is sent before the registry refuses the rest; ``None``: all of it. ``refusal``: the
     error that a correct consumer raises, instead of having tables.
     """

@@ -6,12 +6,11 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ticdc_emit.arrange.rows import rows_to_batch
 from ticdc_emit.columnar.values import Rendering
-from ticdc_emit.encode.run import Prepared, prepare
-from ticdc_emit.plan.large import LargeMessages
-from ticdc_emit.plan.table_plan import TablePlan
-from ticdc_emit.plan.tables import Plan
+from ticdc_emit.pipeline.encode import Prepared, prepare
+from ticdc_emit.pipeline.large_messages import LargeMessages
+from ticdc_emit.pipeline.plan import Plan, TablePlan
+from ticdc_emit.pipeline.python_rows import rows_to_batch
 from ticdc_emit.protocols.debezium import Debezium
 from ticdc_emit.protocols.debezium.options import DebeziumOptions
 from ticdc_emit.routing import Router

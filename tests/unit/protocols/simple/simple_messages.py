@@ -10,13 +10,12 @@ from typing import Any
 
 import fastavro
 
-from ticdc_emit.arrange.rows import rows_to_batch
 from ticdc_emit.columnar.values import Rendering
 from ticdc_emit.config.options import Integrity
-from ticdc_emit.encode.run import Prepared, prepare
-from ticdc_emit.plan.large import LargeMessages
-from ticdc_emit.plan.table_plan import TablePlan
-from ticdc_emit.plan.tables import Plan
+from ticdc_emit.pipeline.encode import Prepared, prepare
+from ticdc_emit.pipeline.large_messages import LargeMessages
+from ticdc_emit.pipeline.plan import Plan, TablePlan
+from ticdc_emit.pipeline.python_rows import rows_to_batch
 from ticdc_emit.protocols.simple import Simple
 from ticdc_emit.protocols.simple.options import SimpleOptions
 from ticdc_emit.routing import Router

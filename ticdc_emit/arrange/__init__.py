@@ -1,1 +1,0 @@
-"""ARRANGE: rows read, split, routed and put in the total order; stated here and nowhere else."""

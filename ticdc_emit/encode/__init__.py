@@ -1,1 +1,0 @@
-"""ENCODE: from row changes to messages, a pure function of the plan and the batch (no clock, no network, no global)."""

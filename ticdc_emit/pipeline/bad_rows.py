@@ -1,0 +1,452 @@
+"""The bad rows of a batch: their number by table, and the errors of the first ones in order.
+
+In: rows that were found bad (``pipeline.bad_rows``), in any order and from any number of tasks. Out: one error that tells of
+them all, the same however the rows were dealt out to tasks; or, where bad rows are skipped, a line of JSON for each.
+"""
+
+from __future__ import annotations
+
+import heapq
+import json
+import time
+import uuid
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from ticdc_emit.changes.commit_ts import commit_ts_array, commit_ts_of
+from ticdc_emit.columnar.faults import shown
+from ticdc_emit.config.secrets import Secret, foreign_text
+from ticdc_emit.errors import (
+    ConfigError,
+    CorruptedRowError,
+    DeliveryError,
+    DuplicateChangeError,
+    LateRowError,
+    MissingDependencyError,
+    RowError,
+    TicdcEmitError,
+)
+from ticdc_emit.pipeline.row_batch import POSITION
+
+__all__ = [
+    "ArrowRows",
+    "BadRow",
+    "BadRows",
+    "Found",
+    "GivenRows",
+    "MappedRows",
+    "Refusals",
+    "Refused",
+    "Rows",
+    "SkippedFile",
+    "checked_bad_rows",
+    "new_run",
+    "sift",
+    "skippable",
+    "sound_rows",
+    "united",
+]
+
+
+_SHOWN = 10
+
+
+@dataclass(frozen=True)
+class BadRow:
+    """A row that was refused or skipped.
+
+    ``op`` and ``commit_ts`` are as given, ``None`` where they cannot be read. ``key``: its handle key, as far as it is
+    known. ``column``: the one that is wrong, if it is one. ``error``: the name of the error's class, ``reason`` its
+    message. ``position``: its place in what the caller gave, where that means anything.
+    """
+
+    schema: str
+    table: str
+    op: str | None
+    commit_ts: int | None
+    key: Mapping[str, Any]
+    column: str | None
+    reason: str
+    error: str
+    position: int | None = field(default=None, compare=False)
+    order: bytes = field(default=b"", repr=False)
+
+    def __str__(self) -> str:
+        key = ", ".join(f"{name}={value!r}" for name, value in self.key.items())
+        place = "" if self.position is None else f"row {self.position}, "
+        shown_key = f" ({key})" if key else ""
+        return f"{place}{self.schema}.{self.table}{shown_key}, commit_ts={self.commit_ts}: {self.reason}"
+
+    def line(self) -> bytes:
+        """Return it as one line of JSON."""
+        shown = {
+            "schema": self.schema,
+            "table": self.table,
+            "commit_ts": self.commit_ts,
+            "op": self.op,
+            "key": dict(self.key),
+            "column": self.column,
+            "error": self.error,
+            "reason": self.reason,
+        }
+        return json.dumps(shown, ensure_ascii=False, default=_text).encode(errors="backslashreplace") + b"\n"
+
+
+@dataclass(frozen=True)
+class BadRows:
+    """``tables``: how many rows of each ``schema.name`` are bad. ``first``: the first ten of all of them, in order."""
+
+    tables: Mapping[str, int]
+    first: tuple[BadRow, ...]
+
+    @property
+    def count(self) -> int:
+        return sum(self.tables.values())
+
+    def __str__(self) -> str:
+        """Return what an error says beside its own row: nothing where that is the only one."""
+        if self.count == 1:
+            return ""
+        tables = ", ".join(f"{name}: {count:,}" for name, count in sorted(self.tables.items()))
+        which = "" if self.count == len(self.first) else f". The first {len(self.first)}"
+        lines = "".join(f"\n  {row}" for row in self.first)
+        return f"{self.count:,} rows are bad ({tables}){which}:{lines}"
+
+
+class Refused(NamedTuple):
+    """A bad row: its table (``schema.name``), its order key, and its description."""
+
+    table: str
+    order: bytes
+    tell: Callable[[], tuple[BadRow, RowError]]
+
+
+class Refusals:
+    """Gathers the bad rows of a task; holds no more of them than an error shows."""
+
+    def __init__(self) -> None:
+        self._tables: Counter[str] = Counter()
+        self._first: list[tuple[BadRow, RowError]] = []
+
+    def __bool__(self) -> bool:
+        return bool(self._tables)
+
+    def add(self, refused: Sequence[Refused]) -> None:
+        """Add bad rows; errors are made only for those that will be shown."""
+        self._tables.update(each.table for each in refused)
+        nearest = heapq.nsmallest(_SHOWN, refused, key=lambda each: each.order)
+        first = [*self._first, *(each.tell() for each in nearest)]
+        self._first = sorted(first, key=lambda each: _rank(each[0]))[:_SHOWN]
+
+    def error(self) -> RowError:
+        """Return the error of the first bad row, which lists the others."""
+        error = self._first[0][1]
+        error.alike = None
+        error.bad_rows = BadRows(dict(self._tables), tuple(row for row, _ in self._first))
+        return error
+
+
+def united(failures: Iterable[TicdcEmitError]) -> TicdcEmitError:
+    """Return the error of a batch: one that concerns more than single rows, else the bad rows of all tasks."""
+    errors = list(failures)
+    refused = [error for error in errors if isinstance(error, RowError) and error.bad_rows is not None]
+    if len(refused) < len(errors):
+        return next(error for error in errors if error not in refused)
+    tables: Counter[str] = Counter()
+    for each in refused:
+        tables.update(each.bad_rows.tables)
+    rows = sorted((row for each in refused for row in each.bad_rows.first), key=_rank)
+    error = min(refused, key=lambda each: _rank(each.bad_rows.first[0]))
+    error.bad_rows = BadRows(dict(tables), tuple(rows[:_SHOWN]))
+    return error
+
+
+def skippable(refused: Iterable[Refused]) -> list[BadRow]:
+    """Return what the rows are that a batch skips.
+
+    Raises :class:`~ticdc_emit.errors.CorruptedRowError` for a row to which ``bad_rows`` does not apply:
+    ``corruption-handle-level`` says that it is an error.
+    """
+    described = [each.tell() for each in refused]
+    for _, error in described:
+        if isinstance(error, CorruptedRowError):
+            raise error from None
+    return [row for row, _ in described]
+
+
+def checked_bad_rows(value: Literal["refuse", "skip"]) -> Literal["refuse", "skip"]:
+    """Return the option ``bad_rows``; :class:`~ticdc_emit.errors.ConfigError` if it is neither of its values."""
+    if value not in ("refuse", "skip"):
+        raise ConfigError(f"bad_rows={value!r} is unknown", remedy="Use refuse or skip", option="bad_rows")
+    return value
+
+
+def _rank(row: BadRow) -> tuple[bytes, str, str, str]:
+    return row.order, row.schema, row.table, row.reason
+
+
+def _text(value: object) -> str:
+    return value.hex() if isinstance(value, bytes) else str(value)
+
+
+Rows: TypeAlias = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Found:
+    """A bad row by its number; ``error`` makes its error, and is called only if it is shown."""
+
+    row: int
+    error: Callable[[], RowError]
+
+
+def sift(rows: Rows, attempt: Callable[[Rows], object]) -> list[Found]:
+    """Return the bad ones of these rows, by their number.
+
+    ``attempt`` works on rows and raises the error of a bad one, whose ``alike`` counts within the rows of that attempt.
+    What is wrong with no one row (a row that is late, two changes of one key, a column that is not there) is raised.
+    """
+    bad_rows: list[Found] = []
+    left = [rows]
+    while left:
+        tried = left.pop()
+        if not len(tried):
+            continue
+        try:
+            attempt(tried)
+        except RowError as fault:
+            if not _is_of_a_row(fault):
+                raise
+            bad = _alike(tried, fault)
+            if bad:
+                bad_rows += bad
+                left.append(np.setdiff1d(tried, [each.row for each in bad], assume_unique=True))
+            elif len(tried) == 1:
+                bad_rows.append(Found(int(tried[0]), partial(_same, fault)))
+            else:
+                left += [tried[len(tried) // 2 :], tried[: len(tried) // 2]]
+    return sorted(bad_rows, key=lambda each: each.row)
+
+
+def _is_of_a_row(fault: RowError) -> bool:
+    return "row" in fault.context and not isinstance(fault, LateRowError | DuplicateChangeError)
+
+
+def _alike(tried: Rows, fault: RowError) -> list[Found]:
+    if fault.alike is None:
+        return []
+    numbers = {place: number for number, place in enumerate(fault.alike.places)}  # both halves of an update may be bad
+    return [Found(int(tried[place]), partial(fault.alike.error, number)) for place, number in numbers.items()]
+
+
+def _same(fault: RowError) -> RowError:
+    return fault
+
+
+Arranged: TypeAlias = Iterable[tuple[pa.RecordBatch, pa.Array]]
+"""Rows with their places among those that were arranged, and their order keys."""
+
+
+class GivenRows(Protocol):
+    """Rows as they came, whatever is wrong with them. What cannot be read of one is ``None``."""
+
+    def __len__(self) -> int: ...
+    def table(self, row: int) -> tuple[str, str]: ...
+    def place(self, row: int) -> int | None:
+        """Return where the row is in what the caller gave."""
+        ...
+
+    def op(self, row: int) -> str | None: ...
+    def commit_ts(self, row: int) -> int | None: ...
+    def held(self, row: int) -> bytes:
+        """Return what the row holds."""
+        ...
+
+
+def sound_rows(
+    given: GivenRows,
+    arrange: Callable[[Rows], Arranged],
+    make: Callable[[Rows], object],
+    *,
+    placed: bool,
+) -> tuple[Rows, list[Refused]]:
+    """Return the numbers of the rows that can be arranged and made into messages, and the others.
+
+    ``pipeline`` and ``make`` take numbers of rows; places in their errors count within these. ``placed``: whether a
+    row's place means anything to the caller, and is told. Raises what is wrong with no one row.
+    """
+    every = np.arange(len(given))
+    unread = sift(every, arrange)
+    read = _without(every, unread)
+    wrong = sift(read, make)
+    orders: dict[int, bytes] = {}
+    if wrong:
+        some = [each.row for each in wrong]
+        for rows, keys in arrange(np.array(some, np.int64)):
+            for number, key in zip(rows.column(POSITION).to_pylist(), keys.to_pylist(), strict=True):
+                orders[some[number]] = min(key, orders.get(some[number], key))  # the halves of an update have one each
+    refused = [_refused(given, each, orders.get(each.row), placed=placed) for each in (*unread, *wrong)]
+    return _without(read, wrong), refused
+
+
+def _without(rows: Rows, bad_rows: Sequence[Found]) -> Rows:
+    bad = np.array([each.row for each in bad_rows], np.int64)
+    return np.setdiff1d(rows, bad, assume_unique=True)
+
+
+def _refused(given: GivenRows, bad_row: Found, order: bytes | None, *, placed: bool) -> Refused:
+    row, names, stamp = bad_row.row, given.table(bad_row.row), given.commit_ts(bad_row.row)
+    if order is None:
+        order = (stamp or 0).to_bytes(8, "big") + given.held(row)
+
+    def tell() -> tuple[BadRow, RowError]:
+        error = bad_row.error()
+        key = dict(error.context.get("row", {}))
+        if key.pop("position", None) is not None:
+            error.context["row"] = {**key, "position": given.place(row)}
+        place = given.place(row) if placed else None
+        column, kind = error.context.get("column"), type(error).__name__
+        return BadRow(*names, given.op(row), stamp, key, column, error.message, kind, place, order), error
+
+    return Refused(".".join(names), order, tell)
+
+
+@dataclass(frozen=True)
+class ArrowRows:
+    """Rows in normal form. ``name``: (schema, name) of their table, ``None`` where each names its own."""
+
+    rows: pa.RecordBatch
+    name: tuple[str, str] | None
+
+    def __len__(self) -> int:
+        return int(self.rows.num_rows)
+
+    def some(self, rows: Rows) -> pa.RecordBatch:
+        """Return some of the rows, with their places among them where they had any."""
+        taken = self.rows.take(pa.array(rows))
+        at = taken.schema.get_field_index(POSITION)
+        return taken if at < 0 else taken.set_column(at, POSITION, pa.array(np.arange(len(rows))))
+
+    def table(self, row: int) -> tuple[str, str]:
+        return self.name or (self._value("schema", row), self._value("table", row))
+
+    def place(self, row: int) -> int | None:
+        return self._value(POSITION, row) if POSITION in self.rows.schema.names else row
+
+    def op(self, row: int) -> str | None:
+        return self._value("op", row) if "op" in self.rows.schema.names else None
+
+    def commit_ts(self, row: int) -> int | None:
+        try:
+            stamp: int = commit_ts_array(self.rows.slice(row, 1), "")[0].as_py()
+        except (TicdcEmitError, pa.ArrowException):
+            return None
+        return stamp
+
+    def held(self, row: int) -> bytes:
+        at = self.rows.schema.get_field_index(POSITION)
+        alone = self.rows.slice(row, 1)
+        alone = alone if at < 0 else alone.remove_column(at)
+        try:
+            return repr(alone.to_pylist()).encode(errors="backslashreplace")
+        except UnicodeDecodeError:
+            return bytes(alone.serialize().to_pybytes())
+
+    def _value(self, name: str, row: int) -> Any:
+        return self.rows.column(name)[row].as_py()
+
+
+@dataclass(frozen=True)
+class MappedRows:
+    """Rows as Python objects, which should be mappings, of one table."""
+
+    rows: Sequence[Any]
+    name: tuple[str, str]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def some(self, rows: Rows) -> list[Any]:
+        """Return some of the rows."""
+        return [self.rows[row] for row in rows.tolist()]
+
+    def table(self, row: int) -> tuple[str, str]:
+        return self.name
+
+    def place(self, row: int) -> int | None:
+        return row
+
+    def op(self, row: int) -> str | None:
+        given = self.rows[row]
+        op = given.get("op") if isinstance(given, Mapping) else None
+        return op if isinstance(op, str) else None
+
+    def commit_ts(self, row: int) -> int | None:
+        given = self.rows[row]
+        try:
+            return commit_ts_of(given, row, "") if isinstance(given, Mapping) else None
+        except TicdcEmitError:
+            return None
+
+    def held(self, row: int) -> bytes:
+        return shown(self.rows[row]).encode(errors="backslashreplace")
+
+
+def new_run() -> str:
+    """Return a name for a run that begins now. Names are in the order of their runs' beginnings."""
+    return f"{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}-{uuid.uuid4().hex[:8]}"
+
+
+@dataclass(frozen=True)
+class SkippedFile:
+    """The file of one batch in the folder ``path``; picklable, connects when it is used.
+
+    Raises :class:`~ticdc_emit.errors.DeliveryError` for what the storage refuses,
+    :class:`~ticdc_emit.errors.MissingDependencyError` without fsspec.
+    """
+
+    path: Secret[str]
+    run: str
+    batch_id: int
+
+    def write(self, lines: Iterable[bytes]) -> None:
+        """Write the lines in place of what the file held."""
+
+        def write(files: Any, name: str) -> None:
+            files.makedirs(name.rpartition("/")[0], exist_ok=True)
+            with files.open(name, "wb") as file:
+                file.writelines(lines)
+
+        self._use(write, "written")
+
+    def remove(self) -> None:
+        """Remove what an earlier attempt at the batch wrote."""
+
+        def remove(files: Any, name: str) -> None:
+            if files.exists(name):
+                files.rm(name)
+
+        self._use(remove, "removed")
+
+    def _use(self, do: Callable[[Any, str], None], what: str) -> None:
+        try:
+            import fsspec
+        except ImportError:
+            raise MissingDependencyError("bad_rows_path needs fsspec", extra="state", package="fsspec") from None
+        name = f"{self.run}-batch-{self.batch_id:08d}.jsonl"
+        try:
+            files, root = fsspec.core.url_to_fs(self.path.reveal())
+            do(files, f"{root.rstrip('/')}/{name}")
+        except Exception as error:
+            raise DeliveryError(
+                f"the skipped rows cannot be {what}: {type(error).__name__}: {foreign_text(str(error))}",
+                remedy="Give bad_rows_path a folder that every worker and the driver may write to",
+                file=name,
+            ) from None

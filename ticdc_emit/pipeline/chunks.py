@@ -1,0 +1,590 @@
+"""Messages that stay on their machine, between tasks that share it.
+
+In: the messages of a chunk, in the encoding task. Out: the name of a file with them; in the delivering task, the
+messages again, mapped into memory. A shuffle would compress them and copy them through the sockets of a JVM, twice. A
+file that is read at once stays in the system's page cache, and costs a fifth of that. So that it does stay there, the
+files of a batch have a bound. Messages beyond it are shuffled, as are those of small chunks.
+
+Where no task is tried a second time, a file is removed as it is read. Its memory is free as soon as its messages are
+sent, and the log of a broker on the same machine grows into it: memory that a virtual machine has never used, or has
+given back, costs many times as much. Whoever gives the folder removes what is left when the batch is over.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from enum import IntEnum
+from functools import cached_property
+from pathlib import Path
+from types import TracebackType
+from typing import IO, NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from ticdc_emit.changes.codec import Encoded
+from ticdc_emit.delivery.claims import Claim
+from ticdc_emit.delivery.topics import MOST_PARTITIONS
+from ticdc_emit.errors import TemporaryFileError, TicdcEmitError
+from ticdc_emit.pipeline.bad_rows import BadRow
+from ticdc_emit.pipeline.error_json import error_as_json, error_from_json, unreadable
+from ticdc_emit.pipeline.external_sort import ORDER_KEY, SortedRuns
+from ticdc_emit.pipeline.plan import TablePlan
+from ticdc_emit.pipeline.same_shape_tables import Siblings
+from ticdc_emit.pipeline.sort_key import commit_stamps, order_of
+from ticdc_emit.routing.topic import Target
+from ticdc_emit.temporary import close_quietly, writing_temporary_files
+
+__all__ = [
+    "CHUNK_SCHEMA",
+    "Buckets",
+    "Chunk",
+    "ChunkFiles",
+    "ChunkFolder",
+    "ChunkKind",
+    "ChunkStore",
+    "Made",
+    "chunks_of",
+    "counts_for_all",
+    "mapped",
+    "note",
+    "packed",
+    "skipped",
+    "taken",
+    "transactions_for_all",
+    "transactions_in",
+    "unpacked",
+]
+
+
+_SMALL_BYTES = 128 * 1024  # of messages, for which a file does not pay
+_TALLY = "tally"  # the file in which all tasks count: a byte for each _TALLY_BYTES that they have written
+_TALLY_BYTES = 64 * 1024
+_NAME_BYTES = 12
+_FILE_NAME = re.compile(r"[0-9a-f]+-[0-9]+")
+_WRITE_PLAIN = pa.ipc.IpcWriteOptions(use_threads=False)
+
+
+@dataclass(frozen=True)
+class ChunkFolder:
+    """A folder for the files of one batch. ``most``: bytes that they may have together, or a little more.
+
+    ``read_once``: no task is tried a second time, so a file may go as it is read.
+    """
+
+    path: str
+    most: int
+    read_once: bool = False
+
+    def file(self, name: str) -> str:
+        """Return the path of a file that a chunk names. A chunk comes from elsewhere, so it may name no other file."""
+        if _FILE_NAME.fullmatch(name) is None:
+            raise unreadable(f"{name!r:.40} is not the name of a file of messages")
+        return str(Path(self.path, name))
+
+    def has_room(self, size: int) -> bool:
+        """Return whether so many bytes may be written, and count them if so."""
+        with Path(self.path, _TALLY).open("ab", buffering=0) as tally:
+            if tally.tell() * _TALLY_BYTES >= self.most:
+                return False
+            tally.write(bytes(-(-size // _TALLY_BYTES)))
+        return True
+
+
+class ChunkFiles:
+    """The files of one encoding task. Without a folder, there are none."""
+
+    def __init__(self, folder: ChunkFolder | None) -> None:
+        self._folder = folder
+        self._name = os.urandom(_NAME_BYTES).hex()
+        self._count = 0
+
+    def keep(self, messages: pa.RecordBatch) -> str | None:
+        """Write messages to a file and return its name; ``None`` if they are to be shuffled.
+
+        A disk that refuses them is not used again: what is shuffled is compressed, and may fit.
+        """
+        if self._folder is None or messages.nbytes < _SMALL_BYTES:
+            return None
+        try:
+            if self._folder.has_room(messages.nbytes):
+                return self._new_file(self._folder, messages)
+        except OSError:
+            pass
+        self._folder = None
+        return None
+
+    def _new_file(self, folder: ChunkFolder, messages: pa.RecordBatch) -> str:
+        name = f"{self._name}-{self._count}"
+        self._count += 1
+        with (
+            pa.OSFile(folder.file(name), "wb") as file,
+            pa.ipc.new_stream(file, messages.schema, options=_WRITE_PLAIN) as stream,
+        ):
+            stream.write_batch(messages)
+        return name
+
+
+def mapped(path: str) -> pa.Buffer:
+    """Return the content of a file. It is open only while it is mapped.
+
+    Raises :class:`~ticdc_emit.errors.TemporaryFileError` if the file is gone.
+    """
+    try:
+        with pa.memory_map(path) as file:
+            return file.read_buffer()
+    except OSError as error:
+        raise TemporaryFileError(
+            f"cannot read a temporary file: {error.strerror or error}",
+            remedy="Run the batch again, and keep other programs from removing files of that folder",
+            folder=str(Path(path).parent),
+        ) from error
+
+
+def taken(path: str) -> pa.Buffer:
+    """Return the content of a file, as :func:`mapped` does, and remove the file: it lasts as long as its content."""
+    content = mapped(path)
+    with suppress(OSError):  # a system that keeps files while they are mapped
+        Path(path).unlink()
+    return content
+
+
+CHUNK_SCHEMA = pa.schema(
+    [
+        ("bucket", pa.int32()),
+        ("kind", pa.int32()),
+        ("topic", pa.string()),
+        ("partition", pa.int32()),
+        ("rows", pa.int64()),
+        ("first", pa.binary()),
+        ("last", pa.binary()),
+        ("keys", pa.binary()),
+        ("body", pa.binary()),
+        ("file", pa.string()),
+    ]
+)
+"""One row per chunk. ``bucket`` is the number of the task that delivers it. ``keys`` are the order keys where two
+messages of the chunk have one commit_ts; elsewhere it is null, and they are in the ``body``. Instead of a body there
+may be the name of a ``file`` that has it, not compressed. Others may be able to write where chunks lie on their way, so
+they hold nothing that runs when it is read: Arrow and JSON only."""
+
+_Codes: TypeAlias = npt.NDArray[np.int64]
+_BODY_BYTES = 2 * 1024 * 1024  # of messages, before compression: larger ones are slow to move in a JVM
+_BATCH_BYTES = 256 * 1024  # of bodies, compressed: what small chunks are handed on together
+_WRITE = pa.ipc.IpcWriteOptions(compression="lz4", use_threads=False)
+_READ = pa.ipc.IpcReadOptions(use_threads=False)
+"""A body is too small to share: on busy cores, waiting for Arrow's pool takes longer than the work."""
+
+
+class ChunkKind(IntEnum):
+    """What a chunk's body is."""
+
+    FAILURE = 0
+    """An error as JSON: nothing of the batch may be sent."""
+    TRANSACTIONS = 1
+    """First bytes of order keys: transactions of the topic whose rows rank by kind."""
+    LATE = 2
+    """Nothing; ``rows`` late ones were dropped."""
+    CLAIMS = 3
+    """Objects that messages name: their locations and contents."""
+    SKIPPED = 4
+    """Bad rows of the table that is named in the topic's place; a line of JSON for each, if they are told."""
+    FILTERED = 6
+    """Nothing; ``rows`` were left out by the rule that is named in the topic's place."""
+    COUNTS = 7
+    """How many rows the task has of each table (``pipeline.row_counts``)."""
+    MESSAGES = 5
+    """The messages: order key, key and value, and the value's end where the protocol keeps it apart."""
+
+
+@dataclass(frozen=True)
+class Buckets:
+    """Which task delivers what: topic-partitions (``targets``) dealt out to ``count`` tasks."""
+
+    targets: tuple[Target, ...]
+    count: int
+
+    def of(self, target: Target) -> int:
+        """Return the bucket of a topic-partition."""
+        return self._numbers.get(target, 0) % self.count
+
+    def of_topic(self, topic: str) -> set[int]:
+        """Return the buckets of a topic's partitions."""
+        return {self.of(target) for target in self.targets if target[0] == topic}
+
+    @cached_property
+    def _numbers(self) -> dict[Target, int]:
+        return {target: number for number, target in enumerate(self.targets)}
+
+
+class _Chunk(NamedTuple):
+    """A row of ``CHUNK_SCHEMA``."""
+
+    bucket: int
+    kind: int
+    topic: str
+    partition: int
+    rows: int
+    first: bytes | None = None
+    last: bytes | None = None
+    keys: bytes | None = None
+    body: bytes | None = None
+    file: str | None = None
+
+
+@dataclass(frozen=True)
+class Made:
+    """The messages of a piece: their topics, order keys and contents.
+
+    ``codes``: of each message, the place of its topic among these times ``MOST_PARTITIONS``, plus its partition.
+    """
+
+    topics: tuple[str, ...]
+    codes: _Codes
+    keys: pa.Array
+    encoded: Encoded
+
+    @classmethod
+    def of_table(cls, table: TablePlan, partitions: int | pa.Array, keys: pa.Array, encoded: Encoded) -> Made:
+        """Return the messages of one table; ``partitions``: of all of them, or of each."""
+        if isinstance(partitions, int):
+            return cls((table.topic,), np.full(len(keys), partitions, np.int64), keys, encoded)
+        return cls((table.topic,), np.asarray(partitions).astype(np.int64), keys, encoded)
+
+    @classmethod
+    def of_siblings(cls, tables: Siblings, partitions: npt.NDArray[np.int32], keys: pa.Array, encoded: Encoded) -> Made:
+        """Return the messages of several tables; ``partitions``: of each."""
+        topics: dict[str, int] = {}
+        numbers = np.array([topics.setdefault(table.topic, len(topics)) for table in tables.tables], np.int64)
+        return cls(tuple(topics), numbers[tables.codes] * MOST_PARTITIONS + partitions, keys, encoded)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the values, which are most of what is held."""
+        return int(self.encoded.values.nbytes)
+
+    def target(self, place: int) -> Target:
+        """Return where a message goes."""
+        topic, partition = divmod(int(self.codes[place]), MOST_PARTITIONS)
+        return self.topics[topic], partition
+
+
+def chunks_of(made: list[Made], buckets: Buckets, files: ChunkFiles) -> Iterator[pa.RecordBatch]:
+    """Yield the chunks of these pieces: of each topic-partition the messages of all tables, in total order.
+
+    ``files``: take messages that need not travel.
+    """
+    return _batches(_chunks_of(made, buckets, files)) if made else iter(())
+
+
+def _chunks_of(made: list[Made], buckets: Buckets, files: ChunkFiles) -> Iterator[_Chunk]:
+    topics = {topic: number for number, topic in enumerate({topic: 0 for each in made for topic in each.topics})}
+    columns = {
+        ORDER_KEY: _together([each.keys for each in made]),
+        "key": _together([each.encoded.filled_keys() for each in made]),
+        "value": _together([each.encoded.values for each in made]),
+    }
+    if made[0].encoded.ends is not None:
+        columns["end"] = _together([each.encoded.ends for each in made])
+    messages = pa.record_batch(columns)
+    codes = np.concatenate([_renumbered(each, topics) for each in made])
+    order = None if len(made) == 1 else order_of(messages.column(ORDER_KEY))
+    places = np.arange(len(codes)) if order is None else np.asarray(order)
+    if (codes != codes[0]).any():
+        places = places[np.argsort(codes[places], kind="stable")]
+        order = pa.array(places)
+    if order is not None:
+        messages, codes = messages.take(order), codes[places]
+    starts, names = np.flatnonzero(np.append(True, codes[1:] != codes[:-1])).tolist(), list(topics)
+    for start, end in zip(starts, [*starts[1:], len(codes)], strict=True):
+        number, partition = divmod(int(codes[start]), MOST_PARTITIONS)
+        yield from _bodies(messages.slice(start, end - start), (names[number], partition), buckets, files)
+    for each in made:
+        yield from _claims(each, buckets)
+
+
+def note(kind: ChunkKind, bucket: int, target: Target, body: bytes | None = None, rows: int = 0) -> pa.RecordBatch:
+    """Return a chunk with other information than messages."""
+    return _batch([_Chunk(bucket, kind, *target, rows, body=body)])
+
+
+def transactions_for_all(topic: str, transactions: Iterable[bytes], buckets: Buckets) -> Iterator[pa.RecordBatch]:
+    """Yield a topic's transactions whose rows rank by kind, for every task that delivers to the topic."""
+    body = packed(pa.record_batch({ORDER_KEY: pa.array(sorted(transactions), pa.binary())}))
+    for bucket in buckets.of_topic(topic):
+        yield note(ChunkKind.TRANSACTIONS, bucket, (topic, 0), body)
+
+
+def transactions_in(body: pa.Buffer) -> set[bytes]:
+    """Return the transactions of a chunk of :func:`transactions_for_all`."""
+    return set(unpacked(body).column(ORDER_KEY).to_pylist())
+
+
+def failures(error: TicdcEmitError, buckets: Buckets) -> Iterator[pa.RecordBatch]:
+    """Yield the error for every task that delivers: none may send anything."""
+    body = error_as_json(error)
+    for bucket in range(buckets.count):
+        yield note(ChunkKind.FAILURE, bucket, ("", 0), body)
+
+
+def counts_for_all(counts: pa.RecordBatch, buckets: Buckets) -> Iterator[pa.RecordBatch]:
+    """Yield a task's counts of ``COUNT_SCHEMA`` for every task that delivers: each schedules by those of all."""
+    body = packed(counts)
+    return _batches(_Chunk(bucket, ChunkKind.COUNTS, "", 0, 0, body=body) for bucket in range(buckets.count))
+
+
+def skipped(rows: Sequence[BadRow], *, lines: bool) -> Iterator[pa.RecordBatch]:
+    """Yield bad rows that are left out, table by table, for the first task that delivers; ``lines``: what they are."""
+    by_table: dict[str, list[BadRow]] = {}
+    for row in rows:
+        by_table.setdefault(f"{row.schema}.{row.table}", []).append(row)
+    for table, own in by_table.items():
+        columns = {ORDER_KEY: [row.order for row in own], "line": [row.line() for row in own]} if lines else {}
+        body = packed(pa.record_batch({name: pa.array(each, pa.binary()) for name, each in columns.items()}))
+        yield _batch([_Chunk(0, ChunkKind.SKIPPED, table, 0, len(own), body=body if lines else None)])
+
+
+def packed(batch: pa.RecordBatch) -> bytes:
+    """Return a batch as one compressed Arrow IPC stream."""
+    out = pa.BufferOutputStream()
+    with pa.ipc.new_stream(out, batch.schema, options=_WRITE) as writer:
+        writer.write_batch(batch)
+    return bytes(out.getvalue().to_pybytes())
+
+
+def unpacked(body: bytes | pa.Buffer) -> pa.RecordBatch:
+    """Return the batch that :func:`packed` packed.
+
+    Raises :class:`~ticdc_emit.errors.DeliveryError` for other content.
+    """
+    try:
+        return pa.ipc.open_stream(body, options=_READ).read_next_batch()
+    except (pa.ArrowException, OSError, StopIteration) as fault:
+        raise unreadable(f"a chunk is damaged: {type(fault).__name__}") from None
+
+
+def _bodies(messages: pa.RecordBatch, target: Target, buckets: Buckets, files: ChunkFiles) -> Iterator[_Chunk]:
+    """Yield one topic-partition's messages in chunks of bounded size."""
+    keys = messages.column(ORDER_KEY)
+    rows = max(1, messages.num_rows * _BODY_BYTES // max(messages.nbytes, 1))
+    for start in range(0, messages.num_rows, rows):
+        part, part_keys = messages.slice(start, rows), keys.slice(start, rows)
+        stamps = commit_stamps(part_keys)
+        ties = bool((stamps[1:] == stamps[:-1]).any())
+        body = part.drop_columns([ORDER_KEY]) if ties else part
+        file = files.keep(body)
+        yield _Chunk(
+            buckets.of(target),
+            ChunkKind.MESSAGES,
+            *target,
+            part.num_rows,
+            part_keys[0].as_py(),
+            part_keys[part.num_rows - 1].as_py(),
+            packed(pa.record_batch({ORDER_KEY: part_keys})) if ties else None,
+            packed(body) if file is None else None,
+            file,
+        )
+
+
+def _claims(made: Made, buckets: Buckets) -> Iterator[_Chunk]:
+    for place, claim in made.encoded.claims:
+        target = made.target(place)
+        content = pa.record_batch({"location": [claim.location], "content": pa.array([claim.content], pa.binary())})
+        yield _Chunk(buckets.of(target), ChunkKind.CLAIMS, *target, 1, body=packed(content))
+
+
+def claims_in(body: pa.Buffer) -> list[Claim]:
+    """Return the objects of a chunk of claims."""
+    return [Claim(row["location"], row["content"]) for row in unpacked(body).to_pylist()]
+
+
+def _batches(chunks: Iterable[_Chunk]) -> Iterator[pa.RecordBatch]:
+    """Yield the chunks, small ones together: a batch of one row costs as much as its chunk."""
+    held: list[_Chunk] = []
+    size = 0
+    for chunk in chunks:
+        held.append(chunk)
+        size += len(chunk.body or b"")
+        if size >= _BATCH_BYTES:
+            yield _batch(held)
+            held, size = [], 0
+    if held:
+        yield _batch(held)
+
+
+def _batch(chunks: list[_Chunk]) -> pa.RecordBatch:
+    columns = [
+        pa.array(values, field.type) for values, field in zip(zip(*chunks, strict=True), CHUNK_SCHEMA, strict=True)
+    ]
+    return pa.RecordBatch.from_arrays(columns, schema=CHUNK_SCHEMA)
+
+
+def _renumbered(made: Made, topics: Mapping[str, int]) -> _Codes:
+    """Return the codes of messages by other numbers of their topics."""
+    if len(topics) == 1:
+        return made.codes
+    numbers = np.array([topics[topic] for topic in made.topics], np.int64)
+    own, partitions = np.divmod(made.codes, MOST_PARTITIONS)
+    codes: _Codes = numbers[own] * MOST_PARTITIONS + partitions
+    return codes
+
+
+def _together(arrays: list[pa.Array]) -> pa.Array:
+    return arrays[0] if len(arrays) == 1 else pa.concat_arrays(arrays)
+
+
+class _Span(NamedTuple):
+    start: int
+    length: int
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """The messages of one chunk: where they are, and where their order keys are, if not with them."""
+
+    first: bytes
+    last: bytes
+    rows: int
+    body: pa.Buffer | _Span | str
+    keys: pa.Buffer | _Span | None
+
+
+class ChunkStore:
+    """Takes chunks, then gives them back. What tasks said: ``failures``, ``late_rows``, ``transactions`` (by topic) and
+    ``skipped``, the number of bad rows by table, and ``filtered``, that of rows that are not replicated, by rule.
+    ``hands_back``: whether this task is the one that tells the driver what all were told. ``folder``: where the files
+    are that chunks name.
+    """
+
+    def __init__(self, limit: int, folder: ChunkFolder | None = None) -> None:
+        self._limit = limit
+        self._folder = folder
+        self._held = 0
+        self._file: IO[bytes] | None = None
+        self._end = 0
+        self._chunks: dict[Target, list[Chunk]] = {}
+        self._claims: dict[Target, list[pa.Buffer | _Span]] = {}
+        self._skipped: list[pa.Buffer | _Span] = []
+        self._counts: list[pa.Buffer | _Span] = []
+        self.hands_back = False
+        self.failures: list[TicdcEmitError] = []
+        self.late_rows: Counter[Target] = Counter()
+        self.transactions: dict[str, set[bytes]] = {}
+        self.skipped: Counter[str] = Counter()
+        self.filtered: Counter[str] = Counter()
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        """Take the chunks of a batch."""
+        for row in range(batch.num_rows):
+            bucket, kind, topic, partition, rows, first, last, keys, body, file = (
+                column[row] for column in batch.columns
+            )
+            target = topic.as_py(), partition.as_py()
+            match kind.as_py():
+                case ChunkKind.MESSAGES:
+                    own = self._kept_if(body) or file.as_py()
+                    chunk = Chunk(first.as_py(), last.as_py(), rows.as_py(), own, self._kept_if(keys))
+                    self._chunks.setdefault(target, []).append(chunk)
+                case ChunkKind.CLAIMS:
+                    self._claims.setdefault(target, []).append(self._kept(body))
+                case ChunkKind.LATE:
+                    self.late_rows[target] += rows.as_py()
+                case ChunkKind.FILTERED:
+                    self.filtered[target[0]] += rows.as_py()
+                case ChunkKind.COUNTS:
+                    self._counts.append(self._kept(body))
+                    self.hands_back = bucket.as_py() == 0
+                case ChunkKind.SKIPPED:
+                    self.skipped[target[0]] += rows.as_py()
+                    if body.is_valid:
+                        self._skipped.append(self._kept(body))
+                case ChunkKind.TRANSACTIONS:
+                    self.transactions.setdefault(target[0], set()).update(transactions_in(body.as_buffer()))
+                case ChunkKind.FAILURE:
+                    self.failures.append(error_from_json(body.as_py()))
+
+    def targets(self) -> list[Target]:
+        """Return the topic-partitions that have messages, in order."""
+        return sorted(self._chunks)
+
+    def chunks(self, target: Target) -> list[Chunk]:
+        """Return the chunks of a topic-partition by their first order key."""
+        return sorted(self._chunks[target], key=lambda chunk: (chunk.first, chunk.last))
+
+    def claims(self, target: Target) -> Iterator[list[Claim]]:
+        """Yield the objects that messages of a topic-partition name, a few at a time."""
+        for span in self._claims.get(target, ()):
+            yield claims_in(self._read(span))
+
+    def skipped_lines(self) -> Iterator[bytes]:
+        """Yield the lines of JSON for skipped rows, in the rows' order."""
+        with SortedRuns(self._limit) as runs:
+            for span in self._skipped:
+                runs.add(unpacked(self._read(span)))
+            for window in runs.windows():
+                yield from window.column("line").to_pylist()
+
+    def counts(self) -> Iterator[pa.RecordBatch]:
+        """Yield what each encoding task has counted (``pipeline.row_counts``)."""
+        return (unpacked(self._read(span)) for span in self._counts)
+
+    def messages(self, chunk: Chunk) -> pa.RecordBatch:
+        """Return the messages of a chunk: order key, key, value, and the value's end where it is apart.
+
+        If files are removed, a chunk's messages are there once.
+        """
+        messages = unpacked(self._read(chunk.body, is_last=self._folder is not None and self._folder.read_once))
+        if not chunk.keys:
+            return messages
+        return messages.add_column(0, ORDER_KEY, unpacked(self._read(chunk.keys)).column(ORDER_KEY))
+
+    def keys(self, chunk: Chunk) -> pa.RecordBatch:
+        """Return the order keys of a chunk."""
+        return unpacked(self._read(chunk.keys or chunk.body)).select([ORDER_KEY])
+
+    def _kept_if(self, body: pa.Scalar) -> pa.Buffer | _Span | None:
+        return self._kept(body) if body.is_valid else None
+
+    def _kept(self, body: pa.Scalar) -> pa.Buffer | _Span:
+        """Hold a body as it came, without a copy, or write it to the file."""
+        content = body.as_buffer()
+        if self._held + content.size <= self._limit:
+            self._held += content.size
+            return content
+        with writing_temporary_files():
+            if self._file is None:
+                self._file = tempfile.TemporaryFile(prefix="ticdc-emit-")  # noqa: SIM115 - closed by __exit__
+            self._file.seek(self._end)
+            self._file.write(content)
+        span = _Span(self._end, content.size)
+        self._end += content.size
+        return span
+
+    def _read(self, place: pa.Buffer | _Span | str, *, is_last: bool = False) -> pa.Buffer:
+        if isinstance(place, str):
+            if self._folder is None:
+                raise unreadable("a chunk names a file, but these chunks hold their messages themselves")
+            path = self._folder.file(place)
+            return taken(path) if is_last else mapped(path)
+        if not isinstance(place, _Span):
+            return place
+        assert self._file is not None
+        with writing_temporary_files():  # the rest of what was written goes out with it
+            self._file.seek(place.start)
+        return pa.py_buffer(self._file.read(place.length))
+
+    def __enter__(self) -> ChunkStore:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._file is not None:
+            close_quietly(self._file)

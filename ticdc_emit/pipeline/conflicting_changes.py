@@ -1,0 +1,237 @@
+"""Two changes of one key in one transaction, with nothing that orders them: found in a stream of order keys, refused.
+
+In: order keys in their order, in windows that may end anywhere. What is held between two windows is the keys of the
+transaction that may continue, and 9 bytes a change if it does. The deleted half of one update and the inserted half of
+another may have one key. A change without a key, or with a NULL in it, is never told twice.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ticdc_emit.columnar.buffers import from_bytes, text_buffers
+from ticdc_emit.errors import DuplicateChangeError
+from ticdc_emit.pipeline.plan import Plan, TablePlan
+from ticdc_emit.pipeline.row_filter import replicated, selected
+from ticdc_emit.pipeline.sort_key import (
+    HALF,
+    KIND_MASK,
+    NAMELESS,
+    RANK_AT,
+    TRANSACTION_BYTES,
+    commit_stamps,
+    key_values,
+    kinds_of,
+    order_keys,
+    order_of,
+)
+from ticdc_emit.pipeline.transactions import DELETED, INSERTED, numbered, ranks
+
+__all__ = ["OrderCheck", "arranged", "ordered", "sorted_by_commit"]
+
+
+_Hashes: TypeAlias = npt.NDArray[np.int64]
+_Roles: TypeAlias = npt.NDArray[np.uint8]
+
+_ENDS, _BEGINS, _WHOLE = 1, 2, 4
+"""What only one change of a key in one transaction may be: one that ends a row, begins a row, or is no half."""
+
+
+class OrderCheck:
+    """Sees order keys in their order, window by window. ``tables``: the plan's tables by their place in the keys."""
+
+    def __init__(self, tables: Sequence[TablePlan]) -> None:
+        self._tables = tables
+        self._open = _Open(b"")
+
+    def check(self, keys: pa.Array) -> None:
+        """Raise :class:`DuplicateChangeError` for a change whose key another change of its transaction has too."""
+        if len(keys) == 0:
+            return
+        if keys[0].as_py()[:TRANSACTION_BYTES] == self._open.transaction:
+            self._check_open(keys)
+        stamps = commit_stamps(keys)
+        equal = stamps[1:] == stamps[:-1]
+        tied = np.flatnonzero(np.append(equal, False) | np.append(False, equal))
+        if len(tied):
+            rows = keys if len(tied) == len(keys) else keys.take(pa.array(tied))
+            self._refuse(_repeated(*_identities(rows)))
+        last = keys[len(keys) - 1].as_py()[:TRANSACTION_BYTES]
+        if last != self._open.transaction:
+            self._open = _Open(last)
+        # the keys of the last transaction alone are held, so that the window is let go
+        self._open.windows.append(_of_transaction(keys, last))
+
+    def _check_open(self, keys: pa.Array) -> None:
+        """Look for changes of the open transaction that an earlier window had."""
+        identities, roles = _identities(_of_transaction(keys, self._open.transaction))
+        self._refuse(self._open.repeated(identities, roles))
+
+    def _refuse(self, key: bytes | None) -> None:
+        if key is None:
+            return
+        commit_ts, place = int.from_bytes(key[:8], "big"), int.from_bytes(key[8:12], "big")
+        info = self._tables[place].encoder_at(commit_ts).table
+        raise DuplicateChangeError(
+            "two changes of one key have the same commit_ts and nothing orders them",
+            remedy="Give the changes a seq (their order inside the transaction)",
+            table=info.full_name,
+            row=key_values(key, info),
+            commit_ts=commit_ts,
+        )
+
+
+class _Open:
+    """The changes so far of a transaction that the next window may continue: their keys, and hashes in sorted runs."""
+
+    def __init__(self, transaction: bytes) -> None:
+        self.transaction = transaction
+        self.windows: list[pa.Array] = []
+        self._told: list[tuple[pa.Array, _Roles, _Hashes]] = []
+        self._runs: list[tuple[_Hashes, _Roles]] = []
+
+    def repeated(self, identities: pa.Array, roles: _Roles) -> bytes | None:
+        """Return a change that has one key and one role with a change of an earlier window."""
+        for window in self.windows:  # most transactions end with their window, and need no hash
+            self._tell(*_identities(window))
+        self.windows = []
+        hashes = _hashes(identities)
+        if not any(_meet(run, (hashes, roles)) for run in self._runs):
+            return None
+        rows = [(identities, roles)]
+        for held, held_roles, held_hashes in self._told:
+            same = np.isin(held_hashes, hashes)
+            rows.append((held.filter(pa.array(same)), held_roles[same]))
+        # equal hashes alone mean nothing: the keys decide
+        return _repeated(pa.concat_arrays([row[0] for row in rows]), np.concatenate([row[1] for row in rows]))
+
+    def _tell(self, identities: pa.Array, roles: _Roles) -> None:
+        if len(identities) == 0:
+            return
+        hashes = _hashes(identities)
+        self._told.append((identities, roles, hashes))
+        run = _united(hashes, roles)
+        while self._runs and len(self._runs[-1][0]) <= 2 * len(run[0]):
+            held, held_roles = self._runs.pop()
+            run = _united(np.concatenate([held, run[0]]), np.concatenate([held_roles, run[1]]))
+        self._runs.append(run)
+
+
+def _of_transaction(keys: pa.Array, transaction: bytes) -> pa.Array:
+    """Return the keys that begin with the transaction: neighbours in keys that are in order."""
+    below, above = pa.scalar(transaction, pa.binary()), pa.scalar(transaction + b"\xff" * 11, pa.binary())
+    start = pc.sum(pc.less(keys, below)).as_py() or 0
+    return keys.slice(start, pc.sum(pc.less_equal(keys.slice(start), above)).as_py() or 0)
+
+
+def _identities(keys: pa.Array) -> tuple[pa.Array, _Roles]:
+    """Return what tells named changes apart (their keys without rank and kind), and the role of each."""
+    kinds = kinds_of(keys)
+    named = (kinds & NAMELESS) == 0
+    if not named.all():
+        keys, kinds = keys.filter(pa.array(named)), kinds[named]
+    buffers = text_buffers(keys)
+    data = buffers.data.copy()
+    data[buffers.offsets[:-1] + RANK_AT] = 0
+    data[buffers.offsets[1:] - 1] = 0
+    kind = kinds & KIND_MASK
+    roles = (kind != INSERTED) * _ENDS | (kind != DELETED) * _BEGINS | ((kinds & HALF) == 0) * _WHOLE
+    return from_bytes(buffers.offsets, data, binary=True), roles.astype(np.uint8)
+
+
+def _repeated(identities: pa.Array, roles: _Roles) -> bytes | None:
+    """Return the first identity that two changes have in one role."""
+    order = order_of(identities)
+    if order is not None:  # changes of different ranks, or of several windows
+        identities, roles = identities.take(order), roles[np.asarray(order)]
+    if len(identities) < 2:
+        return None
+    same = pc.equal(identities.slice(1), identities.slice(0, len(identities) - 1))
+    starts = np.flatnonzero(np.append(True, ~np.asarray(same.to_numpy(zero_copy_only=False))))
+    if len(starts) == len(identities):
+        return None
+    numbers = roles.astype(np.int64)
+    # a role that occurs once is the same in the sum as in the union
+    wrong = np.add.reduceat(numbers, starts) != np.bitwise_or.reduceat(numbers, starts)
+    return bytes(identities[int(starts[wrong.argmax()])].as_py()) if wrong.any() else None
+
+
+def _hashes(identities: pa.Array) -> _Hashes:
+    return np.fromiter(map(hash, identities.to_pylist()), np.int64, len(identities))
+
+
+def _united(hashes: _Hashes, roles: _Roles) -> tuple[_Hashes, _Roles]:
+    """Return the distinct hashes, ascending, each with all its roles."""
+    order = np.argsort(hashes)
+    hashes = hashes[order]
+    starts = np.flatnonzero(np.append(True, hashes[1:] != hashes[:-1]))
+    return hashes[starts], np.bitwise_or.reduceat(roles[order], starts)
+
+
+def _meet(run: tuple[_Hashes, _Roles], others: tuple[_Hashes, _Roles]) -> bool:
+    """Tell whether a change has a hash and a role in common with one of a sorted run."""
+    places = np.minimum(np.searchsorted(run[0], others[0]), len(run[0]) - 1)
+    return bool(((run[0][places] == others[0]) & ((run[1][places] & others[1]) != 0)).any())
+
+
+def ordered(
+    batch: pa.RecordBatch, table: TablePlan, plan: Plan, kept_back: Counter[str] | None = None
+) -> pa.RecordBatch:
+    """Return the changes of a table that are sent, updates of keys split, in total order, without an ambiguous one.
+
+    ``kept_back`` counts those that are not sent, by reason. Raises :class:`DuplicateChangeError`, and what
+    :func:`~ticdc_emit.pipeline.transactions.numbered` and :func:`~ticdc_emit.pipeline.row_filter.selected` do.
+    """
+    sent = _sent(batch, table, plan, Counter() if kept_back is None else kept_back)
+    if _rises(sent):  # so no update was split
+        return sent
+    batch, keys = _keyed(sent, table, plan)
+    OrderCheck([table]).check(keys)
+    return batch
+
+
+def arranged(batch: pa.RecordBatch, table: TablePlan, plan: Plan) -> tuple[pa.RecordBatch, pa.Array]:
+    """Return the changes of a table that are sent, updates of keys split, in total order, and their order keys.
+
+    Two changes that nothing orders are left as they are. Raises what
+    :func:`~ticdc_emit.pipeline.transactions.numbered` and :func:`~ticdc_emit.pipeline.row_filter.selected` do.
+    """
+    return _keyed(_sent(batch, table, plan, Counter()), table, plan)
+
+
+def _sent(batch: pa.RecordBatch, table: TablePlan, plan: Plan, kept_back: Counter[str]) -> pa.RecordBatch:
+    """Return the changes that are sent, updates of keys split."""
+    batch = sorted_by_commit(numbered(batch, f"{table.schema}.{table.name}"))
+    batch = replicated(batch, table, plan, kept_back, keyless=False)
+    return selected(batch, table, plan, kept_back)
+
+
+def _keyed(batch: pa.RecordBatch, table: TablePlan, plan: Plan) -> tuple[pa.RecordBatch, pa.Array]:
+    batch = sorted_by_commit(batch)
+    keys = order_keys(batch, table, 0, ranks(batch, plan.transactions.split_order))
+    order = order_of(keys)
+    return (batch, keys) if order is None else (batch.take(order), keys.take(order))
+
+
+def sorted_by_commit(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Return the rows by commit_ts, those of one in the order that they have."""
+    stamps = _stamps(batch)
+    if bool((stamps[1:] >= stamps[:-1]).all()):
+        return batch
+    return batch.take(pa.array(np.argsort(stamps, kind="stable")))
+
+
+def _rises(batch: pa.RecordBatch) -> bool:
+    stamps = _stamps(batch)
+    return bool((stamps[1:] > stamps[:-1]).all())
+
+
+def _stamps(batch: pa.RecordBatch) -> npt.NDArray[np.uint64]:
+    return np.asarray(batch.column("commit_ts").cast(pa.uint64(), safe=False))

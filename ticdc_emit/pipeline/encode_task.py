@@ -1,0 +1,168 @@
+"""The first stage of a batch: row changes in, chunks of messages out.
+
+Runs where the rows are (in Spark's Python workers, inside ``mapInArrow``), but knows nothing of the engine: it is a
+generator over record batches. Nothing outside is touched. What is wrong with the rows is handed on as a chunk for every
+delivering task, so that none sends anything and the driver raises it with its own type; trying again would not help.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import pyarrow as pa
+
+from ticdc_emit.errors import RegistryError, RowError, SchemaError, TicdcEmitError
+from ticdc_emit.pipeline.bad_rows import ArrowRows, Refusals, Refused, Rows, skippable, sound_rows
+from ticdc_emit.pipeline.chunks import (
+    Buckets,
+    ChunkFiles,
+    ChunkFolder,
+    ChunkKind,
+    Made,
+    chunks_of,
+    counts_for_all,
+    failures,
+    note,
+    skipped,
+    transactions_for_all,
+)
+from ticdc_emit.pipeline.encode import prepare_all
+from ticdc_emit.pipeline.partitioner import dispatched, dispatched_siblings
+from ticdc_emit.pipeline.plan import Plan
+from ticdc_emit.pipeline.row_sorter import Arranger, Piece, gathered_pieces
+from ticdc_emit.pipeline.same_shape_tables import Siblings
+
+__all__ = ["EncodeTask"]
+
+
+_HELD_BYTES = 8 * 1024 * 1024
+
+
+@dataclass(frozen=True)
+class EncodeTask:
+    """The work of one input task, pickled to the workers.
+
+    ``late``: ``error``, ``emit`` or ``drop`` for rows at or below the TSO ``late_until``. ``buckets``: which task
+    delivers what. ``table``: (schema, name) of all rows, ``None`` where each names its own. ``bad_rows``: whether a bad
+    one refuses the batch or is left out; ``tells_skipped``: whether chunks say what was left out, or only how much.
+    ``tick_ms``: of the slots that rows are counted by (``pipeline.row_counts``); ``None`` where nothing depends on that.
+    ``folder``: for messages that need not travel to the task that delivers them.
+    """
+
+    plan: Plan
+    late: str
+    late_until: int | None
+    buckets: Buckets
+    table: tuple[str, str] | None = None
+    bad_rows: Literal["refuse", "skip"] = "refuse"
+    tells_skipped: bool = False
+    tick_ms: int | None = None
+    folder: ChunkFolder | None = None
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Yield batches of ``CHUNK_SCHEMA``."""
+        arranger, refusals = self._arranger(), Refusals()
+        of_block = self._all_but_bad if self.bad_rows == "skip" else self._all_or_none
+        try:
+            files = ChunkFiles(self.folder)
+            for rows in arranger.gathered(batches):
+                yield from of_block(arranger, rows, refusals, files)
+            if refusals:
+                raise refusals.error()
+            yield from self._notes(arranger)
+        except (RowError, SchemaError, RegistryError) as error:
+            yield from failures(error, self.buckets)
+
+    def _arranger(self) -> Arranger:
+        return Arranger(self.plan, self.table, self.late, self.late_until, self.tick_ms)
+
+    def _all_or_none(
+        self, arranger: Arranger, rows: pa.RecordBatch, refusals: Refusals, files: ChunkFiles
+    ) -> Iterator[pa.RecordBatch]:
+        """Yield the chunks of a block; once a row of the task was bad, the others are only looked at."""
+        try:
+            for chunk in self._chunks(arranger.pieces(rows), files):
+                if not refusals:
+                    yield chunk
+        except RowError as fault:
+            refusals.add(self._sifted(rows, fault)[1])
+
+    def _all_but_bad(
+        self, arranger: Arranger, rows: pa.RecordBatch, refusals: Refusals, files: ChunkFiles
+    ) -> Iterator[pa.RecordBatch]:
+        """Yield the chunks of a block's sound rows; of a block that has a bad one, nothing went out before."""
+        own = self._arranger()
+        try:
+            chunks = list(self._chunks(own.pieces(rows), files))
+        except RowError as fault:
+            rows, refused = self._sifted(rows, fault)
+            chunks = [*skipped(skippable(refused), lines=self.tells_skipped)]
+            own = self._arranger()
+            chunks += self._chunks(own.pieces(rows), files)
+        arranger.include(own)
+        yield from chunks
+
+    def _sifted(self, rows: pa.RecordBatch, fault: RowError) -> tuple[pa.RecordBatch, list[Refused]]:
+        given = ArrowRows(rows, self.table)
+
+        def pieces(some: Rows) -> Iterator[Piece]:
+            return self._arranger().pieces(given.some(some))
+
+        sound, refused = sound_rows(
+            given,
+            lambda some: [(piece.rows.batch, piece.keys) for piece in pieces(some)],
+            lambda some: self._make(pieces(some)),
+            placed=False,
+        )
+        if not refused:
+            raise fault
+        return rows.take(pa.array(sound)), refused
+
+    def _make(self, pieces: Iterable[Piece]) -> None:
+        for _ in self._made(pieces):
+            pass
+
+    def _chunks(self, pieces: Iterable[Piece], files: ChunkFiles) -> Iterator[pa.RecordBatch]:
+        held: list[Made] = []
+        size = 0
+        for messages in self._made(pieces):
+            held.append(messages)
+            size += messages.nbytes
+            if size > _HELD_BYTES:
+                yield from chunks_of(held, self.buckets, files)
+                held, size = [], 0
+        yield from chunks_of(held, self.buckets, files)
+
+    def _made(self, pieces: Iterable[Piece]) -> Iterator[Made]:
+        """Yield the messages of each piece; small ones are made together."""
+        for together in gathered_pieces(pieces):
+            if not any(isinstance(piece.tables, Siblings) for piece in together):
+                yield from self._made_together(together)
+                continue
+            try:
+                messages = list(self._made_together(together))
+            except TicdcEmitError:  # which does not tell whose row it is
+                messages = list(self._made_together([own for piece in together for own in piece.by_table()]))
+            yield from messages
+
+    def _made_together(self, pieces: Sequence[Piece]) -> Iterator[Made]:
+        sizes = [piece.nbytes for piece in pieces]
+        prepared = prepare_all([(piece.rows, piece.tables) for piece in pieces], self.plan, sizes)
+        for piece, each in zip(pieces, prepared, strict=True):
+            tables, keys = piece.tables, piece.keys
+            if isinstance(tables, Siblings):
+                yield Made.of_siblings(tables, dispatched_siblings(each.parts, tables), keys, each.messages())
+            else:
+                yield Made.of_table(tables, dispatched(each.parts, tables, each.rows), keys, each.messages())
+
+    def _notes(self, arranger: Arranger) -> Iterator[pa.RecordBatch]:
+        for target, rows in arranger.late_rows.items():
+            yield note(ChunkKind.LATE, self.buckets.of(target), target, rows=rows)
+        for rule, rows in arranger.kept_back.items():
+            yield note(ChunkKind.FILTERED, 0, (rule, 0), rows=rows)
+        for topic, transactions in arranger.split_transactions.items():
+            yield from transactions_for_all(topic, transactions, self.buckets)
+        if arranger.row_counts:
+            yield from counts_for_all(arranger.row_counts.sums(), self.buckets)

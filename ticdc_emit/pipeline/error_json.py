@@ -1,0 +1,143 @@
+"""Errors of this library as JSON, on their way from the task that meets one to the driver that raises it.
+
+In: an error. Out: JSON; and from that JSON the same error again: its class, message, remedy, place and bad rows. What
+tasks hand on lies in files of a shuffle or of a staging folder, where others may be able to write. So reading it runs
+nothing: a class is one of :data:`_KINDS`, and a value is one of a few plain types. A value of any other type, and a
+class that is not listed, come back as the nearest that is.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import zoneinfo
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+from typing import Any, TypeAlias
+
+import numpy as np
+
+import ticdc_emit.errors
+from ticdc_emit.errors import DeliveryError, RowError, TicdcEmitError
+from ticdc_emit.filtering.expressions import UnknownColumnError
+from ticdc_emit.json_depth import parsed
+from ticdc_emit.pipeline.bad_rows import BadRow, BadRows
+
+__all__ = ["error_as_json", "error_from_json", "unreadable"]
+
+
+_Json: TypeAlias = Any
+
+_KINDS: Mapping[str, type[TicdcEmitError]] = {
+    kind.__name__: kind
+    for kind in (*vars(ticdc_emit.errors).values(), UnknownColumnError)
+    if isinstance(kind, type) and issubclass(kind, TicdcEmitError)
+}
+_LONG_BITS = 64  # Python refuses to read and print numbers of more than some thousand digits
+
+
+def error_as_json(error: TicdcEmitError) -> bytes:
+    """Return an error as JSON."""
+    kind = next(each for each in type(error).__mro__ if _KINDS.get(each.__name__) is each)
+    found = error.bad_rows if isinstance(error, RowError) else None
+    content = {
+        "error": kind.__name__,
+        "message": error.message,
+        "remedy": error.remedy,
+        "context": _plain(error.context),
+        "bad_rows": None if found is None else [_plain(found.tables), [_of_row(row) for row in found.first]],
+    }
+    return json.dumps(content).encode()
+
+
+def error_from_json(content: bytes) -> TicdcEmitError:
+    """Return the error that :func:`error_as_json` wrote; raise :class:`DeliveryError` for any other content."""
+    try:
+        told = parsed(content)
+        error = _KINDS[told["error"]](_text(told["message"]), remedy=_text(told["remedy"]), **_value(told["context"]))
+        if told["bad_rows"] is not None and isinstance(error, RowError):
+            tables, first = told["bad_rows"]
+            error.bad_rows = BadRows(_value(tables), tuple(_row(each) for each in first))
+    except (ValueError, TypeError, KeyError, ArithmeticError) as fault:
+        raise unreadable(f"an error is not one of this library: {type(fault).__name__}") from None
+    return error
+
+
+def unreadable(what: str) -> DeliveryError:
+    """Return the error of content that no task of this library has handed on."""
+    return DeliveryError(
+        f"what an encoding task handed on cannot be read: {what}",
+        remedy="Write the rows again, and let nobody else write to stagingUri or to Spark's local folders",
+    )
+
+
+def _text(value: _Json) -> str:
+    if not isinstance(value, str):
+        raise TypeError(value)
+    return value
+
+
+def _of_row(row: BadRow) -> _Json:
+    return [_plain(getattr(row, name)) for name in BadRow.__dataclass_fields__]
+
+
+def _row(content: _Json) -> BadRow:
+    return BadRow(*(_value(each) for each in content))
+
+
+def _plain(value: object) -> _Json:
+    """Return a value as JSON: itself, a list, or an object of one field that names its type."""
+    if value is None or isinstance(value, (bool, float, str)):
+        return value
+    if isinstance(value, int):
+        return int(value) if value.bit_length() <= _LONG_BITS else {"int": hex(value)}
+    if isinstance(value, np.generic):
+        return _plain(value.item())
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return {"bytes": bytes(value).hex()}
+    if isinstance(value, Decimal):
+        return {"decimal": str(value)}
+    if isinstance(value, dt.datetime):
+        zone = value.tzinfo
+        name = zone.key if isinstance(zone, zoneinfo.ZoneInfo) else None
+        return {"datetime": [(value if name is None else value.replace(tzinfo=None)).isoformat(), name, value.fold]}
+    if isinstance(value, dt.date):
+        return {"date": value.isoformat()}
+    if isinstance(value, dt.time):
+        return {"time": value.isoformat()}
+    if isinstance(value, dt.timedelta):
+        return {"timedelta": [value.days, value.seconds, value.microseconds]}
+    if isinstance(value, Mapping):
+        return {"object": [[_plain(name), _plain(each)] for name, each in value.items()]}
+    if isinstance(value, tuple):
+        return {"tuple": [_plain(each) for each in value]}
+    return [_plain(each) for each in value] if isinstance(value, list) else str(value)
+
+
+def _moment(content: _Json) -> dt.datetime:
+    text, zone, fold = content
+    moment = dt.datetime.fromisoformat(text).replace(fold=fold)
+    return moment if zone is None else moment.replace(tzinfo=zoneinfo.ZoneInfo(zone))
+
+
+_READERS: Mapping[str, Callable[[_Json], object]] = {
+    "int": lambda content: int(content, 16),
+    "bytes": bytes.fromhex,
+    "decimal": Decimal,
+    "datetime": _moment,
+    "date": dt.date.fromisoformat,
+    "time": dt.time.fromisoformat,
+    "timedelta": lambda content: dt.timedelta(*content),
+    "object": lambda content: {_value(name): _value(each) for name, each in content},
+    "tuple": lambda content: tuple(_value(each) for each in content),
+}
+
+
+def _value(content: _Json) -> Any:
+    """Return the value that :func:`_plain` wrote."""
+    if isinstance(content, list):
+        return [_value(each) for each in content]
+    if not isinstance(content, dict):
+        return content
+    ((kind, inner),) = content.items()
+    return _READERS[kind](inner)

@@ -1,0 +1,117 @@
+"""Work between a changefeed's batches: a thread that calls back at an interval, and never during a batch.
+
+In: the callback, the interval. Out: calls while no batch runs, from behind the first batch on until :meth:`Pulse.stop`;
+what a call raises is raised again by the next batch. An object that is pickled (``foreachBatch`` over Spark Connect)
+has no thread: the first batch of the process that gets it starts one.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+from ticdc_emit.pipeline.control_events import Controls
+from ticdc_emit.pipeline.options import RunOptions
+from ticdc_emit.pipeline.plan import Plan
+from ticdc_emit.pipeline.planning import Planner
+from ticdc_emit.pipeline.report import RunReport
+from ticdc_emit.pipeline.results import TaskResult
+from ticdc_emit.pipeline.state import BatchState
+from ticdc_emit.pipeline.state_store import StateStore
+from ticdc_emit.routing.topic import Target
+from ticdc_emit.tso import LOGICAL_BITS, compose
+
+__all__ = ["Pulse", "send_heartbeat"]
+
+
+class Pulse:
+    """``seconds``: between two calls, ``None`` for none. Behind one that fails there is none before the next batch."""
+
+    def __init__(self, call: Callable[[], object], seconds: float | None) -> None:
+        self._call = call
+        self._seconds = seconds
+        self._made_anew()
+
+    def _made_anew(self) -> None:
+        self._busy = threading.RLock()
+        self._thread: threading.Thread | None = None
+        self._ended = threading.Event()
+        self._failure: Exception | None = None
+
+    @contextmanager
+    def batch(self) -> Iterator[None]:
+        """Keep calls out of the block; after it they continue. Raises what the last call did."""
+        with self._busy:
+            failure, self._failure = self._failure, None
+            if failure is not None:
+                raise failure
+            yield
+            if self._seconds is not None and (self._thread is None or not self._thread.is_alive()):
+                self._ended = threading.Event()
+                self._thread = threading.Thread(target=self._run, args=(self._ended,), name="heartbeat", daemon=True)
+                self._thread.start()
+
+    @contextmanager
+    def between_batches(self) -> Iterator[bool]:
+        """Return whether no batch runs; if so, none begins during the block."""
+        is_free = self._busy.acquire(blocking=False)
+        try:
+            yield is_free
+        finally:
+            if is_free:
+                self._busy.release()
+
+    def stop(self) -> None:
+        """End the calls, after the current one. A batch starts them again."""
+        self._ended.set()
+        thread, self._thread = self._thread, None
+        if thread is not None and thread is not threading.current_thread():
+            thread.join()
+
+    def _run(self, ended: threading.Event) -> None:
+        while not ended.wait(self._seconds):
+            try:
+                self._call()
+            except Exception as failure:
+                self._failure = failure
+                return
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"_call": self._call, "_seconds": self._seconds}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._made_anew()
+
+
+Send = Callable[[BatchState, Plan, Controls, Mapping[Target, TaskResult], int, int, float], "tuple[RunReport, int]"]
+"""Sends what is due although no rows came (:class:`~ticdc_emit.pipeline.run.Closing`)."""
+
+
+def send_heartbeat(store: StateStore, planner: Planner, options: RunOptions, send: Send) -> RunReport | None:
+    """Send what is due by now; ``None`` if nothing can be: no batch is finished, or the watermark does not rise."""
+    started = time.monotonic()
+    if store.newest() is None:
+        return None
+    store.claim()
+    record, now = store.newest(), options.now()
+    if record is None or not record.done or now is None:
+        return None
+    limit = compose(now) - 1 - (options.lateness_ms << LOGICAL_BITS)
+    state = record.next(record.batch_id, now)
+    plan = planner.plan(state)
+    if not planner.config.codec.has_watermarks or (record.end_watermark is not None and limit <= record.end_watermark):
+        return None
+    controls, bootstraps = planner.idle(state, now, limit)
+    marked = replace(record, end_watermark=limit)
+    sent = replace(marked, end_sent_until=max(limit, record.end_sent_until), end_bootstraps=bootstraps)
+    waits = bool(controls.sent_ddl(limit) or controls.bootstraps)
+    store.save(marked if waits else sent)
+    report, _ = send(state, plan, controls, {}, -1, limit, started)
+    if waits:
+        store.save(sent)
+    return report

@@ -1,0 +1,292 @@
+"""Messages that are too large, and compression: from plain messages to those that go out.
+
+In: messages of an encoder or a codec. Out: the same ones compressed, and in place of those beyond ``max-message-bytes``
+what ``large-message-handle-option`` says: an error, the handle key alone, or that with the name of a stored object.
+Nothing is stored here: objects go out beside the messages, as ``Encoded.claims``. Rule sources: semantics 2.0.7,
+2.0.8, 4.9; reference ``pingcap/tiflow: pkg/sink/codec/canal/canal_json_row_event_encoder.go``,
+``pkg/sink/codec/simple/encoder.go``, ``pkg/sink/kafka/claimcheck/claim_check.go``.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from typing import Literal, Protocol
+from uuid import UUID
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from ticdc_emit.changes.codec import (
+    Codec,
+    ControlMessage,
+    Encoded,
+    Packing,
+    PackingCodec,
+    ReducibleRows,
+    RowEncoder,
+    alone,
+)
+from ticdc_emit.changes.model import MESSAGE_OVERHEAD, Changes
+from ticdc_emit.columnar.compression import compressed, compressor
+from ticdc_emit.config import DEFAULT_MAX_MESSAGE_BYTES, ChangefeedConfig
+from ticdc_emit.config.storage_uri import StorageUri
+from ticdc_emit.delivery.claims import Claim
+from ticdc_emit.errors import MessageTooLargeError, RowError
+
+__all__ = ["ClaimNames", "FixedName", "LargeMessages", "SeededNames"]
+
+
+_OWN_LIMIT, _TOPICS_LIMIT = "max-message-bytes in the sink URI", "the topic's max.message.bytes"
+
+
+class ClaimNames(Protocol):
+    """How stored messages are named."""
+
+    def name(self, changes: Changes, index: int, key: bytes | None, value: bytes) -> str:
+        """Return the name of an object without its ``.json``; ``value`` is the message before compression."""
+        ...
+
+
+@dataclass(frozen=True)
+class SeededNames:
+    """Names that look like TiCDC's random UUIDs, and are the same for the same message wherever it is encoded."""
+
+    seed: bytes = b""
+
+    def name(self, changes: Changes, index: int, key: bytes | None, value: bytes) -> str:
+        """Return a UUID of version 4, drawn from the seed and the message."""
+        table = changes.table_of(index)
+        parts = (
+            self.seed,
+            table.schema.encode(),
+            table.name.encode(),
+            b"%d" % changes.commit_ts[index].as_py(),
+            key or b"",
+            value,
+        )
+        drawn = blake2b(digest_size=16)
+        for part in parts:
+            drawn.update(b"%d:" % len(part))
+            drawn.update(part)
+        return str(UUID(bytes=drawn.digest(), version=4))
+
+
+@dataclass(frozen=True)
+class FixedName:
+    """One name for every object: where messages are compared, not stored."""
+
+    text: str
+
+    def name(self, changes: Changes, index: int, key: bytes | None, value: bytes) -> str:
+        """Return the name."""
+        return self.text
+
+
+@dataclass(frozen=True)
+class LargeMessages:
+    """The large-message options of a changefeed, resolved: picklable, and the same for every worker.
+
+    ``max_message_bytes`` bounds key, value and the record's overhead, where several rows share a message
+    ``max_packed_bytes``. ``limit_name``: what to raise for more. ``option`` may be one that TiCDC does not know.
+    ``compressed_parts``: ``key``, ``value``, both or none. ``storage``: what messages say of the objects' folder.
+    ``raw_value``: whether an object is the value itself, or JSON with key and value. ``packing``: of a protocol whose
+    messages can hold several rows.
+    """
+
+    max_message_bytes: int = DEFAULT_MAX_MESSAGE_BYTES
+    option: str = "none"
+    compression: str = "none"
+    compressed_parts: tuple[str, ...] = ()
+    storage: str = ""
+    raw_value: bool = False
+    names: ClaimNames = SeededNames()
+    packing: Packing | None = None
+    max_packed_bytes: int = DEFAULT_MAX_MESSAGE_BYTES
+    limit_name: str = _OWN_LIMIT
+
+    @classmethod
+    def of(
+        cls,
+        changefeed: ChangefeedConfig,
+        codec: Codec,
+        *,
+        message_limit: int | None = None,
+        names: ClaimNames | None = None,
+    ) -> LargeMessages:
+        """Resolve a configuration. ``message_limit``: the largest message that the topics take.
+
+        Raises :class:`~ticdc_emit.errors.ConfigError` for a storage URI that names no storage,
+        :class:`~ticdc_emit.errors.MissingDependencyError` where compression needs a package.
+        """
+        handle, limit = changefeed.codec.large_message_handle, changefeed.codec.max_message_bytes
+        largest = limit if message_limit is None else min(limit, message_limit)
+        if message_limit is not None and changefeed.profile.delivery.message_limit == "topic":
+            largest = message_limit
+        parts = codec.compressed_parts if handle.compression != "none" else ()
+        if parts:
+            compressor(handle.compression)  # refused here rather than by a worker
+        uri = handle.claim_check_storage_uri
+        return cls(
+            largest,
+            handle.option,
+            handle.compression,
+            parts,
+            StorageUri.parse(uri.reveal()).location if handle.claim_check and uri is not None else "",
+            handle.claim_check_raw_value,
+            # of one message, feeds with other options store other bytes
+            names or SeededNames(f"{handle.compression} {parts} {handle.claim_check_raw_value}".encode()),
+            codec.packing if isinstance(codec, PackingCodec) else None,
+            min(limit, largest),
+            _OWN_LIMIT if largest == limit else _TOPICS_LIMIT,
+        )
+
+    def encode(self, encoder: RowEncoder, changes: Changes, plain: Encoded | None = None) -> Encoded:
+        """Return one message per change, as it goes out; :class:`MessageTooLargeError` for one that cannot.
+
+        ``plain``: what the encoder makes of them, where it is known.
+        """
+        plain = encoder.encode(changes) if plain is None else plain
+        encoded = self._compressed(plain)
+        if not encoder.refuses_large:
+            return encoded
+        large = self._too_large(encoded)
+        handling = self._handling(encoder)
+        if not len(large) or handling == "keep":
+            return encoded
+        if not isinstance(encoder, ReducibleRows):
+            raise self._refusal(encoded, changes, large, f"Raise {self.limit_name}")
+        if handling == "refuse":
+            remedy = f"Raise {self.limit_name}, or set large-message-handle-option"
+            raise self._refusal(encoded, changes, large, remedy)
+        rows = pa.array(large)
+        few = changes.take(rows)
+        claims = self._claims(few, plain.take(rows), encoded.take(rows)) if handling == "claim-check" else ()
+        reduced = self._compressed(encoder.reduced(few, [claim.location for claim in claims] if claims else None))
+        still = self._too_large(reduced)
+        if len(still):
+            remedy = f"Raise {self.limit_name}: its handle key alone is too large"
+            raise self._refusal(reduced, few, still, remedy)
+        placed = tuple(zip(large.tolist(), claims, strict=False))
+        return replace(_in_place(encoded, large, reduced), claims=placed)
+
+    def control(
+        self, message: ControlMessage, place: Mapping[str, object] | None, what: str = "message"
+    ) -> ControlMessage:
+        """Return a control message as it goes out.
+
+        ``place``: of one that TiCDC refuses beyond the limit (:class:`MessageTooLargeError`), what the error names.
+        ``what``: the message in words.
+        """
+        key, value = message.key, message.value
+        if not self.compressed_parts and place is None:
+            return message
+        if "key" in self.compressed_parts and key is not None:
+            key = self._compressor()(key)
+        if "value" in self.compressed_parts:
+            value = self._compressed_values(pa.array([value], pa.binary()))[0].as_py()
+        length = len(key or b"") + len(value) + MESSAGE_OVERHEAD
+        if place is not None and length > self.max_message_bytes:
+            raise self._error(length, self.schema_remedy, what, **place)
+        return replace(message, key=key, value=value)
+
+    @property
+    def schema_remedy(self) -> str:
+        """What helps where the message of a DDL or of a table's schema is too large."""
+        return f"Raise {self.limit_name}: large-message-handle-option is for rows only"
+
+    def _handling(self, encoder: RowEncoder) -> Literal["refuse", "keep", "handle-key-only", "claim-check"]:
+        if self.option == "claim-check":
+            return "claim-check"
+        if self.option == "handle-key-only":
+            return "handle-key-only"
+        if self.option == "none" or not isinstance(encoder, ReducibleRows):
+            return "refuse"
+        return "handle-key-only" if encoder.reduces_by_any_option else "keep"
+
+    def _compressor(self) -> Callable[[bytes], bytes]:
+        return compressor(self.compression if self.compressed_parts else "none")
+
+    def _compressed(self, plain: Encoded) -> Encoded:
+        if not self.compressed_parts:
+            return plain
+        values, keys = plain.whole().values, plain.keys
+        if "value" in self.compressed_parts:
+            values = self._compressed_values(values)
+        if "key" in self.compressed_parts:
+            keys = compressed(plain.filled_keys(), self._compressor())
+        return Encoded(values, keys)
+
+    def _compressed_values(self, values: pa.Array) -> pa.Array:
+        compress = self._compressor()
+        if self.packing is None:
+            return compressed(values, compress)
+        return self.packing.changed(values, lambda said: compressed(said, compress))
+
+    @property
+    def _overhead(self) -> int:
+        """The bytes of a message beside what is made of its row."""
+        return MESSAGE_OVERHEAD + (0 if self.packing is None else self.packing.shared)
+
+    def _too_large(self, encoded: Encoded) -> npt.NDArray[np.int64]:
+        """Return the places of the messages beyond the limit."""
+        arrays = [encoded.values] if encoded.keys is None else [encoded.keys, encoded.values]
+        together = sum(array.get_total_buffer_size() for array in arrays)  # or more than their own bytes
+        room = self.max_message_bytes - self._overhead
+        if encoded.ends is None and together <= room:
+            return np.zeros(0, np.int64)
+        return np.flatnonzero(encoded.lengths() > room)
+
+    def _claims(self, changes: Changes, plain: Encoded, encoded: Encoded) -> tuple[Claim, ...]:
+        plain, encoded = alone(plain, self.packing), alone(encoded, self.packing)
+        keys = [None] * len(encoded) if encoded.keys is None else encoded.keys.to_pylist()
+        plain_keys = [None] * len(encoded) if plain.keys is None else plain.keys.to_pylist()
+        rows = zip(plain_keys, plain.whole().values.to_pylist(), keys, encoded.whole().values.to_pylist(), strict=True)
+        return tuple(
+            Claim(
+                f"{self.storage}/{self.names.name(changes, index, plain_key, plain_value)}.json",
+                value if self.raw_value else _key_and_value(key, value),
+            )
+            for index, (plain_key, plain_value, key, value) in enumerate(rows)
+        )
+
+    def _refusal(self, encoded: Encoded, changes: Changes, rows: npt.NDArray[np.int64], remedy: str) -> RowError:
+        lengths = encoded.lengths()[rows] + self._overhead
+        image, table = changes.current, changes.table.full_name
+        return image.refused(
+            rows, lambda n: self._error(int(lengths[n]), remedy, table=table, row=image.row_key(int(rows[n])))
+        )
+
+    def _error(self, length: int, remedy: str, what: str = "message", **place: object) -> MessageTooLargeError:
+        limit = "max-message-bytes" if self.limit_name == _OWN_LIMIT else "the topic's limit"
+        return MessageTooLargeError(
+            f"{what} is too large: {length} bytes, {limit} is {self.max_message_bytes}",
+            remedy=remedy,
+            code="CDC:ErrMessageTooLarge",
+            **place,
+            length=length,
+        )
+
+
+def _in_place(encoded: Encoded, rows: Iterable[int], others: Encoded) -> Encoded:
+    """Return the messages with those at ``rows`` replaced by ``others``."""
+    places = np.fromiter(rows, np.int64)
+    kept = np.delete(np.arange(len(encoded)), places)
+    order = np.empty(len(encoded), np.int64)
+    order[kept] = np.arange(len(kept))
+    order[places] = np.arange(len(kept), len(encoded))
+    rest = encoded.take(pa.array(kept))
+    values = pa.concat_arrays([rest.values, others.values])
+    keys = None
+    if encoded.keys is not None or others.keys is not None:
+        keys = pa.concat_arrays([rest.filled_keys(), others.filled_keys()])
+    return Encoded(values, keys).take(pa.array(order))
+
+
+def _key_and_value(key: bytes | None, value: bytes) -> bytes:
+    """Return an object's JSON as Go's ``encoding/json`` writes it: bytes in base64, no key as null."""
+    shown = b"null" if key is None else b'"' + base64.b64encode(key) + b'"'
+    return b'{"key":%s,"value":"%s"}' % (shown, base64.b64encode(value))

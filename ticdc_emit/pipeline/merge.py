@@ -1,0 +1,301 @@
+"""Messages of one topic-partition in total order, which stay where they were read until somebody takes them.
+
+In: rows of chunks, each chunk in order, and the order of all of them. Out: the messages as Python objects or as Arrow
+arrays. Objects are made where the messages are and only references to them change places; arrays are copied in pieces
+that a processor's cache holds. So rows of many chunks cost little more than those of one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ticdc_emit.changes.codec import with_ends
+from ticdc_emit.columnar.buffers import element_lengths
+from ticdc_emit.delivery.batches import Run
+from ticdc_emit.delivery.contract import MESSAGE_SCHEMA
+from ticdc_emit.pipeline.chunks import Chunk
+from ticdc_emit.pipeline.external_sort import ORDER_KEY, Places, SortedRows, SortedRuns, merged_order
+from ticdc_emit.pipeline.sort_key import TRANSACTION_BYTES, order_of, with_ranks
+from ticdc_emit.routing.topic import Target
+
+__all__ = ["Cells", "Merge", "Window"]
+
+
+class Cells(NamedTuple):
+    """Keys or values as Python objects. ``lengths``: their bytes, -1 for ``None``."""
+
+    objects: list[bytes | None]
+    lengths: npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Window:
+    """Rows in total order: those of ``parts``, one part after the other, taken in ``order`` (``None``: as they are).
+
+    The rows of one part keep their order. Columns are those of a chunk, or some of them. ``stamps``: the commit_ts of
+    each row, in order.
+    """
+
+    parts: Sequence[pa.RecordBatch]
+    stamps: npt.NDArray[np.uint64]
+    order: Places | None = None
+
+    @classmethod
+    def merged(cls, parts: Sequence[SortedRows]) -> Window:
+        """Return the rows of all parts in order."""
+        order = merged_order(parts)
+        stamps = parts[0].stamps if len(parts) == 1 else np.concatenate([part.stamps for part in parts])
+        return cls([part.rows for part in parts], stamps if order is None else stamps[order], order)
+
+    @classmethod
+    def joined(cls, windows: Sequence[Window]) -> Window:
+        """Return windows that follow each other as one."""
+        if len(windows) == 1:
+            return windows[0]
+        parts = [part for window in windows for part in window.parts]
+        stamps = np.concatenate([window.stamps for window in windows])
+        if all(window.order is None for window in windows):
+            return cls(parts, stamps)
+        starts = np.cumsum([0, *(window.num_rows for window in windows)]).tolist()
+        orders = [window._places() + start for window, start in zip(windows, starts, strict=False)]
+        return cls(parts, stamps, np.concatenate(orders))
+
+    @property
+    def num_rows(self) -> int:
+        return len(self.stamps)
+
+    @cached_property
+    def nbytes(self) -> int:
+        """The bytes of the columns as they are."""
+        return sum(part.nbytes for part in self.parts)
+
+    def pieces(self, size: int) -> Iterator[Window]:
+        """Yield the rows in windows of about ``size`` bytes, ends of values among them."""
+        end = max(_longest_end(part) for part in self.parts)
+        rows = max(1, self.num_rows * size // (self.nbytes + self.num_rows * end + 1))
+        if rows >= self.num_rows:
+            yield self
+            return
+        counts = [part.num_rows for part in self.parts]
+        numbers = np.repeat(np.arange(len(counts)), counts)  # the part of each row, by its place
+        taken, first, order = np.zeros(len(counts), np.int64), np.cumsum([0, *counts[:-1]]), self._places()
+        for start in range(0, self.num_rows, rows):
+            places = order[start : start + rows]
+            number = numbers[places]
+            wanted = np.bincount(number, minlength=len(counts))
+            # rows of a part keep their order: these are the next ones of it, and lie in it side by side
+            parts = [
+                self.parts[part].slice(int(taken[part]), int(wanted[part])) for part in np.flatnonzero(wanted).tolist()
+            ]
+            moved = np.cumsum(wanted) - wanted - first - taken
+            taken += wanted
+            own = None if len(parts) == 1 else places + moved[number]
+            yield Window(parts, self.stamps[start : start + rows], own)
+
+    def column(self, name: str) -> pa.Array:
+        """Return a column in order: a copy, unless one part is all."""
+        columns = [part.column(name) for part in self.parts]
+        column = columns[0] if len(columns) == 1 else pa.concat_arrays(columns)
+        return column if self.order is None else column.take(pa.array(self.order))
+
+    def batch(self, target: Target) -> pa.RecordBatch:
+        """Return the messages in ``MESSAGE_SCHEMA``."""
+        topic, partition = target
+        value = self.column("value")
+        columns = [
+            pa.repeat(pa.scalar(topic, pa.string()), self.num_rows),
+            pa.repeat(pa.scalar(partition, pa.int32()), self.num_rows),
+            self.column("key"),
+            with_ends(value, self.column("end")) if self._ended else value,
+            pa.array(self.stamps.view(np.int64)),
+        ]
+        return pa.RecordBatch.from_arrays(columns, schema=MESSAGE_SCHEMA)
+
+    def run(self, target: Target) -> Run:
+        """Return the messages as a writer takes them."""
+        keys, values = self.keys, self.values
+        sizes = np.maximum(keys.lengths, 0) + np.maximum(values.lengths, 0)
+        return Run(*target, keys.objects, values.objects, sizes)
+
+    @cached_property
+    def keys(self) -> Cells:
+        return self._cells([part.column("key") for part in self.parts])
+
+    @cached_property
+    def values(self) -> Cells:
+        if not self._ended:
+            return self._cells([part.column("value") for part in self.parts])
+        return self._cells([with_ends(part.column("value"), part.column("end")) for part in self.parts])
+
+    def _cells(self, columns: list[pa.Array]) -> Cells:
+        column = pa.chunked_array(columns)
+        objects: npt.NDArray[Any] = column.to_numpy()
+        lengths = pc.fill_null(pc.binary_length(column), -1).to_numpy().astype(np.int64)
+        if self.order is not None:
+            objects, lengths = objects[self.order], lengths[self.order]
+        return Cells(objects.tolist(), lengths)
+
+    def _places(self) -> Places:
+        return np.arange(self.num_rows) if self.order is None else self.order
+
+    @property
+    def _ended(self) -> bool:
+        return "end" in self.parts[0].schema.names
+
+
+def _longest_end(part: pa.RecordBatch) -> int:
+    """Return the bytes of the longest end of values that is kept apart."""
+    if "end" not in part.schema.names:
+        return 0
+    return int(element_lengths(part.column("end").dictionary).max(initial=0))
+
+
+_JOINED_ROWS = 1_000
+_JOINED_KEYS = 20_000  # where a window is of order keys alone
+_JOINED_BYTES = 1024 * 1024
+_WINDOW_BYTES = 8 * 1024 * 1024  # of messages that are held before any are handed on
+_KEPT = 0.9  # share of the memory that chunks may keep whose rows later ones come among
+_FRESH = 0.25  # share of the chunks held that must be new: to look at each costs, however few rows are handed on
+
+
+class _Held(NamedTuple):
+    """What is left of a chunk's rows, and the bytes that they keep in memory: those of the whole chunk."""
+
+    rest: SortedRows
+    nbytes: int
+
+
+class Merge:
+    """``transactions``: the first bytes of the order keys of those whose rows rank by kind. ``limit``: bytes of
+    messages that a merge holds before it uses temporary files.
+    """
+
+    def __init__(self, chunks: Sequence[Chunk], transactions: set[bytes], limit: int) -> None:
+        self._clusters = list(_clusters(chunks, TRANSACTION_BYTES if transactions else None))
+        self._transactions = pa.array(sorted(transactions), pa.binary()) if transactions else None
+        self._limit = limit
+
+    def windows(self, read: Callable[[Chunk], pa.RecordBatch]) -> Iterator[Window]:
+        """Yield what ``read`` gives for the chunks, in total order."""
+        return _joined((window for cluster in self._clusters for window in self._merged(cluster, read)), _JOINED_ROWS)
+
+    def tied_windows(self, read: Callable[[Chunk], pa.RecordBatch]) -> Iterator[Window]:
+        """Yield the windows that may hold two changes of one commit_ts, and those that share theirs with another.
+
+        ``read`` gives order keys.
+        """
+        return _joined(self._tied_windows(read), _JOINED_KEYS)
+
+    def _tied_windows(self, read: Callable[[Chunk], pa.RecordBatch]) -> Iterator[Window]:
+        clusters = self._clusters
+        for place, cluster in enumerate(clusters):
+            alone = len(cluster) == 1 and cluster[0].keys is None
+            before = place and _last_stamp(clusters[place - 1]) == _stamp(cluster[0].first)
+            after = place + 1 < len(clusters) and _stamp(clusters[place + 1][0].first) == _last_stamp(cluster)
+            if not alone or before or after:
+                yield from self._merged(cluster, read)
+
+    def _merged(self, cluster: list[Chunk], read: Callable[[Chunk], pa.RecordBatch]) -> Iterator[Window]:
+        if len(cluster) == 1:
+            yield Window.merged([self._sorted(read(cluster[0]))])
+            return
+        batches = (self._sorted(read(chunk)) for chunk in cluster)
+        held: list[_Held] = []
+        size = fresh = 0
+        for batch, bound in zip(batches, self._bounds(cluster), strict=False):
+            held.append(_Held(batch, batch.rows.nbytes))
+            size, fresh = size + held[-1].nbytes, fresh + 1
+            few = size < _WINDOW_BYTES or fresh < len(held) * _FRESH
+            if bound is not None and size < self._limit and few:
+                continue
+            before, held = _parted(held, bound)
+            if before:
+                yield Window.merged(before)
+            size, fresh = sum(each.nbytes for each in held), 0
+            if size > self._limit * _KEPT:
+                break
+        if held:
+            with SortedRuns(self._limit) as runs:
+                for batch in (*(each.rest for each in held), *batches):
+                    runs.add(batch.rows)
+                yield from (Window.merged([SortedRows.of(rows)]) for rows in runs.windows())
+
+    def _bounds(self, cluster: list[Chunk]) -> Iterator[bytes | None]:
+        """Yield for each chunk the key below which no later one has rows; ``None`` for the last."""
+        compared = None if self._transactions is None else TRANSACTION_BYTES
+        yield from (chunk.first[:compared] for chunk in cluster[1:])
+        yield None
+
+    def _sorted(self, batch: pa.RecordBatch) -> SortedRows:
+        return SortedRows.of(self._ranked(batch))
+
+    def _ranked(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Return a chunk's rows with the ranks that only the whole batch tells, in the order that they then have."""
+        if self._transactions is None:
+            return batch
+        keys = batch.column(ORDER_KEY)
+        of_split = pc.is_in(pc.binary_slice(keys, 0, TRANSACTION_BYTES), value_set=self._transactions)
+        rows = np.flatnonzero(np.asarray(of_split.to_numpy(zero_copy_only=False)))
+        if not len(rows):
+            return batch
+        keys = with_ranks(keys, rows)
+        batch = batch.set_column(batch.schema.get_field_index(ORDER_KEY), ORDER_KEY, keys)
+        order = order_of(keys)
+        return batch if order is None else batch.take(order)
+
+
+def _parted(held: list[_Held], bound: bytes | None) -> tuple[list[SortedRows], list[_Held]]:
+    """Return the rows with keys below ``bound`` (``None``: all), and what is left."""
+    before, left = [], []
+    for part, nbytes in held:
+        rows = len(part.stamps)
+        count = rows if bound is None else part.count_below(bound)
+        if count:
+            before.append(part.slice(0, count))
+        if count < rows:
+            left.append(_Held(part.slice(count, rows), nbytes))
+    return before, left
+
+
+def _joined(windows: Iterable[Window], most_rows: int) -> Iterator[Window]:
+    """Yield the windows, small neighbours as one: with many topic-partitions a block has few rows for each."""
+    held: list[Window] = []
+    rows = size = 0
+    for window in windows:
+        if held and (rows + window.num_rows > most_rows or size + window.nbytes > _JOINED_BYTES):
+            yield Window.joined(held)
+            held, rows, size = [], 0, 0
+        held.append(window)
+        rows, size = rows + window.num_rows, size + window.nbytes
+    if held:
+        yield Window.joined(held)
+
+
+def _clusters(chunks: Sequence[Chunk], compared: int | None) -> Iterator[list[Chunk]]:
+    """Yield runs of chunks that overlap: comparing whole keys, or only the first bytes that ranks do not change."""
+    cluster: list[Chunk] = []
+    end = b""
+    for chunk in chunks:
+        if cluster and chunk.first[:compared] > end:
+            yield cluster
+            cluster, end = [], b""
+        cluster.append(chunk)
+        end = max(end, chunk.last[:compared])
+    if cluster:
+        yield cluster
+
+
+def _stamp(key: bytes) -> bytes:
+    return key[:8]
+
+
+def _last_stamp(cluster: list[Chunk]) -> bytes:
+    return max(_stamp(chunk.last) for chunk in cluster)

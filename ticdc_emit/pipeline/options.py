@@ -1,0 +1,122 @@
+"""How a changefeed runs, whatever its engine: options that a run takes beside TiCDC's own configuration."""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from numbers import Real
+from typing import Any, Literal
+
+from ticdc_emit.config import Secret
+from ticdc_emit.config.named import LoadOptions
+from ticdc_emit.errors import ConfigError
+from ticdc_emit.pipeline.bad_rows import checked_bad_rows
+from ticdc_emit.registry.contract import SchemaRegistry
+
+__all__ = ["EncoderOptions", "RunOptions"]
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """How a changefeed runs; ``spark.TicdcSink`` explains each option.
+
+    Raises :class:`~ticdc_emit.errors.ConfigError` for an unknown value, and for seconds that are negative or infinite.
+    """
+
+    clock: Literal["commit", "wall"] | int = "commit"
+    watermark_interval: float | None = None
+    allowed_lateness: float = 0
+    late: Literal["error", "emit", "drop"] = "error"
+    validate: Literal["task", "batch"] = "task"
+    state_uri: Secret[str] | None = None  # it may hold a login
+    verbatim_json: bool = False
+    bad_rows: Literal["refuse", "skip"] = "refuse"
+    bad_rows_path: Secret[str] | None = None  # it may hold a login
+    heartbeat: float | None = None
+
+    @classmethod
+    def of(cls, arguments: Mapping[str, Any]) -> RunOptions:
+        """Return the options among a call's arguments (its ``locals()``), which have their names; URIs are text."""
+        values = {field.name: arguments[field.name] for field in fields(cls)}
+        uris = {name: values[name] for name in ("state_uri", "bad_rows_path")}
+        return cls(**(values | {name: None if uri is None else Secret(uri) for name, uri in uris.items()}))
+
+    def __post_init__(self) -> None:
+        if self.late not in ("error", "emit", "drop"):
+            raise ConfigError(f"late={self.late!r} is unknown", remedy="Use error, emit or drop", option="late")
+        if self.validate not in ("task", "batch"):
+            raise ConfigError(f"validate={self.validate!r} is unknown", remedy="Use task or batch", option="validate")
+        checked_bad_rows(self.bad_rows)
+        if self.bad_rows_path is not None and self.bad_rows != "skip":
+            raise ConfigError(
+                "bad_rows_path has no effect: bad rows are refused, not skipped",
+                remedy="Set bad_rows='skip', or leave the path out",
+                option="bad_rows_path",
+            )
+        if not (self.clock in ("commit", "wall") or isinstance(self.clock, int)):
+            raise ConfigError(f"clock={self.clock!r} is unknown", remedy="Use commit, wall or ms", option="clock")
+        _check_seconds("allowed_lateness", self.allowed_lateness)
+        if self.heartbeat is not None:
+            self._check_heartbeat(self.heartbeat)
+        if self.watermark_interval is not None:
+            _check_seconds("watermark_interval", self.watermark_interval)
+            if self.watermark_interval and not self.interval_ms:
+                raise ConfigError(
+                    f"watermark_interval={self.watermark_interval!r} is less than a millisecond",
+                    remedy="Give 0.001 seconds or more, or 0 for one watermark at the end of each batch",
+                    option="watermark_interval",
+                )
+
+    @property
+    def lateness_ms(self) -> int:
+        return round(self.allowed_lateness * 1000)
+
+    @property
+    def interval_ms(self) -> int | None:
+        return None if self.watermark_interval is None else round(self.watermark_interval * 1000)
+
+    def now(self) -> int | None:
+        """Return the wall clock of messages in ms, ``None`` for the time of each commit."""
+        if self.clock == "commit":
+            return None
+        return time.time_ns() // 1_000_000 if self.clock == "wall" else int(self.clock)
+
+    def _check_heartbeat(self, seconds: float) -> None:
+        _check_seconds("heartbeat", seconds)
+        if not seconds:
+            raise ConfigError(
+                "heartbeat=0 would send without a pause", remedy="Give seconds above 0", option="heartbeat"
+            )
+        if self.clock != "wall":
+            raise ConfigError(
+                "a heartbeat needs the wall clock, but clock is 'commit'",
+                remedy="Use clock='wall' for changes that come as they commit, or leave the heartbeat out",
+                option="heartbeat",
+            )
+        if not self.allowed_lateness:
+            raise ConfigError(
+                "with a heartbeat every change that is still under way would be late",
+                remedy="Set allowed_lateness to more seconds than a change takes from its commit into a batch",
+                option="heartbeat",
+            )
+
+
+def _check_seconds(option: str, value: object) -> None:
+    if not (isinstance(value, Real) and 0 <= float(value) * 1000 < math.inf):
+        raise ConfigError(
+            f"{option}={value!r} is not a number of seconds, 0 or more", remedy="Give 0 or more seconds", option=option
+        )
+
+
+class EncoderOptions(LoadOptions, total=False):
+    """What :class:`~ticdc_emit.Encoder` takes besides the sink URI and the schema."""
+
+    changefeed: str | os.PathLike[str] | Mapping[str, Any] | None
+    partitions: int | None
+    build_ts: int | None
+    verbatim_json: bool
+    registry: SchemaRegistry | None
+    bad_rows: Literal["refuse", "skip"]

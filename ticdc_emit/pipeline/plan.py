@@ -1,0 +1,578 @@
+"""The warning that tables of a changefeed have no handle key, so that TiCDC does not replicate them."""
+
+from __future__ import annotations
+
+import logging
+from bisect import bisect_right
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from ticdc_emit.caller import warn_caller
+from ticdc_emit.changes.codec import Codec, Packing, RowEncoder
+from ticdc_emit.changes.model import arrangement, likeness
+from ticdc_emit.columnar.values import Rendering
+from ticdc_emit.config import ChangefeedConfig, Integrity, Profile
+from ticdc_emit.config.switches import RoutingSwitches, TransactionSwitches
+from ticdc_emit.errors import (
+    DdlError,
+    DispatcherError,
+    SchemaError,
+    TicdcEmitWarning,
+    UnknownTableError,
+    UnprintableDdlError,
+)
+from ticdc_emit.expressions.row_filter import RowFilter, check_expressions
+from ticdc_emit.filtering.event_filters import EventFilters
+from ticdc_emit.filtering.replication import LeftOut, Replication, TableHistory, Unreplicated
+from ticdc_emit.filtering.verdicts import KEYLESS, Verdict
+from ticdc_emit.pipeline.large_messages import ClaimNames, LargeMessages
+from ticdc_emit.protocols import codec_for
+from ticdc_emit.routing.partition import partition_of, table_hash
+from ticdc_emit.routing.rules import PartitionRule
+from ticdc_emit.routing.selectors import ColumnSelectors
+from ticdc_emit.routing.topic import Router, Target
+from ticdc_emit.schema.catalog import Catalog, catalog_from_sql
+from ticdc_emit.schema.ddl_texts import DdlTexts
+from ticdc_emit.schema.dialect import restored_statements
+from ticdc_emit.schema.events import DdlEvent
+from ticdc_emit.schema.given import refuse_path
+from ticdc_emit.schema.model import Column, TableInfo
+from ticdc_emit.tso import MAX_TSO, physical_ms
+
+__all__ = [
+    "KeylessTableWarning",
+    "KnownEncoders",
+    "Plan",
+    "SentDdl",
+    "TablePlan",
+    "catalog_for",
+    "living",
+    "make_plan",
+    "restore_ddl",
+    "topics_of",
+    "verify_tables",
+    "warn_keyless",
+]
+
+
+logger = logging.getLogger(__name__)
+
+
+class KeylessTableWarning(TicdcEmitWarning):
+    """Tables of a changefeed without a handle key: their rows and DDL are left out, as TiCDC does it."""
+
+
+def warn_keyless(tables: Iterable[tuple[str, str]]) -> None:
+    """Warn that tables are not replicated, once for all of them; it is logged too."""
+    names = ", ".join(f"{schema}.{name}" for schema, name in tables)
+    message = (
+        f"Tables without a primary key or a unique key over NOT NULL columns are left out, as TiCDC does it: {names}. "
+        "Add a key, or set force-replicate = true"
+    )
+    logger.info(message)
+    warn_caller(message, KeylessTableWarning)
+
+
+def restore_ddl(
+    query: str,
+    *,
+    sql_mode: str = "",
+    profile: str | Profile = "classic",
+    charset: str = "utf8mb4",
+) -> str:
+    """Return ``query`` as TiCDC writes it on the wire: TiDB's canonical form.
+
+    Placement policies are left out and TTL is off, as a changefeed sends them; a statement that changes nothing else
+    is "". ``sql_mode``: the session's, as in SET SQL_MODE. ``charset``: the session's, which TiDB keeps for
+    CREATE INDEX and ADD INDEX alone. ``profile``: classic accepts one statement, next several with ``;`` between.
+    Raises ``DdlError`` with ``statement`` and ``position`` if TiDB's parser fails, and ``UnprintableDdlError`` if
+    TiDB cannot print the statement.
+    """
+    several = Profile.parse(profile).ddl.several_statements
+    try:
+        statements = restored_statements(query, sql_mode, charset)
+    except UnprintableDdlError as error:
+        context = {"statement": query, **error.context}
+        raise UnprintableDdlError(error.message, remedy=error.remedy, **context) from None
+    if not statements or (len(statements) > 1 and not several):
+        what = "no statement" if not statements else f"{len(statements)} statements"
+        raise DdlError(
+            f"expected one DDL statement, found {what}",
+            remedy="Give each statement its own commit_ts",
+            statement=query,
+            position=0,
+        )
+    return ";".join(statements)
+
+
+class SentDdl:
+    """The rules of one changefeed."""
+
+    def __init__(self, config: ChangefeedConfig) -> None:
+        built, filtered = config.profile.ddl.built_texts, config.profile.filtering.ignored_text
+        self._bdr_role = config.bdr_role
+        self._texts = DdlTexts(built, filtered, restored=config.ddl_text == "restored")
+
+    def judged(
+        self, replication: Replication, events: Iterable[DdlEvent], commit_ts: int, bdr_role: str | None = None
+    ) -> tuple[Verdict, ...]:
+        """Return what becomes of each event; filters see the text that TiCDC's see.
+
+        ``bdr_role``: the cluster's when the statement ran, by default the configuration's.
+        """
+        role = self._bdr_role if bdr_role is None else bdr_role
+        return tuple(replication.judge([self._texts.seen(event) for event in events], commit_ts, role))
+
+    def sent(self, verdicts: Iterable[Verdict]) -> list[DdlEvent]:
+        """Return the events that go out, with the text on the wire.
+
+        Raises :class:`~ticdc_emit.errors.DdlError` where TiCDC's changefeed stops at the text.
+        """
+        going_out = []
+        for verdict in verdicts:
+            if verdict.result != "discarded":
+                self._texts.check(verdict.event)
+            if verdict.is_sent:
+                going_out.append(self._texts.sent(verdict.event))
+        return going_out
+
+
+_KEYLESS_TABLE = "the table has no primary key and no unique key over NOT NULL columns, so TiCDC does not replicate it"
+_KEYLESS_REMEDY = "Add a key, or set force-replicate = true in the changefeed's TOML (force_replicate=True in Python)"
+
+
+@dataclass(frozen=True)
+class TablePlan:
+    """The row encoders of one table name over time, and where its messages go.
+
+    ``rule`` and ``partitions`` give the partition of each row; ``partition`` is that of all rows, ``None`` if it
+    depends on the row.
+    """
+
+    schema: str
+    name: str
+    since: tuple[int, ...]
+    encoders: tuple[RowEncoder | None, ...]
+    topic: str
+    partition: int | None = 0
+    rule: PartitionRule = PartitionRule()  # noqa: RUF009 - frozen
+    partitions: int = 1
+    routing: RoutingSwitches = RoutingSwitches()
+    left_out: tuple[LeftOut, ...] = ()
+    """The spans of time in which the table has rows that TiCDC does not replicate, and why."""
+    filters: tuple[RowFilter | None, ...] = ()
+    """Of each version, what event filters say of its rows; empty if they say nothing of the table."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what is made from the rest."""
+        return {each.name: getattr(self, each.name) for each in fields(self)}
+
+    def refuse_keyless(self) -> None:
+        """Raise :class:`SchemaError` if no version of the table is replicated because none has a handle key."""
+        if self.left_out and all(span.reason == KEYLESS for span in self.left_out) and not any(self.encoders):
+            raise SchemaError(_KEYLESS_TABLE, remedy=_KEYLESS_REMEDY, table=f"{self.schema}.{self.name}")
+
+    def rows_left_out(
+        self, commit_ts: pa.Array, physical_ids: pa.Array | None, *, keyless: bool
+    ) -> Iterator[tuple[str, npt.NDArray[np.bool_]]]:
+        """Yield for each span why it is left out, and which rows fall into it.
+
+        ``physical_ids``: the rows' physical table ids, if they are given. ``keyless``: whether spans of versions
+        without a handle key count too. Raises :class:`SchemaError` for rows that TiCDC sends as those of another table.
+        """
+        for span in self.left_out:
+            if keyless or span.reason != KEYLESS:
+                numbers = commit_ts.to_numpy(zero_copy_only=False).astype(np.uint64)
+                last = MAX_TSO if span.until is None else span.until
+                rows = (numbers > np.uint64(span.since)) & (numbers <= np.uint64(last))
+                if span.physical:
+                    given = np.zeros(len(rows), np.int64) if physical_ids is None else physical_ids.to_numpy()
+                    rows &= np.isin(given, list(span.physical))
+                if span.shown_as and rows.any():
+                    raise SchemaError(
+                        f"TiCDC sends the rows of this partition as rows of {span.shown_as}, with which it was "
+                        "exchanged in a statement that filter.rules discard",
+                        remedy="Add the partitioned table's name in the other table's database to filter.rules, or "
+                        "leave these rows out",
+                        table=f"{self.schema}.{self.name}",
+                        physical_table_id=min(span.physical),
+                    )
+                yield span.reason, rows
+
+    @property
+    def newest(self) -> TableInfo:
+        """The last schema of the table that rows can have."""
+        return next(encoder.table for encoder in reversed(self.encoders) if encoder is not None)
+
+    @property
+    def versions(self) -> Iterator[TableInfo]:
+        """Every schema of the table that rows can have, in the order of time."""
+        return (encoder.table for encoder in self.encoders if encoder is not None)
+
+    @cached_property
+    def column_names(self) -> frozenset[str]:
+        """The name of every column that any version has, those without values included."""
+        unused = frozenset(name for span in self.left_out for name in span.columns)
+        return unused | frozenset(column.name for info in self.versions for column in info.columns)
+
+    @cached_property
+    def order_columns(self) -> tuple[Column, ...]:
+        """What orders changes of equal commit_ts: the columns that do so in any version, by name."""
+        return tuple({column.name: column for info in self.versions for column in info.order_columns}.values())
+
+    @cached_property
+    def overhead(self) -> int:
+        """The greatest ``overhead`` of any version's encoder, in bytes."""
+        return max((each.overhead for each in self.encoders if each is not None), default=0)
+
+    @cached_property
+    def likeness(self) -> Hashable:
+        """What tables have in common whose rows can be encoded together (``changes.model``): of one version."""
+        return likeness(self.newest)
+
+    @cached_property
+    def arrangement(self) -> Hashable | None:
+        """What tables have in common whose rows are arranged alike; ``None`` where there is more to decide."""
+        encoder = self.encoders[0] if len(self.encoders) == 1 else None
+        if encoder is None or self.left_out or any(self.filters):
+            return None
+        return arrangement(encoder.table)
+
+    @cached_property
+    def spreading(self) -> Hashable:
+        """What tables of one likeness have in common whose rows are spread over partitions alike."""
+        if self.partition is not None:
+            return None
+        try:
+            hashed = [(name, column.name) for name, column in self.rule.hashed(self.newest, self.routing)]
+        except DispatcherError:  # which is raised where it is asked for a row's partition
+            return self.schema, self.name
+        return self.rule, self.partitions, tuple(hashed)
+
+    def filter_of(self, encoder: RowEncoder) -> RowFilter | None:
+        """Return the event filters for rows of this encoder's version."""
+        places = (place for place, each in enumerate(self.encoders) if each is encoder)
+        return self.filters[next(places)] if self.filters else None
+
+    def encoder_at(self, commit_ts: int) -> RowEncoder:
+        """Return the encoder for rows committed at ``commit_ts``: a DDL shapes the rows after its own TSO."""
+        place = bisect_right(self.since, commit_ts - 1) - 1
+        encoder = self.encoders[place] if place >= 0 else None
+        if encoder is None:
+            if any(
+                not each.physical and each.since < commit_ts and (each.until is None or commit_ts <= each.until)
+                for each in self.left_out
+            ):
+                raise SchemaError(
+                    _KEYLESS_TABLE, remedy=_KEYLESS_REMEDY, table=f"{self.schema}.{self.name}", commit_ts=commit_ts
+                )
+            raise UnknownTableError(
+                "the table does not exist at this commit_ts",
+                remedy="Check the order of the DDL statements and the rows",
+                table=f"{self.schema}.{self.name}",
+                commit_ts=commit_ts,
+            )
+        return encoder
+
+    def spans(self, commit_ts: pa.Array) -> list[tuple[int, int, RowEncoder]]:
+        """Cut rows into (start, length, encoder) runs of one table version, in whatever order they come."""
+        numbers = commit_ts.to_numpy()
+        if len(numbers) == 0:
+            return []
+        if len(self.since) == 1:
+            return [(0, len(numbers), self.encoder_at(int(numbers.min())))]
+        # as uint64: numpy would compare a Python int with uint64 by way of float64
+        versions = np.searchsorted(np.array(self.since[1:], np.uint64), numbers.astype(np.uint64), side="left")
+        cuts = [0, *(np.flatnonzero(np.diff(versions)) + 1).tolist(), len(numbers)]
+        return [(start, end - start, self.encoder_at(int(numbers[start]))) for start, end in pairwise(cuts)]
+
+
+KnownEncoders: TypeAlias = "dict[int, tuple[TableInfo | None, RowEncoder | None]]"
+"""The encoder of each version of a table, by the version's ``id``, with the version itself: ids are used again."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The whole plan. ``build_ts`` is the wall clock of row messages in ms; ``None`` takes it from each commit_ts."""
+
+    codec: Codec
+    tables: Mapping[tuple[str, str], TablePlan]
+    router: Router
+    rendering: Rendering
+    large: LargeMessages
+    build_ts: int | None = None
+    integrity: Integrity = field(default_factory=Integrity)
+    splits: bool = True
+    """Whether an update that changes a unique key becomes a delete and an insert."""
+    transactions: TransactionSwitches = TransactionSwitches()
+    ignored_start_ts: frozenset[int] = frozenset()
+    """The transactions whose rows are left out."""
+    first_place: int = 0
+    """The place of the first table: that of the only one, in the plan of a table among many."""
+
+    def of_table(self, schema: str, name: str) -> Plan:
+        """Return the plan as rows of one table need it, with the table's place among all.
+
+        A task of one of 10,000 tables does not carry the other 9,999. Not for control messages.
+        """
+        key = schema, name
+        return replace(self, tables={key: self.table(*key)}, first_place=self.places[key])
+
+    def table(self, schema: str, name: str) -> TablePlan:
+        """Return the plan of a table; :class:`UnknownTableError` if the catalog never had it."""
+        try:
+            return self.tables[schema, name]
+        except KeyError:
+            known = ", ".join(sorted(f"{s}.{n}" for s, n in self.tables)[:10])
+            raise UnknownTableError(
+                "no such table in the catalog",
+                remedy=f"Known tables: {known}. Names are case-sensitive"
+                if known
+                else "Known tables: none yet. Give CREATE TABLE in the schema, as ddl, or in rows with op = 'ddl'",
+                table=f"{schema}.{name}",
+            ) from None
+
+    @cached_property
+    def places(self) -> dict[tuple[str, str], int]:
+        """The place of each table among all, by name: which comes first among changes of one commit_ts."""
+        return {key: place for place, key in enumerate(sorted(self.tables), self.first_place)}
+
+    @cached_property
+    def in_order(self) -> tuple[TablePlan, ...]:
+        """The tables by their places."""
+        return tuple(self.tables[key] for key in self.places)
+
+    @cached_property
+    def targets(self) -> tuple[Target, ...]:
+        """Every topic-partition that any message may go to, in order of topic."""
+        return tuple(target for topic in sorted(self.router.partitions) for target in self.router.targets(topic))
+
+    @cached_property
+    def keyless(self) -> tuple[tuple[str, str], ...]:
+        """The tables that have versions which TiCDC does not replicate for want of a handle key."""
+        return tuple(
+            key for key, table in self.tables.items() if any(span.reason == KEYLESS for span in table.left_out)
+        )
+
+    @property
+    def packing(self) -> Packing | None:
+        """How rows become messages; ``None`` if each is one as it is."""
+        return self.large.packing
+
+    def watermark_topics(self, ts: int) -> frozenset[str]:
+        """Return the topics that a watermark must reach: the default one, and those of the tables that live at it."""
+        return frozenset([self.router.default_topic, *(topic for topic in self._lives if self.lives(topic, ts))])
+
+    def lives(self, topic: str, ts: int) -> bool:
+        """Return whether a watermark must reach the topic: it is the default one, or that of a table living at it."""
+        return topic == self.router.default_topic or bisect_right(self._lives.get(topic, ()), ts) % 2 == 1
+
+    @cached_property
+    def _lives(self) -> dict[str, list[int]]:
+        """The TSOs at which each topic gets its first live table, loses its last one, gets one again, and so on."""
+        steps: dict[str, dict[int, int]] = {}
+        for table in self.tables.values():
+            lives = False
+            for since, encoder in zip(table.since, table.encoders, strict=True):
+                if lives is not (encoder is not None):
+                    lives = not lives
+                    changes = steps.setdefault(table.topic, {})
+                    changes[since] = changes.get(since, 0) + (1 if lives else -1)
+        return {topic: _turns(changes) for topic, changes in steps.items()}
+
+    def clock(self, ts: int) -> int:
+        """Return the wall clock of a control message for the TSO ``ts``, in ms."""
+        return physical_ms(ts) if self.build_ts is None else self.build_ts
+
+    def dispatched(self, changefeed: ChangefeedConfig, partitions: Mapping[str, int], message_limit: int) -> Plan:
+        """Return the plan of the same tables with the sink's partition counts (see :func:`make_plan`)."""
+        router = Router.of(changefeed, partitions)
+        tables = {key: _routed(router, table) for key, table in self.tables.items()}
+        large = LargeMessages.of(changefeed, self.codec, message_limit=message_limit, names=self.large.names)
+        return replace(self, tables=tables, router=router, large=large)
+
+    def at(self, build_ts: int | None) -> Plan:
+        """Return the plan with another wall clock."""
+        return replace(self, build_ts=build_ts)
+
+
+def catalog_for(changefeed: ChangefeedConfig, schema: str | Catalog) -> Catalog:
+    """Return the catalog of a changefeed's tables, from DDL text or as it is.
+
+    Raises :class:`~ticdc_emit.errors.DdlError`, also for a path: give the file's text.
+    """
+    if isinstance(schema, Catalog):
+        return schema
+    refuse_path(schema)
+    zone, renamed = changefeed.time_zone, changefeed.profile.ddl.renamed_schema
+    mode = changefeed.sql_mode
+    return catalog_from_sql(schema, time_zone=zone, renamed_schema=renamed, sql_mode=mode)
+
+
+def make_plan(
+    changefeed: ChangefeedConfig,
+    tables: Mapping[tuple[str, str], TableHistory],
+    partitions: Mapping[str, int],
+    *,
+    build_ts: int | None = None,
+    verbatim_json: bool = False,
+    message_limit: int | None = None,
+    claim_names: ClaimNames | None = None,
+    unreplicated: Unreplicated | None = None,
+    encoders: KnownEncoders | None = None,
+) -> Plan:
+    """Plan every version of every table.
+
+    ``partitions`` is the partition count of each topic and ``message_limit`` the largest message that the topics take,
+    both from the sink. ``claim_names``: how messages in the claim-check storage are named. ``unreplicated``: what
+    TiCDC leaves out (``filtering.replication``), whose versions are ``None`` in ``tables``. ``encoders``: of earlier
+    plans of this changefeed; those that are new are added.
+    """
+    codec = codec_for(changefeed)
+    router = Router.of(changefeed, partitions)
+    selectors = ColumnSelectors.of(changefeed)
+    event_filters = EventFilters.of(changefeed)
+    known: KnownEncoders = {} if encoders is None else encoders
+    planned = {}
+    for (schema, name), history in tables.items():
+        versions = list(history)
+        planned_versions = []
+        for _, info in versions:
+            own, encoder = known.get(id(info), (None, None))
+            if own is not info:  # a new one, or another of an id that has come again
+                encoder = _checked(codec, _with_keys(changefeed, info), selectors)
+                known[id(info)] = info, encoder
+            planned_versions.append(encoder)
+        since = tuple(since for since, _ in versions)
+        filters = _row_filters(changefeed, event_filters, versions)
+        left_out = (unreplicated or {}).get((schema, name), ())
+        table = TablePlan(
+            schema,
+            name,
+            since,
+            tuple(planned_versions),
+            "",
+            routing=changefeed.profile.routing,
+            left_out=left_out,
+            filters=filters,
+        )
+        planned[schema, name] = _routed(router, table)
+    rendering = Rendering(
+        changefeed.time_zone,
+        verbatim_json=verbatim_json,
+        switches=changefeed.profile.values,
+    )
+    large = LargeMessages.of(changefeed, codec, message_limit=message_limit, names=claim_names)
+    return Plan(
+        codec,
+        planned,
+        router,
+        rendering,
+        large,
+        build_ts,
+        changefeed.integrity,
+        splits=not changefeed.output_raw_change_event,
+        transactions=changefeed.profile.transactions,
+        ignored_start_ts=frozenset(changefeed.filter.ignore_txn_start_ts),
+    )
+
+
+def living(histories: Mapping[tuple[str, str], TableHistory]) -> list[tuple[str, str]]:
+    """Return the names under which a table or view was ever replicated."""
+    return [key for key, history in histories.items() if any(info is not None for _, info in history)]
+
+
+def _turns(changes: Mapping[int, int]) -> list[int]:
+    """Return when a count that changes at these TSOs leaves zero and comes back to it."""
+    turns, count = [], 0
+    for since in sorted(changes):
+        before, count = count, count + changes[since]
+        if (before == 0) is not (count == 0):
+            turns.append(since)
+    return turns
+
+
+def verify_tables(changefeed: ChangefeedConfig, tables: Iterable[TableInfo]) -> None:
+    """Refuse tables that TiCDC refuses when a changefeed is created.
+
+    Raises :class:`~ticdc_emit.errors.DispatcherError`, :class:`~ticdc_emit.errors.ColumnSelectorError` and, for the
+    expressions of event filters, :class:`~ticdc_emit.errors.ConfigError`.
+    """
+    router, selectors = Router.of(changefeed, {}), ColumnSelectors.of(changefeed)
+    filters = EventFilters.of(changefeed)
+    for table in tables:
+        if not table.is_view:
+            check_expressions(filters, table, changefeed)
+            rule = router.rule(table.schema, table.name)
+            rule.verify(table)
+            selectors.verify(table, rule)
+
+
+def topics_of(
+    changefeed: ChangefeedConfig, tables: Iterable[tuple[str, str]], events: Iterable[DdlEvent] = ()
+) -> tuple[str, ...]:
+    """Return every topic that messages of these tables and DDL go to: the default one first, then in order of name."""
+    router = Router.of(changefeed, {})
+    topics = {router.topic(*table) for table in tables} | {router.ddl_topic(event) for event in events}
+    return (router.default_topic, *sorted(topics - {router.default_topic}))
+
+
+def _routed(router: Router, table: TablePlan) -> TablePlan:
+    """Return the table with what the router says of its messages.
+
+    They are routed by the name that they show: that of a table may be in another case behind a RENAME, and behind a
+    discarded statement another one.
+    """
+    schema, name = table.schema, table.name
+    topic, rule = router.topic(schema, name), router.rule(schema, name)
+    shown = {(info.schema, info.name) for info in table.versions} or {(schema, name)}
+    topics = {router.topic(*each) for each in shown} & router.partitions.keys()
+    if len(topics) == 1:
+        (topic,) = topics
+    if table.left_out and not any(table.encoders):  # its topic need not exist
+        return replace(table, topic=topic)
+    partitions = router.count(topic)
+    # a rule by value is asked even for one partition: it may not fit the table
+    constant = not rule.by_value and (partitions == 1 or (rule.kind == "table" and len(shown) == 1))
+    fixed = partition_of(table_hash(*next(iter(shown))), partitions) if constant else None
+    return replace(table, topic=topic, partition=fixed, rule=rule, partitions=partitions)
+
+
+def _row_filters(
+    changefeed: ChangefeedConfig, filters: EventFilters, versions: Iterable[tuple[int, TableInfo | None]]
+) -> tuple[RowFilter | None, ...]:
+    if not filters.rules:
+        return ()
+    sensitive, zone = changefeed.case_sensitive, changefeed.time_zone
+    row_filters = tuple(
+        None if info is None or info.is_view else RowFilter.of(filters, info, case_sensitive=sensitive, zone=zone)
+        for _, info in versions
+    )
+    return row_filters if any(row_filters) else ()
+
+
+def _with_keys(changefeed: ChangefeedConfig, info: TableInfo | None) -> TableInfo | None:
+    """Return the table as the lineage shows its handle key; the same object where that makes no difference."""
+    if info is None or info.whole_primary_key or changefeed.profile.filtering.virtual_keys == "refused":
+        return info
+    keyed = replace(info, virtual_keys=True)
+    return info if keyed.shown_handle_key == info.whole_handle_key else keyed
+
+
+def _checked(codec: Codec, info: TableInfo | None, selectors: ColumnSelectors) -> RowEncoder | None:
+    if info is None or info.is_view:
+        return None
+    if not info.row_columns:
+        raise SchemaError(
+            "the table has only virtual columns, so it cannot have row changes",
+            remedy="Add a column that is not virtual, or remove the table from the schema",
+            table=info.full_name,
+        )
+    return codec.rows(selectors.select(info))

@@ -1,0 +1,263 @@
+"""PLAN on the driver: from the changefeed, the base schema and the DDL so far to a plan and its control messages.
+
+DDL comes as arguments (:func:`ddl_statements`) or as rows of a batch, which are the only rows that PLAN must see before
+the job. An outline is a plan that asks nobody anything: enough to check schemas, options, columns and values. Each
+topic's partition count and size limit is asked of the sink once, when the first batch is about to be sent that has a
+table or DDL which goes there, and again after a batch that could not be delivered. Plans are kept for the DDL history
+that they were made for, which changes only when a batch brings new DDL. Schemas are registered here, on the driver,
+before the first message of a batch that needs them.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from numbers import Integral
+from typing import Any, NamedTuple
+
+from ticdc_emit.config import ChangefeedConfig
+from ticdc_emit.delivery.contract import Sink
+from ticdc_emit.errors import ConfigError, DeliveryError, MessageTooLargeError, TicdcEmitError
+from ticdc_emit.filtering.replication import Replication
+from ticdc_emit.pipeline.batch import Batch
+from ticdc_emit.pipeline.bootstrap import BootstrapRules
+from ticdc_emit.pipeline.control_events import Controls
+from ticdc_emit.pipeline.deliver_task import Schedule, with_due_bootstraps
+from ticdc_emit.pipeline.plan import KnownEncoders, Plan, SentDdl, living, make_plan, topics_of
+from ticdc_emit.pipeline.registration import Registrar, needed_by_all, with_made_up_headers
+from ticdc_emit.pipeline.state import BatchState, DdlStatement
+from ticdc_emit.registry.contract import SchemaRegistry
+from ticdc_emit.schema.catalog import Catalog
+from ticdc_emit.schema.events import DdlEvent
+
+__all__ = ["Planner", "current_database", "ddl_statements"]
+
+
+_MADE_UP_PARTITIONS = 32  # of a topic that is not asked: so many tasks can check rows at once
+
+
+def current_database(table: str | None, catalog: Catalog) -> str:
+    """Return the database of DDL that names none: that of ``table``, else the one that all tables are in, else test."""
+    if table is not None and "." in table:
+        return table.partition(".")[0]
+    databases = {info.schema for info in catalog.tables()} if table is None else set()
+    return databases.pop() if len(databases) == 1 else "test"
+
+
+def ddl_statements(ddl: Iterable[tuple[Any, ...]], database: str) -> tuple[DdlStatement, ...]:
+    """Read (commit_ts, statement) or (commit_ts, statement, database) entries; :class:`ConfigError` for others."""
+    statements = []
+    for entry in ddl:
+        match entry:
+            case (Integral() as commit_ts, str(query)):
+                statements.append((int(commit_ts), database, query))
+            case (Integral() as commit_ts, str(query), str(schema)):
+                statements.append((int(commit_ts), schema or database, query))
+            case _:
+                raise ConfigError(
+                    f"{entry!r} is not DDL",
+                    remedy="Give (commit_ts, statement) or (commit_ts, statement, schema)",
+                    option="ddl",
+                )
+    return tuple(statements)
+
+
+def _in_order(ddl: Iterable[DdlStatement]) -> tuple[DdlStatement, ...]:
+    return tuple(sorted(ddl, key=lambda entry: entry[0]))
+
+
+@dataclass
+class _Applied:
+    """The catalog after some DDL, what the changefeed replicates of it, and the events that it sent.
+
+    ``filtered``: commit_ts of each event that is not sent, and the rule that kept it back.
+    """
+
+    ddl: tuple[DdlStatement, ...]
+    catalog: Catalog
+    replication: Replication
+    sent: list[DdlEvent]
+    filtered: list[tuple[int, str]]
+
+
+class _Outline(NamedTuple):
+    """The plan without the sink, and the DDL that is sent. ``registers``: a table needs schemas in a registry."""
+
+    plan: Plan
+    events: tuple[DdlEvent, ...]
+    registers: bool
+
+
+@dataclass
+class Planner:
+    """Makes plans for batch states. ``catalog`` holds the tables as they are before the first DDL."""
+
+    config: ChangefeedConfig
+    sink: Sink
+    catalog: Catalog
+    interval_ms: int | None = None
+    lateness_ms: int = 0
+    verbatim_json: bool = False
+    registry: SchemaRegistry | None = None
+    _partitions: dict[str, int] = field(default_factory=dict, init=False)
+    _limit: int | None = field(default=None, init=False)
+    _ask_again: bool = field(default=False, init=False)
+    _latest: _Applied | None = field(default=None, init=False)
+    _encoders: KnownEncoders = field(default_factory=dict, init=False)
+    _outlined: dict[tuple[DdlStatement, ...], _Outline] = field(default_factory=dict, init=False)
+    _made: dict[tuple[DdlStatement, ...], Plan] = field(default_factory=dict, init=False)
+
+    def outline(self, state: BatchState) -> Plan:
+        """Return the plan of a batch as far as it is known without the sink: partition counts are made up."""
+        return self._drawn(state.ddl).plan.at(state.build_ts)
+
+    def checkable(self, state: BatchState) -> Plan:
+        """Return the outline as messages can be made of it, to look at rows before any schema is registered."""
+        outline = self.outline(state)
+        return with_made_up_headers(outline, self.config) if self._drawn(state.ddl).registers else outline
+
+    def plan(self, state: BatchState) -> Plan:
+        """Return the plan of a batch, at the batch's clock; its topics exist from now on."""
+        return self._planned(state.ddl).at(state.build_ts)
+
+    def registered(self, state: BatchState, batch: Batch) -> Plan:
+        """Return the plan of a batch with every schema registered that its rows may need.
+
+        Raises the :class:`~ticdc_emit.errors.RegistryError` family, and
+        :class:`~ticdc_emit.errors.UnknownTableError` before the sink is asked for topics.
+        """
+        drawn = self._drawn(state.ddl)
+        needed: list[tuple[str, str]] = []
+        if drawn.registers:
+            tables = (drawn.plan.table(*key) for key in batch.tables(drawn.plan))
+            needed = [(table.schema, table.name) for table in tables]
+        plan = self._planned(state.ddl)
+        for key in needed:
+            planned = plan.table(*key)
+            plan = self._registrar.registered(plan, planned, needed_by_all(planned))
+        self._made[state.ddl] = plan
+        return plan.at(state.build_ts)
+
+    @cached_property
+    def _registrar(self) -> Registrar:
+        return Registrar(self.config, self.registry)
+
+    def controls(self, state: BatchState) -> Controls:
+        """Return the control messages that a batch may have to send, as far as the plan shows."""
+        events = self._drawn(state.ddl).events
+        has_watermarks = self.config.codec.has_watermarks
+        interval = (self.interval_ms or 0) if has_watermarks else 0
+        marks: list[int] = []
+        if self.config.profile.ddl.watermarks and has_watermarks:
+            marks = sorted({event.commit_ts for event in events})
+        return Controls(events, interval, self.lateness_ms, state.sent_until, state.watermark, marks=tuple(marks))
+
+    def filtered_ddl(self, state: BatchState, sent_until: int) -> dict[str, int]:
+        """Return how many DDL events each rule kept back, of those that a batch reached by ``sent_until``."""
+        applied = self._applied(_in_order(state.ddl))
+        reached = (reason for commit_ts, reason in applied.filtered if state.sent_until < commit_ts <= sent_until)
+        return dict(sorted(Counter(reached).items()))
+
+    def schedule(self, state: BatchState) -> Schedule | None:
+        """Return what the batch's controls depend on beside its rows; ``None`` where they do not depend on rows.
+
+        They do with the Simple protocol. Raises :class:`~ticdc_emit.errors.StateError` for a state of the bootstraps
+        that does not fit the table history.
+        """
+        default_ticks = self.config.codec.protocol.traits.default_ticks
+        ticks = default_ticks and self.interval_ms is None and state.build_ts is None
+        if not (self._bootstraps.enabled or ticks):
+            return None
+        schedule = Schedule(self._bootstraps, ticks, state.bootstraps)
+        if self._bootstraps.enabled:
+            schedule.begun(self.outline(state))
+        return schedule
+
+    def idle(self, state: BatchState, moment: int, limit: int) -> tuple[Controls, dict[str, Any] | None]:
+        """Return what may be due at ``moment`` (ms) and the TSO ``limit`` without any row, and the schedule then."""
+        controls = self.controls(state)
+        return with_due_bootstraps(controls, self.plan(state), self._bootstraps, state.bootstraps, moment, limit)
+
+    def names_tables(self, state: BatchState) -> bool:
+        """Return whether a batch that begins in this state will be asked for its tables."""
+        return self._drawn(state.ddl).registers
+
+    @cached_property
+    def _bootstraps(self) -> BootstrapRules:
+        return BootstrapRules.of(self.config)
+
+    def _drawn(self, ddl: tuple[DdlStatement, ...]) -> _Outline:
+        if ddl not in self._outlined:
+            applied = self._applied(_in_order(ddl))
+            sent = applied.sent
+            histories, left_out = applied.replication.histories(applied.catalog.histories())
+            topics = topics_of(self.config, living(histories), sent)
+            plan = make_plan(
+                self.config,
+                histories,
+                dict.fromkeys(topics, self.config.kafka.partition_num or _MADE_UP_PARTITIONS),
+                verbatim_json=self.verbatim_json,
+                unreplicated=left_out,
+                encoders=self._encoders,
+            )
+            registers = any(True for table in plan.tables.values() for _ in needed_by_all(table))
+            self._outlined = {ddl: _Outline(plan, tuple(sent), registers)}
+        return self._outlined[ddl]
+
+    def _planned(self, ddl: tuple[DdlStatement, ...]) -> Plan:
+        if ddl not in self._made:
+            drawn = self._drawn(ddl)
+            partitions, limit = self._ask_sink(tuple(drawn.plan.router.partitions))
+            plan = drawn.plan.dispatched(self.config, partitions, limit)
+            self._made = {ddl: self._registrar.announced(plan, (None, *drawn.events))}
+        return self._made[ddl]
+
+    def _applied(self, ddl: tuple[DdlStatement, ...]) -> _Applied:
+        """Return what the DDL (in order) makes; what was applied before is not applied again."""
+        if self._latest is not None and self._latest.ddl == ddl:
+            return self._latest
+        latest, self._latest = self._latest, None  # a statement that fails leaves none
+        if latest is None or latest.ddl != ddl[: len(latest.ddl)]:
+            self._encoders.clear()
+            latest = _Applied((), copy.deepcopy(self.catalog), Replication.of(self.config, self.catalog), [], [])
+        sending = SentDdl(self.config)
+        for commit_ts, schema, query in ddl[len(latest.ddl) :]:
+            events = latest.catalog.apply(query, schema=schema, commit_ts=commit_ts)
+            verdicts = sending.judged(latest.replication, events, commit_ts)
+            latest.sent.extend(sending.sent(verdicts))
+            latest.filtered.extend((commit_ts, verdict.reason) for verdict in verdicts if not verdict.is_sent)
+        self._latest = _Applied(ddl, latest.catalog, latest.replication, latest.sent, latest.filtered)
+        return self._latest
+
+    @contextmanager
+    def asking_again_if_it_fails(self) -> Iterator[None]:
+        """If the block fails to deliver, ask the sink again before the next batch: for topics, and for their limit.
+
+        A topic may be gone, or take less than before. An engine's own error hides which error a worker had.
+        """
+        try:
+            yield
+        except Exception as error:
+            if isinstance(error, (DeliveryError, MessageTooLargeError)) or not isinstance(error, TicdcEmitError):
+                self._ask_again, self._made = True, {}
+            raise
+
+    def _ask_sink(self, topics: Sequence[str]) -> tuple[dict[str, int], int]:
+        """Return the partition counts of these topics and the size of message that all of them take."""
+        new = [topic for topic in topics if topic not in self._partitions]
+        if new or self._ask_again:
+            default = self.config.kafka.topic  # partition-num is about this topic alone, once it exists
+            asked = {topic: self.config.kafka.partition_num if topic == default else None for topic in new}
+            if self._ask_again:  # with as many partitions as before, whatever they have now: keys stay where they are
+                asked |= self._partitions
+                self._limit = None
+            self._partitions |= self.sink.prepare(asked)
+            limit = self.sink.message_limit(list(asked))
+            self._limit = limit if self._limit is None else min(limit, self._limit)
+            self._ask_again = False
+        assert self._limit is not None
+        return {topic: self._partitions[topic] for topic in topics}, self._limit

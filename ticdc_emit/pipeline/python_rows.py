@@ -1,0 +1,448 @@
+"""Python values of one column, turned into values of one kind, so that they fit one Arrow array.
+
+In: int, float, Decimal, str, bytes, bool, datetime, date, time, timedelta, list of numbers, None, mixed at will. Out:
+the values themselves where one Arrow type holds them all, numbers for ENUM and SET, else the canonical text that
+``columnar.values.accept`` reads for every column type (docs/types.md).
+"""
+
+from __future__ import annotations
+
+import base64
+import datetime as dt
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+
+from ticdc_emit.changes.attributes import ATTRIBUTES
+from ticdc_emit.changes.commit_ts import commit_ts_of
+from ticdc_emit.changes.images import refused_value
+from ticdc_emit.columnar.decimals import float_text
+from ticdc_emit.columnar.faults import ValueFault, shown
+from ticdc_emit.columnar.integers import whole_numbers
+from ticdc_emit.columnar.labels import label_number, label_text
+from ticdc_emit.errors import InvalidValueError, MissingColumnError, UnsupportedTypeError
+from ticdc_emit.pipeline.plan import TablePlan
+from ticdc_emit.pipeline.row_reader import column_names
+from ticdc_emit.schema.model import Column, TableInfo
+from ticdc_emit.schema.temporal import time_zone_of
+from ticdc_emit.schema.types import (
+    DATE_TYPES,
+    FLOAT_TYPES,
+    INTEGER_TYPES,
+    LABEL_TYPES,
+    MOMENT_TYPES,
+    STRING_TYPES,
+    MySQLType,
+)
+
+__all__ = ["canonical_text", "one_kind_array", "rows_to_batch"]
+
+
+_WHOLE = INTEGER_TYPES | {MySQLType.YEAR, MySQLType.BIT}
+_TEXTS = frozenset({str, bytes, bytearray, memoryview})
+_INT64 = range(-(1 << 63), 1 << 63)
+_UINT64 = range(1 << 64)
+
+_Print: TypeAlias = Callable[[Column, Any, dt.tzinfo], "str | None"]
+
+
+def one_kind_array(column: Column, values: Sequence[Any], zone: str) -> pa.Array:
+    """Return the values as an Arrow array of a type that the column accepts; aware datetimes are moments of ``zone``.
+
+    Raises :class:`ValueFault` with the place of the first value that the column's type cannot take.
+    """
+    kinds = {type(value) for value in values if value is not None}
+    if any(issubclass(each, np.generic) for each in kinds):
+        values = [value.item() if isinstance(value, np.number | np.bool_) else value for value in values]
+        kinds = {type(value) for value in values if value is not None}
+    kind = column.type
+    if not kinds:
+        return pa.nulls(len(values))
+    if kind in LABEL_TYPES and len(kinds) > 1:
+        return pa.array(_each(values, lambda value: _label_number(column, value)), pa.uint64())
+    if kind in FLOAT_TYPES and kinds <= {int, float, bool}:
+        return pa.array(_each(values, float), pa.float64())
+    if kinds <= {int, bool} and (kind in _WHOLE or kind in LABEL_TYPES):
+        return _integers(column, values, zone)
+    if kinds == {dt.datetime} and all(value is None or value.tzinfo is not None for value in values):
+        utc = _each(values, lambda value: value.astimezone(dt.timezone.utc))
+        return pa.array(utc, pa.timestamp("us", tz="UTC"))
+    zoned = any(hasattr(each, "tzinfo") for each in kinds) and any(getattr(v, "tzinfo", None) for v in values)
+    if len(kinds) > 1 and kinds <= _TEXTS and kind in STRING_TYPES and not column.is_binary:
+        return pa.array(_each(values, lambda value: value.encode() if isinstance(value, str) else bytes(value)))
+    if len(kinds) == 1 and not zoned and (kind != MySQLType.NEWDECIMAL or kinds == {float}):
+        return _plain_array(values)
+    return canonical_text([column] * len(values), values, zone)
+
+
+def canonical_text(columns: Sequence[Column], values: Sequence[Any], zone: str) -> pa.Array:
+    """Return each value as the canonical text of its own column, for the column's type may change between the rows.
+
+    Raises :class:`ValueFault` with the place of the first value that its column's type cannot take.
+    """
+    place = time_zone_of(zone)
+    texts: list[str | None] = []
+    for index, (column, value) in enumerate(zip(columns, values, strict=True)):
+        try:
+            text = None if value is None else _printer(column)(column, value, place)
+        except (ValueError, OverflowError, LookupError, TypeError) as fault:
+            raise ValueFault(index, _reason(fault)) from None
+        if text is None and value is not None:
+            raise ValueFault(index, f"the value {shown(value)} is of the Python type {type(value).__name__}")
+        texts.append(text)
+    return _plain_array(texts)
+
+
+def _each(values: Sequence[Any], convert: Callable[[Any], Any]) -> list[Any]:
+    converted = []
+    for index, value in enumerate(values):
+        try:
+            converted.append(None if value is None else convert(value))
+        except (ValueError, OverflowError, LookupError, TypeError) as fault:
+            raise ValueFault(index, _reason(fault)) from None
+    return converted
+
+
+def _reason(fault: Exception) -> str:
+    return str(fault.args[0]) if isinstance(fault, LookupError) and fault.args else str(fault)
+
+
+def _plain_array(values: Sequence[Any]) -> pa.Array:
+    refused = (pa.ArrowException, TypeError, ValueError, OverflowError)
+    try:
+        return pa.array(values)
+    except refused as fault:
+        for index, value in enumerate(values):
+            try:
+                pa.array([value])
+            except refused as cause:
+                raise ValueFault(index, str(cause)) from None
+        raise ValueFault(0, str(fault)) from None  # each value is fine, together they are not
+
+
+def _integers(column: Column, values: Sequence[Any], zone: str) -> pa.Array:
+    unsigned = column.unsigned or column.type not in INTEGER_TYPES | {MySQLType.YEAR}
+    allowed = _UINT64 if unsigned else _INT64
+    if all(value is None or value in allowed for value in values):
+        whole = [None if value is None else int(value) for value in values]
+        return pa.array(whole, pa.uint64() if unsigned else pa.int64())
+    if column.type in _WHOLE:  # the column's own check names the value that is too large
+        return canonical_text([column] * len(values), values, zone)
+    index = next(place for place, value in enumerate(values) if value is not None and value not in allowed)
+    raise ValueFault(index, f"{shown(values[index])} is beyond the column's {len(column.elems)} labels")
+
+
+def _label_number(column: Column, value: Any) -> int:
+    if isinstance(value, str):
+        return label_number(column, value)
+    if isinstance(value, int) and value in _UINT64:
+        return int(value)
+    raise ValueError(f"{value!r} is neither a label nor its number")
+
+
+# -- canonical text by column type; None: the column takes no such value ---------------------------------------------
+
+
+def _printer(column: Column) -> _Print:
+    kind = column.type
+    if kind in _WHOLE:
+        return _whole
+    if kind == MySQLType.NEWDECIMAL:
+        return _decimal
+    if kind in FLOAT_TYPES:
+        return _float
+    if kind in MOMENT_TYPES:
+        return _moment
+    if kind in DATE_TYPES:
+        return _day
+    if kind == MySQLType.DURATION:
+        return _duration
+    if kind in LABEL_TYPES:
+        return _label
+    if kind == MySQLType.VECTOR_FLOAT32:
+        return _vector
+    return _characters if kind in STRING_TYPES or kind == MySQLType.JSON else _only_text
+
+
+def _only_text(column: Column, value: Any, zone: dt.tzinfo) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _characters(column: Column, value: Any, zone: dt.tzinfo) -> str | None:
+    if isinstance(value, bytes | bytearray | memoryview):
+        raw = bytes(value)
+        return base64.b64encode(raw).decode() if column.is_binary else raw.decode("utf-8")
+    return value if isinstance(value, str) else None
+
+
+def _whole(column: Column, value: Any, zone: dt.tzinfo) -> str | None:
+    if isinstance(value, bytes) and column.type == MySQLType.BIT and len(value) <= 8:
+        return str(int.from_bytes(value, "big"))
+    return _decimal(column, value, zone)
+
+
+def _decimal(column: Column, value: Any, zone: dt.tzinfo) -> str | None:
+    if isinstance(value, float):
+        return _text_of_float(value, is_whole=column.type in _WHOLE)
+    if isinstance(value, int):
+        return str(int(value))
+    return str(value) if isinstance(value, Decimal) else _only_text(column, value, zone)
+
+
+def _text_of_float(value: float, *, is_whole: bool) -> str:
+    number = pa.array([value], pa.float64())
+    try:
+        return str((whole_numbers if is_whole else float_text)(number)[0])
+    except ValueFault as fault:
+        raise ValueError(fault.reason) from None
+
+
+def _float(column: Column, value: Any, zone: dt.tzinfo) -> str | None:
+    if isinstance(value, float):
+        return repr(float(value))
+    return _decimal(column, value, zone)
+
+
+def _moment(column: Column, value: Any, zone: dt.tzinfo) -> str | None:
+    if isinstance(value, dt.datetime):
+        clock = value if value.tzinfo is None else value.astimezone(zone)
+        return clock.replace(tzinfo=None).isoformat(" ", "microseconds")
+    return f"{value.isoformat()} 00:00:00" if isinstance(value, dt.date) else _only_text(column, value, zone)
+
+
+def _day(column: Column, value: Any, zone: dt.tzinfo) -> str | None:
+    if isinstance(value, dt.datetime):
+        if value.tzinfo is not None:
+            raise ValueError("a moment with a time zone is not a day")
+        if value.time() != dt.time():
+            raise ValueError("the value has a time of day")
+        return value.date().isoformat()
+    return value.isoformat() if isinstance(value, dt.date) else _only_text(column, value, zone)
+
+
+def _duration(column: Column, value: Any, zone: dt.tzinfo) -> str | None:
+    if isinstance(value, dt.timedelta):
+        seconds, micros = divmod(abs(value) // dt.timedelta(microseconds=1), 10**6)
+        sign = "-" if value < dt.timedelta() else ""
+        return f"{sign}{seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}.{micros:06d}"
+    if isinstance(value, dt.time):
+        if value.tzinfo is not None:
+            raise ValueError("a TIME has no zone")
+        return value.isoformat("microseconds")
+    return _only_text(column, value, zone)
+
+
+def _label(column: Column, value: Any, zone: dt.tzinfo) -> str | None:
+    number = _label_number(column, value)
+    known = len(column.elems) if column.type == MySQLType.ENUM else (1 << len(column.elems)) - 1
+    if number > known:
+        raise ValueError(f"{shown(number)} is beyond the column's {len(column.elems)} labels")
+    return str(label_text(column, pa.array([number], pa.uint64()))[0].as_py())
+
+
+def _vector(column: Column, value: Any, zone: dt.tzinfo) -> str | None:
+    if isinstance(value, list | tuple | np.ndarray):
+        return "[" + ",".join(repr(float(number)) for number in value) + "]"
+    return _only_text(column, value, zone)
+
+
+_Image = Mapping[str, Any]
+_IMAGES = ("before", "after")
+
+
+def rows_to_batch(rows: Iterable[Mapping[str, Any]], table: TableInfo | TablePlan, zone: str = "UTC") -> pa.RecordBatch:
+    """Return the rows as one batch in change form.
+
+    A row may give ``commit_time`` (an aware datetime) instead of ``commit_ts``. ``table``: the rows' one version, or
+    the plan of all versions. ``zone``: the changefeed's, whose wall clock aware datetimes are shown in. Raises the
+    :class:`~ticdc_emit.errors.RowError` family with the row's place, ``UnknownTableError`` for a row of no version.
+    """
+    reader = _RowReader(table, zone)
+    if not isinstance(rows, Iterable):
+        raise UnsupportedTypeError(
+            f"{type(rows).__name__} is not a collection of changes",
+            remedy="Give a list of mappings",
+            table=reader.name,
+        )
+    changes = [reader.mapping(row, "change", position) for position, row in enumerate(rows)]
+    stamps = [commit_ts_of(row, position, reader.name) for position, row in enumerate(changes)]
+    columns: dict[str, pa.Array] = {
+        "op": pa.array([reader.op(row.get("op"), position) for position, row in enumerate(changes)], pa.string()),
+        "commit_ts": pa.array(stamps, pa.uint64()),
+    }
+    if any(row.get("seq") is not None for row in changes):
+        seq = [reader.seq(row.get("seq"), position) for position, row in enumerate(changes)]
+        columns["seq"] = pa.array(seq, pa.int64())
+    columns |= {
+        name: reader.attribute(name, [row.get(name) for row in changes])
+        for name in ATTRIBUTES
+        if any(row.get(name) is not None for row in changes)
+    }
+    at = {stamp: reader.version(stamp) for stamp in dict.fromkeys(stamps)}
+    versions = [at[stamp] for stamp in stamps]
+    images = {name: [reader.image(row, name, position) for position, row in enumerate(changes)] for name in _IMAGES}
+    columns |= reader.image_columns(images, versions)
+    return pa.record_batch(columns)
+
+
+@dataclass(frozen=True)
+class _RowReader:
+    """What the rows of one table are read against."""
+
+    table: TableInfo | TablePlan
+    zone: str
+
+    @property
+    def name(self) -> str:
+        return f"{self.table.schema}.{self.table.name}"
+
+    def version(self, commit_ts: int) -> TableInfo:
+        return self.table if isinstance(self.table, TableInfo) else self.table.encoder_at(commit_ts).table
+
+    def mapping(self, value: Any, what: str, position: int, column: str | None = None) -> _Image:
+        if isinstance(value, Mapping):
+            return value
+        raise InvalidValueError(
+            f"a {what} is of type {type(value).__name__}, not a mapping",
+            remedy="Give each change as {'op': ..., 'commit_ts': ..., 'before': {...}, 'after': {...}}",
+            table=self.name,
+            column=column,
+            row={"position": position},
+        )
+
+    def op(self, value: Any, position: int) -> str | None:
+        if value is None or isinstance(value, str):
+            return value
+        raise InvalidValueError(
+            f"{shown(value)} is not an operation",
+            remedy="Use c, u, d or insert, update, delete",
+            table=self.name,
+            column="op",
+            row={"position": position},
+        )
+
+    def seq(self, value: Any, position: int) -> int | None:
+        if value is None:
+            return None
+        if isinstance(value, int | np.integer) and not isinstance(value, bool) and int(value) in _INT64:
+            return int(value)
+        raise InvalidValueError(
+            f"seq is {value!r}, not a whole number of 64 bits",
+            remedy="Give an int",
+            table=self.name,
+            column="seq",
+            row={"position": position},
+        )
+
+    def attribute(self, name: str, given: Sequence[Any]) -> pa.Array:
+        values = [dict(value) if isinstance(value, Mapping) else value for value in given]
+        try:
+            return pa.array(values, ATTRIBUTES[name])
+        except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError) as fault:
+            raise InvalidValueError(
+                f"the {name} of a change cannot be read: {fault}",
+                remedy=f"It is of the form {ATTRIBUTES[name]}",
+                table=self.name,
+                column=name,
+            ) from None
+
+    def image(self, row: _Image, name: str, position: int) -> _Image | None:
+        given = row.get(name)
+        return None if given is None else self.mapping(given, f"{name} image", position, name)
+
+    def image_columns(
+        self, images: Mapping[str, Sequence[_Image | None]], versions: Sequence[TableInfo]
+    ) -> dict[str, pa.Array]:
+        """Return before and after as structs of one type, so that their values can be compared; without empty ones."""
+        given = {name: rows for name, rows in images.items() if any(row is not None for row in rows)}
+        used = {id(info): info for info in versions}
+        needed = {key: {column.name: column for column in info.data_columns} for key, info in used.items()}
+        for rows in given.values():
+            self._check_names(rows, [needed[id(info)] for info in versions])
+        readings = {key: _carried(info, needed[key], given.values(), versions) for key, info in used.items()}
+        names = list(dict.fromkeys(name for reading in readings.values() for name in reading))
+        of_row = [readings[id(info)] for info in versions]
+        fields = [
+            self._field(name, list(given.values()), [columns.get(name) for columns in of_row], list(readings.values()))
+            for name in names
+        ]
+        count = len(versions)
+        return {
+            name: pa.StructArray.from_arrays(
+                [field.slice(place * count, count) for field in fields],
+                names,
+                mask=pa.array([row is None for row in rows], pa.bool_()),
+            )
+            for place, (name, rows) in enumerate(given.items())
+        }
+
+    def _check_names(self, rows: Sequence[_Image | None], of_row: Sequence[Mapping[str, Column]]) -> None:
+        known = column_names(self.table)
+        for position, (row, columns) in enumerate(zip(rows, of_row, strict=True)):
+            if row is None or (row.keys() >= columns.keys() and row.keys() <= known):
+                continue
+            missing = next((name for name in columns if name not in row), None)
+            unknown = next((name for name in row if name not in known), None)
+            if unknown is not None:
+                raise InvalidValueError(
+                    "a row's image has a column that the table never had",
+                    remedy="Names are case-sensitive; remove it, or complete the schema",
+                    table=self.name,
+                    column=unknown,
+                    row={"position": position},
+                )
+            if missing is not None:
+                raise MissingColumnError(
+                    "a row's image lacks a column of the table",
+                    remedy="An image holds every column; NULL is None",
+                    table=self.name,
+                    column=missing,
+                    row={"position": position},
+                )
+
+    def _field(
+        self,
+        name: str,
+        images: Sequence[Sequence[_Image | None]],
+        columns: Sequence[Column | None],
+        readings: Sequence[Mapping[str, Column]],
+    ) -> pa.Array:
+        """Return one column of all images, one after the other; null where the row's version has no such column."""
+        values = [
+            None if row is None or column is None else row[name]
+            for rows in images
+            for row, column in zip(rows, columns, strict=True)
+        ]
+        known = [reading[name] for reading in readings if name in reading]
+        kinds = {(column.type, column.is_binary, column.unsigned, column.elems) for column in known}
+        try:
+            if len(kinds) == 1:
+                return one_kind_array(known[0], values, self.zone)
+            filled = [column or known[0] for column in columns]
+            return canonical_text(filled * len(images), values, self.zone)
+        except ValueFault as fault:
+            position = fault.index % len(columns)
+            raise refused_value(fault, columns[position] or known[0], self.name, {"position": position}) from None
+
+
+def _carried(
+    info: TableInfo,
+    needed: Mapping[str, Column],
+    images: Iterable[Sequence[_Image | None]],
+    versions: Sequence[TableInfo],
+) -> Mapping[str, Column]:
+    """Return the columns of a version's images: also those that selectors drop, for keys and dispatchers may use them,
+    if every image has them.
+    """
+    if info.selected is None:
+        return needed
+    own = [row for rows in images for row, version in zip(rows, versions, strict=True) if version is info and row]
+    return {
+        column.name: column
+        for column in info.row_columns
+        if column.name in needed or all(column.name in row for row in own)
+    }

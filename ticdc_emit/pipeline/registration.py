@@ -1,0 +1,161 @@
+"""PLAN's last step for protocols with a schema registry: give encoders the headers of their registered schemas.
+
+In: a plan, and which kinds of change of which table versions will be encoded. Out: the plan with headers. What has no
+rows is not registered, as TiCDC registers a schema with the first row that needs it: of a delete, only the key's.
+So does the codec get those of control messages, where these have any. Nothing happens for protocols without schemas.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from functools import cached_property
+from typing import TypeGuard
+from uuid import UUID
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ticdc_emit.changes.codec import RegisteredControls, RegisteredRows, RowEncoder
+from ticdc_emit.changes.model import Op
+from ticdc_emit.config import ChangefeedConfig
+from ticdc_emit.errors import RegistryError
+from ticdc_emit.pipeline.plan import Plan, TablePlan
+from ticdc_emit.registry.cache import SubjectCache
+from ticdc_emit.registry.contract import SchemaRegistry
+from ticdc_emit.registry.factory import registry_for
+from ticdc_emit.registry.headers import confluent_schema, glue_schema
+from ticdc_emit.schema.events import DdlEvent
+from ticdc_emit.schema.model import TableInfo
+
+__all__ = ["Registrar", "needed_by", "needed_by_all", "with_made_up_headers"]
+
+
+Needed = Iterable[tuple[RowEncoder, Op]]
+
+
+class Registrar:
+    """Registers schemas as plans need them, each once per change of a subject's table version.
+
+    ``registry``: instead of the one that the changefeed configures, which is not asked before a schema is needed.
+    """
+
+    def __init__(self, changefeed: ChangefeedConfig, registry: SchemaRegistry | None = None) -> None:
+        self._changefeed = changefeed
+        self._given = registry
+        self._of_controls: dict[str, bytes] = {}
+
+    @cached_property
+    def _registry(self) -> SchemaRegistry:
+        return self._given or registry_for(self._changefeed)
+
+    @cached_property
+    def _cache(self) -> SubjectCache:
+        return SubjectCache(self._registry)
+
+    def announced(self, plan: Plan, events: Iterable[DdlEvent | None]) -> Plan:
+        """Return the plan whose codec has the headers for the messages of DDL, and of watermarks (``None``).
+
+        Raises as :meth:`registered`.
+        """
+        codec, headers = plan.codec, {}
+        if not isinstance(codec, RegisteredControls):
+            return plan
+        for event in events:
+            for subject, schema in codec.control_schemas(event).items():
+                if schema not in codec.headers:
+                    headers[schema] = self._control_header(subject, schema)
+        return replace(plan, codec=codec.with_headers(headers)) if headers else plan
+
+    def _control_header(self, subject: str, schema: str) -> bytes:
+        """Return a header, asked for once: a control message's schema changes with no table's version."""
+        if schema not in self._of_controls:
+            self._of_controls[schema] = self._registry.register(subject, schema).header
+        return self._of_controls[schema]
+
+    def registered(self, plan: Plan, table: TablePlan, needed: Needed) -> Plan:
+        """Return the plan whose encoders of ``table`` have the headers for what is ``needed``, in that order.
+
+        Raises the :class:`~ticdc_emit.errors.RegistryError` family, and :class:`~ticdc_emit.errors.SchemaError` for a
+        table that has no schema.
+        """
+        by_encoder: dict[int, RegisteredRows] = {}
+        for encoder, op in needed:
+            if isinstance(encoder, RegisteredRows):
+                by_encoder[id(encoder)] = self._with_headers(by_encoder.get(id(encoder), encoder), op, table.topic)
+        if all(by_encoder[id(encoder)] is encoder for encoder in table.encoders if id(encoder) in by_encoder):
+            return plan
+        encoders = tuple(by_encoder.get(id(encoder), encoder) for encoder in table.encoders)
+        key = (table.schema, table.name)
+        return replace(plan, tables={**plan.tables, key: replace(table, encoders=encoders)})
+
+    def _with_headers(self, encoder: RegisteredRows, op: Op, topic: str) -> RegisteredRows:
+        info = encoder.table
+        headers, borrowed = {}, set()
+        for part, schema in encoder.schemas(op).items():
+            subject = encoder.subject(topic, part)
+            try:
+                headers[part] = self._cache.header(subject, self._stamp(info), schema, named=encoder.names_records)
+            except RegistryError as fault:
+                fault.context["table"] = info.full_name
+                raise
+            if not self._cache.holds(subject, schema):
+                borrowed.add(part)
+        if headers.items() <= encoder.headers.items() and borrowed == encoder.borrowed & headers.keys():
+            return encoder
+        return encoder.with_headers(headers, frozenset(borrowed))
+
+    def _stamp(self, info: TableInfo) -> int:
+        """Return what TiCDC compares to tell whether a table has changed since its schemas were registered."""
+        by_version = self._changefeed.profile.avro.registered_with == "version"
+        return info.version if by_version else info.update_ts
+
+
+def with_made_up_headers(plan: Plan, changefeed: ChangefeedConfig) -> Plan:
+    """Return the plan with headers that name no schema, as long as real ones: to look at rows before any is
+    registered.
+    """
+    glue = changefeed.codec.glue_schema_registry is not None
+    header = (glue_schema(str(UUID(int=0))) if glue else confluent_schema(0)).header
+    tables = {}
+    for key, table in plan.tables.items():
+        encoders = tuple(
+            each.with_headers(dict.fromkeys(each.schemas(Op.INSERT), header))
+            if isinstance(each, RegisteredRows)
+            else each
+            for each in table.encoders
+        )
+        tables[key] = replace(table, encoders=encoders)
+    return replace(plan, tables=tables)
+
+
+def needed_by(batch: pa.RecordBatch, table: TablePlan) -> Iterator[tuple[RowEncoder, Op]]:
+    """Yield what the changes of one table (in order, with a checked commit_ts) need, by first occurrence."""
+    if not any(isinstance(encoder, RegisteredRows) for encoder in table.encoders):
+        return
+    for start, length, encoder in table.spans(batch.column("commit_ts").cast(pa.uint64(), safe=False)):
+        for text in pc.unique(batch.column("op").slice(start, length)).to_pylist():
+            op = None if text is None else Op.parse(text)
+            if op is not None:  # what is no operation is refused where rows are read
+                yield encoder, op
+
+
+def needed_by_all(table: TablePlan) -> Iterator[tuple[RowEncoder, Op]]:
+    """Yield every version of a table that can have rows and has no headers yet, for anyone who cannot see the rows
+    beforehand.
+    """
+    ends = [*table.since[1:], None]
+    for since, end, encoder in zip(table.since, ends, table.encoders, strict=True):
+        if since != end and _is_registered(encoder) and not encoder.headers:
+            yield encoder, Op.INSERT
+
+
+_REGISTERED: dict[type[RowEncoder | None], bool] = {}
+
+
+def _is_registered(encoder: RowEncoder | None) -> TypeGuard[RegisteredRows]:
+    """Return whether an encoder is a ``RegisteredRows``: asked once of each class, as a table may have thousands."""
+    kind = type(encoder)
+    if kind not in _REGISTERED:
+        _REGISTERED[kind] = isinstance(encoder, RegisteredRows)
+    return _REGISTERED[kind]

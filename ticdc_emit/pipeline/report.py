@@ -1,0 +1,416 @@
+"""What a batch did, and what a whole run did: counts of rows and messages, what was late, how far the watermark came.
+
+In: what workers and the driver counted of a batch. Out: frozen records for programs (attributes, :meth:`to_dict`, JSON)
+that hold names of topics and numbers only. ``observe`` makes a table, a log line or Prometheus metrics of them.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import logging
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from ticdc_emit.delivery.contract import DeliveryReport
+from ticdc_emit.errors import MissingDependencyError
+from ticdc_emit.hints import counted
+from ticdc_emit.pictures.shown import facts_html
+from ticdc_emit.pipeline.bootstrap import Bootstrap
+from ticdc_emit.pipeline.control_events import Event, Watermark
+from ticdc_emit.tso import physical_ms
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+    from rich.console import Group
+
+__all__ = [
+    "ControlCounts",
+    "ReportCallback",
+    "ReportLog",
+    "RunReport",
+    "RunTotal",
+    "report_facts",
+    "report_lines",
+    "report_table",
+    "shown_lag",
+    "shown_watermark",
+    "total_line",
+]
+
+
+@dataclass(frozen=True)
+class ControlCounts:
+    """Delivered control messages by kind; one event is one message on each topic-partition that receives it."""
+
+    ddl: int = 0
+    watermark: int = 0
+    bootstrap: int = 0
+
+    @classmethod
+    def of(cls, events: Iterable[Event]) -> ControlCounts:
+        """Count events, one for each message that was made of them."""
+        counts = [0, 0, 0]
+        for event in events:
+            counts[1 if isinstance(event, Watermark) else 2 if isinstance(event, Bootstrap) else 0] += 1
+        return cls(*counts)
+
+    @property
+    def total(self) -> int:
+        return self.ddl + self.watermark + self.bootstrap
+
+    def __add__(self, other: ControlCounts) -> ControlCounts:
+        return ControlCounts(self.ddl + other.ddl, self.watermark + other.watermark, self.bootstrap + other.bootstrap)
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class _Work:
+    """What reports of any span have in common.
+
+    ``rows``: row changes that became messages (an update that was split counts as two), ``late_rows``: dropped ones,
+    ``skipped``: how many bad rows of each ``schema.name`` were skipped (an update counts as one). ``filtered``: how
+    many rows each rule of ``[filter]`` left out (``rules``, ``event-filters[0].ignore-event`` ...); ``filtered_ddl``:
+    how many DDL events, each once its commit_ts was reached.
+    ``delivery``: what was acknowledged, payload bytes per topic-partition. ``ddl_events``: schema changes, each however
+    many messages announce it. ``claims``: messages stored in the claim-check storage. ``seconds``: spent on batches.
+    ``watermark``: the last one sent, ``max_commit_ts``: the greatest of rows and DDL, both TSO, ``None`` without any.
+    ``finished_ms``: the wall clock at the end. ``live``: whether messages carry the wall clock (``clock="wall"``).
+    """
+
+    rows: int
+    late_rows: int
+    delivery: DeliveryReport
+    seconds: float
+    watermark: int | None
+    max_commit_ts: int | None
+    controls: ControlCounts = field(default_factory=ControlCounts)
+    ddl_events: int = 0
+    claims: int = 0
+    finished_ms: int = 0
+    live: bool = False
+    skipped: Mapping[str, int] = field(default_factory=dict)
+    filtered: Mapping[str, int] = field(default_factory=dict)
+    filtered_ddl: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def skipped_rows(self) -> int:
+        """Bad rows that were left out (``bad_rows="skip"``)."""
+        return sum(self.skipped.values())
+
+    @property
+    def filtered_rows(self) -> int:
+        """Rows that ``[filter]`` left out, and those of tables that TiCDC does not replicate."""
+        return sum(self.filtered.values())
+
+    @property
+    def messages(self) -> int:
+        return self.delivery.messages
+
+    @property
+    def bytes(self) -> int:
+        """Payload bytes: keys plus values, uncompressed by Kafka."""
+        return self.delivery.bytes
+
+    @property
+    def retries(self) -> int:
+        """How often a connection to the sink failed or was lost, and was tried again."""
+        return self.delivery.retries
+
+    @property
+    def messages_by_kind(self) -> Mapping[str, int]:
+        """Messages of ``rows``, ``ddl``, ``watermark`` and ``bootstrap``; their sum is :attr:`messages`."""
+        counts = self.controls
+        return {
+            "rows": self.messages - counts.total,
+            "ddl": counts.ddl,
+            "watermark": counts.watermark,
+            "bootstrap": counts.bootstrap,
+        }
+
+    @property
+    def rows_per_second(self) -> float:
+        return self.rows / self.seconds if self.seconds else 0.0
+
+    @property
+    def messages_per_second(self) -> float:
+        return self.messages / self.seconds if self.seconds else 0.0
+
+    @property
+    def lag_ms(self) -> int | None:
+        """How far the watermark is below the greatest commit_ts, in ms of commit time."""
+        if self.watermark is None or self.max_commit_ts is None:
+            return None
+        return max(physical_ms(self.max_commit_ts) - physical_ms(self.watermark), 0)
+
+    @property
+    def wall_lag_ms(self) -> int | None:
+        """How far the watermark was behind the wall clock at the end, in ms; ``None`` for a replay of history."""
+        if self.watermark is None or not self.live:
+            return None
+        return self.finished_ms - physical_ms(self.watermark)
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON: plain numbers and strings only."""
+        return {
+            "rows": self.rows,
+            "late_rows": self.late_rows,
+            "skipped_rows": self.skipped_rows,
+            "skipped": dict(self.skipped),
+            "filtered_rows": self.filtered_rows,
+            "filtered": dict(self.filtered),
+            "filtered_ddl": dict(self.filtered_ddl),
+            "seconds": round(self.seconds, 3),
+            "rows_per_second": round(self.rows_per_second, 1),
+            "messages_per_second": round(self.messages_per_second, 1),
+            "watermark": self.watermark,
+            "max_commit_ts": self.max_commit_ts,
+            "lag_ms": self.lag_ms,
+            "wall_lag_ms": self.wall_lag_ms,
+            "messages_by_kind": dict(self.messages_by_kind),
+            "ddl_events": self.ddl_events,
+            "claims": self.claims,
+            **self.delivery.to_dict(),
+        }
+
+    def to_json(self) -> str:
+        """Return :meth:`to_dict` as one line of JSON."""
+        return json.dumps(self.to_dict(), ensure_ascii=False)
+
+    def __rich__(self) -> Any:
+        """What rich prints: ``pipeline.report``."""
+
+        assert isinstance(self, RunReport | RunTotal)
+        return report_table(self)
+
+    def plot(self) -> Figure:
+        """Return a plotly figure: messages and bytes by topic-partition. ``TicdcSink.plot`` shows batch by batch.
+
+        Raises :class:`~ticdc_emit.errors.MissingDependencyError` without plotly (extra ``plot``).
+        """
+        from ticdc_emit.pipeline.report_figure import report_figure
+
+        assert isinstance(self, RunReport | RunTotal)
+        return report_figure([self], title=self.name)
+
+    @property
+    def name(self) -> str:
+        """``batch 7`` or ``8 batches``."""
+        raise NotImplementedError
+
+    def __str__(self) -> str:
+        """Lines for people: one for each topic-partition, and the totals."""
+
+        assert isinstance(self, RunReport | RunTotal)
+        return "\n".join(report_lines(self))
+
+    def __repr__(self) -> str:
+        """Name the totals; :meth:`to_dict` has everything."""
+
+        behind = "" if self.watermark is None else f", watermark {shown_watermark(self.watermark)}"
+        return (
+            f"<{type(self).__name__} {self.name}: {counted(self.rows, 'row')}, {counted(self.messages, 'message')}, "
+            f"{counted(self.bytes, 'byte')} in {self.seconds:.1f} s{behind}>"
+        )
+
+    def _repr_html_(self) -> str:
+
+        assert isinstance(self, RunReport | RunTotal)
+        return facts_html(self.name, report_facts(self))
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class RunReport(_Work):
+    """The result of one micro-batch or batch run."""
+
+    batch_id: int
+
+    @property
+    def name(self) -> str:
+        return f"batch {self.batch_id}"
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"batch_id": self.batch_id, **super().to_dict()}
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class RunTotal(_Work):
+    """The sum over a run's batches; rates are over the time spent on batches, not the time between them."""
+
+    batches: int
+    last_batch_id: int | None
+
+    @property
+    def name(self) -> str:
+        return counted(self.batches, "batch", "batches")
+
+    @classmethod
+    def of(cls, reports: Iterable[RunReport]) -> RunTotal:
+        """Add reports up in the order in which the batches ran."""
+        total = cls(
+            batches=0,
+            last_batch_id=None,
+            rows=0,
+            late_rows=0,
+            delivery=DeliveryReport(),
+            seconds=0.0,
+            watermark=None,
+            max_commit_ts=None,
+        )
+        for report in reports:
+            total = total.plus(report)
+        return total
+
+    def plus(self, report: RunReport) -> RunTotal:
+        """Return the total with one more report; the end of a run belongs to its last batch."""
+        return replace(
+            self,
+            batches=self.batches + (report.batch_id != self.last_batch_id),
+            last_batch_id=report.batch_id,
+            rows=self.rows + report.rows,
+            late_rows=self.late_rows + report.late_rows,
+            delivery=self.delivery + report.delivery,
+            seconds=self.seconds + report.seconds,
+            watermark=_greatest(self.watermark, report.watermark),
+            max_commit_ts=_greatest(self.max_commit_ts, report.max_commit_ts),
+            controls=self.controls + report.controls,
+            ddl_events=self.ddl_events + report.ddl_events,
+            claims=self.claims + report.claims,
+            finished_ms=report.finished_ms,
+            live=report.live,
+            skipped=_added(self.skipped, report.skipped),
+            filtered=_added(self.filtered, report.filtered),
+            filtered_ddl=_added(self.filtered_ddl, report.filtered_ddl),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"batches": self.batches, "last_batch_id": self.last_batch_id, **super().to_dict()}
+
+
+ReportCallback: TypeAlias = Callable[[RunReport], object]
+"""What is called with each report, as soon as its batch is recorded."""
+
+
+def _added(counts: Mapping[str, int], more: Mapping[str, int]) -> dict[str, int]:
+    return dict(sorted((Counter(counts) + Counter(more)).items()))
+
+
+def _greatest(one: int | None, other: int | None) -> int | None:
+    return max((ts for ts in (one, other) if ts is not None), default=None)
+
+
+logger = logging.getLogger("ticdc_emit.pipeline.run")  # the name in docs/observability.md
+
+_KEPT_REPORTS = 1_000
+
+
+class ReportLog:
+    """``newest``: the last thousand reports, in order; ``total``: the sum of all. ``callbacks``: called with each."""
+
+    def __init__(self, callbacks: Iterable[ReportCallback]) -> None:
+        self.newest: deque[RunReport] = deque(maxlen=_KEPT_REPORTS)
+        self.total = RunTotal.of(())
+        self._callbacks = tuple(callbacks)
+
+    def add(self, report: RunReport) -> None:
+        """Keep a report and hand it on. An exception of a callback is logged: the batch is done, whatever it does."""
+        self.newest.append(report)
+        self.total = self.total.plus(report)
+        for callback in self._callbacks:
+            try:
+                callback(report)
+            except Exception:
+                logger.exception("on_report failed for batch %d", report.batch_id)
+
+
+def report_table(report: RunReport | RunTotal, *, most: int = 50) -> Group:
+    """Return the tables; at most ``most`` topic-partitions, those with the most messages, in order of topic.
+
+    Raises :class:`~ticdc_emit.errors.MissingDependencyError` without rich.
+    """
+    try:
+        from rich.console import Group
+        from rich.table import Table
+        from rich.text import Text
+    except ImportError:
+        raise MissingDependencyError("a table needs rich", extra="cli") from None
+    facts = Table(title=report.name, title_justify="left", show_header=False)
+    facts.add_column()
+    facts.add_column(justify="right")
+    for name, value in report_facts(report):
+        facts.add_row(name, value)
+    counts = report.delivery.per_partition
+    shown = sorted(sorted(counts, key=lambda place: (-counts[place].messages, place))[:most])
+    places = Table(title="acknowledged", title_justify="left")
+    for name in ("topic", "partition", "messages", "bytes"):
+        places.add_column(name, justify="left" if name == "topic" else "right")
+    for topic, partition in shown:
+        count = counts[topic, partition]
+        places.add_row(Text(topic), f"{partition}", f"{count.messages:,}", f"{count.bytes:,}")
+    if len(shown) < len(counts):
+        rest = [count for place, count in counts.items() if place not in set(shown)]
+        messages, size = sum(count.messages for count in rest), sum(count.bytes for count in rest)
+        places.add_row(f"{len(rest):,} more", "", f"{messages:,}", f"{size:,}")
+    return Group(facts, places)
+
+
+def report_lines(report: RunReport | RunTotal) -> list[str]:
+    """Return a line for each topic-partition in order of topic, and last that of the totals."""
+    places = [
+        f"{topic} partition {partition}: {counted(count.messages, 'message')}, {counted(count.bytes, 'byte')}"
+        for (topic, partition), count in sorted(report.delivery.per_partition.items())
+    ]
+    return [*places, total_line(report)]
+
+
+def total_line(report: RunReport | RunTotal) -> str:
+    """Return ``1,000 rows, 1,010 messages, 10,100 bytes in 0.5 s (2,000 rows/s)``, and what was left out."""
+    rate = f" ({report.rows_per_second:,.0f} rows/s)" if report.rows_per_second >= 1 else ""
+    parts = [counted(report.rows, "row"), counted(report.messages, "message"), counted(report.bytes, "byte")]
+    left_out = [
+        f", {counted(count, thing)} {what}"
+        for count, thing, what in (
+            (report.late_rows, "late row", "dropped"),
+            (report.skipped_rows, "bad row", "skipped"),
+            (report.filtered_rows, "row", "filtered"),
+        )
+        if count
+    ]
+    return f"{', '.join(parts)} in {report.seconds:.1f} s{rate}{''.join(left_out)}"
+
+
+def report_facts(report: RunReport | RunTotal) -> list[tuple[str, str]]:
+    """Return the totals by name, as texts; what is zero and rare is left out."""
+    kinds = report.messages_by_kind
+    facts = [
+        ("rows", f"{report.rows:,}"),
+        ("late rows dropped", f"{report.late_rows:,}"),
+        *([("bad rows skipped", f"{report.skipped_rows:,}")] if report.skipped else []),
+        *((f"  of {table}", f"{count:,}") for table, count in report.skipped.items()),
+        *([("rows filtered", f"{report.filtered_rows:,}")] if report.filtered else []),
+        *((f"  by {rule}", f"{count:,}") for rule, count in report.filtered.items()),
+        *((f"DDL filtered by {rule}", f"{count:,}") for rule, count in report.filtered_ddl.items()),
+        ("messages", f"{report.messages:,}"),
+        *((f"  of {kind}" if kind != "ddl" else "  of DDL", f"{count:,}") for kind, count in kinds.items() if count),
+        ("bytes", f"{report.bytes:,}"),
+        ("seconds", f"{report.seconds:,.1f}"),
+        ("rows/s", f"{report.rows_per_second:,.0f}"),
+        ("messages/s", f"{report.messages_per_second:,.0f}"),
+    ]
+    if report.watermark is not None:
+        facts += [("watermark", shown_watermark(report.watermark)), ("lag", shown_lag(report))]
+    facts += [("objects stored", f"{report.claims:,}")] if report.claims else []
+    return [*facts, ("retries", f"{report.retries:,}")]
+
+
+def shown_watermark(watermark: int) -> str:
+    """Return the physical time of a TSO, in UTC to the millisecond."""
+    moment = dt.datetime(1970, 1, 1, tzinfo=dt.timezone.utc) + dt.timedelta(milliseconds=physical_ms(watermark))
+    return f"{moment:%Y-%m-%d %H:%M:%S}.{moment.microsecond // 1000:03d}Z"
+
+
+def shown_lag(report: RunReport | RunTotal) -> str:
+    """Return how far the watermark is behind: the wall clock in a live run, the last row in a replay."""
+    lag = report.lag_ms if report.wall_lag_ms is None else report.wall_lag_ms
+    return f"{(lag or 0) / 1000:,.1f} s"

@@ -1,0 +1,182 @@
+"""What names a row in an error: its handle key, and its place in what the caller gave.
+
+In: a batch in change form (``pipeline.row_reader``) and the numbers of its bad rows. Out: the error of the first of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from ticdc_emit.changes.arrow_input import only_op
+from ticdc_emit.changes.attributes import ATTRIBUTES, SPLIT
+from ticdc_emit.changes.commit_ts import commit_ts_array
+from ticdc_emit.changes.model import Op
+from ticdc_emit.columnar.buffers import python_value
+from ticdc_emit.errors import RowError
+from ticdc_emit.schema.model import TableInfo
+
+__all__ = ["POSITION", "Block", "BlockRows", "FieldNames", "StructFields", "first_of", "row_place", "struct_fields"]
+
+
+POSITION = "_position"
+"""The column with each row's place."""
+
+
+def row_place(batch: pa.RecordBatch, info: TableInfo, index: int) -> dict[str, object]:
+    """Return what names a row in an error: the handle key of an image that has it, and the row's place."""
+    key: dict[str, object] = {}
+    for name in ("after", "before"):
+        image = batch.column(name)[index] if name in batch.schema.names else None
+        if key or image is None or not image.is_valid:
+            continue
+        if pa.types.is_struct(image.type):
+            held = {field.name for field in image.type}
+            columns = (column.name for column in info.whole_handle_key if column.name in held)
+            key = {name: python_value(image[name]) for name in columns}
+        elif pa.types.is_map(image.type):
+            entries = image.values
+            texts = {python_value(entry["key"]): entry["value"] for entry in entries}
+            columns = (column.name for column in info.whole_handle_key if column.name in texts)
+            key = {name: python_value(texts[name]) for name in columns}
+    return {**key, "position": batch.column(POSITION)[index].as_py()}
+
+
+def first_of(batch: pa.RecordBatch, rows: npt.NDArray[np.int64], error: Callable[[int], RowError]) -> RowError:
+    """Return the error of the first of these rows, with all of them; ``error``: of a row of the batch."""
+    places = batch.column(POSITION).take(pa.array(rows)).to_pylist()
+    return RowError.first(places, lambda number: error(int(rows[number])))
+
+
+_ATTRIBUTES = (*ATTRIBUTES, SPLIT)
+
+
+class FieldNames:
+    """The names of structs' fields, which Arrow makes anew each time: those of the last type are kept."""
+
+    def __init__(self) -> None:
+        self._kind: pa.DataType | None = None
+        self._names: tuple[str, ...] = ()
+
+    def of(self, kind: pa.StructType) -> tuple[str, ...]:
+        """Return the names in the fields' order."""
+        if kind != self._kind:
+            self._kind, self._names = kind, tuple(field.name for field in kind)
+        return self._names
+
+
+class StructFields(NamedTuple):
+    """The fields of an image that is a struct: the image's name, theirs in their order, and these as a set."""
+
+    image: str
+    names: tuple[str, ...]
+    distinct: frozenset[str]
+
+
+def struct_fields(images: Iterable[tuple[str, pa.DataType]], names: FieldNames) -> tuple[StructFields, ...]:
+    """Return the fields of those images, given with their types, that are structs."""
+    structs = ((image, names.of(kind)) for image, kind in images if pa.types.is_struct(kind))
+    return tuple(StructFields(image, fields, frozenset(fields)) for image, fields in structs)
+
+
+class Block:
+    """A batch in change form. ``names``: what is asked for the images' fields, of several blocks the same.
+
+    ``where`` is for the errors of :func:`~ticdc_emit.changes.commit_ts.commit_ts_array`, which this raises.
+    """
+
+    def __init__(self, batch: pa.RecordBatch, where: str, names: FieldNames | None = None) -> None:
+        self.commit_ts = commit_ts_array(batch, where)
+        self.columns: dict[str, pa.Array] = dict(zip(batch.schema.names, batch.columns, strict=True))
+        self.knows_places = POSITION in self.columns
+        if not self.knows_places:
+            self.columns[POSITION] = pa.array(np.arange(batch.num_rows))
+        self.columns.setdefault("commit_ts", self.commit_ts)
+        self.attributes = [name for name in _ATTRIBUTES if name in self.columns]
+        self.field_names = names or FieldNames()
+        self._images: dict[str, Mapping[str, pa.Array] | None] = {}
+
+    @cached_property
+    def batch(self) -> pa.RecordBatch:
+        """All rows, with their places."""
+        return pa.record_batch(self.columns)
+
+    def rows(self, start: int, length: int) -> BlockRows:
+        """Return ``length`` rows from row ``start`` on."""
+        return BlockRows(self, start, length)
+
+    @cached_property
+    def op(self) -> Op | None:
+        """The kind of all rows; ``None`` where they may have several, or have no operation."""
+        return only_op(self.columns["op"]) if "op" in self.columns else None
+
+    @cached_property
+    def fields(self) -> tuple[StructFields, ...]:
+        """The fields of the images that are structs."""
+        images = [(name, self.columns[name].type) for name in ("before", "after") if name in self.columns]
+        return struct_fields(images, self.field_names)
+
+    def image(self, name: str) -> Mapping[str, pa.Array] | None:
+        """Return the columns of an image that is a struct and that every row has, else ``None``."""
+        if name not in self._images:
+            self._images[name] = None
+            for image, names, _ in self.fields:
+                if image == name and self.columns[image].null_count == 0:
+                    self._images[name] = dict(zip(names, self.columns[image].flatten(), strict=True))
+        return self._images[name]
+
+
+class BlockRows(NamedTuple):
+    """``length`` rows of a block from row ``start`` on."""
+
+    block: Block
+    start: int
+    length: int
+
+    @classmethod
+    def of(cls, batch: pa.RecordBatch, where: str, names: FieldNames | None = None) -> BlockRows:
+        """Return all rows of a batch; arguments and errors as those of :class:`Block`."""
+        return cls(Block(batch, where, names), 0, batch.num_rows)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether these are all rows of the block."""
+        return self.length == len(self.block.commit_ts)
+
+    @property
+    def batch(self) -> pa.RecordBatch:
+        """The rows as a batch."""
+        return self.block.batch if self.is_whole else self.block.batch.slice(self.start, self.length)
+
+    @property
+    def op(self) -> Op | None:
+        """The kind of all rows; ``None`` where they may have several, or have no operation."""
+        if self.block.op is not None or self.is_whole or "op" not in self.block.columns:
+            return self.block.op
+        return only_op(self.column("op"))
+
+    def column(self, name: str) -> pa.Array:
+        """Return a column of the change form."""
+        return self.cut(self.block.columns[name])
+
+    @property
+    def commit_ts(self) -> pa.Array:
+        """The rows' TSOs, ``uint64``."""
+        return self.cut(self.block.commit_ts)
+
+    def cut(self, whole: pa.Array) -> pa.Array:
+        """Return what an array of the block's rows holds of these."""
+        return whole if self.is_whole else whole.slice(self.start, self.length)
+
+    def slice(self, start: int, length: int) -> BlockRows:
+        """Return ``length`` of these rows from the one at ``start`` on, or as many as there are."""
+        return BlockRows(self.block, self.start + start, min(length, self.length - start))
+
+    def take(self, places: npt.NDArray[np.int64]) -> BlockRows:
+        """Return those of these rows that are at some places, as a block of their own."""
+        return BlockRows.of(self.batch.take(pa.array(places)), "", self.block.field_names)

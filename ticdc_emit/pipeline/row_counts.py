@@ -1,0 +1,141 @@
+"""How many rows a batch has of each table between two ticks: what its BOOTSTRAPs and default watermarks depend on.
+
+In: the pieces of one input task, while they are encoded; later what all tasks of a batch counted. Out: a row of
+:data:`COUNT_SCHEMA` for each table version, physical table and slot (the time between two ticks), and at last
+:class:`~ticdc_emit.pipeline.bootstrap.CountedRows`. Counts add up, whatever order they come in. A row that is
+left out (late, filtered or bad) is in no piece, and a split update is two rows of one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from ticdc_emit.changes.attributes import PHYSICAL_TABLE_ID
+from ticdc_emit.columnar.assemble import Mask
+from ticdc_emit.pipeline.bootstrap import CountedRows
+from ticdc_emit.pipeline.plan import Plan, TablePlan
+from ticdc_emit.pipeline.row_batch import BlockRows
+from ticdc_emit.pipeline.same_shape_tables import Siblings
+from ticdc_emit.tso import LOGICAL_BITS
+
+__all__ = ["COUNT_SCHEMA", "CountsBody", "RowCounts", "counted_rows"]
+
+
+COUNT_SCHEMA = pa.schema(
+    [
+        ("place", pa.int32()),
+        ("version", pa.int32()),
+        ("physical", pa.int64()),
+        ("first_ts", pa.uint64()),
+        ("count", pa.int64()),
+    ]
+)
+"""``place``: the table's (``Plan.places``); ``version``: the place of its encoder; ``physical``: the table id that the
+rows bring, if any; ``first_ts``: the TSO of the first of them, which tells the slot."""
+
+CountsBody: TypeAlias = bytes
+"""Counts as one Arrow IPC body (``pipeline.chunks.packed``)."""
+
+_GROUP = ("place", "version", "physical", "slot")
+_HELD = 100_000
+_PARTS = 1_000  # small ones take more memory than their counts
+
+_Numbers: TypeAlias = npt.NDArray[np.int32]
+
+
+class RowCounts:
+    """Adds up counts. ``tick_ms``: the length of a slot, in ms. Memory: twice what is left when they are added up."""
+
+    def __init__(self, tick_ms: int) -> None:
+        self._tick_ms = tick_ms
+        self._parts: list[pa.RecordBatch] = []
+        self._held = 0
+        self._most = _HELD
+
+    def count(self, tables: TablePlan | Siblings, rows: BlockRows, places: Mapping[tuple[str, str], int]) -> None:
+        """Count the rows of a piece; ``places``: of tables by (schema, name)."""
+        stamps = np.asarray(rows.commit_ts)
+        if not len(stamps):
+            return
+        own, versions = _tables_of(tables, stamps, places)
+        starts = _steps(self._slots(stamps)) | _steps(own) | _steps(versions)
+        physical = None
+        if PHYSICAL_TABLE_ID in rows.block.columns:
+            physical = rows.column(PHYSICAL_TABLE_ID)
+            starts |= _steps(np.asarray(physical.fill_null(0))) | _steps(np.asarray(physical.is_valid()))
+        firsts = np.flatnonzero(starts)
+        columns = [
+            pa.array(own[firsts]),
+            pa.array(versions[firsts]),
+            pa.nulls(len(firsts), pa.int64()) if physical is None else physical.take(pa.array(firsts)),
+            pa.array(stamps[firsts]),
+            pa.array(np.diff(np.append(firsts, len(stamps)))),
+        ]
+        self.add(pa.RecordBatch.from_arrays(columns, schema=COUNT_SCHEMA))
+
+    def add(self, counts: pa.RecordBatch) -> None:
+        """Add counts of :data:`COUNT_SCHEMA`."""
+        self._parts.append(counts)
+        self._held += counts.num_rows
+        if self._held > self._most or len(self._parts) > _PARTS:
+            self._parts = [self.sums()]
+            self._held = self._parts[0].num_rows
+            self._most = max(_HELD, 2 * self._held)
+
+    def __bool__(self) -> bool:
+        """Whether anything was counted."""
+        return bool(self._parts)
+
+    def include(self, other: RowCounts) -> None:
+        """Add what another one has."""
+        for part in other._parts:
+            self.add(part)
+
+    def sums(self) -> pa.RecordBatch:
+        """Return the sums in :data:`COUNT_SCHEMA`, in an order that only they decide."""
+        counts = pa.Table.from_batches(self._parts, schema=COUNT_SCHEMA)
+        slots = pa.array(self._slots(counts.column("first_ts").to_numpy()))
+        grouped = counts.append_column("slot", slots).group_by(list(_GROUP), use_threads=False)
+        summed = grouped.aggregate([("first_ts", "min"), ("count", "sum")])
+        summed = summed.rename_columns([*_GROUP, "first_ts", "count"]).sort_by([(name, "ascending") for name in _GROUP])
+        batches = summed.select(COUNT_SCHEMA.names).cast(COUNT_SCHEMA).combine_chunks().to_batches()
+        return batches[0] if batches else pa.RecordBatch.from_pylist([], schema=COUNT_SCHEMA)
+
+    def _slots(self, stamps: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+        slots: npt.NDArray[np.uint64] = (stamps >> np.uint64(LOGICAL_BITS)) // np.uint64(self._tick_ms)
+        return slots
+
+
+def counted_rows(counts: pa.RecordBatch, plan: Plan) -> list[CountedRows]:
+    """Return counts as the schedule takes them, with what the plan of all tables says of theirs."""
+    return [_counted(plan, *row) for row in zip(*(column.to_pylist() for column in counts.columns), strict=True)]
+
+
+def _counted(plan: Plan, place: int, version: int, physical: int | None, first_ts: int, count: int) -> CountedRows:
+    """``key``: the table id of a partition that its rows bring, else the table's own."""
+    table = plan.in_order[place]
+    encoder = table.encoders[version]
+    assert encoder is not None
+    key = encoder.table.id if physical is None else physical
+    return CountedRows(key, encoder.table, table.topic, plan.router.partitions[table.topic], first_ts, count)
+
+
+def _tables_of(
+    tables: TablePlan | Siblings, stamps: npt.NDArray[np.uint64], places: Mapping[tuple[str, str], int]
+) -> tuple[_Numbers, _Numbers]:
+    """Return the place and the version of each row's table."""
+    if isinstance(tables, Siblings):  # which have one version each
+        own = np.array([places[table.schema, table.name] for table in tables.tables], np.int32)
+        return own[tables.codes], np.zeros(len(stamps), np.int32)
+    versions = np.searchsorted(np.array(tables.since[1:], np.uint64), stamps, side="left").astype(np.int32)
+    return np.full(len(stamps), places[tables.schema, tables.name], np.int32), versions
+
+
+def _steps(values: npt.NDArray[np.generic]) -> Mask:
+    """Return for each value whether it is the first or other than the one before it."""
+    return np.append(True, values[1:] != values[:-1])

@@ -1,0 +1,177 @@
+"""Which rows a changefeed sends: those that ``[filter]`` lets through, with their updates of keys split.
+
+In: one table's rows in change form, by commit_ts, and its plan. Out: the rows that are left, and how many were kept
+back, by reason. TiCDC's classic lineage filters an update before it splits it; the new architecture looks at its kind
+first, and at the values of its two halves.
+
+Rule source: ``cdc/entry/mounter.go`` of pingcap/tiflow; ``pkg/eventservice/event_scanner.go`` of pingcap/ticdc.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ticdc_emit.changes.attributes import PHYSICAL_TABLE_ID, START_TS, physical_table_ids
+from ticdc_emit.changes.codec import RowEncoder
+from ticdc_emit.changes.images import Image, differing
+from ticdc_emit.changes.model import Op
+from ticdc_emit.columnar.assemble import Mask
+from ticdc_emit.expressions.row_filter import RowFilter
+from ticdc_emit.filtering.verdicts import START_TS as BY_START_TS
+from ticdc_emit.pipeline.plan import Plan, TablePlan
+from ticdc_emit.pipeline.row_reader import read_image
+from ticdc_emit.pipeline.transactions import DELETED, INSERTED, UPDATED, kind_ranks, split_updates, values_differ
+
+__all__ = ["replicated", "selected"]
+
+
+_IMAGES: tuple[Literal["before", "after"], ...] = ("before", "after")
+_RANKS = {Op.DELETE: DELETED, Op.UPDATE: UPDATED, Op.INSERT: INSERTED}
+
+
+def replicated(
+    batch: pa.RecordBatch, table: TablePlan, plan: Plan, kept_back: Counter[str], *, keyless: bool
+) -> pa.RecordBatch:
+    """Return the rows of tables and transactions that are replicated, and count the others.
+
+    ``keyless``: whether rows of versions without a handle key are left out; else they are refused later. Raises
+    :class:`~ticdc_emit.errors.SchemaError` for rows that TiCDC sends as those of another table.
+    """
+    if table.left_out:
+        left_out = table.rows_left_out(batch.column("commit_ts"), _physical_ids(batch, table), keyless=keyless)
+        batch = _without(batch, left_out, kept_back)
+    if plan.ignored_start_ts and START_TS in batch.schema.names:
+        starts = batch.column(START_TS).fill_null(-1).to_numpy(zero_copy_only=False)
+        wanted = np.fromiter(plan.ignored_start_ts, np.uint64, len(plan.ignored_start_ts)).astype(np.int64)
+        batch = _without(batch, [(BY_START_TS, np.isin(starts, wanted))], kept_back)
+    return batch
+
+
+def _physical_ids(batch: pa.RecordBatch, table: TablePlan) -> pa.Array | None:
+    """Return the rows' physical table ids where they are given, 0 for a row without."""
+    if PHYSICAL_TABLE_ID not in batch.schema.names:
+        return None
+    own = pa.repeat(pa.scalar(0, pa.int64()), batch.num_rows)
+    return physical_table_ids(batch.column(PHYSICAL_TABLE_ID), f"{table.schema}.{table.name}", own)
+
+
+def selected(batch: pa.RecordBatch, table: TablePlan, plan: Plan, kept_back: Counter[str]) -> pa.RecordBatch:
+    """Return the rows that the event filters let through, updates of keys split; then unsorted. Counts the others.
+
+    Raises the :class:`~ticdc_emit.errors.RowError` family for values that a filter reads and that are not what they
+    should be, or that the expression fails at.
+    """
+    if not any(table.filters):
+        return split_updates(batch, table, plan)
+    if plan.transactions.filtered_updates == "whole":
+        return split_updates(_filtered(batch, table, plan, kept_back), table, plan)
+    batch = _by(batch, table, kept_back, lambda rows, encoder, filters: _kinds(rows, filters, [Op.UPDATE]))
+    return _filtered(split_updates(batch, table, plan), table, plan, kept_back)
+
+
+def _filtered(batch: pa.RecordBatch, table: TablePlan, plan: Plan, kept_back: Counter[str]) -> pa.RecordBatch:
+    batch = _by(batch, table, kept_back, lambda rows, encoder, filters: _kinds(rows, filters, Op))
+
+    def by_values(
+        rows: pa.RecordBatch, encoder: RowEncoder, filters: RowFilter
+    ) -> Iterable[tuple[str, npt.NDArray[np.bool_]]]:
+        return _values(rows, table, encoder, filters, plan)
+
+    return _by(batch, table, kept_back, by_values)
+
+
+def _by(
+    batch: pa.RecordBatch,
+    table: TablePlan,
+    kept_back: Counter[str],
+    judged: Callable[[pa.RecordBatch, RowEncoder, RowFilter], Iterable[tuple[str, Mask]]],
+) -> pa.RecordBatch:
+    """Return the batch without the rows that ``judged`` names in the rows of each table version."""
+    left_out: list[tuple[str, Mask]] = []
+    for start, length, encoder in table.spans(batch.column("commit_ts").cast(pa.uint64(), safe=False)):
+        filters = table.filter_of(encoder)
+        if filters is None:
+            continue
+        for reason, rows in judged(batch.slice(start, length), encoder, filters):
+            mask = np.zeros(batch.num_rows, np.bool_)
+            mask[start : start + length] = rows
+            left_out.append((reason, mask))
+    return _without(batch, left_out, kept_back)
+
+
+def _without(batch: pa.RecordBatch, judged: Iterable[tuple[str, Mask]], kept_back: Counter[str]) -> pa.RecordBatch:
+    """Return the batch without the rows of any mask; a row counts for the first that holds it."""
+    gone = np.zeros(batch.num_rows, np.bool_)
+    for reason, mask in judged:
+        count = int((mask & ~gone).sum())
+        if count:
+            kept_back[reason] += count
+            gone |= mask
+    return batch.filter(pa.array(~gone)) if gone.any() else batch
+
+
+def _kinds(rows: pa.RecordBatch, filters: RowFilter, ops: Iterable[Op]) -> Iterator[tuple[str, Mask]]:
+    kinds = kind_ranks(rows)
+    for op in ops:
+        if op in filters.kinds:
+            yield filters.kinds[op], kinds == _RANKS[op]
+
+
+def _values(
+    rows: pa.RecordBatch, table: TablePlan, encoder: RowEncoder, filters: RowFilter, plan: Plan
+) -> Iterator[tuple[str, Mask]]:
+    kinds = kind_ranks(rows)
+    for op in Op:
+        wanted = [each for each in filters.values if each.op is op]
+        only = filters.only_columns if op is Op.UPDATE else ()
+        places = np.flatnonzero(kinds == _RANKS[op]) if wanted or only else np.array([], np.int64)
+        if not len(places):
+            continue
+        part = rows if len(places) == rows.num_rows else rows.take(pa.array(places))
+        images = {
+            name: read_image(part, table, encoder, op, name, plan.rendering)
+            for name in _IMAGES
+            if (op, name) in filters.read
+        }
+        for columns in only:
+            yield (
+                columns.name,
+                _spread(_changes_only(images, columns.columns, len(places), plan), places, rows.num_rows),
+            )
+        for each in wanted:
+            ignored = each.expression.ignored(images[each.image], len(places))
+            yield each.name, _spread(ignored, places, rows.num_rows)
+
+
+def _changes_only(
+    images: Mapping[Literal["before", "after"], Image], columns: frozenset[str], count: int, plan: Plan
+) -> Mask:
+    """Return which updates change none but these columns; one that changes nothing does so too."""
+    before, after = images["before"], images["after"]
+    only = np.ones(count, np.bool_)
+    for column in before.table.row_columns:
+        if column.name in columns:
+            continue
+        old, new = before.raw(column), after.raw(column)
+        differs = differing(old, new)
+        if differs is None:
+            continue
+        places = np.flatnonzero(differs & only)
+        index = pa.array(places)
+        old, new = old.take(index), new.take(index)
+        one_is_null = np.asarray(pc.xor(old.is_null(), new.is_null()))
+        only[places] = ~(values_differ(column, old, new, plan.rendering) | one_is_null)
+    return only
+
+
+def _spread(mask: Mask, places: npt.NDArray[np.int64], count: int) -> Mask:
+    whole = np.zeros(count, np.bool_)
+    whole[places] = mask
+    return whole

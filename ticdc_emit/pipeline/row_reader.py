@@ -1,0 +1,337 @@
+"""The images of changes of one table version and one kind, as Arrow columns.
+
+In: a batch in change form (``pipeline.row_reader``), whose images are structs or maps of canonical text. Out: columns by
+name, and :class:`Changes` of them. A missing image or column is a :class:`RowError` that names table and row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ticdc_emit.changes.attributes import ATTRIBUTES
+from ticdc_emit.changes.codec import RowEncoder
+from ticdc_emit.changes.commit_ts import commit_ts_array
+from ticdc_emit.changes.images import BeforeImage, Image
+from ticdc_emit.changes.model import Changes, Op, rows_within
+from ticdc_emit.columnar.buffers import python_value
+from ticdc_emit.columnar.columns import Columns
+from ticdc_emit.columnar.faults import shown
+from ticdc_emit.columnar.values import Rendering
+from ticdc_emit.errors import (
+    InvalidValueError,
+    MissingColumnError,
+    MissingImageError,
+    RowError,
+    SchemaError,
+    UnsupportedTypeError,
+)
+from ticdc_emit.pipeline.plan import TablePlan
+from ticdc_emit.pipeline.row_batch import POSITION, BlockRows, StructFields, first_of, row_place
+from ticdc_emit.schema.model import TableInfo
+
+__all__ = [
+    "CHUNK_ROWS",
+    "ImageName",
+    "ImageReader",
+    "Part",
+    "check_fields",
+    "column_names",
+    "positioned",
+    "read_image",
+    "read_parts",
+]
+
+
+def column_names(table: TableInfo | TablePlan) -> frozenset[str]:
+    """Return the name of every column that any version of the table has, those without values included."""
+    if isinstance(table, TableInfo):
+        return frozenset(column.name for column in table.columns)
+    return table.column_names
+
+
+def check_fields(fields: Iterable[StructFields], table: TablePlan) -> None:
+    """Raise the error of an image that is a struct with a column twice, or with one that the table never had."""
+    known = column_names(table)
+    for image, names, distinct in fields:
+        if len(distinct) == len(names) and distinct <= known:
+            continue
+        full_name = f"{table.schema}.{table.name}"
+        for place, own in enumerate(names):
+            if own in names[:place]:
+                raise SchemaError(
+                    f"the image {image!r} has two columns with the same name",
+                    remedy="Give each column a different name",
+                    table=full_name,
+                    column=own,
+                )
+            if own not in known and not table.left_out:  # whose other versions are not in the plan
+                raise _unknown_column(full_name, own, None)
+
+
+def _unknown_column(table: str, name: str, row: dict[str, object] | None) -> InvalidValueError:
+    return InvalidValueError(
+        "an image has a column that the table never had",
+        remedy="Names are case-sensitive; remove it, or complete the schema",
+        table=table,
+        column=name,
+        row=row,
+    )
+
+
+@dataclass(frozen=True)
+class ImageReader:
+    """Reads the images of changes of one version and kind; ``known``: the columns of all versions.
+
+    ``knows_places``: whether the caller's places of the rows are known, which errors then name.
+    """
+
+    rows: BlockRows
+    encoder: RowEncoder
+    op: Op
+    known: frozenset[str]
+    knows_places: bool
+
+    @property
+    def info(self) -> TableInfo:
+        return self.encoder.table
+
+    @property
+    def batch(self) -> pa.RecordBatch:
+        return self.rows.batch
+
+    def changes(self, build_ts: int | None, how: Rendering) -> Changes:
+        info, rows = self.info, self.rows
+        places = rows.column(POSITION) if self.knows_places or not info.whole_handle_key else None
+        after = before = None
+        if self.op is not Op.DELETE:
+            after = Image(info, self.image_columns("after"), how, places)
+        if self.op is Op.DELETE:
+            before = Image(info, self.image_columns("before"), how, places)
+        elif self.op is Op.UPDATE and self.encoder.reads_old:
+            assert after is not None
+            before = BeforeImage(info, self.image_columns("before"), how, after)
+        given = {name: rows.column(name) for name in rows.block.attributes}
+        return Changes(info, self.op, rows.commit_ts, build_ts, before, after, given)
+
+    def image_columns(self, name: str) -> Mapping[str, pa.Array]:
+        columns = self.rows.block.image(name)
+        if columns is not None:
+            return columns if self.rows.is_whole else Columns(columns, self.rows.start, self.rows.length)
+        subject = "a delete" if self.op is Op.DELETE else f"an {self.op.value}"
+        if name not in self.rows.block.columns:
+            raise first_of(
+                self.batch,
+                np.arange(self.rows.length),
+                lambda index: MissingColumnError(
+                    f"{subject} needs the image {name!r}",
+                    remedy=f"Add the column {name}",
+                    table=self.info.full_name,
+                    column=name,
+                    row=row_place(self.batch, self.info, index),
+                ),
+            )
+        image = self.rows.column(name)
+        if image.null_count:
+            raise first_of(
+                self.batch,
+                np.flatnonzero(pc.is_null(image).to_numpy(zero_copy_only=False)),
+                lambda index: MissingImageError(
+                    f"{subject} without its {name} image",
+                    remedy=f"Give the {name} image, or another op",
+                    table=self.info.full_name,
+                    row=row_place(self.batch, self.info, index),
+                    commit_ts=self.batch.column("commit_ts")[index].as_py(),
+                ),
+            )
+        if pa.types.is_map(image.type):
+            return self._map_columns(image, name)
+        if not pa.types.is_struct(image.type):
+            raise UnsupportedTypeError(
+                f"the image {name!r} is {image.type}, not a struct or map",
+                remedy="Give a struct of the table's columns, or a map of text",
+                table=self.info.full_name,
+                column=name,
+            )
+        names = next(fields.names for fields in self.rows.block.fields if fields.image == name)
+        return dict(zip(names, image.flatten(), strict=True))
+
+    def _map_columns(self, image: pa.MapArray, which: str) -> Mapping[str, pa.Array]:
+        """Pivot maps of canonical text into columns. A missing key is an error; a null value is NULL."""
+        offsets = np.asarray(image.offsets)
+        first, count = int(offsets[0]), int(offsets[-1] - offsets[0])
+        # of the whole parent buffer or of this slice: releases of pyarrow differ
+        keys, items = (
+            child.slice(first, count) if len(child) != count else child for child in (image.keys, image.items)
+        )
+        encoded = keys.dictionary_encode()
+        names = [python_value(name) for name in encoded.dictionary]
+        codes = np.asarray(encoded.indices)
+        owners = np.repeat(np.arange(len(image)), np.diff(offsets))
+        data_columns = {column.name for column in self.info.data_columns}
+        columns: dict[str, pa.Array] = {}
+        for code, name in enumerate(names):
+            entries = np.flatnonzero(codes == code)
+            rows = owners[entries]
+            if len(entries) and isinstance(name, bytes):
+                raise self._first(rows, partial(self._unreadable, which, name))
+            if len(entries) and name not in self.known:
+                raise self._first(rows, partial(_unknown_column, self.info.full_name, name))
+            if len(rows) == len(image) and (rows == np.arange(len(image))).all():
+                columns[name] = items.take(pa.array(entries))
+                continue
+            if name not in data_columns:
+                continue
+            missing = np.setdiff1d(np.arange(len(image)), rows)
+            raise self._first(missing if len(missing) else rows[:-1][np.diff(rows) == 0], partial(self._lacking, name))
+        for name in data_columns - columns.keys():
+            raise self._first(np.arange(len(image)), partial(self._lacking, name))
+        return columns
+
+    def _first(self, rows: npt.NDArray[np.int64], error: Callable[[dict[str, object]], RowError]) -> RowError:
+        return first_of(self.batch, np.unique(rows), lambda index: error(row_place(self.batch, self.info, index)))
+
+    def _unreadable(self, which: str, name: bytes, row: dict[str, object]) -> InvalidValueError:
+        return InvalidValueError(
+            f"the image has the column {name!r}, whose name is not valid UTF-8",
+            remedy="Repair the name",
+            table=self.info.full_name,
+            column=which,
+            row=row,
+        )
+
+    def _lacking(self, name: str, row: dict[str, object]) -> MissingColumnError:
+        return MissingColumnError(
+            "a row's image lacks a column of the table, or has it twice",
+            remedy="A map holds every column exactly once; NULL is a null value",
+            table=self.info.full_name,
+            column=name,
+            row=row,
+        )
+
+
+CHUNK_ROWS = 10_000
+
+ImageName: TypeAlias = Literal["before", "after"]
+_COLUMNS = ("op", "before", "after", *ATTRIBUTES)
+_CHUNK_BYTES = 64 * 1024 * 1024
+
+
+@dataclass(frozen=True)
+class Part:
+    """Changes of one table version and one kind, and the rows of the batch that they are (``None``: all, in order)."""
+
+    changes: Changes
+    encoder: RowEncoder
+    rows: npt.NDArray[np.int64] | None
+
+
+def read_parts(
+    rows: BlockRows, table: TablePlan, how: Rendering, build_ts: int | None, nbytes: int | None = None
+) -> list[Part]:
+    """Split one table's rows into parts. Raises :class:`RowError` subclasses that name table and row.
+
+    ``nbytes``: of the rows, if known.
+    """
+    known, knows_places = column_names(table), rows.block.knows_places
+    check_fields(rows.block.fields, table)
+    if nbytes is None:
+        nbytes = rows.batch.nbytes if rows.length > 1 else 0  # a row is not cut
+    parts: list[Part] = []
+    for start, length, encoder in table.spans(rows.commit_ts):
+        chunk = min(CHUNK_ROWS, rows_within(encoder.overhead, rows.length, nbytes, _CHUNK_BYTES))
+        for at in range(start, start + length, chunk):
+            piece = rows.slice(at, min(chunk, start + length - at))
+            for op, places in _by_op(piece, encoder.table):
+                whole = places is None and piece.length == rows.length
+                own = None if whole else at + (np.arange(piece.length) if places is None else places)
+                part_rows = piece if places is None else piece.take(places)
+                changes = ImageReader(part_rows, encoder, op, known, knows_places).changes(build_ts, how)
+                parts.append(Part(changes, encoder, own))
+    return parts
+
+
+def read_image(
+    batch: pa.RecordBatch,
+    table: TablePlan,
+    encoder: RowEncoder,
+    op: Op,
+    name: ImageName,
+    how: Rendering,
+) -> Image:
+    """Return one image of changes of one version and kind. Raises :class:`RowError` subclasses as above."""
+    rows = BlockRows.of(batch, encoder.table.full_name)
+    check_fields(rows.block.fields, table)
+    columns = ImageReader(rows, encoder, op, column_names(table), knows_places=True).image_columns(name)
+    return Image(encoder.table, columns, how, rows.column(POSITION))
+
+
+def positioned(batch: pa.RecordBatch, table: str) -> pa.RecordBatch:
+    """Return the columns of the change form alone, with a checked commit_ts and each row's place."""
+    names = batch.schema.names
+    for name in (*_COLUMNS, "commit_ts", "commit_time", "seq"):
+        if names.count(name) > 1:
+            raise SchemaError(
+                "the changes have two columns with the same name",
+                remedy="Give each column a different name",
+                table=table,
+                column=name,
+            )
+    columns = {name: batch.column(name) for name in _COLUMNS if name in names}
+    columns["commit_ts"] = commit_ts_array(batch, table)
+    if "seq" in names:
+        seq = batch.column("seq")
+        if not (pa.types.is_integer(seq.type) or pa.types.is_null(seq.type)):
+            raise UnsupportedTypeError(
+                f"seq is {seq.type}, not a whole number", remedy="Cast it to int64 first", table=table, column="seq"
+            )
+        columns["seq"] = seq.cast(pa.int64()) if pa.types.is_null(seq.type) else seq
+    return pa.record_batch(columns | {POSITION: pa.array(np.arange(batch.num_rows))})
+
+
+def _by_op(rows: BlockRows, info: TableInfo) -> list[tuple[Op, npt.NDArray[np.int64] | None]]:
+    if (only := rows.op) is not None:
+        return [(only, None)]
+    ops = rows.column("op") if "op" in rows.block.columns else pa.nulls(rows.length)
+    if not (pa.types.is_dictionary(ops.type) or pa.types.is_string(ops.type) or pa.types.is_large_string(ops.type)):
+        raise UnsupportedTypeError(
+            f"op is {ops.type}, not a string",
+            remedy="Give op as c, u, d or insert, update, delete",
+            table=info.full_name,
+            column="op",
+        )
+    encoded = ops if pa.types.is_dictionary(ops.type) else ops.dictionary_encode()
+    kinds = [Op.parse(text) if text is not None else None for text in encoded.dictionary.to_pylist()]
+    places = np.asarray(encoded.indices.fill_null(len(kinds)))
+    if ops.null_count or None in kinds:
+        unknown = [code for code, kind in enumerate([*kinds, None]) if kind is None]
+        bad = np.flatnonzero(np.isin(places, unknown))
+        if len(bad):  # a dictionary may hold what no row has
+            batch = rows.batch
+            raise first_of(
+                batch,
+                bad,
+                lambda index: InvalidValueError(
+                    f"{shown(ops[index].as_py())} is not an operation",
+                    remedy="Use c, u, d or insert, update, delete",
+                    table=info.full_name,
+                    column="op",
+                    row=row_place(batch, info, index),
+                ),
+            )
+    if len(set(kinds)) == 1 and kinds[0] is not None:
+        return [(kinds[0], None)]
+    rows_by_op: list[tuple[Op, npt.NDArray[np.int64] | None]] = []
+    for op in Op:
+        codes = [code for code, kind in enumerate(kinds) if kind is op]
+        own = np.flatnonzero(np.isin(places, codes))
+        if len(own):
+            rows_by_op.append((op, own))
+    return rows_by_op

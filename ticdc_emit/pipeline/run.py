@@ -1,0 +1,502 @@
+"""What a changefeed warns of, each once: tables that it leaves out, and commit_ts that do not look like TSOs."""
+
+from __future__ import annotations
+
+import copy
+import time
+from collections import Counter, deque
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+from ticdc_emit.changes.codec import ControlMessage
+from ticdc_emit.changes.commit_ts import warn_unlikely
+from ticdc_emit.config import ChangefeedConfig
+from ticdc_emit.delivery.claims import ClaimStore
+from ticdc_emit.delivery.contract import DeliveryReport, PartitionCount, Sink
+from ticdc_emit.errors import ConfigError, MessageTooLargeError, RegistryError, RowError, SchemaError, StateError
+from ticdc_emit.pipeline import options as run_options
+from ticdc_emit.pipeline.bad_rows import SkippedFile, new_run
+from ticdc_emit.pipeline.batch import Batch, EncodedBatch, Encoding, Journal
+from ticdc_emit.pipeline.chunks import Buckets
+from ticdc_emit.pipeline.control_events import Addressed, Announcer, Controls, Event, Watermark
+from ticdc_emit.pipeline.deliver_task import DeliverTask, Schedule
+from ticdc_emit.pipeline.encode import control_batch
+from ticdc_emit.pipeline.encode_task import EncodeTask
+from ticdc_emit.pipeline.heartbeat import Pulse, send_heartbeat
+from ticdc_emit.pipeline.options import RunOptions
+from ticdc_emit.pipeline.plan import Plan, catalog_for, verify_tables, warn_keyless
+from ticdc_emit.pipeline.planning import Planner, current_database, ddl_statements
+from ticdc_emit.pipeline.report import ControlCounts, ReportCallback, ReportLog, RunReport, RunTotal
+from ticdc_emit.pipeline.results import TaskResult, sum_of_digests
+from ticdc_emit.pipeline.state import GREATEST, BatchState, DdlStatement
+from ticdc_emit.pipeline.state_store import StateStore, open_state_store
+from ticdc_emit.registry.contract import SchemaRegistry
+from ticdc_emit.routing.topic import Target
+from ticdc_emit.schema.catalog import Catalog
+from ticdc_emit.schema.identifiers import split_name
+from ticdc_emit.tso import LOGICAL_BITS
+
+__all__ = ["Changefeed", "Closing", "Notices", "Opening", "Tail", "send_tail"]
+
+
+class Notices:
+    """The warnings of one changefeed. It knows which of them were given."""
+
+    def __init__(self) -> None:
+        self._keyless: set[tuple[str, str]] = set()
+        self._early = False
+
+    def keyless(self, plan: Plan) -> None:
+        """Warn of tables that are not replicated, once of each."""
+        new = [key for key in plan.keyless if key not in self._keyless]
+        if new:
+            self._keyless.update(new)
+            warn_keyless(new)
+
+    def early(self, commit_ts: int) -> None:
+        """Warn of a commit_ts that looks like seconds, ms or us since 1970, once."""
+        self._early = self._early or warn_unlikely(commit_ts)
+
+
+class Tail(NamedTuple):
+    """What was delivered, the watermark reached (``None``: the protocol has none), the TSO up to which DDL is sent."""
+
+    delivery: DeliveryReport
+    watermark: int | None
+    sent_until: int
+    controls: ControlCounts = ControlCounts()
+
+
+def send_tail(
+    sink: Sink,
+    plan: Plan,
+    controls: Controls,
+    results: Mapping[Target, TaskResult],
+    top: int,
+    limit: int,
+) -> Tail:
+    """Send the DDL and watermarks up to the TSO ``limit`` that are still due; ``top`` is the greatest commit_ts of all.
+
+    A DDL behind ``limit`` waits, for rows of its old schema may still come, unless a worker has sent it already in
+    front of a later row.
+    """
+    announcer = Announcer(plan)
+    addressed = Addressed(controls, announcer)
+    until = max([limit, *controls.sent_ddl(_furthest(announcer, controls, results))])
+    rises = limit >= 0 and (controls.watermark is None or limit > controls.watermark)
+    last = announcer.message(Watermark(limit)) if rises else None
+    begin = min((result.first_commit_ts for result in results.values() if result.rows), default=top)
+    reached_topics = plan.watermark_topics(limit)
+    messages: list[tuple[Target, ControlMessage]] = []
+    events: list[Event] = []
+    for target in plan.targets:
+        result = results.get(target)
+        after, first = -1, begin
+        if result is not None and result.rows:
+            after, first = result.max_commit_ts, result.first_commit_ts
+        # the limit of ticks is behind the rows by the lateness already
+        for control in addressed.to(target).due(after, until, first, ticks_until=limit + controls.lateness):
+            message = announcer.message_to(control.event, target)
+            if message is not None:
+                messages.append((target, message))
+                events.append(control.event)
+        if last is not None and target[0] in reached_topics and not controls.is_tick(limit, first):
+            messages.append((target, last))
+            events.append(Watermark(limit))
+    reached = controls.watermark if last is None else limit
+    if not messages:
+        return Tail(DeliveryReport(), reached, until)
+    try:
+        with sink.open(plan.large.max_message_bytes) as writer:
+            writer.write(control_batch(messages))
+            return Tail(writer.flush(), reached, until, ControlCounts.of(events))
+    except MessageTooLargeError as fault:
+        raise announcer.named(fault) from None
+
+
+def _furthest(announcer: Announcer, controls: Controls, results: Mapping[Target, TaskResult]) -> int:
+    """Return the TSO of the last DDL that any worker of this batch has sent, -1 if none has."""
+    if not any(result.rows for result in results.values()):
+        return -1
+    for event in reversed(controls.unsent_ddl()):
+        reached = (results[target] for target in announcer.targets(event) if target in results)
+        if any(result.rows and result.max_commit_ts > event.commit_ts for result in reached):
+            return event.commit_ts
+    return -1
+
+
+@dataclass(frozen=True)
+class Closing:
+    """Ends the batches of one changefeed. ``live``: rows are committed at the time of the wall clock."""
+
+    sink: Sink
+    planner: Planner
+    live: bool
+
+    def __call__(
+        self,
+        state: BatchState,
+        plan: Plan,
+        controls: Controls,
+        results: Mapping[Target, TaskResult],
+        top: int,
+        limit: int,
+        started: float,
+    ) -> tuple[RunReport, int]:
+        """Send what comes after the rows; return the report and the TSO up to which DDL is sent.
+
+        ``top``: the batch's greatest commit_ts, -1 for a batch without rows. ``limit``: the TSO of its watermark.
+        ``started``: when it began, by ``time.monotonic``.
+        """
+        counts = {t: PartitionCount(r.messages, r.bytes) for t, r in results.items() if r.messages}
+        sent = DeliveryReport(counts, sum(result.retries for result in results.values()))
+        tail = Tail(DeliveryReport(), state.watermark, state.sent_until)
+        if max(top, limit) >= 0:
+            tail = send_tail(self.sink, plan, controls, results, top if top >= 0 else limit, limit)
+        sent_until = max(tail.sent_until, state.sent_until)
+        report = RunReport(
+            batch_id=state.batch_id,
+            rows=sum(result.rows for result in results.values()),
+            late_rows=sum(result.late_rows for result in results.values()),
+            delivery=sent + tail.delivery,
+            seconds=time.monotonic() - started,
+            watermark=tail.watermark,
+            max_commit_ts=top if top >= 0 else None,
+            controls=sum((result.controls for result in results.values()), tail.controls),
+            ddl_events=len(controls.sent_ddl(sent_until)),
+            claims=sum(result.claims for result in results.values()),
+            finished_ms=time.time_ns() // 1_000_000,
+            live=self.live,
+            skipped=_sums(result.skipped for result in results.values()),
+            filtered=_sums(result.filtered for result in results.values()),
+            filtered_ddl=self.planner.filtered_ddl(state, sent_until),
+        )
+        return report, sent_until
+
+
+def _sums(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
+    return dict(sorted(sum(map(Counter, counts), Counter[str]()).items()))
+
+
+@dataclass(frozen=True)
+class Opening:
+    """Begins the batches of one changefeed.
+
+    ``ddl``: the later DDL that it was given at its beginning. ``run``: the name of its run, if its state has none.
+    """
+
+    store: StateStore
+    planner: Planner
+    options: RunOptions
+    ddl: tuple[DdlStatement, ...]
+    run: str = field(default_factory=new_run)
+
+    def state(self, statements: Sequence[DdlStatement], batch_id: int, batch: Batch | None = None) -> BatchState:
+        """Return the state in which a batch with this DDL begins, or began.
+
+        ``batch``: where it was encoded before, the state is the one that it was encoded in. Raises
+        :class:`~ticdc_emit.errors.StateError` for other DDL than that of a batch that was sent, and for a batch that
+        has no record where a later one has; and :class:`~ticdc_emit.errors.DdlError`.
+        """
+        known = self.store.load(batch_id)
+        if known is not None and known.done:
+            known.refuse_other_ddl(statements)
+            return batch.begun(known) if isinstance(batch, EncodedBatch) else known
+        if known is None:
+            before = self.store.latest_before(batch_id) or BatchState(-1)
+            known = before.next(batch_id, self.options.now(), before.run or self.run)
+        state = known.with_ddl([*self.ddl, *statements])
+        self.planner.outline(state)  # a statement that does not apply must not be in a record
+        return batch.begun(state) if isinstance(batch, EncodedBatch) else state
+
+    def encode_task(self, plan: Plan, late_until: int | None, schedule: Schedule | None = None) -> EncodeTask:
+        """Return the task of the rows; those at or below ``late_until`` are late. It counts them for a ``pipeline``."""
+        how = self.options
+        return EncodeTask(
+            plan,
+            how.late,
+            late_until,
+            Buckets(plan.targets, 1),
+            bad_rows=how.bad_rows,
+            tells_skipped=how.bad_rows_path is not None,
+            tick_ms=None if schedule is None else schedule.rules.tick_ms,
+        )
+
+    def encoding(self, batch_id: int, table: tuple[str, str] | None) -> Encoding | None:
+        """Return what encodes rows before their changefeed runs (``Changefeed.encoding``)."""
+        state = self.state((), batch_id)
+        if table is None and self.planner.names_tables(state):
+            return None
+        plan = self.planner.registered(state, EncodedBatch(state, table, ()))
+        encode = self.encode_task(plan, self.planner.controls(state).late_until, self.planner.schedule(state))
+        return Encoding.of_table(state, encode, table)
+
+    def skipped_file(self, state: BatchState) -> SkippedFile | None:
+        """Return the file for the batch's bad rows; ``None`` if the options name no path."""
+        path = self.options.bad_rows_path
+        return None if path is None else SkippedFile(path, state.run or self.run, state.batch_id)
+
+
+class Changefeed:
+    """Runs batches one after the other. Holds no connection between them.
+
+    ``schema``: SQL text of the tables before the first row, or a catalog (copied); empty if later DDL makes them.
+    ``table``: the table of rows that do not name one. ``ddl``: later DDL as (commit_ts, statement) or (commit_ts,
+    statement, schema). ``on_report``: called with each batch's report.
+    """
+
+    def __init__(
+        self,
+        config: ChangefeedConfig,
+        sink: Sink,
+        schema: str | Catalog,
+        *,
+        table: str | None = None,
+        ddl: Iterable[tuple[Any, ...]] = (),
+        options: run_options.RunOptions | None = None,
+        registry: SchemaRegistry | None = None,
+        on_report: Iterable[ReportCallback] = (),
+    ) -> None:
+        self.config = config
+        self.sink = sink
+        self._log = ReportLog(on_report)
+        self._options = options or run_options.RunOptions()
+        catalog = copy.deepcopy(catalog_for(config, schema))
+        verify_tables(config, catalog.tables())
+        self._database = current_database(table, catalog)
+        self._ddl = ddl_statements(ddl, self._database)
+        where = self._options.state_uri
+        self._store = open_state_store(None if where is None else where.reveal())
+        self._pulse = Pulse(self.beat, self._options.heartbeat)
+        self._claims = ClaimStore.of(config.codec.large_message_handle)
+        self._planner = Planner(
+            config,
+            sink,
+            catalog,
+            interval_ms=self._options.interval_ms,
+            lateness_ms=self._options.lateness_ms,
+            verbatim_json=self._options.verbatim_json,
+            registry=registry,
+        )
+        self._open = Opening(self._store, self._planner, self._options, self._ddl)
+        self._close = Closing(sink, self._planner, live=self._options.clock == "wall")
+        # a wrong schema or option is refused here, before any data
+        plan = self.outline
+        self._notices = Notices()
+        only = next(iter(plan.tables)) if len(plan.tables) == 1 else None
+        key = only if table is None else split_name(table, [])
+        if key is not None and key in plan.tables:
+            plan.tables[key].refuse_keyless()
+        self._notices.keyless(plan)
+
+    @property
+    def options(self) -> run_options.RunOptions:
+        return self._options
+
+    @property
+    def reports(self) -> deque[RunReport]:
+        """The reports of the last thousand batches, in order."""
+        return self._log.newest
+
+    @property
+    def total(self) -> RunTotal:
+        """The sum over all batches."""
+        return self._log.total
+
+    @property
+    def ddl(self) -> tuple[DdlStatement, ...]:
+        """The later DDL given at the beginning: (commit_ts, schema, statement)."""
+        return self._ddl
+
+    @property
+    def outline(self) -> Plan:
+        """The tables, with every version that the schema and the DDL given at the beginning define.
+
+        Makes no request, so partition counts are assumptions.
+        """
+        return self._planner.outline(BatchState(-1, ddl=self._ddl))
+
+    def next_batch_id(self) -> int:
+        """Return the id of the unfinished batch if there is one, else the id after the last one."""
+        newest = self._store.newest()
+        if newest is None:
+            return 0
+        return newest.batch_id + 1 if newest.done else newest.batch_id
+
+    def run(
+        self, batch: Batch, batch_id: int, *, final: bool, until: int | None = None, journal: Journal | None = None
+    ) -> RunReport:
+        """Send one batch. With ``final``, also send DDL and the watermark after its last row.
+
+        ``until``: a TSO up to which no later batch will have rows, if known. DDL and the watermark are sent up to it,
+        even if the batch has no rows. ``journal``: called before messages are sent; with it, a batch that was refused
+        before its first message leaves no record. Raises the family of :class:`~ticdc_emit.errors.TicdcEmitError`, and
+        errors of the heartbeat since the last batch. A batch that failed may be run again.
+        """
+        if not 0 <= batch_id <= GREATEST:
+            raise ConfigError(
+                f"batch_id={batch_id} is not in 0..2^63-1",
+                remedy="Number the batches from 0. After the last number, use a new state_uri",
+                option="batch_id",
+            )
+        with self._pulse.batch(), self._planner.asking_again_if_it_fails():
+            return self._run(batch, batch_id, final=final, until=until, journal=journal)
+
+    def _run(
+        self, batch: Batch, batch_id: int, *, final: bool, until: int | None, journal: Journal | None
+    ) -> RunReport:
+        started = time.monotonic()
+        statements = batch.ddl_rows(
+            self._database, names_tables=self._planner.names_tables(self._open.state((), batch_id))
+        )
+        state = self._open.state(statements, batch_id, batch)
+        outline, is_kept = self._planner.outline(state), self._options.state_uri is not None
+        batch.check(outline)
+        is_checked = self._options.validate == "batch" and not state.done and not is_kept
+        if is_checked:
+            controls = self._planner.controls(state)
+            checkable = self._planner.checkable(state)
+            check = DeliverTask(checkable, controls, None, check_only=True)
+            batch.run(self._open.encode_task(checkable, controls.late_until), check)
+        if self._store.claim():  # another writer may have been here since
+            state = self._open.state(statements, batch_id, batch)
+        # from here on the world outside is touched: topics, subjects, records, messages
+        plan = self._planner.registered(state, batch)
+        self._notices.keyless(plan)
+        controls = self._planner.controls(state)
+        schedule = self._planner.schedule(state)
+        encode = self._open.encode_task(plan, controls.late_until, schedule)
+        skipped = self._open.skipped_file(state)
+        deliver = DeliverTask(plan, controls, self.sink, self._claims, digests=is_kept, skipped=skipped)
+        if state.done or (self._options.validate == "batch" and not is_checked):
+            checked = batch.run(encode, replace(deliver, check_only=True))
+            state = state.checked(sum(result.rows for result in checked.values()), self._digest(checked))
+        if not state.done:
+            self._store.save(state)
+        if journal is not None:
+            journal.begin()
+        if skipped is not None:
+            skipped.remove()
+        try:
+            results = batch.run(encode, replace(deliver, schedule=schedule))
+        except (RowError, SchemaError, RegistryError) as error:
+            if journal is not None and not state.done and "messages_sent" not in error.context:
+                self._store.forget(batch_id)
+                journal.undo()
+                if skipped is not None:
+                    skipped.remove()
+            raise
+        controls, bootstraps = (controls, None) if schedule is None else schedule.after(controls, plan, results)
+        last_row = top = max((result.max_commit_ts for result in results.values()), default=-1)
+        if final:
+            top = _greatest_ts(state.ddl, top, state.max_commit_ts)
+        limit = top if final else top - 1 - (self._options.lateness_ms << LOGICAL_BITS)
+        limit = limit if until is None else max(limit, until)
+        report, sent_until = self._close(state, plan, controls, results, top, limit, started)
+        done = state.completed(
+            watermark=report.watermark,
+            sent_until=sent_until,
+            rows=report.rows,
+            max_commit_ts=last_row,
+            bootstraps=state.end_bootstraps if state.done else bootstraps,  # a heartbeat may have gone further
+            digest=self._digest(results),
+        )
+        self._store.save(done)
+        self._log.add(report)
+        self._notices.early(last_row)  # last, as it may raise where warnings are errors
+        return report
+
+    def finish(self) -> RunReport | None:
+        """Send DDL after the last row, and the last watermark. Returns ``None`` if nothing was sent.
+
+        The report has the id of the last batch in the state store. More batches may follow. Raises
+        :class:`~ticdc_emit.errors.StateError` if that batch was begun and not finished, because its rows are still to
+        come. Ends the heartbeat.
+        """
+        self._pulse.stop()
+        record = self._store.newest()
+        if record is None:
+            return None
+        self._store.claim()
+        if not record.done:
+            raise StateError(
+                "the last batch was begun and not finished",
+                remedy="Run it again, then finish",
+                batch_id=record.batch_id,
+            )
+        started = time.monotonic()
+        top = _greatest_ts(record.ddl, record.end_sent_until, record.end_max_commit_ts)
+        state = record.next(record.batch_id, record.build_ts)
+        with self._planner.asking_again_if_it_fails():
+            plan, controls = self._planner.plan(state), self._planner.controls(state)
+            report, top = self._close(state, plan, controls, {}, top, top, started)
+        done = record.completed(
+            watermark=report.watermark,
+            sent_until=top,
+            rows=record.rows,
+            bootstraps=record.end_bootstraps,
+            digest=record.digest,
+        )
+        self._store.save(done)
+        self._log.add(report)
+        return report
+
+    def beat(self) -> RunReport | None:
+        """Send what is due by the wall clock while no rows come: a watermark, DDL and BOOTSTRAPs.
+
+        Returns ``None`` while a batch runs, before the first batch, and after one that was not finished. ``heartbeat``
+        calls it.
+        """
+        with self._pulse.between_batches() as is_free:
+            if not is_free:
+                return None
+            with self._planner.asking_again_if_it_fails():
+                return send_heartbeat(self._store, self._planner, self._options, self._close)
+
+    def close(self) -> None:
+        """End the heartbeat and release the state store for another process. Another batch starts both again."""
+        self._pulse.stop()
+        self._store.release()
+
+    def _digest(self, results: Mapping[Target, TaskResult]) -> str | None:
+        """Return what a record keeps of the rows' messages; ``None`` without a store that outlives this object."""
+        if self._options.state_uri is None:
+            return None
+        return sum_of_digests(*(result.digest for result in results.values())).hex()
+
+    def message_tasks(self, batch: Batch) -> tuple[EncodeTask, DeliverTask]:
+        """Return the tasks that make the messages of a batch's rows, for a caller that delivers them itself.
+
+        Does not use the per-batch state, so no row is late. There is no report, so no bad row is skipped.
+        """
+        ddl = [*self._ddl, *batch.ddl_rows(self._database)]
+        state = BatchState(-1, self._options.now()).with_ddl(ddl)
+        batch.check(self._planner.outline(state))
+        plan = self._planner.registered(state, batch)
+        encode = replace(self._open.encode_task(plan, None), bad_rows="refuse")
+        return encode, DeliverTask(plan, Controls(), None, self._claims)
+
+    def rehearse(self, batch: Batch) -> None:
+        """Do with a batch what :meth:`run` does, but send nothing and write no state; no row is late.
+
+        Creates topics and registers schemas. Every process that will send connects to the sink, this one too.
+        """
+        with self._planner.asking_again_if_it_fails():
+            encode, deliver = self.message_tasks(batch)
+            encode = replace(encode, bad_rows=self._options.bad_rows)
+            batch.run(encode, replace(deliver, sink=self.sink, check_only=True, connects=True))
+            self.sink.open(deliver.plan.large.max_message_bytes).close()
+
+    def encoding(self, batch_id: int, table: tuple[str, str] | None) -> Encoding | None:
+        """Return what encodes a batch's rows before :meth:`run`, of one ``table`` or in the generic form.
+
+        ``None`` if PLAN must see the rows first, to know which tables generic rows name. Rows of DDL cannot be encoded
+        this way. Writes no state. Creates topics and registers schemas.
+        """
+        return self._open.encoding(batch_id, table)
+
+
+def _greatest_ts(ddl: Iterable[DdlStatement], *seen: int) -> int:
+    """Return the greatest TSO of DDL and rows, which is the last watermark."""
+    return max([*seen, *(commit_ts for commit_ts, _, _ in ddl)])

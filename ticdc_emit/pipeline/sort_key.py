@@ -1,0 +1,449 @@
+r"""The total order of row changes, as one binary value per change whose bytes compare as the order does.
+
+The order is (commit_ts, table, transaction, rank, ``seq``, handle key). It never depends on a row's place in a
+DataFrame, so that partition counts and retries cannot change a byte. A key has three sections:
+
+=========  =====  ==================================================================================================
+section    bytes  what it holds
+=========  =====  ==================================================================================================
+head       8      commit_ts, a TSO
+\          4      the table's place among the plan's tables (``Plan.places``)
+\          18     ``physical_table_id`` and ``start_ts``, which tell transactions apart; 9 bytes each, NULL is least
+\          1      the rank inside the transaction (``pipeline.transactions.ranks``), at :data:`RANK_AT`
+\          9      ``seq``, NULL is least
+cells      any    each column of the handle key, or of the whole row where a table has none: numbers and moments by
+\                 value (those given as text too, where they are numbers), text bytewise, NULL is least
+kind       1      delete 0, update 1, insert 2; :data:`HALF` for one half of a split update; :data:`NAMELESS` for a
+\                 change that no key tells from another
+=========  =====  ==================================================================================================
+
+The head has one width and every cell ends itself, so two keys differ first where their changes do. BIT, YEAR, ENUM, SET
+and moments that are given as text compare as that text. :mod:`~ticdc_emit.pipeline.sort_key` writes the cells.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+import struct
+from collections.abc import Callable, Iterable
+from decimal import Context, Decimal
+from enum import IntEnum
+from functools import partial
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ticdc_emit.changes.attributes import PHYSICAL_TABLE_ID, SPLIT, START_TS
+from ticdc_emit.changes.images import image_column
+from ticdc_emit.columnar.assemble import Mask
+from ticdc_emit.columnar.buffers import as_text, element_lengths, from_bytes, is_binary_like, null_mask, text_buffers
+from ticdc_emit.columnar.decimals import accept_decimal, decimal_type
+from ticdc_emit.columnar.faults import ValueFault, bad_places
+from ticdc_emit.columnar.floats import accept_float, fixed_text
+from ticdc_emit.columnar.integers import parse_integers, whole_numbers
+from ticdc_emit.columnar.sorting import order_of_pairs
+from ticdc_emit.pipeline.plan import TablePlan
+from ticdc_emit.pipeline.transactions import DELETED, kind_ranks
+from ticdc_emit.schema.model import Column, TableInfo
+from ticdc_emit.schema.types import FLOAT_TYPES, INTEGER_TYPES, MySQLType
+
+__all__ = [
+    "HALF",
+    "HEAD_BYTES",
+    "KIND_MASK",
+    "NAMELESS",
+    "RANK_AT",
+    "TRANSACTION_BYTES",
+    "Bytes",
+    "Nulls",
+    "big_endian",
+    "cells_of",
+    "commit_stamps",
+    "key_columns",
+    "key_values",
+    "kinds_of",
+    "number_cells",
+    "order_keys",
+    "order_keys_of",
+    "order_of",
+    "sortable",
+    "stamps_and_tables",
+    "value_of",
+    "with_ranks",
+]
+
+
+TRANSACTION_BYTES = 30
+"""The first bytes of a key: two changes of one transaction have the same ones."""
+
+RANK_AT = TRANSACTION_BYTES
+HEAD_BYTES = 40
+_TABLE_BYTES = 12  # commit_ts and table
+KIND_MASK, HALF, NAMELESS = 0x03, 0x04, 0x08
+
+_LONGEST_TEXT = 1024  # of a change without a key; handle keys are compared whole
+
+
+def order_keys(batch: pa.RecordBatch, table: TablePlan, place: int, rank: npt.NDArray[np.int8]) -> pa.Array:
+    """Return the order key of each change of one table, ``binary``.
+
+    ``batch``: in change form, with a checked commit_ts and ``numbered`` transactions. ``place``: the table's.
+    ``rank``: of each change inside its transaction.
+    """
+    stamps = np.asarray(batch.column("commit_ts").cast(pa.uint64(), safe=False))
+    head, kind = _heads_and_kinds(batch, stamps, np.uint32(place), rank)
+    keys = [
+        _joined(head[start : start + length], batch.slice(start, length), encoder.table, kind[start : start + length])
+        for start, length, encoder in table.spans(pa.array(stamps))
+    ]
+    if len(keys) == 1:
+        return keys[0]
+    return pa.concat_arrays(keys) if keys else pa.array([], pa.binary())
+
+
+def order_keys_of(
+    batch: pa.RecordBatch, info: TableInfo, places: npt.NDArray[np.uint32], rank: npt.NDArray[np.int8]
+) -> pa.Array:
+    """Return the order key of each change of tables whose keys are as those of ``info``; ``places``: of each row's."""
+    stamps = np.asarray(batch.column("commit_ts").cast(pa.uint64(), safe=False))
+    head, kind = _heads_and_kinds(batch, stamps, places, rank)
+    return _joined(head, batch, info, kind)
+
+
+def _heads_and_kinds(
+    batch: pa.RecordBatch,
+    stamps: npt.NDArray[np.uint64],
+    places: np.uint32 | npt.NDArray[np.uint32],
+    rank: npt.NDArray[np.int8],
+) -> tuple[Bytes, Bytes]:
+    """Return the head of each key, and the byte of its kind."""
+    count = batch.num_rows
+    head = np.zeros((count, HEAD_BYTES), np.uint8)
+    head[:, 0:8] = big_endian(stamps)
+    head[:, 8:12] = np.asarray(places).astype(">u4").reshape(-1, 1).view(np.uint8)
+    names = batch.schema.names
+    for name, start in ((PHYSICAL_TABLE_ID, 12), (START_TS, 21), ("seq", 31)):
+        if name in names:
+            head[:, start : start + 9] = number_cells(batch.column(name))
+    head[:, RANK_AT] = rank
+    kinds = kind_ranks(batch)
+    kind = np.where(kinds < 0, 0, kinds).astype(np.uint8)
+    if SPLIT in names:
+        halves = np.asarray(batch.column(SPLIT).fill_null(False).to_numpy(zero_copy_only=False), np.bool_)
+        kind |= halves.astype(np.uint8) * np.uint8(HALF)
+    return head, kind
+
+
+def order_of(keys: pa.Array) -> pa.Array | None:
+    """Return the places of keys in their order, ``None`` where they are in it.
+
+    Few keys have a commit_ts and a table in common, so that most are in order by these numbers.
+    """
+    if len(keys) < 2:
+        return None
+    if int(text_buffers(keys).lengths.min()) < _TABLE_BYTES:
+        return None if _are_in_order(keys) else pc.array_sort_indices(keys)
+    stamps, tables = stamps_and_tables(keys)
+    equal, later = _steps(stamps, tables)
+    if later.all() or ((equal | later).all() and _are_in_order(keys)):
+        return None
+    order = order_of_pairs(stamps, tables)
+    equal, _ = _steps(stamps[order], tables[order])
+    tied = np.flatnonzero(np.append(equal, False) | np.append(False, equal))
+    if len(tied):
+        rows = order[tied]
+        order[tied] = rows[np.asarray(pc.array_sort_indices(keys.take(pa.array(rows))))]
+    return pa.array(order)
+
+
+def _are_in_order(keys: pa.Array) -> bool:
+    return bool(pc.all(pc.less_equal(keys.slice(0, len(keys) - 1), keys.slice(1))).as_py())
+
+
+def _steps(stamps: npt.NDArray[np.uint64], tables: npt.NDArray[np.uint32]) -> tuple[Mask, Mask]:
+    """Return for each pair but the first whether it is equal to the one before it, and whether it is greater."""
+    same = stamps[1:] == stamps[:-1]
+    return same & (tables[1:] == tables[:-1]), (stamps[1:] > stamps[:-1]) | (same & (tables[1:] > tables[:-1]))
+
+
+def commit_stamps(keys: pa.Array) -> npt.NDArray[np.uint64]:
+    """Return the commit_ts of each key."""
+    return _heads(keys, 8).view(">u8").ravel().astype(np.uint64)
+
+
+def stamps_and_tables(keys: pa.Array) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint32]]:
+    """Return the commit_ts of each key, and its table's place."""
+    heads = _heads(keys, _TABLE_BYTES)
+    return heads[:, :8].view(">u8").ravel().astype(np.uint64), heads[:, 8:].view(">u4").ravel().astype(np.uint32)
+
+
+def kinds_of(keys: pa.Array) -> Bytes:
+    """Return the last byte of each key."""
+    buffers = text_buffers(keys)
+    return buffers.data[buffers.offsets[1:] - 1]
+
+
+def with_ranks(keys: pa.Array, rows: npt.NDArray[np.int64]) -> pa.Array:
+    """Return the keys in which these rows rank by their kind: those of a transaction with a split update."""
+    buffers = text_buffers(keys)
+    data = buffers.data.copy()
+    data[buffers.offsets[rows] + RANK_AT] = data[buffers.offsets[rows + 1] - 1] & np.uint8(KIND_MASK)
+    return from_bytes(buffers.offsets, data, binary=True)
+
+
+def key_values(key: bytes, table: TableInfo) -> dict[str, Any]:
+    """Return the handle key's values in an order key of this table version, by column: for errors."""
+    values, rest = {}, key[HEAD_BYTES:]
+    for column in table.whole_handle_key:
+        values[column.name], rest = value_of(rest, column)
+    return values
+
+
+def _heads(keys: pa.Array, width: int) -> Bytes:
+    """Return the first bytes of each key, one row per key."""
+    buffers = text_buffers(keys)
+    size, rest = divmod(len(buffers.data), max(len(keys), 1))
+    if size >= width and not rest and (buffers.lengths == size).all():
+        return buffers.data.reshape(len(keys), size)[:, :width]
+    heads: Bytes = buffers.data[buffers.offsets[:-1, None] + np.arange(width)]
+    return heads
+
+
+def _joined(head: Bytes, batch: pa.RecordBatch, info: TableInfo, kind: Bytes) -> pa.Array:
+    """Put the sections of the keys of one table version together."""
+    columns = key_columns(batch, info.order_columns)
+    nameless = np.full(len(head), not info.whole_handle_key or len(columns) < len(info.order_columns))
+    parts: list[pa.Array | list[Bytes]] = [[head]]
+    for column in info.order_columns:
+        if column.name not in columns:
+            continue
+        values = sortable(column, columns[column.name])
+        nulls = null_mask(values)
+        if nulls is not None:
+            nameless |= nulls
+        cell = cells_of(values, nulls, limit=None if info.whole_handle_key else _LONGEST_TEXT)
+        if isinstance(cell, pa.Array):
+            parts += [cell, []]
+        else:
+            parts[-1].append(cell)  # neighbours of fixed width become one matrix
+    kind = kind | nameless.astype(np.uint8) * np.uint8(NAMELESS)
+    parts[-1].append(kind[:, None])
+    arrays = [part if isinstance(part, pa.Array) else _as_binary(np.hstack(part)) for part in parts if len(part)]
+    return arrays[0] if len(arrays) == 1 else pc.binary_join_element_wise(*arrays, b"")
+
+
+def _as_binary(matrix: Bytes) -> pa.Array:
+    rows, width = matrix.shape
+    return from_bytes(np.arange(rows + 1, dtype=np.int32) * np.int32(width), matrix.ravel(), binary=True)
+
+
+Bytes: TypeAlias = npt.NDArray[np.uint8]
+Nulls: TypeAlias = "npt.NDArray[np.bool_] | None"
+_EXACT = Context(prec=80)
+_SIGN = np.uint64(1 << 63)
+_END, _ZERO = b"\x00\x00", b"\x00\xff"  # a text's end, and a zero byte inside it: in this order
+
+
+class Mark(IntEnum):
+    """The first byte of a cell: what its bytes are. A NULL is this byte alone, or zero bytes in the cell's width."""
+
+    NULL = 0
+    SIGNED = 1
+    UNSIGNED = 2
+    DECIMAL = 3
+    FLOAT = 4
+    DAYS = 5
+    TIMESTAMP = 6
+    DURATION = 7
+    TEXT = 8
+
+
+def cells_of(values: pa.Array, nulls: Nulls, limit: int | None) -> Bytes | pa.Array:
+    """Return a column as bytes that compare as its values do: a matrix of one width, or texts that end themselves."""
+    kind = values.type
+    if pa.types.is_null(kind):
+        return np.zeros((len(values), 1), np.uint8)
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or is_binary_like(kind):
+        return _texts(as_text(values).cast(pa.binary()), nulls, limit)
+    if pa.types.is_decimal(kind):
+        return _decimals(values, nulls)
+    if pa.types.is_floating(kind):
+        return _floats(values, nulls)
+    if pa.types.is_date32(kind):
+        return number_cells(values.cast(pa.int32()), Mark.DAYS)
+    if pa.types.is_timestamp(kind) or pa.types.is_date64(kind):
+        return number_cells(_micros(values, pa.timestamp("us")), Mark.TIMESTAMP)
+    if pa.types.is_time(kind):
+        return number_cells(_micros(values, pa.time64("us")), Mark.DURATION)
+    if pa.types.is_duration(kind):
+        return number_cells(_micros(values, pa.duration("us")), Mark.DURATION)
+    return number_cells(values.cast(pa.uint8()) if pa.types.is_boolean(kind) else values)
+
+
+def _micros(values: pa.Array, kind: pa.DataType) -> pa.Array:
+    if pa.types.is_timestamp(values.type) and values.type.tz is not None:
+        kind = pa.timestamp("us", values.type.tz)
+    return values.cast(kind, safe=False).cast(pa.int64())
+
+
+def number_cells(values: pa.Array, mark: Mark = Mark.SIGNED) -> Bytes:
+    """Return nine bytes for each integer: its mark, and the number with its sign turned round."""
+    unsigned = pa.types.is_unsigned_integer(values.type)
+    nulls = null_mask(values)
+    filled = values if nulls is None else values.fill_null(0)
+    numbers = np.asarray(filled.cast(pa.uint64() if unsigned else pa.int64())).view(np.uint64)
+    return _marked(Mark.UNSIGNED if unsigned else mark, big_endian(numbers if unsigned else numbers ^ _SIGN), nulls)
+
+
+def _floats(values: pa.Array, nulls: Nulls) -> Bytes:
+    filled = values if nulls is None else values.fill_null(0)
+    bits = (np.asarray(filled.cast(pa.float64())) + 0.0).view(np.uint64)  # -0 is 0
+    # IEEE 754: the bits of positive numbers ascend, those of negative ones descend
+    return _marked(Mark.FLOAT, big_endian(np.where(bits & _SIGN, ~bits, bits | _SIGN)), nulls)
+
+
+def _decimals(values: pa.Array, nulls: Nulls) -> Bytes:
+    """Return the unscaled number of each DECIMAL, its sign turned round: all of a column have one scale."""
+    width = values.type.bit_width // 8
+    data = np.frombuffer(values.buffers()[1], np.uint8, len(values) * width, values.offset * width)
+    digits = data.reshape(len(values), width)[:, ::-1].copy()
+    digits[:, 0] ^= 0x80
+    return _marked(Mark.DECIMAL, digits, nulls)
+
+
+def _marked(mark: Mark, digits: Bytes, nulls: Nulls) -> Bytes:
+    """Put the mark before each value; a NULL is zero bytes only."""
+    cells = np.empty((len(digits), digits.shape[1] + 1), np.uint8)
+    cells[:, 0], cells[:, 1:] = mark, digits
+    if nulls is not None:
+        cells[nulls] = 0
+    return cells
+
+
+def _texts(values: pa.Array, nulls: Nulls, limit: int | None) -> pa.Array:
+    if limit is not None and int(element_lengths(values).max(initial=0)) > limit:
+        values = pa.array([_shortened(text, limit) for text in values.to_pylist()], pa.binary())
+    if (text_buffers(values).data == 0).any():
+        values = pc.replace_substring(values, b"\x00", _ZERO)
+    mark, end, nothing = (pa.scalar(text, pa.binary()) for text in (bytes([Mark.TEXT]), _END, b""))
+    cells = pc.binary_join_element_wise(mark, values, end, nothing)
+    return cells if nulls is None else cells.fill_null(pa.scalar(b"\x00", pa.binary()))
+
+
+def _shortened(text: bytes | None, limit: int) -> bytes | None:
+    """Return a text by which long ones still differ; how they compare then means nothing, but never changes."""
+    if text is None or len(text) <= limit:
+        return text
+    return text[:limit] + hashlib.sha256(text).digest()
+
+
+def big_endian(numbers: npt.NDArray[np.uint64]) -> Bytes:
+    return numbers.astype(">u8").view(np.uint8).reshape(len(numbers), 8)
+
+
+def value_of(cells: bytes, column: Column) -> tuple[Any, bytes]:
+    """Return the value of a column whose cell comes first, and the cells after it."""
+    mark, rest = Mark(cells[0]), cells[1:]
+    if mark is Mark.TEXT:
+        text, rest = _text_end(rest)
+        return (text if column.is_binary else _readable(text)), rest
+    # of all cells only a DECIMAL has another width than eight bytes
+    width = 8 if mark is not Mark.DECIMAL else decimal_type(column).bit_width // 8
+    return _value(mark, rest[:width], column), rest[width:]
+
+
+def _readable(text: bytes) -> str | bytes:
+    """Return text as ``str``; latin1 columns may hold any bytes."""
+    try:
+        return text.decode()
+    except UnicodeDecodeError:
+        return text
+
+
+def _text_end(cells: bytes) -> tuple[bytes, bytes]:
+    """Cut the text that cells begin with."""
+    end = cells.index(_END[:1])
+    while cells[end : end + 2] != _END:
+        end = cells.index(_END[:1], end + 2)
+    return cells[:end].replace(_ZERO, b"\x00"), cells[end + 2 :]
+
+
+def _value(mark: Mark, digits: bytes, column: Column) -> Any:
+    number = int.from_bytes(digits, "big")
+    signed = number - (1 << (8 * len(digits) - 1))
+    if mark is Mark.UNSIGNED:
+        return number
+    if mark is Mark.DECIMAL:
+        return Decimal(signed).scaleb(-max(column.decimal, 0), _EXACT)
+    if mark is Mark.FLOAT:
+        bits = number ^ (1 << 63) if signed >= 0 else ~number & ((1 << 64) - 1)
+        return struct.unpack(">d", bits.to_bytes(8, "big"))[0]
+    if mark is Mark.DAYS:
+        return dt.date(1970, 1, 1) + dt.timedelta(signed)
+    if mark is Mark.TIMESTAMP:
+        return dt.datetime(1970, 1, 1) + dt.timedelta(microseconds=signed)
+    return dt.timedelta(microseconds=signed) if mark is Mark.DURATION else signed
+
+
+def key_columns(batch: pa.RecordBatch, columns: Iterable[Column]) -> dict[str, pa.Array]:
+    """Return these columns of each change: from the after image, or the before image of a delete.
+
+    A column that no image of the batch has is left out.
+    """
+    images = [batch.column(name) for name in ("after", "before") if name in batch.schema.names]
+    after = None
+    if len(images) == 2:
+        after = pc.and_(images[0].is_valid(), pa.array(kind_ranks(batch) != DELETED))
+    keys = {}
+    for column in columns:
+        of_images = [values for image in images if (values := image_column(image, column.name)) is not None]
+        if len({values.type for values in of_images}) > 1:
+            of_images = [_text_of_floats(column, values) for values in of_images]
+            are_bytes = any(is_binary_like(values.type) for values in of_images)  # which need not be text
+            of_images = [values if is_binary_like(values.type) else values.cast(pa.string()) for values in of_images]
+            of_images = [values.cast(pa.binary()) for values in of_images] if are_bytes else of_images
+        if of_images:
+            keys[column.name] = pc.if_else(after, *of_images) if len(of_images) > 1 else of_images[0]
+    return keys
+
+
+def _text_of_floats(column: Column, values: pa.Array) -> pa.Array:
+    """Return floats as the texts that a column of other numbers reads; anything else as it is."""
+    is_other = column.type not in FLOAT_TYPES and values.type in (pa.float32(), pa.float64())
+    return fixed_text(values) if is_other else values
+
+
+def sortable(column: Column, key: pa.Array) -> pa.Array:
+    """Return a key in a form that Arrow sorts by value; numbers given as text too.
+
+    What is no number is NULL here, and refused when values are read: how the others sort does not depend on it.
+    """
+    key = key.dictionary_decode() if pa.types.is_dictionary(key.type) else key
+    read = _reader(column, key.type)
+    try:
+        while read is not None:
+            try:
+                return read(key)
+            except ValueFault as fault:
+                bad = np.zeros(len(key), np.bool_)
+                bad[bad_places(key, fault, read)] = True
+                key = pc.if_else(pa.array(bad), pa.scalar(None, key.type), key)
+    except TypeError:
+        return key  # refused likewise
+    return key.cast(pa.string()) if pa.types.is_nested(key.type) else key
+
+
+def _reader(column: Column, kind: pa.DataType) -> Callable[[pa.Array], pa.Array] | None:
+    if column.type in INTEGER_TYPES and not pa.types.is_integer(kind):
+        return lambda key: parse_integers(whole_numbers(key), unsigned=column.unsigned)
+    is_float = pa.types.is_floating(kind)
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or is_float:
+        if column.type == MySQLType.NEWDECIMAL:
+            return partial(accept_decimal, column)
+        if column.type in FLOAT_TYPES and not is_float:
+            return partial(accept_float, column)
+    return None

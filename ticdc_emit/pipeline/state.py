@@ -1,0 +1,395 @@
+"""What the storage under a state store raises, as one masked error of this library."""
+
+from __future__ import annotations
+
+import json
+import re
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, fields, replace
+from typing import Any, TypeAlias, TypeGuard
+
+from ticdc_emit.changes.commit_ts import is_far
+from ticdc_emit.config.secrets import foreign_text
+from ticdc_emit.errors import ConfigError, StateError
+from ticdc_emit.hints import counted
+from ticdc_emit.json_depth import parsed
+
+__all__ = [
+    "GREATEST",
+    "STORAGE_REMEDY",
+    "BatchState",
+    "DdlStatement",
+    "Places",
+    "batch_id_of",
+    "damaged",
+    "file_name",
+    "is_ddl",
+    "object_of",
+    "record_of",
+    "storage",
+    "text_of",
+]
+
+
+STORAGE_REMEDY = "Check that the folder of state_uri is there and may be used, then run the batch again"
+
+
+@contextmanager
+def storage(what: str, remedy: str = STORAGE_REMEDY, batch_id: int | None = None) -> Iterator[None]:
+    """Turn what the storage's client raises, of any type, into a masked :class:`StateError`."""
+    try:
+        yield
+    except StateError:
+        raise
+    except Exception as error:
+        raise StateError(
+            f"the state store cannot be {what}: {type(error).__name__}: {foreign_text(str(error))}",
+            remedy=remedy,
+            batch_id=batch_id,
+        ) from None
+
+
+DdlStatement: TypeAlias = "tuple[int, str, str]"
+"""commit_ts, current database, statement."""
+
+_OTHER_SOURCE = "The source does not replay deterministically: check the query, or use another state_uri"
+
+
+@dataclass(frozen=True)
+class BatchState:
+    """``build_ts`` is the wall clock in ms (None: commit times); ``watermark``, ``sent_until`` are TSO before the
+    batch.
+
+    ``max_commit_ts`` is the greatest TSO of any row before the batch, -1 without one: what the last watermark covers.
+    ``ddl`` is every DDL up to and with the batch, in commit order. ``bootstraps`` is the bootstrap schedule before the
+    batch (``Bootstraps.state``), None at the beginning. ``end_*`` are set on completion. ``rows`` and ``digest`` say
+    what the batch's rows are (``pipeline.results``), once that is known: after the check of a whole batch, at the
+    latest on completion; ``digest`` is None in a record of an earlier release and in a store that has none. ``run`` is
+    the name of the run that began with an empty store (``pipeline.bad_rows``), None in a record of an earlier release.
+    """
+
+    batch_id: int
+    build_ts: int | None = None
+    watermark: int | None = None
+    sent_until: int = -1
+    ddl: tuple[DdlStatement, ...] = ()
+    done: bool = False
+    end_watermark: int | None = None
+    end_sent_until: int = -1
+    rows: int = 0
+    bootstraps: dict[str, Any] | None = None
+    end_bootstraps: dict[str, Any] | None = None
+    max_commit_ts: int = -1
+    end_max_commit_ts: int = -1
+    digest: str | None = None
+    run: str | None = None
+
+    def completed(
+        self,
+        *,
+        watermark: int | None,
+        sent_until: int,
+        rows: int,
+        max_commit_ts: int = -1,
+        bootstraps: dict[str, Any] | None = None,
+        digest: str | None = None,
+    ) -> BatchState:
+        """Return the record of the finished batch. What was sent already stays sent: a replay moves no end back.
+
+        Raises :class:`StateError` as :meth:`refuse_other_rows` does.
+        """
+        self.refuse_other_rows(rows, digest)
+        reached = [ts for ts in (watermark, self.end_watermark) if ts is not None]
+        return replace(
+            self,
+            done=True,
+            end_watermark=max(reached, default=None),
+            end_sent_until=max(sent_until, self.end_sent_until),
+            rows=rows,
+            end_bootstraps=bootstraps,
+            end_max_commit_ts=max(max_commit_ts, self.max_commit_ts, self.end_max_commit_ts),
+            digest=digest,
+        )
+
+    def checked(self, rows: int, digest: str | None) -> BatchState:
+        """Return the record with what the batch's rows are, which no later run of it may change.
+
+        Raises :class:`StateError` as :meth:`refuse_other_rows` does.
+        """
+        self.refuse_other_rows(rows, digest)
+        return self if digest is None else replace(self, rows=rows, digest=digest)
+
+    def next(self, batch_id: int, build_ts: int | None, run: str | None = None) -> BatchState:
+        """Return the state in which the batch after this one begins, before any DDL of its own."""
+        return BatchState(
+            batch_id,
+            build_ts,
+            self.end_watermark,
+            self.end_sent_until,
+            self.ddl,
+            bootstraps=self.end_bootstraps,
+            max_commit_ts=self.end_max_commit_ts,
+            run=run or self.run,
+        )
+
+    def with_ddl(self, ddl: Iterable[DdlStatement]) -> BatchState:
+        """Return the state with further DDL. Known statements may come again; what must have been sent is refused."""
+        new = sorted((entry for entry in dict.fromkeys(ddl) if not self._has(entry)), key=lambda entry: entry[0])
+        for commit_ts, _, query in new:
+            if commit_ts <= self.sent_until:
+                raise ConfigError(
+                    "a DDL's commit_ts is not above what was sent already",
+                    remedy="Give DDL in commit order, before or with the rows that follow it",
+                    commit_ts=commit_ts,
+                    statement=query,
+                )
+            if is_far(commit_ts):
+                raise ConfigError(
+                    "a DDL's commit_ts is a TSO after 2099: its watermark would make all later rows late",
+                    remedy="Give TSOs, such as ticdc_emit.tso.compose(milliseconds)",
+                    commit_ts=commit_ts,
+                    statement=query,
+                )
+        if not new:  # the same object, by which stores and planners know it
+            return self
+        return replace(self, ddl=tuple(sorted([*self.ddl, *new], key=lambda entry: entry[0])))
+
+    def _has(self, statement: DdlStatement) -> bool:
+        """Return whether the DDL, which is in commit order, has this statement."""
+        place = bisect_left(self.ddl, statement[0], key=lambda entry: entry[0])
+        while place < len(self.ddl) and self.ddl[place][0] == statement[0]:
+            if self.ddl[place] == statement:
+                return True
+            place += 1
+        return False
+
+    def refuse_other_rows(self, rows: int, digest: str | None) -> None:
+        """Raise :class:`StateError` if it is known what the batch's rows are, and these are others."""
+        if (self.done or self.digest is not None) and self.rows != rows:
+            raise StateError(
+                f"the replayed batch has {counted(rows, 'row')}, it had {self.rows:,}",
+                remedy=_OTHER_SOURCE,
+                batch_id=self.batch_id,
+            )
+        if None not in (digest, self.digest) and self.digest != digest:
+            raise StateError(
+                f"the replayed batch has as many rows as it had ({rows}), but their messages differ",
+                remedy=f"{_OTHER_SOURCE}. Other options of the changefeed change messages too: use those it had",
+                batch_id=self.batch_id,
+            )
+
+    def refuse_other_ddl(self, ddl: Iterable[DdlStatement]) -> None:
+        """Raise :class:`StateError` if the batch is finished and one of the statements was not in it."""
+        fresh = [entry for entry in ddl if not self._has(entry)]
+        if self.done and fresh:
+            commit_ts, _, query = fresh[0]
+            raise StateError(
+                "the replayed batch has a DDL that it did not have",
+                remedy=_OTHER_SOURCE,
+                batch_id=self.batch_id,
+                commit_ts=commit_ts,
+                statement=query,
+            )
+
+
+GREATEST = 2**63 - 1
+"""The greatest TSO and the greatest batchId."""
+
+Places: TypeAlias = "list[list[int]]"
+"""Ranges [first, end) of statements in the history of DDL (``pipeline.state_store``)."""
+
+_PLACES = "ddl_places"
+_GREATEST_MS = 2**53
+_GREATEST_PARTITIONS = 2**31 - 1
+_NAME = re.compile(r"batch-([0-9]{1,19})\.json")
+_DIGEST = re.compile(r"([0-9a-f]{32})?")
+_RUN = re.compile(r"[0-9A-Za-z-]{1,60}")
+_REMEDY = "Restore the file from a backup, or start with another state_uri"
+
+
+def file_name(batch_id: int) -> str:
+    """Return the name of a batch's file."""
+    return f"batch-{batch_id}.json"
+
+
+def batch_id_of(name: str) -> int | None:
+    """Return whose record a file holds, ``None`` for another kind of file.
+
+    Raises :class:`StateError` for a name like that of a record, but of no batch.
+    """
+    if not (name.startswith("batch-") and name.endswith(".json")):
+        return None
+    match = _NAME.fullmatch(name)
+    number = int(match[1]) if match else -1
+    if not (0 <= number <= GREATEST and name == file_name(number)):
+        raise StateError(
+            "the state store contains a file that is not a batch's record",
+            remedy="Move the file away: records are named batch-0.json, batch-1.json and so on",
+            file=name,
+        )
+    return number
+
+
+def text_of(state: BatchState, places: Places) -> bytes:
+    """Return the content of a batch's file; ``places``: of its DDL in the history."""
+    own = {each.name: getattr(state, each.name) for each in fields(state) if each.name != "ddl"}
+    return json.dumps({**own, _PLACES: places}).encode()
+
+
+def object_of(content: bytes, name: str) -> dict[str, Any]:
+    """Return the JSON object that a file of the store holds; :class:`StateError` if it holds none."""
+    try:
+        record = parsed(content)
+    except ValueError as fault:  # of JSON, of its depth, or of its encoding
+        raise damaged(name, f"it cannot be read as JSON: {fault}") from None
+    if not isinstance(record, dict):
+        raise damaged(name, "it is not a JSON object")
+    return record
+
+
+def record_of(content: bytes, batch_id: int, history: Callable[[Places], tuple[DdlStatement, ...]]) -> BatchState:
+    """Return the record that a batch's file holds; :class:`StateError` if any part of it cannot be right.
+
+    ``history``: returns the DDL at some places. An earlier release kept all DDL in each record.
+    """
+    name = file_name(batch_id)
+    record = object_of(content, name)
+    known = {_PLACES, *(each.name for each in fields(BatchState))}
+    has_ddl = "ddl" if "ddl" in record else _PLACES
+    for field in sorted({"batch_id", has_ddl} - record.keys()):
+        raise damaged(name, f"its field {field} is missing", batch_id)
+    if has_ddl != _PLACES and _PLACES in record:
+        raise damaged(name, f"it has both ddl and {_PLACES}", batch_id)
+    for field, value in record.items():
+        if field not in known:
+            raise damaged(name, f"its field {field!r:.40} is unknown: a newer release may have written it", batch_id)
+        if not _CHECKS[field](value):
+            raise damaged(name, f"its field {field} is {value!r:.60}", batch_id)
+    if record["batch_id"] != batch_id:
+        raise damaged(name, f"it is the record of batch {record['batch_id']}", batch_id)
+    if has_ddl == _PLACES:
+        return BatchState(ddl=history(record.pop(_PLACES)), **record)
+    ddl = tuple((commit_ts, schema, query) for commit_ts, schema, query in record.pop("ddl"))
+    return BatchState(**record, ddl=ddl)
+
+
+def damaged(name: str, what: str, batch_id: int | None = None) -> StateError:
+    """Return the error of a file that cannot be used."""
+    return StateError(f"the state record cannot be used: {what}", remedy=_REMEDY, file=name, batch_id=batch_id)
+
+
+def _is_whole(value: object, least: int, most: int) -> TypeGuard[int]:
+    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
+
+
+def _is_tso(value: object) -> bool:
+    return _is_whole(value, -1, GREATEST)
+
+
+def _is_count(value: object) -> bool:
+    return _is_whole(value, 0, GREATEST)
+
+
+def _is_ms(value: object) -> bool:
+    return _is_whole(value, 0, _GREATEST_MS)
+
+
+def _is_clock(value: object) -> bool:
+    return value is None or _is_whole(value, -_GREATEST_MS, _GREATEST_MS)
+
+
+def _is_watermark(value: object) -> bool:
+    return value is None or _is_tso(value)
+
+
+def _is_flag(value: object) -> bool:
+    return isinstance(value, bool)
+
+
+def _is_digest(value: object) -> bool:
+    return value is None or (isinstance(value, str) and _DIGEST.fullmatch(value) is not None)
+
+
+def _is_run(value: object) -> bool:
+    return value is None or (isinstance(value, str) and _RUN.fullmatch(value) is not None)
+
+
+def is_ddl(value: object) -> bool:
+    """Whether this is a list of statements as JSON has it."""
+    return isinstance(value, list) and all(
+        isinstance(entry, list)
+        and len(entry) == 3
+        and _is_tso(entry[0])
+        and isinstance(entry[1], str)
+        and isinstance(entry[2], str)
+        for entry in value
+    )
+
+
+def _is_places(value: object) -> bool:
+    return isinstance(value, list) and all(
+        isinstance(each, list) and len(each) == 2 and _is_count(each[0]) and _is_whole(each[1], each[0] + 1, GREATEST)
+        for each in value
+    )
+
+
+def _is_schedule(value: object) -> bool:
+    """Whether this is what ``Bootstraps.state`` returns."""
+    return value is None or (
+        isinstance(value, dict)
+        and _has(value, start_ms=_is_ms, passed_ms=_is_ms, started=_is_flag)
+        and isinstance(value.get("tables"), list)
+        and all(_is_scheduled_table(entry) for entry in value["tables"])
+    )
+
+
+def _is_scheduled_table(entry: object) -> bool:
+    return (
+        isinstance(entry, dict)
+        and _has(entry, key=_is_id, last_row_ms=_is_ms, sent_ms=_is_ms, rows=_is_count, partitions=_is_partitions)
+        and isinstance(entry.get("topic"), str)
+        and _is_table_version(entry.get("table"))
+    )
+
+
+def _is_table_version(value: object) -> bool:
+    return (
+        isinstance(value, list)
+        and len(value) == 5
+        and all(isinstance(name, str) for name in value[:2])
+        and all(_is_id(number) for number in value[2:])
+    )
+
+
+def _is_partitions(value: object) -> bool:
+    return _is_whole(value, 1, _GREATEST_PARTITIONS)
+
+
+def _is_id(value: object) -> bool:
+    return _is_whole(value, -GREATEST - 1, 2 * GREATEST + 1)
+
+
+def _has(record: dict[str, Any], **checks: Callable[[object], bool]) -> bool:
+    return all(name in record and check(record[name]) for name, check in checks.items())
+
+
+_CHECKS: dict[str, Callable[[object], bool]] = {
+    "batch_id": _is_count,
+    "build_ts": _is_clock,
+    "watermark": _is_watermark,
+    "sent_until": _is_tso,
+    "ddl": is_ddl,
+    _PLACES: _is_places,
+    "done": _is_flag,
+    "end_watermark": _is_watermark,
+    "end_sent_until": _is_tso,
+    "rows": _is_count,
+    "bootstraps": _is_schedule,
+    "end_bootstraps": _is_schedule,
+    "max_commit_ts": _is_tso,
+    "end_max_commit_ts": _is_tso,
+    "digest": _is_digest,
+    "run": _is_run,
+}

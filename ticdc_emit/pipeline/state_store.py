@@ -1,0 +1,339 @@
+"""The DDL of a changefeed in its state store, kept once: the record of a batch only says where its DDL is.
+
+In: the DDL up to and with a batch. Out: its places in the history; and for such places the DDL again, in commit order.
+The history holds statements in the order in which they came, and only grows: what a refused batch left there is in no
+record's places. It is in files ``ddl-0.json``, ``ddl-1.json`` and so on, of 256 statements each, of which only the last
+is written again. So what a batch costs does not depend on how many statements came before it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Sequence
+from functools import cached_property
+from typing import Any, Protocol, TypeAlias
+
+from ticdc_emit.config.secrets import Secret, hides_arguments
+from ticdc_emit.errors import MissingDependencyError, StateError
+from ticdc_emit.pipeline.lease import Lease
+from ticdc_emit.pipeline.state import (
+    BatchState,
+    DdlStatement,
+    Places,
+    batch_id_of,
+    damaged,
+    file_name,
+    is_ddl,
+    object_of,
+    record_of,
+    storage,
+    text_of,
+)
+
+__all__ = ["DdlHistory", "FsspecStateStore", "MemoryStateStore", "StateStore", "open_state_store"]
+
+
+_PER_FILE = 256
+_Ddl: TypeAlias = "tuple[DdlStatement, ...]"
+
+
+class DdlHistory:
+    """The history in the folder ``root`` of an fsspec file system. Only the holder of the store's lease adds to it."""
+
+    def __init__(self, fs: Any, root: str) -> None:
+        self._fs, self._root = fs, root
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Forget what was read: another writer may have added to the history."""
+        self._statements: list[DdlStatement] = []
+        self._numbers: dict[DdlStatement, int] = {}
+        self._is_read = False
+        self._latest: tuple[_Ddl, Places] = ((), [])
+
+    def places(self, ddl: _Ddl) -> Places:
+        """Return where the statements are; add those that are new."""
+        latest, places = self._latest
+        if ddl is latest:  # as for every batch without DDL
+            return places
+        if not self._is_read:
+            self._read()
+        new = [entry for entry in ddl if entry not in self._numbers]
+        if new:
+            before = len(self._statements)
+            self._take(new)
+            for number in range(before // _PER_FILE, (len(self._statements) - 1) // _PER_FILE + 1):
+                self._write(number)
+        places = _ranges(sorted(self._numbers[entry] for entry in ddl))
+        self._latest = ddl, places
+        return places
+
+    def ddl(self, places: Places) -> _Ddl:
+        """Return the statements at these places, in commit order.
+
+        Raises :class:`~ticdc_emit.errors.StateError` if a file of the history is missing or damaged.
+        """
+        latest, known = self._latest
+        if places == known:
+            return latest
+        end = max((end for _, end in places), default=0)
+        if end > len(self._statements):
+            self._read()
+            if end > len(self._statements):
+                raise damaged(_name(len(self._statements) // _PER_FILE), "statements of a batch are missing")
+        found = [entry for first, last in places for entry in self._statements[first:last]]
+        ddl = tuple(sorted(found, key=lambda entry: entry[0]))
+        self._latest = ddl, places
+        return ddl
+
+    def _take(self, statements: Iterable[DdlStatement]) -> None:
+        for entry in statements:
+            self._numbers[entry] = len(self._statements)
+            self._statements.append(entry)
+
+    def _read(self) -> None:
+        """Read what was added since the last file that is not full."""
+        number = len(self._statements) // _PER_FILE
+        for entry in self._statements[number * _PER_FILE :]:
+            del self._numbers[entry]
+        del self._statements[number * _PER_FILE :]
+        self._latest = (), []
+        while len(self._statements) == number * _PER_FILE:
+            with storage("read"):
+                try:
+                    content = bytes(self._fs.cat_file(f"{self._root}/{_name(number)}"))
+                except FileNotFoundError:
+                    break
+            record = object_of(content, _name(number))
+            if set(record) != {"ddl"} or not is_ddl(record["ddl"]) or len(record["ddl"]) > _PER_FILE:
+                raise damaged(_name(number), "it is not a list of DDL statements")
+            self._take((commit_ts, schema, query) for commit_ts, schema, query in record["ddl"])
+            number += 1
+        self._is_read = True
+
+    def _write(self, number: int) -> None:
+        path = f"{self._root}/{_name(number)}"
+        statements = self._statements[number * _PER_FILE : (number + 1) * _PER_FILE]
+        with storage("written"):
+            with self._fs.open(path + ".tmp", "wb") as file:
+                file.write(json.dumps({"ddl": statements}).encode())
+            self._fs.mv(path + ".tmp", path)
+
+
+def _name(number: int) -> str:
+    return f"ddl-{number}.json"
+
+
+def _ranges(numbers: Sequence[int]) -> Places:
+    """Return ascending numbers as ranges [first, end)."""
+    places: Places = []
+    for number in numbers:
+        if places and places[-1][1] == number:
+            places[-1][1] = number + 1
+        else:
+            places.append([number, number + 1])
+    return places
+
+
+_KEEP = 100
+
+
+class StateStore(Protocol):
+    """Records by batchId."""
+
+    def load(self, batch_id: int) -> BatchState | None: ...
+    def latest_before(self, batch_id: int) -> BatchState | None:
+        """Return the last completed record before a batch that has none of its own.
+
+        Raises :class:`~ticdc_emit.errors.StateError` if a later batch has a record.
+        """
+        ...
+
+    def newest(self) -> BatchState | None:
+        """Return the record of the greatest batchId, completed or not."""
+        ...
+
+    def save(self, state: BatchState) -> None:
+        """Keep a record, in place of the batch's earlier one; claims the store."""
+        ...
+
+    def forget(self, batch_id: int) -> None:
+        """Remove a record; claims the store."""
+        ...
+
+    def claim(self) -> bool:
+        """Make this object the store's only writer, or check that it still is; return whether it was not before.
+
+        Raises :class:`~ticdc_emit.errors.StateError` if another process writes to the store (``pipeline.lease``).
+        """
+        ...
+
+    def release(self) -> None:
+        """Leave the store to other writers until the next :meth:`claim`."""
+        ...
+
+
+class MemoryStateStore:
+    """Keeps records in this process: enough for a run that is not restarted."""
+
+    def __init__(self) -> None:
+        self._records: dict[int, BatchState] = {}
+
+    def load(self, batch_id: int) -> BatchState | None:
+        return self._records.get(batch_id)
+
+    def latest_before(self, batch_id: int) -> BatchState | None:
+        _refuse_earlier(batch_id, self._records)
+        earlier = [known for known, state in self._records.items() if known < batch_id and state.done]
+        return self._records[max(earlier)] if earlier else None
+
+    def newest(self) -> BatchState | None:
+        return self._records[max(self._records)] if self._records else None
+
+    def save(self, state: BatchState) -> None:
+        self._records[state.batch_id] = state
+        for old in _too_old(self._records, state.batch_id):
+            del self._records[old]
+
+    def forget(self, batch_id: int) -> None:
+        self._records.pop(batch_id, None)
+
+    def claim(self) -> bool:
+        """Nobody else has this memory."""
+        return False
+
+    def release(self) -> None:
+        """Nobody else has this memory."""
+
+
+class FsspecStateStore:
+    """Keeps records as files ``batch-<id>.json`` under a URI that fsspec knows (``file``, ``s3``, ``gs`` ...).
+
+    Their DDL is in files of its own (``pipeline.state_store``).
+
+    The storage is asked for nothing before it is first read, and the folder is made when the store is first claimed.
+    Whatever the storage raises becomes a :class:`~ticdc_emit.errors.StateError`, for its own text may hold a login.
+    """
+
+    def __init__(self, uri: str) -> None:
+        try:
+            import fsspec
+        except ImportError:
+            raise MissingDependencyError("state_uri needs fsspec", extra="state", package="fsspec") from None
+        self._uri = Secret(uri)
+        *outer, innermost = uri.split("::")
+        with storage("used", "Give state_uri a folder that this machine may write to"):
+            for link in (*outer, innermost if "://" in innermost else "file://"):
+                fsspec.get_filesystem_class(link.partition("://")[0])
+
+    def claim(self) -> bool:
+        is_new = self._lease.hold()
+        if is_new:
+            self._history.refresh()
+        return is_new
+
+    def release(self) -> None:
+        if "_lease" in self.__dict__:
+            self._lease.release()
+
+    @cached_property
+    def _located(self) -> tuple[Any, str]:
+        import fsspec
+
+        with storage("used", "Give state_uri a folder that this machine may write to"):
+            located: tuple[Any, str] = fsspec.core.url_to_fs(self._uri.reveal())
+            return located
+
+    @property
+    def _fs(self) -> Any:
+        return self._located[0]
+
+    @property
+    def _root(self) -> str:
+        return self._located[1]
+
+    @cached_property
+    def _lease(self) -> Lease:
+        return Lease(self._fs, self._root)
+
+    @cached_property
+    def _history(self) -> DdlHistory:
+        return DdlHistory(self._fs, self._root)
+
+    def load(self, batch_id: int) -> BatchState | None:
+        with storage("read", batch_id=batch_id):
+            try:
+                with self._fs.open(self._path(batch_id), "rb") as file:
+                    content = file.read()
+            except FileNotFoundError:
+                return None
+        return record_of(content, batch_id, self._history.ddl)
+
+    def latest_before(self, batch_id: int) -> BatchState | None:
+        ids = self._ids()
+        _refuse_earlier(batch_id, ids)
+        for known in sorted((known for known in ids if known < batch_id), reverse=True):
+            state = self.load(known)
+            if state is not None and state.done:
+                return state
+        return None
+
+    def newest(self) -> BatchState | None:
+        known = self._ids()
+        return self.load(max(known)) if known else None
+
+    def save(self, state: BatchState) -> None:
+        self.claim()
+        path, places = self._path(state.batch_id), self._history.places(state.ddl)
+        with storage("written", batch_id=state.batch_id):
+            with self._fs.open(path + ".tmp", "wb") as file:
+                file.write(text_of(state, places))
+            self._fs.mv(path + ".tmp", path)
+            for old in _too_old(self._ids(), state.batch_id):
+                self._fs.rm(self._path(old))
+
+    def forget(self, batch_id: int) -> None:
+        self.claim()
+        with storage("written", batch_id=batch_id):
+            self._fs.rm(self._path(batch_id))
+
+    def _path(self, batch_id: int) -> str:
+        return f"{self._root}/{file_name(batch_id)}"
+
+    def _ids(self) -> list[int]:
+        with storage("listed"):
+            try:
+                self._fs.invalidate_cache()
+                names = [str(path).rpartition("/")[2] for path in self._fs.ls(self._root, detail=False)]
+            except FileNotFoundError:
+                if self._lease.is_held:
+                    raise
+                return []
+        return [batch_id for name in names if (batch_id := batch_id_of(name)) is not None]
+
+
+def _too_old(ids: Collection[int], saved: int) -> list[int]:
+    """Return whose records are removed, never that of the batch ``saved``."""
+    return [batch_id for batch_id in sorted(ids)[:-_KEEP] if batch_id != saved]
+
+
+def _refuse_earlier(batch_id: int, ids: Collection[int]) -> None:
+    """Refuse a batch without a record where later ones have one.
+
+    It would begin before what was sent: its rows would follow watermarks that cover them.
+    """
+    newest = max(ids, default=batch_id)
+    if newest > batch_id:
+        raise StateError(
+            f"the batch has no record, but batch {newest} has one: the stream's checkpoint was deleted or is older, "
+            "or another stream used this state before",
+            remedy="Use the checkpoint that belongs to this state. To start over, use a new checkpoint with a new "
+            "state_uri (without state_uri: a new sink)",
+            batch_id=batch_id,
+        )
+
+
+@hides_arguments
+def open_state_store(uri: str | None) -> StateStore:
+    """Return the store of ``state_uri``; this process's memory without one."""
+    return MemoryStateStore() if uri is None else FsspecStateStore(uri)

@@ -1,0 +1,264 @@
+"""Transactions: updates that change a key are split in two, and what orders the rows of one transaction.
+
+In: batches in change form (``pipeline.row_reader``). A row's transaction is its (commit_ts, ``physical_table_id``,
+``start_ts``): the partitions of a partitioned table are separate ones, as in TiCDC. Out: the batch with each update
+that changes a column of the primary key or of any unique key as a delete and an insert, marked in the column
+``_split``, and :func:`ranks`, by which the rows of a transaction sort before their ``seq``.
+
+Rule sources: semantics 4.1; ``cdc/model/sink.go`` (trySplitAndSortUpdateEvent) and
+``cdc/processor/sourcemanager/sorter/pebble/encoding/key.go`` of pingcap/tiflow: rows of a transaction reach a sink as
+deletes, updates, inserts, in key order.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ticdc_emit.changes.arrow_input import only_op
+from ticdc_emit.changes.attributes import PHYSICAL_TABLE_ID, SPLIT, START_TS
+from ticdc_emit.changes.images import differing, image_column
+from ticdc_emit.changes.model import Op
+from ticdc_emit.columnar.assemble import Mask
+from ticdc_emit.columnar.faults import ValueFault, bad_places, fault_at
+from ticdc_emit.columnar.integers import parse_integers
+from ticdc_emit.columnar.values import Rendering, accept, plain_text
+from ticdc_emit.errors import InvalidValueError, RowError, UnsupportedTypeError
+from ticdc_emit.pipeline.plan import Plan, TablePlan
+from ticdc_emit.pipeline.row_batch import POSITION
+from ticdc_emit.schema.model import Column, TableInfo
+
+__all__ = [
+    "DELETED",
+    "INSERTED",
+    "TRANSACTION",
+    "UPDATED",
+    "SplitOrder",
+    "kind_ranks",
+    "numbered",
+    "ranks",
+    "split_updates",
+    "updates_of_keys",
+]
+
+
+TRANSACTION = (PHYSICAL_TABLE_ID, START_TS)
+"""The optional columns that tell transactions of one table and commit_ts apart, in the order of their sort."""
+
+SplitOrder: TypeAlias = Literal["by-kind", "inserts-last"]
+
+_WHOLE = ""
+DELETED, UPDATED, INSERTED = 0, 1, 2
+"""What :func:`kind_ranks` gives for a delete, an update and an insert."""
+
+_RANK = {Op.DELETE: DELETED, Op.UPDATE: UPDATED, Op.INSERT: INSERTED}
+_LAST, _UNKNOWN = 3, -1
+_NO_NUMBER = -(1 << 63)
+
+
+def numbered(batch: pa.RecordBatch, table: str) -> pa.RecordBatch:
+    """Return the batch with the columns of :data:`TRANSACTION` as ``int64``, in whatever form they came.
+
+    ``table`` is for errors: :class:`UnsupportedTypeError` for a column that holds no whole numbers of 64 bits,
+    :class:`InvalidValueError` for a value that is none.
+    """
+    for place, name in enumerate(batch.schema.names):
+        if name in TRANSACTION and batch.schema.field(place).type != pa.int64():
+            batch = batch.set_column(place, name, _whole_numbers(batch, name, table))
+    return batch
+
+
+def _whole_numbers(batch: pa.RecordBatch, name: str, table: str) -> pa.Array:
+    given = batch.column(name)
+    kind = given.type
+    if pa.types.is_dictionary(kind):
+        given = given.dictionary_decode()
+    try:
+        if pa.types.is_boolean(given.type):
+            raise TypeError
+        return _whole(given)
+    except TypeError:
+        raise UnsupportedTypeError(
+            f"{name} is {kind}, not a whole number of 64 bits",
+            remedy=f"Give {name} as a long, or as the text of one",
+            table=table,
+            column=name,
+        ) from None
+    except ValueFault as fault:
+        raise _refused_numbers(batch, name, table, given, fault) from None
+
+
+def _refused_numbers(batch: pa.RecordBatch, name: str, table: str, given: pa.Array, fault: ValueFault) -> RowError:
+    bad = bad_places(given, fault, _whole)
+    knows_places = POSITION in batch.schema.names
+    rows = batch.column(POSITION).take(pa.array(bad)).to_pylist() if knows_places else bad.tolist()
+
+    def error(number: int) -> InvalidValueError:
+        reason = fault_at(given, int(bad[number]), fault, _whole).reason
+        return InvalidValueError(
+            f"the {name} of a change is not a whole number of 64 bits: {reason}",
+            remedy=f"Give {name} as a long, or as the text of one; null if it is unknown",
+            table=table,
+            column=name,
+            row={"position": rows[number]},
+        )
+
+    return RowError.first(rows, error)
+
+
+def _whole(given: pa.Array) -> pa.Array:
+    return parse_integers(given, unsigned=False)
+
+
+def split_updates(batch: pa.RecordBatch, table: TablePlan, plan: Plan) -> pa.RecordBatch:
+    """Return the batch (in change form, commit_ts checked and ascending) with its updates split; then unsorted."""
+    if not plan.splits:
+        return batch
+    changed = _key_changed(batch, table, plan.rendering)
+    if changed is None:
+        return batch
+    whole, split = np.flatnonzero(~changed), np.flatnonzero(changed)
+    rows = batch.take(pa.array(np.concatenate([whole, split, split])))
+    return _halved(rows, np.repeat([_WHOLE, "d", "i"], [len(whole), len(split), len(split)]))
+
+
+def _halved(batch: pa.RecordBatch, marks: npt.NDArray[np.str_]) -> pa.RecordBatch:
+    """Return the batch with the rows marked ``d`` and ``i`` as deletes and inserts, each with its one image."""
+    columns = dict(zip(batch.schema.names, batch.columns, strict=True))
+    whole = marks == _WHOLE
+    op = columns["op"]
+    plain_op = op.dictionary_decode() if pa.types.is_dictionary(op.type) else op
+    halves = pa.array(np.where(marks == "d", "d", "c").astype(object), plain_op.type)
+    columns["op"] = pc.if_else(pa.array(whole), plain_op, halves)
+    for image, other in (("after", "d"), ("before", "i")):
+        values = columns[image]
+        columns[image] = values.take(pa.array(np.arange(len(marks)), mask=marks == other))
+    return pa.record_batch(columns | {SPLIT: pa.array(~whole)})
+
+
+def _key_changed(batch: pa.RecordBatch, table: TablePlan, how: Rendering) -> Mask | None:
+    """Return which rows are updates that change a key, ``None`` if none is.
+
+    Without a before image an update stays whole; protocols that show the image refuse such a row.
+    """
+    if not {"before", "after"} <= set(batch.schema.names):
+        return None
+    key_changes = np.zeros(batch.num_rows, np.bool_)
+    for start, length, encoder in table.spans(batch.column("commit_ts").cast(pa.uint64(), safe=False)):
+        changed = updates_of_keys(batch.slice(start, length), encoder.table, how)
+        if changed is not None:
+            key_changes[start : start + length] = changed
+    return key_changes if key_changes.any() else None
+
+
+def updates_of_keys(batch: pa.RecordBatch, info: TableInfo, how: Rendering) -> Mask | None:
+    """Return which rows of one table version (or of tables whose keys are alike) are updates that change a key.
+
+    ``None``: none is.
+    """
+    if not {"before", "after"} <= set(batch.schema.names):
+        return None
+    columns, rows = info.splitting_columns, np.flatnonzero(_updates(batch))
+    if not columns or not len(rows):
+        return None
+    key_changes = np.zeros(batch.num_rows, np.bool_)
+    key_changes[rows] = _changed(batch.take(pa.array(rows)), info, columns, how)
+    return key_changes if key_changes.any() else None
+
+
+def _updates(batch: pa.RecordBatch) -> Mask:
+    """Return which rows are updates with both images."""
+    updates: Mask = kind_ranks(batch) == _RANK[Op.UPDATE]
+    for name in ("before", "after"):
+        updates = updates & np.asarray(batch.column(name).is_valid().to_numpy(zero_copy_only=False))
+    return updates
+
+
+def _changed(batch: pa.RecordBatch, table: TableInfo, columns: tuple[Column, ...], how: Rendering) -> Mask:
+    """Return in which rows any of the columns changed. Columns that an image lacks are ignored."""
+    changed = np.zeros(batch.num_rows, np.bool_)
+    for column in columns:
+        old, new = (image_column(batch.column(name), column.name) for name in ("before", "after"))
+        if old is None or new is None:
+            continue
+        differs = differing(old, new)
+        if differs is None:
+            continue
+        rows = np.flatnonzero(differs & ~changed)
+        index = pa.array(rows)
+        changed[rows] = values_differ(column, old.take(index), new.take(index), how)
+    return changed
+
+
+def values_differ(column: Column, old: pa.Array, new: pa.Array, how: Rendering) -> Mask:
+    """Compare as TiCDC does, by text or by value. What is no value differs, and is refused later."""
+    try:
+        left, right = accept(column, old, how), accept(column, new, how)
+    except (ValueFault, TypeError):
+        return np.ones(len(old), np.bool_)
+    if pa.types.is_dictionary(left.type) or pa.types.is_dictionary(right.type):
+        left, right = plain_text(column, left), plain_text(column, right)
+    by_text = how.switches.compared_keys == "text"
+    if by_text and (pa.types.is_string(left.type) or pa.types.is_binary(left.type)):
+        null = pa.scalar("null").cast(left.type)
+        left, right = left.fill_null(null), right.fill_null(null)
+    mask = differing(left, right)
+    return np.zeros(len(old), np.bool_) if mask is None else mask
+
+
+def ranks(batch: pa.RecordBatch, split_order: SplitOrder) -> npt.NDArray[np.int8]:
+    """Return what comes first among the rows of a transaction, before ``seq`` and key.
+
+    Without ``seq``, and in a transaction with a split update: deletes, updates, inserts. Else 0: the ``seq`` decides.
+    """
+    kinds = kind_ranks(batch)
+    has_seq = "seq" in batch.schema.names
+    split = None
+    if SPLIT in batch.schema.names:
+        split = np.asarray(batch.column(SPLIT).fill_null(False).to_numpy(zero_copy_only=False), np.bool_)
+    if split_order == "inserts-last":
+        own = np.zeros(len(kinds), np.int8) if has_seq else kinds
+        if split is None:
+            return own
+        own = own if has_seq else np.where(split, _RANK[Op.UPDATE], own)
+        return np.where(split & (kinds == _RANK[Op.INSERT]), _LAST, own).astype(np.int8)
+    if not has_seq:
+        return kinds
+    if split is None or not split.any():
+        return np.zeros(len(kinds), np.int8)
+    ranked: npt.NDArray[np.int8] = np.where(_with_split(batch, split), kinds, 0).astype(np.int8)
+    return ranked
+
+
+def kind_ranks(batch: pa.RecordBatch) -> npt.NDArray[np.int8]:
+    """Return 0 for a delete, 1 for an update, 2 for an insert; what is not an operation is refused elsewhere."""
+    ops = batch.column("op") if "op" in batch.schema.names else pa.nulls(batch.num_rows)
+    if (only := only_op(ops)) is not None:
+        return np.full(batch.num_rows, _RANK[only], np.int8)
+    encoded = ops if pa.types.is_dictionary(ops.type) else ops.dictionary_encode()
+    parsed = [Op.parse(text) if isinstance(text, str) else None for text in encoded.dictionary.to_pylist()]
+    table = np.array([_UNKNOWN if op is None else _RANK[op] for op in parsed] + [_UNKNOWN], np.int8)
+    ranks_of_rows: npt.NDArray[np.int8] = table[np.asarray(encoded.indices.fill_null(len(parsed)))]
+    return ranks_of_rows
+
+
+def _with_split(batch: pa.RecordBatch, split: Mask) -> Mask:
+    """Return which rows are of a transaction that has a split update."""
+    # no join finds a null, which here is a transaction like any other
+    transactions = pa.table(
+        {
+            name: batch.column(name).cast(pa.int64(), safe=False).fill_null(_NO_NUMBER)
+            for name in ("commit_ts", *TRANSACTION)
+            if name in batch.schema.names
+        }
+    )
+    names = transactions.column_names
+    wanted = transactions.filter(pa.array(split)).group_by(names).aggregate([])
+    placed = transactions.append_column("at", pa.array(np.arange(batch.num_rows)))
+    mask = np.zeros(batch.num_rows, np.bool_)
+    mask[placed.join(wanted, keys=names, join_type="left semi").column("at").to_numpy()] = True
+    return mask

@@ -1,1 +1,0 @@
-"""PLAN: everything that encoding needs, fixed before the first row: tables, registrations, control messages, limits."""

@@ -1,1 +1,0 @@
-"""Schedules: the place of control messages (DDL, watermarks) among the rows, as pure functions of TSO."""
